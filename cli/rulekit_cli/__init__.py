@@ -1,0 +1,1 @@
+"""The `rulekit` command, one file per subcommand."""

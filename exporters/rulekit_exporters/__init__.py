@@ -1,0 +1,1 @@
+"""Export targets of rulekit: rule graph -> artifact, one folder per target."""

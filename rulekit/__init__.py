@@ -1,0 +1,53 @@
+"""Small, readable rule models from tables, decided alike in ONNX, Python and print."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rulekit.graph.files import load
+    from rulekit.graph.rule_graph import RuleGraph
+    from rulekit.learners.cnll import CNLLClassifier
+    from rulekit.schema import Feature, Schema
+    from rulekit.simplification.passes import simplify
+    from rulekit.tables.reading import read_table
+    from rulekit.tables.table import Table
+    from rulekit.verification.parity import verify
+
+__version__ = "0.1.0"
+
+_LAZY = {
+    "CNLLClassifier": "rulekit.learners.cnll",
+    "Feature": "rulekit.schema",
+    "RuleGraph": "rulekit.graph.rule_graph",
+    "Schema": "rulekit.schema",
+    "Table": "rulekit.tables.table",
+    "load": "rulekit.graph.files",
+    "read_table": "rulekit.tables.reading",
+    "simplify": "rulekit.simplification.passes",
+    "verify": "rulekit.verification.parity",
+}
+
+__all__ = [
+    "CNLLClassifier",
+    "Feature",
+    "RuleGraph",
+    "Schema",
+    "Table",
+    "load",
+    "read_table",
+    "simplify",
+    "verify",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Public names are imported on first use, so that `import rulekit` stays instant."""
+    if name in _LAZY:
+        return getattr(import_module(_LAZY[name]), name)
+    raise AttributeError(f"module 'rulekit' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_LAZY])

@@ -1,0 +1,45 @@
+"""The errors of rulekit: each is one line that says what is wrong, where, and what would fix it."""
+
+from __future__ import annotations
+
+
+class RulekitError(ValueError):
+    """Base of all errors that a user can cause.
+
+    `what` is the fault, `where` the file, row, column or node, `fix` what would mend it; `str()` joins them
+    on one line.
+    """
+
+    def __init__(self, what: str, *, where: str = "", fix: str = "") -> None:
+        self.what, self.where, self.fix = what, where, fix
+        text = f"{where}: {what}" if where else what
+        super().__init__(_one_line(f"{text}; {fix}" if fix else text))
+
+
+class InputError(RulekitError):
+    """Bad data or bad usage."""
+
+
+class FormatError(RulekitError):
+    """A model or rule file that cannot be read."""
+
+
+class GraphError(RulekitError):
+    """A graph that breaks the rules of composition."""
+
+
+class BudgetError(RulekitError):
+    """An exact computation that would exceed its stated budget."""
+
+
+class Unsupported(RulekitError):  # noqa: N818 - the design's name
+    """A node that an export target cannot express."""
+
+    def __init__(self, node: str, target: str, hint: str) -> None:
+        self.node, self.target, self.hint = node, target, hint
+        super().__init__(f"{target} cannot express {node}", fix=hint)
+
+
+def _one_line(text: str) -> str:
+    """Control characters of foreign names must not break the one-line promise."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)

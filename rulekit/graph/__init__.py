@@ -1,0 +1,1 @@
+"""The rule graph: vocabulary, traversal, evaluation, exact probability, checks, file format, rule language."""

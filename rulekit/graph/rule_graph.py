@@ -1,0 +1,159 @@
+"""RuleGraph: a schema, classes, a decision and reported probabilities over one graph of nodes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rulekit.errors import GraphError
+from rulekit.graph.decisions import ArgMax, Decision, Exceeds, Fires, Median
+from rulekit.graph.nodes import Node
+from rulekit.graph.traversal import topological
+from rulekit.schema import Schema
+
+if TYPE_CHECKING:
+    import os
+
+    from rulekit.tables.table import Table
+
+ClassLabel = str | int | bool | float
+
+
+@dataclass(frozen=True, eq=False)
+class RuleGraph:
+    """A model: what it reads, what it decides, what it reports.
+
+    classes: the K labels in order of listing; of two, the second is the positive one.
+    decision: decides the class index (rulekit.graph.decisions).
+    probability: () (0 or 1 by the decision), one Probability node (the positive of two classes) or one per class;
+      K values are divided by their sum, and all-zero values give the default class probability 1.
+    default: index of the class where no rule of any class fires.
+    provenance, statistics: JSON values that stand beside the digest, not in it.
+    Raises GraphError where the parts do not fit; `rulekit.graph.check` looks at every node.
+    """
+
+    schema: Schema
+    classes: tuple[ClassLabel, ...]
+    decision: Decision
+    probability: tuple[Node, ...] = ()
+    default: int = 0
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    statistics: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        k = len(self.classes)
+        if k < 2 or len(set(map(repr, self.classes))) != k:
+            raise GraphError(f"a model has two or more different classes, not {list(self.classes)!r}")
+        if not 0 <= self.default < k:
+            raise GraphError(f"the default class {self.default} is not one of {k}")
+        needed = {Fires: 2, Exceeds: 2}.get(type(self.decision))
+        if isinstance(self.decision, ArgMax):
+            needed = len(self.decision.scores)
+        elif isinstance(self.decision, Median):
+            needed = len(self.decision.above) + 1
+        if needed != k:
+            raise GraphError(f"the decision is over {needed} classes, the model has {k}")
+        if len(self.probability) not in {0, k} - {2} | ({0, 1} if k == 2 else set()):
+            raise GraphError(f"{len(self.probability)} probabilities for {k} classes")
+
+    @property
+    def roots(self) -> tuple[Node, ...]:
+        """Every root node: those of the decision, then those of the probability."""
+        return (*self.decision.roots, *self.probability)
+
+    def nodes(self) -> list[Node]:
+        """All nodes, children before parents."""
+        return topological(self.roots)
+
+    @cached_property
+    def used_features(self) -> tuple[str, ...]:
+        """The columns that some node reads, in schema order."""
+        used = {getattr(node, "feature", None) for node in self.nodes()}
+        return tuple(name for name in self.schema.names if name in used)
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 over schema, nodes, decision, probability, classes and default, as hex."""
+        from rulekit.graph.file_format import digest_content
+
+        return hashlib.sha256(json.dumps(digest_content(self), sort_keys=True).encode()).hexdigest()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, RuleGraph) and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def __reduce__(self) -> tuple[Callable[[str], RuleGraph], tuple[str]]:
+        from rulekit.graph.file_format import from_json, to_json
+
+        return from_json, (to_json(self),)
+
+    def __str__(self) -> str:
+        """The rules in the rule language."""
+        from rulekit.graph.language import print_graph
+
+        return print_graph(self)
+
+    def with_(self, **changes: Any) -> RuleGraph:
+        """A copy with some fields changed."""
+        return replace(self, **changes)
+
+    def table(self, data: Any) -> Table:
+        """`data` (Table, frame, array, mapping of columns or sequence of mappings) encoded by this schema.
+
+        Only the columns that the model uses must be there; other columns are ignored, order is free.
+        """
+        from rulekit.tables.encoding import encode
+
+        return encode(data, self.schema, used=self.used_features)
+
+    def decide(self, data: Any) -> npt.NDArray[np.int64]:
+        """Class index [n] of each row."""
+        from rulekit.graph.evaluation import decide
+
+        return decide(self, self.table(data))
+
+    def predict(self, data: Any) -> npt.NDArray[Any]:
+        """Class label [n] of each row."""
+        return class_array(self.classes)[self.decide(data)]
+
+    def predict_proba(self, data: Any) -> npt.NDArray[np.float64]:
+        """Probabilities [n, K] in the order of `classes`; each row sums to 1."""
+        from rulekit.graph.evaluation import probabilities
+
+        return probabilities(self, self.table(data))
+
+    def explain(self, data: Any) -> list[dict[str, Any]]:
+        """Per row: the label, the probabilities, and the rules that fired with their ids and text."""
+        from rulekit.graph.rules import explain
+
+        return explain(self, self.table(data))
+
+    def export(self, path: str | os.PathLike[str], to: str, **options: Any) -> None:
+        """Write the artifact of export target `to`; raises Unsupported or InputError."""
+        from rulekit.graph.files import export
+
+        export(self, path, to, options)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model file (JSON), by way of a temporary file that is renamed."""
+        from rulekit.graph.files import save
+
+        save(self, path)
+
+
+def class_array(classes: tuple[ClassLabel, ...]) -> npt.NDArray[Any]:
+    """The classes as an array of their natural type (object where the types differ)."""
+    if len({type(label) for label in classes}) > 1:
+        mixed = np.empty(len(classes), dtype=object)
+        mixed[:] = classes
+        return mixed
+    return np.asarray(classes)

@@ -1,0 +1,119 @@
+"""Schema: what each column of a table means to a model.
+
+Shapes and conventions: a schema has d features in column order; arrays that follow a schema ("encoded" arrays) are
+one [n] array per feature: float32 or float64 with NaN for missing (numeric, Boolean: 0, 1), int32 codes for
+categories (0 missing, 1 a level never seen in training, 2.. the levels in order).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal, get_args
+
+from rulekit.errors import InputError
+
+Kind = Literal["numeric", "boolean", "categorical"]
+Precision = Literal["float32", "float64"]
+Display = Literal["plain", "integer", "date", "money"]
+Unseen = Literal["unseen", "missing", "error"]
+Role = Literal["use", "audit", "forbidden"]
+
+MISSING_CODE = 0
+UNSEEN_CODE = 1
+FIRST_LEVEL_CODE = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """One input column: its kind, how its cells are read and how its values are shown.
+
+    levels: the known levels of a category, as text, in code order (the rank order if `ordered`).
+    precision: the width in which a numeric value is compared (design: numbers that decide the same everywhere).
+    missing_tokens: cells, beside the empty one, that mean missing.
+    unseen: what a level that training never saw is taken for.
+    monotone: +1, -1 or 0; a learner honours it or refuses it by name.
+    role: "audit" columns are kept for reports and "forbidden" ones refused; a learner uses neither.
+    Raises InputError where the fields contradict each other.
+    """
+
+    name: str
+    kind: Kind = "numeric"
+    levels: tuple[str, ...] = ()
+    ordered: bool = False
+    precision: Precision = "float32"
+    display: Display = "plain"
+    unit: str = ""
+    missing_tokens: tuple[str, ...] = ()
+    unseen: Unseen = "unseen"
+    monotone: Literal[-1, 0, 1] = 0
+    role: Role = "use"
+
+    def __post_init__(self) -> None:
+        for value, allowed, what in (
+            (self.kind, Kind, "kind"),
+            (self.precision, Precision, "precision"),
+            (self.display, Display, "display"),
+            (self.unseen, Unseen, "unseen"),
+            (self.role, Role, "role"),
+            (self.monotone, Literal[-1, 0, 1], "monotone"),
+        ):
+            if value not in get_args(allowed):
+                raise InputError(
+                    f"{what} is {value!r}",
+                    where=f"column {self.name!r}",
+                    fix=f"one of {', '.join(map(str, get_args(allowed)))}",
+                )
+        if len(set(self.levels)) != len(self.levels):
+            raise InputError("a level is listed twice", where=f"column {self.name!r}")
+        if self.levels and self.kind != "categorical":
+            raise InputError(f"a {self.kind} column has no levels", where=f"column {self.name!r}")
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The features of a model in column order, and the name of the label column.
+
+    class_order: "listed" (no meaning) or "ordered" (the classes are ranks, low to high).
+    interactions: groups of column names that may stand in one rule; empty: all may.
+    Raises InputError where two features share a name.
+    """
+
+    features: tuple[Feature, ...]
+    target: str = "target"
+    ordered_classes: bool = False
+    interactions: tuple[tuple[str, ...], ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        seen: set[str] = set()
+        for feature in self.features:
+            if feature.name in seen:
+                raise InputError("two columns have this name", where=f"column {feature.name!r}", fix="rename one")
+            seen.add(feature.name)
+
+    @cached_property
+    def positions(self) -> dict[str, int]:
+        """Column index by name."""
+        return {feature.name: i for i, feature in enumerate(self.features)}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(feature.name for feature in self.features)
+
+    def __len__(self) -> int:
+        return len(self.features)
+
+    def __iter__(self) -> Iterator[Feature]:
+        return iter(self.features)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.positions
+
+    def __getitem__(self, name: str) -> Feature:
+        """The feature called `name`; raises InputError if there is none."""
+        try:
+            return self.features[self.positions[name]]
+        except KeyError:
+            known = ", ".join(self.names[:6]) + (", ..." if len(self) > 6 else "")
+            raise InputError(f"no column {name!r}", where="schema", fix=f"columns are {known}") from None

@@ -1,0 +1,1 @@
+"""Simplification: reachable cells, exact rewriting laws, and the passes that apply them."""

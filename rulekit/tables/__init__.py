@@ -1,0 +1,1 @@
+"""Tables: typed columns with missing values, their readers and the inference of kinds."""

@@ -1,0 +1,94 @@
+"""Export targets: what an exporter registers, and how the library finds it.
+
+An exporter is a package with an entry point in the group `rulekit.exporters` whose value is a `Target`. The library
+uses targets only through this page, so that a third party can add one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rulekit.errors import InputError
+
+if TYPE_CHECKING:
+    from rulekit.graph.rule_graph import RuleGraph
+    from rulekit.tables.table import Table
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """What `emit` returns: file contents by suffix ("" is the main file), warnings, the digest of the graph."""
+
+    files: Mapping[str, bytes]
+    digest: str
+    warnings: tuple[str, ...] = ()
+    summary: str = ""
+
+    @property
+    def main(self) -> bytes:
+        return self.files[""]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What `run` returns: class index [n] and probabilities [n, K] of the rows of a table."""
+
+    labels: npt.NDArray[np.int64]
+    probabilities: npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One way to write a rule graph.
+
+    emit(graph, options) is pure and raises Unsupported where it cannot express a node; run(artifact bytes, graph's
+    schema and classes by way of the graph, encoded rows) executes the artifact; read(artifact bytes) gives the graph
+    back where the artifact carries it. `options` documents each option by name; `suffixes` are file endings by which
+    a command recognises an artifact. `expresses` names the node types that the target can write.
+
+    run_raw(artifact bytes, graph, raw columns) executes an artifact that takes values as a user holds them, before any
+    rounding to the model's precision: by column name, for every column of the schema that the model uses (and possibly
+    others), numeric and Boolean columns as float64 [n] with NaN for missing, categories as object [n] of text or None.
+    Verification runs it on doubles between two float32 values, which an encoded table cannot hold; None: the target
+    takes encoded values only.
+    """
+
+    name: str
+    description: str
+    suffixes: tuple[str, ...]
+    emit: Callable[[RuleGraph, Mapping[str, Any]], Artifact]
+    run: Callable[[bytes, RuleGraph, Table], Outcome]
+    read: Callable[[bytes], RuleGraph] | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+    expresses: frozenset[str] = frozenset()
+    run_raw: Callable[[bytes, RuleGraph, Mapping[str, npt.NDArray[Any]]], Outcome] | None = None
+
+
+def target_names() -> list[str]:
+    """The names of all installed export targets, sorted."""
+    return sorted({point.name for point in entry_points(group="rulekit.exporters")})
+
+
+def find_target(name: str) -> Target:
+    """The export target called `name`; raises InputError if none is installed."""
+    for point in entry_points(group="rulekit.exporters"):
+        if point.name == name:
+            target = point.load()
+            assert isinstance(target, Target)
+            return target
+    raise InputError(f"no export target {name!r}", fix=f"one of {', '.join(target_names()) or '(none installed)'}")
+
+
+def find_target_for(path: str, names: Sequence[str] | None = None) -> Target:
+    """The target whose file ending `path` has; raises InputError if none has."""
+    for name in names or target_names():
+        target = find_target(name)
+        if path.lower().endswith(target.suffixes):
+            return target
+    raise InputError("the ending of this file belongs to no export target", where=path)
