@@ -101,7 +101,7 @@ def random_boolean(rng: np.random.Generator, schema: Schema, depth: int = 3) -> 
         return random_linear_threshold(rng, schema)
     children = tuple(random_boolean(rng, schema, depth - 1) for _ in range(int(rng.integers(1, 4))))
     if draw < 0.52:
-        return AtLeast(int(rng.integers(0, len(children) + 2)), children)
+        return AtLeast(int(rng.integers(0, len(children) + 1)), children)
     return And(children) if rng.random() < 0.5 else Or(children)
 
 

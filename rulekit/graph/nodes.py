@@ -20,7 +20,7 @@ import enum
 import hashlib
 import math
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal, TypeVar
 
@@ -43,7 +43,7 @@ _interned: weakref.WeakValueDictionary[bytes, Node] = weakref.WeakValueDictionar
 class _Interning(type):
     """Returns the one node of equal content."""
 
-    def __call__(cls: type[_N], *args: Any, **kwargs: Any) -> _N:
+    def __call__(cls: type[_N], *args: Any, **kwargs: Any) -> _N:  # type: ignore[misc]
         node: _N = super().__call__(*args, **kwargs)  # type: ignore[misc]
         return _interned.setdefault(node.digest, node)  # type: ignore[return-value]
 
@@ -97,7 +97,8 @@ def _encode(value: Any) -> bytes:
         return b"t" + str(len(value)).encode() + b":" + parts
     if isinstance(value, Node):
         return b"n" + value.digest
-    text = (value.hex() if isinstance(value, float) else repr(value)).encode()
+    # ascii and not repr: what repr escapes depends on the Unicode tables of the Python version.
+    text = (value.hex() if isinstance(value, float) else ascii(value)).encode()
     return type(value).__name__[0].encode() + str(len(text)).encode() + b":" + text
 
 
@@ -116,7 +117,7 @@ def _truth(value: object, what: str) -> bool:
 def _name(value: object, what: str = "feature") -> str:
     if not isinstance(value, str):
         raise GraphError(f"{what} is {value!r}, not a name")
-    return value
+    return str(value)  # a subclass (a numpy text, a parser's token) would change the digest
 
 
 def _nodes(values: object) -> tuple[Node, ...]:
@@ -140,7 +141,7 @@ class Compare(Node):
     def __init__(self, feature: str, op: str, value: float, missing: bool = False) -> None:
         if op not in ("<=", ">"):
             raise GraphError(f"a comparison is <= or >, not {op!r}")
-        self._set(feature=_name(feature), op=op, value=_finite(value, "a threshold"))
+        self._set(feature=_name(feature), op=str(op), value=_finite(value, "a threshold"))
         self._set(missing=_truth(missing, "missing"))
         self._seal(Family.BOOLEAN)
 
@@ -218,7 +219,7 @@ class Not(Node):
 class And(Node):
     """All children; true with none."""
 
-    def __init__(self, children: tuple[Node, ...] | list[Node]) -> None:
+    def __init__(self, children: Sequence[Node]) -> None:
         nodes = _nodes(children)
         self._seal(_logic(nodes), nodes)
 
@@ -227,7 +228,7 @@ class And(Node):
 class Or(Node):
     """At least one child; false with none."""
 
-    def __init__(self, children: tuple[Node, ...] | list[Node]) -> None:
+    def __init__(self, children: Sequence[Node]) -> None:
         nodes = _nodes(children)
         self._seal(_logic(nodes), nodes)
 
@@ -238,7 +239,7 @@ class AtLeast(Node):
 
     k: int
 
-    def __init__(self, k: int, children: tuple[Node, ...] | list[Node]) -> None:
+    def __init__(self, k: int, children: Sequence[Node]) -> None:
         if isinstance(k, bool) or not isinstance(k, int):
             raise GraphError(f"the count of an at-least is {k!r}, not an integer")
         nodes = _nodes(children)
@@ -256,7 +257,7 @@ class LinearThreshold(Node):
     weights: tuple[float, ...]
     bias: float
 
-    def __init__(self, terms: tuple[tuple[float, Node], ...] | list[tuple[float, Node]], bias: float) -> None:
+    def __init__(self, terms: Sequence[tuple[float, Node]], bias: float) -> None:
         self._set(weights=tuple(_finite(w, "a weight") for w, _ in terms), bias=_finite(bias, "a bias"))
         self._seal(Family.BOOLEAN, tuple(child for _, child in terms))
 
@@ -362,7 +363,7 @@ class Linear(Node):
     weights: tuple[float, ...]
     bias: float
 
-    def __init__(self, terms: tuple[tuple[float, Node], ...] | list[tuple[float, Node]], bias: float) -> None:
+    def __init__(self, terms: Sequence[tuple[float, Node]], bias: float) -> None:
         self._set(weights=tuple(_finite(w, "a weight") for w, _ in terms), bias=_finite(bias, "a bias"))
         self._seal(Family.REAL, tuple(child for _, child in terms))
 

@@ -1,0 +1,69 @@
+"""What a failing command says: one line, one exit status, no traceback unless asked for."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import traceback
+from collections.abc import Callable
+
+import typer
+
+from rulekit.errors import RulekitError
+
+CHECK_FAILED = 1
+BAD_INPUT = 2
+INTERRUPTED = 130
+
+# typer bundles its own click: the base of usage errors is reached through a public name.
+_UsageError: type[Exception] = typer.BadParameter.__mro__[2]
+
+
+def guarded(run: Callable[[], object], *, debug: bool) -> int:
+    """Run a command; print what went wrong on one line of standard error; return the exit status."""
+    try:
+        status = run()
+        sys.stdout.flush()
+        return status if isinstance(status, int) else 0
+    except typer.Exit as stop:
+        return stop.exit_code
+    except (typer.Abort, KeyboardInterrupt):
+        _say("stopped before anything was written")
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader of a pipe has gone; Python would complain again when it closes standard output.
+        with contextlib.suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:
+        if debug:
+            traceback.print_exc()
+        _say(describe(error))
+        return BAD_INPUT
+
+
+def describe(error: Exception) -> str:
+    """One line for a person: what, where, and what would fix it."""
+    if isinstance(error, RulekitError):
+        return str(error)
+    if isinstance(error, _UsageError):
+        message = getattr(error, "format_message", lambda: str(error))()
+        context = getattr(error, "ctx", None)
+        command = f"; see {context.command_path} --help" if context is not None else ""
+        return f"{_flat(message).rstrip('.')}{command}"
+    if isinstance(error, OSError):
+        where = f"{error.filename}: " if error.filename else ""
+        return f"{where}{error.strerror or error}"
+    if isinstance(error, MemoryError):
+        return "out of memory; use fewer rows or columns"
+    return f"internal error: {type(error).__name__}: {_flat(str(error))}; run again with --debug for the traceback"
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _say(line: str) -> None:
+    with contextlib.suppress(OSError, ValueError):
+        print(f"rulekit: {line}", file=sys.stderr)

@@ -1,0 +1,73 @@
+"""The learners by the names that the command uses, and their parameters from text."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+from rulekit.errors import InputError
+from rulekit.tables.labels import LabelledTable
+
+LEARNERS = {"cnll": ("rulekit.learners.cnll", "CNLLClassifier")}
+
+_SET_BY_OPTIONS = {
+    "callback": "",
+    "time_limit": "--time-limit",
+    "random_state": "--seed",
+    "positive": "--positive",
+    "target": "--target",
+    "ordered": "--ordered",
+}
+
+
+def make_learner(
+    name: str,
+    parameters: list[str],
+    rows: LabelledTable,
+    *,
+    seed: int,
+    time_limit: float | None,
+    callback: Callable[[Mapping[str, Any]], object] | None,
+) -> Any:
+    """The estimator called `name` with K=V parameters; raises InputError for an unknown name or parameter."""
+    if name not in LEARNERS:
+        raise InputError(f"no learner {name!r}", where="--learner", fix=f"one of {', '.join(LEARNERS)}")
+    module, class_name = LEARNERS[name]
+    kind = getattr(import_module(module), class_name)
+    parameters_of = inspect.signature(kind).parameters
+    known = [p for p in parameters_of if p not in _SET_BY_OPTIONS]
+    given = {}
+    for item in parameters:
+        key, equals, text = item.partition("=")
+        if not equals:
+            raise InputError(f"{item!r} is not K=V", where="--param")
+        if key in _SET_BY_OPTIONS:
+            raise InputError(f"{key} is no --param", fix=f"use {_SET_BY_OPTIONS[key] or 'another parameter'}")
+        if key not in known:
+            raise InputError(f"{name} has no parameter {key!r}", where="--param", fix=f"it has {', '.join(known)}")
+        # a parameter that is a word by default takes words: stopping=none is no null
+        given[key] = text if isinstance(parameters_of[key].default, str) else parse_value(text)
+    if rows.ordered:
+        given["ordered"] = rows.classes
+    return kind(
+        **given,
+        target=rows.target,
+        positive=rows.classes[1] if len(rows.classes) == 2 else None,
+        random_state=seed,
+        time_limit=time_limit,
+        callback=callback,
+    )
+
+
+def parse_value(text: str) -> Any:
+    """A number, true, false, none, a JSON value, or else the text itself."""
+    lowered = text.lower()
+    if lowered in ("true", "false", "none", "null"):
+        return {"true": True, "false": False}.get(lowered)
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

@@ -1,0 +1,81 @@
+"""The `rulekit` command: assembles the subcommands, which import what is heavy only when they run."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from rulekit_cli import (
+    demo,
+    evaluate,
+    export,
+    import_model,
+    predict,
+    show,
+    simplify,
+    threshold,
+    train,
+    verify,
+)
+from rulekit_cli.failures import guarded
+
+app = typer.Typer(
+    name="rulekit",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("train")(train.train)
+app.command("export")(export.export)
+app.command("predict")(predict.predict)
+app.command("evaluate")(evaluate.evaluate)
+app.command("threshold")(threshold.threshold)
+app.command("show")(show.show)
+app.command("simplify")(simplify.simplify)
+app.command("verify")(verify.verify)
+app.command("import")(import_model.import_model)
+app.command("demo")(demo.demo)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from rulekit import __version__
+
+        typer.echo(f"rulekit {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Print the traceback of an error.")] = False,
+) -> None:
+    """Learn small rule models from tables, read them, and export them so that they decide alike everywhere.
+
+    A first session:
+
+    rulekit train loans.csv --target approved --holdout 0.25 -o model.json
+
+    rulekit show model.json
+
+    rulekit export model.json --to onnx -o model.onnx
+
+    rulekit verify model.json model.onnx --data loans.csv
+    """
+
+
+def main() -> None:
+    """Entry point of the console script."""
+    arguments = sys.argv[1:]
+    # --debug is taken anywhere on the line, because it is wanted after the fact.
+    debug = "--debug" in arguments
+    arguments = [argument for argument in arguments if argument != "--debug"]
+    sys.exit(guarded(lambda: app(arguments, prog_name="rulekit", standalone_mode=False), debug=debug))
+
+
+if __name__ == "__main__":
+    main()

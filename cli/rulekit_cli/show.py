@@ -1,0 +1,52 @@
+"""rulekit show: the rules, for people."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rulekit_cli.console import width
+
+
+class View(StrEnum):
+    rules = "rules"
+    table = "table"
+    csv = "csv"
+    c50 = "c50"
+    language = "language"
+    json = "json"
+
+
+def show(
+    model: Annotated[Path, typer.Argument(help="A model (.json), an ONNX file, a rule text or a generated .py.")],
+    format_: Annotated[View, typer.Option("--format", help="How to show it.")] = View.rules,
+) -> None:
+    """Show the rules of a model. A generated .py is read as data and never run.
+
+    Examples:
+    rulekit show model.json
+
+    rulekit show model.onnx --format table
+    """
+    from rulekit.graph.files import load
+
+    graph = load(model)
+    if format_ is View.json:
+        from rulekit.graph.file_format import to_json
+
+        text = to_json(graph)
+    elif format_ is View.language:
+        text = str(graph)
+    elif format_ is View.rules:
+        from rulekit_exporters.text import show as show_rules
+
+        text = show_rules(graph, width=width())
+    else:
+        from rulekit.targets import find_target
+
+        text = find_target("text").emit(graph, {"format": format_.value}).main.decode()
+    sys.stdout.write(text if text.endswith("\n") else text + "\n")

@@ -1,0 +1,219 @@
+"""What `rulekit train` does: read, split, learn, measure, write, report."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from rulekit.audit.metrics import Figures, figures
+from rulekit.errors import InputError
+from rulekit.graph.evaluation import decide, probabilities
+from rulekit.graph.files import ensure_writable
+from rulekit.graph.rule_graph import RuleGraph, class_array
+from rulekit.graph.rules import counts
+from rulekit.graph.statistics import rule_statistics
+from rulekit.tables.labels import LabelledTable, read_for_model, read_labelled
+from rulekit.tables.splitting import held_out
+from rulekit_cli.console import aligned, log, result, result_json
+from rulekit_cli.learners import make_learner
+from rulekit_cli.progress import learning_progress
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """The options of `rulekit train`, as given."""
+
+    data: Path
+    target: str
+    output: Path
+    learner: str
+    positive: str | None
+    parameters: list[str]
+    ignore: list[str]
+    types: list[str]
+    missing: list[str]
+    ordered: str | None
+    weight: str | None
+    group: str | None
+    cost: str | None
+    test: Path | None
+    holdout: float | None
+    missing_target: str
+    precision: list[str]
+    delimiter: str | None
+    decimal: str | None
+    encoding: str | None
+    time_limit: float | None
+    seed: int
+    json: bool
+    quiet: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Figures on some rows, and how those rows are called."""
+
+    figures: Figures
+    where: str
+
+
+def run(request: Request) -> None:
+    """Train and report; raises InputError before anything is learned where the request makes no sense."""
+    if request.test is not None and request.holdout is not None:
+        raise InputError("--test and --holdout are two ways to measure", fix="give one")
+    ensure_writable(request.output)
+    rows = _read(request)
+    if not request.quiet:
+        for note in (*rows.table.notes, *rows.notes):
+            log(f"note: {note}")
+        log(describe(rows))
+    training, held = _split(rows, request)
+    started = time.monotonic()
+    with learning_progress(request.learner, request.quiet) as progress:
+        learner = make_learner(
+            request.learner,
+            request.parameters,
+            rows,
+            seed=request.seed,
+            time_limit=request.time_limit,
+            callback=progress.step,
+        )
+        learner.fit(
+            training.table,
+            class_array(rows.classes)[training.y],
+            sample_weight=training.training_weight(),
+            groups=training.group,
+        )
+    graph: RuleGraph = learner.rule_graph_
+    if not request.quiet:
+        log(progress.summary(graph, time.monotonic() - started))
+    measured = _measure(graph, request, training, held)
+    if held is not None:
+        graph = _with_held_out(graph, held)
+    graph.save(request.output)
+    _report(request, graph, measured)
+
+
+def describe(rows: LabelledTable) -> str:
+    """One line: rows, columns by kind, and which have missing values."""
+    features = rows.table.features
+    kinds = {kind: sum(f.kind == kind for f in features) for kind in ("numeric", "categorical", "boolean")}
+    listed = ", ".join(f"{count} {kind}" for kind, count in kinds.items() if count)
+    gaps = [
+        feature.name
+        for feature, array in zip(features, rows.table.arrays, strict=True)
+        if (np.isnan(array) if array.dtype.kind == "f" else array == 0).any()
+    ]
+    text = ""
+    if gaps:
+        more = f" and {len(gaps) - 1} more" if len(gaps) > 1 else ""
+        text = f" ({gaps[0]}{more} {'have' if more else 'has'} missing values)"
+    return f"{len(rows)} rows, {len(features)} columns: {listed}{text}"
+
+
+def _read(request: Request) -> LabelledTable:
+    return read_labelled(
+        request.data,
+        request.target,
+        positive=request.positive,
+        missing_target=request.missing_target,
+        weight=request.weight,
+        group=request.group,
+        ordered=tuple(request.ordered.split(",")) if request.ordered else (),
+        cost=request.cost,
+        types=pairs(request.types, "--type"),
+        missing=request.missing,
+        ignore=request.ignore,
+        precision=pairs(request.precision, "--precision"),
+        delimiter=request.delimiter,
+        decimal=request.decimal,
+        encoding=request.encoding,
+    )
+
+
+def pairs(items: list[str], option: str) -> dict[str, str]:
+    """COL=VALUE items as a mapping; a column name may hold `=`, its value may not."""
+    found = {}
+    for item in items:
+        name, equals, value = item.rpartition("=")
+        if not equals or not name:
+            raise InputError(f"{item!r} is not COL=VALUE", where=option)
+        found[name] = value
+    return found
+
+
+def _split(rows: LabelledTable, request: Request) -> tuple[LabelledTable, LabelledTable | None]:
+    if request.holdout is None:
+        return rows, None
+    mask = held_out(rows.table, rows.y, request.holdout, group=rows.group, seed=request.seed)
+    return rows.take(~mask), rows.take(mask)
+
+
+def _measure(graph: RuleGraph, request: Request, training: LabelledTable, held: LabelledTable | None) -> Measured:
+    if held is not None:
+        return Measured(measure(graph, held), f"held out: {len(held)} rows")
+    if request.test is not None:
+        test = read_for_model(
+            request.test,
+            graph.schema,
+            graph.classes,
+            used=graph.used_features,
+            missing_target=request.missing_target,
+            weight=request.weight,
+        )
+        return Measured(measure(graph, test), f"{request.test.name}: {len(test)} rows")
+    return Measured(measure(graph, training), "the training rows, so flattering; --holdout measures honestly")
+
+
+def measure(graph: RuleGraph, rows: LabelledTable) -> Figures:
+    """Figures of the model on labelled rows."""
+    order = {label: k for k, label in enumerate(graph.classes)}
+    y = np.array([order[label] for label in rows.classes], dtype=np.int64)[rows.y]
+    return figures(y, decide(graph, rows.table), probabilities(graph, rows.table), graph.classes, rows.weight)
+
+
+def _with_held_out(graph: RuleGraph, held: LabelledTable) -> RuleGraph:
+    """The statistics of the rules on the held-out rows beside those of training."""
+    statistics = rule_statistics(graph, held.table, held.y, held.weight)
+    return graph.with_(statistics={**graph.statistics, "held_out": statistics})
+
+
+def _report(request: Request, graph: RuleGraph, measured: Measured) -> None:
+    size, found = counts(graph), measured.figures
+    if request.json:
+        result_json(
+            {
+                "model": str(request.output),
+                "measured_on": measured.where,
+                **found.as_dict(),
+                "rules": size.rules,
+                "literals": size.literals,
+                "units": graph.provenance.get("units"),
+                "stopped": graph.provenance.get("stopped"),
+                "digest": graph.digest,
+            }
+        )
+        return
+    f1 = found.classes[1].f1 if len(graph.classes) == 2 else found.macro_f1
+    area = "-" if found.auc is None else f"{found.auc:.3f}"
+    result(
+        aligned(
+            [
+                ["", "rules", "literals", "accuracy", "F1" if len(graph.classes) == 2 else "macro F1", "AUC", ""],
+                [
+                    request.output.name,
+                    str(size.rules),
+                    str(size.literals),
+                    f"{found.accuracy:.3f} ± {found.accuracy_error:.3f}",
+                    f"{f1:.2f}",
+                    area,
+                    f"({measured.where})",
+                ],
+                ["majority class", "-", "-", f"{found.majority:.3f}        "],
+            ]
+        )
+    )
+    log(f"wrote {request.output}   next: rulekit show {request.output}")

@@ -1,0 +1,75 @@
+"""The ONNX target: portable graphs of default-domain operators that decide exactly as the rule graph does.
+
+onnx and onnxruntime are imported when a function of the target is called, not when the target is found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from rulekit.targets import Artifact, Outcome, Target
+
+if TYPE_CHECKING:
+    from rulekit.graph.rule_graph import RuleGraph
+    from rulekit.tables.table import Table
+
+
+def emit(graph: RuleGraph, options: Mapping[str, Any]) -> Artifact:
+    """The graph as an ONNX model, checked, loaded and run before it is returned.
+
+    Raises InputError for an unknown option, Unsupported for what the target cannot express, GraphError for a graph
+    that breaks the rules of composition.
+    """
+    from rulekit_exporters.onnx.emission import emit_model
+
+    return emit_model(graph, options)
+
+
+def run(artifact: bytes, graph: RuleGraph, table: Table) -> Outcome:
+    """Class index [n] and probabilities [n, K] by onnxruntime (one thread, chunks of 8192 rows)."""
+    from rulekit_exporters.onnx.running import run_runtime
+
+    return run_runtime(artifact, graph, table)
+
+
+def run_reference(artifact: bytes, graph: RuleGraph, table: Table) -> Outcome:
+    """Class index [n] and probabilities [n, K] by onnx.reference, the specification's own evaluator."""
+    from rulekit_exporters.onnx.running import run_reference as run_by_specification
+
+    return run_by_specification(artifact, graph, table)
+
+
+def read(artifact: bytes) -> RuleGraph:
+    """The rule graph that the model carries in its metadata, its digest checked; raises FormatError."""
+    from rulekit_exporters.onnx.metadata import read_graph
+
+    return read_graph(artifact)
+
+
+OPTIONS = {
+    "input": "tensor (one [N, d] of all columns), columns (one [N, 1] per used column) or codes (columns, with "
+    "integer codes for categories); default: tensor where no used column is categorical, else columns",
+    "optimize": "throughput (the only one so far)",
+    "opset": "version of the default operator set, 12 (default) or later",
+    "fired": "true: a third output says which rules fired; default false",
+    "text": "false: leave the rule text out of the metadata; default true",
+}
+
+EXPRESSES = frozenset(
+    (
+        *("Compare", "Among", "IsTrue", "Missing", "Constant", "Not", "And", "Or", "AtLeast", "LinearThreshold"),
+        *("Hidden", "Column", "Step", "Linear", "Probability", "Logistic"),
+    )
+)
+
+TARGET = Target(
+    name="onnx",
+    description="ONNX model of portable operators: outputs label and probabilities",
+    suffixes=(".onnx",),
+    emit=emit,
+    run=run,
+    read=read,
+    options=OPTIONS,
+    expresses=EXPRESSES,
+)

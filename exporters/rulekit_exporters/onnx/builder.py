@@ -1,0 +1,212 @@
+"""Operator graphs under construction: shared constants, shared operations, names that never collide.
+
+Every per-row value is a [1, N] tensor, so that rows stack by Concat and scalar constants broadcast at full speed.
+A truth value or a number that does not depend on the row is kept as a Python constant until a tensor is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+from rulekit.numbers import float32
+
+Array = npt.NDArray[Any]
+Truth = bool | str
+Number = float | str
+
+ML_DOMAIN = "ai.onnx.ml"
+
+
+@dataclass(slots=True)
+class Operation:
+    kind: str
+    inputs: tuple[str, ...]
+    output: str
+    domain: str
+    attributes: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """A declared input or output: tensor, its element type and its shape (a text is a symbolic dimension)."""
+
+    name: str
+    element: int
+    shape: tuple[int | str, ...]
+
+
+@dataclass(slots=True)
+class Builder:
+    """Collects operations; equal operations on equal inputs are emitted once. `reserved` are the public names."""
+
+    reserved: frozenset[str]
+    operations: list[Operation] = field(default_factory=list)
+    constants: dict[str, Array] = field(default_factory=dict)
+    _known_constants: dict[tuple[str, tuple[int, ...], bytes], str] = field(default_factory=dict)
+    _known_operations: dict[tuple[Any, ...], str] = field(default_factory=dict)
+    _count: int = 0
+
+    def _fresh(self) -> str:
+        while True:
+            name = f"t{self._count}"
+            self._count += 1
+            if name not in self.reserved:
+                return name
+
+    def constant(self, value: Any, dtype: Any = None) -> str:
+        """The name of a constant tensor of that content."""
+        array = np.asarray(value, dtype=dtype)
+        content = repr(array.tolist()).encode() if array.dtype == object else array.tobytes()
+        key = (array.dtype.str, array.shape, content)
+        if key not in self._known_constants:
+            self._known_constants[key] = self._fresh()
+            self.constants[self._known_constants[key]] = array
+        return self._known_constants[key]
+
+    def double(self, value: float) -> str:
+        """The name of a scalar double constant."""
+        return self.constant(value, np.float64)
+
+    def operate(self, kind: str, *inputs: str, domain: str = "", **attributes: Any) -> str:
+        """The name of the output of one operation."""
+        key = (kind, inputs, domain, repr(sorted(attributes.items())))
+        if key not in self._known_operations:
+            self._known_operations[key] = self._fresh()
+            self.operations.append(Operation(kind, inputs, self._known_operations[key], domain, attributes))
+        return self._known_operations[key]
+
+    def cast(self, tensor: str, dtype: Any) -> str:
+        return self.operate("Cast", tensor, to=element_type(dtype))
+
+    # Double arithmetic, one rounding per operation; what is constant is folded with the same IEEE operations ----------
+
+    def add(self, a: Number, b: Number) -> Number:
+        if not isinstance(a, str) and not isinstance(b, str):
+            return a + b
+        if a == 0.0 or b == 0.0:  # exact but for the sign of zero, which no comparison sees
+            return b if a == 0.0 else a
+        return self._arithmetic("Add", a, b, 0.0)
+
+    def subtract(self, a: Number, b: Number) -> Number:
+        if not isinstance(a, str) and not isinstance(b, str):
+            return a - b
+        return self.operate("Sub", self.number(a), self.number(b))
+
+    def multiply(self, a: Number, b: Number) -> Number:
+        if not isinstance(a, str) and not isinstance(b, str):
+            return a * b
+        if a == 1.0 or b == 1.0:
+            return b if a == 1.0 else a
+        return self._arithmetic("Mul", a, b, 1.0)
+
+    def _arithmetic(self, kind: str, a: Number, b: Number, neutral: float) -> str:
+        """A + b or a * b, safe from a fault of onnxruntime (seen in 1.31, core/optimizer/noop_elimination).
+
+        It drops the operation where a constant operand, rounded to float32, is neutral: 1 + 2^-30 in a product,
+        2^-200 in a sum. A constant that it must not judge is spread over the rows.
+        """
+        constant = next((value for value in (a, b) if not isinstance(value, str)), None)
+        if constant is None or float32(constant) != neutral:
+            return self.operate(kind, self.number(a), self.number(b))
+        row = b if isinstance(b, str) else a
+        assert isinstance(row, str)
+        spread = self.operate("Expand", self.double(constant), self.operate("Shape", row))
+        return self.operate(kind, *((spread, row) if row is b else (row, spread)))
+
+    def choose(self, condition: Truth, then: Number, otherwise: Number) -> Number:
+        """Then where the condition holds, else otherwise."""
+        if isinstance(condition, bool):
+            return then if condition else otherwise
+        if then == otherwise:
+            return then
+        return self.operate("Where", condition, self.number(then), self.number(otherwise))
+
+    def above(self, a: Number, threshold: float) -> Truth:
+        """A > threshold, strictly."""
+        return self.operate("Greater", a, self.double(threshold)) if isinstance(a, str) else a > threshold
+
+    def number(self, value: Number) -> str:
+        """A tensor that broadcasts: the value itself or a scalar constant."""
+        return value if isinstance(value, str) else self.double(value)
+
+    # Logic ---------------------------------------------------------------------------------------------------------
+
+    def negate(self, a: Truth) -> Truth:
+        return not a if isinstance(a, bool) else self.operate("Not", a)
+
+    def chain(self, kind: str, values: Iterable[Truth]) -> Truth:
+        """And or Or of any number of truth values."""
+        neutral = kind == "And"
+        rows: dict[str, None] = {}
+        for value in values:
+            if isinstance(value, bool):
+                if value is not neutral:
+                    return value
+            else:
+                rows[value] = None
+        result: Truth = neutral
+        for row in rows:
+            result = row if isinstance(result, bool) else self.operate(kind, result, row)
+        return result
+
+    # The model -----------------------------------------------------------------------------------------------------
+
+    def model(
+        self, inputs: list[Port], outputs: list[tuple[str, Port]], opset: int, metadata: dict[str, str], producer: str
+    ) -> Any:
+        """The ModelProto: `outputs` pairs a tensor with the port that it becomes; dead operations are dropped."""
+        produced = {operation.output for operation in self.operations}
+        public: dict[str, str] = {}
+        for tensor, port in outputs:
+            if tensor in produced and tensor not in public:
+                public[tensor] = port.name
+            else:  # an output must be an operation's own
+                self.operations.append(Operation("Identity", (tensor,), port.name, "", {}))
+        alive = {port.name for _, port in outputs} | {tensor for tensor, _ in outputs}
+        kept: list[Operation] = []
+        for operation in reversed(self.operations):
+            if operation.output in alive:
+                alive.update(operation.inputs)
+                kept.append(operation)
+        nodes = [
+            helper.make_node(
+                operation.kind,
+                [public.get(name, name) for name in operation.inputs],
+                [public.get(operation.output, operation.output)],
+                domain=operation.domain or None,
+                **operation.attributes,
+            )
+            for operation in reversed(kept)
+        ]
+        graph = helper.make_graph(
+            nodes,
+            "rulekit",
+            [helper.make_tensor_value_info(port.name, port.element, port.shape) for port in inputs],
+            [helper.make_tensor_value_info(port.name, port.element, port.shape) for _, port in outputs],
+            [numpy_helper.from_array(array, name) for name, array in self.constants.items() if name in alive],
+        )
+        opsets = [helper.make_opsetid("", opset)]
+        if any(operation.domain == ML_DOMAIN for operation in kept):
+            opsets.append(helper.make_opsetid(ML_DOMAIN, 2))
+        ir_version = max(7, helper.find_min_ir_version_for(opsets))
+        model = helper.make_model(graph, opset_imports=opsets, ir_version=ir_version, producer_name=producer)
+        helper.set_model_props(model, metadata)
+        return model
+
+
+def element_type(dtype: Any) -> int:
+    """The ONNX element type of a numpy type; `str` is string."""
+    return int(TensorProto.STRING) if dtype is str else int(helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
+
+
+def serialize(model: Any) -> bytes:
+    """The bytes of a model, the same for the same model."""
+    onnx.checker.check_model(model, full_check=True)
+    return bytes(model.SerializeToString(deterministic=True))

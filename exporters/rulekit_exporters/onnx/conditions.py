@@ -1,0 +1,61 @@
+"""Leaves over numbers as strict comparisons, which are false for NaN in every runtime.
+
+`x > t` is a strict comparison as it stands, and `x <= t` is `x < t'` with t' the next number above t in the column's
+width. A leaf that is true where x is missing is the negation of the opposite strict comparison
+(findings/onnx.md, sections 2.1 and 3).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from rulekit.graph.nodes import Compare, IsTrue, Missing, Node
+from rulekit.numbers import float32, next_float32
+from rulekit.schema import Feature, Schema
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """`x > bound`, `x < bound` or x is missing; false for NaN but for the last."""
+
+    feature: str
+    relation: Literal[">", "<", "missing"]
+    bound: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Signed:
+    """A condition or its negation."""
+
+    condition: Condition
+    positive: bool = True
+
+
+def literal_of(leaf: Node, schema: Schema) -> Signed | None:
+    """The literal of a leaf over a numeric or Boolean column; None for a node of another kind."""
+    if isinstance(leaf, Compare):
+        return compare(schema[leaf.feature], leaf.op, leaf.value, leaf.missing)
+    if isinstance(leaf, IsTrue):
+        return compare(schema[leaf.feature], ">", 0.5, leaf.missing)
+    if isinstance(leaf, Missing) and schema[leaf.feature].kind != "categorical":
+        return Signed(Condition(leaf.feature, "missing"))
+    return None
+
+
+def compare(feature: Feature, op: str, value: float, missing: bool) -> Signed:
+    """The literal of `x > value` or `x <= value`."""
+    wide = is_wide(feature)
+    t = value if wide else float32(value)
+    # the comparison to make is the one that must be false for NaN
+    strict = op if not missing else ("<=" if op == ">" else ">")
+    if strict == ">":
+        return Signed(Condition(feature.name, ">", t), not missing)
+    above = math.nextafter(t, math.inf) if wide else next_float32(t)
+    return Signed(Condition(feature.name, "<", above + 0.0), not missing)
+
+
+def is_wide(feature: Feature) -> bool:
+    """Whether a column is compared in double."""
+    return feature.kind == "numeric" and feature.precision == "float64"

@@ -1,0 +1,111 @@
+"""Disjunctions of conjunctions of literals of a tensor input, as matrix products or gathered slots.
+
+Cost rule, measured with onnxruntime in chunks of 8192 rows: the product needs 11 operators whatever the formula, but
+one multiplication per clause and literal of the block; the slots need two operators per position of the longest clause
+and one gathered truth value per clause and position. Slots are 15 % cheaper per row at 4 clauses of 5 literals, 25 %
+at 10, 40 % at 30, and 3 us dearer per call; so up to `LARGEST_PRODUCT` multiplications it is the product.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rulekit.graph.nodes import And, Constant, Family, Node, Or
+from rulekit_exporters.onnx.conditions import Signed
+from rulekit_exporters.onnx.logic import block_literal
+
+if TYPE_CHECKING:
+    from rulekit_exporters.onnx.emitter import Emitter
+
+LARGEST_PRODUCT = 200
+FEWEST_LITERALS = 3
+
+Clause = dict[int, bool]  # row of the literal block -> its sign
+
+
+def clauses_of(emitter: Emitter, formula: Node) -> list[Clause] | None:
+    """The possible clauses of a formula over the literal block; None where it has another form."""
+    if formula.family is not Family.BOOLEAN:
+        return None
+    clauses: list[Clause] = []
+    stack = [formula]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Or):
+            stack.extend(reversed(node.children))
+            continue
+        literals = literals_of(emitter, node)
+        if literals is None:
+            return None
+        clause: Clause = {}
+        possible = True
+        for literal in literals:
+            if isinstance(literal, bool):
+                possible &= literal
+                continue
+            place = emitter.inputs.block_row(literal.condition)
+            assert place is not None
+            possible &= clause.setdefault(place, literal.positive) is literal.positive
+        if possible and clause not in clauses:
+            clauses.append(clause)
+    return clauses
+
+
+def literals_of(emitter: Emitter, node: Node) -> list[Signed | bool] | None:
+    """The literals of a conjunction."""
+    literals: list[Signed | bool] = []
+    stack = [node]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, And):
+            stack.extend(reversed(part.children))
+            continue
+        literal = part.value if isinstance(part, Constant) else block_literal(emitter, part)
+        if literal is None:
+            return None
+        literals.append(literal)
+    return literals
+
+
+def emit_dnf(emitter: Emitter, formula: Node) -> str | None:
+    """[1, N] float of 0 and 1: the formula as a DNF over the block; None where another formulation is due."""
+    clauses = clauses_of(emitter, formula)
+    if clauses is None or not clauses or not all(clauses) or sum(map(len, clauses)) < FEWEST_LITERALS:
+        return None
+    builder = emitter.builder
+    size = emitter.inputs.block_size * len(clauses)
+    satisfied = by_product(emitter, clauses) if size <= LARGEST_PRODUCT else by_slots(emitter, clauses)
+    if len(clauses) == 1:
+        return satisfied
+    ones = builder.constant(np.ones((1, len(clauses)), dtype=np.float32))
+    return builder.operate("Min", builder.operate("MatMul", ones, satisfied), builder.constant(1.0, np.float32))
+
+
+def by_product(emitter: Emitter, clauses: list[Clause]) -> str:
+    """[K, N] float of 0 and 1: Relu(true literals - clause length + 1), small integers and so exact."""
+    builder, inputs = emitter.builder, emitter.inputs
+    weights = np.zeros((len(clauses), inputs.block_size), dtype=np.float32)
+    bias = np.ones((len(clauses), 1), dtype=np.float32)
+    for k, clause in enumerate(clauses):
+        for place, positive in clause.items():
+            weights[k, place] = 1.0 if positive else -1.0
+        bias[k] -= sum(clause.values())
+    bits = builder.cast(inputs.block_rows(range(inputs.block_size)), np.float32)
+    return builder.operate("Relu", builder.operate("Gemm", builder.constant(weights), bits, builder.constant(bias)))
+
+
+def by_slots(emitter: Emitter, clauses: list[Clause]) -> str:
+    """[K, N] float of 0 and 1: the s-th literals of all clauses side by side, and And over the positions."""
+    builder, inputs = emitter.builder, emitter.inputs
+    rows = [list(clause.items()) for clause in clauses]
+    result = ""
+    for s in range(max(map(len, rows))):
+        slot = [row[min(s, len(row) - 1)] for row in rows]  # short clauses repeat their last literal
+        bits = inputs.block_rows([place for place, _ in slot])
+        negative = np.array([[not positive] for _, positive in slot])
+        if negative.any():
+            bits = builder.operate("Xor", bits, builder.constant(negative))
+        result = builder.operate("And", result, bits) if result else bits
+    return builder.cast(result, np.float32)

@@ -1,0 +1,114 @@
+"""RuleGraph -> ONNX model: plan the inputs, emit the decision and the probabilities, check, load and run.
+
+Formulations, chosen by cost (findings/onnx.md, section 2): all comparisons of a tensor input form one literal block
+[L, N]; a decision that is a DNF over it is a matrix product or gathered slots (`dnf`); sums on a power-of-two grid are
+one matrix product (`grid_sums`); everything else is one operation per node on [1, N] rows, doubles in the fixed order
+of the graph.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from rulekit.errors import Unsupported
+from rulekit.graph.check import check
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.targets import Artifact
+from rulekit_exporters.onnx.builder import Builder, Port, element_type, serialize
+from rulekit_exporters.onnx.decisions import emit_outputs
+from rulekit_exporters.onnx.emitter import Emitter
+from rulekit_exporters.onnx.fired import emit_fired
+from rulekit_exporters.onnx.inputs import InputPlan, Inputs, plan_inputs
+from rulekit_exporters.onnx.labels import integer_labels, label_texts
+from rulekit_exporters.onnx.metadata import PRODUCER, describe
+from rulekit_exporters.onnx.options import Options, parse_options
+from rulekit_exporters.onnx.self_check import check_artifact
+
+
+def emit_model(graph: RuleGraph, options: Mapping[str, Any]) -> Artifact:
+    """The artifact of a graph; see `rulekit_exporters.onnx.emit`."""
+    check(graph)
+    parsed = parse_options(options)
+    plan = plan_inputs(graph, parsed.input)
+    names = output_names(plan, ("label", "probabilities", "fired") if parsed.fired else ("label", "probabilities"))
+    artifact = build(graph, plan, parsed, names)
+    check_artifact(artifact, graph)
+    shown = ", ".join(plan.names[:4]) + (", ..." if len(plan.names) > 4 else "")
+    size = f"{len(artifact) / 1000:.1f} kB" if len(artifact) < 1e6 else f"{len(artifact) / 1e6:.1f} MB"
+    summary = f"{size}, opset {parsed.opset}, input {plan.form}: {shown}, outputs {', '.join(names.values())}"
+    return Artifact({"": artifact}, graph.digest, warnings_of(graph, plan, names), summary)
+
+
+def output_names(plan: InputPlan, roles: tuple[str, ...]) -> dict[str, str]:
+    """The public name of each output: its role, with underscores where a column has that name."""
+    names = {}
+    for role in roles:
+        name = role
+        while name in plan.names:
+            name += "_"
+        names[role] = name
+    return names
+
+
+def build(graph: RuleGraph, plan: InputPlan, options: Options, names: dict[str, str]) -> bytes:
+    """The bytes of the model."""
+    builder = Builder(frozenset((*plan.names, *names.values())))
+    inputs = Inputs(plan, graph.schema, builder)
+    emitter = Emitter(graph, plan, builder, inputs)
+    emitter.prepare()
+    index, probabilities = emit_outputs(emitter)
+    outputs = [
+        (label_tensor(emitter, index), Port(names["label"], label_element(graph), ("N",))),
+        (probabilities, Port(names["probabilities"], element_type(np.float32), ("N", len(graph.classes)))),
+    ]
+    metadata = describe(graph, plan, options, names)
+    if options.fired:
+        ids, tensor = emit_fired(emitter)
+        outputs.append((tensor, Port(names["fired"], element_type(np.bool_), ("N", len(ids)))))
+        metadata["rulekit.fired"] = json.dumps(ids)
+    try:
+        model = builder.model(inputs.ports(), outputs, options.opset, metadata, PRODUCER)
+    except (UnicodeError, ValueError) as error:
+        raise Unsupported("a name that is no valid Unicode", "onnx", "rename the column or level") from error
+    return serialize(model)
+
+
+def label_tensor(emitter: Emitter, index: str) -> str:
+    """[N] labels from class indices: the integers themselves, or a lookup."""
+    integers = integer_labels(emitter.graph.classes)
+    if integers == list(range(len(emitter.graph.classes))):
+        return index
+    builder = emitter.builder
+    if integers is not None:
+        table = builder.constant(integers, np.int64)
+    else:
+        table = builder.constant(np.array(label_texts(emitter.graph), dtype=object))
+    return builder.operate("Gather", table, index, axis=0)
+
+
+def label_element(graph: RuleGraph) -> int:
+    return element_type(str if integer_labels(graph.classes) is None else np.int64)
+
+
+def warnings_of(graph: RuleGraph, plan: InputPlan, names: dict[str, str]) -> tuple[str, ...]:
+    """What a user of the model should know."""
+    warnings = []
+    for column, name in zip(plan.columns, plan.names, strict=False):
+        if plan.form != "tensor" and column != name:
+            warnings.append(f"column {column!r} is the input {name!r}: ONNX allows no such name")
+    for role, name in names.items():
+        if role != name:
+            warnings.append(f"the output {role} is called {name!r}: a column has that name")
+    for feature in (graph.schema[column] for column in plan.columns if plan.form == "columns"):
+        if feature.kind != "categorical":
+            continue
+        if feature.unseen == "error":
+            warnings.append(f"column {feature.name!r}: a level never seen is no error in ONNX, it is taken as unseen")
+        hidden = [level for level in feature.levels if level == "" or level in feature.missing_tokens]
+        if hidden:
+            warnings.append(f"column {feature.name!r}: the level {hidden[0]!r} is read as missing in a string input")
+    return tuple(warnings)

@@ -1,0 +1,86 @@
+"""What a model says about itself, and the rule graph read back from it."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import zlib
+from typing import Any
+
+import rulekit
+from rulekit.errors import FormatError, RulekitError
+from rulekit.graph.file_format import from_json, to_json
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit_exporters.onnx.inputs import InputPlan, encoder_table
+from rulekit_exporters.onnx.labels import label_texts
+from rulekit_exporters.onnx.options import Options
+
+MODEL_KEY = "rulekit.model"
+DIGEST_KEY = "rulekit.digest"
+LARGEST_ARTIFACT = 1 << 30
+LARGEST_MODEL = 1 << 28
+PRODUCER = "rulekit"
+
+
+def describe(graph: RuleGraph, plan: InputPlan, options: Options, names: dict[str, str]) -> dict[str, str]:
+    """The metadata of a model: version, digest, the model file (compressed), inputs, classes, codes and rule text."""
+    packed = zlib.compress(to_json(graph).encode(), 9)
+    metadata = {
+        "rulekit.version": rulekit.__version__,
+        DIGEST_KEY: graph.digest,
+        MODEL_KEY: base64.b64encode(packed).decode(),
+        "rulekit.classes": _compact(label_texts(graph)),
+        "rulekit.input": plan.form,
+    }
+    if plan.renamed or any(public != role for role, public in names.items()):
+        columns = dict(zip(plan.names, plan.columns, strict=True)) if plan.form != "tensor" else {}
+        metadata["rulekit.names"] = _compact({"inputs": columns, "outputs": names})
+    if plan.form == "codes":
+        used = [graph.schema[name] for name in plan.columns if graph.schema[name].kind == "categorical"]
+        tables = {f.name: dict(zip(*encoder_table(f), strict=True)) for f in used}
+        metadata["rulekit.codes"] = _compact(tables)
+    if options.text:
+        metadata["rulekit.rules"] = str(graph)
+    return metadata
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=True, separators=(",", ":"))
+
+
+def properties_of(artifact: bytes) -> dict[str, str]:
+    """The metadata of an ONNX file; raises FormatError where it is none."""
+    import onnx
+
+    if len(artifact) > LARGEST_ARTIFACT:
+        raise FormatError(f"an ONNX file of {len(artifact)} bytes", fix=f"at most {LARGEST_ARTIFACT} are read")
+    try:
+        model = onnx.ModelProto.FromString(artifact)
+    except Exception as error:  # the decoder's own error type depends on the protobuf implementation
+        raise FormatError("this is no ONNX file", fix="it may be truncated; export it again") from error
+    return {item.key: item.value for item in model.metadata_props}
+
+
+def read_graph(artifact: bytes) -> RuleGraph:
+    """The rule graph in the metadata; raises FormatError where it is missing, damaged or not that of the digest."""
+    properties = properties_of(artifact)
+    if MODEL_KEY not in properties:
+        raise FormatError("this ONNX file carries no rulekit model", fix="only models exported by rulekit can be read")
+    try:
+        unpack = zlib.decompressobj()
+        text = unpack.decompress(base64.b64decode(properties[MODEL_KEY], validate=True), LARGEST_MODEL).decode()
+        complete = unpack.eof
+    except (binascii.Error, zlib.error, ValueError) as error:
+        raise FormatError("the rulekit model in this ONNX file is damaged", fix="export it again") from error
+    if not complete:
+        raise FormatError("the rulekit model in this ONNX file is too large or cut off", fix="export it again")
+    try:
+        graph = from_json(text)
+    except FormatError:
+        raise
+    except RulekitError as error:
+        raise FormatError(f"the rulekit model in this ONNX file is damaged: {error}", fix="export it again") from error
+    if graph.digest != properties.get(DIGEST_KEY):
+        raise FormatError("the rulekit model in this ONNX file is not that of its digest", fix="export it again")
+    return graph

@@ -1,0 +1,64 @@
+"""Options of the ONNX target."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from rulekit.errors import InputError, Unsupported
+
+InputForm = Literal["tensor", "columns", "codes"]
+
+OLDEST_OPSET = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Parsed options; `input` is None where the graph's default form is wanted."""
+
+    input: InputForm | None = None
+    opset: int = OLDEST_OPSET
+    fired: bool = False
+    text: bool = True
+
+
+def parse_options(options: Mapping[str, Any]) -> Options:
+    """Options from values or their texts; raises InputError naming the option that is wrong."""
+    known = {"input", "optimize", "opset", "fired", "text"}
+    for name in options:
+        if name not in known:
+            raise InputError(f"no option {name!r}", where="onnx", fix=f"options are {', '.join(sorted(known))}")
+    form = options.get("input")
+    if form not in (None, "tensor", "columns", "codes"):
+        raise InputError(f"input is {form!r}", where="onnx", fix="one of tensor, columns, codes")
+    optimize = options.get("optimize", "throughput")
+    if optimize == "latency":
+        raise Unsupported("optimize=latency", "onnx", "use optimize=throughput: the portable graph")
+    if optimize != "throughput":
+        raise InputError(f"optimize is {optimize!r}", where="onnx", fix="only throughput")
+    return Options(
+        form, _opset(options.get("opset", OLDEST_OPSET)), _flag(options, "fired", False), _flag(options, "text", True)
+    )
+
+
+def _opset(value: object) -> int:
+    from onnx.defs import onnx_opset_version
+
+    newest = int(onnx_opset_version())
+    try:
+        opset = int(str(value))
+    except ValueError:
+        opset = -1
+    if isinstance(value, bool) or not OLDEST_OPSET <= opset <= newest:
+        raise InputError(f"opset is {value!r}", where="onnx", fix=f"an integer from {OLDEST_OPSET} to {newest}")
+    return opset
+
+
+def _flag(options: Mapping[str, Any], name: str, default: bool) -> bool:
+    value = options.get(name, default)
+    if isinstance(value, str):
+        value = {"true": True, "1": True, "false": False, "0": False}.get(value.lower(), value)
+    if not isinstance(value, bool):
+        raise InputError(f"{name} is {value!r}", where="onnx", fix="true or false")
+    return value

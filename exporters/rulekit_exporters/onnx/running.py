@@ -1,0 +1,153 @@
+"""Running an exported model on encoded rows, with onnxruntime or the specification's evaluator."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rulekit.errors import FormatError, InputError
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.schema import Feature
+from rulekit.tables.table import Array, Table
+from rulekit.targets import Outcome
+from rulekit_exporters.onnx.conditions import is_wide
+from rulekit_exporters.onnx.inputs import TENSOR_NAME, InputPlan, public_names
+from rulekit_exporters.onnx.labels import integer_labels, label_texts
+from rulekit_exporters.onnx.metadata import properties_of
+
+CHUNK = 8192
+ROLES = ("label", "probabilities", "fired")
+
+# feeds -> outputs in the order of ROLES
+Session = Callable[[dict[str, Array]], list[Array]]
+
+
+def run_runtime(artifact: bytes, graph: RuleGraph, table: Table) -> Outcome:
+    """By onnxruntime on one thread; raises InputError where it refuses the model."""
+    outputs = run_all(artifact, graph, table, runtime_session(artifact))
+    return outcome(graph, outputs)
+
+
+def run_reference(artifact: bytes, graph: RuleGraph, table: Table) -> Outcome:
+    """By onnx.reference."""
+    outputs = run_all(artifact, graph, table, reference_session(artifact))
+    return outcome(graph, outputs)
+
+
+def runtime_session(artifact: bytes) -> Session:
+    """A session of one thread that keeps to the processor's own provider."""
+    import onnxruntime
+
+    settings = onnxruntime.SessionOptions()
+    settings.intra_op_num_threads = settings.inter_op_num_threads = 1
+    settings.log_severity_level = 3
+    try:
+        session = onnxruntime.InferenceSession(artifact, settings, providers=["CPUExecutionProvider"])
+    except Exception as error:  # the runtime's errors have no common type
+        reason = str(error).strip().rpartition(") ")[2].partition("\n")[0]  # without the runtime's own source lines
+        raise InputError(
+            f"onnxruntime refuses the model: {reason}", fix="try a lower opset or export it again"
+        ) from error
+    return lambda feeds: list(session.run(None, feeds))
+
+
+def reference_session(artifact: bytes) -> Session:
+    """The evaluator that comes with the ONNX specification."""
+    from onnx.reference import ReferenceEvaluator
+
+    evaluator = ReferenceEvaluator(artifact)
+    return lambda feeds: list(evaluator.run(None, feeds))
+
+
+def run_all(artifact: bytes, graph: RuleGraph, table: Table, session: Session) -> list[Array]:
+    """The outputs of all rows, in the order of the model's outputs; raises FormatError or InputError."""
+    plan = plan_of(artifact, graph)
+    feeds = feeds_of(plan, graph, table)
+    chunks = []
+    for start in range(0, max(table.n_rows, 1), CHUNK):
+        chunks.append(session({name: array[start : start + CHUNK] for name, array in feeds.items()}))
+    return [np.concatenate(parts) for parts in zip(*chunks, strict=True)]
+
+
+def plan_of(artifact: bytes, graph: RuleGraph) -> InputPlan:
+    """The inputs that a model declares, as a plan; raises FormatError where they are not those of the graph."""
+    import onnx
+
+    properties = properties_of(artifact)
+    form = properties.get("rulekit.input")
+    declared = {port.name: port for port in onnx.ModelProto.FromString(artifact).graph.input}
+    if form == "tensor" and list(declared) == [TENSOR_NAME]:
+        wide = declared[TENSOR_NAME].type.tensor_type.elem_type == onnx.TensorProto.DOUBLE
+        return InputPlan("tensor", graph.schema.names, (TENSOR_NAME,), wide)
+    if form in ("columns", "codes"):
+        columns = tuple(graph.used_features or graph.schema.names[:1])
+        names = public_names(columns)
+        if list(names) == list(declared):
+            return InputPlan("columns" if form == "columns" else "codes", columns, names)
+    raise FormatError("the inputs of this ONNX file are not those of the model", fix="export it again")
+
+
+def feeds_of(plan: InputPlan, graph: RuleGraph, table: Table) -> dict[str, Array]:
+    """The arrays that a model is fed: encoded columns, categories as text or codes; unknown columns are NaN."""
+    arrays = dict(zip(table.names, table.arrays, strict=True))
+    if plan.form == "tensor":
+        width = np.float64 if plan.wide else np.float32
+        tensor = np.full((table.n_rows, len(graph.schema)), np.nan, dtype=width)
+        for j, feature in enumerate(graph.schema):
+            if feature.name in arrays and feature.kind != "categorical":
+                with np.errstate(over="ignore"):  # an unused wide column in a float tensor
+                    tensor[:, j] = arrays[feature.name]
+        return {TENSOR_NAME: tensor}
+    feeds = {}
+    for column, name in zip(plan.columns, plan.names, strict=True):
+        if column not in arrays:
+            raise InputError(f"no column {column!r}", where=table.source or "table")
+        feeds[name] = column_feed(graph.schema[column], arrays[column], plan.form == "codes").reshape(-1, 1)
+    return feeds
+
+
+def column_feed(feature: Feature, array: Array, codes: bool) -> Array:
+    """One encoded column as a model takes it."""
+    if feature.kind != "categorical":
+        return array.astype(np.float64 if is_wide(feature) else np.float32, copy=False)
+    return array.astype(np.int64) if codes else level_texts(feature)[array]
+
+
+def level_texts(feature: Feature) -> npt.NDArray[np.object_]:
+    """The text of each code: empty for missing, one that is no level for unseen, the levels."""
+    unseen = "unseen"
+    while unseen in feature.levels or unseen in feature.missing_tokens:
+        unseen += "_"
+    return np.array(["", unseen, *feature.levels], dtype=object)
+
+
+def outcome(graph: RuleGraph, outputs: list[Array]) -> Outcome:
+    """Class indices and probabilities from the outputs of a model."""
+    labels, probabilities = outputs[:2]
+    return Outcome(class_indices(graph, labels), probabilities.astype(np.float64))
+
+
+def class_indices(graph: RuleGraph, labels: Array) -> npt.NDArray[np.int64]:
+    """Class index [n] of label values; raises FormatError for a label that is no class."""
+    known: Mapping[Any, int]
+    integers = integer_labels(graph.classes)
+    known = {label: k for k, label in enumerate(label_texts(graph) if integers is None else integers)}
+    distinct, inverse = np.unique(labels, return_inverse=True)
+    unknown = [value for value in distinct.tolist() if value not in known]
+    if unknown:
+        raise FormatError(f"the label {unknown[0]!r} is no class of the model", where="onnx")
+    indices = np.array([known[value] for value in distinct.tolist()], dtype=np.int64)
+    return indices[inverse.reshape(-1)] if len(distinct) else np.zeros(0, dtype=np.int64)
+
+
+def fired_rules(artifact: bytes, graph: RuleGraph, table: Table) -> tuple[list[str], npt.NDArray[np.bool_]]:
+    """Ids of the rules and which fired [n, rules], by onnxruntime; FormatError if the model has no such output."""
+    properties = properties_of(artifact)
+    if "rulekit.fired" not in properties:
+        raise FormatError("this model has no output of fired rules", where="onnx", fix="export it with fired=true")
+    outputs = run_all(artifact, graph, table, runtime_session(artifact))
+    return list(json.loads(properties["rulekit.fired"])), outputs[2]

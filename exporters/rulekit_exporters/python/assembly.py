@@ -1,0 +1,263 @@
+"""The whole module: header, constants, functions, the run-time helpers that these need, and the rules as data.
+
+`probabilities` and the CSV reader are always there; of rulekit_exporters.python.runtime a module receives the
+functions that its own code calls, directly or by way of one another.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib.resources import files
+
+from rulekit.graph.language import print_graph, print_node
+from rulekit.graph.nodes import Hidden, Node
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.graph.rules import Rule, rules_of
+from rulekit.schema import Feature
+from rulekit_exporters.python.functions import decide_function, decide_many_function, probabilities_function, signature
+from rulekit_exporters.python.lowering import Context
+from rulekit_exporters.python.names import Names, comment, literal, printable
+
+BEGIN, END, MARK = "# rules: begin", "# rules: end", "# | "
+MAX_COMMENT = 400
+_IMPORTS_OF_RULES = """
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from math import inf, nan
+from typing import Any
+"""
+
+
+def module_source(graph: RuleGraph) -> str:
+    """The Python text of a graph."""
+    context = context_of(graph)
+    parameters = [context.columns[name] for name in graph.used_features]
+    functions = [
+        decide_function(graph, context, parameters),
+        probabilities_function(graph, context, parameters),
+        decide_many_function(graph, context, parameters),
+        *_interface(graph),
+    ]
+    body = ["\n".join(lines) for lines in functions]
+    constants = [*_tables(graph), *(_constant(name, text) for name, text in context.constants.items())]
+    main = 'if __name__ == "__main__":\n    sys.exit(score_csv(sys.argv[1:], USED, CLASSES, decide, probabilities))\n'
+    code = "\n".join([*constants, *body, main])
+    imports, definitions, helpers = _runtime_for(code)
+    parts = [
+        _docstring(graph),
+        "from __future__ import annotations",
+        imports,
+        "\n".join([*definitions, *constants]),
+        "\n" + "\n\n\n".join(body),
+        "\n# How cells are read, and the arithmetic -- the same in every module ".ljust(119, "-"),
+        "\n" + "\n\n\n".join(helpers),
+        "\n" + main,
+    ]
+    return "\n\n".join(parts) + "\n" + _rules_as_data(graph)
+
+
+def context_of(graph: RuleGraph) -> Context:
+    """Identifiers of the used columns, and the comment above each rule: its id and text."""
+    names = Names()
+    comments: dict[Node, str] = {}
+    labels: dict[Node, str] = {}
+    for rule in rules_of(graph):
+        if rule.node in comments:
+            continue
+        labels[rule.node] = names.fresh(rule.id)
+        comments[rule.node] = comment(_shortened(_rule_text(rule, graph)), 8)
+        if isinstance(rule.node, Hidden):
+            comments.setdefault(rule.node.children[0], comments[rule.node])
+    columns = {name: names.fresh(name.lower()) for name in graph.used_features}
+    return Context(graph.schema, names, columns, comments, labels)
+
+
+def _rule_text(rule: Rule, graph: RuleGraph) -> str:
+    return f"{rule.id}: {print_node(rule.node, graph.schema)}"
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= MAX_COMMENT else text[: MAX_COMMENT - 3] + "..."
+
+
+def _docstring(graph: RuleGraph) -> str:
+    """What a reader sees first; foreign names appear as escaped literals only."""
+    target = literal(graph.schema.target)
+    lines = [f"A rule model that decides {target}, in plain Python (made by rulekit).", "", "classes"]
+    lines += [f"    {literal(label)}" for label in graph.classes]
+    lines += ["columns that the rules read"]
+    lines += [f"    {literal(name)} ({_kind(graph.schema[name])})" for name in graph.used_features] or ["    none"]
+    lines += [
+        "",
+        "predict(row) gives the label, predict_proba(row) the probability of each class. A row is a mapping by",
+        "column name, or a sequence of all columns in the order of COLUMNS; None, NaN and the empty text are",
+        "missing. predict_many(data) takes rows, a mapping of columns, a data frame or an array, and is fast",
+        "where numpy is installed. Nothing but the standard library is needed.",
+        "",
+        "Command line: python THIS.py < rows.csv > predictions.csv",
+        "",
+        f"digest {graph.digest}",
+    ]
+    safe = [line.replace("\\", "\\\\").replace('"""', '\\"\\"\\"') for line in map(printable, lines)]
+    return '"""' + "\n".join(safe) + '\n"""'
+
+
+def _kind(feature: Feature) -> str:
+    unit = f", in {feature.unit}" if feature.unit else ""
+    return f"{feature.kind}{unit}"
+
+
+def _tables(graph: RuleGraph) -> list[str]:
+    used = []
+    for name in graph.used_features:
+        feature = graph.schema[name]
+        kind = {"categorical": "level", "boolean": "flag"}.get(feature.kind, "number")
+        kind = "day" if kind == "number" and feature.display == "date" else kind
+        used.append(f"    {literal((graph.schema.positions[name], name, kind, feature.missing_tokens))},")
+    return [
+        f"DIGEST = {literal(graph.digest)}",
+        _constant("CLASSES", literal(graph.classes)),
+        "# All columns, in schema order.",
+        _constant("COLUMNS", literal(graph.schema.names)),
+        "# Columns that the rules read: position, name, kind, texts that mean missing (beside the empty one).",
+        "\n".join(["USED: tuple[Used, ...] = (", *used, ")"]) if used else "USED: tuple[Used, ...] = ()",
+    ]
+
+
+def _constant(name: str, text: str) -> str:
+    """An assignment, wrapped between the items of its tuple or set where it is long."""
+    single = f"{name} = {text}"
+    if len(single) <= 120:
+        return single
+    tree = ast.parse(text, mode="eval").body
+    before, after = ("(", ")") if isinstance(tree, ast.Tuple) else ("frozenset({", "})")
+    items = tree.elts if isinstance(tree, ast.Tuple) else tree.args[0].elts  # type: ignore[attr-defined]
+    lines, line = [], "   "
+    for item in items:
+        piece = f" {literal(ast.literal_eval(item)) if not isinstance(item, ast.Name) else item.id},"
+        if len(line) + len(piece) > 120 and line.strip():
+            lines.append(line)
+            line = "   "
+        line += piece
+    return "\n".join([f"{name} = {before}", *lines, line, after])
+
+
+def _interface(graph: RuleGraph) -> list[list[str]]:
+    """`predict`, `predict_proba`, `predict_many`: cells are looked up directly, and cleaned only where that fails."""
+    by_place = ["row", *(str(graph.schema.positions[name]) for name in graph.used_features)]
+    label = {bool: "bool", int: "int", float: "float"}.get(type(graph.classes[0]), "str")
+    label = label if len({type(c) for c in graph.classes}) == 1 else "Any"
+
+    def look_up(function: str, wrap: str) -> list[str]:
+        close = "]" if wrap else ""
+        return [
+            "    try:",
+            "        if isinstance(row, dict):",
+            f"            return {wrap}{function}(row){close}",
+            f"        if len(row) == {len(graph.schema)}:",
+            *_call(f"return {wrap}{function}", by_place, close, 12),
+            "    except (TypeError, LookupError):  # missing or textual cells, absent columns, other kinds of mapping",
+            "        pass",
+            f"    return {wrap}{function}(cells(row, len(COLUMNS), USED), *range(len(USED))){close}",
+        ]
+
+    return [
+        [
+            *signature("predict", ["row: Any"], label),
+            '    """Label of a row; raises KeyError for an absent column, ValueError for an unreadable cell."""',
+            *look_up("decide", "CLASSES["),
+        ],
+        [
+            *signature("predict_proba", ["row: Any"], "list[float]"),
+            '    """Probabilities of a row in the order of CLASSES; raises as `predict`."""',
+            *look_up("probabilities", ""),
+        ],
+        [
+            *signature("predict_many", ["data: Any"], f"list[{label}]"),
+            '    """Labels of rows, of a mapping or frame of columns, or of a two-dimensional array."""',
+            '    by_column = hasattr(data, "keys") or hasattr(data, "shape")',
+            "    np = numpy_or_none() if by_column else None",
+            "    if np is None:",
+            "        return [predict(row) for row in rows_of(data)]",
+            "    columns = columns_of(np, data, len(COLUMNS), USED)",
+            "    return [CLASSES[k] for k in in_blocks(np, decide_many, columns, length_of(data))]",
+        ],
+    ]
+
+
+def _call(function: str, arguments: list[str], close: str, indent: int) -> list[str]:
+    margin = " " * indent
+    single = f"{margin}{function}({', '.join(arguments)}){close}"
+    if len(single) <= 120:
+        return [single]
+    return [f"{margin}{function}(", *(f"{margin}    {argument}," for argument in arguments), f"{margin}){close}"]
+
+
+def _rules_as_data(graph: RuleGraph) -> str:
+    """The rules in the rule language, as comments, so that people and rulekit have them without running this."""
+    text = print_graph(graph)
+    lines = [(MARK + printable(line)).rstrip() for line in text.split("\n")]
+    title = "# The same rules in the rule language, from which rulekit reads this module (never by running it)."
+    return "\n".join(["", title, BEGIN, *lines, END, ""])
+
+
+# The run-time helpers ------------------------------------------------------------------------------------------------
+
+
+@cache
+def _runtime() -> tuple[list[tuple[str, str, frozenset[str]]], list[ast.stmt]]:
+    """Functions and constants of the run-time source (name, text, names it mentions), and its imports."""
+    source = files("rulekit_exporters.python").joinpath("runtime.py").read_text("utf-8")
+    pieces: list[tuple[str, str, frozenset[str]]] = []
+    imports: list[ast.stmt] = []
+    for statement in ast.parse(source).body:
+        if isinstance(statement, ast.Import | ast.ImportFrom):
+            imports.append(statement)
+        elif isinstance(statement, ast.FunctionDef | ast.Assign):
+            name = statement.name if isinstance(statement, ast.FunctionDef) else ast.unparse(statement.targets[0])
+            text = ast.get_source_segment(source, statement) or ""
+            pieces.append((name, text, frozenset(_words_of(statement))))
+    return pieces, imports
+
+
+def _runtime_for(code: str) -> tuple[str, list[str], list[str]]:
+    """Import lines, constants and functions of the run-time source that `code` needs, in their order there."""
+    pieces, imports = _runtime()
+    needed = set(_words_of(ast.parse(code)))
+    mentions: Mapping[str, frozenset[str]] = {name: words for name, _, words in pieces}
+    chosen: set[str] = set()
+    waiting = [name for name in mentions if name in needed]
+    while waiting:
+        name = waiting.pop()
+        if name not in chosen:
+            chosen.add(name)
+            needed |= mentions[name]
+            waiting.extend(word for word in mentions[name] if word in mentions)
+    functions = [text for name, text, _ in pieces if name in chosen and text.startswith("def ")]
+    constants = [text for name, text, _ in pieces if name in chosen and not text.startswith("def ")]
+    return _import_lines(imports, needed), constants, functions
+
+
+def _words_of(tree: ast.AST) -> Iterable[str]:
+    """The names that code mentions, in annotations too."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            yield node.id
+
+
+def _import_lines(imports: list[ast.stmt], needed: set[str]) -> str:
+    """Sorted as linters want them: plain imports, then `from` imports, one line for each module."""
+    plain: set[str] = set()
+    members: dict[str, set[str]] = {}
+    for statement in [*imports, *ast.parse(_IMPORTS_OF_RULES).body]:
+        if isinstance(statement, ast.Import):
+            plain |= {alias.name for alias in statement.names if alias.name in needed}
+        elif isinstance(statement, ast.ImportFrom) and statement.module != "__future__":
+            kept = {alias.name for alias in statement.names if alias.name in needed}
+            members.setdefault(statement.module or "", set()).update(kept)
+    lines = [f"import {name}" for name in sorted(plain)]
+    return "\n".join(
+        lines + [f"from {name} import {', '.join(sorted(kept))}" for name, kept in sorted(members.items()) if kept]
+    )

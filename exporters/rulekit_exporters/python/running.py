@@ -1,0 +1,135 @@
+"""Runs a generated module in a separate, isolated process: cells and results travel as text, never as pickle."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rulekit.errors import FormatError
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, Feature
+from rulekit.tables.table import Array, Table
+from rulekit.targets import Outcome
+
+SECONDS = 300.0
+ROWS_PER_LINE = 1000
+
+
+def run(artifact: bytes, graph: RuleGraph, table: Table, seconds: float = SECONDS) -> Outcome:
+    """Labels and probabilities of a table's rows, by the module's own `predict` and `predict_proba`.
+
+    The process is `python -I` with an empty environment, in an empty folder. Raises FormatError where the module fails,
+    exceeds the time limit, or answers with anything but a label and K numbers for every row.
+    """
+    columns = [cells_of(graph.schema[name], table.array(name)) for name in graph.used_features]
+    return _execute(artifact, graph, columns, table.n_rows, seconds)
+
+
+def run_raw(artifact: bytes, graph: RuleGraph, columns: Mapping[str, Array]) -> Outcome:
+    """`run` on cells as a user holds them: doubles that were not rounded, texts, None; by column name, each [n]."""
+    n_rows = max((len(column) for column in columns.values()), default=0)
+    found = []
+    for name in graph.used_features:
+        values = columns[name].tolist()
+        found.append(values if graph.schema[name].kind == "categorical" else [_exact(value) for value in values])
+    return _execute(artifact, graph, found, n_rows, SECONDS)
+
+
+def _execute(artifact: bytes, graph: RuleGraph, columns: Sequence[list[Any]], n_rows: int, seconds: float) -> Outcome:
+    """The answers of the module in its own process; columns: the used ones, as JSON values."""
+    worker = files("rulekit_exporters.python").joinpath("worker.py").read_text("utf-8")
+    with tempfile.TemporaryDirectory() as folder:
+        module = Path(folder, "artifact.py")
+        module.write_bytes(artifact)
+        Path(folder, "rows").write_text(_rows(graph, columns, n_rows), encoding="ascii")
+        answers, messages = Path(folder, "answers"), Path(folder, "messages")
+        environment = {key: os.environ[key] for key in ("SYSTEMROOT",) if key in os.environ}
+        command = [sys.executable, "-I", "-c", worker, str(module), str(Path(folder, "rows")), str(answers)]
+        try:
+            with messages.open("wb") as errors:
+                done = subprocess.run(
+                    command,
+                    cwd=folder,
+                    env=environment,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=errors,
+                    timeout=seconds,
+                    check=False,
+                )
+        except subprocess.TimeoutExpired:
+            raise FormatError(f"the module did not finish within {seconds:g} s", fix="allow more time") from None
+        if done.returncode != 0 or not answers.exists():
+            raise FormatError(f"the module failed: {_last_line(messages)}", fix="export the model again")
+        if answers.stat().st_size > 1000 + 40 * n_rows * (len(graph.classes) + 1):
+            raise FormatError("the module's answer is too long", fix="export the model again")
+        return _outcome(answers.read_text("ascii"), graph, n_rows)
+
+
+def _last_line(messages: Path) -> str:
+    """The end of what a process said, at most 300 characters of it."""
+    with messages.open("rb") as stream:
+        stream.seek(max(0, messages.stat().st_size - 4096))
+        lines = stream.read().decode("utf-8", "replace").strip().splitlines()
+    return lines[-1][:300] if lines else "no message"
+
+
+def _rows(graph: RuleGraph, columns: Sequence[list[Any]], n_rows: int) -> str:
+    """A header, then a JSON line of the used columns for each block of rows: exact doubles, texts, null for missing."""
+    header = {
+        "names": list(graph.schema.names),
+        "used": [graph.schema.positions[name] for name in graph.used_features],
+        "numeric": [graph.schema[name].kind != "categorical" for name in graph.used_features],
+    }
+    lines = [json.dumps(header)]
+    for start in range(0, n_rows, ROWS_PER_LINE):
+        stop = min(start + ROWS_PER_LINE, n_rows)
+        lines.append(json.dumps([stop - start, [column[start:stop] for column in columns]]))
+    return "\n".join(lines)
+
+
+def cells_of(feature: Feature, encoded: Array) -> list[Any]:
+    """The encoded cells of a column as JSON values: exact doubles as hexadecimal text, levels as text."""
+    if feature.kind != "categorical":
+        return [_exact(value) for value in encoded.astype(np.float64).tolist()]
+    never_seen = unseen_level(feature)
+    texts = [None, never_seen, *feature.levels]
+    assert texts[MISSING_CODE] is None
+    assert len(texts) == FIRST_LEVEL_CODE + len(feature.levels)
+    return [texts[code] for code in encoded.tolist()]
+
+
+def _exact(value: float) -> str | None:
+    """A double as hexadecimal text, None for missing."""
+    return None if value != value else float(value).hex()
+
+
+def unseen_level(feature: Feature) -> str:
+    """A text that is neither a level nor a missing token of the column."""
+    text = "never seen"
+    while text in feature.levels or text in feature.missing_tokens:
+        text += "."
+    return text
+
+
+def _outcome(text: str, graph: RuleGraph, n_rows: int) -> Outcome:
+    k = len(graph.classes)
+    try:
+        answer = json.loads(text)
+        labels = np.array(answer["labels"], dtype=np.int64)
+        flat = [float.fromhex(value) for value in answer["probabilities"]]
+        probabilities = np.array(flat, dtype=np.float64).reshape(n_rows, k)
+    except (ValueError, KeyError, TypeError, OverflowError) as error:
+        raise FormatError(f"the module's answer is not {k} numbers for each row ({error})") from None
+    if labels.shape != (n_rows,) or (len(labels) and not 0 <= labels.min() <= labels.max() < k):
+        raise FormatError("the module answered with labels that the model does not have")
+    return Outcome(labels, probabilities)

@@ -1,0 +1,47 @@
+"""What the isolated process runs: imports a generated module and scores rows (rulekit_exporters.python.running)."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from typing import Any
+
+
+def read_number(cell: str | None) -> float:
+    """A double from its hexadecimal text; NaN for null."""
+    return float("nan") if cell is None else float.fromhex(cell)
+
+
+def main(module_path: str, rows_path: str, answers_path: str) -> None:
+    """Read blocks of columns, write class indices and probabilities as hexadecimal text.
+
+    Even blocks of rows go in as mappings, odd ones as sequences, so that both forms are used.
+    """
+    sys.dont_write_bytecode = True
+    spec = importlib.util.spec_from_file_location("artifact", module_path)
+    assert spec is not None
+    assert spec.loader is not None
+    module: Any = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    index = {repr(label): k for k, label in enumerate(module.CLASSES)}
+    labels: list[int] = []
+    probabilities: list[str] = []
+    with open(rows_path, encoding="ascii") as lines:
+        header = json.loads(next(lines))
+        names = header["names"]
+        for number, line in enumerate(lines):
+            n_rows, encoded = json.loads(line)
+            columns: list[Any] = [[None] * n_rows] * len(names)
+            for position, column, numeric in zip(header["used"], encoded, header["numeric"], strict=True):
+                columns[position] = [read_number(cell) for cell in column] if numeric else column
+            for cells in zip(*columns, strict=True):
+                row: Any = cells if number % 2 else dict(zip(names, cells, strict=True))
+                labels.append(index[repr(module.predict(row))])
+                probabilities.extend(float(p).hex() for p in module.predict_proba(row))
+    with open(answers_path, "w", encoding="ascii") as answers:
+        json.dump({"labels": labels, "probabilities": probabilities}, answers)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

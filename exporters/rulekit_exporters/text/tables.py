@@ -1,0 +1,78 @@
+"""Rules as rows: a markdown table, CSV, and a form like that of C5.0."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.graph.words import number
+from rulekit_exporters.text.sections import Row, closing, missing_note, quoted, sections
+
+COLUMNS = ("class", "rule", "conditions", "weight", "n", "coverage", "precision")
+
+
+def markdown(graph: RuleGraph) -> str:
+    """One table for each section under its heading; figures in per cent."""
+    lines: list[str] = []
+    for part in sections(graph):
+        lines += [f"{_plain(part.heading)}", "", _line(COLUMNS), _line(["---"] * len(COLUMNS))]
+        lines += [_line(_cells(row, graph, percent=True)) for row in part.rows]
+        lines.append("")
+    return "\n".join([*lines, *filter(None, (_plain(closing(graph)), _plain(missing_note(graph))))]) + "\n"
+
+
+def comma_separated(graph: RuleGraph) -> str:
+    """One line for each deciding rule, in the order of the model, below a header."""
+    sink = io.StringIO()
+    writer = csv.writer(sink, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for part in sections(graph):
+        if part.decides:
+            writer.writerows(_cells(row, graph, percent=False) for row in part.rows)
+    return sink.getvalue()
+
+
+def c50(graph: RuleGraph) -> str:
+    """Numbered rules with one condition a line, coverage, lift and precision, and the default class."""
+    lines: list[str] = []
+    counter = 0
+    for part in filter(lambda part: part.decides, sections(graph)):
+        lines += [f"{part.heading}:", ""]
+        for row in part.rows:
+            counter += 1
+            facts = ", ".join(filter(None, [row.id, *_facts(row)]))
+            lines.append(f"Rule {counter}: ({facts})" if facts else f"Rule {counter}:")
+            lines += [f"    {condition}" for condition in row.conditions]
+            precision = f"  [{row.precision:.3f}]" if row.precision is not None else ""
+            weight = f"  weight {number(row.weight)}" if row.weight is not None else ""
+            lines += [f"    ->  class {quoted(graph.classes[row.class_index])}{weight}{precision}", ""]
+    lines.append(f"Default class: {quoted(graph.classes[graph.default])}")
+    return "\n".join(lines) + "\n"
+
+
+def _facts(row: Row) -> list[str]:
+    facts = [str(row.n)] if row.n is not None else []
+    return [*facts, f"covers {row.coverage * 100:.1f} %"] if row.coverage is not None else facts
+
+
+def _cells(row: Row, graph: RuleGraph, percent: bool) -> list[str]:
+    def share(value: float | None) -> str:
+        if value is None:
+            return ""
+        return f"{value * 100:.1f} %" if percent else repr(value)
+
+    weight = number(row.weight) if row.weight is not None else ""
+    n = str(row.n) if row.n is not None else ""
+    label = str(graph.classes[row.class_index])
+    return [label, row.id, row.text, weight, n, share(row.coverage), share(row.precision)]
+
+
+def _line(cells: list[str] | tuple[str, ...]) -> str:
+    return "| " + " | ".join(_plain(cell).replace("|", "\\|") for cell in cells) + " |"
+
+
+def _plain(text: str) -> str:
+    """Text that markdown shows as it is: no markup, no line ends."""
+    shown = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    return shown.replace("\\", "\\\\").replace("<", "&lt;").replace("`", "\\`").replace("*", "\\*").replace("_", "\\_")

@@ -1,0 +1,69 @@
+"""What the registry of export targets knows about text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from rulekit.errors import FormatError, GraphError, InputError
+from rulekit.graph.evaluation import decide, probabilities
+from rulekit.graph.language import parse_graph, print_graph
+from rulekit.graph.nodes import Vocabulary
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.tables.table import Table
+from rulekit.targets import Artifact, Outcome, Target
+from rulekit_exporters.text.tables import c50, comma_separated, markdown
+from rulekit_exporters.text.view import show
+
+MAX_BYTES = 64 * 2**20
+
+FORMATS: Mapping[str, Callable[[RuleGraph], str]] = {
+    "rules": print_graph,
+    "show": lambda graph: show(graph, 100),
+    "table": markdown,
+    "csv": comma_separated,
+    "c50": c50,
+}
+
+
+def emit(graph: RuleGraph, options: Mapping[str, Any]) -> Artifact:
+    """The text of a graph in the format that the options name; raises InputError for an unknown option or format."""
+    unknown = set(options) - {"format"}
+    if unknown:
+        raise InputError(f"the text target has no option {sorted(unknown)[0]!r}", fix="its option is `format`")
+    form = options.get("format", "rules")
+    if form not in FORMATS:
+        raise InputError(f"no text format {form!r}", fix=f"one of {', '.join(FORMATS)}")
+    text = FORMATS[form](graph)
+    warnings = () if form == "rules" else (f"the format {form} cannot be read back; `rules` can",)
+    return Artifact({"": text.encode("utf-8")}, graph.digest, warnings, f"{form}, {text.count(chr(10))} lines")
+
+
+def read(artifact: bytes) -> RuleGraph:
+    """The graph of a text in the rule language; raises FormatError for anything else."""
+    if len(artifact) > MAX_BYTES:
+        raise FormatError(f"{len(artifact)} bytes, more than the {MAX_BYTES} that are read")
+    try:
+        return parse_graph(artifact.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise FormatError(f"not UTF-8 at byte {error.start}") from None
+
+
+def run(artifact: bytes, graph: RuleGraph, table: Table) -> Outcome:
+    """Labels and probabilities by the graph that the text says; raises FormatError, GraphError."""
+    parsed = read(artifact)
+    if parsed.schema.features != graph.schema.features or parsed.classes != graph.classes:
+        raise GraphError("the text has other columns or classes than the model", fix="export the model again")
+    return Outcome(decide(parsed, table), probabilities(parsed, table))
+
+
+TARGET = Target(
+    name="text",
+    description="the rule language, tables of rules, and forms for people",
+    suffixes=(".txt", ".rules"),
+    emit=emit,
+    run=run,
+    read=read,
+    options={"format": "rules (the rule language, can be read back), show, table (markdown), csv or c50"},
+    expresses=frozenset(Vocabulary.TYPES),
+)

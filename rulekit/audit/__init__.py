@@ -1,0 +1,1 @@
+"""Audit: how well a model does, and where its threshold should lie."""

@@ -1,0 +1,119 @@
+"""Figures of merit of a model on labelled rows."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rulekit.graph.rule_graph import ClassLabel
+
+
+@dataclass(frozen=True, slots=True)
+class ClassFigures:
+    """Counts and rates of one class; a rate without a denominator is 0."""
+
+    label: ClassLabel
+    support: float
+    predicted: float
+    precision: float
+    recall: float
+    f1: float
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What `rulekit evaluate` reports: weighted counts, rates in [0, 1], log loss in nats.
+
+    accuracy_error is the standard error sqrt(p (1 - p) / n), with (sum w)^2 / sum w^2 rows where rows have weights.
+    auc is None where only one class occurs; of several classes it is the mean over classes against the rest.
+    """
+
+    rows: int
+    accuracy: float
+    accuracy_error: float
+    majority: float
+    classes: tuple[ClassFigures, ...]
+    macro_f1: float
+    micro_f1: float
+    auc: float | None
+    log_loss: float
+    confusion: tuple[tuple[float, ...], ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON values."""
+        return {
+            "rows": self.rows,
+            "accuracy": self.accuracy,
+            "accuracy_standard_error": self.accuracy_error,
+            "majority_class_accuracy": self.majority,
+            "per_class": [
+                {
+                    "label": c.label,
+                    "support": c.support,
+                    "predicted": c.predicted,
+                    "precision": c.precision,
+                    "recall": c.recall,
+                    "f1": c.f1,
+                }
+                for c in self.classes
+            ],
+            "macro_f1": self.macro_f1,
+            "micro_f1": self.micro_f1,
+            "auc": self.auc,
+            "log_loss": self.log_loss,
+            "confusion": [list(row) for row in self.confusion],
+        }
+
+
+def figures(
+    y: npt.NDArray[np.int64],
+    predicted: npt.NDArray[np.int64],
+    probabilities: npt.NDArray[np.float64],
+    classes: tuple[ClassLabel, ...],
+    weight: npt.NDArray[np.float64] | None = None,
+) -> Figures:
+    """Figures of predicted class indices [n] and probabilities [n, K] against the true indices y [n]."""
+    from sklearn.metrics import confusion_matrix, log_loss, precision_recall_fscore_support
+
+    indices = np.arange(len(classes))
+    precision, recall, f1, _ = precision_recall_fscore_support(
+        y, predicted, labels=indices, sample_weight=weight, zero_division=0.0
+    )
+    confusion = confusion_matrix(y, predicted, labels=indices, sample_weight=weight).astype(float)
+    total = confusion.sum()
+    accuracy = float(np.trace(confusion) / total)
+    effective = len(y) if weight is None else float(weight.sum() ** 2 / (weight**2).sum())
+    support, chosen = confusion.sum(axis=1), confusion.sum(axis=0)
+    return Figures(
+        rows=len(y),
+        accuracy=accuracy,
+        accuracy_error=math.sqrt(accuracy * (1 - accuracy) / effective),
+        majority=float(support.max() / total),
+        classes=tuple(
+            ClassFigures(classes[k], support[k], chosen[k], float(precision[k]), float(recall[k]), float(f1[k]))
+            for k in indices
+        ),
+        macro_f1=float(np.mean(f1)),
+        micro_f1=accuracy,
+        auc=_area(y, probabilities, weight),
+        log_loss=float(log_loss(y, np.clip(probabilities, 1e-15, 1.0), labels=indices, sample_weight=weight)),
+        confusion=tuple(tuple(float(v) for v in row) for row in confusion),
+    )
+
+
+def _area(
+    y: npt.NDArray[np.int64], probabilities: npt.NDArray[np.float64], weight: npt.NDArray[np.float64] | None
+) -> float | None:
+    """Area under the receiver operating characteristic; classes that do not occur are left out of the mean."""
+    from sklearn.metrics import roc_auc_score
+
+    present = [k for k in range(probabilities.shape[1]) if 0 < np.count_nonzero(y == k) < len(y)]
+    if not present:
+        return None
+    if probabilities.shape[1] == 2:
+        present = [1]
+    return float(np.mean([roc_auc_score(y == k, probabilities[:, k], sample_weight=weight) for k in present]))

@@ -1,0 +1,122 @@
+"""Choosing the decision threshold of a two-class model for a purpose."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from rulekit.errors import InputError
+from rulekit.graph.decisions import Exceeds, Fires
+from rulekit.graph.nodes import Probability
+from rulekit.graph.rule_graph import RuleGraph
+
+
+@dataclass(frozen=True, slots=True)
+class Purpose:
+    """What the threshold is to reach: a least precision, a least recall, the smallest cost, or the largest F1."""
+
+    precision: float | None = None
+    recall: float | None = None
+    cost: tuple[float, float] | None = None
+    f1: bool = False
+
+    def __post_init__(self) -> None:
+        if [self.precision, self.recall, self.cost].count(None) + (not self.f1) != 3:
+            raise InputError(
+                "a threshold is chosen for one purpose",
+                fix="give exactly one of --precision, --recall, --cost and --f1",
+            )
+        for value, name in ((self.precision, "precision"), (self.recall, "recall")):
+            if value is not None and not 0 < value <= 1:
+                raise InputError(f"a {name} lies in (0, 1], not {value!r}")
+        if self.cost is not None and (min(self.cost) < 0 or max(self.cost) <= 0):
+            raise InputError(f"costs are not negative and not both zero, unlike {self.cost[0]}:{self.cost[1]}")
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The chosen probability threshold (positive iff strictly above it) and what it gives on the rows."""
+
+    threshold: float
+    precision: float
+    recall: float
+    f1: float
+    cost: float
+
+
+def choose_threshold(
+    positive: npt.NDArray[np.bool_],
+    probability: npt.NDArray[np.float64],
+    purpose: Purpose,
+    weight: npt.NDArray[np.float64] | None = None,
+) -> Choice:
+    """The threshold that serves the purpose on rows with truth `positive` [n] and P(positive) [n].
+
+    Candidates are 0 and the distinct probabilities, so every achievable decision is looked at. For a least precision
+    the largest recall wins, for a least recall the largest precision. Raises InputError where no threshold reaches it.
+    """
+    weights = np.ones(len(positive)) if weight is None else weight
+    order = np.argsort(-probability, kind="stable")
+    score, truth, w = probability[order], positive[order], weights[order]
+    ends = np.append(np.nonzero(score[1:] < score[:-1])[0], len(score) - 1)
+    hits, false_alarms = np.cumsum(w * truth)[ends], np.cumsum(w * ~truth)[ends]
+    total = hits[-1]
+    if total == 0:
+        raise InputError("no row is positive", fix="give rows of both classes")
+    below = np.append(score[ends[1:]], 0.0)  # strictly above the next lower probability
+    last_positive = score[ends] > 0.0  # a threshold of 0 cannot admit probability 0
+    hits, false_alarms, below = hits[last_positive], false_alarms[last_positive], below[last_positive]
+    if len(hits) == 0:
+        raise InputError("every row has probability 0 of the positive class")
+    precision, recall = hits / np.maximum(hits + false_alarms, 1e-300), hits / total
+    f1 = 2 * hits / (hits + false_alarms + total)
+    fp_cost, fn_cost = purpose.cost or (1.0, 1.0)
+    cost = fp_cost * false_alarms + fn_cost * (total - hits)
+    if purpose.precision is not None:
+        quality = np.where(precision >= purpose.precision, recall, -1.0)
+    elif purpose.recall is not None:
+        quality = np.where(recall >= purpose.recall, precision, -1.0)
+    else:
+        quality = f1 if purpose.f1 else cost.max() - cost
+    best = int(np.argmax(quality))
+    if quality[best] < 0:
+        reached = precision.max() if purpose.precision is not None else recall.max()
+        wanted = "precision" if purpose.precision is not None else "recall"
+        raise InputError(f"no threshold reaches that {wanted} on these rows", fix=f"the best {wanted} is {reached:.4f}")
+    return Choice(
+        _middle(float(below[best]), float(score[ends][last_positive][best])),
+        float(precision[best]),
+        float(recall[best]),
+        float(f1[best]),
+        float(cost[best]),
+    )
+
+
+def _middle(low: float, high: float) -> float:
+    """A short decimal in [low, high): between two probabilities that occur."""
+    from rulekit.numbers import threshold_between
+
+    return threshold_between(low, high, "float64")
+
+
+def with_threshold(graph: RuleGraph, threshold: float) -> RuleGraph:
+    """The same model deciding positive iff its reported probability is strictly above `threshold`.
+
+    The decision becomes the exact rule [P > t] where it is short, else the comparison of the circuit. Statistics of
+    rules are dropped, because the rules change. Raises InputError where the model reports no probability.
+    """
+    from rulekit.graph.prime_implicants import threshold_rule
+
+    if len(graph.probability) != 1:
+        raise InputError("only a two-class model that reports a probability has a threshold to choose")
+    node = graph.probability[0]
+    rule = None
+    if isinstance(node, Probability):
+        bits = sum(1 for part in graph.nodes() if type(part).__name__ == "Hidden")
+        rule = threshold_rule(node.formula, threshold, 2 * max(bits, 1), schema=graph.schema)
+    decision = Fires(rule) if rule is not None else Exceeds(node, threshold, "probability")
+    statistics = {key: value for key, value in graph.statistics.items() if key != "rules"}
+    provenance = {**graph.provenance, "threshold": threshold}
+    return graph.with_(decision=decision, statistics=statistics, provenance=provenance)

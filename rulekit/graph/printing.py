@@ -1,0 +1,293 @@
+"""Nodes as expressions of the rule language.
+
+A node's text is made from those of its children, children first, so nothing recurses. A node that several others use,
+or that lies deep, is printed once as a definition (`let $r7f3a02 = ...`) and called by its name; so text grows with
+the graph and never with the number of its paths.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from rulekit.errors import FormatError
+from rulekit.graph.file_format import short_ids
+from rulekit.graph.nodes import (
+    Among,
+    And,
+    AtLeast,
+    Column,
+    Compare,
+    Constant,
+    Family,
+    Hidden,
+    IsTrue,
+    Linear,
+    LinearThreshold,
+    Logistic,
+    Missing,
+    Node,
+    Not,
+    Or,
+    Probability,
+    Step,
+)
+from rulekit.graph.traversal import topological
+from rulekit.graph.words import name, names, number
+from rulekit.numbers import probability_of, shortest_probability
+
+SHARED_LENGTH = 40
+SHARED_LEAF_LENGTH = 120
+MAX_DEPTH = 40
+BROKEN_LENGTH = 90
+
+
+class Binding(enum.IntEnum):
+    """How tightly an expression holds together: what may stand where without parentheses."""
+
+    FIRES = 0
+    OR = 1
+    AND = 2
+    NOT = 3
+    ATOM = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """An expression, how tightly it binds, and how deeply its parentheses are nested."""
+
+    words: str
+    binding: Binding = Binding.ATOM
+    depth: int = 0
+
+    def at(self, needed: Binding) -> str:
+        """The words, in parentheses where they bind less tightly than needed."""
+        return self.words if self.binding >= needed else f"({self.words})"
+
+
+Children = tuple[Text, ...]
+
+
+def _leaf(words: str, *markers: str) -> Text:
+    return Text(f"({words}{''.join(f' or {m}' for m in markers)})") if markers else Text(words)
+
+
+def _compare(node: Compare, _: Children) -> Text:
+    return _leaf(f"{name(node.feature)} {node.op} {number(node.value)}", *["missing"] * node.missing)
+
+
+def _among(node: Among, _: Children) -> Text:
+    markers = ["missing"] * node.missing + ["unseen"] * node.unseen
+    return _leaf(f"{name(node.feature)} in {names(node.levels)}", *markers)
+
+
+def _is_true(node: IsTrue, _: Children) -> Text:
+    return _leaf(name(node.feature), *["missing"] * node.missing)
+
+
+def _missing(node: Missing, _: Children) -> Text:
+    return Text(f"{name(node.feature)} is missing")
+
+
+def _constant(node: Constant, _: Children) -> Text:
+    return Text("true" if node.value else "false")
+
+
+def _not(node: Not, children: Children) -> Text:
+    child = node.child
+    if isinstance(child, IsTrue):  # a condition of its own, which fails where x is missing unless it says otherwise
+        words = f"not {name(child.feature)}"
+        return Text(words, Binding.NOT) if child.missing else _leaf(words, "missing")
+    return Text(f"not {children[0].at(Binding.NOT)}", Binding.NOT)
+
+
+def _and(node: And, children: Children) -> Text:
+    if len(children) < 2:
+        return Text(quantifier(node) + _list(children))
+    return Text(" and ".join(child.at(Binding.NOT) for child in children), Binding.AND)
+
+
+def _or(node: Or, children: Children) -> Text:
+    if len(children) < 2:
+        return Text(quantifier(node) + _list(children))
+    return Text(" or ".join(child.at(Binding.AND) for child in children), Binding.OR)
+
+
+def _at_least(node: AtLeast, children: Children) -> Text:
+    return Text(quantifier(node) + _list(children))
+
+
+def quantifier(node: And | Or | AtLeast) -> str:
+    """The words before a list of conditions."""
+    return "all of " if isinstance(node, And) else "any of " if isinstance(node, Or) else f"at least {node.k} of "
+
+
+def _list(items: Iterable[Text]) -> str:
+    return f"({', '.join(item.words for item in items)})"
+
+
+def _hidden(node: Hidden, children: Children) -> Text:
+    return _fires(node, children, odds)
+
+
+def _hidden_for_people(node: Hidden, children: Children) -> Text:
+    return _fires(
+        node, children, lambda strength: f"probability {chance(strength)}" if _sayable(strength) else odds(strength)
+    )
+
+
+def _sayable(strength: float) -> bool:
+    """Whether a probability says what the strength says: a finite strength of 60 is no probability of 1."""
+    return math.isinf(strength) or probability_of(strength) < 1.0
+
+
+def _fires(node: Hidden, children: Children, said: Callable[[float], str]) -> Text:
+    words = f"{name(node.name)} fires with {said(node.on)}"
+    if node.off:
+        words += f" (else {said(node.off).removeprefix('probability ')})"
+    return Text(f"{words} when {children[0].at(Binding.OR)}", Binding.FIRES)
+
+
+def odds(strength: float) -> str:
+    """`probability p`, or `strength s` where no decimal p gives the strength back."""
+    p = shortest_probability(strength)
+    return f"strength {number(float(p[1:]))}" if p.startswith("s") else f"probability {number(float(p))}"
+
+
+def chance(strength: float) -> str:
+    """The probability of a strength for people: three digits, and never 0 or 1 where it is neither."""
+    p = probability_of(strength)
+    short = f"{p:.3g}"
+    return repr(p) if (float(short) in (0.0, 1.0)) != (p in (0.0, 1.0)) else short
+
+
+def _column(node: Column, _: Children) -> Text:
+    step = f", step {number(node.step)}" if node.step else ""
+    bounds = f"from {number(node.low)} to {number(node.high)}"
+    return Text(f"clip({name(node.feature)}, {bounds}{step}, missing {number(node.missing)})")
+
+
+def _step(node: Step, _: Children) -> Text:
+    pieces = [f"{number(v)} up to {number(c)}" for v, c in zip(node.values[:-1], node.cuts, strict=True)]
+    items = ", ".join([*pieces, f"then {number(node.values[-1])}", f"missing {number(node.missing)}"])
+    return Text(f"step({name(node.feature)}: {items})")
+
+
+def terms(node: Linear | LinearThreshold, children: Children) -> list[str]:
+    """The bias and the weighted terms of a sum."""
+    written = [number(node.bias)]
+    for weight, child, text in zip(node.weights, node.children, children, strict=True):
+        real = child.family in (Family.REAL, Family.PROBABILITY)
+        written.append(f"{number(weight)} * {text.at(Binding.ATOM)}" if real else f"{number(weight)} if {text.words}")
+    return written
+
+
+def _linear(node: Linear, children: Children) -> Text:
+    return Text(f"sum({', '.join(terms(node, children))})")
+
+
+def _linear_threshold(node: LinearThreshold, children: Children) -> Text:
+    return Text(f"sum({', '.join(terms(node, children))}) >= 0")
+
+
+def _probability(node: Probability, children: Children) -> Text:
+    return Text(f"probability of {children[0].at(Binding.ATOM)}")
+
+
+def _logistic(node: Logistic, children: Children) -> Text:
+    return Text(f"logistic of {children[0].at(Binding.ATOM)}")
+
+
+WORDING: dict[type[Node], Callable[..., Text]] = {
+    Compare: _compare,
+    Among: _among,
+    IsTrue: _is_true,
+    Missing: _missing,
+    Constant: _constant,
+    Not: _not,
+    And: _and,
+    Or: _or,
+    AtLeast: _at_least,
+    LinearThreshold: _linear_threshold,
+    Hidden: _hidden,
+    Column: _column,
+    Step: _step,
+    Linear: _linear,
+    Probability: _probability,
+    Logistic: _logistic,
+}
+
+
+WORDING_FOR_PEOPLE: dict[type[Node], Callable[..., Text]] = {**WORDING, Hidden: _hidden_for_people}
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """The texts of all nodes below some roots: `full` as defined, `called` as used by others.
+
+    definitions: the nodes that are defined by a `let`, children first, with their names.
+    """
+
+    full: Mapping[Node, Text]
+    called: Mapping[Node, Text]
+    definitions: Mapping[Node, str] = field(default_factory=dict)
+
+    def broken(self, node: Node, note: Callable[[Node], str] = lambda _: "", *, force: bool = False) -> str:
+        """The full text of a node, over several lines, one condition or term each, where it is long or `force`.
+
+        note: a comment for the line of a condition, or "".
+        """
+        whole = self.full[node].words
+        if len(whole) <= BROKEN_LENGTH and not force:
+            return whole
+        prefix = ""
+        while isinstance(node, Probability | Logistic) and node.children[0] not in self.definitions:
+            prefix += "probability of " if isinstance(node, Probability) else "logistic of "
+            node = node.children[0]
+        children = tuple(self.called[child] for child in node.children)
+        if isinstance(node, And | Or | AtLeast) and len(children) > 1:
+            lines = [(text.words, note(child)) for text, child in zip(children, node.children, strict=True)]
+            return f"{prefix}{quantifier(node)}(\n{_aligned(lines)})"
+        if isinstance(node, Linear | LinearThreshold) and children:
+            notes = ("", *map(note, node.children))
+            written = f"{prefix}sum(\n{_aligned(list(zip(terms(node, children), notes, strict=True)))})"
+            return written + (" >= 0" if isinstance(node, LinearThreshold) else "")
+        return whole
+
+
+def _aligned(lines: list[tuple[str, str]]) -> str:
+    width = max((len(text) for text, note in lines if note and len(text) <= BROKEN_LENGTH), default=0)
+    return "".join(f"  {text + ',':{width + 1}}  # {note}\n" if note else f"  {text},\n" for text, note in lines)
+
+
+def word(roots: Iterable[Node], known: Mapping[Node, str] | None = None, *, exact: bool = True) -> Wording:
+    """The texts of all nodes below the roots; raises FormatError for a node type that the language lacks.
+
+    known: names for nodes that may have to be defined; others are named by the first digits of their digest. exact:
+    weights in full, so that the text can be read back; otherwise rounded for people.
+    """
+    all_roots = list(roots)
+    wording = WORDING if exact else WORDING_FOR_PEOPLE
+    order = topological(all_roots)
+    uses = Counter(all_roots)
+    for node in order:
+        uses.update(node.children)
+    ids = short_ids(order) | dict(known or {})
+    full: dict[Node, Text] = {}
+    called: dict[Node, Text] = {}
+    definitions: dict[Node, str] = {}
+    for node in order:
+        if type(node) not in WORDING:
+            raise FormatError(f"the rule language has no words for a node of type {type(node).__name__}")
+        children = tuple(called[child] for child in node.children)
+        text = wording[type(node)](node, children)
+        depth = 1 + max((child.depth for child in children), default=0)
+        full[node] = called[node] = Text(text.words, text.binding, depth)
+        limit = SHARED_LENGTH if node.children else SHARED_LEAF_LENGTH
+        if depth > MAX_DEPTH or (uses[node] > 1 and len(text.words) > limit):
+            definitions[node] = f"${ids[node]}"
+            called[node] = Text(definitions[node])
+    return Wording(full, called, definitions)

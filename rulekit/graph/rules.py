@@ -1,0 +1,271 @@
+"""The rules that a reader of a model is shown: what counts as a rule and as a literal, and which rules fire.
+
+Rules: of a Boolean decision the children of the outermost Or; of a noisy-logical one the children of the outermost
+connective, each hidden bit a literal; of a sum its live terms, where each segment of a step function is a rule of one
+literal; of several classes the rules of each class. A weight of a linear threshold unit that is not zero is a literal.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rulekit.graph.decisions import ArgMax, Exceeds, Fires, Median
+from rulekit.graph.evaluation import decide, evaluate_nodes, probabilities
+from rulekit.graph.nodes import (
+    Among,
+    And,
+    AtLeast,
+    Column,
+    Compare,
+    Constant,
+    Family,
+    Hidden,
+    IsTrue,
+    Linear,
+    LinearThreshold,
+    Logistic,
+    Missing,
+    Node,
+    Not,
+    Or,
+    Probability,
+    Step,
+)
+from rulekit.graph.traversal import fold, topological
+
+if TYPE_CHECKING:
+    from rulekit.graph.rule_graph import RuleGraph
+    from rulekit.tables.table import Table
+
+SHORTEST_ID = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule of a model.
+
+    id: `r` and the shortest prefix of the node's digest that is unique among the model's rules.
+    class_index: the class it speaks for. connective: how it combines with the other rules of its class ("or", "and",
+    "at least 2", "sum"). literals: what a reader counts. nested: its node is random, so that it fires with a
+    probability. weight: its part of a sum, 1.0 elsewhere.
+    """
+
+    id: str
+    class_index: int
+    node: Node
+    literals: int
+    nested: bool = False
+    connective: str = "or"
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Rules and literals of the form that a reader is shown; units: hidden bits, else terms of sums, else rules."""
+
+    rules: int
+    literals: int
+    units: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    node: Node
+    connective: str
+    weight: float = 1.0
+
+
+def rules_of(graph: RuleGraph) -> tuple[Rule, ...]:
+    """The rules that decide, class by class, in their order in the graph."""
+    parts = [(k, part) for k, score in _scores(graph) for part in _parts(score)]
+    nodes = [part.node for _, part in parts]
+    names = rule_ids(nodes)
+    size = literals(nodes)
+    return tuple(
+        Rule(
+            names[part.node],
+            k,
+            part.node,
+            # A segment between two cuts is one literal: the value of its step function.
+            1 if part.connective == "segment" else size[part.node],
+            part.node.family is Family.RANDOM,
+            "sum" if part.connective == "segment" else part.connective,
+            part.weight,
+        )
+        for k, part in parts
+    )
+
+
+def counts(graph: RuleGraph) -> Counts:
+    """How many rules, literals and units a model has."""
+    rules = rules_of(graph)
+    bits = sum(isinstance(node, Hidden) for node in graph.nodes())
+    terms = sum(weight != 0 for _, score in _scores(graph) for weight, _ in _terms(score))
+    return Counts(len(rules), sum(rule.literals for rule in rules), bits or terms or len(rules))
+
+
+def fired(graph: RuleGraph, table: Table) -> npt.NDArray[np.bool_]:
+    """Which rules fire [n, rules]: a Boolean rule where it is true, a random one where its probability is above 1/2.
+
+    A term of a sum that is a number fires where it is not zero.
+    """
+    rules = rules_of(graph)
+    values = _values(rules, table)
+    result = np.empty((table.n_rows, len(rules)), dtype=bool)
+    for j, (rule, value) in enumerate(zip(rules, values, strict=True)):
+        result[:, j] = value > 0.5 if rule.nested else value != 0
+    return result
+
+
+def _values(rules: tuple[Rule, ...], table: Table) -> list[npt.NDArray[Any]]:
+    """Per rule [n]: its truth, the probability of a random rule, the number of a numeric term."""
+    read = [Probability(rule.node) if rule.nested else rule.node for rule in rules]
+    values = evaluate_nodes(read, table)
+    return [values[node] for node in read]
+
+
+def explain(graph: RuleGraph, table: Table) -> list[dict[str, Any]]:
+    """Per row: `label`, `probabilities` (K numbers in class order) and `rules`, those that fired.
+
+    Each rule has `id`, `class`, `text`, and where it applies `weight` (its part of a sum) and `probability` (that of a
+    random rule for this row).
+    """
+    from rulekit.graph.language import print_node
+
+    rules = rules_of(graph)
+    views: list[dict[str, Any]] = []
+    for rule in rules:
+        view = {"id": rule.id, "class": graph.classes[rule.class_index], "text": print_node(rule.node, graph.schema)}
+        views.append({**view, "weight": rule.weight} if rule.connective == "sum" else view)
+    labels, chances = decide(graph, table), probabilities(graph, table)
+    values, active = _values(rules, table), fired(graph, table)
+    return [
+        {
+            "label": graph.classes[labels[i]],
+            "probabilities": chances[i].tolist(),
+            "rules": [
+                {**views[j], "probability": float(values[j][i])} if rules[j].nested else dict(views[j])
+                for j in np.flatnonzero(active[i])
+            ],
+        }
+        for i in range(table.n_rows)
+    ]
+
+
+def rule_ids(nodes: Iterable[Node]) -> dict[Node, str]:
+    """The id of each node: `r` and the shortest prefix (six digits or more) of its digest that is unique among them."""
+    digests = sorted({node.digest.hex(): node for node in nodes}.items())
+    names: dict[Node, str] = {}
+    for i, (digest, node) in enumerate(digests):
+        beside = [digests[j][0] for j in (i - 1, i + 1) if 0 <= j < len(digests)]
+        shared = max((_common_prefix(digest, other) for other in beside), default=0)
+        names[node] = "r" + digest[: max(SHORTEST_ID, shared + 1)]
+    return names
+
+
+def _common_prefix(a: str, b: str) -> int:
+    return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+
+
+def columns_of(node: Node) -> frozenset[str]:
+    """The columns that a node reads, by itself or below it."""
+    return frozenset(n.feature for n in topological([node]) if isinstance(n, _READERS))
+
+
+_READERS = (Compare, Among, IsTrue, Missing, Column, Step)
+
+
+# Literals ----------------------------------------------------------------------------------------------------------
+
+
+def literals(nodes: Iterable[Node]) -> dict[Node, int]:
+    """The number of literals of each node as it is written out (what stands twice counts twice)."""
+    return fold(nodes, lambda node, below: _LITERALS.get(type(node), _all_literals)(node, below))
+
+
+def _all_literals(node: Node, below: tuple[int, ...]) -> int:
+    return sum(below)
+
+
+def _live_weights(node: Any, below: tuple[int, ...]) -> int:
+    return sum(max(1, count) for weight, count in zip(node.weights, below, strict=True) if weight != 0)
+
+
+def _hidden_literals(node: Hidden, below: tuple[int, ...]) -> int:
+    """A hidden bit is one literal; a cause that is more than one literal is counted beside it."""
+    return 1 + (below[0] if below[0] > 1 else 0)
+
+
+_LITERALS: dict[type[Node], Callable[[Any, tuple[int, ...]], int]] = {
+    **{leaf: lambda node, below: 1 for leaf in (Compare, Among, IsTrue, Missing, Column)},
+    Constant: lambda node, below: 0,
+    Step: lambda node, below: len(node.values),
+    LinearThreshold: _live_weights,
+    Linear: _live_weights,
+    Hidden: _hidden_literals,
+}
+
+
+# Rules of a score ----------------------------------------------------------------------------------------------------
+
+
+def _scores(graph: RuleGraph) -> list[tuple[int, Node]]:
+    """Class index and score (or formula) of every part of the decision."""
+    decision = graph.decision
+    if isinstance(decision, ArgMax):
+        return list(enumerate(decision.scores))
+    parts = decision.above if isinstance(decision, Median) else (decision,)
+    return [(k + 1, _root(part)) for k, part in enumerate(parts)]
+
+
+def _root(part: Fires | Exceeds) -> Node:
+    return part.formula if isinstance(part, Fires) else part.score
+
+
+def _parts(score: Node) -> list[_Part]:
+    if isinstance(score, Logistic):
+        score = score.linear
+    if score.family is Family.REAL:
+        return [part for weight, node in _terms(score) if weight != 0 for part in _summands(weight, node)]
+    formula = score.formula if isinstance(score, Probability) else score
+    if isinstance(formula, Or):
+        return [_Part(child, "or") for child in formula.children]
+    if formula.family is Family.RANDOM and isinstance(formula, And):
+        return [_Part(child, "and") for child in formula.children]
+    if formula.family is Family.RANDOM and isinstance(formula, AtLeast):
+        return [_Part(child, f"at least {formula.k}") for child in formula.children]
+    return [] if isinstance(formula, Constant) and not formula.value else [_Part(formula, "or")]
+
+
+def _terms(score: Node) -> tuple[tuple[float, Node], ...]:
+    """The weighted terms of a Real score; nothing for other nodes."""
+    if isinstance(score, Logistic):
+        score = score.linear
+    if isinstance(score, Linear):
+        return score.terms
+    return ((1.0, score),) if score.family is Family.REAL else ()
+
+
+def _summands(weight: float, node: Node) -> list[_Part]:
+    if not isinstance(node, Step):
+        return [_Part(node, "sum", weight)]
+    return [
+        _Part(segment, "segment", weight * value)
+        for segment, value in zip(_segments(node), node.values, strict=True)
+        if value != 0
+    ]
+
+
+def _segments(step: Step) -> Sequence[Node]:
+    """The intervals of a step function as conditions, from below; none holds where the column is missing."""
+    name, cuts = step.feature, step.cuts
+    if not cuts:
+        return [Not(Missing(name))]
+    inner = [And((Compare(name, ">", a), Compare(name, "<=", b))) for a, b in itertools.pairwise(cuts)]
+    return [Compare(name, "<=", cuts[0]), *inner, Compare(name, ">", cuts[-1])]

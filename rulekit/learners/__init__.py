@@ -1,0 +1,1 @@
+"""Learners: scikit-learn estimators whose fitted state is a rule graph."""

@@ -1,0 +1,74 @@
+"""From what was learned to nodes of the rule graph: conditions on codes, hidden bits, the nested formula."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rulekit.graph.nodes import FALSE, TRUE, Among, And, Compare, Hidden, IsTrue, Missing, Node, Not, Or
+from rulekit.learners.binning import BinnedColumn
+from rulekit.learners.counting import Bools
+from rulekit.learners.formula import Bit
+from rulekit.learners.read_once import ReadOnceTree
+from rulekit.numbers import strength_of, threshold_between
+from rulekit.schema import FIRST_LEVEL_CODE
+
+
+def condition_node(column: BinnedColumn, condition: Bools) -> Node:
+    """The Boolean node of a set of codes; a level that no training row has, or never seen, is outside it."""
+    name, missing = column.feature.name, bool(condition[0])
+    held = np.flatnonzero(condition[1:]) + 1
+    if len(held) == 0:
+        return Missing(name) if missing else FALSE
+    if column.feature.kind == "categorical":
+        levels = tuple(column.feature.levels[code - FIRST_LEVEL_CODE] for code in held if code >= FIRST_LEVEL_CODE)
+        return Among(name, levels, missing)
+    if len(held) == column.n_codes - 1:
+        return Not(Missing(name)) if not missing else TRUE
+    if column.feature.kind == "boolean":
+        return IsTrue(name, missing) if held[0] == 2 else Not(IsTrue(name, not missing))
+    breaks = np.flatnonzero(np.diff(held) > 1)
+    firsts, lasts = np.append(held[0], held[breaks + 1]), np.append(held[breaks], held[-1])
+    runs = [_interval(column, int(a), int(b), missing) for a, b in zip(firsts, lasts, strict=True)]
+    return runs[0] if len(runs) == 1 else Or(runs)
+
+
+def _interval(column: BinnedColumn, first: int, last: int, missing: bool) -> Node:
+    """The numeric bins first .. last."""
+    name, bounds = column.feature.name, list[Node]()
+    if first > 1:
+        bounds.append(Compare(name, ">", _cut(column, first - 1), missing))
+    if last < column.n_codes - 1:
+        bounds.append(Compare(name, "<=", _cut(column, last), missing))
+    return bounds[0] if len(bounds) == 1 else And(bounds)
+
+
+def _cut(column: BinnedColumn, below: int) -> float:
+    """The threshold between bin `below` and the next."""
+    low, high = float(column.high[below]), float(column.low[below + 1])
+    return threshold_between(low, high, column.feature.precision, column.whole)
+
+
+def hidden_bit(columns: tuple[BinnedColumn, ...], bit: Bit, number: int, prefix: str = "H") -> Node:
+    """The hidden bit, its condition turned so that it fires with the larger strength where it holds."""
+    condition, alpha, beta = bit.condition, bit.alpha, bit.beta
+    if beta > alpha:
+        condition, alpha, beta = bit.known & ~condition, beta, alpha
+    cause = condition_node(columns[bit.column], condition)
+    return Hidden(f"{prefix}{number}", cause, strength_of(alpha), strength_of(beta))
+
+
+def formula_node(tree: ReadOnceTree, hidden: list[Node]) -> Node:
+    """The nested formula over hidden bits."""
+    made: dict[int, Node] = {}
+    for node in reversed(tree.order()):
+        if tree.bit[node] >= 0:
+            made[node] = hidden[tree.bit[node]]
+        else:
+            parts = [made[child] for child in tree.children[node]]
+            made[node] = And(parts) if tree.operator[node] == "and" else Or(parts)
+    return made[tree.root]
+
+
+def constant_formula(probability: float, prefix: str = "H") -> Node:
+    """A formula without conditions: one bit that fires with the given probability."""
+    return Hidden(f"{prefix}1", TRUE, strength_of(probability), 0.0)

@@ -1,0 +1,135 @@
+"""What a learner is given, as a Table: arrays, lists, frames, mappings or Tables, checked as scikit-learn does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rulekit.errors import InputError
+from rulekit.graph.rule_graph import ClassLabel
+from rulekit.tables.inference import infer
+from rulekit.tables.table import Table
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TrainingData:
+    """Rows of positive weight: table, class index [n], weight [n], group [n] or None; the classes in sorted order."""
+
+    table: Table
+    classes: tuple[ClassLabel, ...]
+    labels: npt.NDArray[np.int64]
+    weights: npt.NDArray[np.float64]
+    groups: Array | None
+
+
+def check_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """X as something that `infer` and `encode` read; sets or checks n_features_in_ and feature_names_in_.
+
+    Raises ValueError or TypeError in scikit-learn's words where the shape, the type or the columns are wrong.
+    """
+    from scipy.sparse import issparse
+    from sklearn.utils.validation import validate_data
+
+    if isinstance(X, Table):
+        if reset:
+            estimator.n_features_in_ = len(X.features)
+            estimator.feature_names_in_ = np.array(X.names, dtype=object)
+        return X
+    if isinstance(X, dict) or (isinstance(X, list) and X and isinstance(X[0], dict)):
+        table = infer(X) if reset else X
+        return check_rows(estimator, table, reset=reset) if reset else table
+    if hasattr(X, "columns") or hasattr(X, "column_names"):
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+        return X
+    values = X if issparse(X) or hasattr(X, "dtype") else _array_of(X)
+    kind = getattr(getattr(values, "dtype", None), "kind", "f")
+    checked = validate_data(
+        estimator,
+        values.astype(object) if kind in "US" else values,
+        reset=reset,
+        dtype=None if kind in "OUSMm" else "numeric",
+        ensure_all_finite=False,
+    )
+    if checked.dtype == object:
+        _refuse_strange_cells(checked)
+    return checked
+
+
+def _array_of(rows: Any) -> Any:
+    try:
+        array = np.asarray(rows)
+    except ValueError:
+        return rows  # ragged: scikit-learn's own message
+    # numpy would turn True into "True" beside text, so mixed cells are kept apart.
+    return np.asarray(rows, dtype=object) if array.dtype.kind in "US" else array
+
+
+def _refuse_strange_cells(cells: Array) -> None:
+    strange = {type(cell) for cell in cells.ravel().tolist() if isinstance(cell, dict | list | tuple | set)}
+    if strange:
+        raise TypeError(f"argument must be a string or a number, not {strange.pop().__name__!r}")
+
+
+def training_data(estimator: Any, X: Any, y: Any, sample_weight: Any, groups: Any) -> TrainingData:
+    """The rows that count; raises ValueError (InputError where it is ours) for anything that cannot be learned from."""
+    from sklearn.utils.multiclass import check_classification_targets
+    from sklearn.utils.validation import check_consistent_length, column_or_1d
+
+    if y is None:
+        raise ValueError(
+            f"This {type(estimator).__name__} estimator requires y to be passed, but the target y is None."
+        )
+    table = infer(check_rows(estimator, X, reset=True))
+    y = column_or_1d(np.asarray(y), warn=True)
+    _refuse_missing(y)
+    check_consistent_length(np.empty((table.n_rows, 0)), y)
+    check_classification_targets(y)
+    weights = _row_weights(sample_weight, table.n_rows)
+    groups = None if groups is None else column_or_1d(np.asarray(groups))
+    if groups is not None:
+        check_consistent_length(y, groups)
+    used = weights > 0
+    if not used.any():
+        raise InputError("the weights are all zero", where="sample_weight", fix="give some row a weight above 0")
+    if not used.all():
+        table, y, weights = table.take(used), y[used], weights[used]
+        groups = None if groups is None else groups[used]
+    classes, labels = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        raise InputError(
+            f"the label has only one class, {classes[0]!s}", where="y", fix="a classifier needs rows of two classes"
+        )
+    return TrainingData(table, tuple(classes.tolist()), labels.astype(np.int64), weights, groups)
+
+
+def _row_weights(sample_weight: Any, n_rows: int) -> npt.NDArray[np.float64]:
+    if sample_weight is None:
+        return np.ones(n_rows)
+    try:
+        weights = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError("a weight is no number", where="sample_weight") from None
+    weights = np.full(n_rows, weights) if weights.ndim == 0 else weights
+    if weights.shape != (n_rows,):
+        raise InputError(f"weights of shape {weights.shape} for {n_rows} rows", where="sample_weight")
+    if not np.isfinite(weights).all():
+        raise InputError("a weight is missing or infinite", where="sample_weight")
+    if np.any(weights < 0):
+        raise InputError("a weight is negative", where="sample_weight", fix="give weights of 0 or more")
+    return weights
+
+
+def _refuse_missing(y: Array) -> None:
+    missing = np.array([cell is None or cell != cell for cell in y.tolist()]) if y.dtype.kind in "Of" else np.zeros(0)
+    if missing.any():
+        row = int(np.flatnonzero(missing)[0])
+        raise InputError(
+            f"Input y contains NaN: the label of row {row} is missing", where="y", fix="drop the rows without a label"
+        )
+    if y.dtype.kind == "f" and not np.isfinite(y).all():
+        raise InputError("Input y contains infinity", where="y")

@@ -1,0 +1,185 @@
+"""Two-level minimisation of small blocks by sympy, on opaque atoms.
+
+A block is a Boolean formula with at most 8 different leaves (a leaf and its contrary are one atom), the largest that
+`SOPform` does in good time. sympy sees p0, p1, ... only; combinations that no row shows are its don't-cares. Its form
+is taken if it has fewer literals.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from rulekit.graph.negation import negate
+from rulekit.graph.nodes import And, AtLeast, Constant, Family, Node, Not, Or
+from rulekit.graph.prime_implicants import reachable_patterns
+from rulekit.graph.rebuilding import with_children
+from rulekit.graph.traversal import topological
+from rulekit.simplification.rewriting import Change, Context, joined
+
+MAX_ATOMS = 8
+WORK = 60_000
+
+Bools = npt.NDArray[np.bool_]
+Term = tuple[tuple[int, bool], ...]
+
+
+def minimise_blocks(roots: Iterable[Node], context: Context) -> tuple[dict[Node, Node], list[Change]]:
+    """Each largest formula of at most 8 atoms is the shorter of its sum of products, its product of sums and itself."""
+    order = topological(roots)
+    atoms = _atoms(order, context)
+    inner: set[Node] = set()
+    for node in order:
+        if _is_logic(node) and atoms.get(node) is not None:
+            inner.update(node.children)
+    image: dict[Node, Node] = {}
+    changes: list[Change] = []
+    used_elsewhere = {child for node in order if not _is_logic(node) for child in node.children} | set(roots)
+    for node in order:
+        children = tuple(image[child] for child in node.children)
+        rebuilt = node if children == node.children else with_children(node, children)
+        image[node] = rebuilt
+        found = atoms.get(node)
+        if found is None or not _is_logic(node) or (node in inner and node not in used_elsewhere):
+            continue
+        if node not in context.blocks:
+            context.blocks[node] = _minimised(node, found, context)
+        shorter = context.blocks[node]
+        if shorter is not None and context.literals(shorter) < context.literals(rebuilt):
+            image[node] = shorter
+            changes.append(Change(node, shorter))
+    return image, changes
+
+
+def _is_logic(node: Node) -> bool:
+    return isinstance(node, And | Or | Not | AtLeast) and node.family is Family.BOOLEAN
+
+
+def _atoms(order: list[Node], context: Context) -> dict[Node, tuple[Node, ...] | None]:
+    """The atoms of each Boolean formula, or None where there are more than 8."""
+    chosen: dict[Node, Node] = {}
+    found: dict[Node, tuple[Node, ...] | None] = {}
+    for node in order:
+        if node.family is not Family.BOOLEAN:
+            continue
+        if not _is_logic(node):
+            atom = chosen.setdefault(node, node)
+            chosen.setdefault(negate(node, context.schema), atom)
+            found[node] = () if isinstance(node, Constant) else (atom,)
+            continue
+        merged: dict[Node, None] = {}
+        for child in node.children:
+            below = found[child]
+            if below is None or len(merged) > MAX_ATOMS:
+                merged = {}
+                break
+            merged.update(dict.fromkeys(below))
+        else:
+            found[node] = tuple(merged) if len(merged) <= MAX_ATOMS else None
+            continue
+        found[node] = None
+    return found
+
+
+def _minimised(node: Node, atoms: tuple[Node, ...], context: Context) -> Node | None:
+    """The shorter two-level form of a block, or None where its length cannot be undercut."""
+    if not atoms:
+        return None
+    reachable = _reachable(atoms, context)
+    if len(reachable) == 1 << len(atoms) and context.literals(node) <= sum(map(context.literals, atoms)):
+        return None  # each atom stands once and all are free: every one is needed
+    truth = _truth(node, atoms, reachable, context)
+    if truth.all() or not truth.any():
+        return Constant(bool(truth[0]))
+    codes = reachable @ (1 << np.arange(len(atoms))[::-1])
+    impossible = tuple(sorted(set(range(1 << len(atoms))) - set(codes.tolist())))
+    context.work += len(codes) ** 2 + (1 << len(atoms)) * len(impossible)
+    if context.work > WORK:
+        context.messages.append(f"left as they were: blocks beyond the first few of up to {MAX_ATOMS} different leaves")
+        return None
+    true, false = tuple(sorted(codes[truth].tolist())), tuple(sorted(codes[~truth].tolist()))
+    forms = (
+        _assembled(Or, And, _sum_of_products(len(atoms), true, impossible), atoms, False, context),
+        _assembled(And, Or, _sum_of_products(len(atoms), false, impossible), atoms, True, context),
+    )
+    return min(forms, key=context.literals)
+
+
+def _reachable(atoms: tuple[Node, ...], context: Context) -> Bools:
+    """The combinations [m, atoms] of truth values that some row may show."""
+    groups = reachable_patterns(atoms, context.schema)
+    columns = {atom: (g, i) for g, group in enumerate(groups) for i, atom in enumerate(group.causes)}
+    rows = itertools.product(*(range(len(group.patterns)) for group in groups))
+    picks = np.array(list(rows), dtype=np.int64).reshape(-1, len(groups))
+    return np.stack([groups[g].patterns[picks[:, g], i] for g, i in (columns[atom] for atom in atoms)], axis=1)
+
+
+def _truth(node: Node, atoms: tuple[Node, ...], reachable: Bools, context: Context) -> Bools:
+    values: dict[Node, Bools] = {}
+    for i, atom in enumerate(atoms):
+        values[atom] = reachable[:, i]
+        values[negate(atom, context.schema)] = ~reachable[:, i]
+    for below in topological((node,)):
+        if below in values or any(child not in values for child in below.children):
+            continue  # an atom, or a part of one
+        if isinstance(below, Constant):
+            values[below] = np.full(len(reachable), below.value)
+        elif isinstance(below, Not):
+            values[below] = ~values[below.child]
+        elif isinstance(below, And | Or | AtLeast):
+            count = np.zeros(len(reachable), dtype=np.int64)
+            for child in below.children:
+                count += values[child]
+            needed = len(below.children) if isinstance(below, And) else 1 if isinstance(below, Or) else below.k
+            values[below] = count >= needed
+    return values[node]
+
+
+@lru_cache(maxsize=4096)
+def _sum_of_products(n: int, true: tuple[int, ...], impossible: tuple[int, ...]) -> tuple[Term, ...]:
+    """Sympy's minimal sum of products: terms of (variable, unnegated)."""
+    from sympy import Symbol
+    from sympy.logic import boolalg
+
+    symbols = [Symbol(f"p{i}") for i in range(n)]
+    place = {symbol: i for i, symbol in enumerate(symbols)}
+    form = boolalg.SOPform(symbols, list(true), list(impossible))
+    if form in (boolalg.true, boolalg.false):
+        return ((),) if form == boolalg.true else ()
+    terms = form.args if isinstance(form, boolalg.Or) else (form,)
+    return tuple(
+        sorted(
+            tuple(
+                sorted(
+                    (place[part.args[0]], False) if isinstance(part, boolalg.Not) else (place[part], True)
+                    for part in (term.args if isinstance(term, boolalg.And) else (term,))
+                )
+            )
+            for term in terms
+        )
+    )
+
+
+def _assembled(
+    outer: type[And] | type[Or],
+    inner: type[And] | type[Or],
+    terms: tuple[Term, ...],
+    atoms: tuple[Node, ...],
+    negated: bool,
+    context: Context,
+) -> Node:
+    """The formula of terms; `negated` where the terms are those of the contrary (de Morgan)."""
+    return joined(
+        outer,
+        (
+            joined(
+                inner,
+                (atoms[i] if sign != negated else negate(atoms[i], context.schema) for i, sign in term),
+            )
+            for term in terms
+        ),
+    )

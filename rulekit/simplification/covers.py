@@ -1,0 +1,245 @@
+"""Two-level covers: absorption, merging, widening and the irredundant cover, on cells.
+
+An Or of Ands is a list of cubes; a cube holds, for each column that it reads, the mask of allowed cells, and for each
+other formula (a linear threshold, a nested formula) whether it is to hold. Cells that no row shows are no cells, so
+they are don't-cares by construction. An And of Ors is treated as the contrary of a list of cubes. The method is that
+of two-level minimisers for many-valued variables (Brayton et al., Logic Minimization Algorithms for VLSI Synthesis,
+1984: expand and irredundant, with tautology by cofactors), with a budget.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rulekit.errors import BudgetError
+from rulekit.graph.negation import negate
+from rulekit.graph.nodes import And, Family, Node, Not, Or
+from rulekit.simplification.rewriting import Context, joined
+
+Axis = str | Node
+Cube = dict[Axis, int]
+
+MAX_CUBES = 1000
+QUERY_BUDGET = 2_000
+NODE_BUDGET = 60_000
+GRAPH_BUDGET = 500_000
+_FALSE, _TRUE, _EITHER = 1, 2, 3
+
+
+@dataclass(slots=True)
+class _Cover:
+    """The cubes of one And or Or, and what they cost."""
+
+    context: Context
+    negated: bool
+    steps: int = NODE_BUDGET
+
+    def full(self, axis: Axis) -> int:
+        return self.context.alphabets[axis].full if isinstance(axis, str) else _EITHER
+
+    def size(self, axis: Axis, mask: int) -> int:
+        return self.context.alphabets[axis].size(mask) if isinstance(axis, str) else self.context.literals(axis)
+
+    def cube(self, child: Node) -> Cube | None:
+        """The cube of one child, or None where it is empty."""
+        inner = Or if self.negated else And
+        cube: Cube = {}
+        for part in child.children if isinstance(child, inner) else (child,):
+            single = self.context.single(part)
+            axis: Axis
+            if single is None:
+                axis, mask = (part.child, _FALSE) if isinstance(part, Not) else (part, _TRUE)
+            elif (name := single[0]) is None:
+                if bool(single[1]) == self.negated:
+                    return None
+                continue
+            else:
+                axis, mask = name, single[1]
+            if self.negated:
+                mask = self.full(axis) & ~mask
+            cube[axis] = cube.get(axis, self.full(axis)) & mask
+            if not cube[axis]:
+                return None
+        return {axis: mask for axis, mask in cube.items() if mask != self.full(axis)}
+
+    def formula(self, cube: Cube) -> Node:
+        """The child that a cube stands for."""
+        inner = Or if self.negated else And
+        parts: list[Node] = []
+        for axis, mask in cube.items():
+            chosen = self.full(axis) & ~mask if self.negated else mask
+            if isinstance(axis, str):
+                part = self.context.formula(axis, chosen)
+            else:
+                part = axis if chosen == _TRUE else negate(axis, self.context.schema)
+            parts.extend(part.children if isinstance(part, inner) else (part,))
+        return joined(inner, parts)
+
+    def spend(self, steps: int) -> None:
+        self.steps -= steps
+        self.context.cover_steps += steps
+        if self.steps < 0 or self.context.cover_steps > GRAPH_BUDGET:
+            raise BudgetError("an irredundant cover would take too many cases")
+
+    def covered(self, cube: Cube, cubes: list[Cube]) -> bool:
+        """Whether every point of `cube` lies in one of the cubes; False where that takes too many cases to see.
+
+        Raises BudgetError where the whole formula has taken too many.
+        """
+        stack = [(cube, cubes)]
+        steps = 0
+        while stack:
+            point, candidates = stack.pop()
+            self.spend(len(candidates) + 1)
+            steps += len(candidates) + 1
+            if steps > QUERY_BUDGET + 2 * len(cubes):
+                return False
+            meeting = [other for other in candidates if self._meet(point, other)]
+            if any(self.within(point, other) for other in meeting):
+                continue
+            if not meeting:
+                return False
+            restrict: dict[Axis, int] = {}
+            for other in meeting:
+                for axis, mask in other.items():
+                    if point.get(axis, self.full(axis)) & ~mask:
+                        restrict[axis] = restrict.get(axis, 0) + 1
+            axis = max(restrict, key=restrict.__getitem__)
+            blocks = [point.get(axis, self.full(axis))]
+            for other in meeting:
+                mask = other.get(axis, self.full(axis))
+                blocks = [part for block in blocks for part in (block & mask, block & ~mask) if part]
+            stack.extend(({**point, axis: block}, meeting) for block in blocks)
+        return True
+
+    def within(self, cube: Cube, other: Cube) -> bool:
+        """Whether every point of `cube` lies in `other`."""
+        return all(not cube.get(axis, self.full(axis)) & ~mask for axis, mask in other.items())
+
+    def _meet(self, cube: Cube, other: Cube) -> bool:
+        return all(cube.get(axis, self.full(axis)) & mask for axis, mask in other.items())
+
+
+def absorb(node: Node, context: Context) -> Node:
+    """Or(a, And(a, b)) = a and And(a, Or(a, b)) = a, where a may also be implied: x > 3 lies in x > 1."""
+    parsed = _parse(node, context)
+    if parsed is None:
+        return node
+    cover, cubes = parsed
+    kept = _unabsorbed(cover, cubes)
+    return (
+        node
+        if len(kept) == len(node.children)
+        else joined(And if cover.negated else Or, (node.children[i] for i in kept))
+    )
+
+
+def _unabsorbed(cover: _Cover, cubes: list[Cube | None]) -> list[int]:
+    """The indices of the cubes that lie in no other one; of equal cubes the first stays."""
+    kept: list[int] = []
+    order = sorted((i for i, cube in enumerate(cubes) if cube is not None), key=lambda i: (len(cubes[i] or ()), i))
+    for i in order:
+        one = cubes[i]
+        assert one is not None
+        if not any(cover.within(one, cubes[j] or {}) for j in kept):
+            kept = [j for j in kept if not (len(cubes[j] or ()) == len(one) and cover.within(cubes[j] or {}, one))]
+            kept.append(i)
+    return sorted(kept)
+
+
+def irredundant(node: Node, context: Context) -> Node:
+    """Parts that the others cover fall away, and superfluous conditions: ab + ~ac + bc = ab + ~ac."""
+    parsed = _parse(node, context)
+    if parsed is None:
+        return node
+    cover, parts = parsed
+    original = {i: cube for i, cube in enumerate(parts) if cube is not None}
+    cubes = {i: dict(cube) for i, cube in original.items()}
+    try:
+        _merge(cover, cubes)
+        _widen(cover, cubes)
+        _drop(cover, cubes)
+    except BudgetError as stopped:  # what is done so far is right
+        context.messages.append(f"a formula of {len(node.children)} parts is simplified in part only: {stopped}")
+    children = [node.children[i] if original[i] == cube else cover.formula(cube) for i, cube in sorted(cubes.items())]
+    result = joined(And if cover.negated else Or, children)
+    before, after = context.literals(node), context.literals(result)
+    return result if (after, len(children)) < (before, len(node.children)) else node
+
+
+def _parse(node: Node, context: Context) -> tuple[_Cover, list[Cube | None]] | None:
+    if not isinstance(node, And | Or) or node.family is not Family.BOOLEAN:
+        return None
+    if not 2 <= len(node.children) <= MAX_CUBES:
+        return None
+    cover = _Cover(context, isinstance(node, And))
+    return cover, [cover.cube(child) for child in node.children]
+
+
+def _merge(cover: _Cover, cubes: dict[int, Cube]) -> None:
+    """Two cubes that differ in one column only are one: (x <= 3 and b) or (3 < x <= 5 and b) is x <= 5 and b."""
+    merged = True
+    while merged:
+        merged = False
+        seen: dict[tuple[Axis, frozenset[tuple[Axis, int]]], int] = {}
+        for i in sorted(cubes):
+            cover.spend(len(cubes[i]))
+            for axis in list(cubes[i]):
+                rest = frozenset((a, m) for a, m in cubes[i].items() if a != axis)
+                j = seen.setdefault((axis, rest), i)
+                if j == i or j not in cubes:
+                    continue
+                union = cubes[j][axis] | cubes[i][axis]
+                old = cover.size(axis, cubes[j][axis]) + cover.size(axis, cubes[i][axis])
+                if union == cover.full(axis):
+                    del cubes[j][axis]
+                elif cover.size(axis, union) <= old:
+                    cubes[j] = {**cubes[j], axis: union}
+                else:
+                    continue
+                del cubes[i]
+                merged = True
+                break
+            if merged:
+                break
+
+
+def _widen(cover: _Cover, cubes: dict[int, Cube]) -> None:
+    """Conditions leave a cube, dear ones first, while what it gains is covered anyway."""
+    for i in sorted(cubes, key=lambda i: (-len(cubes[i]), i)):
+        for axis in sorted(cubes[i], key=lambda axis: -cover.size(axis, cubes[i][axis])):
+            for wider in _wider(cover, axis, cubes[i][axis]):
+                gained = {**cubes[i], axis: wider & ~cubes[i][axis]}
+                if cover.covered(gained, list(cubes.values())):
+                    if wider == cover.full(axis):
+                        del cubes[i][axis]
+                    else:
+                        cubes[i][axis] = wider
+                    break
+
+
+def _wider(cover: _Cover, axis: Axis, mask: int) -> list[int]:
+    """Larger masks of lower cost, the cheapest first: all cells; for intervals, all up to either end."""
+    full = cover.full(axis)
+    found = [full]
+    if isinstance(axis, str) and cover.context.alphabets[axis].cuts:
+        alphabet = cover.context.alphabets[axis]
+        inner = mask & (alphabet.missing - 1)
+        if inner:
+            low, high = inner & -inner, 1 << (inner.bit_length() - 1)
+            found += [mask | (low - 1), mask | (alphabet.missing - high) & full]
+    return sorted(
+        (m for m in found if m != mask and cover.size(axis, m) < cover.size(axis, mask)),
+        key=lambda m: cover.size(axis, m),
+    )
+
+
+def _drop(cover: _Cover, cubes: dict[int, Cube]) -> None:
+    """Cubes that the others cover leave, the longest first."""
+
+    def length(i: int) -> int:
+        return sum(cover.size(axis, mask) for axis, mask in cubes[i].items())
+
+    for i in sorted(cubes, key=lambda i: (-length(i), -i)):
+        if cover.covered(cubes[i], [cube for j, cube in cubes.items() if j != i]):
+            del cubes[i]

@@ -1,0 +1,234 @@
+"""Simplification of a rule graph: an ordered tuple of passes, each an exact law, run until none applies.
+
+On no row does the decision change, and a reported probability changes by at most 1e-12 relative over all passes
+together. Boolean formulas are rewritten freely, because an equivalent condition leaves every double as it is.
+Laws that touch hidden bits are checked on every pattern of the causes (rulekit.simplification.agreement); if they
+fail there, or the patterns are too many, only laws that change no double are used, and in the end none.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rulekit.errors import RulekitError
+from rulekit.graph.decisions import ArgMax, Decision, Exceeds, Fires, Median
+from rulekit.graph.nodes import Family, Node, Or, Probability
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.graph.traversal import topological
+from rulekit.simplification import bits, blocks, columns, covers, logic, sums
+from rulekit.simplification.agreement import agree
+from rulekit.simplification.rewriting import Change, Context, Law, context_of, rewrite
+
+_LOG = logging.getLogger(__name__)
+
+MAX_ROUNDS = 40
+_WORDS = 200
+_PARTS = 100
+
+Function = Callable[[tuple[Node, ...], Context], tuple[dict[Node, Node], list[Change]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """A named rewriting of a whole graph and the law that it obeys.
+
+    random: what it may do to a probability: "" (nothing: Boolean and Real nodes only), "exact" (no double changes) or
+    "rounded" (the same distribution, other roundings).
+    """
+
+    name: str
+    function: Function
+    law: str
+    random: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """One application of a law, in words."""
+
+    law: str
+    before: str
+    after: str
+
+
+def everywhere(law: Law) -> Function:
+    """The pass that applies a law to every node, children first."""
+
+    def function(roots: tuple[Node, ...], context: Context) -> tuple[dict[Node, Node], list[Change]]:
+        return rewrite(roots, law, context)
+
+    return function
+
+
+def _flattened(roots: tuple[Node, ...], context: Context) -> tuple[dict[Node, Node], list[Change]]:
+    return rewrite(roots, logic.flatten, context, logic.nested_alike(roots))
+
+
+def _merged_bits(roots: tuple[Node, ...], context: Context) -> tuple[dict[Node, Node], list[Change]]:
+    return rewrite(roots, bits.merge_bits(bits.uses(roots)), context)
+
+
+PASSES: tuple[Pass, ...] = (
+    Pass("negation", logic.push_negation, "not (a and b) = not a or not b; no not where a leaf says it"),
+    Pass("constants", everywhere(logic.fold_constants), "a and true = a, a and false = false; likewise or, at least"),
+    Pass("sure bits", everywhere(bits.constant_bit), "a bit that fires surely or never is its cause", "exact"),
+    Pass("flattening", _flattened, "a and (b and c) = a and b and c; a and a = a; likewise or"),
+    Pass("columns", everywhere(columns.canonical_single), "a formula over one column is the shortest one of its cells"),
+    Pass("intervals and levels", everywhere(columns.merge_columns), "x > 1 and x > 3 = x > 3; level sets likewise"),
+    Pass("at least", everywhere(logic.degenerate_at_least), "at least 1 = or, at least all = and; a + not a = 1"),
+    Pass("absorption", everywhere(covers.absorb), "a or (a and b) = a, where a may also be implied"),
+    Pass("irredundant cover", everywhere(covers.irredundant), "what the other parts cover falls away"),
+    Pass("minimisation", blocks.minimise_blocks, "sympy's shorter two-level form of at most 8 atoms"),
+    Pass("dead terms", everywhere(sums.dead_terms), "a term of weight 0 or over a constant adds no term"),
+    Pass("steps", everywhere(sums.canonical_step), "a cut between equal values is no cut"),
+    Pass("exact sums", everywhere(sums.merge_steps), "steps of one column in a sum that is exact in any order are one"),
+    Pass(
+        "linear thresholds", everywhere(sums.threshold_logic), "a unit that is constant, r of k or a short form is that"
+    ),
+    Pass("conditions", everywhere(bits.gather_conditions), "conditions beside hidden bits are one condition", "exact"),
+    Pass("random flattening", everywhere(bits.flatten_random), "a and (b and c) = a and b and c of bits", "rounded"),
+    Pass(
+        "random at least", everywhere(bits.degenerate_random), "at least 1 = or, at least all = and of bits", "rounded"
+    ),
+    Pass("merged bits", _merged_bits, "bits of one cause that nothing else uses: strengths add under or", "rounded"),
+)
+
+_LEVELS: tuple[frozenset[str], ...] = (
+    frozenset({"", "exact", "rounded"}),
+    frozenset({"", "exact"}),
+    frozenset({""}),
+)
+
+
+def simplify(graph: RuleGraph) -> RuleGraph:
+    """A graph that decides the same on every row, with no more literals."""
+    return _simplified(graph)[0]
+
+
+def simplify_explained(graph: RuleGraph) -> tuple[RuleGraph, list[Applied]]:
+    """The simplified graph, and which law fired where, in order of application."""
+    simpler, changes = _simplified(graph)
+    return simpler, [_worded(law, change) for law, change in changes]
+
+
+def _simplified(graph: RuleGraph) -> tuple[RuleGraph, list[tuple[str, Change]]]:
+    levels = _LEVELS if any(node.family is Family.RANDOM for node in graph.nodes()) else _LEVELS[:1]
+    for level in levels:
+        roots, changes, messages = _run(graph, [p for p in PASSES if p.random in level], frozenset())
+        if agree(graph, roots, trusted="rounded" not in level):
+            break
+    else:
+        frozen = frozenset(topological(r for r in graph.roots if r.family is Family.PROBABILITY))
+        roots, changes, messages = _run(graph, [p for p in PASSES if not p.random], frozen)
+    for message in dict.fromkeys(messages):
+        _LOG.warning("simplify: %s", message)
+    if roots == graph.roots:
+        return graph, []
+    return _rebuilt(graph, roots), changes
+
+
+def _run(
+    graph: RuleGraph, passes: list[Pass], frozen: frozenset[Node]
+) -> tuple[tuple[Node, ...], list[tuple[str, Change]], list[str]]:
+    """The roots after all rounds; nodes of `frozen` stand as they are where they are part of a probability."""
+    roots = graph.roots
+    context = context_of(graph.schema, roots)
+    found: list[tuple[str, Change]] = []
+    for _ in range(MAX_ROUNDS):
+        before = roots
+        for one in passes:
+            free = tuple(root for root in roots if root not in frozen)
+            image, changes = one.function(free, context)
+            roots = tuple(image.get(root, root) if root not in frozen else root for root in roots)
+            found.extend((one.name, change) for change in changes)
+        if roots == before:
+            break
+    return _legal(graph, roots), found, context.messages
+
+
+def _legal(graph: RuleGraph, roots: tuple[Node, ...]) -> tuple[Node, ...]:
+    """The roots with the Or that a log-complement decision reads put back where simplification left one child of it."""
+    parts = graph.decision.above if isinstance(graph.decision, Median) else (graph.decision,)
+    wrapped: dict[Node, Node] = {}
+    for part, root in zip(parts, roots, strict=False):
+        if isinstance(part, Exceeds) and part.scale == "log-complement":
+            formula = root.children[0]
+            if not isinstance(formula, Or):
+                wrapped[root] = Probability(Or((formula,)))
+    return tuple(wrapped.get(root, root) for root in roots)
+
+
+def _rebuilt(graph: RuleGraph, roots: tuple[Node, ...]) -> RuleGraph:
+    from rulekit.graph.rules import counts
+
+    count = len(graph.decision.roots)
+    decision = _with_roots(graph.decision, roots[:count])
+    simpler = graph.with_(decision=decision, probability=roots[count:])
+    before, after = counts(graph), counts(simpler)
+    note = {"rules": [before.rules, after.rules], "literals": [before.literals, after.literals]}
+    return simpler.with_(
+        provenance={**graph.provenance, "simplified": note}, statistics=_still_true(graph.statistics, graph, simpler)
+    )
+
+
+def _with_roots(decision: Decision, roots: tuple[Node, ...]) -> Decision:
+    if isinstance(decision, Fires):
+        return Fires(roots[0])
+    if isinstance(decision, Exceeds):
+        return Exceeds(roots[0], decision.threshold, decision.scale)
+    if isinstance(decision, ArgMax):
+        return ArgMax(roots, decision.thresholds, decision.preference)
+    parts: list[Fires | Exceeds] = []
+    for part, root in zip(decision.above, roots, strict=True):
+        parts.append(Fires(root) if isinstance(part, Fires) else Exceeds(root, part.threshold, part.scale))
+    return Median(tuple(parts))
+
+
+def _still_true(statistics: Mapping[str, Any], graph: RuleGraph, simpler: RuleGraph) -> dict[str, Any]:
+    """The statistics without those of rules that are gone; cumulative figures hold only while every rule is there."""
+    from rulekit.graph.rules import rules_of
+
+    before, after = ({rule.id for rule in rules_of(g)} for g in (graph, simpler))
+    if before == after:
+        return dict(statistics)
+
+    def kept(value: Any) -> Any:
+        if not isinstance(value, Mapping):
+            return value
+        result = {key: kept(inner) for key, inner in value.items()}
+        rules = result.get("rules")
+        if isinstance(rules, list):
+            result["rules"] = [
+                {key: v for key, v in rule.items() if not str(key).startswith("cumulative")}
+                for rule in rules
+                if isinstance(rule, Mapping) and rule.get("id") in after
+            ]
+        return result
+
+    result: dict[str, Any] = kept(statistics)
+    return result
+
+
+def _worded(law: str, change: Change) -> Applied:
+    return Applied(law, _words(change.before), _words(change.after))
+
+
+def _words(node: Node) -> str:
+    """The text of a node, cut where it is long; of a node with many parts only its type and digest."""
+    from rulekit.graph.printing import word
+
+    seen, stack = {node}, [node]
+    while stack and len(seen) <= _PARTS:
+        new = [child for child in stack.pop().children if child not in seen]
+        seen.update(new)
+        stack.extend(new)
+    if stack:
+        return repr(node)
+    try:
+        text = word((node,)).full[node].words
+    except RulekitError:
+        return repr(node)
+    return text if len(text) <= _WORDS else f"{text[: _WORDS - 4]} ..."

@@ -1,0 +1,291 @@
+"""Laws of weighted sums: dead terms, sums that are exact in any order, units that are logic.
+
+A sum is made in double from left to right, so a law may change it only where every step gives the same double as
+before, or where all its terms are multiples of one power of two and their sizes fit 53 bits: then every order is
+exact.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from rulekit.graph.cells import count_cells, features_read, has_column, product, representatives
+from rulekit.graph.negation import negate
+from rulekit.graph.nodes import (
+    FALSE,
+    TRUE,
+    AtLeast,
+    Column,
+    Compare,
+    Constant,
+    Family,
+    Linear,
+    LinearThreshold,
+    Node,
+    Step,
+)
+from rulekit.graph.prime_implicants import Group, reachable_patterns, shortest_form
+from rulekit.numbers import float32
+from rulekit.simplification.rewriting import Context
+
+_MAX_TERMS = 12
+_MAX_CELLS = 1 << 14
+
+Doubles = npt.NDArray[np.float64]
+
+
+def dead_terms(node: Node, context: Context) -> Node:
+    """A term of weight 0, or over a false condition, adds nothing; a true one that stands first joins the bias."""
+    if not isinstance(node, Linear | LinearThreshold):
+        return node
+    bias = node.bias
+    kept: list[tuple[float, Node]] = []
+    for weight, child in node.terms:
+        value = _constant_value(child)
+        if weight == 0 or value == 0:
+            continue
+        if value is not None and not kept and math.isfinite(bias + weight * value):
+            bias = bias + weight * value
+        else:
+            kept.append((weight, child))
+    if isinstance(node, LinearThreshold) and not kept:
+        return Constant(bias >= 0)
+    return type(node)(kept, bias) if len(kept) < len(node.children) else node
+
+
+def _constant_value(node: Node) -> float | None:
+    if isinstance(node, Constant):
+        return float(node.value)
+    if isinstance(node, Step) and len(set(node.values) | {node.missing}) == 1:
+        return node.missing
+    if isinstance(node, Column) and node.low == node.high == node.missing:
+        rounded = float(np.rint(node.low / node.step) * node.step) if node.step else node.low
+        return rounded if rounded == node.missing else None
+    if isinstance(node, Linear) and not node.children:
+        return node.bias
+    return None
+
+
+def canonical_step(node: Node, context: Context) -> Node:
+    """Cuts between equal values fall away; a cut is the shortest decimal in its column's precision."""
+    if not isinstance(node, Step) or node.feature not in context.alphabets:
+        return node
+    from rulekit.numbers import canonical_threshold
+
+    precision = context.schema[node.feature].precision
+    cuts: list[float] = []
+    values = [node.values[0]]
+    for cut, value in zip(node.cuts, node.values[1:], strict=True):
+        if value != values[-1]:
+            shortest = canonical_threshold(cut, precision)
+            if not math.isfinite(shortest) or (cuts and shortest <= cuts[-1]):
+                return node
+            cuts.append(shortest)
+            values.append(value)
+    return Step(node.feature, tuple(cuts), tuple(values), node.missing)
+
+
+def merge_steps(node: Node, context: Context) -> Node:
+    """Step functions of one column in one exact sum are one step function; equal terms add their weights."""
+    if not isinstance(node, Linear | LinearThreshold) or not sums_exactly(node):
+        return node
+    steps: dict[str, list[tuple[float, Step]]] = {}
+    for weight, child in node.terms:
+        if isinstance(child, Step):
+            steps.setdefault(child.feature, []).append((weight, child))
+    weights: dict[Node, float] = {}
+    merged: dict[str, Step] = {}
+    for weight, child in node.terms:
+        if isinstance(child, Step) and len(steps[child.feature]) > 1:
+            if child.feature not in merged:
+                merged[child.feature] = _summed(steps[child.feature], context)
+                weights[merged[child.feature]] = 1.0
+        else:
+            weights[child] = weights.get(child, 0.0) + weight
+    terms = [(weight, child) for child, weight in weights.items() if weight != 0]
+    if len(terms) == len(node.children):
+        return node
+    shorter = type(node)(terms, node.bias)
+    return shorter if context.literals(shorter) <= context.literals(node) and sums_exactly(shorter) else node
+
+
+def _summed(terms: list[tuple[float, Step]], context: Context) -> Step:
+    """The sum of weighted step functions of one column; exact on the grid."""
+    single = context.schema[terms[0][1].feature].precision == "float32"
+    cuts = sorted({(float32(cut) if single else cut): cut for _, step in terms for cut in step.cuts}.items())
+
+    def at(step: Step, key: float) -> float:
+        return step.values[sum((float32(cut) if single else cut) < key for cut in step.cuts)]
+
+    def total(values: list[float]) -> float:
+        return sum((weight * value for (weight, _), value in zip(terms, values, strict=True)), 0.0)
+
+    points = [key for key, _ in cuts] + [math.inf]
+    values = tuple(total([at(step, key) for _, step in terms]) for key in points)
+    missing = total([step.missing for _, step in terms])
+    return Step(terms[0][1].feature, tuple(cut for _, cut in cuts), values, missing)
+
+
+def sums_exactly(node: Linear | LinearThreshold) -> bool:
+    """Whether the sum of these terms is exact in any order: multiples of one power of two that fit 53 bits."""
+    grid, size = _grid(node.bias), Fraction(abs(node.bias))
+    for weight, child in node.terms:
+        values = _values(child)
+        if values is None:
+            return False
+        if weight == 0:
+            continue
+        step, largest = values
+        grid = min(grid, _grid(weight) + step)
+        size += abs(Fraction(weight)) * largest
+    return size == 0 or (size <= Fraction(2) ** (53 + grid) and grid > -1000)
+
+
+def _values(child: Node) -> tuple[int, Fraction] | None:
+    """The exponent of the grid of a child's values and their largest size, or None where there is no grid."""
+    if child.family is Family.BOOLEAN:
+        return 0, Fraction(1)
+    if isinstance(child, Step):
+        values = (*child.values, child.missing)
+        return min(map(_grid, values)), max(abs(Fraction(v)) for v in values)
+    if isinstance(child, Column) and child.step:
+        exponent = min(_grid(child.step), _grid(child.missing))
+        ends = (child.low, child.high, child.missing)
+        return exponent, max(abs(Fraction(v)) for v in ends) + Fraction(child.step)
+    return None
+
+
+def _grid(value: float) -> int:
+    """The exponent of the largest power of two of which `value` is a multiple; 0 is a multiple of all."""
+    if value == 0:
+        return 2000
+    numerator, denominator = value.as_integer_ratio()
+    return (numerator & -numerator).bit_length() - denominator.bit_length()
+
+
+def threshold_logic(node: Node, context: Context) -> Node:
+    """A linear threshold over conditions that is constant, r-of-k, or a form of no more literals, is that.
+
+    Every combination of its conditions that a row may show is enumerated with the sum from left to right.
+    """
+    if not isinstance(node, LinearThreshold) or not node.children:
+        return node
+    conditions = [_two_valued(child, context) for child in node.children]
+    if any(condition is None for condition in conditions) or len(conditions) > _MAX_TERMS:
+        return _constant_on_cells(node, context)
+    found = [condition for condition in conditions if condition is not None]
+    atoms = tuple(dict.fromkeys(atom for atom, _, _ in found))
+    groups = reachable_patterns(atoms, context.schema)
+    if math.prod(len(group.patterns) for group in groups) > _MAX_CELLS:
+        return node
+    holds = _fires(node, found, groups)
+    if holds.all() or not holds.any():
+        return Constant(bool(holds.flat[0]))
+    counted = _r_of_k(node, found, groups, holds, context)
+    if counted is not None:
+        return counted
+    limit = context.literals(node)
+    rising = {atom: {True, False} for atom in atoms}
+    for (atom, low, high), weight in zip(found, node.weights, strict=True):
+        if sum(other is atom for other, _, _ in found) == 1:
+            rising[atom] = {(high > low) == (weight > 0)}
+    form = shortest_form(holds, groups, rising, limit, context.schema)
+    return form if form is not None and context.literals(form) <= limit else node
+
+
+def _two_valued(child: Node, context: Context) -> tuple[Node, float, float] | None:
+    """A condition with the child's values where it is false and true; None where there are more values."""
+    if child.family is Family.BOOLEAN:
+        return child, 0.0, 1.0
+    if isinstance(child, Step) and len(child.cuts) == 1 and child.missing in child.values:
+        low, high = child.values
+        return Compare(child.feature, ">", child.cuts[0], low != high and child.missing == high), low, high
+    return None
+
+
+def _along(atom: Node, groups: list[Group]) -> npt.NDArray[np.bool_]:
+    for g, group in enumerate(groups):
+        if atom in group.causes:
+            shape = [1] * len(groups)
+            shape[g] = -1
+            return group.patterns[:, group.causes.index(atom)].reshape(shape)
+    raise KeyError(atom)
+
+
+def _fires(
+    node: LinearThreshold, conditions: list[tuple[Node, float, float]], groups: list[Group]
+) -> npt.NDArray[np.bool_]:
+    total: Doubles = np.full([len(group.patterns) for group in groups], node.bias)
+    for weight, (atom, low, high) in zip(node.weights, conditions, strict=True):
+        total = total + weight * np.where(_along(atom, groups), high, low)
+    return total >= 0
+
+
+def _r_of_k(
+    node: LinearThreshold,
+    conditions: list[tuple[Node, float, float]],
+    groups: list[Group],
+    holds: npt.NDArray[np.bool_],
+    context: Context,
+) -> Node | None:
+    """AtLeast(r, oriented conditions) with the same truth on every combination, or None."""
+    oriented = [
+        (atom, (high > low) == (weight > 0))
+        for weight, (atom, low, high) in zip(node.weights, conditions, strict=True)
+        if weight != 0 and high != low
+    ]
+    count = np.zeros(holds.shape, dtype=np.int64)
+    for atom, sign in oriented:
+        count = count + (_along(atom, groups) == sign)
+    needed = int(count[holds].min())
+    if (count[~holds] >= needed).any():
+        return None
+    result = AtLeast(needed, [atom if sign else negate(atom, context.schema) for atom, sign in oriented])
+    return result if context.literals(result) <= context.literals(node) else None
+
+
+def _constant_on_cells(node: LinearThreshold, context: Context) -> Node:
+    """True or false where the unit is so on every cell of the columns that it reads."""
+    if has_column(node):
+        return _constant_in_bounds(node)
+    features = features_read((node,), context.schema)
+    columns = [representatives(feature, (node,)) for feature in features.values()]
+    if count_cells(columns) > _MAX_CELLS:
+        return node
+    from rulekit.graph.evaluation import evaluate_nodes
+
+    holds = evaluate_nodes((node,), product(list(features.values()), columns))[node]
+    return TRUE if holds.all() else FALSE if not holds.any() else node
+
+
+def _constant_in_bounds(node: LinearThreshold) -> Node:
+    """True or false where the sum is so at the ends of each child's values (rounding keeps order)."""
+    ends = [_ends(child) for child in node.children]
+    if any(end is None for end in ends):
+        return node
+    totals = []
+    for pick in (min, max):
+        total = node.bias
+        for weight, end in zip(node.weights, ends, strict=True):
+            assert end is not None
+            total = total + pick(weight * value for value in end)
+        totals.append(total)
+    if any(math.isnan(total) for total in totals):
+        return node
+    return TRUE if totals[0] >= 0 else FALSE if totals[1] < 0 else node
+
+
+def _ends(child: Node) -> tuple[float, ...] | None:
+    if child.family is Family.BOOLEAN:
+        return 0.0, 1.0
+    if isinstance(child, Step):
+        return (*child.values, child.missing)
+    if isinstance(child, Column):
+        ends = (child.low, child.high)
+        rounded = tuple(float(np.rint(v / child.step) * child.step) for v in ends) if child.step else ends
+        return (*rounded, child.missing)
+    return None

@@ -1,0 +1,280 @@
+"""Raw columns: the cells of a table as they came, before a kind is chosen or a schema applied.
+
+Every reader makes these three; inference and encoding know nothing of files and frames. Shapes: [n] per column.
+Conversions are vectorised; Python touches distinct values only, never rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from rulekit.errors import InputError
+from rulekit.tables.table import Array
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Mask = npt.NDArray[np.bool_]
+Codes = npt.NDArray[np.int32]
+Floats = npt.NDArray[np.float64]
+
+LARGEST_EXACT_INTEGER = 2**53
+SECONDS_PER_DAY = 86400.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NumberColumn:
+    """Numbers or bools: `values` [n] of bool, int, uint or float; `missing` masks cells beside NaN.
+
+    time: "seconds" if the values are seconds since 1970-01-01.
+    """
+
+    name: str
+    values: Array
+    missing: Mask | None = None
+    time: Literal["", "seconds"] = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TextColumn:
+    """Text: a polars String series [n] in which null is missing; numbers in it are written with `decimal`."""
+
+    name: str
+    cells: pl.Series
+    decimal: str = "."
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LevelColumn:
+    """A column that its container already calls categorical: `codes` [n] index `levels`, -1 is missing."""
+
+    name: str
+    codes: Codes
+    levels: tuple[str, ...]
+    ordered: bool = False
+
+
+Column = NumberColumn | TextColumn | LevelColumn
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RawTable:
+    """n rows of raw columns. `positional` says that the names were invented (arrays), so columns match by place."""
+
+    columns: tuple[Column, ...]
+    n_rows: int
+    source: str = ""
+    notes: tuple[str, ...] = ()
+    positional: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(column.name for column in self.columns)
+
+    def without(self, names: frozenset[str]) -> RawTable:
+        """The columns that are not named."""
+        return replace(self, columns=tuple(c for c in self.columns if c.name not in names))
+
+
+def take_column(column: Column, rows: Array) -> Column:
+    """The rows of a column that a Boolean mask or index array picks."""
+    if isinstance(column, LevelColumn):
+        return replace(column, codes=column.codes[rows])
+    if isinstance(column, NumberColumn):
+        missing = None if column.missing is None else column.missing[rows]
+        return replace(column, values=column.values[rows], missing=missing)
+    return replace(column, cells=column.cells.filter(rows) if rows.dtype == bool else column.cells.gather(rows))
+
+
+def cells_as_given(column: Column) -> Any:
+    """The cells of a column for copying into another file: a polars series, or a list with None for missing."""
+    if isinstance(column, TextColumn):
+        return column.cells
+    if isinstance(column, LevelColumn):
+        return [None if code < 0 else column.levels[code] for code in column.codes.tolist()]
+    gaps = np.zeros(len(column.values), dtype=bool) if column.missing is None else column.missing
+    return [None if gap else value for value, gap in zip(column.values.tolist(), gaps.tolist(), strict=True)]
+
+
+def place(source: str, row: int, name: str) -> str:
+    """Where a cell stands, for messages; `row` counts from 0, people count data rows from 1."""
+    return f"{source}{', ' if source else ''}data row {row + 1}, column {name!r}"
+
+
+def column_place(source: str, name: str) -> str:
+    """Where a column stands, for messages."""
+    return f"{source}{', ' if source else ''}column {name!r}"
+
+
+def cell_text(column: Column, row: int) -> str:
+    """A cell as a message shows it, cut at 60 characters."""
+    if isinstance(column, TextColumn):
+        text = repr(column.cells[row])
+    elif isinstance(column, LevelColumn):
+        text = repr(column.levels[int(column.codes[row])])
+    else:
+        text = str(column.values[row])
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def blank_tokens(column: TextColumn, tokens: tuple[str, ...]) -> TextColumn:
+    """The column with its missing tokens (and nothing else) made null."""
+    if not tokens:
+        return column
+    import polars as pl
+
+    cells = column.cells
+    hit = cells.is_in(pl.Series(list(tokens), dtype=pl.String).implode())
+    return replace(column, cells=cells.set(hit.fill_null(False), None)) if hit.any() else column
+
+
+def parse_numbers(column: TextColumn) -> pl.Series:
+    """Float64 series: the number that each cell writes, null where it writes none (or is missing).
+
+    `inf`, `-inf` and `nan` count as numbers; with a decimal comma a cell with a point is no number, since the point
+    could stand for thousands.
+    """
+    import polars as pl
+
+    cells = column.cells
+    if column.decimal == ",":
+        pointed = cells.str.contains(".", literal=True).fill_null(False)
+        cells = cells.set(pointed, None).str.replace(",", ".", literal=True)
+    return cells.cast(pl.Float64, strict=False)
+
+
+def parse_booleans(cells: pl.Series) -> pl.Series:
+    """Float64 series: 1 for true, 0 for false in any case, null for all else."""
+    import polars as pl
+
+    lowered = cells.str.to_lowercase()
+    return lowered.replace_strict(["true", "false"], [1.0, 0.0], default=None, return_dtype=pl.Float64)
+
+
+def parse_dates(cells: pl.Series) -> pl.Series:
+    """Float64 series: days since 1970-01-01 of ISO dates (2024-05-31), null for all else."""
+    import polars as pl
+
+    dates = cells.str.to_date("%Y-%m-%d", strict=False)
+    return dates.cast(pl.Int32).cast(pl.Float64)
+
+
+def as_floats(series: pl.Series) -> Floats:
+    """A Float64 series as doubles with NaN for null."""
+    return np.asarray(series.fill_null(float("nan")).to_numpy(), dtype=np.float64)
+
+
+def number_values(column: NumberColumn, tokens: tuple[str, ...] = ()) -> Floats:
+    """A number column as doubles with NaN for missing; number tokens (such as -999) become NaN too."""
+    values = column.values.astype(np.float64)
+    if column.missing is not None:
+        values[column.missing] = np.nan
+    for token in tokens:
+        number = _number(token)
+        if number is not None:
+            values[values == number] = np.nan
+    return values
+
+
+def refuse_large_integers(column: Column, values: Floats, source: str) -> None:
+    """Raises InputError for an integer beyond 2^53, which doubles cannot hold apart from its neighbours."""
+    if isinstance(column, LevelColumn) or (isinstance(column, NumberColumn) and column.values.dtype.kind not in "iu"):
+        return
+    large = np.abs(values) >= LARGEST_EXACT_INTEGER
+    if not large.any():
+        return
+    if isinstance(column, NumberColumn):
+        large &= (column.values > LARGEST_EXACT_INTEGER) | (column.values < -LARGEST_EXACT_INTEGER)
+    else:
+        written = column.cells.str.contains(r"^[+-]?0*[0-9]{16,}$").fill_null(False).to_numpy()
+        exact = column.cells.str.contains(rf"^[+-]?0*{LARGEST_EXACT_INTEGER}$").fill_null(False).to_numpy()
+        large &= written & ~exact
+    if large.any():
+        row = int(np.argmax(large))
+        raise InputError(
+            f"integer {cell_text(column, row)} is beyond 2^53 and would be rounded",
+            where=place(source, row, column.name),
+            fix="declare the column categorical, or ignore it",
+        )
+
+
+def factorize(column: Column, tokens: tuple[str, ...] = ()) -> tuple[list[str], Codes]:
+    """The distinct keys of a column (sorted; text as it stands) and per row the index of its key, -1 for missing."""
+    if isinstance(column, LevelColumn):
+        return _factorize_levels(column, tokens)
+    if isinstance(column, NumberColumn):
+        return _factorize_numbers(column, tokens)
+    import polars as pl
+
+    cells = blank_tokens(column, tokens).cells
+    distinct = cells.unique().drop_nulls().sort()
+    codes = cells.replace_strict(distinct, pl.Series(np.arange(len(distinct), dtype=np.int32)), default=-1)
+    return distinct.to_list(), np.asarray(codes.cast(pl.Int32).fill_null(-1).to_numpy(), dtype=np.int32)
+
+
+def canonical_key(key: str) -> str:
+    """The key without the `.0` of an integral number, and with Booleans in lower case."""
+    head, point, tail = key.partition(".")
+    if point and tail.strip("0") == "" and head.lstrip("+-").isdecimal():
+        return "0" if head in ("-0", "+0") else head
+    lowered = key.lower()
+    return lowered if lowered in ("true", "false") else key
+
+
+def natural_order(keys: list[str]) -> list[str]:
+    """Keys sorted as integers if all are, else by code point."""
+    if all(_is_integer(key) for key in keys):
+        return sorted(keys, key=lambda key: (int(key), key))
+    return sorted(keys)
+
+
+def number_key(value: float) -> str:
+    """The level key of a number: integral values without `.0`, others as the shortest decimal."""
+    return str(int(value)) if value.is_integer() else repr(value)
+
+
+def _factorize_numbers(column: NumberColumn, tokens: tuple[str, ...]) -> tuple[list[str], Codes]:
+    raw = column.values
+    missing = np.isnan(raw) if raw.dtype.kind == "f" else np.zeros(len(raw), dtype=bool)
+    if column.missing is not None:
+        missing = missing | column.missing
+    distinct, inverse = np.unique(raw[~missing], return_inverse=True)
+    if raw.dtype.kind == "b":
+        keys = ["true" if value else "false" for value in distinct]
+    elif raw.dtype.kind == "f":
+        # through text, so that a float32 0.1 is the level 0.1 and not 0.10000000149011612
+        keys = [number_key(float(str(value))) for value in distinct + distinct.dtype.type(0)]
+    else:
+        keys = [str(value) for value in distinct.tolist()]
+    codes = np.full(len(raw), -1, dtype=np.int32)
+    codes[~missing] = inverse
+    return _drop_tokens(keys, codes, tokens)
+
+
+def _factorize_levels(column: LevelColumn, tokens: tuple[str, ...]) -> tuple[list[str], Codes]:
+    return _drop_tokens(list(column.levels), column.codes, tokens)
+
+
+def _drop_tokens(keys: list[str], codes: Codes, tokens: tuple[str, ...]) -> tuple[list[str], Codes]:
+    gone = {canonical_key(token) for token in tokens} | set(tokens)
+    if not gone.intersection(keys):
+        return keys, codes
+    kept = [key for key in keys if key not in gone]
+    place_of = {key: i for i, key in enumerate(kept)}
+    lookup = np.array([place_of.get(key, -1) for key in keys] + [-1], dtype=np.int32)
+    return kept, lookup[codes]
+
+
+def _is_integer(key: str) -> bool:
+    return key.isascii() and key.removeprefix("-").isdigit() and len(key) < 400
+
+
+def _number(token: str) -> float | None:
+    try:
+        return float(token)
+    except ValueError:
+        return None

@@ -1,0 +1,92 @@
+"""Declarations: what a user says about columns before anything is inferred."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, get_args
+
+from rulekit.errors import InputError
+from rulekit.schema import Precision, Unseen
+
+KINDS = ("numeric", "boolean", "categorical", "date", "ordered:LOW,...,HIGH", "ignore")
+_DROPPED = frozenset({"ignore", "id"})
+
+Missing = Sequence[str] | Mapping[str, Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Declarations:
+    """Per column name: its kind, missing tokens, precision, treatment of unseen levels; columns to leave out.
+
+    types: one of `KINDS` (`id` is `ignore`). missing: tokens for every column, or "COL=TOKEN" where COL is a column,
+    or a mapping of column to tokens. precision, unseen: by column. Raises InputError for unknown kinds or names.
+    """
+
+    types: Mapping[str, str] = field(default_factory=dict)
+    missing: Missing = ()
+    ignore: Sequence[str] = ()
+    precision: Mapping[str, str] = field(default_factory=dict)
+    unseen: Mapping[str, str] = field(default_factory=dict)
+
+    def check(self, names: Sequence[str], source: str) -> None:
+        """Raises InputError if a declaration names no column or says nothing that rulekit knows."""
+        named = [*self.types, *self.ignore, *self.precision, *self.unseen]
+        if isinstance(self.missing, Mapping):
+            named += self.missing
+        for name in named:
+            require_column(name, names, source)
+        for name, kind in self.types.items():
+            if kind not in KINDS and kind not in _DROPPED and not kind.startswith("ordered:"):
+                raise InputError(
+                    f"no kind {kind!r}", where=f"type of column {name!r}", fix=f"one of {', '.join(KINDS)}"
+                )
+        for name, precision in self.precision.items():
+            if precision not in get_args(Precision):
+                raise InputError(f"precision {precision!r}", where=f"column {name!r}", fix="float32 or float64")
+        for name, unseen in self.unseen.items():
+            if unseen not in get_args(Unseen):
+                raise InputError(f"unseen {unseen!r}", where=f"column {name!r}", fix="unseen, missing or error")
+
+    def dropped(self) -> frozenset[str]:
+        """The columns that are left out."""
+        return frozenset(self.ignore) | {name for name, kind in self.types.items() if kind in _DROPPED}
+
+    def categories(self) -> frozenset[str]:
+        """The columns declared to be categories, ordered or not."""
+        return frozenset(n for n, kind in self.types.items() if kind == "categorical" or kind.startswith("ordered:"))
+
+    def options(self) -> dict[str, Any]:
+        """The declarations as the keywords of `infer`."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+    def tokens(self, name: str, names: Sequence[str]) -> tuple[str, ...]:
+        """The missing tokens of one column, in the order declared."""
+        if isinstance(self.missing, Mapping):
+            return tuple(dict.fromkeys(self.missing.get(name, ())))
+        found: dict[str, None] = {}
+        for item in self.missing:
+            # a column name may itself hold "=": the longest name that fits is meant
+            owner = max((n for n in names if item.startswith(n + "=")), key=len, default=None)
+            if owner is None:
+                found[item] = None
+            elif owner == name:
+                found[item[len(owner) + 1 :]] = None
+        return tuple(token for token in found if token)
+
+
+def require_column(name: str, names: Sequence[str], source: str, what: str = "column") -> None:
+    """Raises InputError, with near names, unless `name` is a column."""
+    if name not in names:
+        raise InputError(f"no {what} {name!r}", where=source or "table", fix=suggestion(name, names))
+
+
+def suggestion(name: str, names: Iterable[str]) -> str:
+    """The names most like `name`, or the first few."""
+    known = list(names)
+    lowered = {known_name.lower(): known_name for known_name in known}
+    near = [lowered[match] for match in difflib.get_close_matches(name.lower(), lowered, n=3, cutoff=0.6)]
+    if near:
+        return f"did you mean {' or '.join(map(repr, near))}?"
+    return f"columns are {', '.join(map(repr, known[:6]))}{', ...' if len(known) > 6 else ''}"

@@ -1,0 +1,332 @@
+"""Labels: the target, weight and group columns taken out of a table, and the classes that a model decides between."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rulekit.errors import InputError
+from rulekit.schema import Feature, Schema
+from rulekit.tables.cells import numeric_values
+from rulekit.tables.classes import Label, choose_classes, class_key, label_values
+from rulekit.tables.columns import Column, Mask, RawTable, column_place, factorize, place, take_column
+from rulekit.tables.declarations import Declarations, Missing, require_column
+from rulekit.tables.encoding import encode_columns
+from rulekit.tables.inference import infer, infer_columns
+from rulekit.tables.reading import read_columns
+from rulekit.tables.sources import raw_table
+from rulekit.tables.table import Array, Table
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LabelledTable:
+    """A table of features beside what is to be learned.
+
+    y: int64 [n], index into `classes` (natural types; of two, the second is the positive one). weight: float64 [n],
+    finite and not negative, or None. group: int64 [n], rows of one group belong in one fold, or None. cost: price of
+    a false positive and of a false negative, or None. target: the name of the label column.
+    """
+
+    table: Table
+    y: npt.NDArray[np.int64]
+    classes: tuple[Label, ...]
+    weight: npt.NDArray[np.float64] | None = None
+    group: npt.NDArray[np.int64] | None = None
+    cost: tuple[float, float] | None = None
+    target: str = "target"
+    ordered: bool = False
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return self.table.n_rows
+
+    @property
+    def schema(self) -> Schema:
+        """The schema of a model that is trained on this table."""
+        return Schema(self.table.features, self.target, self.ordered)
+
+    def training_weight(self) -> npt.NDArray[np.float64] | None:
+        """Weights times costs [n] (positive rows cost a false negative, others a false positive), or None."""
+        if self.cost is None:
+            return self.weight
+        price = np.where(self.y == 1, self.cost[1], self.cost[0])
+        return price if self.weight is None else price * self.weight
+
+    def take(self, rows: Array) -> LabelledTable:
+        """The rows of an index array or Boolean mask."""
+        return replace(
+            self,
+            table=self.table.take(rows),
+            y=self.y[rows],
+            weight=None if self.weight is None else self.weight[rows],
+            group=None if self.group is None else self.group[rows],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class LabelOptions:
+    """Which columns are label, weight and group, and how the classes are named; see `split_labels`."""
+
+    target: str
+    positive: Label | None = None
+    missing_target: str = "error"
+    weight: str | None = None
+    group: str | None = None
+    ordered: Sequence[Label] = ()
+    cost: str | tuple[float, float] | None = None
+
+    def columns(self) -> frozenset[str]:
+        """The columns that are no features."""
+        return frozenset(name for name in (self.target, self.weight, self.group) if name is not None)
+
+
+def read_labelled(
+    path: str | os.PathLike[str],
+    target: str,
+    *,
+    positive: Label | None = None,
+    missing_target: str = "error",
+    weight: str | None = None,
+    group: str | None = None,
+    ordered: Sequence[Label] = (),
+    cost: str | tuple[float, float] | None = None,
+    types: Mapping[str, str] | None = None,
+    missing: Missing = (),
+    ignore: Sequence[str] = (),
+    precision: Mapping[str, str] | None = None,
+    unseen: Mapping[str, str] | None = None,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+) -> LabelledTable:
+    """A labelled table from a file: `read_table` and `split_labels` in one; raises InputError as they do."""
+    declared = Declarations(types or {}, missing, ignore, precision or {}, unseen or {})
+    kept = {target, *declared.categories(), *([group] if group else [])}
+    raw = read_columns(path, delimiter=delimiter, decimal=decimal, encoding=encoding, keep_text=kept)
+    return _split(raw, LabelOptions(target, positive, missing_target, weight, group, ordered, cost), declared)
+
+
+def split_labels(
+    data: Any,
+    target: str,
+    *,
+    positive: Label | None = None,
+    missing_target: str = "error",
+    weight: str | None = None,
+    group: str | None = None,
+    ordered: Sequence[Label] = (),
+    cost: str | tuple[float, float] | None = None,
+    types: Mapping[str, str] | None = None,
+    missing: Missing = (),
+    ignore: Sequence[str] = (),
+    precision: Mapping[str, str] | None = None,
+    unseen: Mapping[str, str] | None = None,
+) -> LabelledTable:
+    """Take label, weight and group columns out of anything that `infer` reads.
+
+    target: the label column: text, numbers or Booleans. positive: the class that rules describe; by default the
+    rarer of two, which a note says. missing_target: "error" refuses rows without a label by number, "drop" leaves
+    them out and a note counts them. ordered: the classes from low to high. cost: "FP:FN" or a pair of positive
+    numbers. Raises InputError for a wrong column name, a single class, a weight that is negative, missing or sums to
+    nothing, a row without a group.
+    """
+    declared = Declarations(types or {}, missing, ignore, precision or {}, unseen or {})
+    options = LabelOptions(target, positive, missing_target, weight, group, ordered, cost)
+    return _split(raw_table(data), options, declared, data if isinstance(data, Table) else None)
+
+
+def read_for_model(
+    path: str | os.PathLike[str],
+    schema: Schema,
+    classes: Sequence[Label],
+    *,
+    used: Collection[str] | None = None,
+    target: str | None = None,
+    missing_target: str = "error",
+    missing: Missing = (),
+    weight: str | None = None,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+) -> LabelledTable:
+    """A file encoded for a model, with its labels as indices into the model's classes.
+
+    target: the label column if it is not `schema.target`. Raises InputError for a label that is no class.
+    """
+    name = target or schema.target
+    wanted = {name, *(schema.names if used is None else used), *([weight] if weight else [])}
+    codes = [feature.name for feature in schema if feature.kind == "categorical"]
+    raw = read_columns(
+        path, delimiter=delimiter, decimal=decimal, encoding=encoding, columns=wanted, keep_text=[name, *codes]
+    )
+    return label_for_model(raw, schema, classes, used=used, target=name, missing_target=missing_target,
+                           missing=missing, weight=weight)  # fmt: skip
+
+
+def label_for_model(
+    data: Any,
+    schema: Schema,
+    classes: Sequence[Label],
+    *,
+    used: Collection[str] | None = None,
+    target: str | None = None,
+    missing_target: str = "error",
+    missing: Missing = (),
+    weight: str | None = None,
+) -> LabelledTable:
+    """As `read_for_model`, for data in memory."""
+    raw = raw_table(data)
+    options = LabelOptions(target or schema.target, missing_target=missing_target, weight=weight)
+    for name in options.columns():
+        require_column(name, raw.names, raw.source)
+    tokens = Declarations(missing=missing).tokens(options.target, raw.names)
+    raw, notes, _ = _drop_unlabelled(raw, options, tokens)
+    keys, codes = factorize(_column(raw, options.target), tokens)
+    index_of = {class_key(label): i for i, label in enumerate(classes)}
+    found = [index_of.get(class_key(key), -1) for key in keys]
+    if -1 in found:
+        row = int(np.argmax(codes == found.index(-1)))
+        raise InputError(
+            f"label {keys[found.index(-1)]!r} is no class of the model",
+            where=place(raw.source, row, options.target),
+            fix=f"classes are {', '.join(map(repr, classes[:8]))}",
+        )
+    y = np.array(found, dtype=np.int64)[codes]
+    table = encode_columns(replace(raw, columns=tuple(c for c in raw.columns if c.name in schema)), schema, used)
+    return LabelledTable(
+        table,
+        y,
+        tuple(classes),
+        _weights(raw, options, tokens),
+        None,
+        None,
+        options.target,
+        schema.ordered_classes,
+        notes,
+    )
+
+
+def _split(raw: RawTable, options: LabelOptions, declared: Declarations, typed: Table | None = None) -> LabelledTable:
+    """Labels out of raw columns; `typed` is the table that they come from, if its features are known already."""
+    for name, what in (
+        (options.target, "target column"),
+        (options.weight, "weight column"),
+        (options.group, "group column"),
+    ):
+        if name is not None:
+            require_column(name, raw.names, raw.source, what)
+    declared.check(raw.names, raw.source)
+    tokens = declared.tokens(options.target, raw.names)
+    raw, dropped, kept = _drop_unlabelled(raw, options, tokens)
+    as_text = options.target in declared.categories()
+    values, codes, told = label_values(_column(raw, options.target), tokens, as_text, raw.source)
+    y, classes, chosen = choose_classes(values, codes, options.positive, options.ordered, raw.source, options.target)
+    cost = parse_cost(options.cost, len(classes))
+    weight = _weights(raw, options, declared.tokens(options.weight or "", raw.names))
+    group = _groups(raw, options)
+    gone = options.columns()
+    rest = replace(
+        declared,
+        types={name: kind for name, kind in declared.types.items() if name not in gone},
+        ignore=[name for name in declared.ignore if name not in gone],
+        missing=_without(declared.missing, gone, raw.names),
+    )
+    features = raw.without(gone)
+    if not features.columns:
+        raise InputError("no column is left beside the target", where=raw.source or "table", fix="give features")
+    if typed is None:
+        table = infer_columns(features, rest)
+    else:
+        typed = typed.select(features.names)
+        table = infer(typed if kept is None else typed.take(kept), **rest.options())
+    notes = (*dropped, *told, *chosen)
+    return LabelledTable(table, y, classes, weight, group, cost, options.target, bool(options.ordered), notes)
+
+
+def _without(missing: Missing, gone: frozenset[str], names: Sequence[str]) -> Missing:
+    """The missing tokens of the features alone."""
+    if isinstance(missing, Mapping):
+        return {name: tokens for name, tokens in missing.items() if name not in gone}
+    alone = Declarations(missing=missing)
+    return {name: alone.tokens(name, names) for name in names if name not in gone}
+
+
+def _column(raw: RawTable, name: str) -> Column:
+    return next(column for column in raw.columns if column.name == name)
+
+
+def _drop_unlabelled(
+    raw: RawTable, options: LabelOptions, tokens: tuple[str, ...]
+) -> tuple[RawTable, tuple[str, ...], Mask | None]:
+    """The rows with a label, notes, and the mask of those rows if some were dropped."""
+    if options.missing_target not in ("error", "drop"):
+        raise InputError(f"missing_target is {options.missing_target!r}", fix="error or drop")
+    _, codes = factorize(_column(raw, options.target), tokens)
+    rows = np.flatnonzero(codes < 0)
+    if not len(rows):
+        return raw, (), None
+    where = column_place(raw.source, options.target)
+    if len(rows) == raw.n_rows:
+        raise InputError("no row has a label", where=where, fix="name another target")
+    if options.missing_target == "error":
+        shown = ", ".join(str(row + 1) for row in rows[:5]) + (", ..." if len(rows) > 5 else "")
+        raise InputError(
+            f"the label is missing in {len(rows)} of {raw.n_rows} rows (data row {shown})",
+            where=where,
+            fix="fill it in, or drop these rows with --missing-target drop",
+        )
+    kept = codes >= 0
+    columns = tuple(take_column(column, kept) for column in raw.columns)
+    note = f"{len(rows)} of {raw.n_rows} rows were dropped, since their label is missing"
+    return replace(raw, columns=columns, n_rows=raw.n_rows - len(rows)), (note,), kept
+
+
+def _weights(raw: RawTable, options: LabelOptions, tokens: tuple[str, ...]) -> npt.NDArray[np.float64] | None:
+    if options.weight is None:
+        return None
+    feature = Feature(options.weight, missing_tokens=tokens)
+    weight = numeric_values(_column(raw, options.weight), feature, raw.source)
+    return check_weight(weight, column_place(raw.source, options.weight))
+
+
+def check_weight(weight: npt.NDArray[np.float64], where: str = "weight") -> npt.NDArray[np.float64]:
+    """The weights [n] if all are finite and none negative, and their sum positive; else raises InputError."""
+    bad = ~(np.isfinite(weight) & (weight >= 0.0))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise InputError(
+            f"weight {weight[row]} in data row {row + 1}", where=where, fix="weights are finite and not negative"
+        )
+    if not weight.sum() > 0.0:
+        raise InputError("all weights are zero", where=where, fix="give some row a weight")
+    return weight
+
+
+def _groups(raw: RawTable, options: LabelOptions) -> npt.NDArray[np.int64] | None:
+    if options.group is None:
+        return None
+    _, codes = factorize(_column(raw, options.group))
+    if (codes < 0).any():
+        row = int(np.argmax(codes < 0))
+        raise InputError("the row has no group", where=place(raw.source, row, options.group), fix="fill it in")
+    return codes.astype(np.int64)
+
+
+def parse_cost(cost: str | tuple[float, float] | None, n_classes: int = 2) -> tuple[float, float] | None:
+    """The costs of a false positive and a false negative from "FP:FN"; raises InputError where they are no costs."""
+    if cost is None:
+        return None
+    if n_classes != 2:
+        raise InputError(f"costs with {n_classes} classes", fix="costs need two classes")
+    try:
+        false_positive, false_negative = map(float, cost.split(":") if isinstance(cost, str) else cost)
+    except ValueError:
+        raise InputError(f"cost {cost!r}", fix="write FP:FN, for example 1:5") from None
+    if not (0.0 < false_positive < np.inf and 0.0 < false_negative < np.inf):
+        raise InputError(f"cost {cost!r}", fix="both are positive numbers, for example 1:5")
+    return false_positive, false_negative

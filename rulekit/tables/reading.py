@@ -1,0 +1,151 @@
+"""Reading: a table file, whatever it is written in, as raw or typed columns."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rulekit.errors import InputError
+from rulekit.schema import Schema
+from rulekit.tables.columns import RawTable
+from rulekit.tables.declarations import Declarations, Missing, suggestion
+from rulekit.tables.delimited import read_delimited
+from rulekit.tables.encoding import encode_columns
+from rulekit.tables.inference import infer_columns
+from rulekit.tables.sources import raw_table
+from rulekit.tables.table import Table
+
+_JSON_LINES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
+_FOREIGN = (
+    (b"PK\x03\x04", "a zip or Excel file"),
+    (b"\xd0\xcf\x11\xe0", "an old Excel file"),
+    (b"%PDF", "a PDF file"),
+    (b"\x89PNG", "a picture"),
+    (b"BZh", "a bzip2 file"),
+    (b"\xfd7zXZ", "an xz file"),
+    (b"\x28\xb5\x2f\xfd", "a zstd file"),
+)
+
+
+def read_table(
+    path: str | os.PathLike[str],
+    *,
+    types: Mapping[str, str] | None = None,
+    missing: Missing = (),
+    ignore: Sequence[str] = (),
+    precision: Mapping[str, str] | None = None,
+    unseen: Mapping[str, str] | None = None,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+    schema: Schema | None = None,
+    used: Collection[str] | None = None,
+) -> Table:
+    """A typed table from CSV (.csv, .tsv, .txt, each also .gz), Parquet or JSON lines (.jsonl, .ndjson).
+
+    Without `schema` kinds are inferred (see `infer` for types, missing, ignore, precision, unseen); with it the rows
+    are encoded for a model, of which `used` names the columns it reads, and only those are read. Delimiter, decimal
+    sign and encoding are detected unless given; what was detected stands in `notes`. Raises InputError naming file,
+    row and column and what would mend them.
+    """
+    if schema is not None:
+        wanted = schema.names if used is None else tuple(name for name in schema.names if name in used)
+        codes = [feature.name for feature in schema if feature.kind == "categorical"]
+        raw = read_columns(
+            path, delimiter=delimiter, decimal=decimal, encoding=encoding, columns=wanted, keep_text=codes
+        )
+        return encode_columns(raw, schema, used)
+    declared = Declarations(types or {}, missing, ignore, precision or {}, unseen or {})
+    raw = read_columns(path, delimiter=delimiter, decimal=decimal, encoding=encoding, keep_text=declared.categories())
+    return infer_columns(raw, declared)
+
+
+def read_columns(
+    path: str | os.PathLike[str],
+    *,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+    columns: Collection[str] | None = None,
+    keep_text: Collection[str] = (),
+) -> RawTable:
+    """The raw columns of a table file; `columns`: only those (a name that the file lacks is no error here).
+
+    keep_text: columns whose cells stay as written, such as labels and codes (`007`).
+    """
+    file = Path(path)
+    source = file.name
+    head = _first_bytes(file)
+    for mark, what in _FOREIGN:
+        if head.startswith(mark):
+            raise InputError(f"this is {what}", where=source, fix="save it as CSV, Parquet or JSON lines")
+    if head.startswith(b"PAR1") or source.lower().endswith((".parquet", ".pq")):
+        raw = _read_parquet(file, columns)
+    elif source.lower().endswith(_JSON_LINES):
+        raw = _read_json_lines(file, columns)
+    else:
+        raw = read_delimited(
+            file, delimiter=delimiter, decimal=decimal, encoding=encoding, columns=columns, keep_text=keep_text
+        )
+    if raw.n_rows == 0:
+        raise InputError("there is a header but no row", where=source, fix="give at least one row")
+    return raw
+
+
+def _first_bytes(file: Path) -> bytes:
+    try:
+        if file.is_dir():
+            raise InputError("this is a folder", where=str(file), fix="give a file")
+        with file.open("rb") as opened:
+            return opened.read(8)
+    except FileNotFoundError:
+        near = _neighbours(file)
+        raise InputError("no such file", where=str(file), fix=near or "check the path") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InputError(f"cannot be read ({reason})", where=str(file), fix="check the path and its rights") from None
+
+
+def _neighbours(file: Path) -> str:
+    try:
+        names = [entry.name for entry in file.parent.iterdir()]
+    except OSError:
+        return ""
+    found = suggestion(file.name, names)
+    return found if found.startswith("did you mean") else ""
+
+
+def _read_parquet(file: Path, columns: Collection[str] | None) -> RawTable:
+    import polars as pl
+
+    try:
+        names = list(pl.read_parquet_schema(file))
+        wanted = names if columns is None else [name for name in names if name in columns]
+        frame: Any = pl.read_parquet(file, columns=wanted, glob=False)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        raise _damaged("Parquet", file, error) from None
+    return raw_table(frame, file.name)
+
+
+def _read_json_lines(file: Path, columns: Collection[str] | None) -> RawTable:
+    import gzip
+    import zlib
+
+    import polars as pl
+
+    packed = file.name.lower().endswith(".gz")
+    try:
+        source: Any = gzip.decompress(file.read_bytes()) if packed else file
+        frame = pl.read_ndjson(source, infer_schema_length=None)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, EOFError, zlib.error) as error:
+        raise _damaged("JSON lines", file, error) from None
+    if columns is not None:
+        frame = frame.select([name for name in frame.columns if name in columns])
+    return raw_table(frame, file.name)
+
+
+def _damaged(what: str, file: Path, error: BaseException) -> InputError:
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return InputError(f"this is no readable {what} file ({lines[0][:120]})", where=file.name, fix="write it again")

@@ -1,0 +1,104 @@
+"""What equality of decisions rests on: a theorem for every row, or tests only.
+
+A Boolean formula over comparisons is decided without rounding. A sum whose weights and values lie on a common
+power-of-two grid and whose largest partial sum needs at most 53 bits is exact in any order. A sum or circuit of doubles
+in one fixed order, one IEEE 754 operation at a time, has the same bits wherever that order is kept. Only an unrounded
+column in a sum, and a link function that decides, are tested and not proved (docs/numbers.md).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from rulekit.graph.decisions import ArgMax, Decision, Exceeds, Median
+from rulekit.graph.nodes import Column, Family, Linear, LinearThreshold, Logistic, Node, Probability, Step
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.graph.traversal import topological
+
+Basis = Literal["Boolean", "grid sum", "fixed order", "tested"]
+_RANK: tuple[Basis, ...] = ("Boolean", "grid sum", "fixed order", "tested")
+
+
+@dataclass(frozen=True, slots=True)
+class Guarantee:
+    """basis: "Boolean", "grid sum" and "fixed order" are theorems, "tested" is not; reason: the node that says so."""
+
+    basis: Basis
+    reason: str
+
+    @property
+    def proved(self) -> bool:
+        return self.basis != "tested"
+
+
+def guarantee(graph: RuleGraph) -> Guarantee:
+    """The weakest basis of any part of the decision of `graph`."""
+    found = [_of_node(node) for node in topological(graph.decision.roots)]
+    found += _of_decision(graph.decision)
+    return max(found, key=lambda item: _RANK.index(item.basis), default=Guarantee("Boolean", "constants"))
+
+
+def _of_decision(decision: Decision) -> list[Guarantee]:
+    """A sum of strengths (log-complement) is an addition of doubles in the order of the children."""
+    parts = decision.above if isinstance(decision, Median) else (decision,)
+    found = [
+        Guarantee("fixed order", "a sum of strengths")
+        for part in parts
+        if isinstance(part, Exceeds) and part.scale == "log-complement"
+    ]
+    if isinstance(decision, ArgMax) and any(score.family is not Family.BOOLEAN for score in decision.scores):
+        found.append(Guarantee("grid sum", "an arg-max of scores"))
+    return found
+
+
+def _of_node(node: Node) -> Guarantee:
+    name = type(node).__name__
+    if isinstance(node, Column) and node.step == 0.0:
+        return Guarantee("tested", f"{name} {node.feature!r} is not rounded to a grid")
+    if isinstance(node, Logistic):
+        return Guarantee("tested", "a link function decides")
+    if isinstance(node, Probability):
+        return Guarantee("fixed order", "a circuit of probabilities")
+    if isinstance(node, Linear | LinearThreshold):
+        bits = _bits_of_sum(node)
+        if bits is not None and bits <= 53:
+            return Guarantee("grid sum", f"{name} over {bits} bits")
+        return Guarantee("fixed order", f"{name} whose sums may round")
+    return Guarantee("Boolean", "a Boolean formula")
+
+
+def _bits_of_sum(node: Linear | LinearThreshold) -> int | None:
+    """Bits that hold every partial sum exactly in any order, or None where a child's values are not known."""
+    finest, largest = _grid(node.bias), abs(Fraction(node.bias))
+    for weight, child in zip(node.weights, node.children, strict=True):
+        values = _values_of(child)
+        if values is None:
+            return None
+        finest = min([finest, *(_grid(weight) + _grid(value) for value in values)])
+        largest += abs(Fraction(weight)) * max(abs(Fraction(value)) for value in values)
+    if largest == 0:
+        return 0
+    return max(0, math.ceil(largest / Fraction(2) ** finest).bit_length())
+
+
+def _values_of(child: Node) -> tuple[float, ...] | None:
+    """Numbers whose grid and size bound all values of a child of a sum."""
+    if child.family is Family.BOOLEAN:
+        return (0.0, 1.0)
+    if isinstance(child, Step):
+        return (*child.values, child.missing)
+    if isinstance(child, Column) and child.step > 0.0:
+        edge = child.step * math.ceil(max(abs(child.low), abs(child.high)) / child.step)
+        return (child.step, edge, child.missing)
+    return None
+
+
+def _grid(value: float) -> int:
+    """The exponent of the lowest set bit; large for zero, which lies on every grid."""
+    if value == 0.0:
+        return 2000
+    numerator, denominator = value.as_integer_ratio()
+    return (numerator & -numerator).bit_length() - denominator.bit_length()

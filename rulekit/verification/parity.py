@@ -1,0 +1,211 @@
+"""verify: does an artifact decide like the graph that it was made from?"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rulekit.errors import InputError, RulekitError
+from rulekit.graph.evaluation import decide, probabilities
+from rulekit.graph.oracle import evaluate_row
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.tables.table import Table
+from rulekit.targets import Artifact, Outcome, Target, find_target, find_target_for
+from rulekit.verification.adversarial import adversarial_rows, raw_columns
+from rulekit.verification.guarantee import guarantee
+from rulekit.verification.report import MAX_GAP, CounterExample, Report
+
+Columns = Mapping[str, npt.NDArray[Any]]
+BLOCK_ROWS = 65_536
+
+
+def verify(
+    graph: RuleGraph,
+    artifact: str | os.PathLike[str] | bytes | Artifact,
+    *,
+    target: str | Target | None = None,
+    data: Any = None,
+    rows: int = 20_000,
+    seed: int = 0,
+) -> Report:
+    """Compare an artifact with `graph` on adversarial rows, and on the rows of `data` where given.
+
+    artifact: a path, the bytes of the main file, or what an exporter returned; target: the export target or its name,
+    by default told from the ending of the path. data: anything that `graph.predict` takes. The artifact is run on
+    encoded rows and, where its target can, on the raw doubles and texts as well.
+    Raises InputError where the artifact cannot be read or belongs to no target.
+    """
+    content, found = _artifact(artifact, target)
+    comparison = _Comparison(graph)
+    if rows > 0:
+        made = adversarial_rows(graph, rows, seed)
+        comparison.add(made.table, made.columns, found, content)
+    given = 0
+    if data is not None:
+        table = graph.table(data)
+        given = table.n_rows
+        for block in _blocks(table):
+            comparison.add(block, raw_columns(block), found, content)
+    return comparison.report(
+        target=found.name,
+        sha256=hashlib.sha256(content).hexdigest(),
+        carried=_carried(graph, content, found),
+        adversarial_rows=max(rows, 0),
+        given_rows=given,
+        seed=seed,
+    )
+
+
+def verify_evaluators(graph: RuleGraph, *, rows: int = 2_000, seed: int = 0) -> Report:
+    """Compare the numpy evaluator with the row-by-row oracle on adversarial rows, probabilities bit for bit.
+
+    The report's target is "oracle"; a gap above 0 is reported as it is.
+    """
+
+    def run(columns: Columns) -> Outcome:
+        labels, probabilities = [], []
+        for row in _dictionaries(graph, columns, rows):
+            label, values = evaluate_row(graph, row)
+            labels.append(label)
+            probabilities.append(values)
+        shape = (len(labels), len(graph.classes))
+        return Outcome(np.array(labels, dtype=np.int64), np.array(probabilities, dtype=np.float64).reshape(shape))
+
+    made = adversarial_rows(graph, rows, seed)
+    comparison = _Comparison(graph)
+    expected = comparison.expected(made.table)
+    columns = raw_columns(made.table)
+    comparison.compare(expected, run(columns), lambda: columns, encoded=True)
+    return comparison.report(target="oracle", sha256="", carried="none", adversarial_rows=rows, given_rows=0, seed=seed)
+
+
+class _Comparison:
+    """Adds up differences over blocks of rows and keeps the first row that differs."""
+
+    def __init__(self, graph: RuleGraph) -> None:
+        self.graph = graph
+        self.different = 0
+        self.gap = 0.0
+        self.raw_rows = 0
+        self.cells = 0
+        self.example: CounterExample | None = None
+
+    def expected(self, table: Table) -> Outcome:
+        return Outcome(decide(self.graph, table), probabilities(self.graph, table))
+
+    def add(self, table: Table, columns: Columns, target: Target, content: bytes) -> None:
+        """One block of rows, encoded and raw."""
+        expected = self.expected(table)
+        self.compare(expected, target.run(content, self.graph, table), lambda: raw_columns(table), encoded=True)
+        if target.run_raw is not None:
+            found = target.run_raw(content, self.graph, columns)
+            self.compare(expected, found, lambda: columns, encoded=False)
+            self.raw_rows += table.n_rows
+
+    def compare(self, expected: Outcome, found: Outcome, columns: Callable[[], Columns], *, encoded: bool) -> None:
+        """Counts the rows on which two outcomes differ; `columns` gives the raw values for a counter-example."""
+        shape = expected.probabilities.shape
+        if found.labels.shape != expected.labels.shape or found.probabilities.shape != shape:
+            raise InputError(
+                f"labels {found.labels.shape} and probabilities {found.probabilities.shape}, expected {shape}",
+                where="artifact",
+                fix="export the model again",
+            )
+        differ = found.labels != expected.labels
+        gaps = np.abs(found.probabilities - expected.probabilities)
+        gaps = np.where(np.isnan(gaps), 1.0, gaps).max(axis=1, initial=0.0)
+        self.different += int(np.count_nonzero(differ))
+        self.gap = max(self.gap, float(gaps.max(initial=0.0)))
+        self.cells += len(differ) * len(self.graph.used_features)
+        wrong = differ if differ.any() else gaps > MAX_GAP
+        better = self.example is None or (differ.any() and self.example.expected == self.example.found)
+        if wrong.any() and better:
+            self.example = self._example(int(np.argmax(wrong)), expected, found, columns(), encoded)
+
+    def _example(self, row: int, expected: Outcome, found: Outcome, columns: Columns, encoded: bool) -> CounterExample:
+        label = int(found.labels[row])
+        classes = self.graph.classes
+        return CounterExample(
+            {name: _cell(columns[name][row]) for name in self.graph.used_features},
+            encoded,
+            classes[int(expected.labels[row])],
+            classes[label] if 0 <= label < len(classes) else f"class index {label}",
+            tuple(expected.probabilities[row].tolist()),
+            tuple(found.probabilities[row].tolist()),
+        )
+
+    def report(self, **known: Any) -> Report:
+        from rulekit import __version__
+
+        basis = guarantee(self.graph)
+        return Report(
+            digest=self.graph.digest,
+            basis=basis.basis,
+            basis_reason=basis.reason,
+            raw_rows=self.raw_rows,
+            cells=self.cells,
+            different_decisions=self.different,
+            largest_gap=self.gap,
+            counter_example=self.example,
+            version=__version__,
+            **known,
+        )
+
+
+def _artifact(artifact: str | os.PathLike[str] | bytes | Artifact, target: str | Target | None) -> tuple[bytes, Target]:
+    known = find_target(target) if isinstance(target, str) else target
+    if isinstance(artifact, Artifact):
+        artifact = artifact.main
+    if isinstance(artifact, bytes):
+        if known is None:
+            raise InputError("the target of an artifact in memory must be named", fix="give target=")
+        return artifact, known
+    path = Path(artifact)
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise InputError(error.strerror or "cannot be read", where=str(path)) from None
+    return content, known or find_target_for(str(path))
+
+
+def _carried(graph: RuleGraph, content: bytes, target: Target) -> str:
+    """How the graph inside the artifact compares with the one that it is held to be."""
+    if target.read is None:
+        return "none"
+    try:
+        inside = target.read(content)
+    except RulekitError as error:
+        return f"unreadable: {error}"
+    return "same" if inside.digest == graph.digest else f"another graph {inside.digest}"
+
+
+def _blocks(table: Table) -> Iterator[Table]:
+    for start in range(0, table.n_rows, BLOCK_ROWS):
+        yield table.take(np.arange(start, min(start + BLOCK_ROWS, table.n_rows)))
+
+
+def _dictionaries(graph: RuleGraph, columns: Columns, n_rows: int) -> Iterator[dict[str, Any]]:
+    """One mapping per row with Python values: None for missing, bool for Boolean columns."""
+    names = graph.used_features
+    reads: list[Callable[[Any], Any]] = [_truth if graph.schema[name].kind == "boolean" else _cell for name in names]
+    if not names:
+        yield from ({} for _ in range(n_rows))
+    for values in zip(*(columns[name].tolist() for name in names), strict=True):
+        yield {name: read(value) for name, read, value in zip(names, reads, values, strict=True)}
+
+
+def _cell(value: Any) -> Any:
+    """A Python value; None for NaN."""
+    plain = value.item() if isinstance(value, np.generic) else value
+    return None if isinstance(plain, float) and plain != plain else plain
+
+
+def _truth(value: Any) -> bool | None:
+    plain = _cell(value)
+    return None if plain is None else plain > 0.5

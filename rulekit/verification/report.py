@@ -1,0 +1,106 @@
+"""What a verification found, as a value that can be shipped beside an artifact."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+MAX_GAP = 1e-6  # of a reported probability; ONNX reports float32, whose rounding is 3e-8
+
+
+@dataclass(frozen=True, slots=True)
+class CounterExample:
+    """One row on which an artifact and the graph differ.
+
+    row: value by column (text, number, or None for missing) of the columns that the model uses, as the artifact was
+    given them; encoded: whether these are values of the model's own precision.
+    """
+
+    row: Mapping[str, Any]
+    encoded: bool
+    expected: Any
+    found: Any
+    expected_probabilities: tuple[float, ...]
+    found_probabilities: tuple[float, ...]
+
+    def __str__(self) -> str:
+        cells = ", ".join(f"{name} = {value!r}" for name, value in self.row.items())
+        if self.expected != self.found:
+            return f"at {cells}: {self.expected!r} expected, {self.found!r} found"
+        pair = f"{list(self.expected_probabilities)} expected, {list(self.found_probabilities)} found"
+        return f"at {cells}: probabilities {pair}"
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The outcome of comparing one artifact with its graph; `ok` says whether they are alike.
+
+    digest: of the graph; sha256: of the artifact's bytes; carried: how the graph inside the artifact compares: "same",
+    "another graph <digest>", "unreadable: <why>" or "none" (the artifact carries no graph).
+    adversarial_rows and given_rows are the rows compared; raw_rows those of them that the artifact was also given in
+    raw doubles and text; cells counts values over all comparisons. different_decisions and largest_gap are over all of
+    them (a gap that is no number counts as 1). basis and basis_reason: see rulekit.verification.guarantee.
+    Contains no clock, host or path, so the same inputs give the same report.
+    """
+
+    target: str
+    digest: str
+    sha256: str
+    carried: str
+    basis: str
+    basis_reason: str
+    adversarial_rows: int
+    given_rows: int
+    raw_rows: int
+    cells: int
+    seed: int
+    different_decisions: int
+    largest_gap: float
+    counter_example: CounterExample | None = None
+    version: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Whether no decision differs and every probability is within 1e-6."""
+        return self.different_decisions == 0 and self.largest_gap <= MAX_GAP
+
+    @property
+    def foreign(self) -> bool:
+        """Whether the artifact carries another graph than the one it was compared with."""
+        return self.carried.startswith("another")
+
+    @property
+    def tampered(self) -> bool:
+        """Whether the artifact carries this very graph but answers otherwise."""
+        return self.carried == "same" and not self.ok
+
+    def to_json(self) -> str:
+        """The report as JSON text; infinities are the texts "inf" and "-inf", missing is null."""
+        content = {"ok": self.ok, "max_gap": MAX_GAP, **asdict(self)}
+        return json.dumps(_plain(content), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+    def __str__(self) -> str:
+        rows = f"{self.adversarial_rows:,} adversarial"
+        if self.given_rows:
+            rows += f" and {self.given_rows:,} given"
+        text = f"{rows} rows: {self.different_decisions:,} different decisions"
+        text += f", probabilities within {self.largest_gap:.1g}"
+        if self.foreign or self.carried.startswith("unreadable"):
+            text += f"; graph inside the artifact: {self.carried}"
+        if self.tampered:
+            text += "; it carries this very model: changed after the export, or a fault of the exporter"
+        return text if self.counter_example is None else f"{text}\n{self.counter_example}"
+
+
+def _plain(value: Any) -> Any:
+    """JSON has no infinity and no NaN."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else repr(value)
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value

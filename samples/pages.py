@@ -1,0 +1,250 @@
+"""The pages for users: what their fences hold, running it, and writing what is really printed back into them.
+
+A page is README.md or docs/*.md. Its fences run in order in a folder of its own that holds the sample tables and the
+loan model with its exports:
+
+    ```console    lines that begin with `$ ` are commands, the others what they print; run where the first command is
+                  a `rulekit` one
+    ```python     run in one namespace a page, where `graph` is the loan model; a ```text fence that follows at once is
+                  what it prints
+
+A printed line `...` stands for any lines. Seconds, sizes, widths of float noise and temporary names may vary.
+Between `<!-- options COMMAND -->` and `<!-- end -->` stands the table of a subcommand's options.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import io
+import os
+import re
+import shlex
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_args, get_origin, get_type_hints
+
+from rulekit import load
+from samples.commands import run_command, run_shell, within
+
+ROOT = Path(__file__).parent.parent
+_FENCE = re.compile(r"^```(?P<kind>\w+)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
+_OPTIONS = re.compile(r"(<!-- options (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+_VARIES = (
+    (re.compile(r"\b\d+\.\d s\b"), "# s"),
+    (re.compile(r"\b[\d.]+ (kB|bytes)\b"), "# kB"),
+    (re.compile(r"within [\d.e-]+"), "within #"),
+)
+_VALUE_NAMES = {int: "N", float: "X", Path: "FILE", str: "TEXT"}
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """A fenced block: its kind, its body, and where the body stands in the page."""
+
+    kind: str
+    body: str
+    start: int
+
+    @property
+    def is_transcript(self) -> bool:
+        """Whether it is run as commands."""
+        return self.kind == "console" and self.body.startswith("$ rulekit")
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A fence that does not hold what running it gives."""
+
+    fence: Fence
+    actual: str
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An argument or option of a subcommand: its names, its value's name, whether it may stand more than once."""
+
+    names: tuple[str, ...]
+    value: str
+    many: bool
+    help: str
+    default: str
+
+
+def page_paths() -> list[Path]:
+    """README.md and every page of docs/."""
+    return [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def fences(text: str) -> list[Fence]:
+    """The fenced blocks of a page that name a kind, in order."""
+    return [Fence(found["kind"], found["body"], found.start("body")) for found in _FENCE.finditer(text)]
+
+
+def runs(text: str) -> bool:
+    """Whether a page has anything to run."""
+    return any(fence.is_transcript or fence.kind == "python" for fence in fences(text))
+
+
+def prepare(folder: Path) -> None:
+    """Put the sample tables and the loan model with its exports into a folder."""
+    samples = ROOT / "samples"
+    for source in (*samples.glob("*.csv"), *(samples / "exports" / "loans").iterdir()):
+        if source.is_file():
+            shutil.copy(source, folder)
+
+
+def differences(text: str, folder: Path) -> Iterator[Difference]:
+    """Run a page in a prepared folder; yields the fences that are not true."""
+    found = fences(text)
+    namespace: dict[str, Any] = {"__name__": "page"}
+    if any(fence.kind == "python" for fence in found) and (folder / "model.json").exists():
+        namespace["graph"] = load(folder / "model.json")
+    for k, fence in enumerate(found):
+        if fence.is_transcript:
+            actual = transcript(fence.body, folder)
+            if not alike(fence.body, actual):
+                yield Difference(fence, actual)
+        elif fence.kind == "python":
+            printed = run_python(fence.body, namespace, folder)
+            follower = found[k + 1] if k + 1 < len(found) else None
+            gap = text[fence.start + len(fence.body) : follower.start] if follower else ""
+            follows = follower is not None and follower.kind == "text" and gap.split() == ["```", "```text"]
+            if follower is not None and follows and not alike(follower.body, printed):
+                yield Difference(follower, printed)
+
+
+def transcript(body: str, folder: Path) -> str:
+    """The commands of a console block, each followed by what it prints now."""
+    text = ""
+    for line in commands(body):
+        words = shlex.split(line)
+        simple = words[0] == "rulekit" and not {"|", "<", ">", "&&", ";", "2>"} & set(words)
+        ran = run_command(words[1:], folder) if simple else run_shell(line, folder)
+        ending = "" if ran.text.endswith("\n") or not ran.text else "\n"
+        text += f"$ {line}\n{ran.text}{ending}"
+    return text
+
+
+def commands(body: str) -> list[str]:
+    """The command lines of a console block."""
+    return [line[2:] for line in body.splitlines() if line.startswith("$ ")]
+
+
+def run_python(source: str, namespace: dict[str, Any], folder: Path) -> str:
+    """Run a block of a page, which is source of this project, and return what it prints."""
+    printed = io.StringIO()
+    with within(folder), importing_from(folder), contextlib.redirect_stdout(printed):
+        exec(compile(source, "page", "exec"), namespace)
+    return printed.getvalue()
+
+
+@contextlib.contextmanager
+def importing_from(folder: Path) -> Iterator[None]:
+    """Modules of the folder can be imported, and are forgotten afterwards."""
+    sys.path.insert(0, str(folder))
+    try:
+        yield
+    finally:
+        sys.path.remove(str(folder))
+        for name in [name for name, module in sys.modules.items() if _is_in(module, folder)]:
+            del sys.modules[name]
+
+
+def _is_in(module: Any, folder: Path) -> bool:
+    return str(getattr(module, "__file__", None) or "").startswith(str(folder) + os.sep)
+
+
+def alike(expected: str, actual: str) -> bool:
+    """Whether two texts agree but for what varies from run to run; `...` on a line of its own is any lines."""
+    pattern = r"(?:.*\n)*?".join(re.escape(part) for part in re.split(r"(?m)^\.\.\.\n", _steady(expected)))
+    return re.fullmatch(pattern, _steady(actual)) is not None
+
+
+def _steady(text: str) -> str:
+    lines = "".join(line.rstrip() + "\n" for line in text.splitlines())
+    for pattern, replacement in _VARIES:
+        lines = pattern.sub(replacement, lines)
+    return lines
+
+
+def command_options() -> dict[str, list[Option]]:
+    """The arguments and options of every subcommand, from the signatures of the functions that are the commands."""
+    from rulekit_cli.main import app
+
+    return {
+        str(command.name): [_option(name, hint, command.callback) for name, hint in _hints(command.callback)]
+        for command in app.registered_commands
+    }
+
+
+def _hints(function: Any) -> list[tuple[str, Any]]:
+    return [(name, hint) for name, hint in get_type_hints(function, include_extras=True).items() if name != "return"]
+
+
+def _option(name: str, hint: Any, function: Any) -> Option:
+    kind, info = get_args(hint)
+    kinds = [part for part in get_args(kind) or (kind,) if part is not type(None)]
+    many = get_origin(kind) is list or any(get_origin(part) is list for part in kinds)
+    default = inspect.signature(function).parameters[name].default
+    value = "" if kinds == [bool] else info.metavar or _VALUE_NAMES.get(kinds[0], "TEXT")
+    if default is inspect.Parameter.empty:
+        shown = "required"
+    elif default is None or default is False:
+        shown = ""
+    else:
+        shown = f"`{getattr(default, 'value', default)}`"
+    # The first name stands where a default would, because the true default is that of the signature.
+    decls = tuple(text for text in (info.default, *(info.param_decls or ())) if isinstance(text, str))
+    return Option(decls or (name.upper(),), value if decls else "", many, info.help or "", shown)
+
+
+def options_table(command: str) -> str:
+    """The arguments and options of a subcommand as a table, from the command itself."""
+    rows = ["| option | | default |", "|---|---|---|"]
+    for option in command_options()[command]:
+        shown = ", ".join(f"`{name}`" for name in option.names)
+        shown += (f" `{option.value}`" if option.value else "") + (" ..." if option.many else "")
+        rows.append(f"| {shown} | {option.help} | {option.default} |".replace("  ", " "))
+    return "\n".join(rows) + "\n"
+
+
+def with_options(text: str) -> str:
+    """A page with the tables of options made anew."""
+    return _OPTIONS.sub(lambda found: found[1] + options_table(found[2]) + found[3], text)
+
+
+def refreshed(text: str) -> str:
+    """A page with its tables of options and everything it prints made anew; what is still true stays as it stands."""
+    import tempfile
+
+    text = with_options(text)
+    if not runs(text):
+        return text
+    with tempfile.TemporaryDirectory() as folder:
+        prepare(Path(folder))
+        found = list(differences(text, Path(folder)))
+    for difference in reversed(found):
+        end = difference.fence.start + len(difference.fence.body)
+        text = text[: difference.fence.start] + difference.actual + text[end:]
+    return text
+
+
+def refresh_pages() -> bool:
+    """Write every page anew where it is not true; says which, and which could not be run. True if all were."""
+    done = True
+    for path in page_paths():
+        before = path.read_text(encoding="utf-8")
+        try:
+            after = refreshed(before)
+        except Exception as error:
+            print(f"cannot run {path.relative_to(ROOT)}: {type(error).__name__}: {error}", file=sys.stderr)
+            done = False
+            continue
+        if after != before:
+            path.write_text(after, encoding="utf-8")
+            print(f"refreshed {path.relative_to(ROOT)}")
+    return done

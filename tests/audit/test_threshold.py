@@ -1,0 +1,65 @@
+"""The chosen threshold against every threshold there is."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rulekit.audit.threshold import Purpose, choose_threshold, with_threshold
+from rulekit.errors import InputError
+from rulekit.graph.decisions import Fires
+from rulekit.graph.nodes import Compare, Hidden, Or, Probability
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.numbers import strength_of
+from rulekit.schema import Feature, Schema
+
+PURPOSES = [Purpose(precision=0.7), Purpose(recall=0.8), Purpose(cost=(1.0, 5.0)), Purpose(f1=True)]
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 10_000), purpose=st.sampled_from(PURPOSES))
+def test_no_other_threshold_serves_better(seed: int, purpose: Purpose) -> None:
+    rng = np.random.default_rng(seed)
+    p = np.round(rng.random(30), 1)
+    truth = rng.random(30) < 0.2 + 0.6 * p
+    truth[0], p[0] = True, 0.9
+    weight = rng.integers(1, 4, 30).astype(float)
+
+    def quality(threshold: float) -> float:
+        chosen = p > threshold
+        hits, alarms = weight[chosen & truth].sum(), weight[chosen & ~truth].sum()
+        precision, recall = hits / max(hits + alarms, 1e-300), hits / weight[truth].sum()
+        if not chosen.any():
+            return -np.inf
+        if purpose.precision is not None:
+            return float(recall) if precision >= purpose.precision else -np.inf
+        if purpose.recall is not None:
+            return float(precision) if recall >= purpose.recall else -np.inf
+        if purpose.f1:
+            return float(2 * hits / (hits + alarms + weight[truth].sum()))
+        return -float(1.0 * alarms + 5.0 * (weight[truth].sum() - hits))
+
+    best = max(quality(t) for t in np.arange(0.0, 1.0, 0.05))
+    if best == -np.inf:
+        with pytest.raises(InputError, match="no threshold"):
+            choose_threshold(truth, p, purpose, weight)
+    else:
+        assert quality(choose_threshold(truth, p, purpose, weight).threshold) == pytest.approx(best)
+
+
+def test_exactly_one_purpose() -> None:
+    for wrong in ({}, {"precision": 0.5, "f1": True}, {"recall": 1.5}, {"cost": (-1.0, 1.0)}):
+        with pytest.raises(InputError):
+            Purpose(**wrong)  # type: ignore[arg-type]
+
+
+def test_the_new_rule_is_the_old_probability_against_the_threshold() -> None:
+    bits = [Hidden(f"h{i}", Compare(f"x{i}", ">", 0.5), strength_of(p)) for i, p in enumerate((0.6, 0.4))]
+    node = Probability(Or(bits))
+    schema = Schema((Feature("x0"), Feature("x1")))
+    graph = RuleGraph(schema, ("no", "yes"), Fires(Compare("x0", ">", 0.5)), (node,))
+    rows = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    for threshold, expected in ((0.3, [0, 1, 1, 1]), (0.5, [0, 1, 0, 1]), (0.7, [0, 0, 0, 1]), (0.9, [0, 0, 0, 0])):
+        assert with_threshold(graph, threshold).decide(rows).tolist() == expected

@@ -1,0 +1,49 @@
+"""The command, run in this process: status, standard output and standard error."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from command_line import Ran, Run
+from rulekit_cli import main as command
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
+    """A function that runs the command with the given words in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: str) -> Ran:
+        monkeypatch.setattr("sys.argv", ["rulekit", *arguments])
+        with pytest.raises(SystemExit) as stopped:
+            command.main()
+        captured = capsys.readouterr()
+        return Ran(int(stopped.value.code or 0), captured.out, captured.err)
+
+    return call
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    """300 rows: two numbers, a category, a Boolean, gaps; the label is yes where a > 0.5 and c is red or blue."""
+    rng = np.random.default_rng(3)
+    lines = ["a,b,c,d,label"]
+    for _ in range(300):
+        a, b = round(rng.random(), 2), round(rng.normal(), 3)
+        c, d = rng.choice(["red", "green", "blue"]), rng.choice(["true", "false"])
+        label = "yes" if a > 0.5 and c != "green" else "no"
+        shown = "" if rng.random() < 0.05 else str(b)
+        lines.append(f"{a},{shown},{c},{d},{label}")
+    path = tmp_path / "table.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.fixture
+def model(run: Run, table: Path, tmp_path: Path) -> Path:
+    """A model trained on `table`."""
+    ran = run("train", str(table), "--target", "label", "-o", "model.json", "--param", "n_units=3", "-q")
+    assert ran.status == 0, ran.err
+    return tmp_path / "model.json"

@@ -1,0 +1,152 @@
+"""Bad usage and hostile input: one clear line, exit status 2, no traceback, nothing lost."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+from command_line import Ran, Run
+
+import rulekit
+
+
+def assert_refused(ran: Ran, *words: str) -> None:
+    assert ran.status == 2, (ran.out, ran.err)
+    last = ran.err.strip().splitlines()[-1]
+    assert last.startswith("rulekit: ")
+    assert "Traceback" not in ran.err
+    assert "internal error" not in ran.err
+    for word in words:
+        assert word in last, last
+
+
+def write(text: str | bytes, name: str = "bad.csv") -> str:
+    Path(name).write_bytes(text.encode() if isinstance(text, str) else text)
+    return name
+
+
+def rows(header: str, count: int = 40) -> str:
+    return header + "\n" + "".join(f"{i},{i % 3},{'yes' if i % 2 else 'no'}\n" for i in range(count))
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("", ["bad.csv"]),
+        ("a,b,label\n", ["bad.csv"]),
+        (rows("a,b,label") + "1,2\n", ["bad.csv", "row"]),
+        (rows("a,b,label") + "1,2,yes,4\n", ["bad.csv", "row"]),
+        (bytes(range(256)) * 40, ["bad.csv"]),
+        (rows("a,a,label"), ["'a'"]),
+        ("a,b,label\n" + "1,2,yes\n" * 30, ["yes"]),
+        (rows("a,b,label") + "1,2,\n", ["label"]),
+    ],
+    ids=["empty", "header only", "short row", "long row", "noise", "duplicate columns", "one class", "no label"],
+)
+def test_tables_that_cannot_be_learned_from(run: Run, content: str | bytes, words: list[str]) -> None:
+    ran = run("train", write(content), "--target", "label", "-o", "m.json")
+    assert_refused(ran, *words)
+    assert not Path("m.json").exists()
+
+
+def test_a_missing_file_is_named(run: Run) -> None:
+    assert_refused(run("train", "nowhere.csv", "--target", "y", "-o", "m.json"), "nowhere.csv")
+
+
+def test_a_wrong_target_suggests_near_names(run: Run, table: Path) -> None:
+    assert_refused(run("train", str(table), "--target", "labell", "-o", "m.json"), "labell", "label")
+
+
+def test_a_missing_option_is_named(run: Run, table: Path) -> None:
+    assert_refused(run("train", str(table), "-o", "m.json"), "--target")
+
+
+def test_an_unknown_parameter_lists_the_known(run: Run, table: Path) -> None:
+    ran = run("train", str(table), "--target", "label", "-o", "m.json", "--param", "n_unit=3")
+    assert_refused(ran, "n_unit", "n_units")
+
+
+def test_a_wrong_parameter_value_is_named(run: Run, table: Path) -> None:
+    ran = run("train", str(table), "--target", "label", "-o", "m.json", "--param", "n_units=many")
+    assert_refused(ran, "n_units")
+
+
+@pytest.mark.parametrize("output", ["/proc/rulekit/m.json", "nowhere/m.json", "/dev/full"])
+def test_an_output_that_cannot_be_written(run: Run, table: Path, output: str) -> None:
+    assert_refused(run("train", str(table), "--target", "label", "-o", output), output)
+
+
+def test_a_failed_run_leaves_the_old_model(run: Run, model: Path) -> None:
+    before = model.read_bytes()
+    assert_refused(run("train", "nowhere.csv", "--target", "label", "-o", str(model)))
+    assert model.read_bytes() == before
+
+
+def test_strange_names_are_only_names(run: Run) -> None:
+    names = ['__import__("os").system("touch hacked")', 'quo"te', "new\nline", "E", "lambda"]
+    header = ",".join('"' + name.replace('"', '""') + '"' for name in [*names, "label"])
+    body = "".join(f"{i},{i % 7},{i % 5},{i % 3},{i % 2},{'yes' if i > 20 else 'no'}\n" for i in range(60))
+    write(header + "\n" + body)
+    assert run("train", "bad.csv", "--target", "label", "-o", "m.json").status == 0
+    for target, name in (("onnx", "m.onnx"), ("python", "m.py"), ("text", "m.txt")):
+        assert run("export", "m.json", "--to", target, "-o", name).status == 0
+        checked = run("verify", "m.json", name, "--data", "bad.csv", "--rows", "500")
+        assert checked.status == 0, checked.out + checked.err
+    assert run("show", "m.json").status == 0
+    assert not Path("hacked").exists()
+
+
+def test_a_category_of_many_levels_is_learned(run: Run) -> None:
+    lines = ["code,x,label"] + [f"id{i},{i % 10},{'yes' if i % 10 > 4 else 'no'}" for i in range(100_000)]
+    write("\n".join(lines))
+    ran = run(
+        "train", "bad.csv", "--target", "label", "-o", "m.json", "--param", "n_units=2", "--param", "stopping=none"
+    )
+    assert ran.status == 0, ran.err
+    assert rulekit.load("m.json").used_features == ("x",)
+
+
+def test_missing_and_infinite_values_are_learned(run: Run) -> None:
+    lines = ["empty,wild,label"] + [
+        f",{'inf' if i % 4 == 0 else '-inf' if i % 4 == 1 else i},{i % 2}" for i in range(80)
+    ]
+    write("\n".join(lines))
+    ran = run("train", "bad.csv", "--target", "label", "-o", "m.json")
+    assert ran.status == 0, ran.err
+
+
+@pytest.mark.parametrize("command", ["show", "export", "predict", "evaluate", "simplify", "verify", "import"])
+def test_damaged_models_are_refused_everywhere(run: Run, model: Path, table: Path, command: str) -> None:
+    model.write_bytes(model.read_bytes()[:-200])
+    arguments = {
+        "export": ["--to", "text", "-o", "x.txt"],
+        "predict": [str(table)],
+        "evaluate": [str(table)],
+        "simplify": ["-o", "x.json"],
+        "verify": [str(table)],
+        "import": ["-o", "x.json"],
+    }.get(command, [])
+    assert_refused(run(command, str(model), *arguments), "model.json")
+    assert not Path("x.json").exists()
+
+
+def test_prediction_names_what_is_wrong_with_the_table(run: Run, model: Path) -> None:
+    assert_refused(run("predict", str(model), write("b,c,d\n1,red,true\n")), "'a'")
+    assert_refused(run("predict", str(model), write("a,b,c,d\nmany,1,red,true\n")), "'a'", "many")
+
+
+def test_a_gzipped_table_is_read(run: Run, model: Path, table: Path) -> None:
+    Path("t.csv.gz").write_bytes(gzip.compress(table.read_bytes()))
+    assert run("predict", str(model), "t.csv.gz", "-o", "p.csv").status == 0
+
+
+def test_debug_prints_the_traceback(run: Run) -> None:
+    ran = run("train", "nowhere.csv", "--target", "y", "-o", "m.json", "--debug")
+    assert ran.status == 2
+    assert "Traceback" in ran.err
+
+
+def test_help_and_version_answer(run: Run) -> None:
+    assert "train" in run("--help").out
+    assert run("--version").out.startswith("rulekit ")

@@ -1,0 +1,39 @@
+"""Imports the text of a generated module, as a user would: from a file."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from typing import Any
+
+from rulekit_exporters.python import TARGET
+from rulekit_exporters.python.running import cells_of
+
+from rulekit.graph.rule_graph import RuleGraph
+
+
+def module_of(graph: RuleGraph, folder: Path, name: str = "model") -> Any:
+    """The imported module of a graph."""
+    path = folder / f"{name}.py"
+    path.write_bytes(TARGET.emit(graph, {}).main)
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.dont_write_bytecode = before
+    return module
+
+
+def plain_columns(table: Any) -> list[list[Any]]:
+    """The cells of an encoded table as Python values: doubles (NaN is missing), texts, None."""
+    return [
+        [float("nan") if c is None else float.fromhex(c) for c in cells_of(f, a)]
+        if f.kind != "categorical"
+        else cells_of(f, a)
+        for f, a in zip(table.features, table.arrays, strict=True)
+    ]

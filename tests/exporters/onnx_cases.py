@@ -1,0 +1,101 @@
+"""Shared material of the ONNX tests: adversarial tables, and the comparison of all evaluators."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from rulekit_exporters.onnx import emit, run, run_reference
+
+from rulekit.graph.evaluation import decide, probabilities
+from rulekit.graph.oracle import evaluate_row
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.schema import Feature, Schema
+from rulekit.tables.table import Table
+
+SCHEMA = Schema(
+    (
+        Feature("x"),
+        Feature("unused"),
+        Feature("wide", precision="float64"),
+        Feature("flag", "boolean"),
+        Feature("city", "categorical", ("Rome", "3", "new\nline", "ünï"), missing_tokens=("?", "NA")),
+    ),
+    "y",
+)
+THRESHOLDS = (0.0, 0.1, -1.5, 1e-40, 5e-324, 3.4028234663852886e38, 16777217.0, -3.4028234663852886e38)
+SPECIAL = (math.nan, math.inf, -math.inf, 0.0, -0.0, 1e-45, 5e-324, 1e300, -1e300, 2.0**24, 2.0**24 + 1, 0.5, 1.0, 2.25)
+
+
+def adversarial_numbers(thresholds: tuple[float, ...], width: type) -> np.ndarray:
+    """Each threshold, one ulp either side in both widths, mid-points, and the special values, as that width."""
+    values = list(SPECIAL)
+    with np.errstate(over="ignore"):
+        for threshold in thresholds:
+            narrow = float(np.float32(threshold))
+            for near in (
+                threshold,
+                narrow,
+                *(float(np.nextafter(np.float32(narrow), np.float32(s))) for s in SPECIAL[1:3]),
+            ):
+                values += [near, np.nextafter(near, -np.inf), np.nextafter(near, np.inf), (near + threshold) / 2]
+        return np.array(values, dtype=width)
+
+
+def adversarial_table(schema: Schema = SCHEMA, thresholds: tuple[float, ...] = THRESHOLDS, seed: int = 0) -> Table:
+    """Rows in which every column runs through its adversarial values, the columns in independent orders."""
+    rng = np.random.default_rng(seed)
+    pools: list[np.ndarray] = []
+    for feature in schema:
+        if feature.kind == "categorical":
+            codes = np.arange(len(feature.levels) + 2, dtype=np.int32)
+            pools.append(codes[codes != 1] if feature.unseen == "missing" else codes)
+        elif feature.kind == "boolean":
+            pools.append(np.array([0, 1, np.nan], dtype=np.float32))
+        else:
+            pools.append(adversarial_numbers(thresholds, np.float64 if feature.precision == "float64" else np.float32))
+    n_rows = max(map(len, pools))
+    arrays = tuple(rng.permutation(np.resize(pool, n_rows)) for pool in pools)
+    return Table(schema.features, arrays, n_rows)
+
+
+def cells(table: Table, row: int) -> dict[str, Any]:
+    """A row as the oracle reads it."""
+    result: dict[str, Any] = {}
+    for feature, array in zip(table.features, table.arrays, strict=True):
+        if feature.kind == "categorical":
+            result[feature.name] = (None, "never seen", *feature.levels)[array[row]]
+        else:
+            result[feature.name] = None if np.isnan(array[row]) else float(array[row])
+    return result
+
+
+def forms_of(graph: RuleGraph) -> tuple[str, ...]:
+    """The input forms that a graph can be written in."""
+    kinds = {graph.schema[name].kind for name in graph.used_features}
+    return ("columns", "codes") if "categorical" in kinds else ("tensor", "columns")
+
+
+def assert_same_everywhere(graph: RuleGraph, table: Table | None = None, **options: Any) -> None:
+    """Onnxruntime and onnx.reference decide as numpy and the oracle do, in every form; probabilities within 1e-6."""
+    table = table if table is not None else adversarial_table(graph.schema)
+    labels, chances = decide(graph, table), probabilities(graph, table)
+    for row in range(0, table.n_rows, max(1, table.n_rows // 25)):
+        label, chance = evaluate_row(graph, cells(table, row))
+        assert label == labels[row]
+        np.testing.assert_allclose(chance, chances[row], rtol=0, atol=1e-12)
+    for form in forms_of(graph):
+        artifact = emit(graph, {"input": form, "text": False, **options})
+        for runner in (run, run_reference):
+            with np.errstate(all="ignore"):  # the reference evaluator is numpy; overflow is part of the meaning
+                outcome = runner(artifact.main, graph, table)
+            np.testing.assert_array_equal(outcome.labels, labels, err_msg=f"{form} {runner.__name__}")
+            np.testing.assert_allclose(outcome.probabilities, chances, rtol=0, atol=1e-6)
+
+
+def operator_kinds(artifact: bytes) -> list[str]:
+    """The operators of a model in order."""
+    import onnx
+
+    return [node.op_type for node in onnx.ModelProto.FromString(artifact).graph.node]

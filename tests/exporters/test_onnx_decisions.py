@@ -1,0 +1,241 @@
+"""Decisions and outputs: exact thresholds, ties, defaults, labels of every type, batches of every size."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx_cases import SCHEMA, adversarial_table, assert_same_everywhere, forms_of
+from rulekit_exporters.onnx import emit, run, run_reference
+
+from rulekit.errors import Unsupported
+from rulekit.graph.decisions import ArgMax, Exceeds, Fires, Median
+from rulekit.graph.evaluation import decide, evaluate_nodes
+from rulekit.graph.nodes import (
+    FALSE,
+    TRUE,
+    And,
+    AtLeast,
+    Column,
+    Compare,
+    Hidden,
+    IsTrue,
+    Linear,
+    Missing,
+    Node,
+    Or,
+    Probability,
+    Step,
+)
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.numbers import strength_of
+
+LEAVES = (
+    Compare("x", ">", 0.1),
+    Compare("x", "<=", 2.0, True),
+    IsTrue("flag"),
+    Missing("wide"),
+    Compare("wide", ">", 1.0),
+)
+BITS = tuple(
+    Hidden(f"h{k}", leaf, strength_of(0.37 + 0.11 * k), strength_of(0.013 * k)) for k, leaf in enumerate(LEAVES)
+)
+FORMULAS = (
+    Or(BITS),
+    And(BITS),
+    AtLeast(3, BITS),
+    Or((And(BITS[:2]), And(BITS[1:4]), BITS[4])),
+    And((Or(BITS[:3]), Or(BITS[3:]))),
+)
+SUM = Linear(
+    (
+        (0.1, Column("x", 0.3, -3.0, 3.0)),
+        (0.7, LEAVES[0]),
+        (1 / 3, Step("x", (0.0, 1.0), (0.1, 0.2, 0.3), 0.4)),
+        (-0.3, LEAVES[2]),
+        (math.pi, Column("wide", 0.1, -2.0, 7.0, 0.5)),
+    ),
+    0.1,
+)
+
+
+def attained(node: Node, limit: int = 4) -> list[float]:
+    """Values that a node takes on the adversarial rows, the largest and smallest among them."""
+    values = np.unique(evaluate_nodes([node], adversarial_table())[node])
+    return [float(v) for v in values[np.linspace(0, len(values) - 1, limit).astype(int)]]
+
+
+@pytest.mark.parametrize("formula", FORMULAS, ids=["or", "and", "at least", "dnf", "cnf"])
+def test_a_probability_against_thresholds_that_it_attains(formula: Node) -> None:
+    """The decision is strict, and the double is the same bits: one ulp lower and the same rows are above."""
+    node = Probability(formula)
+    for value in attained(node):
+        for threshold in (value, math.nextafter(value, -math.inf)):
+            assert_bits(RuleGraph(SCHEMA, (0, 1), Exceeds(node, threshold), (node,)))
+
+
+def test_a_sum_off_the_grid_against_thresholds_that_it_attains() -> None:
+    for value in attained(SUM):
+        for threshold in (value, math.nextafter(value, -math.inf)):
+            assert_bits(RuleGraph(SCHEMA, (0, 1), Exceeds(SUM, threshold, "score")))
+
+
+def test_strengths_against_thresholds_that_they_attain() -> None:
+    sums = {0.0}
+    for bit in BITS:
+        sums = {total + part for total in sums for part in (bit.on, bit.off)}
+    for value in sorted(sums)[::9]:
+        for threshold in (value, math.nextafter(value, -math.inf)):
+            decision = Exceeds(Probability(Or(BITS)), threshold, "log-complement")
+            assert_bits(RuleGraph(SCHEMA, (0, 1), decision, (Probability(Or(BITS)),)))
+
+
+def test_strengths_of_certain_and_boolean_children() -> None:
+    certain = Hidden("sure", LEAVES[2], math.inf, 0.0)
+    for children in (
+        (certain, *BITS),
+        (*BITS, LEAVES[0]),
+        (LEAVES[0], LEAVES[2]),
+        (TRUE, BITS[0]),
+        (FALSE, BITS[0]),
+        (),
+    ):
+        assert_same_everywhere(RuleGraph(SCHEMA, (0, 1), Exceeds(Probability(Or(children)), 0.5, "log-complement")))
+
+
+def assert_bits(graph: RuleGraph) -> None:
+    table = adversarial_table()
+    labels = decide(graph, table)
+    for form in forms_of(graph):
+        artifact = emit(graph, {"input": form, "text": False}).main
+        np.testing.assert_array_equal(run(artifact, graph, table).labels, labels)
+    np.testing.assert_array_equal(run_reference(artifact, graph, table).labels, labels)
+
+
+@pytest.mark.parametrize("preference", [(0, 1, 2), (2, 0, 1), (1, 2, 0)])
+@pytest.mark.parametrize("thresholds", [(-math.inf,) * 3, (0.5, 0.5, 0.5), (1.0, -math.inf, 0.0)])
+def test_arg_max_ties_thresholds_and_default(preference: tuple[int, ...], thresholds: tuple[float, ...]) -> None:
+    scores = (LEAVES[0], LEAVES[2], Or((LEAVES[3], LEAVES[4])))
+    for default in (0, 2):
+        decision = ArgMax(scores, thresholds, preference)
+        assert_same_everywhere(RuleGraph(SCHEMA, ("a", "b", "c"), decision, default=default))
+
+
+def test_arg_max_of_scores_one_ulp_apart() -> None:
+    near = Linear(((1.0, SUM),), 0.0)
+    above = Linear(((math.nextafter(1.0, 2.0), SUM),), 0.0)
+    assert_same_everywhere(RuleGraph(SCHEMA, (0, 1, 2), ArgMax((near, SUM, above), (-math.inf,) * 3, (1, 0, 2))))
+
+
+@pytest.mark.parametrize("weight", [1 - 2.0**-53, 1 - 2.0**-30, 1 + 2.0**-52, 1 + 2.0**-25, 1 + 2.0**-20])
+def test_weights_next_to_one_are_not_dropped(weight: float) -> None:
+    """Onnxruntime drops a product with a constant whose float32 is 1; every weight must count."""
+    column = Column("wide", 0.1, -9.0, 9.0)
+    node = Linear(((weight, Linear(((weight, column), (weight, Column("x", 1.0, -2.0, 2.0))), 0.3)),), 0.0)
+    for value in attained(node, 4):
+        for threshold in (value, math.nextafter(value, -math.inf)):
+            assert_bits(RuleGraph(SCHEMA, (0, 1), Exceeds(node, threshold, "score")))
+
+
+@pytest.mark.parametrize("bias", [2.0**-149, 2.0**-151, -(2.0**-200), 2.0**-1074])
+def test_summands_next_to_zero_are_not_dropped(bias: float) -> None:
+    """Onnxruntime drops a sum with a constant whose float32 is 0."""
+    column = Column("wide", 0.0, 0.0, 9.0)
+    node = Linear(((1.0, Linear(((3.0, column),), bias)),), -bias)
+    for threshold in (0.0, -bias, 2.0**-1074):
+        assert_bits(RuleGraph(SCHEMA, (0, 1), Exceeds(node, threshold, "score")))
+    inner = Linear(((3.0, column),), bias)
+    for threshold in (0.0, bias, math.nextafter(bias, -math.inf)):
+        assert_bits(RuleGraph(SCHEMA, (0, 1), Exceeds(inner, threshold, "score")))
+
+
+def test_bits_that_are_almost_certain() -> None:
+    sure = [Hidden(f"q{k}", leaf, strength_of(1 - 2.0 ** -(20 + 8 * k)), 2.0**-60) for k, leaf in enumerate(LEAVES)]
+    for formula in (
+        And((*sure, Hidden("z", TRUE, 25.0))),
+        Or((And(sure[:2]), And((sure[0], sure[2], sure[3])))),
+        AtLeast(2, sure),
+    ):
+        node = Probability(formula)
+        for value in attained(node, 4):
+            for threshold in (value, math.nextafter(value, -math.inf)):
+                assert_bits(RuleGraph(SCHEMA, (0, 1), Exceeds(node, threshold), (node,)))
+
+
+def test_arg_max_of_two_classes_and_of_overflowing_scores() -> None:
+    huge = Linear(((1e308, Column("wide", 0.0, -10.0, 10.0)), (-1e308, Column("x", 1.0, -10.0, 10.0))), 0.0)
+    assert_same_everywhere(RuleGraph(SCHEMA, (0, 1), ArgMax((huge, SUM), (-math.inf, -math.inf), (1, 0)), default=1))
+
+
+def test_median_of_mixed_parts() -> None:
+    parts = (
+        Fires(Or(LEAVES)),
+        Exceeds(Probability(Or(BITS)), 0.7),
+        Exceeds(SUM, 1.0, "score"),
+        Exceeds(Probability(Or(BITS)), 1.3, "log-complement"),
+    )
+    assert_same_everywhere(RuleGraph(SCHEMA, ("a", "b", "c", "d", "e"), Median(parts)))
+
+
+@pytest.mark.parametrize("default", [0, 2])
+def test_several_probabilities_share_one_and_all_zero_is_the_default(default: int) -> None:
+    # without an `off` strength all three are zero where no cause holds
+    nodes = tuple(Probability(Hidden(f"s{k}", leaf, 0.3 + k)) for k, leaf in enumerate(LEAVES[:3]))
+    decision = ArgMax(nodes, (0.2, 0.2, 0.2), (0, 1, 2))
+    assert_same_everywhere(RuleGraph(SCHEMA, (0, 1, 2), decision, nodes, default))
+    constant = tuple(Probability(c) for c in (FALSE, FALSE, FALSE))
+    assert_same_everywhere(RuleGraph(SCHEMA, (0, 1, 2), decision, constant, default))
+
+
+@pytest.mark.parametrize(
+    ("classes", "expected"),
+    [
+        ((0, 1), np.array([0, 1])),
+        ((1, 0), np.array([1, 0])),
+        ((False, True), np.array([0, 1])),
+        ((True, False), np.array([1, 0])),
+        (("no", "yes"), np.array(["no", "yes"], dtype=object)),
+        (("", "new\nline ü"), np.array(["", "new\nline ü"], dtype=object)),
+        ((1, 2), np.array(["1", "2"], dtype=object)),
+        ((0.5, 2.0), np.array(["0.5", "2"], dtype=object)),
+        ((True, "x"), np.array(["true", "x"], dtype=object)),
+    ],
+)
+def test_labels(classes: tuple[Any, ...], expected: np.ndarray) -> None:
+    graph = RuleGraph(SCHEMA, classes, Fires(LEAVES[2]))
+    assert_same_everywhere(graph)
+    import onnxruntime
+
+    session = onnxruntime.InferenceSession(emit(graph, {}).main, providers=["CPUExecutionProvider"])
+    rows = np.zeros((2, 5), dtype=np.float32)
+    rows[1, 3] = 1.0
+    label = session.run(["label"], {"input": rows})[0] if len(session.get_inputs()) == 1 else None
+    assert label is not None
+    assert label.tolist() == expected.tolist()
+    assert (label.dtype == np.int64) == (expected.dtype == np.int64)
+
+
+def test_classes_that_read_alike_are_refused() -> None:
+    with pytest.raises(Unsupported, match="both read '1'"):
+        emit(RuleGraph(SCHEMA, (1, "1"), Fires(LEAVES[0])), {})
+
+
+@pytest.mark.parametrize("n_rows", [0, 1, 2, 8191, 8192, 8193])
+def test_batches_of_every_size(n_rows: int) -> None:
+    graph = RuleGraph(SCHEMA, ("n", "y"), Exceeds(Probability(FORMULAS[3]), 0.5), (Probability(FORMULAS[3]),))
+    whole = adversarial_table()
+    table = whole.take(np.arange(n_rows) % whole.n_rows)
+    for form in forms_of(graph):
+        outcome = run(emit(graph, {"input": form, "text": False}).main, graph, table)
+        np.testing.assert_array_equal(outcome.labels, decide(graph, table))
+        assert outcome.probabilities.shape == (n_rows, 2)
+
+
+@pytest.mark.parametrize("decision", [Fires(TRUE), Fires(FALSE), Exceeds(Probability(TRUE), 0.5)])
+def test_models_of_constants(decision: Fires | Exceeds) -> None:
+    for form in ("tensor", "columns"):
+        graph = RuleGraph(SCHEMA, (0, 1), decision)
+        outcome = run(emit(graph, {"input": form, "fired": True}).main, graph, adversarial_table())
+        np.testing.assert_array_equal(outcome.labels, decide(graph, adversarial_table()))

@@ -1,0 +1,222 @@
+"""Names, metadata, options, strings and codes, hostile files."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import zlib
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from onnx_cases import SCHEMA, adversarial_table, assert_same_everywhere
+from rulekit_exporters.onnx import TARGET, emit, read, run
+from rulekit_exporters.onnx.running import fired_rules
+
+from rulekit.errors import FormatError, InputError, Unsupported
+from rulekit.graph.decisions import Exceeds, Fires
+from rulekit.graph.evaluation import decide
+from rulekit.graph.nodes import Among, And, Compare, Hidden, IsTrue, Missing, Node, Or, Probability
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.graph.rules import fired, rules_of
+from rulekit.schema import Feature, Schema
+
+RULES = Or((And((Compare("x", ">", 0.1), IsTrue("flag"))), Among("city", ("3", "ünï"), False, True)))
+GRAPH = RuleGraph(SCHEMA, ("no", "yes"), Fires(RULES), provenance={"learner": "test"})
+
+
+def session(artifact: bytes) -> onnxruntime.InferenceSession:
+    return onnxruntime.InferenceSession(artifact, providers=["CPUExecutionProvider"])
+
+
+def column(*values: object, dtype: object) -> np.ndarray:
+    return np.array([[value] for value in values], dtype=dtype)
+
+
+def test_strings_missing_tokens_and_levels_never_seen() -> None:
+    artifact = emit(GRAPH, {}).main
+    cells = ["3", "ünï", "Rome", "new\nline", "", "?", "NA", "Paris", "3.0", "None", "nan"]
+    city = column(*cells, dtype=object)
+    nothing = np.full((len(cells), 1), np.nan, dtype=np.float32)
+    label = session(artifact).run(["label"], {"x": nothing, "flag": nothing, "city": city})[0]
+    assert label.tolist() == ["yes", "yes", "no", "no", "no", "no", "no", "yes", "yes", "yes", "yes"]
+
+
+def test_a_level_never_seen_that_counts_as_missing_or_is_an_error() -> None:
+    for unseen, expected in (("missing", [1, 1]), ("error", [0, 1]), ("unseen", [0, 1])):
+        schema = Schema((Feature("c", "categorical", ("a",), unseen=unseen),), "y")
+        artifact = emit(RuleGraph(schema, (0, 1), Fires(Missing("c"))), {})
+        assert session(artifact.main).run(["label"], {"c": column("zz", "", dtype=object)})[0].tolist() == expected
+        assert any("never seen" in warning for warning in artifact.warnings) == (unseen == "error")
+
+
+def test_codes_out_of_range_are_unseen_and_the_table_is_published() -> None:
+    artifact = emit(GRAPH, {"input": "codes"}).main
+    codes = [0, 1, 2, 3, 4, 5, 6, 7, -1, -2, 2**62, -(2**63), 2**63 - 1]
+    nothing = np.full((len(codes), 1), np.nan, dtype=np.float32)
+    feeds = {"x": nothing, "flag": nothing, "city": column(*codes, dtype=np.int64)}
+    label = session(artifact).run(["label"], feeds)[0]
+    assert (label == "yes").tolist() == [False, True, False, True, False, True] + [True] * 7
+    properties = {item.key: item.value for item in onnx.ModelProto.FromString(artifact).metadata_props}
+    table = json.loads(properties["rulekit.codes"])["city"]
+    assert table == {"": 0, "?": 0, "NA": 0, "Rome": 2, "3": 3, "new\nline": 4, "ünï": 5}
+    assert json.loads(properties["rulekit.classes"]) == ["no", "yes"]
+
+
+def test_names_stay_verbatim_and_never_collide() -> None:
+    names = ("t0", "t1", "label", "probabilities", "input", "new\nline", "quo\"te'", "ünï", "a b", "import os", "")
+    schema = Schema(tuple(Feature(name) for name in names), "y")
+    graph = RuleGraph(schema, (0, 1), Fires(Or([Compare(name, ">", float(j)) for j, name in enumerate(names)])))
+    artifact = emit(graph, {"input": "columns", "fired": True})
+    loaded = session(artifact.main)
+    assert [port.name for port in loaded.get_inputs()] == [*names[:-1], "column_10"]
+    assert [port.name for port in loaded.get_outputs()] == ["label_", "probabilities_", "fired"]
+    assert len(artifact.warnings) == 3
+    assert_same_everywhere(graph)
+    assert [port.name for port in session(emit(graph, {}).main).get_outputs()] == ["label", "probabilities"]
+
+
+def test_only_used_columns_are_inputs_and_the_tensor_has_all() -> None:
+    graph = RuleGraph(SCHEMA, (0, 1), Fires(Compare("x", ">", 0.0)))
+    columns = session(emit(graph, {"input": "columns"}).main).get_inputs()
+    assert [(port.name, port.type, port.shape) for port in columns] == [("x", "tensor(float)", ["N", 1])]
+    tensor = session(emit(graph, {}).main).get_inputs()
+    assert [(port.name, port.type, port.shape) for port in tensor] == [("input", "tensor(float)", ["N", 5])]
+    wide = RuleGraph(SCHEMA, (0, 1), Fires(Compare("wide", ">", 0.0)))
+    assert session(emit(wide, {}).main).get_inputs()[0].type == "tensor(double)"
+    assert session(emit(wide, {"input": "columns"}).main).get_inputs()[0].type == "tensor(double)"
+
+
+def test_double_cells_of_a_narrow_column_are_rounded_before_they_are_compared() -> None:
+    nodes: tuple[Node, ...] = (Compare("x", ">", 0.1), Compare("wide", ">", 1e300))
+    artifact = emit(RuleGraph(SCHEMA, (0, 1), Fires(Or(nodes))), {}).main
+    rows = np.zeros((4, 5))
+    rows[:, 0] = [0.1, float(np.float32(0.1)), np.nextafter(np.float32(0.1), np.float32(1)), 1e300]
+    assert session(artifact).run(["label"], {"input": rows})[0].tolist() == [0, 0, 1, 1]
+
+
+def test_the_graph_comes_back() -> None:
+    for options in ({}, {"input": "codes", "text": False}, {"fired": True, "opset": 19}):
+        graph = read(emit(GRAPH, options).main)
+        assert graph == GRAPH
+        assert graph.provenance == GRAPH.provenance
+    assert TARGET.read is not None
+
+
+def test_metadata_carry_the_rules_unless_told_otherwise() -> None:
+    def rules(**options: object) -> str | None:
+        properties = onnx.ModelProto.FromString(emit(GRAPH, options).main).metadata_props
+        return {item.key: item.value for item in properties}.get("rulekit.rules")
+
+    assert rules() == str(GRAPH)
+    assert rules(text=False) is None
+
+
+def test_export_is_deterministic() -> None:
+    assert emit(GRAPH, {}).main == emit(GRAPH, {}).main
+
+
+@pytest.mark.parametrize("opset", [12, 13, 15, 18, 21])
+def test_opsets(opset: int) -> None:
+    assert_same_everywhere(GRAPH, opset=opset)
+    hidden = [Hidden(f"h{k}", leaf, 0.5 + k, 0.1) for k, leaf in enumerate(RULES.children)]
+    node = Probability(Or(hidden))
+    assert_same_everywhere(RuleGraph(SCHEMA, (0, 1), Exceeds(node, 0.5), (node,)), opset=str(opset))
+
+
+def test_fired_rules() -> None:
+    for graph in (GRAPH, RuleGraph(SCHEMA, (0, 1), Fires(Compare("x", ">", 0.0)))):
+        table = adversarial_table()
+        ids, rows = fired_rules(emit(graph, {"fired": "true"}).main, graph, table)
+        assert ids == [rule.id for rule in rules_of(graph)]
+        np.testing.assert_array_equal(rows, fired(graph, table))
+    with pytest.raises(FormatError, match="fired=true"):
+        fired_rules(emit(GRAPH, {}).main, GRAPH, table)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "text"),
+    [
+        ({"input": "matrix"}, InputError, "tensor, columns, codes"),
+        ({"inputs": "tensor"}, InputError, "no option 'inputs'"),
+        ({"opset": 11}, InputError, "12"),
+        ({"opset": 10_000}, InputError, "12"),
+        ({"opset": "new"}, InputError, "12"),
+        ({"opset": True}, InputError, "12"),
+        ({"fired": "perhaps"}, InputError, "true or false"),
+        ({"optimize": "size"}, InputError, "throughput"),
+        ({"optimize": "latency"}, Unsupported, "throughput"),
+        ({"input": "tensor"}, Unsupported, "'city'.*columns or codes"),
+    ],
+)
+def test_bad_options_are_named(options: dict[str, object], error: type[Exception], text: str) -> None:
+    with pytest.raises(error, match=text):
+        emit(GRAPH, options)
+
+
+def test_a_table_without_a_used_column_is_named() -> None:
+    with pytest.raises(InputError, match="'x'"):
+        run(emit(GRAPH, {}).main, GRAPH, adversarial_table().select(("flag", "city")))
+
+
+def with_metadata(**changes: str | None) -> bytes:
+    model = onnx.ModelProto.FromString(emit(GRAPH, {}).main)
+    properties = {item.key: item.value for item in model.metadata_props}
+    properties.update({f"rulekit.{key}": value for key, value in changes.items() if value is not None})
+    del model.metadata_props[:]
+    kept = {
+        key: value for key, value in properties.items() if changes.get(key.removeprefix("rulekit."), "") is not None
+    }
+    onnx.helper.set_model_props(model, kept)
+    return model.SerializeToString()
+
+
+@pytest.mark.parametrize(
+    "artifact",
+    [
+        b"",
+        b"no onnx file at all",
+        b"\x00" * 1000,
+        lambda: emit(GRAPH, {}).main[:700],
+        lambda: with_metadata(model=None),
+        lambda: with_metadata(model="%%%"),
+        lambda: with_metadata(model=base64.b64encode(b"not compressed").decode()),
+        lambda: with_metadata(model=base64.b64encode(zlib.compress(b"{}")).decode()),
+        lambda: with_metadata(model=base64.b64encode(zlib.compress(b'"\xff"')).decode()),
+        lambda: with_metadata(model=base64.b64encode(zlib.compress(b"[" * 100_000)).decode()),
+        lambda: with_metadata(model=base64.b64encode(zlib.compress(b"x" * 1000)[:-4]).decode()),
+        lambda: with_metadata(digest="0" * 64),
+        lambda: with_metadata(digest=None),
+    ],
+)
+def test_hostile_files_are_format_errors(artifact: object) -> None:
+    content = artifact() if callable(artifact) else artifact
+    assert isinstance(content, bytes)
+    with pytest.raises(FormatError):
+        read(content)
+
+
+def test_a_bomb_is_not_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rulekit_exporters.onnx.metadata.LARGEST_MODEL", 1 << 16)
+    bomb = base64.b64encode(zlib.compress(b" " * (1 << 24))).decode()
+    with pytest.raises(FormatError, match="too large"):
+        read(with_metadata(model=bomb))
+
+
+def test_mutated_files_never_raise_anything_else() -> None:
+    artifact, rng = emit(GRAPH, {}).main, np.random.default_rng(0)
+    for _ in range(150):
+        broken = bytearray(artifact)
+        for _ in range(int(rng.integers(1, 6))):
+            broken[int(rng.integers(len(broken)))] = int(rng.integers(256))
+        with contextlib.suppress(FormatError):
+            assert read(bytes(broken)) == GRAPH
+
+
+def test_a_model_that_decides_otherwise_is_not_exported(monkeypatch: pytest.MonkeyPatch) -> None:
+    other = RuleGraph(SCHEMA, GRAPH.classes, Fires(Or((*RULES.children, Missing("x")))))
+    monkeypatch.setattr("rulekit_exporters.onnx.self_check.decide", lambda graph, table: decide(other, table))
+    with pytest.raises(ValueError, match="decides otherwise"):
+        emit(GRAPH, {})

@@ -1,0 +1,213 @@
+"""The cost rule picks the stated formulations, and each of them decides exactly."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from onnx_cases import THRESHOLDS, adversarial_table, assert_same_everywhere, operator_kinds
+from rulekit_exporters.onnx import emit
+from rulekit_exporters.onnx.grid_sums import bits_needed
+
+from rulekit.graph.decisions import ArgMax, Exceeds, Fires
+from rulekit.graph.nodes import (
+    And,
+    AtLeast,
+    Column,
+    Compare,
+    IsTrue,
+    Linear,
+    LinearThreshold,
+    Missing,
+    Node,
+    Not,
+    Or,
+    Step,
+)
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.schema import Feature, Schema
+
+NARROW = Schema((*(Feature(f"x{j}") for j in range(6)), Feature("flag", "boolean")), "y")
+
+
+def literal(rng: np.random.Generator) -> Node:
+    draw = rng.random()
+    if draw < 0.1:
+        return IsTrue("flag", bool(rng.random() < 0.5))
+    column = f"x{rng.integers(6)}"
+    if draw < 0.2:
+        return Missing(column)
+    node = Compare(column, str(rng.choice(["<=", ">"])), float(rng.choice(THRESHOLDS)), bool(rng.random() < 0.3))
+    return Not(node) if rng.random() < 0.2 else node
+
+
+def dnf(rng: np.random.Generator, clauses: int, longest: int) -> Node:
+    return Or([And([literal(rng) for _ in range(rng.integers(1, longest + 1))]) for _ in range(clauses)])
+
+
+def kinds(graph: RuleGraph, **options: object) -> list[str]:
+    return operator_kinds(emit(graph, {"text": False, **options}).main)
+
+
+def test_a_small_dnf_is_the_matrix_product_of_the_findings() -> None:
+    graph = RuleGraph(
+        NARROW,
+        (0, 1),
+        Fires(
+            Or(
+                [
+                    And([Compare("x0", ">", 1.0), Compare("x1", "<=", 2.0)]),
+                    And([IsTrue("flag"), Compare("x5", ">", 0.0)]),
+                ]
+            )
+        ),
+    )
+    expected = "Transpose Gather Mul Greater Cast Gemm Relu MatMul Min Gemm ArgMax"
+    assert kinds(graph) == expected.split()
+    assert_same_everywhere(graph)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_small_dnfs(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    graph = RuleGraph(NARROW, (0, 1), Fires(dnf(rng, int(rng.integers(1, 7)), 5)))
+    assert_same_everywhere(graph, adversarial_table(NARROW, seed=seed))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_large_dnfs_are_slots(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    graph = RuleGraph(NARROW, (0, 1), Fires(dnf(rng, 60, 4)))
+    assert kinds(graph).count("And") == 3
+    assert_same_everywhere(graph, adversarial_table(NARROW, seed=seed))
+
+
+def test_contradictory_and_repeated_literals_of_a_clause() -> None:
+    a, b = Compare("x0", ">", 1.0), Compare("x1", "<=", 2.0)
+    for formula in (
+        Or([And([a, Not(a), b]), And([b, a])]),
+        Or([And([a, a, b]), And([b, IsTrue("flag"), b])]),
+        And([a, Not(a), b]),
+    ):
+        assert_same_everywhere(RuleGraph(NARROW, (0, 1), Fires(formula)), adversarial_table(NARROW))
+
+
+def test_few_used_of_many_columns_are_gathered_before_the_transpose() -> None:
+    wide = Schema(tuple(Feature(f"x{j}") for j in range(400)), "y")
+    graph = RuleGraph(
+        wide,
+        (0, 1),
+        Fires(Or([And([Compare("x7", ">", 1.0), Compare("x399", "<=", 2.0)]), Compare("x7", "<=", -1.5, True)])),
+    )
+    assert kinds(graph)[:2] == ["Gather", "Transpose"]
+    assert_same_everywhere(graph, adversarial_table(wide))
+
+
+def test_long_connectives_are_one_count() -> None:
+    rng = np.random.default_rng(3)
+    leaves = tuple(literal(rng) for _ in range(20))
+    nested = Or((And(leaves[:12]), Not(Or(leaves[8:])), AtLeast(11, leaves)))
+    graph = RuleGraph(NARROW, (0, 1), Fires(nested))
+    assert "Or" in kinds(graph)
+    assert kinds(graph).count("And") == 0
+    assert_same_everywhere(graph, adversarial_table(NARROW))
+
+
+def steps(rng: np.random.Generator, count: int, grid: float) -> tuple[tuple[float, Node], ...]:
+    """Random step functions whose values lie on a grid (of any double where it is 0)."""
+    terms: list[tuple[float, Node]] = []
+    for _ in range(count):
+        cuts = tuple(sorted({float(np.round(c, 2)) for c in rng.normal(size=3)}))
+        values = rng.normal(size=len(cuts) + 2)
+        values = np.round(values / grid) * grid if grid else values
+        terms.append(
+            (
+                float(rng.choice([1.0, -0.5, 2.0])),
+                Step(f"x{rng.integers(6)}", cuts, tuple(map(float, values[1:])), float(values[0])),
+            )
+        )
+    return tuple(terms)
+
+
+@pytest.mark.parametrize(
+    ("grid", "products", "width"), [(2.0**-8, 1, np.float32), (2.0**-30, 1, np.float64), (0.0, 6, None)]
+)
+def test_sums_on_a_grid_are_one_product(grid: float, products: int, width: type | None) -> None:
+    rng = np.random.default_rng(5)
+    total = Linear((*steps(rng, 6, grid), (0.5, Compare("x0", ">", 0.1, True)), (-0.25, IsTrue("flag"))), 0.5)
+    table = adversarial_table(NARROW, (0.0, 0.1, 0.5))
+    from rulekit.graph.evaluation import evaluate_nodes
+
+    attained = np.unique(evaluate_nodes([total], table)[total])
+    for threshold in (float(attained[len(attained) // 2]), float(np.nextafter(attained[3], -np.inf))):
+        graph = RuleGraph(NARROW, (0, 1), Exceeds(total, threshold, "score"))
+        assert kinds(graph).count("MatMul") == products
+        if width is not None:
+            assert constant_widths(graph)["MatMul"] == {np.dtype(width)}
+        assert_same_everywhere(graph, table)
+
+
+def constant_widths(graph: RuleGraph) -> dict[str, set[np.dtype]]:
+    import onnx
+
+    model = onnx.ModelProto.FromString(emit(graph, {}).main).graph
+    arrays = {item.name: onnx.numpy_helper.to_array(item).dtype for item in model.initializer}
+    return {
+        kind: {arrays[name] for node in model.node if node.op_type == kind for name in node.input if name in arrays}
+        for kind in {node.op_type for node in model.node}
+    }
+
+
+@pytest.mark.parametrize("large", [2.0**24 - 2, 2.0**24 - 1, 2.0**24, 2.0**25, 2.0**53 - 2, 2.0**53 - 1, 2.0**53])
+def test_sums_at_the_limit_of_a_width(large: float) -> None:
+    """One unit beyond 24 (53) bits the product must move to double (to a fixed order), or the last unit is lost."""
+    big, unit = Step("x0", (0.0,), (0.0, large), 0.0), Compare("x1", ">", 0.0)
+    total = Linear(((1.0, big), (1.0, unit), (1.0, IsTrue("flag"))), 0.0)
+    for threshold in (large - 1, large, large + 1):
+        graph = RuleGraph(NARROW, (0, 1), Exceeds(total, threshold, "score"))
+        assert_same_everywhere(graph, adversarial_table(NARROW))
+
+
+def test_bits_of_partial_sums() -> None:
+    assert bits_needed([2.0**24 - 1, 1.0]) == 24
+    assert bits_needed([2.0**24, 1.0]) == 25
+    assert bits_needed([0.75, -0.5, 0.0]) == 3
+    assert bits_needed([0.1, 0.2]) == 54
+    assert bits_needed([0.0]) == 0
+    assert bits_needed([1e-40]) is None
+
+
+def test_a_grid_sum_under_another_weight() -> None:
+    """A product in double followed by a constant factor must not become one with the factor in float32."""
+    rng = np.random.default_rng(6)
+    for grid in (2.0**-8, 2.0**-30):
+        inner = Linear(steps(rng, 4, grid), 0.0)
+        scaled = Linear(((0.1, inner), (1 / 3, Column("x0", 0.0, -1.0, 1.0))), 0.0)
+        table = adversarial_table(NARROW, (0.0, 0.1, 0.5))
+        from rulekit.graph.evaluation import evaluate_nodes
+
+        for value in np.unique(evaluate_nodes([scaled], table)[scaled])[::17]:
+            assert_same_everywhere(RuleGraph(NARROW, (0, 1), Exceeds(scaled, float(value), "score")), table)
+
+
+def test_linear_thresholds_on_a_grid_with_exact_ties() -> None:
+    rng = np.random.default_rng(7)
+    unit = LinearThreshold(steps(rng, 5, 2.0**-3), -0.25)
+    other = LinearThreshold(
+        ((1.0, IsTrue("flag")), (1.0, Compare("x0", ">", 0.0)), (-1.0, Compare("x1", ">", 0.0))), -1.0
+    )
+    assert_same_everywhere(RuleGraph(NARROW, (0, 1), Fires(Or((unit, other)))), adversarial_table(NARROW))
+
+
+def test_all_operators_but_the_encoder_of_strings_are_of_the_default_domain() -> None:
+    import onnx
+    from onnx_cases import SCHEMA
+
+    from rulekit.graph.nodes import Among
+
+    graph = RuleGraph(SCHEMA, ("a", "b"), ArgMax((Among("city", ("3",)), Compare("x", ">", 1.0)), (0.5, 0.5), (0, 1)))
+    for form, domains in (("columns", {"", "ai.onnx.ml"}), ("codes", {""})):
+        model = onnx.ModelProto.FromString(emit(graph, {"input": form}).main)
+        assert {node.domain for node in model.graph.node} == domains
+        assert {item.domain for item in model.opset_import} == domains
+        assert model.ir_version == 7
+        assert next(item.version for item in model.opset_import if item.domain == "") == 12

@@ -1,0 +1,106 @@
+"""A generated module scores CSV from standard input, by itself."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from golden_graphs import grades, income, score
+from rulekit_exporters.python import TARGET
+
+from rulekit.graph.decisions import Fires
+from rulekit.graph.nodes import Compare
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.schema import Feature, Schema
+
+HEADER = "age,capital_gain,education_num,marital_status"
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    path = tmp_path_factory.mktemp("csv") / "income.py"
+    path.write_bytes(TARGET.emit(income(), {}).main)
+    return path
+
+
+def score_csv(path, text, *arguments):
+    data = text if isinstance(text, bytes) else text.encode()
+    return subprocess.run(
+        [sys.executable, "-I", str(path), *arguments], input=data, capture_output=True, timeout=60, check=False
+    )
+
+
+def test_labels_and_probabilities_of_each_row(program):
+    done = score_csv(program, f"{HEADER}\n40,0,13,Married-civ-spouse\n40,0,13,\n,9999,,\n")
+    assert done.stdout.decode().splitlines() == [
+        "label,probability_<=50K,probability_>50K",
+        ">50K,0.30000000000000004,0.7",
+        "<=50K,0.99,0.010000000000000009",
+        ">50K,0.06929999999999992,0.9307000000000001",
+    ]
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_order_is_free_extra_columns_and_a_byte_order_mark_are_ignored(program):
+    text = "\ufeffmarital_status;note;age;education_num;capital_gain\r\nDivorced;a,b;40;13;9999\r\n"
+    done = score_csv(program, text, "--delimiter", ";")
+    assert done.stdout.decode().splitlines()[1].startswith(">50K,")
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "line 1: there is no header line"),
+        ("age,capital_gain,education_num\n1,2,3\n", "line 1: no column 'marital_status' in the header"),
+        (f"{HEADER},age\n1,2,3,x,4\n", "line 1: more than one column 'age' in the header"),
+        (f"{HEADER}\n1,2,3,x\n1,2,three,x\n", "line 3: column 'education_num': 'three' is not a number"),
+        (f"{HEADER}\n1,2,3\n", "line 2: 3 cells, the header has 4"),
+        (f'{HEADER}\n1,2,3,"x\n', "line 2: unexpected end of data"),
+        (f"{HEADER}\n1,2,99999999999999999999,x\n", "line 2: column 'education_num': the integer"),
+        (HEADER.encode() + b"\n1,2,3,\xff\n", "standard input: "),
+        (b"\x00\xff\x00\xfe" * 50, "standard input: "),
+    ],
+)
+def test_bad_input_is_one_line_and_status_2(program, text, message):
+    done = score_csv(program, text)
+    error = done.stderr.decode()
+    assert message in error
+    assert error.count("\n") == 1
+    assert done.returncode == 2
+
+
+def test_spaces_around_cells_and_names_are_ignored(program):
+    text = 'age, capital_gain, education_num ,"marital_status"\n 40 , 0, 13, "Married-civ-spouse"\n'
+    done = score_csv(program, text)
+    assert done.stdout.decode().splitlines()[1].startswith(">50K,")
+
+
+def test_rows_before_a_bad_one_are_written(program):
+    done = score_csv(program, f"{HEADER}\n,9999,,\nx,2,3,x\n")
+    assert done.stdout.decode().splitlines()[1].startswith(">50K,")
+    assert done.returncode == 2
+
+
+def test_usage(program):
+    wrong, helped = score_csv(program, "", "--what"), score_csv(program, "", "--help")
+    assert (wrong.returncode, wrong.stderr.count(b"\n"), wrong.stdout) == (2, 1, b"")
+    assert (helped.returncode, helped.stderr) == (0, b"")
+
+
+def test_a_single_column_keeps_its_empty_lines(tmp_path):
+    graph = RuleGraph(Schema((Feature("x"),)), ("no", "yes"), Fires(Compare("x", ">", 1.5, missing=True)))
+    path = tmp_path / "one.py"
+    path.write_bytes(TARGET.emit(graph, {}).main)
+    done = score_csv(path, "x\n2\n\n1\n")
+    assert [line.split(",")[0] for line in done.stdout.decode().splitlines()] == ["label", "yes", "yes", "no"]
+
+
+@pytest.mark.parametrize(("model", "label"), [(grades, "low"), (score, "true")])
+def test_text_of_dates_booleans_and_levels(model, label, tmp_path):
+    path = tmp_path / "model.py"
+    path.write_bytes(TARGET.emit(model(), {}).main)
+    done = score_csv(path, "since,grade,veteran,age,account\n2024-05-31,3.0,TRUE,30,-999\n,?,,50,1e3\n")
+    assert done.stdout.decode().splitlines()[1].split(",")[0] == label
+    assert done.returncode == 0

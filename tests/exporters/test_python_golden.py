@@ -1,0 +1,35 @@
+"""Golden files of the Python and text targets.
+
+`RULEKIT_UPDATE_GOLDEN=1 pytest tests/exporters/test_python_golden.py` writes them anew; read the difference.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from golden_graphs import MODELS
+from rulekit_exporters.python import TARGET as PYTHON
+from rulekit_exporters.text import TARGET as TEXT
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "exports"
+CASES = [(name, PYTHON, {}, f"{name}.py") for name in MODELS] + [
+    (name, TEXT, {"format": form}, f"{name}_{form}.txt")
+    for name in MODELS
+    for form in ("rules", "show", "table", "csv", "c50")
+]
+
+
+@pytest.mark.parametrize(("name", "target", "options", "file"), CASES, ids=[case[-1] for case in CASES])
+def test_artifact_is_the_golden_file(name, target, options, file):
+    actual = target.emit(MODELS[name](), options).main.decode()
+    path = GOLDEN / file
+    if os.environ.get("RULEKIT_UPDATE_GOLDEN"):
+        path.write_text(actual, encoding="utf-8")
+    assert actual == path.read_text(encoding="utf-8"), f"{file} changed; see the head of this test file"
+
+
+def test_no_golden_file_is_left_over():
+    expected = {file for *_, file in CASES}
+    assert {path.name for path in GOLDEN.iterdir() if path.is_file()} == expected

@@ -1,0 +1,341 @@
+"""Generated modules decide as the graph does, on every row and in every form of input."""
+
+from __future__ import annotations
+
+import math
+import types
+
+import numpy as np
+import pytest
+from generated import module_of, plain_columns
+from golden_graphs import INCOME, MODELS, grades, income, score
+from random_graphs import random_graph, random_table
+from rulekit_exporters.python import TARGET
+from rulekit_exporters.python.running import run
+
+from rulekit.errors import FormatError, InputError
+from rulekit.graph.decisions import Exceeds, Fires
+from rulekit.graph.evaluation import decide, probabilities
+from rulekit.graph.nodes import Among, And, Compare, Constant, Hidden, IsTrue, Linear, Missing, Not, Or, Probability
+from rulekit.graph.oracle import evaluate_row
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.schema import Feature, Schema
+
+ROW = {
+    "age": 40,
+    "capital_gain": 0,
+    "education_num": 13,
+    "marital_status": "Married-civ-spouse",
+    "veteran": False,
+    "grade": "1",
+    "since": 100,
+    "account": 1.0,
+}
+
+
+def assert_parity(graph, table, folder, name="model"):
+    """Sequences, mappings, None for NaN, and columns of numpy all give the graph's decision."""
+    module = module_of(graph, folder, name)
+    columns = plain_columns(table)
+    rows = list(zip(*columns, strict=True))
+    names = graph.schema.names
+    expected = [repr(graph.classes[k]) for k in decide(graph, table)]
+    by_column = {
+        n: np.array(c, dtype=object if f.kind == "categorical" else float)
+        for n, c, f in zip(names, columns, graph.schema, strict=True)
+    }
+    forms = {
+        "sequence": [module.predict(row) for row in rows],
+        "mapping": [module.predict(dict(zip(names, row, strict=True))) for row in rows],
+        "none": [module.predict([None if cell != cell else cell for cell in row]) for row in rows],
+        "columns": module.predict_many(by_column),
+    }
+    for form, labels in forms.items():
+        assert list(map(repr, labels)) == expected, form
+    reported = np.array([module.predict_proba(row) for row in rows])
+    assert np.abs(reported - probabilities(graph, table)).max() <= 1e-12
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_graphs(seed, tmp_path):
+    rng = np.random.default_rng(seed)
+    graph = random_graph(rng, plain=seed % 2 == 0)
+    assert_parity(graph, random_table(rng, graph.schema, 60), tmp_path)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("seed", range(1000, 1400))
+def test_more_random_graphs(seed, tmp_path):
+    rng = np.random.default_rng(seed)
+    graph = random_graph(rng, plain=seed % 2 == 0)
+    assert_parity(graph, random_table(rng, graph.schema, 200), tmp_path)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_graphs_against_the_oracle(seed, tmp_path):
+    rng = np.random.default_rng(5000 + seed)
+    graph = random_graph(rng)
+    module = module_of(graph, tmp_path)
+    for row in zip(*plain_columns(random_table(rng, graph.schema, 30)), strict=True):
+        cells = dict(zip(graph.schema.names, row, strict=True))
+        label, chances = evaluate_row(graph, cells)
+        assert repr(module.predict(cells)) == repr(graph.classes[label])
+        assert module.predict_proba(cells) == pytest.approx(chances, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_example_models(name, tmp_path):
+    graph = MODELS[name]()
+    assert_parity(graph, random_table(np.random.default_rng(1), graph.schema, 300), tmp_path)
+
+
+@pytest.mark.parametrize("threshold", [0.0, 0.1, -0.1, 1e-45, 3.4028234663852886e38, 1e30, 16777217.0, 5100.0, 28.5])
+def test_doubles_are_compared_as_if_rounded_to_float32(threshold, tmp_path):
+    """Rows at the threshold, at its float32 neighbours, at the mid-points and one double beside each."""
+    graph = RuleGraph(Schema((Feature("x"),)), (0, 1), Fires(Compare("x", ">", threshold)))
+    module = module_of(graph, tmp_path)
+    t = np.float32(threshold)
+    with np.errstate(over="ignore", invalid="ignore"):
+        near = [t, np.nextafter(t, np.float32(np.inf)), np.nextafter(t, np.float32(-np.inf))]
+        points = [float(v) for v in near] + [(float(t) + float(v)) / 2 for v in near[1:]] + [math.inf, -math.inf, 1e300]
+        cells = [d for p in points for d in (p, math.nextafter(p, math.inf), math.nextafter(p, -math.inf))]
+        expected = [int(np.float32(c) > t) for c in cells]
+    assert [module.predict([c]) for c in cells] == expected
+    assert module.predict_many(np.array(cells)[:, None]) == expected
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("unseen", [False, True])
+@pytest.mark.parametrize("policy", ["unseen", "missing"])
+@pytest.mark.parametrize("levels", [("red",), ("red", "3"), ()])
+def test_categories(levels, policy, unseen, missing, tmp_path):
+    feature = Feature("c", "categorical", ("red", "3", "true"), missing_tokens=("?",), unseen=policy)
+    formula = Among("c", levels, missing, unseen)
+    graph = RuleGraph(Schema((feature,)), (0, 1), Fires(formula))
+    module = module_of(graph, tmp_path)
+    cells = ["red", "3", "3.0", 3, 3.0, True, "TRUE", "?", "", None, math.nan, "blue", 4]
+    none = missing if policy == "missing" else unseen
+    known = {"red": "red" in levels, "3": "3" in levels, "true": False}
+    expected = [known["red"], *[known["3"]] * 4, False, False, *[missing] * 4, none, none]
+    assert [bool(module.predict([c])) for c in cells] == expected
+    assert [bool(v) for v in module.predict_many({"c": np.array(cells, dtype=object)})] == expected
+
+
+def test_a_large_category_is_a_constant_set(tmp_path):
+    levels = tuple(f"level {i}" for i in range(5000))
+    feature = Feature("c", "categorical", levels)
+    graph = RuleGraph(Schema((feature,)), (0, 1), Fires(Among("c", levels[:2500], unseen=True)))
+    module = module_of(graph, tmp_path)
+    assert [module.predict([c]) for c in ("level 7", "level 2500", "other", None)] == [1, 0, 1, 0]
+
+
+def test_an_unseen_level_can_be_an_error(tmp_path):
+    feature = Feature("c", "categorical", ("red",), unseen="error")
+    module = module_of(RuleGraph(Schema((feature,)), (0, 1), Fires(Among("c", ("red",)))), tmp_path)
+    assert [module.predict([c]) for c in ("red", None)] == [1, 0]
+    with pytest.raises(ValueError, match=r"column 'c': the level 'blue' is unknown"):
+        module.predict(["blue"])
+    with pytest.raises(ValueError, match="blue"):
+        module.predict_many({"c": np.array(["red", "blue"], dtype=object)})
+
+
+def test_numbers_that_mean_missing(tmp_path):
+    module = module_of(score(), tmp_path)
+    given = [module.predict_proba(ROW | {"account": cell}) for cell in (-999, -999.0, "-999", None, "")]
+    assert given == [given[-1]] * 5
+    assert given[0] != module.predict_proba(ROW | {"account": -4})
+
+
+def test_cells_in_other_clothes_decide_alike(tmp_path):
+    module = module_of(score(), tmp_path)
+    expected = module.predict_proba(ROW | {"veteran": True, "since": 19874})
+    changes = [
+        {"veteran": "true", "since": "2024-05-31"},
+        {"veteran": 1, "since": np.float32(19874)},
+        {"veteran": np.bool_(True), "grade": 1.0, "age": "40"},
+        {"veteran": "True", "grade": np.int64(1), "age": np.int16(40)},
+    ]
+    assert [module.predict_proba(ROW | {"since": 19874} | change) for change in changes] == [expected] * 4
+
+
+def test_counting_conditions_of_numpy_scalars(tmp_path):
+    """np.True_ + np.True_ is np.True_, so an at-least must not add conditions up without an integer start."""
+    from rulekit.graph.nodes import AtLeast
+
+    features = (Feature("a"), Feature("b"))
+    formula = AtLeast(2, (Compare("a", ">", 0.0), Compare("b", ">", 0.0)))
+    module = module_of(RuleGraph(Schema(features), (0, 1), Fires(formula)), tmp_path)
+    assert module.predict(np.array([1.0, 1.0])) == 1
+    assert module.predict(np.array([1.0, -1.0])) == 0
+
+
+def test_other_mappings_and_wrong_rows(tmp_path):
+    module = module_of(income(), tmp_path)
+    assert module.predict(types.MappingProxyType(ROW)) == ">50K"
+    assert module.predict(tuple(ROW.values())) == ">50K"
+    for row in ({k: v for k, v in ROW.items() if k != "age"}, types.MappingProxyType({"age": 3})):
+        with pytest.raises(KeyError, match=r"age|capital_gain"):
+            module.predict(row)
+    with pytest.raises(ValueError, match="8 cells"):
+        module.predict([1, 2, 3])
+    with pytest.raises(ValueError, match="column 'age'"):
+        module.predict(ROW | {"age": "forty"})
+    with pytest.raises(TypeError, match="mapping or a sequence"):
+        module.predict("forty")
+
+
+def test_frames_arrays_and_rows_without_numpy(tmp_path, monkeypatch):
+    pandas = pytest.importorskip("pandas")
+    module = module_of(income(), tmp_path)
+    rows = [ROW, ROW | {"age": 20}, ROW | {"marital_status": None}, ROW | {"capital_gain": 9999.0}]
+    expected = [">50K", "<=50K", "<=50K", ">50K"]
+    columns = {name: [row[name] for row in rows] for name in ROW}
+    assert module.predict_many(rows) == expected
+    assert module.predict_many(columns) == expected
+    assert module.predict_many(pandas.DataFrame(rows)) == expected
+    assert module.predict_many(np.array([list(row.values()) for row in rows], dtype=object)) == expected
+    monkeypatch.setattr(module, "numpy_or_none", lambda: None)
+    assert module.predict_many(columns) == expected
+    assert module.predict_many(pandas.DataFrame(rows)) == expected
+    with pytest.raises(KeyError, match="age"):
+        module.predict_many({"capital_gain": [1.0]})
+
+
+HOSTILE = (
+    "__import__('os').abort()",
+    'a"b',
+    "a'b",
+    '"""',
+    "new\nline",
+    "x\r",
+    "\\",
+    "\x00",
+    "import",
+    "é",
+    "\u202eabc",
+    "p1",
+    "# x",
+    "",
+)
+
+
+def test_hostile_names_are_data(tmp_path):
+    """Column names, levels and labels that are code, quotes or line ends neither run nor break the module."""
+    numeric = tuple(Feature(name) for name in HOSTILE)
+    words = Feature("words", "categorical", tuple(name for name in HOSTILE if name))
+    clauses = [Compare(name, ">", 0.5) for name in HOSTILE] + [Among("words", words.levels[:3])]
+    bits = tuple(Hidden(f"h {name}", clause, 1.0) for name, clause in zip((*HOSTILE, "w"), clauses, strict=True))
+    graph = RuleGraph(
+        Schema((*numeric, words), target='"""\nimport os'),
+        ('"""', "\n# rules: end\n"),
+        Fires(Or(tuple(clauses))),
+        (Probability(Or(bits)),),
+    )
+    module = module_of(graph, tmp_path)
+    empty = dict.fromkeys(graph.schema.names)
+    assert module.predict(empty) == graph.classes[0]
+    for name in HOSTILE:
+        assert module.predict(empty | {name: 1.0}) == graph.classes[1]
+    assert module.predict(empty | {"words": HOSTILE[0]}) == graph.classes[1]
+    assert TARGET.read((tmp_path / "model.py").read_bytes()) == graph
+
+
+def test_deep_and_wide_graphs_are_within_the_parser_s_limits(tmp_path):
+    deep = IsTrue("b")
+    for i in range(1200):
+        deep = Or((And((deep, Compare("x", ">", i % 7 - 3.5))), Not(Missing("x")))) if i % 2 else Not(And((deep,)))
+    wide = Or(tuple(And((Compare("x", ">", float(i)), Compare("x", "<=", i + 0.5))) for i in range(600)))
+    total = Linear(tuple((0.5, Compare("x", ">", float(i))) for i in range(1500)), -10.0)
+    schema = Schema((Feature("x"), Feature("b", "boolean")))
+    table = random_table(np.random.default_rng(3), schema, 100)
+    assert_parity(RuleGraph(schema, (0, 1), Fires(Or((deep, wide)))), table, tmp_path, "logic")
+    assert_parity(RuleGraph(schema, (0, 1), Exceeds(total, 0.0, "score")), table, tmp_path, "sums")
+
+
+def test_a_constant_decision_reads_no_column(tmp_path):
+    module = module_of(RuleGraph(INCOME, (0, 1), Fires(Constant(True))), tmp_path)
+    assert module.predict({}) == 1
+    assert module.predict_proba({}) == [0.0, 1.0]
+    assert module.predict_many({"age": np.zeros(3)}) == [1, 1, 1]
+
+
+# Reading and running -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_rules_come_back_from_the_module(name):
+    graph = MODELS[name]()
+    source = TARGET.emit(graph, {}).main
+    assert TARGET.read(source) == graph
+    assert TARGET.read(source.replace(b"\n", b"\r\n")) == graph
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda s: b"",
+        lambda s: b"print('hello')\n",
+        lambda s: s[: len(s) // 2],
+        lambda s: s.replace(b"5100", b"5101"),
+        lambda s: s.replace(b"DIGEST = ", b"DIGESTS = "),
+        lambda s: s.replace(b"# | default", b"default"),
+        lambda s: s.replace(b"# | default", b"# | defect"),
+        lambda s: s + b"\xff",
+        lambda s: bytes(range(256)) * 9,
+    ],
+)
+def test_a_damaged_module_is_refused_by_name(damage):
+    with pytest.raises(FormatError):
+        TARGET.read(damage(TARGET.emit(income(), {}).main))
+
+
+def test_reading_never_executes():
+    source = TARGET.emit(income(), {}).main
+    assert TARGET.read(b"raise SystemExit('executed')\n" + source) == income()
+
+
+def test_running_in_a_process_of_its_own():
+    graph = grades()
+    table = random_table(np.random.default_rng(7), graph.schema, 2500)
+    outcome = TARGET.run(TARGET.emit(graph, {}).main, graph, table)
+    assert (outcome.labels == decide(graph, table)).all()
+    assert (outcome.probabilities == probabilities(graph, table)).all()
+
+
+def test_running_on_cells_as_a_user_holds_them():
+    graph = score()
+    raw = {
+        "age": np.array([20.5, np.nan, 20.50000001, 40.6]),
+        "veteran": np.array([1.0, 0.0, np.nan, 1.0]),
+        "grade": np.array(["3.0", None, "?", "never seen"], dtype=object),
+        "since": np.array([0.0, np.nan, 1.0, 2.0]),
+        "account": np.array([-999.0, 1e300, 0.1, -0.0]),
+        "note": np.array([1.0, 2.0, 3.0, 4.0]),
+    }
+    outcome = TARGET.run_raw(TARGET.emit(graph, {}).main, graph, raw)
+    table = graph.table(raw)
+    assert (outcome.labels == decide(graph, table)).all()
+    assert np.abs(outcome.probabilities - probabilities(graph, table)).max() <= 1e-12
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        (b"import sys\nsys.exit()\n", "no message"),
+        (b"CLASSES = ('<=50K', '>50K')\npredict = lambda row: 3\n", "KeyError"),
+        (b"CLASSES = ('<=50K', '>50K')\npredict = lambda row: '>50K'\npredict_proba = lambda row: []\n", "2 numbers"),
+        (b"import time\ntime.sleep(60)\n", "did not finish"),
+        (b"raise ValueError('boom')\n", "boom"),
+        (b"x = 1\n", "CLASSES"),
+    ],
+)
+def test_a_module_that_fails_is_reported(source, message):
+    graph = income()
+    table = random_table(np.random.default_rng(7), graph.schema, 3)
+    with pytest.raises(FormatError, match=message):
+        run(source, graph, table, seconds=1.5)
+
+
+def test_unknown_options_are_refused():
+    with pytest.raises(InputError, match="no option 'fast'"):
+        TARGET.emit(income(), {"fast": True})

@@ -1,0 +1,58 @@
+"""What a user's own linter and type checker say of generated modules."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from golden_graphs import MODELS
+from random_graphs import random_graph
+from rulekit_exporters.python import TARGET
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def modules(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("quality")
+    for name, model in MODELS.items():
+        (folder / f"{name}.py").write_bytes(TARGET.emit(model(), {}).main)
+    for seed in range(20):
+        graph = random_graph(np.random.default_rng(seed), plain=seed % 2 == 0)
+        (folder / f"random_{seed}.py").write_bytes(TARGET.emit(graph, {}).main)
+    return folder
+
+
+def check(package, *arguments):
+    if importlib.util.find_spec(package) is None:
+        pytest.skip(f"{package} is not installed")
+    done = subprocess.run([sys.executable, "-m", package, *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_ruff_finds_nothing(modules):
+    check("ruff", "check", "--isolated", "--no-cache", str(modules))
+
+
+def test_ruff_with_the_rules_of_this_project_finds_nothing(modules):
+    """Long lines apart: rules and names can be longer than a line."""
+    check("ruff", "check", "--no-cache", "--config", str(ROOT / "pyproject.toml"), "--ignore", "E501", str(modules))
+
+
+@pytest.mark.full
+def test_mypy_finds_nothing(modules, tmp_path):
+    check("mypy", "--strict", "--cache-dir", str(tmp_path), *map(str, sorted(modules.glob("*.py"))))
+
+
+def test_modules_import_the_standard_library_only(modules):
+    import ast
+
+    for path in modules.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module] if isinstance(node, ast.ImportFrom) else []
+            assert all(name.split(".")[0] in {*sys.stdlib_module_names, "numpy"} for name in names)

@@ -1,0 +1,117 @@
+"""The text target: the rule language back and forth, tables, and the view for people."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import numpy as np
+import pytest
+from golden_graphs import MODELS, income, ranks, score
+from random_graphs import random_graph, random_table
+from rulekit_exporters.text import TARGET, show
+
+from rulekit.errors import FormatError, GraphError, InputError
+from rulekit.graph.decisions import Fires
+from rulekit.graph.evaluation import decide, probabilities
+from rulekit.graph.nodes import Among, And, Compare, Or
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.graph.rules import rules_of
+from rulekit.schema import Feature, Schema
+
+FORMATS = ("rules", "show", "table", "csv", "c50")
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_graphs_in_every_format(seed):
+    rng = np.random.default_rng(seed)
+    graph = random_graph(rng, plain=seed % 2 == 0)
+    texts = {form: TARGET.emit(graph, {"format": form}).main for form in FORMATS}
+    table = random_table(rng, graph.schema, 50)
+    outcome = TARGET.run(texts["rules"], graph, table)
+    assert TARGET.read(texts["rules"]) == graph
+    assert (outcome.labels == decide(graph, table)).all()
+    assert (outcome.probabilities == probabilities(graph, table)).all()
+    for rule in rules_of(graph):
+        assert all(rule.id.encode() in texts[form] for form in ("show", "table", "csv", "c50"))
+
+
+def test_the_view_of_the_design():
+    assert show(income(), 100).splitlines()[:5] == [
+        'income is ">50K" when any of',
+        "  r0fcc97  capital_gain > 5100 USD  covers 4.1 %, right 98.6 %",
+        "  r8989d4  age > 28.5 and marital_status in {Married-AF-spouse, Married-civ-spouse}",
+        "         and education_num > 12.5   covers 11.0 %, right 73.2 %",
+        'otherwise "<=50K".',
+    ]
+
+
+def test_weighted_rules_say_their_probability():
+    assert "fires with probability 0.7 (else 0.01) when age > 28.5" in show(income(), 120)
+    assert "the probability that any of these fires exceeds 0.9" in show(ranks(), 120)
+
+
+def test_sums_say_their_bias_and_what_a_missing_value_adds():
+    text = show(score(), 120)
+    assert "when the sum of -0.25 and these exceeds 0" in text
+    assert "-0.125  age is missing" in text
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("width", [40, 60, 80, 100, 200])
+def test_lines_keep_to_the_width(name, width):
+    """Only a single word that is longer than the line may stand out."""
+    for line in show(MODELS[name](), width).splitlines():
+        assert len(line) <= width or len(line.split()) <= 2
+
+
+def test_hostile_names_stay_on_their_line():
+    names = ("a\nb", "\x1b[31mred", "\u202eabc", "|", "`x`")
+    schema = Schema((*(Feature(n) for n in names), Feature("c", "categorical", names)), target="t\n")
+    formula = Or((And(tuple(Compare(n, ">", 0.5) for n in names)), Among("c", names)))
+    graph = RuleGraph(schema, ("a\nb", "\x1b"), Fires(formula))
+    for form in ("show", "table", "c50"):
+        text = TARGET.emit(graph, {"format": form}).main.decode()
+        assert all(line.isprintable() for line in text.split("\n")), form
+    rows = [line for line in TARGET.emit(graph, {"format": "table"}).main.decode().splitlines() if line[:1] == "|"]
+    assert len({line.replace("\\|", "").count("|") for line in rows}) == 1
+
+
+def test_csv_is_read_back_by_the_csv_module():
+    text = TARGET.emit(income(), {"format": "csv"}).main.decode()
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert [row["rule"] for row in rows] == [rule.id for rule in rules_of(income())]
+    assert [(float(row["coverage"]), float(row["precision"])) for row in rows] == [(0.041, 0.986), (0.11, 0.732)]
+
+
+def test_figures_prefer_rows_that_were_held_out():
+    graph = income()
+    rules = [{"id": rule.id, "coverage": 0.5, "precision": 0.25} for rule in rules_of(graph)]
+    held_out = graph.with_(statistics={"train": graph.statistics, "held out": {"rules": rules}})
+    assert "covers 50.0 %, right 25.0 %" in show(held_out, 100)
+    assert "covers 4.1 %" not in show(held_out, 100)
+
+
+@pytest.mark.parametrize(
+    "statistics", [{"rules": "x"}, {"rules": [1, {"id": 3}]}, {"a": [], "rules": [{"id": "r0fcc97", "coverage": "x"}]}]
+)
+def test_strange_statistics_do_no_harm(statistics):
+    assert "r0fcc97" in show(income().with_(statistics=statistics), 100)
+
+
+def test_other_texts_are_refused_by_name():
+    for text in (b"", b"\xff\xfe", b"class,rule\n", TARGET.emit(income(), {"format": "c50"}).main):
+        with pytest.raises(FormatError):
+            TARGET.read(text)
+    with pytest.raises(InputError, match="one of rules, show"):
+        TARGET.emit(income(), {"format": "pdf"})
+    with pytest.raises(InputError, match="no option 'colour'"):
+        TARGET.emit(income(), {"colour": 1})
+
+
+def test_rules_over_other_columns_are_not_run():
+    graph = income()
+    other = RuleGraph(Schema((Feature("x"),)), (0, 1), Fires(Compare("x", ">", 1.0)))
+    table = random_table(np.random.default_rng(0), graph.schema, 3)
+    with pytest.raises(GraphError, match="other columns"):
+        TARGET.run(TARGET.emit(other, {}).main, graph, table)

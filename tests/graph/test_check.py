@@ -1,0 +1,202 @@
+"""What `check` lets pass, and how it names the first node that it does not."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from random_graphs import random_graph
+
+from rulekit.errors import GraphError
+from rulekit.graph import check as check_module
+from rulekit.graph.check import check, exactness
+from rulekit.graph.decisions import ArgMax, Exceeds, Fires, Median
+from rulekit.graph.nodes import (
+    FALSE,
+    TRUE,
+    Among,
+    And,
+    AtLeast,
+    Column,
+    Compare,
+    Hidden,
+    IsTrue,
+    Linear,
+    LinearThreshold,
+    Logistic,
+    Missing,
+    Node,
+    Not,
+    Or,
+    Probability,
+    Step,
+    Vocabulary,
+)
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.schema import Feature, Schema
+
+FEATURES = (
+    Feature("x"),
+    Feature("d", precision="float64"),
+    Feature("b", "boolean"),
+    Feature("c", "categorical", ("red", "blue")),
+    Feature("race", role="forbidden"),
+    Feature("zip", "boolean", role="audit"),
+)
+SCHEMA = Schema(FEATURES)
+X = Compare("x", ">", 0.0)
+H, G = Hidden("h", X, 1.0), Hidden("g", X, 1.0)
+REAL = Column("x", 0.0, -1.0, 1.0)
+
+
+def graph(decision, probability=(), classes=(0, 1), schema=SCHEMA):
+    return RuleGraph(schema, classes, decision, probability)
+
+
+def fault(decision, probability=(), classes=(0, 1), schema=SCHEMA) -> str:
+    with pytest.raises(GraphError) as caught:
+        check(graph(decision, probability, classes, schema))
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_legal_graphs_pass(seed):
+    check(random_graph(np.random.default_rng(seed)))
+
+
+def test_the_tables_cover_the_vocabulary():
+    assert set(check_module._CHILDREN) == set(Vocabulary.TYPES.values())
+
+
+@pytest.mark.parametrize(
+    ("node", "named"),
+    [
+        (And((X, REAL)), "And"),
+        (Not(Probability(H)), "Not"),
+        (LinearThreshold(((1.0, H),), 0.0), "LinearThreshold"),
+        (LinearThreshold(((1.0, Probability(H)),), 0.0), "LinearThreshold"),
+        (Compare("nowhere", ">", 0.0), "Compare of column 'nowhere'"),
+        (Compare("b", ">", 0.0), "Compare of column 'b'"),
+        (Compare("c", ">", 0.0), "Compare of column 'c'"),
+        (IsTrue("x"), "IsTrue of column 'x'"),
+        (Among("x", ("red",)), "Among of column 'x'"),
+        (Among("c", ("green",)), "'green'"),
+        (Compare("x", ">", 1e39), "1e+39"),
+        (Compare("race", ">", 1.0), "forbidden"),
+        (IsTrue("zip"), "reports"),
+        (Missing("zip"), "reports"),
+        (AtLeast(3, (X, X)), "AtLeast"),
+        (AtLeast(-1, (X, X)), "AtLeast"),
+    ],
+)
+def test_an_illegal_boolean_node_is_named(node, named):
+    assert named in fault(Fires(Or((X, node)) if node.family.value == "Boolean" else node))
+
+
+@pytest.mark.parametrize(
+    ("node", "named"),
+    [
+        (Linear(((1.0, H),), 0.0), "Linear"),
+        (Step("x", (0.0, 1e39), (0.0, 1.0, 2.0), 0.0), "Step of column 'x'"),
+        (Step("b", (0.5,), (0.0, 1.0), 0.0), "Step of column 'b'"),
+        (Column("c", 0.0, 0.0, 1.0), "Column of column 'c'"),
+    ],
+)
+def test_an_illegal_real_node_is_named(node, named):
+    assert named in fault(Exceeds(node, 0.0, "score"))
+
+
+def test_the_first_illegal_node_is_the_one_below():
+    assert "'deep'" in fault(Fires(And((Compare("deep", ">", 0.0), REAL))))
+
+
+def test_a_cause_is_not_random():
+    assert "Hidden 'outer'" in fault(Exceeds(Probability(Hidden("outer", H, 1.0)), 0.5))
+
+
+def test_two_bits_of_one_name_in_a_formula_are_refused():
+    assert "'h'" in fault(Exceeds(Probability(Or((H, Hidden("h", X, 2.0)))), 0.5))
+
+
+@pytest.mark.parametrize(
+    "decision",
+    [
+        Fires(H),
+        Fires(REAL),
+        Exceeds(X, 0.5),
+        Exceeds(REAL, 0.5),
+        Exceeds(Probability(H), 0.5, "score"),
+        Exceeds(X, 0.5, "score"),
+        ArgMax((X, H), (0.5, 0.5), (0, 1)),
+    ],
+)
+def test_a_root_has_the_family_that_its_decision_needs(decision):
+    assert type(decision).__name__ in fault(decision)
+
+
+def test_the_parts_of_a_median_are_looked_at():
+    assert "Random" in fault(Median((Fires(X), Fires(H))), classes=(0, 1, 2))
+
+
+@pytest.mark.parametrize(
+    "score",
+    [
+        Probability(H),
+        Probability(And((H, G))),
+        Probability(Or((H, And((G, X))))),
+        Probability(Or((H, H))),
+        Logistic(REAL),
+    ],
+)
+def test_a_log_complement_adds_strengths_of_an_or_of_different_bits(score):
+    fault(Exceeds(score, 0.5, "log-complement"))
+    check(graph(Exceeds(Probability(Or((H, G, X))), 0.5, "log-complement")))
+
+
+def test_a_reported_probability_is_one():
+    assert "Boolean" in fault(Fires(X), (X,))
+
+
+@pytest.mark.parametrize("classes", [(0, math.nan), (0, math.inf), (0, None), ((1,), 2)])
+def test_classes_can_be_written_in_a_file(classes):
+    assert "classes" in fault(Fires(X), classes=classes)
+
+
+def test_columns_that_may_not_meet():
+    schema = Schema(FEATURES, interactions=(("x", "b"), ("d",)))
+    together = And((X, IsTrue("b")))
+    check(graph(Fires(Or((together, Compare("d", ">", 0.0), Among("c", ("red",))))), schema=schema))
+    message = fault(Fires(Or((together, And((X, Compare("d", ">", 0.0)))))), schema=schema)
+    assert "'x', 'd'" in message
+    assert "rule r" in message
+
+
+class Enigma(Node):
+    """A node type that nobody knows."""
+
+    def __init__(self):
+        self._seal(FALSE.family)
+
+
+def test_an_unknown_node_is_refused_by_name():
+    assert "Enigma" in fault(Fires(Or((X, Enigma()))))
+
+
+def test_a_message_is_one_line():
+    schema = Schema((Feature("new\nline", "boolean"),))
+    assert "\n" not in fault(Fires(Compare("new\nline", ">", 0.0)), schema=schema)
+
+
+def test_only_a_link_that_decides_is_tested_rather_than_proved():
+    assert exactness(Exceeds(Logistic(REAL), 0.5)) == "tested"
+    assert exactness(Exceeds(Probability(Or((H, G))), 0.5)) == "proved"
+    assert exactness(Fires(X)) == "proved"
+    assert exactness(Median((Fires(X), Exceeds(Logistic(REAL), 0.5)))) == "tested"
+
+
+def test_ten_thousand_nodes_deep():
+    node: Node = X
+    for _ in range(10_000):
+        node = Not(Or((node, TRUE)))
+    check(graph(Fires(node)))

@@ -1,0 +1,442 @@
+"""The rule language: what is printed reads back with the same digest; what cannot be read is said in people's words."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from random_graphs import random_graph
+
+from rulekit.errors import FormatError
+from rulekit.graph.check import check
+from rulekit.graph.decisions import ArgMax, Exceeds, Fires, Median
+from rulekit.graph.language import parse_graph, print_graph, print_node
+from rulekit.graph.nodes import (
+    FALSE,
+    TRUE,
+    Among,
+    And,
+    AtLeast,
+    Column,
+    Compare,
+    Hidden,
+    IsTrue,
+    Linear,
+    LinearThreshold,
+    Logistic,
+    Missing,
+    Node,
+    Not,
+    Or,
+    Probability,
+    Step,
+    Vocabulary,
+)
+from rulekit.graph.printing import WORDING
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.graph.rules import rules_of
+from rulekit.graph.words import RESERVED
+from rulekit.numbers import strength_of
+from rulekit.schema import Feature, Schema
+
+DOCS = Path(__file__).parents[2] / "docs"
+SCHEMA = Schema((Feature("age"), Feature("job", "categorical", ("cook", "a clerk")), Feature("married", "boolean")))
+OLD, COOK, MARRIED = Compare("age", ">", 28.5), Among("job", ("cook",)), IsTrue("married")
+HEADER = """rulekit rules 1
+column age: numeric
+column job: categorical {cook, "a clerk"}
+column married: boolean
+label y: {no, yes}
+"""
+
+
+def fires(node: Node) -> RuleGraph:
+    return RuleGraph(SCHEMA, ("no", "yes"), Fires(node))
+
+
+def parsed(expression: str) -> Node:
+    """The node that an expression means."""
+    decision = parse_graph(f"{HEADER}decide yes when {expression}").decision
+    assert isinstance(decision, Fires)
+    return decision.formula
+
+
+# There and back
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_random_graphs_read_back_with_their_digest(seed: int) -> None:
+    graph = random_graph(np.random.default_rng(seed))
+
+    again = parse_graph(print_graph(graph))
+
+    assert again.digest == graph.digest
+    assert (again.schema, again.classes, again.default) == (graph.schema, graph.classes, graph.default)
+
+
+@given(st.text(), st.text(min_size=1), st.text(), st.sampled_from(sorted(RESERVED)))
+@settings(max_examples=60, deadline=None)
+def test_any_text_survives_as_name_level_label_unit_and_token(a: str, b: str, c: str, word: str) -> None:
+    features = (
+        Feature(a, unit=b),
+        Feature(a + b, "categorical", tuple(dict.fromkeys((a, b, c, word))), missing_tokens=(c, a)),
+        Feature(a + b + word, "boolean"),
+    )
+    formula = Or((Compare(a, ">", 0.5), Among(a + b, (a, b, word)), IsTrue(a + b + word)))
+    graph = RuleGraph(
+        Schema(features, target=c),
+        (c, c + "x"),
+        Fires(formula),
+        (Probability(Hidden(c, formula, 1.0)),),
+    )
+
+    again = parse_graph(print_graph(graph))
+
+    assert again == graph
+    assert again.schema == graph.schema
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False), st.floats(0, 50), st.floats(0, 1))
+@settings(max_examples=60, deadline=None)
+def test_any_number_survives(value: float, strength: float, probability: float) -> None:
+    bit = Hidden("h", Compare("age", "<=", value), strength, strength_of(probability))
+    score = Probability(Or((bit,)))
+    graph = RuleGraph(SCHEMA, (value, "yes"), Exceeds(score, value, "log-complement"), (score,))
+
+    assert parse_graph(print_graph(graph)) == graph
+
+
+def test_every_field_of_the_schema_survives() -> None:
+    options: dict[str, tuple[Any, ...]] = {
+        "precision": ("float32", "float64"),
+        "display": ("plain", "integer", "date", "money"),
+        "unit": ("", "km/h"),
+        "missing_tokens": ((), ("NA", "?", "-")),
+        "unseen": ("unseen", "missing", "error"),
+        "monotone": (0, 1, -1),
+        "role": ("use", "audit", "forbidden"),
+    }
+    cases = list(itertools.product(*options.values()))[::5]
+    features = [Feature(f"c{i}", **dict(zip(options, case, strict=True))) for i, case in enumerate(cases)]
+    features += [Feature("none", "categorical"), Feature("rank", "categorical", ("low", "high"), ordered=True)]
+    features += [Feature("married", "boolean", ordered=True)]
+    schema = Schema(tuple(features), "y", True, (("c0", "rank"), ()))
+
+    again = parse_graph(print_graph(RuleGraph(schema, ("no", "yes"), Fires(MARRIED))))
+
+    assert again.schema == schema
+
+
+@pytest.mark.parametrize(
+    "decision",
+    [
+        Fires(Or((OLD, MARRIED))),
+        Exceeds(Probability(Or((Hidden("a", OLD, 1.0), Hidden("b", MARRIED, math.inf, 0.1)))), 0.5, "probability"),
+        Exceeds(Probability(Or((Hidden("a", OLD, 1.0),))), -1.0, "log-complement"),
+        Exceeds(Linear(((0.5, OLD),), 1.0), -0.25, "score"),
+        ArgMax((OLD, MARRIED), (-math.inf, 0.5), (1, 0)),
+        ArgMax((OLD, MARRIED), (-0.0, 0.0), (0, 1)),
+    ],
+)
+@pytest.mark.parametrize("classes", [("no", "yes"), (0, 1), (False, True), (0.0, 1.0), ("0", "1"), ("true", 'a "b"')])
+def test_every_decision_over_every_kind_of_class(decision: Any, classes: tuple[Any, ...]) -> None:
+    graph = RuleGraph(SCHEMA, classes, decision, default=1)
+
+    again = parse_graph(print_graph(graph))
+
+    assert again == graph
+    assert [type(label) for label in again.classes] == [type(label) for label in classes]
+
+
+def test_several_classes_with_reports() -> None:
+    shares = tuple(Probability(Hidden(f"h{j}", OLD, 1.0 + j)) for j in range(3))
+    cuts = (Fires(OLD), Exceeds(shares[0], 0.5))
+    for decision in (ArgMax(shares, (0.5,) * 3, (2, 0, 1)), Median(cuts)):
+        graph = RuleGraph(SCHEMA, ("low", "mid", "high"), decision, shares, default=2)
+
+        assert parse_graph(print_graph(graph)) == graph
+
+
+# Growth
+
+
+def test_ten_thousand_deep_reads_back() -> None:
+    deep: Node = MARRIED
+    for _ in range(10_000):
+        deep = Not(deep)
+    text = print_graph(fires(deep))
+
+    assert len(text) < 100_000
+    assert parse_graph(text) == fires(deep)
+
+
+def test_two_to_the_thousand_paths_read_back() -> None:
+    shared: Node = MARRIED
+    for i in range(1_500):
+        shared = (Not(shared), And((shared, OLD)), Or((shared, shared)))[i % 3]
+    text = print_graph(fires(shared))
+
+    assert len(text) < 100_000
+    assert parse_graph(text) == fires(shared)
+
+
+def test_nested_parentheses_need_no_stack() -> None:
+    assert parsed("(" * 5_000 + "married" + ")" * 5_000) is MARRIED
+
+
+def test_the_size_of_a_text_is_bounded() -> None:
+    with pytest.raises(FormatError, match="longer than"):
+        parse_graph(" " * (8 * 2**20 + 1))
+
+
+def test_print_node_of_a_shared_graph_stays_small() -> None:
+    node: Node = OLD
+    for _ in range(200):
+        node = And((node, node))
+
+    assert len(print_node(node)) < 20_000
+    assert "where $" in print_node(node)
+    assert "\n" not in print_node(node)
+
+
+# Words
+
+
+@pytest.mark.parametrize(
+    ("node", "text"),
+    [
+        (OLD, "age > 28.5"),
+        (Compare("age", "<=", 3.0, True), "(age <= 3 or missing)"),
+        (Among("job", ("cook", "a clerk")), 'job in {"a clerk", cook}'),
+        (Among("job", (), unseen=True), "(job in {} or unseen)"),
+        (Among("job", ("cook",), True, True), "(job in {cook} or missing or unseen)"),
+        (MARRIED, "married"),
+        (IsTrue("married", True), "(married or missing)"),
+        (Missing("age"), "age is missing"),
+        (TRUE, "true"),
+        (FALSE, "false"),
+        (Not(IsTrue("married", True)), "not married"),
+        (Not(MARRIED), "(not married or missing)"),
+        (Not(And((OLD, MARRIED))), "not (age > 28.5 and married)"),
+        (Not(Not(MARRIED)), "not (not married or missing)"),
+        (Or((And((OLD, MARRIED)), COOK)), "age > 28.5 and married or job in {cook}"),
+        (And((Or((OLD, MARRIED)), COOK)), "(age > 28.5 or married) and job in {cook}"),
+        (And((OLD, And((MARRIED, COOK)))), "age > 28.5 and (married and job in {cook})"),
+        (And(()), "all of ()"),
+        (Or(()), "any of ()"),
+        (And((OLD,)), "all of (age > 28.5)"),
+        (Or((OLD,)), "any of (age > 28.5)"),
+        (
+            AtLeast(2, (OLD, MARRIED, Or((COOK, OLD)))),
+            "at least 2 of (age > 28.5, married, job in {cook} or age > 28.5)",
+        ),
+        (AtLeast(-1, ()), "at least -1 of ()"),
+        (LinearThreshold(((0.5, OLD), (-1.0, MARRIED)), -0.25), "sum(-0.25, 0.5 if age > 28.5, -1 if married) >= 0"),
+    ],
+)
+def test_conditions_read_like_sentences(node: Node, text: str) -> None:
+    assert print_node(node) == text
+    assert parsed(text) is node
+
+
+@pytest.mark.parametrize(
+    ("node", "text"),
+    [
+        (Column("age", 3.0, 0.0, 99.0, 0.25), "clip(age, from 0 to 99, step 0.25, missing 3)"),
+        (Column("age", 3.0, 0.0, 99.0), "clip(age, from 0 to 99, missing 3)"),
+        (Step("age", (28.5, 40.0), (0.5, 1.0, 2.0), 0.0), "step(age: 0.5 up to 28.5, 1 up to 40, then 2, missing 0)"),
+        (Step("age", (), (2.0,), 0.0), "step(age: then 2, missing 0)"),
+        (Linear((), 1.0), "sum(1)"),
+        (Linear(((2.0, Linear(((0.5, COOK),), 0.0)),), 1.0), "sum(1, 2 * sum(0, 0.5 if job in {cook}))"),
+        (Logistic(Linear((), 1.0)), "logistic of sum(1)"),
+        (Probability(Or((OLD, COOK))), "probability of (age > 28.5 or job in {cook})"),
+        (Hidden("h", OLD, strength_of(0.93)), "h fires with probability 0.93 when age > 28.5"),
+        (Hidden("h", OLD, math.inf, strength_of(0.02)), "h fires with probability 1 (else 0.02) when age > 28.5"),
+        (Hidden("a b", OLD, 60.0, 61.0), '"a b" fires with strength 60 (else strength 61) when age > 28.5'),
+        (
+            And((Hidden("h", Or((OLD, COOK)), strength_of(0.5)), MARRIED)),
+            "(h fires with probability 0.5 when age > 28.5 or job in {cook}) and married",
+        ),
+    ],
+)
+def test_scores_and_hidden_bits_read_like_sentences(node: Node, text: str) -> None:
+    assert print_node(node) == text
+    assert parsed(text) is node
+
+
+def test_every_node_type_has_words() -> None:
+    assert set(WORDING) == set(Vocabulary.TYPES.values())
+
+
+def test_reserved_words_are_those_of_the_grammar() -> None:
+    grammar = (Path(sys.modules["rulekit.graph.language"].__file__ or "").parent / "rules.lark").read_text()
+    keywords = set(re.findall(r'"([a-z]+)"', grammar))
+
+    assert keywords == RESERVED
+
+
+def test_a_level_number_and_a_label_number_are_different_things() -> None:
+    with pytest.raises(FormatError, match="`3` cannot stand here"):
+        parsed("job in {3}")
+
+
+def test_extra_parentheses_commas_lines_and_comments_mean_nothing() -> None:
+    assert parsed("any of (\n (age > 28.5), # old\n ((married)),\n)") is Or((OLD, MARRIED))
+
+
+def test_a_unit_is_shown_to_people() -> None:
+    schema = Schema((Feature("age", unit="years"),))
+
+    assert print_node(OLD, schema) == "age > 28.5 years"
+
+
+# The printed model
+
+
+def test_the_text_names_rules_by_their_ids_with_statistics() -> None:
+    graph = fires(Or((And((OLD, COOK)), MARRIED)))
+    rules = rules_of(graph)
+    entries = [{"id": rule.id, "n": 12, "coverage": 0.041, "precision": 0.9863} for rule in rules]
+    graph = graph.with_(statistics={"train": {"rules": entries}})
+
+    text = print_graph(graph)
+
+    for rule in rules:
+        assert f"# {rule.id}  train: covers 4.1 %, right 98.6 %" in text
+    assert text.count("\n  ") == 2
+    assert parse_graph(text) == graph
+
+
+def test_a_rule_that_is_used_twice_is_defined_once_under_its_id() -> None:
+    clause = And((OLD, COOK, Compare("age", "<=", 90.0), Not(Missing("age"))))
+    graph = RuleGraph(
+        SCHEMA,
+        ("no", "yes"),
+        Fires(Or((clause, MARRIED))),
+        (Probability(Or((Hidden("h1", clause, 2.0), Hidden("h2", MARRIED, 1.0)))),),
+    )
+    rule = next(rule for rule in rules_of(graph) if rule.node is clause)
+
+    text = print_graph(graph)
+
+    assert f"let ${rule.id} = age > 28.5 and" in text
+    assert text.count("age > 28.5") == 1
+    edited = parse_graph(text.replace("age > 28.5", "age > 30"))
+    assert parse_graph(text) == graph
+    check(edited)
+    assert sum(isinstance(node, Compare) and node.value == 30 for node in edited.nodes()) == 1
+
+
+def test_foreign_text_in_statistics_cannot_leave_its_comment() -> None:
+    graph = fires(Or((OLD, MARRIED)))
+    rules = [{"id": rule.id, "coverage": 0.5} for rule in rules_of(graph)]
+    graph = graph.with_(statistics={"x\ndecide no when married": {"rules": rules}})
+
+    assert parse_graph(print_graph(graph)) == graph
+
+
+def test_str_of_a_graph_is_its_rule_text() -> None:
+    assert str(fires(OLD)) == print_graph(fires(OLD))
+
+
+def test_an_edited_line_is_a_new_model_whatever_the_digest_comment_says() -> None:
+    text = print_graph(fires(OLD))
+
+    edited = parse_graph(text.replace("28.5", "30"))
+
+    assert edited == fires(Compare("age", ">", 30.0))
+
+
+def test_lark_is_imported_only_when_a_text_is_read() -> None:
+    code = "import sys, rulekit.graph.language; sys.exit('lark' in sys.modules)"
+
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+# Faults
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "line 1, column 1: the text ends here; expected `rulekit rules 1`"),
+        ("hello", "line 1, column 1: `hello` cannot stand here; expected `rulekit rules 1`"),
+        ("rulekit rules 2\n", "rule language version 2, but this rulekit reads 1; update rulekit"),
+        (HEADER, "there is no `decide` statement"),
+        ("rulekit rules 1\n", "there is no `label` statement"),
+        (HEADER + "decide yes when", "line 6, column 16: the text ends here; expected a condition"),
+        (HEADER + "decide yes when age >= 3", "line 6, column 21: `>=` cannot stand here; numbers are compared with"),
+        (HEADER + "decide yes when age > 3 or missing", "put one condition and its mark in parentheses, as in `(age >"),
+        (HEADER + "decide yes when capital gain > 3", "a name of several words stands in double quotes"),
+        (HEADER + "decide yes when step > 3", "`step` is a word of the language; as a name it stands in double quotes"),
+        (HEADER + "decide yes when 'age' > 3", 'the character "\'" has no meaning here'),
+        (HEADER + "decide yes when marred", "line 6, column 17: no column 'marred'; did you mean 'married'?"),
+        (HEADER + "decide yes when job in {kook}", "column 'job' has no level 'kook'; did you mean 'cook'?"),
+        (HEADER + "decide no when married", "line 6, column 1: no is not the second of two classes"),
+        (HEADER + "decide maybe when married", "line 6, column 1: no class maybe; classes are no, yes"),
+        (HEADER + "default 3\ndecide yes when married", "line 6, column 1: no class 3"),
+        (HEADER + "decide yes when (married or unseen)", "`or unseen` says nothing about this condition"),
+        (HEADER + "decide yes when $a", "$a is not defined; write `let $a = ...` before it is used"),
+        (HEADER + "let $a = married\nlet $a = married", "line 7, column 1: $a is defined twice"),
+        (HEADER + "decide yes when married\ndecide yes when married", "line 7, column 1: a second `decide`"),
+        (HEADER + 'decide yes when "a\\q" > 3', "a quoted text has a bad escape"),
+        (HEADER + "decide yes when age > 1e999", "a threshold is inf, not a finite number"),
+        (HEADER + "decide yes when h fires with probability 1.5 when married", "a probability lies between 0 and 1"),
+        (HEADER + "decide yes when sum(1, 2 if married) >= 3", "a sum is compared with 0, not with 3"),
+        (HEADER + "decide yes when at least 1.5 of (married)", "`1.5` is not an integer"),
+        (HEADER + "decide yes when at least " + "9" * 5000 + " of (married)", "is not an integer, or is too long"),
+        (HEADER + "decide yes when married exceeds size 1", "`size` is no scale; write one of probability, score,"),
+        (HEADER + "decide largest of (no: married)", "a class is missing or stands twice; needed once each: no, yes"),
+        (HEADER + "decide largest of (no: married, yes: married) preferring no", "one rank per class"),
+        (HEADER + "column age: numeric", "line 6, column 1: a second column 'age'"),
+        (HEADER + "column x: weird", "column 'x': kind is 'weird'; one of numeric, boolean, categorical"),
+        (HEADER + "column x: numeric, nice", "`nice` says nothing about a column"),
+        (HEADER + "column x: numeric, date, money", "display is said twice of column 'x'"),
+        (HEADER + "column x: numeric {a}", "a numeric column has no levels"),
+        (HEADER + 'column x: numeric, size "a"', '`size` has no quoted text after it; write unit "..."'),
+        ("rulekit rules 1\nlabel y: {no, yes}, sorted", "`sorted` says nothing about a label"),
+        ("rulekit rules 1\nlabel y: {no}\ndecide no when true", "not the second of two classes"),
+    ],
+)
+def test_faults_are_told_in_peoples_words(text: str, message: str) -> None:
+    with pytest.raises(FormatError) as caught:
+        parse_graph(text)
+
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+# The reference page
+
+
+def examples() -> list[str]:
+    page = (DOCS / "rule-language.md").read_text(encoding="utf-8")
+    return re.findall(r"^```rules\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+
+
+def test_every_example_of_the_reference_is_a_legal_model_that_reads_back() -> None:
+    assert len(examples()) >= 5
+    for text in examples():
+        graph = parse_graph(text)
+        check(graph)
+        assert parse_graph(print_graph(graph)) == graph
+
+
+def test_the_reference_lists_the_reserved_words_and_shows_every_node_type() -> None:
+    page = (DOCS / "rule-language.md").read_text(encoding="utf-8")
+    listed = re.search(r"reserved: (.*)\.$", page, re.MULTILINE)
+    shown = {type(node) for text in examples() for node in parse_graph(text).nodes()}
+
+    assert listed
+    assert set(re.findall(r"`(\w+)`", listed.group(1))) == RESERVED
+    assert shown == set(Vocabulary.TYPES.values())

@@ -1,0 +1,233 @@
+"""What counts as a rule and a literal, and which rules fire."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from random_graphs import random_graph, random_table
+
+from rulekit.graph.decisions import ArgMax, Exceeds, Fires, Median
+from rulekit.graph.evaluation import decide, evaluate_nodes
+from rulekit.graph.nodes import (
+    FALSE,
+    TRUE,
+    Among,
+    And,
+    AtLeast,
+    Column,
+    Compare,
+    Hidden,
+    IsTrue,
+    Linear,
+    LinearThreshold,
+    Logistic,
+    Missing,
+    Node,
+    Not,
+    Or,
+    Probability,
+    Step,
+)
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.graph.rules import Counts, columns_of, counts, explain, fired, literals, rule_ids, rules_of
+from rulekit.numbers import strength_of
+from rulekit.schema import Feature, Schema
+from rulekit.tables.table import Table
+
+SCHEMA = Schema((Feature("x"), Feature("b", "boolean"), Feature("c", "categorical", ("red", "blue"))))
+A, B, C = Compare("x", ">", 0.0), IsTrue("b"), Among("c", ("red",))
+H1, H2, H3 = (Hidden(f"h{i}", cause, strength_of(0.75)) for i, cause in enumerate((A, B, C)))
+TABLE = Table(
+    SCHEMA.features,
+    (
+        np.array([-1.0, 1.0, 3.0, np.nan], dtype=np.float32),
+        np.array([1.0, 0.0, 1.0, np.nan], dtype=np.float32),
+        np.array([2, 3, 1, 0], dtype=np.int32),
+    ),
+    4,
+)
+
+
+def graph(decision, classes=("no", "yes"), probability=(), default=0):
+    return RuleGraph(SCHEMA, classes, decision, probability, default)
+
+
+def shape(model: RuleGraph) -> list[tuple[int, Node, int]]:
+    return [(rule.class_index, rule.node, rule.literals) for rule in rules_of(model)]
+
+
+@pytest.mark.parametrize(
+    ("node", "expected"),
+    [
+        (A, 1),
+        (Missing("x"), 1),
+        (TRUE, 0),
+        (Not(And((A, B))), 2),
+        (AtLeast(2, (A, B, Or((A, C)))), 4),  # as written out
+        (LinearThreshold(((0.5, A), (0.0, B), (-1.0, C)), 0.0), 2),  # live weights
+        (H1, 1),
+        (Hidden("h", And((A, B)), 1.0), 3),
+        (Hidden("h", TRUE, 1.0), 1),
+        (Column("x", 0.0, 0.0, 1.0), 1),
+        (Step("x", (0.0, 1.0), (1.0, 2.0, 3.0), 0.0), 3),
+    ],
+)
+def test_literals(node, expected):
+    assert literals([node])[node] == expected
+
+
+def test_the_clauses_of_a_boolean_decision_are_rules():
+    clause = And((B, C))
+    assert shape(graph(Fires(Or((A, clause))))) == [(1, A, 1), (1, clause, 2)]
+    assert shape(graph(Fires(clause))) == [(1, clause, 2)]
+    assert shape(graph(Fires(FALSE))) == []
+    assert shape(graph(Fires(TRUE))) == [(1, TRUE, 0)]
+
+
+@pytest.mark.parametrize(
+    ("formula", "connective", "count"),
+    [
+        (Or((H1, H2, H3)), "or", 3),
+        (And((H1, Or((H2, H3)))), "and", 2),
+        (AtLeast(2, (H1, H2, H3)), "at least 2", 3),
+        (Not(And((H1, H2))), "or", 1),
+        (H1, "or", 1),
+    ],
+)
+def test_the_children_of_the_outermost_connective_are_rules(formula, connective, count):
+    rules = rules_of(graph(Exceeds(Probability(formula), 0.5)))
+    assert [rule.connective for rule in rules] == [connective] * count
+    assert all(rule.nested for rule in rules)
+    assert sum(rule.literals for rule in rules) == len({h for h in (H1, H2, H3) if h in _below(formula)})
+
+
+def _below(formula: Node) -> set[Node]:
+    from rulekit.graph.traversal import topological
+
+    return set(topological([formula]))
+
+
+def test_the_segments_of_a_step_function_are_rules_of_one_literal():
+    step = Step("x", (0.0, 2.0), (-1.0, 0.5, 2.0), 9.0)
+    model = graph(Exceeds(Linear(((2.0, step), (0.0, A), (-3.0, And((B, C)))), 0.0), 0.0, "score"))
+    rules = rules_of(model)
+    assert [rule.weight for rule in rules] == [-2.0, 1.0, 4.0, -3.0]
+    assert [rule.literals for rule in rules] == [1, 1, 1, 2]
+    assert fired(model, TABLE).tolist() == [
+        [True, False, False, True],
+        [False, True, False, False],
+        [False, False, True, False],
+        [False, False, False, False],  # missing: in no segment
+    ]
+
+
+def test_each_class_has_its_rules():
+    scores = (Or((A, B)), Probability(Or((H1, H2))), Linear(((1.0, C),), 0.0))
+    model = graph(ArgMax(scores, (0.5, 0.5, 0.5), (0, 1, 2)), ("a", "b", "c"))
+    assert [rule.class_index for rule in rules_of(model)] == [0, 0, 1, 1, 2]
+    model = graph(Median((Fires(A), Exceeds(Probability(H1), 0.5))), ("a", "b", "c"))
+    assert shape(model) == [(1, A, 1), (2, H1, 1)]
+
+
+def test_counts():
+    assert counts(graph(Fires(Or((A, And((B, C))))))) == Counts(2, 3, 2)
+    noisy = Probability(Or((H1, And((H2, H3)))))
+    assert counts(graph(Exceeds(noisy, 0.5), probability=(noisy,))) == Counts(2, 3, 3)
+    assert counts(graph(Exceeds(Linear(((1.0, A), (2.0, And((A, B)))), 0.0), 0.0, "score"))) == Counts(2, 3, 2)
+    assert counts(graph(Exceeds(Logistic(Linear(((1.0, A),), 0.0)), 0.5))) == Counts(1, 1, 1)
+
+
+def test_a_boolean_rule_fires_where_it_is_true():
+    assert fired(graph(Fires(Or((A, And((B, C)))))), TABLE).T.tolist() == [
+        [False, True, True, False],
+        [True, False, False, False],
+    ]
+
+
+def test_a_random_rule_fires_where_it_is_likelier_than_not():
+    weak = Hidden("weak", TRUE, strength_of(0.5))  # exactly one half does not fire
+    model = graph(Exceeds(Probability(Or((H1, And((H1, H2)), weak))), 0.5))
+    assert fired(model, TABLE).T.tolist() == [
+        [False, True, True, False],
+        [False, False, True, False],
+        [False, False, False, False],
+    ]
+
+
+def test_a_model_without_rules_fires_none():
+    model = graph(Fires(FALSE))
+    assert fired(model, TABLE).shape == (4, 0)
+    assert [row["rules"] for row in explain(model, TABLE)] == [[]] * 4
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_boolean_decision_is_the_union_of_its_rules(seed):
+    rng = np.random.default_rng(seed)
+    model = random_graph(rng)
+    if isinstance(model.decision, Fires):
+        table = random_table(rng, model.schema, 30)
+        assert fired(model, table).any(axis=1).tolist() == decide(model, table).astype(bool).tolist()
+
+
+def test_an_explanation_says_label_probabilities_and_rules():
+    score = Probability(Or((H1, And((H2, H3)))))
+    model = graph(Exceeds(score, 0.5), probability=(score,))
+    rules = rules_of(model)
+    rows = explain(model, TABLE)
+    assert [row["label"] for row in rows] == ["yes", "yes", "yes", "no"]
+    assert rows[1]["probabilities"] == pytest.approx([0.25, 0.75])
+    assert [entry["id"] for entry in rows[1]["rules"]] == [rules[0].id]
+    assert rows[1]["rules"][0]["probability"] == pytest.approx(0.75)
+    assert rows[1]["rules"][0]["class"] == "yes"
+    assert "x" in rows[1]["rules"][0]["text"]
+    assert rows[3] == {"label": "no", "probabilities": [1.0, 0.0], "rules": []}
+
+
+def test_an_explanation_of_a_sum_says_the_weights():
+    model = graph(Exceeds(Linear(((2.0, A), (-1.0, B)), 0.0), 0.0, "score"))
+    assert [entry["weight"] for entry in explain(model, TABLE)[2]["rules"]] == [2.0, -1.0]
+
+
+def test_ids_are_the_shortest_unique_prefixes_of_the_digests():
+    nodes = [Compare("x", ">", i / 8) for i in range(20_000)]  # some share six digits
+    names = rule_ids(nodes)
+    assert len(set(names.values())) == len(nodes)
+    assert all(name[0] == "r" and node.digest.hex().startswith(name[1:]) for node, name in names.items())
+    assert {len(name) for name in names.values()} >= {7, 8}
+    digests = [node.digest.hex() for node in nodes]
+    for node, name in names.items():
+        if len(name) > 7:  # not one digit longer than it must be
+            assert sum(digest.startswith(name[1:-1]) for digest in digests) > 1
+            assert node.digest.hex().startswith(name[1:])
+            break
+
+
+def test_an_id_depends_on_the_rule_alone():
+    assert rule_ids([A])[A] == rule_ids([A, B, C])[A] == "r" + A.digest.hex()[:6]
+
+
+def test_the_columns_of_a_rule():
+    assert columns_of(And((A, Not(C), Hidden("h", B, 1.0)))) == {"x", "b", "c"}
+
+
+def test_ten_thousand_nodes_deep():
+    node: Node = A
+    for _ in range(10_000):
+        node = Not(And((node, B)))
+    model = graph(Fires(node))
+    assert counts(model) == Counts(1, 10_001, 1)
+    assert fired(model, TABLE)[:, 0].tolist() == evaluate_nodes([node], TABLE)[node].tolist()
+
+
+def test_a_formula_shared_at_every_level_is_counted_without_writing_it_out():
+    node: Node = A
+    for _ in range(200):
+        node = And((node, node))
+    assert literals([node])[node] == 2**200
+
+
+def test_infinite_strengths_fire():
+    model = graph(Exceeds(Probability(Or((Hidden("h", A, math.inf), H2))), 0.5))
+    assert fired(model, TABLE)[:, 0].tolist() == [False, True, True, False]

@@ -1,0 +1,59 @@
+"""Problems for tests of the noisy-logical learner, and an obvious evaluation of a formula row by row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rulekit.learners.binning import bin_column
+from rulekit.learners.counting import quantise
+from rulekit.learners.formula import Formula, Problem
+from rulekit.schema import Feature
+
+
+def problem_of(X: npt.NDArray[Any], y: npt.NDArray[Any], weights: Any = None, max_bins: int | None = None) -> Problem:
+    """Numeric columns [n, d] and labels [n] as a binned problem."""
+    quantised, unit = quantise(np.ones(len(y)) if weights is None else weights)
+    columns = tuple(
+        bin_column(Feature(f"x{j + 1}"), j, X[:, j].astype(np.float32), quantised, max_bins) for j in range(X.shape[1])
+    )
+    return Problem(columns, tuple(c.codes for c in columns), np.asarray(y, dtype=np.int64), quantised, unit)
+
+
+def random_problem(rng: np.random.Generator, n: int = 60, d: int = 3, values: int = 4) -> Problem:
+    """Small integer columns with some missing cells, a noisy label and weights of 1 to 3."""
+    X = rng.integers(0, values, (n, d)).astype(np.float64)
+    y = ((X[:, 0] > 1) & (X[:, 1] > 1) | (X[:, 2] == 0)) ^ (rng.random(n) < 0.15)
+    X[rng.random((n, d)) < 0.08] = np.nan
+    return problem_of(X, y.astype(np.int64), rng.integers(1, 4, n))
+
+
+def row_probabilities(formula: Formula) -> npt.NDArray[np.float64]:
+    """P(1) [n] by walking the tree for every row."""
+    tree, bits, codes = formula.tree, formula.bits, formula.problem.codes
+    result = np.empty(len(formula.problem.labels))
+    for i in range(len(result)):
+        strengths = [b.alpha if b.condition[codes[b.column][i]] else b.beta for b in bits]
+        result[i] = _walk(tree, tree.root, strengths)
+    return result
+
+
+def _walk(tree: Any, node: int, strengths: list[float]) -> float:
+    if tree.bit[node] >= 0:
+        return strengths[tree.bit[node]]
+    parts = [_walk(tree, child, strengths) for child in tree.children[node]]
+    if tree.operator[node] == "and":
+        return float(np.prod(parts))
+    return 1.0 - float(np.prod([1.0 - p for p in parts]))
+
+
+def row_objective(formula: Formula, error: float, brier: float, ridge: float) -> tuple[float, float]:
+    """J and the weighted error by sums over the rows."""
+    p, problem = row_probabilities(formula), formula.problem
+    weights = problem.weights * problem.weight_unit
+    wrong = float(weights[(p > 0.5) != (problem.labels == 1)].sum())
+    squares = float((weights * (problem.labels - p) ** 2).sum())
+    pull = sum((b.alpha - b.rest) ** 2 + (b.beta - b.rest) ** 2 for b in formula.bits)
+    return error * wrong + brier * squares + ridge * pull, wrong

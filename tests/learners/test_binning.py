@@ -1,0 +1,72 @@
+"""Columns as codes: capped quantiles, missing, distinct values, categories."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rulekit.learners.binning import bin_column, bin_table, capped_quantiles
+from rulekit.schema import Feature
+from rulekit.tables.table import Table
+
+
+def bins_of(values: list[float], max_bins: int | None) -> tuple[list[int], list[tuple[float, float]]]:
+    array = np.array(values, dtype=np.float32)
+    column = bin_column(Feature("x"), 0, array, np.ones(len(array), dtype=np.int64), max_bins)
+    return column.codes.tolist(), list(zip(column.low[1:].tolist(), column.high[1:].tolist(), strict=True))
+
+
+def test_every_distinct_value_is_a_bin_and_missing_is_zero() -> None:
+    assert bins_of([3, 1, np.nan, 1, -np.inf, 7], None) == (
+        [3, 2, 0, 2, 1, 4],
+        [(-np.inf,) * 2, (1, 1), (3, 3), (7, 7)],
+    )
+
+
+def test_minus_zero_is_zero() -> None:
+    assert bins_of([0.0, -0.0, 1.0], None)[0] == [1, 1, 2]
+
+
+def test_bins_cover_ranges_of_values() -> None:
+    codes, ranges = bins_of(list(range(100)), 4)
+    assert ranges == [(0, 24), (25, 49), (50, 74), (75, 99)]
+    assert np.bincount(codes).tolist() == [0, 25, 25, 25, 25]
+
+
+def test_a_heavy_value_leaves_fine_cuts_to_the_others() -> None:
+    """Plain quantiles would give nine tenths of the bins to the value 0."""
+    counts = np.concatenate([[9000], np.ones(1000, dtype=int)])
+    bins = capped_quantiles(counts, 10)
+    assert len(np.unique(bins)) == 10
+    assert np.bincount(bins).max() < 600
+
+
+@pytest.mark.parametrize(("n", "dtype"), [(255, np.uint8), (256, np.uint16), (70_000, np.uint32)])
+def test_codes_take_the_smallest_type(n: int, dtype: type) -> None:
+    array = np.arange(n, dtype=np.float32)
+    assert bin_column(Feature("x"), 0, array, np.ones(n, dtype=np.int64), None).codes.dtype == dtype
+
+
+def test_all_missing_has_only_the_code_of_missing() -> None:
+    codes, ranges = bins_of([np.nan] * 3, 255)
+    assert codes == [0, 0, 0]
+    assert ranges == []
+
+
+def test_kinds_and_roles() -> None:
+    features = (
+        Feature("flag", "boolean"),
+        Feature("colour", "categorical", ("red", "blue")),
+        Feature("secret", role="forbidden"),
+        Feature("seen", role="audit"),
+    )
+    arrays = (
+        np.array([0, 1, np.nan], dtype=np.float32),
+        np.array([0, 3, 2], dtype=np.int32),
+        np.zeros(3, dtype=np.float32),
+        np.zeros(3, dtype=np.float32),
+    )
+    flag, colour = bin_table(Table(features, arrays, 3), np.ones(3, dtype=np.int64), 255)
+    assert flag.codes.tolist() == [1, 2, 0]
+    assert colour.codes.tolist() == [0, 3, 2]
+    assert (flag.ordered, colour.ordered) == (True, False)

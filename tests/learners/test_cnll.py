@@ -1,0 +1,399 @@
+"""CNLLClassifier: what is learned is what the graph decides, for every kind of column, class, weight and accident."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_wine
+
+from rulekit import CNLLClassifier, RuleGraph
+from rulekit.errors import InputError
+from rulekit.graph.check import check
+from rulekit.graph.decisions import ArgMax, Fires, Median
+from rulekit.graph.nodes import Among, And, Compare, IsTrue, Node, Not, Or
+from rulekit.learners.formula import probability_of_codes
+from rulekit.schema import Feature
+from rulekit.synthetic import exclusive_or, loans, noisy_logical
+from rulekit.tables.inference import infer
+from rulekit.tables.table import Table
+
+
+def loan_rows(n: int = 1000, seed: int = 1) -> tuple[dict[str, list[Any]], list[str]]:
+    columns = loans(n, seed)
+    labels = columns.pop("default")
+    return columns, labels
+
+
+def clauses(graph: RuleGraph) -> set[frozenset[Node]]:
+    """The clauses of the deterministic decision rule."""
+    assert isinstance(graph.decision, Fires)
+    formula = graph.decision.formula
+    parts = formula.children if isinstance(formula, Or) else (formula,)
+    return {frozenset(part.children if isinstance(part, And) else (part,)) for part in parts}
+
+
+def test_the_true_rule_of_the_loans_is_found() -> None:
+    X, y = loan_rows()
+    model = CNLLClassifier(positive="yes").fit(X, y)
+    graph = model.rule_graph_
+    check(graph)
+    assert graph.classes == ("no", "yes")
+    shapes = {frozenset((type(leaf), getattr(leaf, "feature", "homeowner")) for leaf in c) for c in clauses(graph)}
+    assert shapes == {
+        frozenset([(Among, "purpose")]),
+        frozenset([(Compare, "late_payments"), (Not, "homeowner")]),
+        frozenset([(Compare, "income"), (Compare, "amount")]),
+    }
+    assert Among("purpose", ("gambling",)) in {leaf for c in clauses(graph) for leaf in c}
+    assert model.score(X, y) > 0.94
+
+
+@pytest.mark.parametrize("algorithm", ["I", "II", "tree"])
+@pytest.mark.parametrize("weak", ["threshold", "llr"])
+def test_the_graph_gives_the_probabilities_that_were_learned(algorithm: str, weak: str) -> None:
+    """Thresholds, missing branches and level sets move no training row."""
+    X, y = loan_rows(600, 3)
+    model = CNLLClassifier(
+        9, algorithm=algorithm, weak=weak, stopping="none", refit=1, max_bins=None, objective="brier", ridge=2
+    ).fit(X, y)
+    check(model.rule_graph_)
+    learned = []
+    original = CNLLClassifier._learn
+
+    def keep(self: Any, *args: Any) -> Any:
+        learned.append(original(self, *args))
+        return learned[-1]
+
+    CNLLClassifier._learn = keep  # type: ignore[method-assign]
+    try:
+        clone(model).fit(X, y)
+    finally:
+        CNLLClassifier._learn = original  # type: ignore[method-assign]
+    run = learned[0]
+    tree, bits = run.grown.path[run.units - 1]
+    expected = probability_of_codes(tree, bits, run.problem.codes)
+    assert model.predict_proba(X)[:, 1] == pytest.approx(expected, abs=1e-12)
+    assert np.array_equal(model.predict(X) == "yes", expected > 0.5)
+
+
+def test_history_says_what_was_claimed_and_done() -> None:
+    X, y = exclusive_or(0)
+    model = CNLLClassifier(6, refit=1, backfit=2, stopping="none").fit(X, y)
+    assert [step["unit"] for step in model.history_ if step["action"] == "add"] == [1, 2, 3, 4, 5, 6]
+    for step in model.history_:
+        assert step["applied"] == pytest.approx(step["claimed"], abs=1e-9)
+        assert step["objective"] <= step["applied"] + 1e-9
+    assert model.history_[-1]["error"] == pytest.approx(1 - model.score(X, y), abs=1e-12)
+
+
+def test_missing_values_in_training_and_in_prediction() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    y = ((X[:, 0] > 0) & (X[:, 1] > 0)).astype(int)
+    X[(rng.random((400, 3)) < 0.15)] = np.nan
+    y = y | np.isnan(X[:, 2])
+    model = CNLLClassifier().fit(X, y)
+    assert model.score(X, y) > 0.9
+    one = np.array([[np.nan, np.nan, np.nan], [1.0, 1.0, 1.0], [-1.0, -1.0, 1.0]])
+    assert model.predict(one).tolist() == [1, 1, 0]
+
+
+def test_missing_that_training_never_saw_satisfies_no_condition() -> None:
+    X = np.arange(40.0)[:, None]
+    model = CNLLClassifier(1, stopping="none", positive=1).fit(X, (X[:, 0] > 20).astype(int))
+    assert clauses(model.rule_graph_) == {frozenset([Compare("x0", ">", 20.5)])}
+    assert model.predict([[None]]).tolist() == [0]
+    turned = CNLLClassifier(1, stopping="none", positive=1).fit(X, (X[:, 0] <= 20).astype(int))
+    assert turned.predict([[None]]).tolist() == [0]
+
+
+def test_unseen_levels_satisfy_no_condition() -> None:
+    frame = pd.DataFrame({"colour": ["red", "green", "blue", "red"] * 20})
+    y = frame["colour"].isin(["red", "blue"])
+    model = CNLLClassifier().fit(frame, y)
+    assert model.predict(pd.DataFrame({"colour": ["red", "green", "mauve", None]})).tolist() == [
+        True,
+        False,
+        False,
+        False,
+    ]
+
+
+def test_ordered_categories_are_cut_by_rank() -> None:
+    feature = Feature("size", "categorical", ("small", "medium", "large"), ordered=True)
+    codes = np.tile(np.array([2, 3, 4], dtype=np.int32), 20)
+    model = CNLLClassifier(1).fit(Table((feature,), (codes,), 60), codes >= 3)
+    assert clauses(model.rule_graph_) == {frozenset([Among("size", ("medium", "large"))])}
+
+
+@pytest.mark.parametrize(
+    "make", [pd.DataFrame, pl.DataFrame, dict, infer], ids=["pandas", "polars", "mapping", "table"]
+)
+def test_containers_agree(make: Any) -> None:
+    X, y = loan_rows(400)
+    reference = CNLLClassifier(4, stopping="none").fit(pd.DataFrame(X), y)
+    model = CNLLClassifier(4, stopping="none").fit(make(X), y)
+    assert model.rule_graph_ == reference.rule_graph_
+    assert model.feature_names_in_.tolist() == list(X)
+    assert model.n_features_in_ == len(X)
+    assert np.array_equal(model.predict(make(X)), reference.predict(pd.DataFrame(X)))
+
+
+def test_lists_of_mixed_cells_are_read() -> None:
+    rows = [["a", 1, True], ["b", 2, False], ["a", 3, None], ["b", 4, True]] * 5
+    model = CNLLClassifier().fit(rows, ["p", "q"] * 10)
+    assert model.score(rows, ["p", "q"] * 10) == 1.0
+
+
+def test_three_classes() -> None:
+    X, y = load_wine(return_X_y=True)
+    model = CNLLClassifier().fit(X, y)
+    graph = model.rule_graph_
+    check(graph)
+    assert isinstance(graph.decision, ArgMax)
+    assert graph.default == graph.decision.preference[0] == 1  # 71 of 178 rows
+    assert model.score(X, y) > 0.95
+    assert {step["class"] for step in model.history_} == {0, 1, 2}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_reported_class_is_the_decided_one(seed: int) -> None:
+    """Also where no rule fires, and the default class is decided."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(150, 3)), rng.integers(0, 4, 150)
+    model = CNLLClassifier(3, stopping="none", objective="brier").fit(X, y)
+    decided, proba = model.predict(X), model.predict_proba(X)
+    assert np.bincount(decided, minlength=4)[model.rule_graph_.default] > 20
+    assert np.array_equal(proba.argmax(axis=1), decided)
+    assert proba.sum(axis=1) == pytest.approx(np.ones(150))
+
+
+def test_the_default_class_may_be_given() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(90, 2)), np.array(["a", "b", "c"])[rng.integers(0, 3, 90)]
+    model = CNLLClassifier(1, stopping="none", objective="brier", default="c").fit(X, y)
+    assert model.rule_graph_.classes[model.rule_graph_.default] == "c"
+
+
+def test_ordered_classes_are_decided_by_the_median() -> None:
+    X = np.linspace(0, 1, 200)[:, None]
+    y = np.array(["low", "mid", "high"])[(X[:, 0] > 0.3).astype(int) + (X[:, 0] > 0.7)]
+    model = CNLLClassifier(ordered=("low", "mid", "high")).fit(X, y)
+    check(model.rule_graph_)
+    assert isinstance(model.rule_graph_.decision, Median)
+    assert model.rule_graph_.schema.ordered_classes
+    assert model.classes_.tolist() == ["low", "mid", "high"]
+    assert model.score(X, y) == 1.0
+    assert np.array_equal(model.predict_proba(X).argmax(axis=1), np.searchsorted([0.3, 0.7], X[:, 0]))
+
+
+def test_weight_zero_is_left_out_and_weight_two_is_two_rows() -> None:
+    X, y = exclusive_or(3)
+    X, y = X[::10], y[::10]
+    rng = np.random.default_rng(0)
+    weight = rng.integers(0, 4, len(y))
+    weighted = CNLLClassifier(5).fit(X, y, sample_weight=weight)
+    repeated = CNLLClassifier(5).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    assert weighted.rule_graph_ == repeated.rule_graph_
+
+
+def test_rows_in_another_order_give_the_same_model() -> None:
+    X, y = loan_rows(500)
+    frame, order = pd.DataFrame(X), np.random.default_rng(0).permutation(500)
+    one = CNLLClassifier(positive="yes").fit(frame, y)
+    two = CNLLClassifier(positive="yes").fit(frame.iloc[order], np.array(y)[order])
+    assert one.rule_graph_ == two.rule_graph_
+
+
+def test_the_same_model_without_numba_and_from_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    X, y = loan_rows(500)
+    settings = {"algorithm": "tree", "objective": "brier", "ridge": 8, "refit": 1, "backfit": 3, "positive": "yes"}
+    expected = CNLLClassifier(6, **settings).fit(X, y).rule_graph_.digest
+    with ThreadPoolExecutor(2) as pool:
+        fits = [pool.submit(CNLLClassifier(6, **settings).fit, X, y) for _ in range(2)]
+        assert {fit.result().rule_graph_.digest for fit in fits} == {expected}
+    monkeypatch.setenv("RULEKIT_NO_NUMBA", "1")
+    assert CNLLClassifier(6, **settings).fit(X, y).rule_graph_.digest == expected
+
+
+def test_class_weights_move_the_errors() -> None:
+    X, y = loan_rows()
+    plain = CNLLClassifier(positive="yes").fit(X, y)
+    careful = CNLLClassifier(positive="yes", class_weight={"yes": 20}).fit(X, y)
+    balanced = CNLLClassifier(positive="yes", class_weight="balanced").fit(X, y)
+    missed = [sum((m.predict(X) == "no") & (np.array(y) == "yes")) for m in (plain, balanced, careful)]
+    assert missed[0] >= missed[1] >= missed[2]
+    assert missed[2] < missed[0]
+
+
+def test_groups_reach_the_inner_folds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the rows of weight zero."""
+    import rulekit.learners.cnll as module
+
+    X, y = loan_rows(60)
+    given = []
+    monkeypatch.setattr(module, "held_out_curve", lambda *args: given.append(args[3]))
+    weight = np.arange(60) % 3
+    CNLLClassifier().fit(X, y, sample_weight=weight, groups=np.arange(60) // 2)
+    assert given[0].tolist() == (np.arange(60) // 2)[weight > 0].tolist()
+
+
+def test_beta_zero_never_fires_without_its_condition() -> None:
+    X, y = loan_rows()
+    model = CNLLClassifier(6, beta="zero", stopping="none").fit(X, y)
+    assert {step["beta"] for step in model.history_} == {0.0}
+
+
+def test_init_and_grows_a_conjunction_of_clauses() -> None:
+    """The complement of the exclusive or needs (a or b) and (c or d)."""
+    X, y = exclusive_or(0)
+    model = CNLLClassifier(4, init="and", stopping="none").fit(np.floor(X * 10) / 10, 1 - y)
+    assert model.score(np.floor(X * 10) / 10, 1 - y) == 1.0
+    assert [step["move"] for step in model.history_] == ["bit", "and", "or", "or"]
+
+
+def test_no_column_tells_the_classes_apart() -> None:
+    model = CNLLClassifier().fit(np.ones((9, 2)), [0] * 6 + [1] * 3)
+    check(model.rule_graph_)
+    assert model.predict([[1.0, 1.0]]).tolist() == [0]
+    assert model.predict_proba([[5.0, 1.0]])[0, 1] == pytest.approx(1 / 3)
+
+
+def test_callback_cancels_and_the_model_says_so() -> None:
+    X, y = exclusive_or(0)
+    seen: list[dict[str, Any]] = []
+
+    def cancel(event: Any) -> bool:
+        seen.append(dict(event))
+        return event["unit"] == 2
+
+    model = CNLLClassifier(callback=cancel).fit(X, y)
+    assert model.rule_graph_.provenance["stopped"] == "cancelled"
+    assert model.rule_graph_.provenance["units"] == [2]
+    assert [event["unit"] for event in seen] == [1, 2]
+    assert seen[0].keys() == {"class", "unit", "n_units", "objective", "error"}
+
+
+def test_ctrl_c_keeps_the_best_so_far() -> None:
+    X, y = exclusive_or(0)
+
+    def interrupt(event: Any) -> bool:
+        if event["unit"] == 3:
+            raise KeyboardInterrupt
+        return False
+
+    model = CNLLClassifier(callback=interrupt).fit(X, y)
+    assert model.rule_graph_.provenance["stopped"] == "interrupted"
+    assert model.rule_graph_.provenance["units"] == [3]
+
+    def interrupt_folds(event: Any) -> bool:
+        if event.get("fold") == 2:
+            raise KeyboardInterrupt
+        return False
+
+    model = CNLLClassifier(6, callback=interrupt_folds).fit(X, y)
+    assert model.rule_graph_.provenance["stopped"] == "interrupted"
+    assert model.score(X, y) > 0.99
+
+
+def test_time_limit_keeps_the_best_so_far() -> None:
+    X, y = load_wine(return_X_y=True)
+    model = CNLLClassifier(time_limit=0.0).fit(X, y)
+    check(model.rule_graph_)
+    assert model.rule_graph_.provenance["stopped"] == "time limit"
+    assert set(model.predict(X)) == {1}
+
+
+def test_provenance_has_no_clock_and_no_host() -> None:
+    X, y = exclusive_or(0)
+    one, two = (CNLLClassifier(2, callback=lambda event: False).fit(X, y).rule_graph_.provenance for _ in range(2))
+    assert one == two
+    assert one["learner"] == "CNLLClassifier"
+    assert one["rows"] == 3000
+    assert "callback" not in one["parameters"]
+    assert CNLLClassifier(2).fit(X + 1, y).rule_graph_.provenance["data"] != one["data"]
+
+
+def test_statistics_of_rules_and_clauses() -> None:
+    X, y = exclusive_or(0)
+    model = CNLLClassifier(4, stopping="none").fit(np.floor(X * 10) / 10, y)
+    rules = model.rule_graph_.statistics["rules"]
+    assert [(rule["n"], rule["precision"]) for rule in rules] in ([(1000, 1.0), (500, 1.0)], [(500, 1.0), (1000, 1.0)])
+    (table,) = model.clauses_
+    assert [entry["bits"] for entry in table] == [["H1", "H3"], ["H2", "H4"]]
+    assert table[-1]["cumulative_error"] == 0.0
+
+
+def test_pickle_and_clone() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    model = CNLLClassifier(3, stopping="none").fit(X, y)
+    again = pickle.loads(pickle.dumps(model))
+    assert again.rule_graph_ == model.rule_graph_
+    assert not hasattr(clone(model), "rule_graph_")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"algorithm": "III"}, "algorithm is 'III'"),
+        ({"objective": "logloss"}, "objective is 'logloss'"),
+        ({"n_units": 0}, "n_units is 0"),
+        ({"max_bins": 1}, "max_bins is 1"),
+        ({"positive": "maybe"}, "positive names 'maybe', which is no class"),
+        ({"class_weight": {"maybe": 2}}, "class_weight names 'maybe'"),
+        ({"class_weight": "fair"}, "class_weight is 'fair'"),
+        ({"ordered": ("yes",)}, "ordered leaves out the class 'no'"),
+    ],
+)
+def test_wrong_parameters_are_named(parameters: dict[str, Any], message: str) -> None:
+    X, y = loan_rows(50)
+    with pytest.raises(InputError, match=message):
+        CNLLClassifier(**parameters).fit(X, y)
+
+
+def test_wrong_data_are_named() -> None:
+    X = np.arange(6.0)[:, None]
+    with pytest.raises(InputError, match="only one class, 1"):
+        CNLLClassifier().fit(X, np.ones(6, dtype=int))
+    with pytest.raises(InputError, match="label of row 2 is missing"):
+        CNLLClassifier().fit(X, [0.0, 1.0, np.nan, 0.0, 1.0, 0.0])
+    with pytest.raises(InputError, match="label of row 1 is missing"):
+        CNLLClassifier().fit(X, ["a", None, "b", "a", "b", "a"])
+    with pytest.raises(InputError, match="weight is negative"):
+        CNLLClassifier().fit(X, [0, 1] * 3, sample_weight=[1, 1, -1, 1, 1, 1])
+    with pytest.raises(InputError, match="weights are all zero"):
+        CNLLClassifier().fit(X, [0, 1] * 3, sample_weight=np.zeros(6))
+    with pytest.raises(InputError, match="monotone column"):
+        CNLLClassifier().fit(Table((Feature("x", monotone=1),), (X[:, 0].astype(np.float32),), 6), [0, 1] * 3)
+
+
+def test_forbidden_and_audit_columns_are_not_used() -> None:
+    X, y = exclusive_or(0)
+    label = y.astype(np.float32)
+    features = (Feature("a"), Feature("b"), Feature("leak", role="forbidden"), Feature("seen", role="audit"))
+    table = Table(features, (*(X[:, j].astype(np.float32) for j in range(2)), label, label), len(y))
+    model = CNLLClassifier(4, stopping="none").fit(table, y)
+    assert set(model.rule_graph_.used_features) == {"a", "b"}
+
+
+def test_ten_thousand_levels() -> None:
+    rng = np.random.default_rng(0)
+    level = rng.integers(0, 10_000, 20_000)
+    frame = pd.DataFrame({"code": level.astype(str)}).astype({"code": "category"})
+    model = CNLLClassifier(2, stopping="none").fit(frame, level % 3 == 0)
+    assert model.score(frame, level % 3 == 0) == 1.0
+
+
+def test_noise_features_are_left_alone() -> None:
+    X, y = noisy_logical("I", 1000, 5)
+    model = CNLLClassifier(refit=1).fit(X, y)
+    expected = {frozenset([IsTrue("x0"), IsTrue("x1")]), frozenset([IsTrue("x2"), IsTrue("x3")])}
+    assert clauses(model.rule_graph_) == expected

@@ -1,0 +1,92 @@
+"""Counting is exact: the same for any order or block of rows, with numba and without."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from cnll_cases import random_problem
+
+from rulekit.learners import counting
+from rulekit.learners.counting import count, quantise
+from rulekit.learners.growth import GrowthSettings, grow
+from rulekit.learners.objectives import Objective
+from rulekit.learners.search import SearchSettings
+
+
+def random_rows(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    return rng.integers(0, 7, n).astype(np.uint8), rng.integers(0, 10, n), rng.integers(1, 2**20, n)
+
+
+def dense(histogram: counting.Histogram, n_codes: int, n_keys: int) -> np.ndarray:
+    result = np.zeros((n_codes, n_keys), dtype=np.int64)
+    code = np.repeat(np.arange(n_codes), np.diff(histogram.starts))
+    result[code, histogram.keys] = histogram.weights
+    return result
+
+
+def test_whole_weights_stay_whole() -> None:
+    quantised, unit = quantise([1.0, 2.0, 0.0, 5.0])
+    assert (quantised * unit).tolist() == [1.0, 2.0, 0.0, 5.0]
+
+
+def test_a_row_of_weight_two_counts_like_two_rows() -> None:
+    once, unit = quantise([2.0, 3.0])
+    apart, same = quantise([1.0, 1.0, 1.0, 2.0])
+    assert unit == same
+    assert once.tolist() == [apart[:2].sum(), apart[2:].sum()]
+
+
+def test_fractions_keep_forty_bits() -> None:
+    weights = np.random.default_rng(0).random(1000)
+    quantised, unit = quantise(weights)
+    assert np.abs(quantised * unit - weights).max() <= weights.sum() * 2.0**-39
+    assert quantised.sum() < 2**53
+
+
+def test_blocks_add_up() -> None:
+    codes, keys, weights = random_rows(np.random.default_rng(1), 500)
+    whole = dense(count(codes, keys, weights, 7, 10), 7, 10)
+    parts = sum(dense(count(codes[b], keys[b], weights[b], 7, 10), 7, 10) for b in np.array_split(np.arange(500), 3))
+    assert np.array_equal(whole, parts)
+
+
+@pytest.mark.parametrize("limit", [0, 1 << 23])
+def test_sparse_dense_and_numpy_counts_agree(limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    codes, keys, weights = random_rows(np.random.default_rng(2), 300)
+    expected = np.zeros((7, 10), dtype=np.int64)
+    np.add.at(expected, (codes, keys), weights)
+    monkeypatch.setattr(counting, "_DENSE_LIMIT", limit)
+    for off in ("0", "1"):
+        monkeypatch.setenv("RULEKIT_NO_NUMBA", off)
+        assert np.array_equal(dense(count(codes, keys, weights, 7, 10), 7, 10), expected)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("zero_beta", [False, True])
+def test_growth_is_the_same_bits_without_numba(seed: int, zero_beta: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("numba")
+    problem = random_problem(np.random.default_rng(seed), n=300, values=6)
+    objective = [Objective(1, 0), Objective(1, 1), Objective(0, 1, 8), Objective(1, 0.3, 1)][seed]
+    settings = GrowthSettings(
+        SearchSettings(objective, zero_beta=zero_beta), ("I", "II", "tree", "tree")[seed], 8, 1, 3
+    )
+    monkeypatch.setenv("RULEKIT_NO_NUMBA", "0")
+    compiled = [(s.claimed, s.bit.alpha, s.bit.beta, s.bit.column, s.move) for s in grow(problem, settings).steps]
+    monkeypatch.setenv("RULEKIT_NO_NUMBA", "1")
+    plain = [(s.claimed, s.bit.alpha, s.bit.beta, s.bit.column, s.move) for s in grow(problem, settings).steps]
+    assert compiled == plain
+
+
+def test_only_counting_imports_numba() -> None:
+    from pathlib import Path
+
+    import rulekit
+
+    found = [path.name for path in Path(rulekit.__file__).parent.rglob("*.py") if "import numba" in path.read_text()]
+    assert found == ["counting.py"]
+
+
+def test_compiled_code_goes_to_the_users_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", "somewhere")
+    monkeypatch.setattr("sys.platform", "linux")
+    assert counting.cache_folder().parts == ("somewhere", "rulekit")

@@ -1,0 +1,149 @@
+"""Growing: every claim is kept, refit and backfit only go down, and stopping early keeps what there is."""
+
+from __future__ import annotations
+
+import itertools
+import time
+
+import numpy as np
+import pytest
+from cnll_cases import problem_of, random_problem, row_objective
+
+from rulekit.learners import objectives
+from rulekit.learners.formula import Formula
+from rulekit.learners.growth import GrowthSettings, Limits, grow
+from rulekit.learners.objectives import Objective, allowed_intervals
+from rulekit.learners.search import SearchSettings, refit
+
+CASES = [
+    (Objective(1, 0), "I", 0, 0, False, "threshold"),
+    (Objective(1, 1), "II", 0, 0, False, "threshold"),
+    (Objective(1, 1), "II", 1, 2, False, "llr"),
+    (Objective(1, 3), "tree", 2, 0, True, "threshold"),
+    (Objective(0, 1, 8), "tree", 1, 3, False, "threshold"),
+    (Objective(0, 1), "I", 1, 0, True, "llr"),
+]
+
+
+@pytest.mark.parametrize(("objective", "algorithm", "sweeps", "backfit", "zero", "weak"), CASES, ids=str)
+def test_every_step_does_what_it_claims(
+    objective: Objective, algorithm: str, sweeps: int, backfit: int, zero: bool, weak: str
+) -> None:
+    problem = random_problem(np.random.default_rng(5), n=200, d=4, values=8)
+    search = SearchSettings(objective, weak, zero)  # type: ignore[arg-type]
+    grown = grow(problem, GrowthSettings(search, algorithm, 9, sweeps, backfit))  # type: ignore[arg-type]
+    assert len(grown.path) >= 3
+    for step in grown.steps:
+        assert step.applied == pytest.approx(step.claimed, abs=1e-9)
+        assert step.after <= step.applied + 1e-9
+    measured = grown.formula.measure(objective)
+    assert measured == pytest.approx(row_objective(grown.formula, objective.error, objective.brier, objective.ridge))
+    falling = [step.after for step in grown.steps]
+    assert all(b <= a + 1e-9 for a, b in itertools.pairwise(falling))
+    if zero:
+        assert {step.bit.beta for step in grown.steps} == {0.0}
+    if backfit:
+        assert any(step.action == "backfit" for step in grown.steps)
+
+
+def test_a_refit_never_raises_the_objective_and_finds_the_least() -> None:
+    problem = random_problem(np.random.default_rng(3), n=80)
+    settings = SearchSettings(Objective(1, 1))
+    formula = grow(problem, GrowthSettings(settings, "tree", 5)).formula
+    for which in range(5):
+        before = formula.measure(settings.objective)[0]
+        changed = refit(formula, which, settings)
+        after = formula.measure(settings.objective)[0]
+        assert after < before if changed else after == before
+        assert not refit(formula, which, settings)
+
+
+def test_cells_are_the_patterns_of_the_rows() -> None:
+    problem = random_problem(np.random.default_rng(8), n=120, values=6)
+    formula = grow(problem, GrowthSettings(SearchSettings(Objective()), "tree", 7, 1, 2)).formula
+    expected = np.stack([bit.condition[problem.codes[bit.column]] for bit in formula.bits], axis=1)
+    assert np.array_equal(formula.pattern[formula.cell], expected)
+    assert len(np.unique(formula.pattern, axis=0)) == len(formula.pattern)
+    assert formula.counts.sum() == problem.weights.sum()
+
+
+def test_exchanged_labels_give_the_complement() -> None:
+    """Algorithm I and the tree moves are self-dual: the same errors with 0 and 1 exchanged (findings, pitfall 6)."""
+    problem = random_problem(np.random.default_rng(11), n=150, values=5)
+    other = type(problem)(problem.columns, problem.codes, 1 - problem.labels, problem.weights, problem.weight_unit)
+    for algorithm in ("I", "tree"):
+        settings = GrowthSettings(SearchSettings(Objective(1, 1)), algorithm, 4)  # type: ignore[arg-type]
+        one, two = grow(problem, settings), grow(other, settings)
+        assert [s.after for s in one.steps] == pytest.approx([s.after for s in two.steps], abs=1e-9)
+
+
+def test_fewer_intervals_stay_exact(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where only the longest intervals are kept the claim still is the fact."""
+    monkeypatch.setattr(objectives, "MOST_INTERVALS", 3)
+    problem = random_problem(np.random.default_rng(2), n=200, d=4, values=8)
+    grown = grow(problem, GrowthSettings(SearchSettings(Objective()), "tree", 8, 1))
+    assert [step.applied for step in grown.steps] == pytest.approx([step.claimed for step in grown.steps], abs=1e-9)
+
+
+def test_intervals_by_hand() -> None:
+    u, v = np.array([[0.0, 0.2, 0.9, 0.0, 0.1]]), np.array([[1.0, 0.4, 0.1, 0.3, 0.0]])
+    got = allowed_intervals(u, v, Objective())
+    assert got.low[0] == pytest.approx([0.05, 0.525, 0.775])
+    assert got.high[0] == pytest.approx([0.45, 0.725, 0.975])
+    assert got.bucket[0].tolist() == [1, 2, 0, 3, 3]  # ratios .5, .75, below 0, above 1, never
+
+
+def test_stops_where_nothing_is_left_to_gain() -> None:
+    X = np.arange(10.0)[:, None]
+    grown = grow(problem_of(X, (X[:, 0] > 4).astype(int)), GrowthSettings(SearchSettings(Objective(1, 0)), "II", 20))
+    assert len(grown.path) == 1
+    assert grown.formula.measure(Objective(1, 0))[1] == 0.0
+
+
+def test_one_constant_column_gives_no_bit() -> None:
+    assert grow(problem_of(np.ones((6, 1)), np.arange(6) % 2), GrowthSettings(SearchSettings(Objective()))).path == []
+
+
+def test_least_weight_of_a_side() -> None:
+    X = np.arange(20.0)[:, None]
+    y = (X[:, 0] < 2).astype(int)
+    grown = grow(problem_of(X, y), GrowthSettings(SearchSettings(Objective(), min_rows=5), "II", 1))
+    assert grown.formula.bits[0].condition.sum() in (5, 15)
+
+
+def test_callback_deadline_and_interrupt_keep_the_path() -> None:
+    problem = random_problem(np.random.default_rng(1), n=150, values=6)
+    settings = GrowthSettings(SearchSettings(Objective()), "II", 9)
+    whole = grow(problem, settings)
+
+    def interrupt(unit: int, objective: float, error: float) -> object:
+        if unit == 3:
+            raise KeyboardInterrupt
+        return False
+
+    for limits, reason, kept in (
+        (Limits(progress=lambda unit, objective, error: unit == 2), "cancelled", 2),
+        (Limits(progress=interrupt), "interrupted", 3),
+        (Limits(deadline=time.monotonic() - 1), "time limit", 0),
+    ):
+        grown = grow(problem, settings, limits)
+        assert grown.stopped == reason
+        assert len(grown.path) == kept
+        assert [s.claimed for s in grown.steps] == [s.claimed for s in whole.steps[:kept]]
+
+
+def test_some_columns_are_drawn_by_the_seed() -> None:
+    problem = random_problem(np.random.default_rng(1), n=150, values=6)
+    search = SearchSettings(Objective())
+    drawn = {
+        tuple(bit.column for bit in grow(problem, GrowthSettings(search, "II", 5, max_features=1, seed=s)).formula.bits)
+        for s in (0, 0, 1, 2)
+    }
+    assert 1 < len(drawn) <= 3
+
+
+def test_an_empty_formula_is_false() -> None:
+    problem = random_problem(np.random.default_rng(1))
+    from rulekit.learners.read_once import ReadOnceTree
+
+    assert Formula(problem, ReadOnceTree()).probability().tolist() == [0.0]

@@ -1,0 +1,116 @@
+"""The read-once tree: probability, derivative and the line of every move, against enumeration."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from rulekit.learners.read_once import FIRST, Move, ReadOnceTree, growth_moves
+
+
+def random_tree(rng: np.random.Generator, bits: int, algorithm: str = "tree", dual: bool = False) -> ReadOnceTree:
+    tree = ReadOnceTree(dual=dual)
+    for bit in range(bits):
+        moves = growth_moves(tree, algorithm)
+        tree.join(moves[int(rng.integers(len(moves)))], bit)
+    return tree
+
+
+def truth(tree: ReadOnceTree, node: int, states: tuple[bool, ...]) -> bool:
+    if tree.bit[node] >= 0:
+        return states[tree.bit[node]]
+    parts = [truth(tree, child, states) for child in tree.children[node]]
+    return all(parts) if tree.operator[node] == "and" else any(parts)
+
+
+def enumerated(tree: ReadOnceTree, p: np.ndarray) -> float:
+    """P(true) as the sum over all states of the bits."""
+    total = 0.0
+    for states in itertools.product([False, True], repeat=len(p)):
+        if truth(tree, tree.root, states):
+            total += float(np.prod(np.where(states, p, 1 - p)))
+    return total
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("algorithm", ["I", "II", "tree"])
+def test_probability_is_that_of_enumeration(seed: int, algorithm: str) -> None:
+    rng = np.random.default_rng(seed)
+    tree = random_tree(rng, 1 + seed % 8, algorithm, dual=bool(seed % 2))
+    p = rng.random((1 + seed % 8, 3))
+    got = tree.probabilities(p)[tree.root]
+    assert got == pytest.approx([enumerated(tree, p[:, c]) for c in range(3)], abs=1e-14)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_each_move_is_its_line(seed: int) -> None:
+    """U + V a equals the probability after the move, for any strength."""
+    rng = np.random.default_rng(seed)
+    bits = 1 + seed % 6
+    tree, p = random_tree(rng, bits), rng.random((bits, 4))
+    up = tree.probabilities(p)
+    moves = growth_moves(tree, "tree")
+    u, v = tree.lines(moves, up, tree.derivatives(up))
+    for i, move in enumerate(moves):
+        for a in (0.0, 0.3, 1.0):
+            after = tree.copy()
+            after.join(move, bits)
+            expected = after.probabilities(np.vstack([p, np.full((1, 4), a)]))[after.root]
+            assert u[i] + v[i] * a == pytest.approx(expected, abs=1e-14)
+            assert (v[i] >= 0).all()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_bit_is_its_line(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    tree, p = random_tree(rng, 5), rng.random((5, 4))
+    p[1, 0], p[2, 1] = 0.0, 1.0  # products of zero must not be divided out again
+    up = tree.probabilities(p)
+    for bit in range(5):
+        u, v = tree.lines([Move("bit", tree.node_of_bit(bit))], up, tree.derivatives(up))
+        changed = p.copy()
+        changed[bit] = 0.25
+        assert u[0] + v[0] * 0.25 == pytest.approx(tree.probabilities(changed)[tree.root], abs=1e-14)
+
+
+def test_moves_of_algorithm_two_are_those_of_figure_four() -> None:
+    tree = ReadOnceTree()
+    tree.join(FIRST, 0)
+    tree.join(growth_moves(tree, "II")[-1], 1)  # a new clause
+    assert [move.operator for move in growth_moves(tree, "II")] == ["and", "and", "and", "or"]
+    tree.join(growth_moves(tree, "II")[0], 2)  # to the first clause
+    tree.join(growth_moves(tree, "II")[2], 3)  # to all clauses
+    tree.join(growth_moves(tree, "II")[-1], 4)
+    tree.join(growth_moves(tree, "II")[1], 5)  # the second clause keeps its place inside
+
+    def text(node: int) -> str:
+        if tree.bit[node] >= 0:
+            return f"H{tree.bit[node]}"
+        return "(" + f" {tree.operator[node]} ".join(text(child) for child in tree.children[node]) + ")"
+
+    assert text(tree.root) == "((((H0 and H2) or (H1 and H5)) and H3) or H4)"
+    assert [text(clause) for clause in tree.clauses] == ["(H0 and H2)", "(H1 and H5)", "H4"]
+
+
+def test_tree_moves_do_not_repeat_those_of_the_parent() -> None:
+    tree = ReadOnceTree()
+    tree.join(FIRST, 0)
+    tree.join(Move("and", tree.root), 1)
+    assert growth_moves(tree, "tree") == [
+        Move("and", tree.root),
+        Move("or", tree.root),
+        Move("or", tree.node_of_bit(0)),
+        Move("or", tree.node_of_bit(1)),
+    ]
+
+
+def test_a_thousand_bits_do_not_recurse() -> None:
+    tree = ReadOnceTree()
+    tree.join(FIRST, 0)
+    for bit in range(1, 1000):
+        tree.join(Move("and" if bit % 2 else "or", tree.root), bit)
+    p = tree.probabilities(np.full((1000, 1), 0.5))
+    assert 0.0 < p[tree.root][0] < 1.0
+    assert tree.derivatives(p).shape == p.shape

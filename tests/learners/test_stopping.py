@@ -1,0 +1,87 @@
+"""Inner folds: identical rows and groups together, whatever the order of the rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from cnll_cases import problem_of
+
+from rulekit.learners.growth import GrowthSettings
+from rulekit.learners.objectives import Objective
+from rulekit.learners.search import SearchSettings
+from rulekit.learners.stopping import Curve, fold_of_rows, held_out_curve, smoothed
+
+
+def rows(seed: int, n: int = 200, values: int = 5) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, values, (n, 3)).astype(np.float64)
+    return X, ((X[:, 0] > 2) ^ (rng.random(n) < 0.2)).astype(np.int64)
+
+
+def test_identical_rows_share_a_fold() -> None:
+    X, y = rows(0)
+    fold = fold_of_rows(problem_of(X, y), 5, None, 0)
+    for row in np.unique(X, axis=0):
+        assert len(set(fold[(row == X).all(axis=1)])) == 1
+    assert set(fold) == {0, 1, 2, 3, 4}
+
+
+def test_groups_and_identical_rows_share_a_fold() -> None:
+    X, y = rows(1, values=40)
+    groups = np.random.default_rng(2).integers(0, 30, len(y))
+    fold = fold_of_rows(problem_of(X, y), 5, groups, 0)
+    assert all(len(set(fold[groups == g])) == 1 for g in range(30))
+    assert all(len(set(fold[(row == X).all(axis=1)])) == 1 for row in np.unique(X, axis=0))
+
+
+def test_the_order_of_the_rows_does_not_matter() -> None:
+    X, y = rows(3)
+    order = np.random.default_rng(4).permutation(len(y))
+    fold = fold_of_rows(problem_of(X, y), 5, None, 7)
+    assert np.array_equal(fold_of_rows(problem_of(X[order], y[order]), 5, None, 7), fold[order])
+
+
+def test_a_row_of_weight_two_is_two_rows() -> None:
+    X, y = rows(5, n=60)
+    repeats = np.random.default_rng(6).integers(1, 4, len(y))
+    fold = fold_of_rows(problem_of(X, y, repeats), 5, None, 0)
+    twice = fold_of_rows(problem_of(np.repeat(X, repeats, axis=0), np.repeat(y, repeats)), 5, None, 0)
+    assert np.array_equal(np.repeat(fold, repeats), twice)
+
+
+def test_classes_are_spread_evenly() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.random((400, 2)), (np.arange(400) % 10 == 0).astype(np.int64)
+    fold = fold_of_rows(problem_of(X, y), 5, None, 0)
+    assert np.bincount(fold[y == 1]).tolist() == [8] * 5
+    assert np.bincount(fold).tolist() == [80] * 5
+
+
+def test_smoothing_looks_ahead() -> None:
+    assert smoothed(np.array([0.4, 0.0, 0.2, 0.0])).tolist() == pytest.approx([0.25, 0.05, 0.1, 0.0])
+    curve = np.array([0.3, 0.1, 0.0, 0.0, 0.0])
+    assert Curve(curve, smoothed(curve), 5).best == 3
+
+
+def test_the_curve_is_that_of_held_out_rows() -> None:
+    """A rule that the other folds do not hold cannot be learned: memorising is punished."""
+    rng = np.random.default_rng(9)
+    X, y = rng.random((120, 2)), rng.integers(0, 2, 120)
+    settings = GrowthSettings(SearchSettings(Objective()), "tree", 12)
+    curve = held_out_curve(problem_of(X, y), settings, 5, None)
+    assert curve is not None
+    assert curve.folds == 5
+    assert 0.35 < curve.error.min() < 0.65
+
+
+def test_too_few_distinct_rows_have_no_curve() -> None:
+    settings = GrowthSettings(SearchSettings(Objective()), "II", 3)
+    assert held_out_curve(problem_of(np.ones((9, 1)), np.arange(9) % 2), settings, 5, None) is None
+
+
+def test_a_fold_may_cancel() -> None:
+    X, y = rows(0)
+    settings = GrowthSettings(SearchSettings(Objective()), "II", 3)
+    curve = held_out_curve(problem_of(X, y), settings, 5, None, progress=lambda fold: fold == 2)
+    assert curve is not None
+    assert (curve.folds, curve.stopped) == (2, "cancelled")

@@ -1,0 +1,224 @@
+"""Eighteen ways in which classifiers answer falsely without a word; every answer is compared, not only the exception.
+
+X: 300 x 5 standard normal, y = (x0 > 0 and x1 > 0) with 5 % flipped. D: one normal column and one text column of red,
+green and blue, y = red or num > 1.
+"""
+
+from __future__ import annotations
+
+import pickle
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.estimator_checks import check_estimator
+
+from rulekit import CNLLClassifier
+from rulekit.errors import InputError, RulekitError
+
+
+@cache
+def plain_data():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 5))
+    y = ((X[:, 0] > 0) & (X[:, 1] > 0)).astype(int)
+    flipped = rng.random(300) < 0.05
+    X.setflags(write=False)
+    return X, np.where(flipped, 1 - y, y)
+
+
+@cache
+def new_data():
+    X = np.random.default_rng(1).standard_normal((2000, 5))
+    return X, ((X[:, 0] > 0) & (X[:, 1] > 0)).astype(int)
+
+
+@cache
+def holes():
+    """Which cells are missing: one in ten."""
+    rng = np.random.default_rng(2)
+    return rng.random((300, 5)) < 0.1, rng.random((2000, 5)) < 0.1
+
+
+def text_frame(n, seed, levels=("red", "green", "blue")):
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({"num": rng.standard_normal(n), "colour": rng.choice(levels, n)})
+    return frame, ((frame.colour == "red") | (frame.num > 1)).to_numpy().astype(int)
+
+
+def answers_or_error(call):
+    """What a call returned, or None and the text of its error."""
+    try:
+        return call(), ""
+    except ValueError as error:
+        return None, str(error)
+
+
+@cache
+def plain_model():
+    return CNLLClassifier().fit(*plain_data())
+
+
+def test_plain():
+    X, y = new_data()
+    model = plain_model()
+    assert model.score(X, y) >= 0.95
+    assert model.rule_graph_.used_features == ("x0", "x1")
+
+
+def test_missing_in_fit_and_predict():
+    """A classifier that drops to the constant answer (0.75) or below fails; what the holes hide costs some points."""
+    X, y = plain_data()
+    fit_holes, new_holes = holes()
+    model = CNLLClassifier().fit(np.where(fit_holes, np.nan, X), y)
+    new, truth = new_data()
+    answers = model.predict(np.where(new_holes, np.nan, new))
+    known = ~new_holes[:, :2].any(axis=1)
+    assert (answers == truth)[known].mean() >= 0.93
+    assert (answers == truth).mean() >= 0.87
+
+
+def test_missing_in_predict_only():
+    new, truth = new_data()
+    _, new_holes = holes()
+    model = plain_model()
+    answers = model.predict(np.where(new_holes, np.nan, new))
+    known = ~new_holes[:, :2].any(axis=1)
+    assert np.array_equal(answers[known], model.predict(new)[known])  # unused columns may be missing
+    assert (answers == truth).mean() >= 0.87
+
+
+def test_infinity_in_fit():
+    """An infinity is an ordinary, very large value: the model decides as if a million stood there."""
+    X, y = plain_data()
+    new, _ = new_data()
+    answers = []
+    for large in (1e6, np.inf):
+        changed = X.copy()
+        changed[7, 0] = large
+        answers.append(CNLLClassifier().fit(changed, y).predict(new))
+    assert np.array_equal(*answers)
+    with_infinities = np.where(np.abs(new) > 2, np.copysign(np.inf, new), new)
+    assert np.array_equal(plain_model().predict(with_infinities), plain_model().predict(new))
+
+
+def test_one_class_only():
+    X, y = plain_data()
+    with pytest.raises(InputError, match="class"):
+        CNLLClassifier().fit(X, np.zeros_like(y))
+
+
+def test_text_labels():
+    X, y = plain_data()
+    new, _ = new_data()
+    model = CNLLClassifier().fit(X, np.where(y, "yes", "no"))
+    assert model.classes_.tolist() == ["no", "yes"]
+    assert np.array_equal(model.predict(new) == "yes", plain_model().predict(new) == 1)
+
+
+def test_three_classes():
+    X, _ = plain_data()
+    new, _ = new_data()
+    model = CNLLClassifier().fit(X, np.digitize(X[:, 0], [-0.5, 0.5]))
+    assert model.score(new, np.digitize(new[:, 0], [-0.5, 0.5])) >= 0.97
+    assert np.allclose(model.predict_proba(new).sum(axis=1), 1.0)
+
+
+def test_text_column():
+    frame, y = text_frame(300, 0)
+    new, truth = text_frame(2000, 1)
+    model = CNLLClassifier().fit(frame, y)
+    assert model.score(new, truth) >= 0.98
+
+
+def test_unseen_level():
+    """Mauve is no red: the answer hangs on the number alone."""
+    model = CNLLClassifier().fit(*text_frame(300, 0))
+    new, _ = text_frame(2000, 1, levels=("mauve",))
+    answers = model.predict(new)
+    assert (answers == (new.num > 1)).mean() >= 0.95
+
+
+def test_three_of_five_columns_in_predict():
+    X, y = plain_data()
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    model = CNLLClassifier().fit(frame, y)
+    with pytest.raises(ValueError, match=r"\b[ab]\b"):
+        model.predict(frame[["c", "d", "e"]])
+    with pytest.raises(ValueError, match=r"3.*5|5.*3"):
+        plain_model().predict(X[:, :3])
+
+
+def test_columns_in_another_order():
+    X, y = plain_data()
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    model = CNLLClassifier().fit(frame, y)
+    answers, error = answers_or_error(lambda: model.predict(frame[list("edcba")]))
+    assert "order" in error if error else np.array_equal(answers, model.predict(frame))
+
+
+def test_no_rows_in_fit():
+    with pytest.raises(ValueError, match=r"0 sample|no rows|empty"):
+        CNLLClassifier().fit(np.empty((0, 5)), np.empty(0))
+
+
+def test_no_rows_in_predict():
+    """Empty in, empty out, or the error that scikit-learn's own estimators raise."""
+    answers, error = answers_or_error(lambda: plain_model().predict(np.empty((0, 5))))
+    assert "0 sample" in error if error else answers.shape == (0,)
+
+
+def test_shape_of_probabilities():
+    new, _ = new_data()
+    model = plain_model()
+    probabilities = model.predict_proba(new)
+    assert probabilities.shape == (2000, 2)
+    assert np.allclose(probabilities.sum(axis=1), 1.0)
+    assert ((probabilities >= 0) & (probabilities <= 1)).all()
+    assert np.array_equal(model.classes_[probabilities.argmax(axis=1)], model.predict(new))
+
+
+def test_weights_of_one_change_nothing():
+    X, y = plain_data()
+    assert CNLLClassifier().fit(X, y, sample_weight=np.ones(300)).rule_graph_ == plain_model().rule_graph_
+
+
+def test_weights_of_zero_leave_rows_out():
+    X, y = plain_data()
+    keep = np.random.default_rng(3).random(300) < 0.8
+    spoiled = np.where(keep, y, 1 - y)
+    weighted = CNLLClassifier().fit(X, spoiled, sample_weight=keep.astype(float))
+    assert weighted.rule_graph_ == CNLLClassifier().fit(X[keep], y[keep]).rule_graph_
+
+
+def test_pickle_round_trip():
+    new, _ = new_data()
+    model = plain_model()
+    again = pickle.loads(pickle.dumps(model))
+    assert again.rule_graph_ == model.rule_graph_
+    assert np.array_equal(again.predict_proba(new), model.predict_proba(new))
+
+
+def test_two_fits_without_a_seed_are_equal():
+    assert CNLLClassifier().fit(*plain_data()).rule_graph_.digest == plain_model().rule_graph_.digest
+
+
+def test_predict_before_fit():
+    X, _ = plain_data()
+    for method in ("predict", "predict_proba"):
+        with pytest.raises(NotFittedError):
+            getattr(CNLLClassifier(), method)(X)
+
+
+@pytest.mark.full
+def test_check_estimator():
+    check_estimator(CNLLClassifier())
+
+
+def test_errors_are_one_line():
+    X, y = plain_data()
+    with pytest.raises(RulekitError) as caught:
+        CNLLClassifier().fit(X, np.zeros_like(y))
+    assert "\n" not in str(caught.value)

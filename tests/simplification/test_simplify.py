@@ -1,0 +1,245 @@
+"""simplify() as a whole: the same decision on every reachable cell, never more literals, nothing left to do."""
+
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from random_graphs import random_boolean, random_graph, random_leaf, random_schema, random_table
+
+from rulekit import simplify
+from rulekit.graph.check import check
+from rulekit.graph.decisions import ArgMax, Exceeds, Fires
+from rulekit.graph.evaluation import decide, probabilities
+from rulekit.graph.nodes import (
+    FALSE,
+    TRUE,
+    Among,
+    And,
+    Compare,
+    Hidden,
+    IsTrue,
+    Linear,
+    LinearThreshold,
+    Missing,
+    Not,
+    Or,
+    Probability,
+)
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.graph.rules import counts, literals
+from rulekit.graph.statistics import rule_statistics
+from rulekit.numbers import strength_of
+from rulekit.schema import Feature, Schema
+from rulekit.simplification.cells import equivalent
+from rulekit.simplification.passes import simplify_explained
+from rulekit.simplification.rewriting import context_of
+
+SCHEMA = Schema((Feature("x"), Feature("c", "categorical", ("red", "green", "blue")), *(Feature(n) for n in "abdef")))
+A, B, D, E, F = (Compare(name, ">", 0.0) for name in "abdef")
+
+
+def fires(formula, schema=SCHEMA, **fields):
+    return RuleGraph(schema, ("no", "yes"), Fires(formula), **fields)
+
+
+def bit(name, cause, p, q=0.0):
+    return Hidden(name, cause, strength_of(p), strength_of(q))
+
+
+def assert_simplified(graph, simpler, rows):
+    check(simpler)
+    assert equivalent(graph, simpler) in ("proved", "tested")
+    np.testing.assert_array_equal(decide(simpler, rows), decide(graph, rows))
+    np.testing.assert_allclose(probabilities(simpler, rows), probabilities(graph, rows), rtol=2e-12, atol=0)
+    assert counts(simpler).literals <= counts(graph).literals
+    before, after = (sum(literals(g.roots)[root] for root in g.roots) for g in (graph, simpler))
+    assert after <= before
+
+
+@given(st.integers(0, 10**6))
+@settings(max_examples=60, deadline=None)
+def test_random_graphs_decide_and_report_as_before(seed):
+    rng = np.random.default_rng(seed)
+    graph = random_graph(rng)
+    simpler = simplify(graph)
+    assert_simplified(graph, simpler, random_table(rng, graph.schema, 500))
+    assert simplify(simpler) == simpler
+
+
+@given(st.integers(0, 10**6), st.sampled_from(["deep", "or of ands", "and of ors"]))
+@settings(max_examples=40, deadline=None)
+def test_crowded_formulas_over_few_columns(seed, shape):
+    rng = np.random.default_rng(seed)
+    schema = random_schema(rng, plain=True)
+    outer, inner = (Or, And) if shape == "or of ands" else (And, Or)
+    formula = (
+        random_boolean(rng, schema, 6)
+        if shape == "deep"
+        else outer([inner([random_leaf(rng, schema) for _ in range(rng.integers(1, 5))]) for _ in range(20)])
+    )
+    graph = fires(formula, schema)
+    simpler = simplify(graph)
+    assert_simplified(graph, simpler, random_table(rng, schema, 500))
+    assert simplify(simpler) == simpler
+
+
+def test_literals_are_counted_as_the_reader_is_told():
+    rng = np.random.default_rng(5)
+    for graph in (random_graph(rng) for _ in range(50)):
+        context = context_of(graph.schema, graph.roots)
+        assert {node: context.literals(node) for node in graph.nodes()} == literals(graph.roots)
+
+
+@pytest.mark.full
+def test_two_thousand_random_graphs():
+    """The issue's row: decisions identical on every reachable cell, literals never more, each under 5 s."""
+    slowest, before, after, proved = 0.0, 0, 0, 0
+    for seed in range(2000):
+        rng = np.random.default_rng(seed)
+        graph = random_graph(rng)
+        started = time.perf_counter()
+        simpler = simplify(graph)
+        slowest = max(slowest, time.perf_counter() - started)
+        verdict = equivalent(graph, simpler)
+        assert verdict in ("proved", "tested"), f"seed {seed}"
+        proved += verdict == "proved"
+        assert counts(simpler).literals <= counts(graph).literals, f"seed {seed}"
+        before, after = before + counts(graph).literals, after + counts(simpler).literals
+    print(f"literals {before} -> {after}, proved {proved} of 2000, slowest {slowest:.2f} s")
+    assert after < before
+    assert proved > 1000
+    assert slowest < 5
+
+
+def test_nothing_to_do_gives_the_very_graph():
+    graph = fires(Or((And((A, B)), D)))
+    assert simplify_explained(graph) == (graph, [])
+    assert simplify(graph) is graph
+
+
+def test_explain_names_the_law_and_both_texts():
+    _, applied = simplify_explained(fires(Or((A, And((A, B))))))
+    assert [(one.law, one.before, one.after) for one in applied] == [
+        ("absorption", "a > 0 or a > 0 and b > 0", "a > 0")
+    ]
+
+
+def test_complementary_comparisons_leave_not_missing():
+    graph = fires(Or((Compare("x", "<=", 1.0), Compare("x", ">", 1.0))))
+    assert simplify(graph).decision == Fires(Not(Missing("x")))
+
+
+def test_the_same_threshold_in_float32_is_one_threshold():
+    graph = fires(And((Compare("x", ">", 0.1), Compare("x", "<=", 0.10000000149011612))))
+    assert simplify(graph).decision == Fires(FALSE)
+
+
+def test_statistics_of_changed_rules_are_lost_and_others_kept():
+    rows = random_table(np.random.default_rng(0), SCHEMA, 50)
+    graph = fires(Or((And((A, B)), And((D, E, E)))))
+    graph = graph.with_(statistics={"train": rule_statistics(graph, rows, decide(graph, rows))})
+    kept = simplify(graph).statistics["train"]
+    assert [rule["id"] for rule in kept["rules"]] == [graph.statistics["train"]["rules"][0]["id"]]
+    assert "precision" in kept["rules"][0]
+    assert "cumulative_error" not in kept["rules"][0]
+    assert kept["rows"] == 50
+
+
+def test_provenance_says_what_simplification_did():
+    graph = fires(Or((A, And((A, B)))), provenance={"learner": "x"})
+    note = {"learner": "x", "simplified": {"rules": [2, 1], "literals": [3, 1]}}
+    assert simplify(graph).provenance == note
+    assert graph.provenance == {"learner": "x"}
+
+
+def test_a_log_complement_decision_keeps_its_or():
+    """Its score has to stay Probability(Or(...)), whatever falls away below."""
+    for children in ((bit("1", A, 0.7), FALSE), (TRUE, bit("1", A, 0.7)), (FALSE,)):
+        score = Probability(Or(children))
+        graph = RuleGraph(SCHEMA, (0, 1), Exceeds(score, 0.6, "log-complement"), (score,))
+        simpler = simplify(graph)
+        assert_simplified(graph, simpler, random_table(np.random.default_rng(1), SCHEMA, 100))
+        assert isinstance(simpler.decision.score.formula, Or)
+        assert simplify(simpler) == simpler
+
+
+def test_merging_bits_at_an_exact_tie_does_not_flip_the_decision():
+    """1 - .9 * .9 is 0.18999999999999995 as a product, but strengths that add may give another double."""
+    for p, q in ((0.1, 0.1), (0.3, 0.2), (0.7, 0.1), (0.6, 0.35)):
+        node = Probability(Or((bit("1", A, p), bit("2", A, q))))
+        tie = 1.0 - (1.0 - p) * (1.0 - q)
+        for threshold in (tie, np.nextafter(tie, 0.0), np.nextafter(tie, 1.0)):
+            graph = RuleGraph(SCHEMA, (0, 1), Exceeds(node, float(threshold)), (node,))
+            assert_simplified(graph, simplify(graph), random_table(np.random.default_rng(2), SCHEMA, 100))
+
+
+def test_merged_bits_save_literals_where_it_is_safe():
+    node = Probability(Or((bit("1", A, 0.5), bit("2", A, 0.5), bit("3", B, 0.9))))
+    simpler = simplify(RuleGraph(SCHEMA, (0, 1), Exceeds(node, 0.5), (node,)))
+    assert counts(simpler).literals == 2
+
+
+def test_an_arg_max_score_keeps_every_bit():
+    scores = tuple(Probability(Or((bit(f"{k}1", A, 0.3 + k / 9), bit(f"{k}2", A, 0.1)))) for k in range(2))
+    graph = RuleGraph(SCHEMA, (0, 1), ArgMax(scores, (0.0, 0.0), (0, 1)))
+    rows = random_table(np.random.default_rng(3), SCHEMA, 200)
+    assert_simplified(graph, simplify(graph), rows)
+
+
+def test_sums_that_are_not_exact_keep_their_order():
+    linear = Linear(((0.1, A), (0.2, B), (0.3, A)), 0.0)
+    graph = RuleGraph(SCHEMA, (0, 1), Exceeds(linear, 0.6, "score"))
+    assert simplify(graph) is graph
+
+
+def test_a_small_network_of_units_is_logic():
+    units = [LinearThreshold(((1.0, a), (1.0, b)), -1.5) for a, b in ((A, B), (D, E))]
+    graph = fires(LinearThreshold(tuple((1.0, unit) for unit in units), -0.5))
+    assert simplify(graph).decision == Fires(Or((And((A, B)), And((D, E)))))
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("shape", ["alternating", "or", "not"])
+def test_ten_thousand_nodes_deep(shape):
+    rng = np.random.default_rng(0)
+    schema = Schema(tuple(Feature(f"f{i}") for i in range(30)))
+    formula = random_leaf(rng, schema)
+    for i in range(10_000):
+        leaf = random_leaf(rng, schema)
+        if shape == "not":
+            formula = Not(Or((formula, leaf))) if i % 2 else Not(And((leaf, formula)))
+        else:
+            formula = Or((formula, leaf)) if shape == "or" or i % 2 else And((formula, leaf))
+    graph = fires(formula, schema)
+    simpler = simplify(graph)
+    rows = random_table(rng, schema, 200)
+    np.testing.assert_array_equal(decide(simpler, rows), decide(graph, rows))
+    assert counts(simpler).literals <= counts(graph).literals
+
+
+def test_a_column_name_is_never_a_symbol():
+    """Names that a computer algebra system would read as constants are only names."""
+    schema = Schema(tuple(Feature(name, "boolean") for name in ("E", "I", "N", "S", "lambda", "p0")))
+    e, i, n, s, lam, p0 = (IsTrue(name) for name in schema.names)
+    formula = Or(
+        (
+            And((e, Or((i, n)))),
+            And(
+                (Not(e), Or((i, n)), Or((s, lam, Not(p0)))),
+            ),
+            And((e, p0)),
+        )
+    )
+    graph = fires(formula, schema)
+    assert_simplified(graph, simplify(graph), random_table(np.random.default_rng(4), schema, 500))
+
+
+def test_levels_never_seen_follow_the_other_levels_only_where_they_may_come():
+    for unseen in ("unseen", "missing", "error"):
+        schema = Schema((Feature("c", "categorical", ("red", "green"), unseen=unseen),))
+        graph = fires(Or((Among("c", ("red",)), Among("c", ("green",)))), schema)
+        simpler = simplify(graph)
+        expected = Among("c", ("red", "green")) if unseen == "unseen" else Not(Missing("c"))
+        assert simpler.decision == Fires(expected)

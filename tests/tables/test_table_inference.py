@@ -1,0 +1,236 @@
+"""Inference of kinds, levels, precision and missing cells from data in memory."""
+
+from __future__ import annotations
+
+import datetime
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from rulekit.errors import InputError
+from rulekit.tables.inference import infer
+from rulekit.tables.precision import choose_width
+from rulekit.tables.table import Table
+
+NAN = float("nan")
+
+
+def only(table: Table):
+    assert len(table.features) == 1
+    return table.features[0], table.arrays[0].tolist()
+
+
+def same(actual: list[float], expected: list[float]) -> None:
+    np.testing.assert_array_equal(actual, expected)
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind", "expected"),
+    [
+        (["True", "false", None], "boolean", [1, 0, NAN]),
+        ([True, False], "boolean", [1, 0]),
+        ([True, None], "boolean", [1, NAN]),
+        ([0, 1, 1], "boolean", [0, 1, 1]),
+        ([0.0, 1.0, NAN], "boolean", [0, 1, NAN]),
+        (["0", "1"], "boolean", [0, 1]),
+        ([0, 1, 2], "numeric", [0, 1, 2]),
+        (["1e3", "-.5", ""], "numeric", [1000, -0.5, NAN]),
+        (["inf", "-Infinity", "nan"], "numeric", [np.inf, -np.inf, NAN]),
+        ([None, None], "numeric", [NAN, NAN]),
+        (["a", "1", None], "categorical", [3, 2, 0]),
+        (["yes", "no"], "categorical", [3, 2]),
+        (["true", "1"], "categorical", [3, 2]),
+        ([3, "x", 3.0, True], "categorical", [2, 4, 2, 3]),
+    ],
+)
+def test_kinds(cells: list[object], kind: str, expected: list[float]) -> None:
+    for data in ({"c": cells}, [{"c": cell} for cell in cells], np.array(cells, dtype=object)[:, None]):
+        feature, actual = only(infer(data))
+        assert feature.kind == kind
+        same(actual, expected)
+
+
+def test_frames_arrays_and_mappings_agree() -> None:
+    columns = {"a": [1.5, NAN, 3.0], "b": ["x", None, "y"], "c": [True, False, True]}
+    frames = [
+        pd.DataFrame(columns),
+        pd.DataFrame(columns).convert_dtypes(),
+        pd.DataFrame(columns).astype({"b": object}),
+        pd.DataFrame(columns).astype({"b": "category"}),
+        pl.DataFrame(columns),
+        pl.DataFrame(columns).lazy(),
+        pl.DataFrame(columns).with_columns(pl.col("b").cast(pl.Categorical)),
+        pl.DataFrame(columns).with_columns(pl.col("b").cast(pl.Enum(["x", "y"]))),
+        pl.DataFrame(columns).to_arrow(),
+        columns,
+        [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
+    ]
+    for frame in frames:
+        table = infer(frame)
+        assert [f.kind for f in table.features] == ["numeric", "categorical", "boolean"]
+        assert table.features[1].levels == ("x", "y")
+        same(table.arrays[0].tolist(), [1.5, NAN, 3.0])
+        assert table.arrays[1].tolist() == [2, 0, 3]
+        assert table.arrays[2].tolist() == [1, 0, 1]
+        assert infer(table) is table
+
+
+@pytest.mark.parametrize(
+    "dtype", [np.float64, np.float32, np.float16, np.int8, np.int64, np.uint64, bool, object, "U3"]
+)
+def test_arrays_of_every_dtype(dtype: object) -> None:
+    table = infer(np.array([[1, 0], [0, 1]]).astype(dtype))
+    assert table.names == ("x0", "x1")
+    assert [array.tolist() for array in table.arrays] == [[1, 0], [0, 1]]
+
+
+def test_integer_codes_stay_legible_when_missing_cells_made_them_floats() -> None:
+    for cells in ([3, 1, None, 10], [3.0, 1.0, NAN, 10.0], ["3.0", "1.0", None, "10.0"]):
+        feature, codes = only(infer(pd.DataFrame({"code": cells}), types={"code": "categorical"}))
+        assert feature.levels == ("1", "3", "10")
+        assert codes == [3, 2, 0, 4]
+
+
+def test_ordered_levels_are_ranks() -> None:
+    table = infer({"c": ["mid", "low", None]}, types={"c": "ordered:low,mid,high"})
+    feature, codes = only(table)
+    assert (feature.levels, feature.ordered, codes) == (("low", "mid", "high"), True, [3, 2, 0])
+    with pytest.raises(InputError, match="data row 2, column 'c': level 'huge' is not among the declared low, mid"):
+        infer({"c": ["low", "huge"]}, types={"c": "ordered:low,mid,high"})
+    ordered = pd.DataFrame({"c": pd.Categorical(["b", "a"], categories=["b", "a"], ordered=True)})
+    feature, codes = only(infer(ordered))
+    assert (feature.levels, feature.ordered, codes) == (("b", "a"), True, [2, 3])
+
+
+def test_missing_tokens_are_explicit() -> None:
+    data = {"n": ["1", "?", "3"], "c": ["NA", "x", "?"], "s": [-999, 5, 7]}
+    table = infer(data, missing=["?", "s=-999"])
+    same(table.array("n").tolist(), [1, NAN, 3])
+    assert table.features[1].levels == ("NA", "x")
+    assert table.array("c").tolist() == [2, 3, 0]
+    same(table.array("s").tolist(), [NAN, 5, 7])
+    assert [f.missing_tokens for f in table.features] == [("?",), ("?",), ("?", "-999")]
+    assert infer(data, missing={"c": ["NA"]}).features[1].levels == ("?", "x")
+
+
+def test_likely_tokens_are_reported_not_guessed() -> None:
+    table = infer({"c": ["NA", "x", "unknown"], "s": [-999, -999, 1]})
+    assert table.features[0].levels == ("NA", "unknown", "x")
+    assert table.notes == (
+        "column 's' has 2 cells -999; if it means missing, --missing s=-999",
+        "levels that may mean missing: c 'NA' (1), c 'unknown' (1); if they do, declare --missing COL=TOKEN",
+    )
+
+
+def test_nearly_numeric_text_names_the_other_cells() -> None:
+    table = infer({"n": [str(i) for i in range(99)] + ["?"]})
+    assert table.features[0].kind == "categorical"
+    assert table.notes == (
+        "column 'n' is categorical because 1 of its cells are no numbers: '?' (1); if they mean missing, declare "
+        "--missing n=TOKEN",
+    )
+    assert table.features[0].levels[:3] == ("0", "1", "10")
+
+
+def test_an_all_missing_column_is_numeric_and_told() -> None:
+    table = infer(pl.DataFrame({"a": [None, None], "b": [1, 2]}))
+    assert table.features[0].kind == "numeric"
+    assert table.notes == ("column 'a' has no values; it is kept as numeric",)
+
+
+def test_display_of_integers_and_dates() -> None:
+    days = [datetime.date(2020, 1, 1), None]
+    for frame in (pl.DataFrame({"d": days}), pd.DataFrame({"d": pd.to_datetime(days)}), {"d": np.array(days, "M8[D]")}):
+        feature, array = only(infer(frame))
+        assert (feature.kind, feature.display) == ("numeric", "date")
+        same(array, [18262, NAN])
+    feature, array = only(infer({"d": ["2020-01-01", None]}, types={"d": "date"}))
+    assert feature.display == "date"
+    same(array, [18262, NAN])
+    stamp = infer(pl.DataFrame({"t": [datetime.datetime(2020, 1, 1, 12), datetime.datetime(2020, 1, 1, 12, 0, 1)]}))
+    assert stamp.features[0].precision == "float64"
+    assert stamp.arrays[0].tolist() == [1577880000.0, 1577880001.0]
+    assert infer({"i": [1.0, 2.0, NAN]}).features[0].display == "integer"
+    assert infer({"i": [1.0, 2.5]}).features[0].display == "plain"
+    assert "holds dates" in infer({"d": ["2020-01-01", "2020-01-02"]}).notes[0]
+
+
+def test_precision_is_double_only_where_exact_values_collide() -> None:
+    assert choose_width(np.array([16777216.0, 16777217.0])).precision == "float64"
+    assert choose_width(np.array([16777216.0, 16777218.0])).precision == "float32"
+    assert choose_width(np.array([1234567.89, 1234567.88])).precision == "float64"
+    noise = np.array([0.1, np.nextafter(0.1, 1)])
+    assert choose_width(noise).precision == "float32"
+    assert choose_width(noise).merged == 1
+    table = infer(np.column_stack([noise, [16777216.0, 16777217.0]]))
+    assert table.merged == {"x0": 1}
+    assert "merged distinct values of x0 (1)" in table.notes[-1]
+    assert table.arrays[1].dtype == np.float64
+    assert infer(noise[:, None], precision={"x0": "float64"}).arrays[0].tolist() == noise.tolist()
+    assert infer(np.array([[16777216], [16777217]]), precision={"x0": "float32"}).merged == {"x0": 1}
+
+
+def test_huge_values_become_infinite_and_minus_zero_zero() -> None:
+    _, array = only(infer(np.array([[1e300], [-0.0], [np.inf], [2.5]])))
+    assert array == [np.inf, 0.0, np.inf, 2.5]
+    assert not np.signbit(array[1])
+
+
+@pytest.mark.parametrize("cells", [[2**53 + 1, 1], ["9007199254740993", "1"], [2**70, 1], [-(2**53) - 1, 5]])
+def test_integers_beyond_2_53_are_refused_by_name(cells: list[object]) -> None:
+    with pytest.raises(InputError, match=r"data row 1, column 'id': integer .* is beyond 2\^53"):
+        infer({"id": cells})
+    assert str(cells[0]) in infer({"id": cells}, types={"id": "categorical"}).features[0].levels
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (np.zeros((0, 2)), "0 sample"),
+        (np.zeros((2, 0)), r"0 feature\(s\) \(shape=\(2, 0\)\) while a minimum of 1 is required"),
+        (np.zeros(3), "Expected 2D array, got 1D array instead"),
+        (np.zeros((2, 2, 2)), "3 dimensions"),
+        (np.zeros((2, 2), dtype=complex), "Complex data not supported"),
+        ({"a": [1, 2], "b": [1]}, "1 cells, but 2 in the first column"),
+        ({"a": [[1], [2]]}, "no text or number"),
+        (pd.DataFrame([[1, 2]], columns=["a", "a"]), "two columns are called 'a'"),
+        ([[1, 2], [3]], "rows of different length"),
+        (pl.DataFrame({"a": [[1], [2]]}), r"List.* are not supported"),
+    ],
+)
+def test_bad_data_is_refused(data: object, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        infer(data)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"types": {"Age": "numeric"}}, "no column 'Age'; did you mean 'age'"),
+        ({"types": {"age": "float"}}, "no kind 'float'; one of numeric, boolean"),
+        ({"types": {"job": "numeric"}}, "data row 1, column 'job': 'clerk' is not a number"),
+        ({"types": {"job": "boolean"}}, "data row 1, column 'job': 'clerk' is not true, false, 1 or 0"),
+        ({"ignore": ["age", "job"]}, "no column is left"),
+        ({"precision": {"age": "float16"}}, "float32 or float64"),
+        ({"unseen": {"job": "ignore"}}, "unseen, missing or error"),
+    ],
+)
+def test_bad_declarations_are_refused(options: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        infer({"age": [1, 5], "job": ["clerk", "nurse"]}, **options)
+
+
+def test_ignored_columns_are_gone() -> None:
+    table = infer({"a": [1, 2], "b": [2, 3], "c": ["x", "y"]}, ignore=["a"], types={"c": "id"})
+    assert table.names == ("b",)
+
+
+def test_a_table_keeps_what_is_not_declared_anew() -> None:
+    table = infer({"a": ["1", "?"], "b": [0.1, 2.0], "c": [1, 2]}, missing={"a": ["?"]}, unseen={"c": "missing"})
+    again = infer(table, types={"b": "categorical"})
+    assert again.features[0] is table.features[0]
+    assert again.features[2] is table.features[2]
+    assert again.features[1].levels == ("0.1", "2")
+    assert infer(table, ignore=["b"]).names == ("a", "c")

@@ -1,0 +1,180 @@
+"""Labels: natural types, the positive class, missing labels, weights, groups, costs, and the data hash."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from rulekit.errors import InputError
+from rulekit.schema import Schema
+from rulekit.tables.data_hash import data_hash
+from rulekit.tables.inference import infer
+from rulekit.tables.labels import label_for_model, read_for_model, read_labelled, split_labels
+
+
+def split(labels: list[object], **options: object):
+    n = len(labels)
+    return split_labels({"x": list(range(n)), "y": labels}, "y", **options)
+
+
+@pytest.mark.parametrize(
+    ("labels", "classes", "y"),
+    [
+        (["no", "yes", "no"], ("no", "yes"), [0, 1, 0]),
+        (["yes", "no", "yes"], ("yes", "no"), [0, 1, 0]),
+        ([1, 0, 0], (0, 1), [1, 0, 0]),
+        ([1.0, 2.0, 1.0], (1, 2), [0, 1, 0]),
+        (["0", "1", "0"], (0, 1), [0, 1, 0]),
+        (["2", "10", "1", "2"], (1, 2, 10), [1, 2, 0, 1]),
+        ([0.5, 1.5, 1.5, 2.5], (0.5, 1.5, 2.5), [0, 1, 1, 2]),
+        ([True, False, False], (False, True), [1, 0, 0]),
+        (["TRUE", "false", "False"], (False, True), [1, 0, 0]),
+        (["01", "02", "02"], ("02", "01"), [1, 0, 0]),
+        (["NA", "b", "c"], ("NA", "b", "c"), [0, 1, 2]),
+        ([">50K", "<=50K", "<=50K"], ("<=50K", ">50K"), [1, 0, 0]),
+    ],
+)
+def test_labels_have_their_natural_types(labels: list[object], classes: tuple[object, ...], y: list[int]) -> None:
+    for values in (labels, pd.Series(labels), np.array(labels, dtype=object)):
+        data = split(values)
+        assert data.classes == classes
+        assert [type(c) for c in data.classes] == [type(c) for c in classes]
+        assert data.y.tolist() == y
+        assert data.table.names == ("x",)
+
+
+def test_the_positive_class_is_named_or_the_rarer() -> None:
+    data = split(["a", "a", "b"])
+    assert data.classes == ("a", "b")
+    assert data.notes == ("positive class is 'b', the rarer (1 of 3 rows)",)
+    assert split(["a", "b"]).classes == ("a", "b")
+    assert split(["a", "a", "b"], positive="a").classes == ("b", "a")
+    assert split(["a", "a", "b"], positive="a").y.tolist() == [1, 1, 0]
+    assert split([0, 0, 1], positive="0").classes == (1, 0)
+    assert split([True, False, False], positive="false").classes == (True, False)
+    with pytest.raises(InputError, match="no class 'c'; classes are 'a', 'b'"):
+        split(["a", "b"], positive="c")
+    with pytest.raises(InputError, match="a positive class with 3 classes"):
+        split(["a", "b", "c"], positive="a")
+
+
+def test_ordered_classes() -> None:
+    data = split(["mid", "low", "high"], ordered=("low", "mid", "high"))
+    assert data.classes == ("low", "mid", "high")
+    assert data.y.tolist() == [1, 0, 2]
+    assert data.schema.ordered_classes
+    with pytest.raises(InputError, match="class 'high' is missing from the order"):
+        split(["mid", "low", "high"], ordered=("low", "mid"))
+    with pytest.raises(InputError, match="no class 'hi'; did you mean 'high'"):
+        split(["mid", "low", "high"], ordered=("low", "mid", "hi"))
+
+
+def test_missing_labels_are_refused_or_dropped_never_silent() -> None:
+    with pytest.raises(InputError, match=r"the label is missing in 2 of 5 rows \(data row 2, 4\); fill it in"):
+        split(["a", None, "b", "", "b"])
+    data = split(["a", None, "b", "", "b"], missing_target="drop")
+    assert data.table.array("x").tolist() == [0, 2, 4]
+    assert data.y.tolist() == [1, 0, 0]
+    assert data.notes[0] == "2 of 5 rows were dropped, since their label is missing"
+    with pytest.raises(InputError, match="no row has a label"):
+        split([None, None])
+
+
+def test_na_is_a_class_unless_declared_missing() -> None:
+    data = split(["NA", "b", "c", "c"])
+    assert data.classes == ("NA", "b", "c")
+    assert "'NA' (1 rows) is kept as a class" in data.notes[0]
+    data = split(["NA", "b", "c", "c"], missing=["y=NA"], missing_target="drop")
+    assert data.classes == ("c", "b")
+
+
+def test_one_class_wrong_target_and_measurements_are_refused() -> None:
+    with pytest.raises(InputError, match="column 'y': the only class is 'a'"):
+        split(["a", "a"])
+    with pytest.raises(InputError, match="no target column 'incom'; did you mean 'income'"):
+        split_labels({"income": ["a", "b"], "x": [1, 2]}, "incom")
+    with pytest.raises(InputError, match="Unknown label type: continuous"):
+        split(np.linspace(0, 1, 30).tolist())
+    with pytest.raises(InputError, match="no column is left beside the target"):
+        split_labels({"y": ["a", "b"]}, "y")
+
+
+def test_weight_group_and_target_are_no_features() -> None:
+    data = split_labels(
+        {"x": [1, 2, 3], "w": [0.5, 0, 2], "g": ["p", "q", "p"], "y": ["a", "b", "a"]}, "y", weight="w", group="g"
+    )
+    assert data.table.names == ("x",)
+    assert data.weight.tolist() == [0.5, 0, 2]
+    assert data.group.tolist() == [0, 1, 0]
+    taken = data.take(np.array([True, False, True]))
+    assert (taken.y.tolist(), taken.weight.tolist(), taken.group.tolist()) == ([0, 0], [0.5, 2], [0, 0])
+
+
+@pytest.mark.parametrize("weight", [[1, -1], [1, None], [1, np.inf], [0, 0], ["1", "much"]])
+def test_weights_that_are_no_weights_are_refused(weight: list[object]) -> None:
+    with pytest.raises(InputError, match=r"weight|'w'"):
+        split_labels({"x": [1, 2], "w": weight, "y": ["a", "b"]}, "y", weight="w")
+
+
+def test_a_missing_group_is_refused() -> None:
+    with pytest.raises(InputError, match="data row 2, column 'g': the row has no group"):
+        split_labels({"x": [1, 2], "g": ["p", None], "y": ["a", "b"]}, "y", group="g")
+
+
+def test_costs_weigh_the_classes() -> None:
+    data = split(["a", "a", "b"], cost="1:5")
+    assert data.cost == (1.0, 5.0)
+    assert data.training_weight().tolist() == [1, 1, 5]
+    assert split(["a", "b"]).training_weight() is None
+    for cost in ("5", "1:x", "0:1", "1:-1", "1:inf", "1:2:3"):
+        with pytest.raises(InputError, match="cost"):
+            split(["a", "b"], cost=cost)
+
+
+def test_reading_labels_and_reading_for_a_model(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("x,c,label\n1,u,yes\n2,v,no\n3,u,no\n")
+    data = read_labelled(path, "label")
+    assert (data.classes, data.y.tolist(), data.table.names) == (("no", "yes"), [1, 0, 0], ("x", "c"))
+    later = tmp_path / "later.csv"
+    later.write_text("label,extra,x,c\nno,1,5,new\nyes,2,6,v\n")
+    again = read_for_model(later, data.schema, data.classes)
+    assert (again.y.tolist(), again.table.array("x").tolist()) == ([0, 1], [5, 6])
+    assert again.table.array("c").tolist() == [1, 3]
+    later.write_text("label,x,c\nno,5,u\nmaybe,6,v\n")
+    with pytest.raises(InputError, match=r"later\.csv, data row 2, column 'label': label 'maybe' is no class"):
+        read_for_model(later, data.schema, data.classes)
+    one = label_for_model({"x": [1, 1], "c": ["u", "u"], "label": ["no", "no"]}, data.schema, data.classes)
+    assert one.y.tolist() == [0, 0]
+
+
+def test_labels_match_the_model_across_types() -> None:
+    schema = Schema(infer({"x": [1, 2, 3]}).features, target="y")
+    data = {"x": [1, 2, 3]}
+    assert label_for_model(data | {"y": ["1.0", "0", "1"]}, schema, (0, 1)).y.tolist() == [1, 0, 1]
+    assert label_for_model(data | {"y": [1.0, 0.0, 1.0]}, schema, (0, 1)).y.tolist() == [1, 0, 1]
+    assert label_for_model(data | {"y": ["TRUE", "False", "true"]}, schema, (False, True)).y.tolist() == [1, 0, 1]
+    assert label_for_model(data | {"y": [True, False, True]}, schema, (False, True)).y.tolist() == [1, 0, 1]
+
+
+def test_data_hash_depends_on_content_only() -> None:
+    data = {"x": [1.5, None, 3], "c": ["u", "v", None], "y": ["a", "b", "a"]}
+    first = data_hash(split_labels(data, "y"))
+    assert first == data_hash(split_labels(pd.DataFrame(data), "y"))
+    assert len(first) == 64
+    for changed in ({"x": [1.5, None, 4]}, {"c": ["u", "w", None]}, {"y": ["a", "b", "b"]}, {"x": [1.5, 2, 3]}):
+        assert data_hash(split_labels(data | changed, "y")) != first
+    table = infer(np.arange(6.0).reshape(3, 2))
+    assert data_hash(table) == data_hash(table.take(np.arange(3)))
+    assert data_hash(table) == "faff693de1562ab4ac9be9a1413b7397cff5b468d7b503ded22e43b9956b9460"
+
+
+def test_labels_split_off_a_table_leave_its_features_as_they_are() -> None:
+    table = infer({"x": ["1", "?", "2"], "y": ["a", None, "b"]}, missing={"x": ["?"]})
+    data = split_labels(table, "y", missing_target="drop")
+    assert data.table.features == table.features[:1]
+    assert data.table.array("x").tolist() == [1, 2]
+    assert data.classes == ("a", "b")

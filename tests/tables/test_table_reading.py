@@ -1,0 +1,257 @@
+"""Reading table files: what is detected, what comes out, what is refused and how."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from rulekit.errors import InputError
+from rulekit.schema import Feature, Schema
+from rulekit.tables.reading import read_columns, read_table
+from rulekit.tables.table import Table
+
+
+@pytest.fixture
+def write(tmp_path: Path):
+    def to_file(content: bytes | str, name: str = "t.csv") -> Path:
+        path = tmp_path / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    return to_file
+
+
+def kinds(table: Table) -> dict[str, str]:
+    return {feature.name: feature.kind for feature in table.features}
+
+
+def values(table: Table) -> list[list[float]]:
+    return [array.tolist() for array in table.arrays]
+
+
+PLAIN = "age,job,ok\n39.5,clerk,true\n,nurse,FALSE\n20,clerk,\n"
+
+
+def check_plain(table: Table) -> None:
+    assert kinds(table) == {"age": "numeric", "job": "categorical", "ok": "boolean"}
+    assert table.features[1].levels == ("clerk", "nurse")
+    np.testing.assert_array_equal(table.array("age"), np.float32([39.5, np.nan, 20]))
+    np.testing.assert_array_equal(table.array("job"), [2, 3, 2])
+    np.testing.assert_array_equal(table.array("ok"), np.float32([1, 0, np.nan]))
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("t.csv", PLAIN.encode()),
+        ("t.csv", b"\xef\xbb\xbf" + PLAIN.encode()),
+        ("t.csv", PLAIN.encode("utf-16")),
+        ("t.csv", PLAIN.encode("utf-16-le")),
+        ("t.csv", PLAIN.replace("\n", "\r\n").encode()),
+        ("t.csv", PLAIN.replace("\n", "\r").encode()),
+        ("t.csv", PLAIN.replace(",", ", ").encode()),
+        ("t.csv", PLAIN.rstrip("\n").encode()),
+        ("t.csv", (PLAIN + "\n\n").encode()),
+        ("t.csv", ("\n\n" + PLAIN).encode()),
+        ("t.tsv", PLAIN.replace(",", "\t").encode()),
+        ("t.txt", PLAIN.replace(",", "|").encode()),
+        ("t.csv", PLAIN.replace(",", ";").replace(".", ",").encode()),
+        ("t.csv.gz", gzip.compress(PLAIN.encode(), mtime=0)),
+        ("t.csv", gzip.compress(PLAIN.encode(), mtime=0)),
+    ],
+)
+def test_the_same_table_in_every_dialect(write, name: str, content: bytes) -> None:
+    check_plain(read_table(write(content, name)))
+
+
+def test_parquet_and_json_lines_give_the_same_table(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"age": [39.5, None, 20.0], "job": ["clerk", "nurse", "clerk"], "ok": [True, False, None]})
+    frame.write_parquet(tmp_path / "t.parquet")
+    frame.write_ndjson(tmp_path / "t.jsonl")
+    check_plain(read_table(tmp_path / "t.parquet"))
+    check_plain(read_table(tmp_path / "t.jsonl"))
+
+
+def test_what_was_detected_is_told(write) -> None:
+    table = read_table(write("x;stadt\n1,5;Köln\n2,25;Bonn\n".encode("cp1252")))
+    assert table.array("x").tolist() == [1.5, 2.25]
+    assert table.features[1].levels == ("Bonn", "Köln")
+    assert " / ".join(table.notes) == (
+        "t.csv: encoding is latin-1 / t.csv: delimiter is ';' (semicolon) / t.csv: decimal sign is a comma"
+    )
+
+
+def test_cp1252_is_told_from_latin_1_and_found_far_behind_the_sample(write) -> None:
+    text = "x,y\n" + "1,plain\n" * 200_000 + "2,price \u20ac 5\n"
+    assert read_table(write(text.encode("cp1252"))).features[1].levels == ("plain", "price € 5")
+
+
+def test_detection_can_be_overridden(write) -> None:
+    path = write("a;b\n1,5;x\n2,5;y\n")
+    assert read_table(path, decimal=".").features[0].levels == ("1,5", "2,5")
+    with pytest.raises(InputError, match="data row 1"):
+        read_table(path, delimiter=",")
+    assert read_table(write("a\né\nb\n".encode()), encoding="latin-1").features[0].levels == ("b", "Ã©")
+
+
+def test_thousands_are_not_taken_for_decimals(write) -> None:
+    assert read_table(write("a;b\n1,500;1\n2,250;2\n")).features[0].kind == "categorical"
+    assert read_table(write("a;b\n1,500;1\n0,250;2\n")).array("a").tolist() == [1.5, 0.25]
+
+
+def test_cells_with_delimiters_quotes_and_line_breaks(write) -> None:
+    table = read_table(write('a,b\n"x,1\ny",2\n"q""q",3\nz,\n'))
+    assert table.features[0].levels == ('q"q', "x,1\ny", "z")
+    np.testing.assert_array_equal(table.array("b"), np.float32([2, 3, np.nan]))
+
+
+def test_a_quote_inside_a_cell_is_a_quote(write) -> None:
+    table = read_table(write('size,n\n5" pipe,2\n6" pipe,3\nx,4\n'))
+    assert table.features[0].levels == ('5" pipe', '6" pipe', "x")
+
+
+def test_names_are_verbatim(write) -> None:
+    names = ("__import__('os').abort()", 'q"\nz', "a,b", " pad", "ä=1")
+    header = ",".join('"' + name.replace('"', '""') + '"' for name in names)
+    table = read_table(write(header + "\n1,2,3,4,5\n6,7,8,9,0\n"))
+    assert table.names == names
+    assert values(table) == [[1, 6], [2, 7], [3, 8], [4, 9], [5, 0]]
+
+
+def test_a_cell_behind_the_sample_can_still_change_the_kind(write) -> None:
+    start = "a,b\n" + "1.5,2\n" * 1000
+    assert kinds(read_table(write(start + "x,3\n"))) == {"a": "categorical", "b": "numeric"}
+    late = read_table(write(start + ' 3,"7"\n"",\n'))
+    np.testing.assert_array_equal(late.array("a")[-2:], np.float32([3, np.nan]))
+    np.testing.assert_array_equal(late.array("b")[-2:], np.float32([7, np.nan]))
+
+
+def test_empty_and_quoted_empty_cells_are_missing(write) -> None:
+    table = read_table(write('a,b\n"",x\n1, \n2,""\n'))
+    np.testing.assert_array_equal(table.array("a"), np.float32([np.nan, 1, 2]))
+    assert table.features[1].levels == ("x",)
+    assert table.array("b").tolist() == [2, 0, 0]
+
+
+def test_infinities_are_values(write) -> None:
+    table = read_table(write("x\ninf\n-inf\n1\nnan\n"))
+    np.testing.assert_array_equal(table.array("x"), np.float32([np.inf, -np.inf, 1, np.nan]))
+
+
+def test_blank_lines_are_no_rows(write) -> None:
+    table = read_table(write("a,b\n1,2\n\n3,\n\n"))
+    assert len(table) == 2
+    assert any("blank lines" in note for note in table.notes)
+
+
+def test_schema_reads_used_columns_only_in_any_order(write) -> None:
+    schema = Schema((Feature("b"), Feature("z", "categorical", ("q",)), Feature("a"), Feature("gone")))
+    table = read_table(write("extra,a,z,b\nfoo,1,no number,2\n,3,,4\n"), schema=schema, used={"a", "b"})
+    np.testing.assert_array_equal(table.array("b"), [2, 4])
+    np.testing.assert_array_equal(table.array("a"), [1, 3])
+    np.testing.assert_array_equal(table.array("z"), [0, 0])
+    assert np.isnan(table.array("gone")).all()
+    assert read_table(write("z,a,b,gone\nq,1,2,3\nr,1,2,3\n"), schema=schema).array("z").tolist() == [2, 1]
+
+
+def test_codes_keep_their_zeros_where_the_schema_says_category(write) -> None:
+    path = write("zip,v\n01067,1\n80331,2\n")
+    table = read_table(path, types={"zip": "categorical"})
+    assert table.features[0].levels == ("01067", "80331")
+    assert read_table(path, schema=Schema(table.features)).array("zip").tolist() == [2, 3]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "t.csv: the file is empty; give a header line and rows"),
+        (b"\n\n \n", "t.csv: the file is empty; give a header line and rows"),
+        (b"a,b\n", "t.csv: there is a header but no row; give at least one row"),
+        (b"a,b", "t.csv: there is a header but no row; give at least one row"),
+        (b"a,b,a\n1,2,3\n", "t.csv, line 1, columns 1 and 3: two columns are called 'a'; rename one"),
+        (b"a,b,c\n1,2,3\n4,5\n", "t.csv, data row 2 (line 3): 2 cells, but the header has 3 columns"),
+        (b"a,b,c\n1,2,\n4,5\n", "t.csv, data row 2 (line 3): 2 cells, but the header has 3 columns"),
+        (b'a,b,c\n"1,1",2,\n4,"5,5"\n', "t.csv, data row 2 (line 3): 2 cells, but the header has 3 columns"),
+        (b"a,b,c\n1,2,3\n\n4,5,6,7\n", "t.csv, data row 3 (line 4): 4 cells, but the header has 3 columns"),
+        (b'a,b\n"x,2\n3,4\n', "t.csv, data row 1 (line 3): unreadable row"),
+        (bytes(range(256)) * 9, "t.csv: this is no text table (binary bytes)"),
+        (b"PK\x03\x04rest", "t.csv: this is a zip or Excel file; save it as CSV, Parquet or JSON lines"),
+        (b"PAR1 not really", "t.csv: this is no readable Parquet file"),
+        (b"\x1f\x8bbroken", "t.csv: damaged gzip file"),
+        (b"a,b\n1,2\n" * 2 + b"3,\x00\n", "t.csv: this is no text table (binary bytes)"),
+        (b"n\n9007199254740993\n", "t.csv, data row 1, column 'n': integer '9007199254740993' is beyond 2^53"),
+    ],
+)
+def test_bad_files_are_refused_in_one_line(write, content: bytes, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read_table(write(content))
+    assert str(caught.value).startswith(message)
+    assert "\n" not in str(caught.value)
+
+
+def test_missing_files_folders_and_bad_json(write, tmp_path: Path) -> None:
+    write("a\n1\n", "adult.csv")
+    with pytest.raises(InputError, match=r"no such file; did you mean 'adult\.csv'\?"):
+        read_table(tmp_path / "adutl.csv")
+    with pytest.raises(InputError, match="this is a folder"):
+        read_table(tmp_path)
+    with pytest.raises(InputError, match="no readable JSON lines"):
+        read_table(write('{"a": 1}\n{"a": nu', "t.jsonl"))
+    with pytest.raises(InputError, match="cannot be read"):
+        read_table("a\0b.csv")
+
+
+def test_a_declared_encoding_that_does_not_fit_names_the_line(write) -> None:
+    with pytest.raises(InputError, match=r"t\.csv, line 3: bytes that are not utf-16-le"):
+        read_table(write("a,b\n1,2\n".encode("utf-16-le") + b"\x00\xd8"), encoding="utf-16-le")
+    with pytest.raises(InputError, match="no encoding 'klingon'"):
+        read_table(write("a\n1\n"), encoding="klingon")
+
+
+def test_a_hundred_thousand_levels(write) -> None:
+    keys = [f"k{i:06d}" for i in range(100_000)]
+    table = read_table(write("c,n\n" + "".join(f"{key},{i}\n" for i, key in enumerate(reversed(keys)))))
+    assert table.features[0].levels == tuple(keys)
+    np.testing.assert_array_equal(table.array("c"), np.arange(100_001, 1, -1))
+    again = read_table(write("n,c\n1,k000007\n2,new\n"), schema=Schema(table.features))
+    assert again.array("c").tolist() == [9, 1]
+
+
+def test_damaged_files_are_refused_whatever_byte_is_wrong(tmp_path: Path) -> None:
+    """Regressions: zlib.error and csv.Error escaped; an undamaged prefix may still be read."""
+    rng = np.random.default_rng(0)
+    text = (PLAIN * 4).encode()
+    lines = b"".join(b'{"a": %d, "b": "x", "c": true}\n' % i for i in range(9))
+    for name, content in (("t.csv", text), ("t.csv.gz", gzip.compress(text, mtime=0)), ("t.jsonl", lines)):
+        messages = []
+        for _ in range(60):
+            data = bytearray(content)
+            for _ in range(3):
+                data[rng.integers(len(data))] = rng.integers(256)
+            path = tmp_path / name
+            path.write_bytes(data[: rng.integers(1, len(data) + 1)])
+            try:
+                read_table(path)
+            except InputError as error:
+                messages.append(str(error))
+        assert len(messages) > 20
+        assert not any("\n" in message for message in messages)
+
+
+def test_sampled_data_sets_of_a_hundred_thousand_rows_are_read_like_the_csv_module_reads_them(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    cells = np.array(["1", "x", "", '"q,r"', '"two\nlines"', '"d""q"', "é"])
+    rows = cells[rng.integers(0, len(cells), (100_000, 3))]
+    text = "a,b,c\n" + "\n".join(map(",".join, rows.tolist())) + "\n"
+    path = tmp_path / "t.csv"
+    path.write_text(text, encoding="utf-8", newline="")
+    raw = read_columns(path, keep_text=["a", "b", "c"])
+    expected = list(csv.reader(io.StringIO(text, newline="")))[1:]
+    for j, column in enumerate(raw.columns):
+        assert column.cells.to_list() == [record[j] or None for record in expected]

@@ -1,0 +1,68 @@
+"""What the equality of decisions rests on, part by part."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from rulekit.graph.decisions import ArgMax, Exceeds, Fires, Median
+from rulekit.graph.nodes import Column, Compare, Hidden, Linear, LinearThreshold, Logistic, Or, Probability, Step
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.schema import Feature, Schema
+from rulekit.verification.guarantee import guarantee
+
+SCHEMA = Schema((Feature("x"), Feature("y")), "label")
+LEAF = Compare("x", ">", 1.0)
+
+
+def _graph(decision, k=2):
+    return RuleGraph(SCHEMA, tuple(range(k)), decision)
+
+
+@pytest.mark.parametrize(
+    ("decision", "expected"),
+    [
+        (Fires(LEAF), "Boolean"),
+        (Fires(LinearThreshold([(0.5, Column("x", 0.0, -4.0, 4.0, 0.25)), (1.0, LEAF)], 0.125)), "grid sum"),
+        (Fires(LinearThreshold([(0.5, Column("x", 0.0, -4.0, 4.0, 0.0))], 0.125)), "tested"),
+        (Fires(LinearThreshold([(0.1, Column("x", 0.0, -1e9, 1e9, 2.0**-20))], 0.3)), "fixed order"),
+        (Exceeds(Linear([(1.0, Step("x", (0.0,), (0.1, 2.0**70), 0.0))], 0.0), 0.0, "score"), "fixed order"),
+        (Exceeds(Logistic(Linear([(1.0, LEAF)], 0.0)), 0.5), "tested"),
+        (Exceeds(Probability(Or([Hidden("h", LEAF, 1.0)])), 0.5), "fixed order"),
+        (Exceeds(Probability(Or([Hidden("h", LEAF, 1.0)])), 0.5, "log-complement"), "fixed order"),
+    ],
+)
+def test_the_weakest_part_is_named(decision, expected):
+    assert guarantee(_graph(decision)).basis == expected
+
+
+def test_the_weakest_class_counts():
+    rounded = Linear([(1.0, Column("x", 0.0, 0.0, 1.0, 0.5))], 0.0)
+    loose = Linear([(1.0, Column("x", 0.0, 0.0, 1.0))], 0.0)
+    found = guarantee(_graph(ArgMax((LEAF, rounded, loose), (0.5, -math.inf, 0.5), (0, 1, 2)), 3))
+    assert (found.basis, found.proved) == ("tested", False)
+    assert "'x'" in found.reason
+    assert guarantee(_graph(Median((Fires(LEAF), Exceeds(rounded, 0.5, "score"))), 3)).basis == "grid sum"
+
+
+def test_a_grid_sum_is_exact_in_any_order():
+    """The bits that are claimed suffice: every order of addition gives the same double."""
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        steps = [2.0 ** -int(rng.integers(0, 16)) for _ in range(4)]
+        terms = [(float(rng.integers(-(2**12), 2**12)) / 2.0**10, Column("x", 0.0, -8.0, 8.0, step)) for step in steps]
+        unit = LinearThreshold(terms, float(rng.integers(-64, 64)) / 64)
+        assert guarantee(_graph(Fires(unit))).basis == "grid sum"
+        values = [round(float(rng.uniform(-8, 8)) / step) * step for step in steps]
+        parts = [unit.bias, *(w * v for w, v in zip(unit.weights, values, strict=True))]
+        assert len({_left_to_right(order) for order in itertools.permutations(parts)}) == 1
+
+
+def _left_to_right(parts):
+    total = 0.0
+    for part in parts:
+        total = total + part
+    return total
