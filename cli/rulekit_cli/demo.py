@@ -13,7 +13,10 @@ def demo(
         Path | None, typer.Option("--folder", help="Keep the files here; a temporary folder without it.")
     ] = None,
 ) -> None:
-    """Train, show, export, predict, evaluate and verify on a bundled table of loan applications."""
+    """Run the whole chain on a bundled sample.
+
+    Train, show, export, predict, evaluate and verify, on a table of loans.
+    """
     import os
     import shlex
     import shutil

@@ -26,10 +26,13 @@ def evaluate(
     ] = "error",
     json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Counts, precision, recall and F1 per class, macro and micro; AUC, log loss, rules, literals.
+    """Measure a model on labelled rows.
 
+    Counts, precision, recall and F1 per class, macro and micro; AUC, log loss, rules, literals.
+
+    \b
     Example:
-    rulekit evaluate model.json test.csv
+      rulekit evaluate model.json test.csv
     """
     from rulekit.audit.metrics import figures
     from rulekit.graph.evaluation import decide, probabilities

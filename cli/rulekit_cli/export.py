@@ -26,14 +26,15 @@ def export(
         list[str] | None, typer.Option("--option", metavar="NAME=VALUE", help="An option of another target.")
     ] = None,
 ) -> None:
-    """Export a model. The artifact is loaded and run before success is reported.
+    """Export a model to ONNX, rules or Python.
 
+    The artifact is loaded and run before success is reported.
+
+    \b
     Examples:
-    rulekit export model.json --to onnx -o model.onnx
-
-    rulekit export model.json --to text -o rules.txt
-
-    rulekit export model.json --to python -o model.py
+      rulekit export model.json --to onnx -o model.onnx
+      rulekit export model.json --to text -o rules.txt
+      rulekit export model.json --to python -o model.py
     """
     from rulekit.graph.files import export as write
     from rulekit.graph.files import load

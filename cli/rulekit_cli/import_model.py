@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rulekit_cli.console import log
+
+if TYPE_CHECKING:
+    from rulekit.graph.rule_graph import RuleGraph
+
+
+def disagreements(graph: RuleGraph) -> int:
+    """On how many of 2,000 adversarial rows the label is not what the probability says at the model's threshold."""
+    from rulekit.graph.evaluation import decide, probabilities
+    from rulekit.verification.adversarial import adversarial_rows
+
+    table = adversarial_rows(graph, 2000).table
+    threshold = float(graph.provenance.get("threshold", 0.5))
+    return int(((probabilities(graph, table)[:, 1] > threshold) != (decide(graph, table) == 1)).sum())
 
 
 def import_model(
@@ -16,15 +29,18 @@ def import_model(
     ],
     output: Annotated[Path, typer.Option("-o", "--output", help="The model file to write.")],
 ) -> None:
-    """Make a model file from rules that a person edited, or from an artifact.
+    """Make a model from edited rules or an artifact.
 
+    \b
     Example:
-    rulekit import rules.txt -o model.json
+      rulekit import rules.txt -o model.json
     """
     from rulekit.graph.files import load
     from rulekit.graph.rules import counts
 
     graph = load(source, verify=False)  # an expert may have edited it: the digest is computed anew
     graph.save(output)
+    if len(graph.probability) == 1 and disagreements(graph):
+        log("note: on some rows the label and the probability point different ways; edit `report` with `decide`")
     size = counts(graph)
     log(f"wrote {output}: {size.rules} rules, {size.literals} literals, digest {graph.digest[:12]}")

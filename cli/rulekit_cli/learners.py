@@ -23,22 +23,12 @@ _SET_BY_OPTIONS = {
 }
 
 
-def make_learner(
-    name: str,
-    parameters: list[str],
-    rows: LabelledTable,
-    *,
-    seed: int,
-    time_limit: float | None,
-    callback: Callable[[Mapping[str, Any]], object] | None,
-) -> Any:
-    """The estimator called `name` with K=V parameters; raises InputError for an unknown name or parameter."""
+def check_names(name: str, parameters: list[str]) -> dict[str, Any]:
+    """The K=V parameters of the learner called `name` by their names; raises InputError for an unknown one."""
     if name not in LEARNERS:
         raise InputError(f"no learner {name!r}", where="--learner", fix=f"one of {', '.join(LEARNERS)}")
-    module, class_name = LEARNERS[name]
-    kind = getattr(import_module(module), class_name)
-    parameters_of = inspect.signature(kind).parameters
-    known = [p for p in parameters_of if p not in _SET_BY_OPTIONS]
+    defaults = {key: p.default for key, p in inspect.signature(_kind(name)).parameters.items()}
+    known = [key for key in defaults if key not in _SET_BY_OPTIONS]
     given = {}
     for item in parameters:
         key, equals, text = item.partition("=")
@@ -49,10 +39,24 @@ def make_learner(
         if key not in known:
             raise InputError(f"{name} has no parameter {key!r}", where="--param", fix=f"it has {', '.join(known)}")
         # a parameter that is a word by default takes words: stopping=none is no null
-        given[key] = text if isinstance(parameters_of[key].default, str) else parse_value(text)
+        given[key] = text if isinstance(defaults[key], str) else parse_value(text)
+    return given
+
+
+def make_learner(
+    name: str,
+    parameters: list[str],
+    rows: LabelledTable,
+    *,
+    seed: int,
+    time_limit: float | None,
+    callback: Callable[[Mapping[str, Any]], object] | None,
+) -> Any:
+    """The estimator called `name` with K=V parameters; raises InputError for an unknown name or parameter."""
+    given = check_names(name, parameters)
     if rows.ordered:
         given["ordered"] = rows.classes
-    return kind(
+    return _kind(name)(
         **given,
         target=rows.target,
         positive=rows.classes[1] if len(rows.classes) == 2 else None,
@@ -60,6 +64,11 @@ def make_learner(
         time_limit=time_limit,
         callback=callback,
     )
+
+
+def _kind(name: str) -> Any:
+    module, class_name = LEARNERS[name]
+    return getattr(import_module(module), class_name)
 
 
 def parse_value(text: str) -> Any:

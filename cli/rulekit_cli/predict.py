@@ -29,12 +29,15 @@ def predict(
     decimal: Annotated[str | None, typer.Option("--decimal", help="Decimal mark of DATA: . or ,")] = None,
     encoding: Annotated[str | None, typer.Option("--encoding", help="Encoding of DATA.")] = None,
 ) -> None:
-    """Predict the label and the probability of each class for every row.
+    """Predict labels and probabilities.
+
+    One row of output for every row: the label, the probability of each class and, if asked, the rules that fired.
 
     Extra columns are ignored and order is free; a missing column or an unparsable number is an error.
 
+    \b
     Example:
-    rulekit predict model.json new.csv -o predictions.csv --explain
+      rulekit predict model.json new.csv -o predictions.csv --explain
     """
     from rulekit.graph.files import load, write_atomically
     from rulekit.graph.rule_graph import class_array
@@ -53,9 +56,9 @@ def predict(
 
         raw = read_columns(data, delimiter=delimiter, decimal=decimal, encoding=encoding, columns=keep, keep_text=keep)
         for name in keep:
-            require_column(name, raw.names, raw.source)
+            require_column(name, raw.known_names, raw.source)
         columns.update({column.name: cells_as_given(column) for column in raw.columns})
-    columns["prediction"] = [_text(label) for label in class_array(graph.classes)[outcome.labels].tolist()]
+    columns["label"] = [_text(label) for label in class_array(graph.classes)[outcome.labels].tolist()]
     for k, label in enumerate(graph.classes):
         columns[f"probability({_text(label)})"] = outcome.probabilities[:, k]
     if explain:

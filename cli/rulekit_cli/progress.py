@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
@@ -35,15 +37,19 @@ class LearningProgress:
 
     def summary(self, graph: RuleGraph, seconds: float) -> str:
         """One line when it is done: how many units, what stopped it, how long it took."""
-        units = graph.provenance.get("units", [])
-        total = units if isinstance(units, int) else " + ".join(map(str, units))
+        units = np.atleast_1d(graph.provenance.get("units", [])).tolist()
+        parameters = graph.provenance.get("parameters", {})
         stopped = graph.provenance.get("stopped")
-        folds = graph.provenance.get("parameters", {}).get("n_folds")
-        chosen = graph.provenance.get("parameters", {}).get("stopping") == "cv"
-        why = f"stopped early ({stopped}): the best so far" if stopped else ""
-        if not why and chosen:
-            why = f"stopped by {folds}-fold cross-validation"
-        return f"{self.learner}   {total} units{', ' + why if why else ''}   {seconds:.1f} s"
+        shown = units if len(units) <= 8 else [*units[:7], "..."]
+        total = f"{' + '.join(map(str, shown))} {'unit' if units == [1] else 'units'}"
+        why = ""
+        if stopped:
+            why = f", stopped early ({stopped}): the best so far"
+        elif parameters.get("stopping") == "cv":
+            most = parameters.get("n_units")
+            folds = f"{parameters.get('n_folds')}-fold cross-validation"
+            why = f", as many as allowed ({folds} would take more)" if units == [most] else f", chosen by {folds}"
+        return f"{self.learner}   {total}{why}   {seconds:.1f} s"
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from rulekit_cli.console import width
+from rulekit_cli.console import log, width
 
 
 class View(StrEnum):
@@ -25,16 +25,21 @@ def show(
     model: Annotated[Path, typer.Argument(help="A model (.json), an ONNX file, a rule text or a generated .py.")],
     format_: Annotated[View, typer.Option("--format", help="How to show it.")] = View.rules,
 ) -> None:
-    """Show the rules of a model. A generated .py is read as data and never run.
+    """Show the rules of a model.
 
+    A generated .py is read as data and never run.
+
+    \b
     Examples:
-    rulekit show model.json
-
-    rulekit show model.onnx --format table
+      rulekit show model.json
+      rulekit show model.onnx --format table
     """
     from rulekit.graph.files import load
 
     graph = load(model)
+    stopped = graph.provenance.get("stopped")
+    if stopped:
+        log(f"note: training was stopped early ({stopped}); this was the best model so far")
     if format_ is View.json:
         from rulekit.graph.file_format import to_json
 

@@ -17,8 +17,9 @@ def simplify(
 ) -> None:
     """Simplify a model without changing any decision.
 
+    \b
     Example:
-    rulekit simplify model.json -o smaller.json --explain
+      rulekit simplify model.json -o smaller.json --explain
     """
     from rulekit.errors import InputError
     from rulekit.graph.files import load

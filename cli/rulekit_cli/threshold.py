@@ -22,15 +22,19 @@ def threshold(
     f1: Annotated[bool, typer.Option("--f1", help="Largest F1 of the positive class.")] = False,
     weight: Annotated[str | None, typer.Option("--weight", metavar="COL", help="Column of row weights.")] = None,
 ) -> None:
-    """Move the decision threshold for a least precision or recall, a cost, or F1.
+    """Move the decision threshold for a purpose.
 
+    The purpose is a least precision or recall, the least cost, or the largest F1 on the given rows.
+
+    \b
     Example:
-    rulekit threshold model.json validation.csv --precision 0.9 -o careful.json
+      rulekit threshold model.json validation.csv --precision 0.9 -o careful.json
     """
     from rulekit.audit.threshold import Purpose, choose_threshold, with_threshold
     from rulekit.errors import InputError
-    from rulekit.graph.evaluation import probabilities
+    from rulekit.graph.evaluation import decide, probabilities
     from rulekit.graph.files import load
+    from rulekit.graph.statistics import rule_statistics
     from rulekit.tables.labels import parse_cost, read_for_model
 
     purpose = Purpose(precision, recall, parse_cost(cost) if cost is not None else None, f1)
@@ -41,9 +45,19 @@ def threshold(
             where=str(model),
             fix="a two-class model that reports a probability has one",
         )
+    current = float(graph.provenance.get("threshold", 0.5))
     rows = read_for_model(data, graph.schema, graph.classes, used=graph.used_features, weight=weight)
-    choice = choose_threshold(rows.y == 1, probabilities(graph, rows.table)[:, 1], purpose, rows.weight)
-    with_threshold(graph, choice.threshold).save(output)
+    chances = probabilities(graph, rows.table)[:, 1]
+    if ((chances > current) != (decide(graph, rows.table) == 1)).any():
+        raise InputError(
+            f"the rules of this model do not say that its probability is above {current:g}: they were edited",
+            where=str(model),
+            fix="train anew, or edit the rules further; a new threshold would drop the edit",
+        )
+    choice = choose_threshold(rows.y == 1, chances, purpose, rows.weight)
+    moved = with_threshold(graph, choice.threshold)
+    statistics = rule_statistics(moved, rows.table, rows.y, rows.weight)
+    moved.with_(statistics={**moved.statistics, **statistics}).save(output)
     result(
         f"positive above {choice.threshold!r}: precision {choice.precision:.3f}, recall {choice.recall:.3f}, "
         f"F1 {choice.f1:.3f}"

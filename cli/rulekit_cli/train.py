@@ -64,12 +64,11 @@ def train(
 
     Ctrl-C and --time-limit keep the best model so far, marked as such.
 
+    \b
     Examples:
-    rulekit train loans.csv --target approved --holdout 0.25 -o model.json
-
-    rulekit train adult.csv --target income --positive ">50K" --type zip=categorical --missing "?" -o income.json
-
-    rulekit train big.parquet --target y --param n_units=10 --param stopping=none --time-limit 60 -o model.json
+      rulekit train loans.csv --target default --holdout 0.25 -o model.json
+      rulekit train adult.csv --target income --positive ">50K" --type zip=categorical --missing "?" -o income.json
+      rulekit train big.parquet --target y --param n_units=10 --param stopping=none --time-limit 60 -o model.json
     """
     from rulekit_cli.training import Request, run
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -17,8 +18,8 @@ from rulekit.graph.rules import counts
 from rulekit.graph.statistics import rule_statistics
 from rulekit.tables.labels import LabelledTable, read_for_model, read_labelled
 from rulekit.tables.splitting import held_out
-from rulekit_cli.console import aligned, log, result, result_json
-from rulekit_cli.learners import make_learner
+from rulekit_cli.console import aligned, log, result, result_json, width
+from rulekit_cli.learners import check_names, make_learner
 from rulekit_cli.progress import learning_progress
 
 
@@ -62,6 +63,7 @@ class Measured:
 
 def run(request: Request) -> None:
     """Train and report; raises InputError before anything is learned where the request makes no sense."""
+    check_names(request.learner, request.parameters)
     if request.test is not None and request.holdout is not None:
         raise InputError("--test and --holdout are two ways to measure", fix="give one")
     ensure_writable(request.output)
@@ -69,7 +71,8 @@ def run(request: Request) -> None:
     if not request.quiet:
         for note in (*rows.table.notes, *rows.notes):
             log(f"note: {note}")
-        log(describe(rows))
+        log(describe(rows, width()))
+    _refuse_many_classes(rows, request)
     training, held = _split(rows, request)
     started = time.monotonic()
     with learning_progress(request.learner, request.quiet) as progress:
@@ -88,17 +91,20 @@ def run(request: Request) -> None:
             groups=training.group,
         )
     graph: RuleGraph = learner.rule_graph_
+    _refuse_nothing_learned(graph, request)
+    if training.cost is not None:  # the learner saw costs as weights; a reader wants rates of rows
+        graph = _with_statistics(graph, training)
     if not request.quiet:
         log(progress.summary(graph, time.monotonic() - started))
     measured = _measure(graph, request, training, held)
     if held is not None:
         graph = _with_held_out(graph, held)
     graph.save(request.output)
-    _report(request, graph, measured)
+    _report(request, graph, measured, rows.cost)
 
 
-def describe(rows: LabelledTable) -> str:
-    """One line: rows, columns by kind, and which have missing values."""
+def describe(rows: LabelledTable, line_width: int) -> str:
+    """Rows, columns by kind, which have missing values; then the names by kind, cut to the line."""
     features = rows.table.features
     kinds = {kind: sum(f.kind == kind for f in features) for kind in ("numeric", "categorical", "boolean")}
     listed = ", ".join(f"{count} {kind}" for kind, count in kinds.items() if count)
@@ -111,7 +117,43 @@ def describe(rows: LabelledTable) -> str:
     if gaps:
         more = f" and {len(gaps) - 1} more" if len(gaps) > 1 else ""
         text = f" ({gaps[0]}{more} {'have' if more else 'has'} missing values)"
-    return f"{len(rows)} rows, {len(features)} columns: {listed}{text}"
+    lines = [f"{len(rows)} rows, {len(features)} columns: {listed}{text}"]
+    for kind in kinds:
+        names = ", ".join(_shown(feature.name) for feature in features if feature.kind == kind)
+        if names:
+            line = f"  {kind:<12} {names}"
+            lines.append(line if len(line) <= line_width else f"{line[: line_width - 4]} ...")
+    return "\n".join(lines)
+
+
+def _shown(name: str) -> str:
+    return name if name.isprintable() else repr(name)
+
+
+def _refuse_nothing_learned(graph: RuleGraph, request: Request) -> None:
+    """A run that was stopped before its first unit has no model worth writing."""
+    stopped, units = graph.provenance.get("stopped"), graph.provenance.get("units")
+    if not stopped or units is None or np.any(units):
+        return
+    if stopped == "interrupted":
+        raise KeyboardInterrupt
+    raise InputError(
+        f"{request.time_limit:g} seconds were over before the first unit", where="--time-limit", fix="give more time"
+    )
+
+
+def _refuse_many_classes(rows: LabelledTable, request: Request) -> None:
+    """A number with many values is hardly meant as classes."""
+    insisted = any(item.startswith(f"{request.target}=") for item in request.types)
+    if len(rows.classes) > MANY_CLASSES and not insisted:
+        raise InputError(
+            f"{len(rows.classes)} different labels",
+            where=f"{request.data.name}, column {request.target!r}",
+            fix=f"rules decide classes: group the values, or insist with --type {request.target}=categorical",
+        )
+
+
+MANY_CLASSES = 50
 
 
 def _read(request: Request) -> LabelledTable:
@@ -170,18 +212,28 @@ def _measure(graph: RuleGraph, request: Request, training: LabelledTable, held: 
 
 def measure(graph: RuleGraph, rows: LabelledTable) -> Figures:
     """Figures of the model on labelled rows."""
-    order = {label: k for k, label in enumerate(graph.classes)}
-    y = np.array([order[label] for label in rows.classes], dtype=np.int64)[rows.y]
+    y = _indices(graph, rows)
     return figures(y, decide(graph, rows.table), probabilities(graph, rows.table), graph.classes, rows.weight)
 
 
 def _with_held_out(graph: RuleGraph, held: LabelledTable) -> RuleGraph:
     """The statistics of the rules on the held-out rows beside those of training."""
-    statistics = rule_statistics(graph, held.table, held.y, held.weight)
+    statistics = rule_statistics(graph, held.table, _indices(graph, held), held.weight)
     return graph.with_(statistics={**graph.statistics, "held_out": statistics})
 
 
-def _report(request: Request, graph: RuleGraph, measured: Measured) -> None:
+def _with_statistics(graph: RuleGraph, rows: LabelledTable) -> RuleGraph:
+    """The statistics of the rules on training rows with their own weights."""
+    return graph.with_(statistics=rule_statistics(graph, rows.table, _indices(graph, rows), rows.weight))
+
+
+def _indices(graph: RuleGraph, rows: LabelledTable) -> Any:
+    """Labels [n] as indices into the classes of the model."""
+    order = {label: k for k, label in enumerate(graph.classes)}
+    return np.array([order[label] for label in rows.classes], dtype=np.int64)[rows.y]
+
+
+def _report(request: Request, graph: RuleGraph, measured: Measured, rows_cost: tuple[float, float] | None) -> None:
     size, found = counts(graph), measured.figures
     if request.json:
         result_json(
@@ -216,4 +268,19 @@ def _report(request: Request, graph: RuleGraph, measured: Measured) -> None:
             ]
         )
     )
-    log(f"wrote {request.output}   next: rulekit show {request.output}")
+    if rows_cost is not None:
+        cost, without = _cost_per_row(found, rows_cost), _cost_of_majority(found, rows_cost)
+        result(f"cost of errors: {cost:.4f} a row, {without:.4f} without a model")
+    if not request.quiet:
+        log(f"wrote {request.output}   next: rulekit show {request.output}")
+
+
+def _cost_per_row(found: Figures, cost: tuple[float, float]) -> float:
+    (_, false_positive), (false_negative, _) = found.confusion
+    return (cost[0] * false_positive + cost[1] * false_negative) / sum(map(sum, found.confusion))
+
+
+def _cost_of_majority(found: Figures, cost: tuple[float, float]) -> float:
+    """The cost of one constant answer, the cheaper of the two."""
+    negatives, positives = map(sum, found.confusion)
+    return min(cost[0] * negatives, cost[1] * positives) / (negatives + positives)

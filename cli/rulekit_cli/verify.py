@@ -20,12 +20,15 @@ def verify(
     report: Annotated[Path | None, typer.Option("--report", help="Write the report (JSON) here.")] = None,
     json_: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
-    """Compare an artifact with its model on rows aimed at every threshold and level, and on given data.
+    """Prove that an artifact decides like its model.
+
+    They are compared on rows aimed at every threshold and level, and on given data.
 
     Exit status 1, and a row that shows it, where they differ.
 
+    \b
     Example:
-    rulekit verify model.json model.onnx --data loans.csv --report parity.json
+      rulekit verify model.json model.onnx --data loans.csv --report parity.json
     """
     from rulekit.graph.files import load, write_atomically
     from rulekit.tables.reading import read_table

@@ -124,7 +124,8 @@ def _read(
     if spaced:
         shown = ", ".join(map(repr, spaced[:4])) + (", ..." if len(spaced) > 4 else "")
         notes.append(f"spaces around the cells of {shown} were removed")
-    return RawTable(tuple(found), n_rows, source, tuple(notes))
+    unread = tuple(name for j, name in enumerate(dialect.header) if j not in wanted)
+    return RawTable(tuple(found), n_rows, source, tuple(notes), unread=unread)
 
 
 def _column(name: str, series: pl.Series, dialect: Dialect, keep_text: Collection[str]) -> tuple[Column, bool]:

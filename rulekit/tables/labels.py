@@ -183,16 +183,17 @@ def label_for_model(
     raw = raw_table(data)
     options = LabelOptions(target or schema.target, missing_target=missing_target, weight=weight)
     for name in options.columns():
-        require_column(name, raw.names, raw.source)
+        require_column(name, raw.known_names, raw.source)
     tokens = Declarations(missing=missing).tokens(options.target, raw.names)
     raw, notes, _ = _drop_unlabelled(raw, options, tokens)
     keys, codes = factorize(_column(raw, options.target), tokens)
     index_of = {class_key(label): i for i, label in enumerate(classes)}
     found = [index_of.get(class_key(key), -1) for key in keys]
     if -1 in found:
-        row = int(np.argmax(codes == found.index(-1)))
+        strange = np.array(found)[codes] == -1
+        row = int(np.argmax(strange))
         raise InputError(
-            f"label {keys[found.index(-1)]!r} is no class of the model",
+            f"label {keys[int(codes[row])]!r} is no class of the model",
             where=place(raw.source, row, options.target),
             fix=f"classes are {', '.join(map(repr, classes[:8]))}",
         )
@@ -219,7 +220,7 @@ def _split(raw: RawTable, options: LabelOptions, declared: Declarations, typed: 
         (options.group, "group column"),
     ):
         if name is not None:
-            require_column(name, raw.names, raw.source, what)
+            require_column(name, raw.known_names, raw.source, what)
     declared.check(raw.names, raw.source)
     tokens = declared.tokens(options.target, raw.names)
     raw, dropped, kept = _drop_unlabelled(raw, options, tokens)

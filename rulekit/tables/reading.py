@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -126,7 +127,7 @@ def _read_parquet(file: Path, columns: Collection[str] | None) -> RawTable:
         frame: Any = pl.read_parquet(file, columns=wanted, glob=False)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         raise _damaged("Parquet", file, error) from None
-    return raw_table(frame, file.name)
+    return replace(raw_table(frame, file.name), unread=tuple(name for name in names if name not in wanted))
 
 
 def _read_json_lines(file: Path, columns: Collection[str] | None) -> RawTable:
@@ -141,9 +142,10 @@ def _read_json_lines(file: Path, columns: Collection[str] | None) -> RawTable:
         frame = pl.read_ndjson(source, infer_schema_length=None)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, EOFError, zlib.error) as error:
         raise _damaged("JSON lines", file, error) from None
-    if columns is not None:
-        frame = frame.select([name for name in frame.columns if name in columns])
-    return raw_table(frame, file.name)
+    names = list(frame.columns)
+    wanted = names if columns is None else [name for name in names if name in columns]
+    unread = tuple(name for name in names if name not in wanted)
+    return replace(raw_table(frame.select(wanted), file.name), unread=unread)
 
 
 def _damaged(what: str, file: Path, error: BaseException) -> InputError:

@@ -150,3 +150,39 @@ def test_debug_prints_the_traceback(run: Run) -> None:
 def test_help_and_version_answer(run: Run) -> None:
     assert "train" in run("--help").out
     assert run("--version").out.startswith("rulekit ")
+
+
+def test_a_missing_column_lists_what_the_file_has(run: Run, model: Path) -> None:
+    assert_refused(run("predict", str(model), write("foo,bar\n1,2\n")), "'foo', 'bar'")
+    assert_refused(run("evaluate", str(model), write("foo,bar\n1,2\n")), "'label'", "'foo', 'bar'")
+
+
+def test_the_bare_command_prints_help_and_no_error_line(run: Run) -> None:
+    ran = run()
+    assert ran.status == 2
+    assert "Usage" in ran.out + ran.err
+    assert "rulekit: " not in ran.err
+
+
+def test_a_number_to_predict_is_no_set_of_classes(run: Run) -> None:
+    write("x,y\n" + "".join(f"{i},{i * 2}\n" for i in range(120)))
+    assert_refused(run("train", "bad.csv", "--target", "y", "-o", "m.json"), "120 different labels", "--type y=")
+
+
+def test_a_learner_or_parameter_is_refused_before_the_table_is_read(run: Run) -> None:
+    assert_refused(run("train", "nowhere.csv", "--target", "y", "-o", "m.json", "--learner", "magic"), "magic", "cnll")
+    assert_refused(run("train", "nowhere.csv", "--target", "y", "-o", "m.json", "--param", "x=1"), "'x'", "n_units")
+
+
+def test_a_threshold_does_not_drop_an_edit(run: Run, model: Path, table: Path) -> None:
+    run("export", str(model), "--to", "text", "-o", "rules.txt")
+    text = Path("rules.txt").read_text()
+    assert "a > 0.5" in text
+    head, mark, tail = text.partition("decide")
+    first, second, last = tail.partition("report")
+    Path("edited.txt").write_text(head + mark + first.replace("a > 0.5", "a > 0.8") + second + last)
+    imported = run("import", "edited.txt", "-o", "edited.json")
+    assert imported.status == 0
+    assert "different ways" in imported.err
+    assert_refused(run("threshold", "edited.json", str(table), "--f1", "-o", "moved.json"), "edited.json", "edited")
+    assert not Path("moved.json").exists()

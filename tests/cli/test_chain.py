@@ -63,8 +63,8 @@ def test_predict_by_model_and_by_onnx_agree(run: Run, model: Path, table: Path) 
     assert run("predict", "m.onnx", str(table), "-o", "two.csv").status == 0
     one, two = (_records(name) for name in ("one.csv", "two.csv"))
     given = _records(table)
-    assert [row["prediction"] for row in one] == [row["prediction"] for row in two]
-    assert sum(row["prediction"] == truth["label"] for row, truth in zip(one, given, strict=True)) >= 295
+    assert [row["label"] for row in one] == [row["label"] for row in two]
+    assert sum(row["label"] == truth["label"] for row, truth in zip(one, given, strict=True)) >= 295
     assert [row["a"] for row in one] == [row["a"] for row in given]
 
 
@@ -74,7 +74,7 @@ def test_explain_says_which_rules_fired(run: Run, model: Path, table: Path) -> N
     ids = {name for row in rows for name in row["rules"].split()}
     assert ids
     assert all(name in ran.err for name in ids)
-    assert all(bool(row["rules"]) == (row["prediction"] == "yes") for row in rows)
+    assert all(bool(row["rules"]) == (row["label"] == "yes") for row in rows)
 
 
 def test_evaluate_prints_per_class_figures(run: Run, model: Path, table: Path) -> None:

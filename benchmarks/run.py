@@ -1,0 +1,37 @@
+"""All benchmarks, one after the other, each in a process of its own.
+
+    python -m benchmarks.run [NAME ...]
+
+Without names all are run. What needs data that is not there says so and is passed over.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+BENCHMARKS = {
+    "paper_cnll": "the tables of the CNLL paper and adult, beside AdaBoost, a tree and HistGradientBoosting",
+    "parity": "every model x every way to run it on adversarial rows",
+    "start_up": "cold starts of the command",
+    "reading": "a large CSV beside polars",
+}
+
+
+def main() -> None:
+    """Run the named benchmarks, or all; exit with 1 if one failed."""
+    names = sys.argv[1:] or list(BENCHMARKS)
+    unknown = [name for name in names if name not in BENCHMARKS]
+    if unknown:
+        sys.exit(f"no benchmark {unknown[0]!r}; there are {', '.join(BENCHMARKS)}")
+    failed = []
+    for name in names:
+        print(f"\n== {name}: {BENCHMARKS[name]}", flush=True)
+        if subprocess.run([sys.executable, "-m", f"benchmarks.{name}"], check=False).returncode:
+            failed.append(name)
+    if failed:
+        sys.exit(f"failed: {', '.join(failed)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,57 @@
+"""Ctrl-C and --time-limit: the best model so far is kept and marked, or nothing is written."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from command_line import Run
+
+PROGRAM = "import sys; from rulekit_cli.main import main; main()"
+
+
+@pytest.fixture
+def large(tmp_path: Path) -> Path:
+    """A table of noise, in which there is always one more unit to find."""
+    rng = np.random.default_rng(0)
+    rows = np.column_stack([np.round(rng.normal(size=(8000, 12)), 3), rng.integers(0, 2, 8000)])
+    path = tmp_path / "large.csv"
+    header = ",".join([*(f"f{j}" for j in range(12)), "y"])
+    np.savetxt(path, rows, fmt=["%.3f"] * 12 + ["%d"], delimiter=",", header=header, comments="")
+    return path
+
+
+def test_a_time_limit_keeps_the_best_model_and_says_so(run: Run, large: Path) -> None:
+    started = time.monotonic()
+    arguments = ("--target", "y", "-o", "m.json", "--param", "n_units=400", "--param", "refit=5", "--time-limit", "3")
+    ran = run("train", str(large), *arguments)
+    assert ran.status == 0, ran.err
+    assert "stopped early (time limit)" in ran.err
+    assert json.loads(Path("m.json").read_text())["provenance"]["stopped"] == "time limit"
+    assert time.monotonic() - started < 20
+    assert "time limit" in run("show", "m.json").err
+
+
+def test_ctrl_c_keeps_the_best_model_and_says_so(large: Path) -> None:
+    words = ["train", large.name, "--target", "y", "-o", "m.json", "--param", "n_units=400", "--param", "refit=5"]
+    learning = subprocess.Popen(
+        [sys.executable, "-u", "-c", PROGRAM, *words], cwd=large.parent, stderr=subprocess.PIPE, text=True
+    )
+    assert learning.stderr is not None
+    while "columns" not in learning.stderr.readline():
+        pass
+    time.sleep(4)
+    learning.send_signal(signal.SIGINT)
+    _, errors = learning.communicate(timeout=60)
+    assert "Traceback" not in errors
+    if learning.returncode == 130:  # a slow machine had no unit yet
+        assert not (large.parent / "m.json").exists()
+    else:
+        assert learning.returncode == 0, errors
+        assert json.loads((large.parent / "m.json").read_text())["provenance"]["stopped"] == "interrupted"
