@@ -146,6 +146,51 @@ def _many_rules() -> RuleGraph:
     return RuleGraph(NUMBERS, (0, 1), Fires(Or(clauses)))
 
 
+def _many_mixed_rules() -> RuleGraph:
+    """So many literals over every kind of column that the exporters put them in one block."""
+    rng = np.random.default_rng(11)
+    names = ("age", "capital gain", "account", "unused number")
+    cuts = (0.0, 0.1, 28.5, 5100.1, 16777216.0)
+
+    def literal() -> Node:
+        missing, unseen = (bool(v) for v in rng.random(2) < 0.3)
+        match int(rng.integers(8)):
+            case 0 | 1 | 2 | 3:
+                value = float(rng.choice(cuts)) + float(rng.integers(40))
+                return Compare(names[rng.integers(4)], ">" if rng.random() < 0.5 else "<=", value, missing)
+            case 4:
+                return IsTrue("member", missing)
+            case 5:
+                return Missing(names[rng.integers(3)]) if missing else Not(Missing("colour"))
+            case 6:
+                return Among("colour", tuple(rng.choice(COLOUR, rng.integers(1, 3), replace=False)), missing, unseen)
+            case _:
+                return Among("code", tuple(rng.choice(("1", "2", "3", "NA"), 2, replace=False)), missing)
+
+    rules = [And([literal() for _ in range(rng.integers(2, 7))]) for _ in range(90)]
+    return _two(Fires(Or(rules)))
+
+
+def _look_alikes() -> RuleGraph:
+    """Levels that another text means too, and levels that are such texts themselves."""
+    schema = Schema(
+        (
+            Feature("digit", "categorical", ("-1", "0", "1", "2", "2.0"), missing_tokens=("9", "1.0")),
+            Feature("truth", "categorical", ("true", "false", "TRUE")),
+            Feature("shouted", "categorical", ("True", "False"), unseen="missing"),
+            Feature("mixed", "categorical", ("1", "true", "01", "1.00", "yes")),
+        ),
+        target="y",
+    )
+    rules = (
+        And((Among("digit", ("-1", "1", "2"), missing=True), Among("truth", ("true",)))),
+        And((Among("digit", ("0", "2.0"), unseen=True), Among("truth", ("false", "TRUE"), missing=True))),
+        And((Among("shouted", ("True",), missing=True), Among("mixed", ("1", "yes"), unseen=True))),
+        And((Among("mixed", ("true", "01")), Among("truth", ("TRUE",), unseen=True))),
+    )
+    return _two(Fires(Or(rules)), schema=schema)
+
+
 def _deep_chain() -> RuleGraph:
     node = _x(0, 0.0)
     for i in range(1, 150):
@@ -322,6 +367,8 @@ MODELS: dict[str, Callable[[], RuleGraph]] = {
     "DNF": _dnf,
     "at least k": _at_least,
     "120 rules": _many_rules,
+    "90 mixed rules": _many_mixed_rules,
+    "look-alikes": _look_alikes,
     "chain 150 deep": _deep_chain,
     "constants": _constants,
     "awkward names": _awkward_names,

@@ -156,39 +156,10 @@ def onnx_ways() -> list[Way]:
 
     onnx = find_target("onnx")
     reference = replace(onnx, run=run_reference, run_raw=None)
-    fed_raw = replace(onnx, run_raw=run_onnx_client)
     return [
-        Way("onnx tensor", fed_raw, {"input": "tensor"}, uses_categories, quick=True),
-        Way("onnx columns", fed_raw, {"input": "columns"}, quick=True),
-        Way("onnx codes", fed_raw, {"input": "codes"}),
+        Way("onnx tensor", onnx, {"input": "tensor"}, uses_categories, quick=True),
+        Way("onnx columns", onnx, {"input": "columns"}, quick=True),
+        Way("onnx codes", onnx, {"input": "codes"}),
         Way("onnx reference", reference),
         Way("onnx codes reference", reference, {"input": "codes"}),
     ]
-
-
-def run_onnx_client(artifact: bytes, graph: RuleGraph, columns: Mapping[str, Any]) -> Outcome:
-    """What a user's application does: numbers cast to the declared type, texts as they are, empty text for missing."""
-    import onnxruntime
-    from rulekit_exporters.onnx.running import outcome
-
-    session = onnxruntime.InferenceSession(artifact, providers=["CPUExecutionProvider"])
-    coded = graph.table(columns)
-    feeds = {}
-    for declared in session.get_inputs():
-        kind = {"tensor(float)": np.float32, "tensor(double)": np.float64}.get(declared.type)
-        with np.errstate(over="ignore"):
-            if len(session.get_inputs()) == 1 and declared.shape[1] == len(graph.schema) and declared.name == "input":
-                names = [f.name for f in graph.schema if f.kind != "categorical"]
-                feed = np.full((coded.n_rows, len(graph.schema)), np.nan, dtype=kind)
-                feed[:, [graph.schema.positions[name] for name in names]] = np.array(
-                    [columns[name] for name in names]
-                ).T
-            elif kind is not None:
-                feed = columns[declared.name].astype(kind).reshape(-1, 1)
-            elif declared.type == "tensor(string)":
-                texts = ["" if text is None else text for text in columns[declared.name].tolist()]
-                feed = np.array(texts, dtype=object).reshape(-1, 1)
-            else:
-                feed = coded.array(declared.name).astype(np.int64).reshape(-1, 1)
-        feeds[declared.name] = feed
-    return outcome(graph, session.run(None, feeds))

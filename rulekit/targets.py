@@ -86,9 +86,18 @@ def find_target(name: str) -> Target:
 
 
 def find_target_for(path: str, names: Sequence[str] | None = None) -> Target:
-    """The target whose file ending `path` has; raises InputError if none has."""
+    """The target whose file ending `path` has; raises InputError if none has.
+
+    A target that fails to load does not stand in the way of the others; the error names it where none has the ending.
+    """
+    broken = []
     for name in names or target_names():
-        target = find_target(name)
+        try:
+            target = find_target(name)
+        except Exception as error:  # another package's module may raise anything
+            broken.append(f"{name} ({type(error).__name__}: {error})")
+            continue
         if path.lower().endswith(target.suffixes):
             return target
-    raise InputError("the ending of this file belongs to no export target", where=path)
+    reason = "".join(f"; the target {failure} cannot be loaded" for failure in broken)
+    raise InputError(f"the ending of this file belongs to no export target{reason}", where=path)

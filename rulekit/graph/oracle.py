@@ -256,12 +256,22 @@ def read_level(cell: Cell, column: Feature) -> str | None:
         key = str(cell)
     if key == "" or key in column.missing_tokens:
         return None
+    if key not in column.levels and isinstance(cell, str):
+        key = next((level for level in column.levels if key in _look_alikes(level)), key)
     if key not in column.levels:
         if column.unseen == "missing":
             return None
         if column.unseen == "error":
             raise InputError(f"level {key!r} was never seen in training", where=f"column {column.name!r}")
     return key
+
+
+def _look_alikes(level: str) -> tuple[str, ...]:
+    """Other texts that mean a level (docs/numbers.md, Texts and truth values)."""
+    digits = level.removeprefix("-")
+    if digits.isascii() and digits.isdigit():
+        return (f"{level}.0",)
+    return {"true": ("True", "TRUE"), "false": ("False", "FALSE")}.get(level, ())
 
 
 # One rule per node type: the value of a node from the row and the values of its children -----------------------------

@@ -24,6 +24,7 @@ Floats = npt.NDArray[np.float64]
 
 LARGEST_EXACT_INTEGER = 2**53
 SECONDS_PER_DAY = 86400.0
+_TRUTH_SPELLINGS = {"True": "true", "TRUE": "true", "False": "false", "FALSE": "false"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,13 +64,22 @@ Column = NumberColumn | TextColumn | LevelColumn
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RawTable:
-    """n rows of raw columns. `positional` says that the names were invented (arrays), so columns match by place."""
+    """n rows of raw columns. `positional` says that the names were invented (arrays), so columns match by place.
+
+    unread: names of the columns that the source has and nobody asked for.
+    """
 
     columns: tuple[Column, ...]
     n_rows: int
     source: str = ""
     notes: tuple[str, ...] = ()
     positional: bool = False
+    unread: tuple[str, ...] = ()
+
+    @property
+    def known_names(self) -> tuple[str, ...]:
+        """The names of the source's columns, those that were not asked for too."""
+        return (*self.names, *self.unread)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -217,12 +227,14 @@ def factorize(column: Column, tokens: tuple[str, ...] = ()) -> tuple[list[str], 
 
 
 def canonical_key(key: str) -> str:
-    """The key without the `.0` of an integral number, and with Booleans in lower case."""
-    head, point, tail = key.partition(".")
-    if point and tail.strip("0") == "" and head.lstrip("+-").isdecimal():
-        return "0" if head in ("-0", "+0") else head
-    lowered = key.lower()
-    return lowered if lowered in ("true", "false") else key
+    """The level that a text means where it is no level as written: `3` for `3.0`, `true` for `True` and `TRUE`.
+
+    Any other text means itself: `3.00`, `+3.0` and `tRuE` too (docs/numbers.md, Texts and truth values).
+    """
+    whole = key.removesuffix(".0")
+    if whole != key and whole.isascii() and whole.removeprefix("-").isdigit():
+        return whole
+    return _TRUTH_SPELLINGS.get(key, key)
 
 
 def natural_order(keys: list[str]) -> list[str]:

@@ -46,7 +46,9 @@ def encode_columns(raw: RawTable, schema: Schema, used: Collection[str] | None =
         column = raw.columns[j] if raw.positional else by_name.get(feature.name)
         if column is None:
             raise InputError(
-                f"no column {feature.name!r}", where=raw.source or "table", fix=suggestion(feature.name, raw.names)
+                f"no column {feature.name!r}",
+                where=raw.source or "table",
+                fix=suggestion(feature.name, raw.known_names),
             )
         arrays.append(encode_column(column, feature, raw.source))
     return Table(schema.features, tuple(arrays), raw.n_rows, raw.source, raw.notes)

@@ -117,6 +117,12 @@ def categorical_pool(feature: Feature) -> Pool:
         for level in feature.levels[:64]:
             alike.extend((f"{level} ", f" {level}", level.upper(), level.lower(), level.title(), level[:-1]))
             alike.extend((level + level[-1:], f"{level}.0", f"0{level}", f"{level}\x00"))
+            if level.removeprefix("-").isdigit():
+                alike.extend((f"{level}.", f"{level}.00", f"+{level}", f"+{level}.0"))
+            elif level in ("true", "false"):
+                alike.extend((level.swapcase(), level[:-1] + level[-1].upper(), level[:1]))
+        for token in feature.missing_tokens[:64]:
+            alike.extend((f"{token}.0", token.upper(), token.title()))
         alike.extend(UNSEEN_TEXTS)
     texts = dict.fromkeys([*nothing, *feature.levels, *(text for text in alike if text not in known)])
     values = np.empty(len(texts), dtype=object)

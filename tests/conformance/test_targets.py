@@ -25,10 +25,6 @@ FULL_ROWS = 10_000
 RANDOM_SEEDS = 60
 
 
-# Hundreds of operators: onnxruntime takes seconds to load them.
-LARGE = ("120 rules", "chain 150 deep", "CNLL, five classes", "CNLL, ratio stumps")
-
-
 @cache
 def all_ways() -> tuple[Way, ...]:
     return tuple(ways())
@@ -39,7 +35,7 @@ def quick_ways() -> tuple[Way, ...]:
     return tuple(way for way in ways() if way.quick)
 
 
-@pytest.mark.parametrize("model", [name for name in ALL_MODELS if name not in LARGE])
+@pytest.mark.parametrize("model", ALL_MODELS)
 def test_every_way_decides_alike(model):
     """Three hundred rows a model; the run before each commit takes one way of each target and input form."""
     line = measure(model, ALL_MODELS[model](), quick_ways(), rows=300)
@@ -73,9 +69,7 @@ def test_every_installed_target_is_in_the_suite():
 def test_a_target_says_which_nodes_it_can_write(name):
     target = find_target(name)
     assert target.expresses <= set(Vocabulary.TYPES)
-    for model, make in MODELS.items():
-        if model in LARGE:
-            continue
+    for make in MODELS.values():
         graph = make()
         if {type(node).__name__ for node in graph.nodes()} <= target.expresses:
             target.emit(graph, {})

@@ -44,6 +44,43 @@ def test_strings_missing_tokens_and_levels_never_seen() -> None:
     assert label.tolist() == ["yes", "yes", "no", "no", "no", "no", "no", "yes", "yes", "yes", "yes"]
 
 
+def test_a_level_as_it_is_written_comes_before_its_look_alikes() -> None:
+    schema = Schema((Feature("c", "categorical", ("1", "2", "2.0", "true", "-3"), missing_tokens=("-3.0",)),), "y")
+    cells = ["1", "1.0", "2", "2.0", "true", "True", "TRUE", "-3", "-3.0"]
+    others = ["1.00", "1.", "+1", "01", "2.00", "tRuE", "t", " 1"]
+    codes = {level: code for code, level in enumerate(schema["c"].levels)}
+    found = {}
+    for level in codes:
+        artifact = emit(RuleGraph(schema, (0, 1), Fires(Among("c", (level,)))), {}).main
+        labels = session(artifact).run(["label"], {"c": column(*cells, *others, dtype=object)})[0]
+        found[level] = [cell for cell, label in zip([*cells, *others], labels, strict=True) if label]
+    assert found == {"1": ["1", "1.0"], "2": ["2"], "2.0": ["2.0"], "true": ["true", "True", "TRUE"], "-3": ["-3"]}
+
+
+@pytest.mark.parametrize("form", ["columns", "codes"])
+def test_raw_cells_are_fed_as_they_are(form: str) -> None:
+    artifact = emit(GRAPH, {"input": form}).main
+    just_above = np.nextafter(0.1, 1.0)  # rounds to the threshold itself
+    columns = {
+        "x": np.array([0.1, just_above, 0.1 + 1e-8, np.nan, 1e300, 0.0]),
+        "flag": np.array([1.0, 1.0, 1.0, 1.0, 1.0, 0.0]),
+        "city": np.array(["Rome", None, "?", "Rome", "", "3.0"], dtype=object),
+    }
+    assert TARGET.run_raw is not None
+    outcome = TARGET.run_raw(artifact, GRAPH, columns)
+    assert outcome.labels.tolist() == decide(GRAPH, GRAPH.table(columns)).tolist() == [0, 0, 1, 0, 1, 1]
+
+
+def test_raw_cells_of_a_tensor() -> None:
+    graph = RuleGraph(SCHEMA, (0, 1), Fires(Or((Compare("x", ">", 0.1), Compare("wide", ">", 0.1)))))
+    values = np.array([0.1, np.nextafter(0.1, 1.0), np.nan, 1e300, -1e300])
+    nothing = np.full(5, np.nan)
+    assert TARGET.run_raw is not None
+    for name, expected in (("x", [0, 0, 0, 1, 0]), ("wide", [0, 1, 0, 1, 0])):
+        columns = {"x": nothing, "wide": nothing, name: values}
+        assert TARGET.run_raw(emit(graph, {"input": "tensor"}).main, graph, columns).labels.tolist() == expected
+
+
 def test_a_level_never_seen_that_counts_as_missing_or_is_an_error() -> None:
     for unseen, expected in (("missing", [1, 1]), ("error", [0, 1]), ("unseen", [0, 1])):
         schema = Schema((Feature("c", "categorical", ("a",), unseen=unseen),), "y")
@@ -61,7 +98,7 @@ def test_codes_out_of_range_are_unseen_and_the_table_is_published() -> None:
     assert (label == "yes").tolist() == [False, True, False, True, False, True] + [True] * 7
     properties = {item.key: item.value for item in onnx.ModelProto.FromString(artifact).metadata_props}
     table = json.loads(properties["rulekit.codes"])["city"]
-    assert table == {"": 0, "?": 0, "NA": 0, "Rome": 2, "3": 3, "new\nline": 4, "ünï": 5}
+    assert table == {"": 0, "?": 0, "NA": 0, "Rome": 2, "3": 3, "3.0": 3, "new\nline": 4, "ünï": 5}
     assert json.loads(properties["rulekit.classes"]) == ["no", "yes"]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import onnx
 import pytest
 from onnx_cases import THRESHOLDS, adversarial_table, assert_same_everywhere, operator_kinds
 from rulekit_exporters.onnx import emit
@@ -76,9 +77,31 @@ def test_small_dnfs(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_large_dnfs_are_slots(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    graph = RuleGraph(NARROW, (0, 1), Fires(dnf(rng, 60, 4)))
+    graph = RuleGraph(NARROW, (0, 1), Fires(dnf(rng, 30, 4)))
     assert kinds(graph).count("And") == 3
     assert_same_everywhere(graph, adversarial_table(NARROW, seed=seed))
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("form", ["tensor", "columns"])
+def test_slots_of_many_clauses_are_taken_in_groups_over_a_block_of_columns(seed: int, form: str) -> None:
+    rng = np.random.default_rng(seed)
+    graph = RuleGraph(NARROW, (0, 1), Fires(dnf(rng, 150, 4)))
+    operators = kinds(graph, input=form)
+    assert len(operators) < 80
+    assert operators.count("Or") == 4
+    assert operators.count("Mul") <= 1
+    assert_same_everywhere(graph, adversarial_table(NARROW, seed=seed))
+
+
+def test_the_size_of_a_dimension_is_known_all_along() -> None:
+    """Reshape lost the name of the dimension N, and onnxruntime took seconds to load a large model."""
+    rng = np.random.default_rng(3)
+    graph = RuleGraph(NARROW, (0, 1), Fires(Not(And([Not(dnf(rng, 3, 3)), Not(dnf(rng, 4, 2))]))))
+    model = onnx.shape_inference.infer_shapes(onnx.load_from_string(emit(graph, {"input": "columns"}).main))
+    shapes = [[d.dim_param or d.dim_value for d in v.type.tensor_type.shape.dim] for v in model.graph.value_info]
+    assert len(shapes) > 10
+    assert all("N" in shape and 0 not in shape for shape in shapes)
 
 
 def test_contradictory_and_repeated_literals_of_a_clause() -> None:

@@ -29,7 +29,7 @@ from rulekit.graph.nodes import (
     Probability,
     Step,
 )
-from rulekit.graph.oracle import evaluate_node, evaluate_row
+from rulekit.graph.oracle import evaluate_node, evaluate_row, read_level
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.numbers import float32, next_float32, strength_of
 from rulekit.schema import Feature, Schema
@@ -239,3 +239,15 @@ class Riddle(Node):
 def test_a_node_without_a_value_is_refused_by_name(node):
     with pytest.raises(GraphError, match=type(node).__name__):
         value(node)
+
+
+def test_look_alikes_of_levels_mean_what_they_mean_in_tables() -> None:
+    """The oracle took "3.0" for a level never seen, while every reader takes it for "3"."""
+    from rulekit.tables.encoding import encode
+
+    feature = Feature("c", "categorical", ("3", "true", "-4"))
+    schema = Schema((feature,))
+    for text in ("3", "3.0", "3.00", "+3.0", "True", "TRUE", "tRuE", "-4.0", "- 4.0", "04"):
+        code = int(encode({"c": [text]}, schema).arrays[0][0])
+        key = read_level(text, feature)
+        assert (feature.levels.index(key) + 2 if key in feature.levels else 1) == code, text

@@ -116,8 +116,11 @@ def test_unseen_levels_as_the_feature_says() -> None:
 
 
 def test_a_level_is_matched_as_written_before_its_zeros_go() -> None:
-    schema = Schema((Feature("v", "categorical", ("1", "1.0", "true", "beta")),))
-    assert encode({"v": ["1", "1.0", "1.00", "True", "beta"]}, schema).arrays[0].tolist() == [2, 3, 2, 4, 5]
+    schema = Schema((Feature("v", "categorical", ("1", "1.0", "true", "beta", "-7")),))
+    cells = ["1", "1.0", "True", "TRUE", "beta", "-7.0"]
+    assert encode({"v": cells}, schema).arrays[0].tolist() == [2, 3, 4, 4, 5, 6]
+    others = ["1.", "1.00", "+1", "+1.0", "01", "tRuE", "truE", "beta.0", "-7.00"]
+    assert set(encode({"v": others}, schema).arrays[0].tolist()) == {1}
     assert encode({"v": [1.0, 2.0]}, schema).arrays[0].tolist() == [2, 1]
     zero_one = Schema((Feature("v", "categorical", ("0", "1", "2")),))
     assert encode({"v": [True, False]}, zero_one).arrays[0].tolist() == [3, 2]

@@ -12,7 +12,7 @@ from rulekit.targets import Artifact, Outcome, Target
 
 if TYPE_CHECKING:
     from rulekit.graph.rule_graph import RuleGraph
-    from rulekit.tables.table import Table
+    from rulekit.tables.table import Array, Table
 
 
 def emit(graph: RuleGraph, options: Mapping[str, Any]) -> Artifact:
@@ -31,6 +31,13 @@ def run(artifact: bytes, graph: RuleGraph, table: Table) -> Outcome:
     from rulekit_exporters.onnx.running import run_runtime
 
     return run_runtime(artifact, graph, table)
+
+
+def run_raw(artifact: bytes, graph: RuleGraph, columns: Mapping[str, Array]) -> Outcome:
+    """`run` on values as a user holds them: doubles that were not rounded, texts, None; by column name, each [n]."""
+    from rulekit_exporters.onnx.running import run_raw as run_cells
+
+    return run_cells(artifact, graph, columns)
 
 
 def run_reference(artifact: bytes, graph: RuleGraph, table: Table) -> Outcome:
@@ -69,6 +76,7 @@ TARGET = Target(
     suffixes=(".onnx",),
     emit=emit,
     run=run,
+    run_raw=run_raw,
     read=read,
     options=OPTIONS,
     expresses=EXPRESSES,

@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from rulekit.graph.nodes import Compare, IsTrue, Missing, Node
+from rulekit.graph.nodes import Among, Compare, IsTrue, Missing, Node
 from rulekit.numbers import float32, next_float32
 from rulekit.schema import Feature, Schema
 
@@ -31,6 +31,36 @@ class Signed:
 
     condition: Condition
     positive: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """The code of a category has the value true in a table: missing, unseen, the levels."""
+
+    feature: str
+    table: tuple[bool, ...]
+
+
+Bit = Condition | Membership
+
+
+def bit_of(leaf: Node, schema: Schema) -> tuple[Bit, bool] | None:
+    """What a leaf asks of its column, and the sign; None for a node of another kind, or one that is constant."""
+    literal = literal_of(leaf, schema)
+    if literal is not None:
+        return literal.condition, literal.positive
+    if isinstance(leaf, Among | Missing):
+        table = membership(leaf, schema)
+        return (table, True) if len(set(table.table)) == 2 else None
+    return None
+
+
+def membership(leaf: Among | Missing, schema: Schema) -> Membership:
+    """The table of a leaf over a category."""
+    members = frozenset(leaf.levels) if isinstance(leaf, Among) else frozenset()
+    missing, unseen = (leaf.missing, leaf.unseen) if isinstance(leaf, Among) else (True, False)
+    levels = (level in members for level in schema[leaf.feature].levels)
+    return Membership(leaf.feature, (missing, unseen, *levels))
 
 
 def literal_of(leaf: Node, schema: Schema) -> Signed | None:

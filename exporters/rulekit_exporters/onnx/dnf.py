@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rulekit.graph.nodes import And, Constant, Family, Node, Or
-from rulekit_exporters.onnx.conditions import Signed
 from rulekit_exporters.onnx.logic import block_literal
 
 if TYPE_CHECKING:
@@ -21,6 +20,8 @@ if TYPE_CHECKING:
 
 LARGEST_PRODUCT = 200
 FEWEST_LITERALS = 3
+# The slots of so many clauses and 8192 rows fit the processor's second cache.
+SLOT_CLAUSES = 32
 
 Clause = dict[int, bool]  # row of the literal block -> its sign
 
@@ -45,17 +46,16 @@ def clauses_of(emitter: Emitter, formula: Node) -> list[Clause] | None:
             if isinstance(literal, bool):
                 possible &= literal
                 continue
-            place = emitter.inputs.block_row(literal.condition)
-            assert place is not None
-            possible &= clause.setdefault(place, literal.positive) is literal.positive
+            place, positive = literal
+            possible &= clause.setdefault(place, positive) is positive
         if possible and clause not in clauses:
             clauses.append(clause)
     return clauses
 
 
-def literals_of(emitter: Emitter, node: Node) -> list[Signed | bool] | None:
-    """The literals of a conjunction."""
-    literals: list[Signed | bool] = []
+def literals_of(emitter: Emitter, node: Node) -> list[tuple[int, bool] | bool] | None:
+    """The literals of a conjunction: rows of the block with their signs, and constants."""
+    literals: list[tuple[int, bool] | bool] = []
     stack = [node]
     while stack:
         part = stack.pop()
@@ -79,7 +79,8 @@ def emit_dnf(emitter: Emitter, formula: Node) -> str | None:
     satisfied = by_product(emitter, clauses) if size <= LARGEST_PRODUCT else by_slots(emitter, clauses)
     if len(clauses) == 1:
         return satisfied
-    ones = builder.constant(np.ones((1, len(clauses)), dtype=np.float32))
+    height = len(clauses) if size <= LARGEST_PRODUCT else min(len(clauses), SLOT_CLAUSES)
+    ones = builder.constant(np.ones((1, height), dtype=np.float32))
     return builder.operate("Min", builder.operate("MatMul", ones, satisfied), builder.constant(1.0, np.float32))
 
 
@@ -97,7 +98,24 @@ def by_product(emitter: Emitter, clauses: list[Clause]) -> str:
 
 
 def by_slots(emitter: Emitter, clauses: list[Clause]) -> str:
-    """[K, N] float of 0 and 1: the s-th literals of all clauses side by side, and And over the positions."""
+    """[min(K, SLOT_CLAUSES), N] float of 0 and 1, not all 0 where a clause holds.
+
+    The s-th literals of the clauses side by side, And over the positions, Or over groups of `SLOT_CLAUSES` clauses.
+    """
+    if len(clauses) > SLOT_CLAUSES:
+        clauses = sorted(clauses, key=len)  # clauses of one length need no padding
+    result = ""
+    for start in range(0, len(clauses), SLOT_CLAUSES):
+        group = clauses[start : start + SLOT_CLAUSES]
+        if start:
+            group += group[-1:] * (SLOT_CLAUSES - len(group))
+        held = slots(emitter, group)
+        result = emitter.builder.operate("Or", result, held) if result else held
+    return emitter.builder.cast(result, np.float32)
+
+
+def slots(emitter: Emitter, clauses: list[Clause]) -> str:
+    """[K, N] bool: which clauses hold."""
     builder, inputs = emitter.builder, emitter.inputs
     rows = [list(clause.items()) for clause in clauses]
     result = ""
@@ -108,4 +126,4 @@ def by_slots(emitter: Emitter, clauses: list[Clause]) -> str:
         if negative.any():
             bits = builder.operate("Xor", bits, builder.constant(negative))
         result = builder.operate("And", result, bits) if result else bits
-    return builder.cast(result, np.float32)
+    return result

@@ -11,7 +11,7 @@ from rulekit.graph.probability import build_circuit
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.traversal import topological
 from rulekit_exporters.onnx.builder import Builder, Number, Truth
-from rulekit_exporters.onnx.conditions import literal_of
+from rulekit_exporters.onnx.conditions import bit_of
 from rulekit_exporters.onnx.inputs import InputPlan, Inputs
 from rulekit_exporters.onnx.logic import LOGIC
 from rulekit_exporters.onnx.reals import REALS
@@ -35,8 +35,10 @@ class Emitter:
 
     def prepare(self) -> None:
         """Lay out the literal block over all leaves of the graph."""
-        literals = [literal_of(node, self.graph.schema) for node in self.graph.nodes()]
-        self.inputs.prepare_block([literal.condition for literal in literals if literal is not None])
+        nodes = list(self.graph.nodes())
+        found = {node: bit_of(node, self.graph.schema) for node in nodes}
+        mentions = sum(found[child] is not None for node in nodes for child in node.children)
+        self.inputs.prepare_block([bit for bit, _ in filter(None, found.values())], mentions)
 
     def truth(self, node: Node) -> Truth:
         """The truth value of a Boolean node."""

@@ -17,7 +17,8 @@ import numpy as np
 from rulekit.graph.nodes import Family, Node, Step
 from rulekit.numbers import float32
 from rulekit_exporters.onnx.builder import Number
-from rulekit_exporters.onnx.conditions import Condition, Signed, is_wide, literal_of
+from rulekit_exporters.onnx.conditions import Bit, Condition, Signed, is_wide, literal_of
+from rulekit_exporters.onnx.inputs import MANY_LITERALS
 
 if TYPE_CHECKING:
     from rulekit_exporters.onnx.emitter import Emitter
@@ -28,7 +29,7 @@ FEWEST_TERMS = 3
 
 def grid_sum(emitter: Emitter, terms: Sequence[tuple[float, Node]], bias: float) -> Number | None:
     """The sum as one product with the literal rows, or None where it is not of this form or not exact."""
-    if emitter.plan.form != "tensor" or len(terms) < FEWEST_TERMS:
+    if len(terms) < FEWEST_TERMS:
         return None
     constants = [bias]
     jumps: dict[Condition, float] = {}
@@ -100,8 +101,13 @@ def bits_needed(numbers: Sequence[float]) -> int | None:
 def product(emitter: Emitter, jumps: dict[Condition, float], constant: float, width: type) -> Number:
     """Constant + weights [1, L] times literals [L, N], as a double row."""
     builder = emitter.builder
-    block, order = emitter.inputs.block(list(jumps))
-    weights = builder.constant([[jumps[condition] for condition in order]], width)
+    conditions = list(jumps)
+    order: Sequence[Bit]
+    if len(conditions) < MANY_LITERALS:
+        block, order = emitter.inputs.block(conditions)
+    else:
+        block, order = emitter.inputs.large_block(conditions)
+    weights = builder.constant([[jumps[bit] for bit in order if isinstance(bit, Condition)]], width)
     total = builder.operate("MatMul", weights, builder.cast(block, width))
     if constant:
         total = builder.operate("Add", total, builder.constant(constant, width))

@@ -11,7 +11,7 @@ from rulekit.errors import Unsupported
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature, Schema
 from rulekit_exporters.onnx.builder import ML_DOMAIN, Array, Builder, Port, element_type
-from rulekit_exporters.onnx.conditions import Condition, Signed, is_wide
+from rulekit_exporters.onnx.conditions import Bit, Condition, Membership, Signed, is_wide
 from rulekit_exporters.onnx.options import InputForm
 
 TENSOR_NAME = "input"
@@ -19,6 +19,12 @@ TENSOR_NAME = "input"
 # Transposing costs 0.22 ns per column and row, gathering a column along the rows 2.5 ns (findings/onnx.md, section 2):
 # below this share of used columns they are gathered first and only they are transposed.
 FEW_COLUMNS = 0.09
+
+# From so many literals on they form one block whatever the input form, and connectives draw on it: fewer operators to
+# load and to call.
+MANY_LITERALS = 100
+# A column of fewer bounds shares the comparison with other columns.
+FEW_BOUNDS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +81,7 @@ class Inputs:
     def __init__(self, plan: InputPlan, schema: Schema, builder: Builder) -> None:
         self._plan, self._schema, self._builder = plan, schema, builder
         self._block: str = ""
-        self._block_rows: dict[Condition, int] = {}
+        self._block_rows: dict[Bit, int] = {}
 
     def ports(self) -> list[Port]:
         """The declared inputs."""
@@ -103,7 +109,13 @@ class Inputs:
         return builder.operate("Gather", self._transposed(self._narrow()), position, axis=0)
 
     def _flat(self, tensor: str) -> str:
-        return self._builder.operate("Reshape", tensor, self._builder.constant([1, -1], np.int64))
+        """[1, N] of [N, 1], by the one operator that keeps the name of the dimension N and stays where it is.
+
+        Reshape loses the name: onnxruntime (seen in 1.31) searches all free buffers for each output of unknown shape
+        and finds none that fits; loading 3,210 operators took 10.8 s, with the shapes known 1 s. A Transpose is moved
+        behind the operators that follow, which then work on [N, 1]: 40 times as slow.
+        """
+        return self._builder.operate("Flatten", tensor, axis=0)
 
     def _narrow(self) -> str:
         return self._builder.cast(TENSOR_NAME, np.float32) if self._plan.wide else TENSOR_NAME
@@ -114,44 +126,97 @@ class Inputs:
     def category(self, column: str) -> str:
         """[1, N] int64: index into a table of `category_table`."""
         builder, feature = self._builder, self._schema[column]
-        flat = self._flat(self._plan.names[self._plan.columns.index(column)])
+        cells = self._plan.names[self._plan.columns.index(column)]
         if self._plan.form == "codes":
             # a code out of range takes the last entry of the table, which is that of the unseen
             low, high = builder.constant(-1, np.int64), builder.constant(len(feature.levels) + 2, np.int64)
-            return builder.operate("Clip", flat, low, high)
+            return self._flat(builder.operate("Clip", cells, low, high))
         keys, values = encoder_table(feature)
         unseen = 0 if feature.unseen == "missing" else 1
-        return builder.operate(
+        codes = builder.operate(
             "LabelEncoder",
-            flat,
+            cells,
             domain=ML_DOMAIN,
             keys_strings=keys,
             values_int64s=values,
             default_int64=unseen,
         )
+        return self._flat(codes)
 
-    def category_table(self, column: str, members: frozenset[str], missing: bool, unseen: bool) -> Array:
-        """Truth by category index: missing, unseen, the levels, and once more unseen for codes out of range."""
-        levels = [level in members for level in self._schema[column].levels]
-        return np.array([missing, unseen, *levels, *([unseen] if self._plan.form == "codes" else [])])
+    def belongs(self, membership: Membership) -> str:
+        """[1, N] bool: a leaf over a category."""
+        table = self._builder.constant(self._table(membership))
+        return self._builder.operate("Gather", table, self.category(membership.feature), axis=0)
+
+    def _table(self, membership: Membership) -> Array:
+        """Truth by category index; once more that of the unseen for codes out of range."""
+        again = [membership.table[1]] if self._plan.form == "codes" else []
+        return np.array([*membership.table, *again])
 
     # The literal block (findings/onnx.md, section 2.1): all comparisons of a tensor input at once ---------------------
 
-    def prepare_block(self, conditions: Sequence[Condition]) -> None:
-        """Make one [L, N] block of these conditions if the form is a tensor; wide columns stay outside."""
-        if self._plan.form == "tensor":
-            narrow = [c for c in dict.fromkeys(conditions) if not is_wide(self._schema[c.feature])]
+    def prepare_block(self, bits: Sequence[Bit], mentions: int) -> None:
+        """Make one [L, N] block of many leaves, or of few over the narrow columns of a tensor.
+
+        mentions: how often the leaves are children. Connectives take their literals from the block; one that none needs
+        is dropped with all dead operations.
+        """
+        distinct = list(dict.fromkeys(bits))
+        order: list[Bit] = []
+        if distinct and (len(distinct) if self._plan.form == "tensor" else mentions) >= MANY_LITERALS:
+            self._block, order = self.large_block(distinct)
+        elif self._plan.form == "tensor":
+            narrow = [b for b in distinct if isinstance(b, Condition) and not is_wide(self._schema[b.feature])]
             if narrow:
-                self._block, order = self.block(narrow)
-                self._block_rows = {condition: i for i, condition in enumerate(order)}
+                self._block, found = self.block(narrow)
+                order.extend(found)
+        self._block_rows = {bit: i for i, bit in enumerate(order)}
+
+    def large_block(self, bits: Sequence[Bit]) -> tuple[str, list[Bit]]:
+        """The block of many leaves: a column against all its bounds at once, which copies no column.
+
+        A DNF of 400 clauses over 8 columns takes 1.3 us a row in chunks of 8192 (0.7 in chunks of 2048), with a copy of
+        the column for each of its 1,600 literals 4.4 us (1.8).
+        """
+        builder = self._builder
+        groups: dict[tuple[str, str], list[Bit]] = {}
+        for bit in bits:
+            kind: str = bit.relation if isinstance(bit, Condition) else "member"
+            groups.setdefault((bit.feature, kind), []).append(bit)
+        single: list[Condition] = []
+        parts: list[str] = []
+        order: list[Bit] = []
+        for (feature, kind), group in groups.items():
+            wide = is_wide(self._schema[feature])
+            conditions = [bit for bit in group if isinstance(bit, Condition)]
+            if len(group) < FEW_BOUNDS and conditions and not wide:
+                single.extend(conditions)
+                continue
+            order.extend(group)
+            if kind == "member":
+                tables = np.array([self._table(bit) for bit in group if isinstance(bit, Membership)])
+                stacked = builder.operate("Gather", builder.constant(tables), self.category(feature), axis=1)
+                shape = builder.constant([len(group), -1], np.int64)
+                parts.append(builder.operate("Reshape", stacked, shape))
+            elif kind == "missing":
+                parts.append(builder.operate("IsNaN", self.row(feature)))
+            else:
+                bounds = np.array([[c.bound] for c in conditions], dtype=np.float64 if wide else np.float32)
+                operation = "Greater" if kind == ">" else "Less"
+                parts.append(builder.operate(operation, self.row(feature), builder.constant(bounds)))
+        if single:
+            block, found = self.block(single)
+            parts.append(block)
+            order.extend(found)
+        return (parts[0] if len(parts) == 1 else builder.operate("Concat", *parts, axis=0)), order
 
     @property
     def block_size(self) -> int:
         return len(self._block_rows)
 
-    def block_row(self, condition: Condition) -> int | None:
-        """The row of a condition in the prepared block."""
-        return self._block_rows.get(condition)
+    def block_row(self, bit: Bit) -> int | None:
+        """The row of a leaf in the prepared block."""
+        return self._block_rows.get(bit)
 
     def block_rows(self, rows: Sequence[int]) -> str:
         """[len(rows), N] bool: rows of the prepared block; the block itself where they are all of it."""
@@ -160,7 +225,7 @@ class Inputs:
         return self._builder.operate("Gather", self._block, self._builder.constant(list(rows), np.int64), axis=0)
 
     def block(self, conditions: Sequence[Condition]) -> tuple[str, list[Condition]]:
-        """The [L, N] truth values of conditions over float32 columns of a tensor, and the order of the rows."""
+        """The [L, N] truth values of conditions over float32 columns, and the order of the rows."""
         builder = self._builder
         compared = [c for c in conditions if c.relation != "missing"]
         missing = [c for c in conditions if c.relation == "missing"]
@@ -177,8 +242,16 @@ class Inputs:
         return (parts[0] if len(parts) == 1 else builder.operate("Concat", *parts, axis=0)), compared + missing
 
     def _columns(self, names: list[str]) -> str:
-        """[len(names), N] float32 columns of a tensor."""
+        """[len(names), N] float32 columns."""
         builder = self._builder
+        if self._plan.form != "tensor":
+            distinct = list(dict.fromkeys(names))
+            read = [self.row(name) for name in distinct]
+            stacked = read[0] if len(read) == 1 else builder.operate("Concat", *read, axis=0)
+            if names == distinct:
+                return stacked
+            order = builder.constant([distinct.index(name) for name in names], np.int64)
+            return builder.operate("Gather", stacked, order, axis=0)
         positions = [self._schema.positions[name] for name in names]
         tensor, used = self._narrow(), sorted(set(positions))
         if len(used) < FEW_COLUMNS * len(self._schema):
@@ -195,7 +268,7 @@ class Inputs:
     def holds(self, literal: Signed) -> str:
         """[1, N] bool: a literal over a numeric or Boolean column."""
         builder, condition = self._builder, literal.condition
-        place = self.block_row(condition)
+        place = self.block_row(condition) if self._plan.form == "tensor" else None
         if place is not None:
             result = self.block_rows([place])
         elif condition.relation == "missing":
@@ -217,8 +290,21 @@ class Inputs:
 
 
 def encoder_table(feature: Feature) -> tuple[list[str], list[int]]:
-    """Texts of a category and their codes; the empty text and the missing tokens come before the levels."""
+    """Texts of a category and their codes: the empty text, missing tokens, levels, then the levels' look-alikes.
+
+    An earlier text wins; look-alikes are those of docs/numbers.md, Texts and truth values.
+    """
     table = dict.fromkeys(("", *feature.missing_tokens), 0)
-    for code, level in enumerate(feature.levels, start=2):
-        table.setdefault(level, code)
+    codes = dict(zip(feature.levels, range(2, 2 + len(feature.levels)), strict=True))
+    alike = {text: code for level, code in codes.items() for text in look_alikes(level)}
+    for text, code in (codes | {text: code for text, code in alike.items() if text not in codes}).items():
+        table.setdefault(text, code)
     return list(table), list(table.values())
+
+
+def look_alikes(level: str) -> tuple[str, ...]:
+    """The texts that mean a level unless they are levels themselves: `3.0` for `3`, `True` and `TRUE` for `true`."""
+    if level in ("true", "false"):
+        return level.capitalize(), level.upper()
+    digits = level.removeprefix("-")
+    return (f"{level}.0",) if digits.isascii() and digits.isdigit() else ()

@@ -9,7 +9,7 @@ import numpy as np
 
 from rulekit.graph.nodes import Among, AtLeast, Constant, LinearThreshold, Missing, Node, Not
 from rulekit_exporters.onnx.builder import Truth
-from rulekit_exporters.onnx.conditions import Signed, literal_of
+from rulekit_exporters.onnx.conditions import bit_of, literal_of, membership
 from rulekit_exporters.onnx.reals import sum_of
 
 if TYPE_CHECKING:
@@ -26,13 +26,8 @@ def leaf(emitter: Emitter, node: Node) -> Truth:
     if literal is not None:
         return emitter.inputs.holds(literal)
     assert isinstance(node, Among | Missing)
-    members = frozenset(node.levels) if isinstance(node, Among) else frozenset()
-    missing, unseen = (node.missing, node.unseen) if isinstance(node, Among) else (True, False)
-    table = emitter.inputs.category_table(node.feature, members, missing, unseen)
-    if table.all() or not table.any():
-        return bool(table[0])
-    builder = emitter.builder
-    return builder.operate("Gather", builder.constant(table), emitter.inputs.category(node.feature), axis=0)
+    known = membership(node, emitter.graph.schema)
+    return emitter.inputs.belongs(known) if len(set(known.table)) == 2 else known.table[0]
 
 
 def constant(emitter: Emitter, node: Node) -> Truth:
@@ -71,15 +66,16 @@ def at_least(emitter: Emitter, node: Node) -> Truth:
     return count_above(emitter, node.children, node.k - 1)
 
 
-def block_literal(emitter: Emitter, node: Node) -> Signed | None:
-    """The literal of a leaf, or of a negated leaf, that stands in the literal block."""
+def block_literal(emitter: Emitter, node: Node) -> tuple[int, bool] | None:
+    """Row and sign of a leaf, or of a negated leaf, in the literal block; None where it does not stand there."""
     positive = True
     while isinstance(node, Not):
         node, positive = node.child, not positive
-    literal = literal_of(node, emitter.graph.schema)
-    if literal is None or emitter.inputs.block_row(literal.condition) is None:
+    bit = bit_of(node, emitter.graph.schema)
+    place = emitter.inputs.block_row(bit[0]) if bit is not None else None
+    if bit is None or place is None:
         return None
-    return Signed(literal.condition, literal.positive is positive)
+    return place, bit[1] is positive
 
 
 def count_above(emitter: Emitter, children: Sequence[Node], bound: int) -> Truth:
@@ -91,10 +87,9 @@ def count_above(emitter: Emitter, children: Sequence[Node], bound: int) -> Truth
     for child in children:
         literal = block_literal(emitter, child)
         if literal is not None:
-            place = inputs.block_row(literal.condition)
-            assert place is not None
-            weights[place] = weights.get(place, 0) + (1 if literal.positive else -1)
-            offset += 0 if literal.positive else 1
+            place, positive = literal
+            weights[place] = weights.get(place, 0) + (1 if positive else -1)
+            offset += 0 if positive else 1
         else:
             value = emitter.truth(child)
             if isinstance(value, bool):

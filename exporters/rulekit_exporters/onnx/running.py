@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from rulekit.errors import FormatError, InputError
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.schema import Feature
+from rulekit.schema import Feature, Schema
+from rulekit.tables.encoding import encode
 from rulekit.tables.table import Array, Table
 from rulekit.targets import Outcome
 from rulekit_exporters.onnx.conditions import is_wide
@@ -36,6 +37,12 @@ def run_reference(artifact: bytes, graph: RuleGraph, table: Table) -> Outcome:
     """By onnx.reference."""
     outputs = run_all(artifact, graph, table, reference_session(artifact))
     return outcome(graph, outputs)
+
+
+def run_raw(artifact: bytes, graph: RuleGraph, columns: Mapping[str, Array]) -> Outcome:
+    """By onnxruntime on values as a user holds them: doubles cast to the declared type, texts as they are."""
+    feeds = raw_feeds(plan_of(artifact, graph), graph, columns)
+    return outcome(graph, in_chunks(runtime_session(artifact), feeds))
 
 
 def runtime_session(artifact: bytes) -> Session:
@@ -66,9 +73,13 @@ def reference_session(artifact: bytes) -> Session:
 def run_all(artifact: bytes, graph: RuleGraph, table: Table, session: Session) -> list[Array]:
     """The outputs of all rows, in the order of the model's outputs; raises FormatError or InputError."""
     plan = plan_of(artifact, graph)
-    feeds = feeds_of(plan, graph, table)
+    return in_chunks(session, feeds_of(plan, graph, table))
+
+
+def in_chunks(session: Session, feeds: Mapping[str, Array]) -> list[Array]:
+    """The outputs of all rows, a chunk at a time."""
     chunks = []
-    for start in range(0, max(table.n_rows, 1), CHUNK):
+    for start in range(0, max(*map(len, feeds.values()), 1), CHUNK):
         chunks.append(session({name: array[start : start + CHUNK] for name, array in feeds.items()}))
     return [np.concatenate(parts) for parts in zip(*chunks, strict=True)]
 
@@ -115,6 +126,32 @@ def column_feed(feature: Feature, array: Array, codes: bool) -> Array:
     if feature.kind != "categorical":
         return array.astype(np.float64 if is_wide(feature) else np.float32, copy=False)
     return array.astype(np.int64) if codes else level_texts(feature)[array]
+
+
+def raw_feeds(plan: InputPlan, graph: RuleGraph, columns: Mapping[str, Array]) -> dict[str, Array]:
+    """The arrays that an application feeds: numbers cast once, no other rounding; empty text for a missing category."""
+    n_rows = max(map(len, columns.values()), default=0)
+    with np.errstate(over="ignore"):
+        if plan.form == "tensor":
+            tensor = np.full((n_rows, len(graph.schema)), np.nan, dtype=np.float64 if plan.wide else np.float32)
+            for j, feature in enumerate(graph.schema):
+                if feature.name in columns and feature.kind != "categorical":
+                    tensor[:, j] = columns[feature.name]
+            return {TENSOR_NAME: tensor}
+        feeds = {}
+        for column, name in zip(plan.columns, plan.names, strict=True):
+            feature = graph.schema[column]
+            if feature.kind != "categorical":
+                width = np.float64 if is_wide(feature) else np.float32
+                feed = columns[column].astype(width) if column in columns else np.full(n_rows, np.nan, dtype=width)
+            elif column not in columns:  # no rule reads it
+                feed = np.zeros(n_rows, dtype=np.int64) if plan.form == "codes" else np.full(n_rows, "", dtype=object)
+            elif plan.form == "codes":
+                feed = encode({column: columns[column]}, Schema((feature,))).arrays[0].astype(np.int64)
+            else:
+                feed = np.array(["" if text is None else text for text in columns[column].tolist()], dtype=object)
+            feeds[name] = feed.reshape(-1, 1)
+    return feeds
 
 
 def level_texts(feature: Feature) -> npt.NDArray[np.object_]:

@@ -10,16 +10,17 @@ from rulekit.graph.nodes import Among, Column, Compare, Step
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature
 from rulekit.tables.table import Array, Table, encoded_dtype
-from rulekit_exporters.onnx.running import run_runtime
+from rulekit_exporters.onnx.running import outcome, run_all, runtime_session
 
 ROWS = 33
 
 
 def check_artifact(artifact: bytes, graph: RuleGraph) -> None:
     """Run no row, one row and `ROWS` rows; raises RulekitError where a decision is not that of the graph."""
+    session = runtime_session(artifact)
     for n_rows in (0, 1, ROWS):
         table = sample(graph, n_rows)
-        labels = run_runtime(artifact, graph, table).labels
+        labels = outcome(graph, run_all(artifact, graph, table, session)).labels
         if not np.array_equal(labels, decide(graph, table)):
             raise RulekitError("the exported model decides otherwise than the graph", where="onnx", fix="report this")
 

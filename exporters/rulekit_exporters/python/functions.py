@@ -105,6 +105,9 @@ def _level_guard(feature: Feature, column: str, context: Context, spelling: Spel
         text = f"frozenset({{{', '.join(map(literal, allowed))}}})"
         known = context.constant(f"{column}_known", (column, "known"), text)
     second = f", {known}" if keyed else ""
+    # only a level has look-alikes: "9.0" is not missing where "9" is
+    if keyed and (tokens := tuple(t for t in feature.missing_tokens if t in ("true", "false") or _WHOLE.fullmatch(t))):
+        second += f", {literal(tokens)}"
     if not spelling.scalar:
         lines = [f"    {column} = levels_of({column}{second})"]
         strict_lines = [f"    refuse_unknown({column}, {known}, {name})"]
