@@ -96,7 +96,7 @@ def noisy_run(case: Any, seed: int, **parameters: Any) -> dict[str, float]:
     """Errors of the learned rule, the true rule and AdaBoost on one draw of training and test rows."""
     X, y = noisy_logical(case, 1000, seed)
     X_test, y_test = noisy_logical(case, 1000, 10_000 + seed)
-    model = CNLLClassifier(refit=1, **parameters).fit(X, y)
+    model = CNLLClassifier(refit=1, parsimony=0.25, **parameters).fit(X, y)
     boosted = AdaBoostClassifier(n_estimators=20, random_state=0).fit(X, y)
     used = {int(stump.tree_.feature[0]) for stump in boosted.estimators_}
     true = ((X_test[:, 0] * X_test[:, 1] + X_test[:, 2] * X_test[:, 3]) > 0).astype(int)
@@ -115,7 +115,7 @@ def noisy_run(case: Any, seed: int, **parameters: Any) -> dict[str, float]:
 
 
 def noisy(seeds: int) -> None:
-    print(f"\nNoisy-logical data, {seeds} seeds, refit 1, units by cross-validation up to 20")
+    print(f"\nNoisy-logical data, {seeds} seeds, refit 1, parsimony 1/4, units by cross-validation up to 20")
     for case in ("I", "II"):
         runs = [noisy_run(case, seed) for seed in range(seeds)]
         means = {name: float(np.mean([run[name] for run in runs])) for name in runs[0]}

@@ -74,9 +74,11 @@ def per_class(measured: Figures) -> str:
 
 def totals(measured: Figures, size: Counts) -> str:
     """One line: accuracy with its standard error, F1, AUC, log loss, size."""
+    from rulekit.graph.readable import counted
+
     area = "-" if measured.auc is None else f"{measured.auc:.3f}"
     return (
         f"accuracy {measured.accuracy:.3f} ± {measured.accuracy_error:.3f} (majority class {measured.majority:.3f})   "
         f"macro F1 {measured.macro_f1:.3f}   micro F1 {measured.micro_f1:.3f}   AUC {area}   "
-        f"log loss {measured.log_loss:.3f}   {size.rules} rules, {size.literals} literals"
+        f"log loss {measured.log_loss:.3f}   {counted(size.rules, 'rule')}, {counted(size.literals, 'literal')}"
     )

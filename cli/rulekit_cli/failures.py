@@ -39,9 +39,7 @@ def guarded(run: Callable[[], object], *, debug: bool) -> int:
     except Exception as error:
         if debug:
             traceback.print_exc()
-        line = describe(error)
-        if line:
-            _say(line)
+        _say(describe(error))
         return BAD_INPUT
 
 
@@ -51,8 +49,6 @@ def describe(error: Exception) -> str:
         return str(error)
     if isinstance(error, _UsageError):
         message = getattr(error, "format_message", lambda: str(error))()
-        if not message:  # the help was printed, because nothing was asked
-            return ""
         context = getattr(error, "ctx", None)
         command = f"; see {context.command_path} --help" if context is not None else ""
         return f"{_flat(message).rstrip('.')}{command}"

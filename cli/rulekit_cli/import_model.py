@@ -36,6 +36,7 @@ def import_model(
       rulekit import rules.txt -o model.json
     """
     from rulekit.graph.files import load
+    from rulekit.graph.readable import counted
     from rulekit.graph.rules import counts
 
     graph = load(source, verify=False)  # an expert may have edited it: the digest is computed anew
@@ -43,4 +44,5 @@ def import_model(
     if len(graph.probability) == 1 and disagreements(graph):
         log("note: on some rows the label and the probability point different ways; edit `report` with `decide`")
     size = counts(graph)
-    log(f"wrote {output}: {size.rules} rules, {size.literals} literals, digest {graph.digest[:12]}")
+    words = f"{counted(size.rules, 'rule')}, {counted(size.literals, 'literal')}"
+    log(f"wrote {output}: {words}, digest {graph.digest[:12]}")

@@ -23,7 +23,6 @@ from rulekit_cli.failures import guarded
 
 app = typer.Typer(
     name="rulekit",
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # plain help, a third faster than drawn boxes
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -72,7 +71,7 @@ def main() -> None:
     # --debug is taken anywhere on the line, because it is wanted after the fact.
     debug = "--debug" in arguments
     arguments = [argument for argument in arguments if argument != "--debug"]
-    sys.exit(guarded(lambda: app(arguments, prog_name="rulekit", standalone_mode=False), debug=debug))
+    sys.exit(guarded(lambda: app(arguments or ["--help"], prog_name="rulekit", standalone_mode=False), debug=debug))
 
 
 if __name__ == "__main__":

@@ -102,4 +102,4 @@ def _explain_ids(graph: RuleGraph) -> None:
     from rulekit.graph.rules import rules_of
 
     for rule in rules_of(graph):
-        log(f"{rule.id}  {_text(graph.classes[rule.class_index])}: {print_node(rule.node)}")
+        log(f"{rule.id}  {_text(graph.classes[rule.class_index])}: {print_node(rule.node, graph.schema)}")

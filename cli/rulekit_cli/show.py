@@ -14,6 +14,7 @@ from rulekit_cli.console import log, width
 
 class View(StrEnum):
     rules = "rules"
+    full = "full"
     table = "table"
     csv = "csv"
     c50 = "c50"
@@ -46,10 +47,10 @@ def show(
         text = to_json(graph)
     elif format_ is View.language:
         text = str(graph)
-    elif format_ is View.rules:
+    elif format_ in (View.rules, View.full):
         from rulekit_exporters.text import show as show_rules
 
-        text = show_rules(graph, width=width())
+        text = show_rules(graph, width=width(), probability=format_ is View.full)
     else:
         from rulekit.targets import find_target
 

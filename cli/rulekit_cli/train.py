@@ -56,6 +56,9 @@ def train(
     time_limit: Annotated[
         float | None, typer.Option("--time-limit", metavar="SECONDS", help="Stop then, with the best model so far.")
     ] = None,
+    no_simplify: Annotated[
+        bool, typer.Option("--no-simplify", help="Save the rules as learned, not simplified.")
+    ] = False,
     seed: Annotated[int, typer.Option("--seed", help="Seed of every random choice.")] = 0,
     json_: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No notes and no progress.")] = False,
@@ -95,6 +98,7 @@ def train(
             decimal=decimal,
             encoding=encoding,
             time_limit=time_limit,
+            simplified=not no_simplify,
             seed=seed,
             json=json_,
             quiet=quiet,

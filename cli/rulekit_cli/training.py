@@ -16,6 +16,7 @@ from rulekit.graph.files import ensure_writable
 from rulekit.graph.rule_graph import RuleGraph, class_array
 from rulekit.graph.rules import counts
 from rulekit.graph.statistics import rule_statistics
+from rulekit.simplification.passes import simplify
 from rulekit.tables.labels import LabelledTable, read_for_model, read_labelled
 from rulekit.tables.splitting import held_out
 from rulekit_cli.console import aligned, log, result, result_json, width
@@ -48,6 +49,7 @@ class Request:
     decimal: str | None
     encoding: str | None
     time_limit: float | None
+    simplified: bool
     seed: int
     json: bool
     quiet: bool
@@ -92,7 +94,11 @@ def run(request: Request) -> None:
         )
     graph: RuleGraph = learner.rule_graph_
     _refuse_nothing_learned(graph, request)
-    if training.cost is not None:  # the learner saw costs as weights; a reader wants rates of rows
+    learned = graph
+    if request.simplified:
+        graph = simplify(graph)
+    # changed rules lose their figures, and a learner that saw costs as weights has figures of costs, not of rows
+    if graph is not learned or training.cost is not None:
         graph = _with_statistics(graph, training)
     if not request.quiet:
         log(progress.summary(graph, time.monotonic() - started))

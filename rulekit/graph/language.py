@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from rulekit.graph.decisions import ArgMax, Exceeds, Fires, Median
-from rulekit.graph.nodes import Compare, Node
+from rulekit.graph.nodes import Node
 from rulekit.graph.printing import Wording, odds, word
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import Rule, rules_of
@@ -54,19 +54,13 @@ def parse_graph(text: str) -> RuleGraph:
 def print_node(node: Node, schema: Schema | None = None) -> str:
     """The condition, score or formula of one node on one line, for people: weights are rounded.
 
-    Shared or deeply nested parts follow after `where`. With a schema, thresholds carry their unit.
+    Shared or deeply nested parts follow after `where`. With a schema, thresholds stand as dates, with thousands of
+    money apart and with their unit. Of a long level set the first levels stand.
     """
-    if isinstance(node, Compare) and schema is not None and node.feature in schema and schema[node.feature].unit:
-        return _with_unit(node, schema[node.feature])
-    wording = word([node], exact=False)
+    wording = word([node], exact=False, schema=schema)
     named = {part: reference for part, reference in wording.definitions.items() if part is not node}
     inner = "; ".join(f"{reference} = {wording.full[part].words}" for part, reference in named.items())
     return wording.full[node].words + (f" where {inner}" if inner else "")
-
-
-def _with_unit(node: Compare, feature: Feature) -> str:
-    words = f"{name(node.feature)} {node.op} {number(node.value)} {one_line(feature.unit)}"
-    return f"({words} or missing)" if node.missing else words
 
 
 # Header ------------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from __future__ import annotations
 import enum
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from rulekit.errors import FormatError
@@ -35,9 +35,11 @@ from rulekit.graph.nodes import (
     Probability,
     Step,
 )
+from rulekit.graph.readable import amount, chance, level_set, weight
 from rulekit.graph.traversal import topological
 from rulekit.graph.words import name, names, number
 from rulekit.numbers import probability_of, shortest_probability
+from rulekit.schema import Schema
 
 SHARED_LENGTH = 40
 SHARED_LEAF_LENGTH = 120
@@ -133,17 +135,6 @@ def _hidden(node: Hidden, children: Children) -> Text:
     return _fires(node, children, odds)
 
 
-def _hidden_for_people(node: Hidden, children: Children) -> Text:
-    return _fires(
-        node, children, lambda strength: f"probability {chance(strength)}" if _sayable(strength) else odds(strength)
-    )
-
-
-def _sayable(strength: float) -> bool:
-    """Whether a probability says what the strength says: a finite strength of 60 is no probability of 1."""
-    return math.isinf(strength) or probability_of(strength) < 1.0
-
-
 def _fires(node: Hidden, children: Children, said: Callable[[float], str]) -> Text:
     words = f"{name(node.name)} fires with {said(node.on)}"
     if node.off:
@@ -155,13 +146,6 @@ def odds(strength: float) -> str:
     """`probability p`, or `strength s` where no decimal p gives the strength back."""
     p = shortest_probability(strength)
     return f"strength {number(float(p[1:]))}" if p.startswith("s") else f"probability {number(float(p))}"
-
-
-def chance(strength: float) -> str:
-    """The probability of a strength for people: three digits, and never 0 or 1 where it is neither."""
-    p = probability_of(strength)
-    short = f"{p:.3g}"
-    return repr(p) if (float(short) in (0.0, 1.0)) != (p in (0.0, 1.0)) else short
 
 
 def _column(node: Column, _: Children) -> Text:
@@ -176,12 +160,12 @@ def _step(node: Step, _: Children) -> Text:
     return Text(f"step({name(node.feature)}: {items})")
 
 
-def terms(node: Linear | LinearThreshold, children: Children) -> list[str]:
+def terms(node: Linear | LinearThreshold, children: Children, said: Callable[[float], str] = number) -> list[str]:
     """The bias and the weighted terms of a sum."""
-    written = [number(node.bias)]
-    for weight, child, text in zip(node.weights, node.children, children, strict=True):
+    written = [said(node.bias)]
+    for factor, child, text in zip(node.weights, node.children, children, strict=True):
         real = child.family in (Family.REAL, Family.PROBABILITY)
-        written.append(f"{number(weight)} * {text.at(Binding.ATOM)}" if real else f"{number(weight)} if {text.words}")
+        written.append(f"{said(factor)} * {text.at(Binding.ATOM)}" if real else f"{said(factor)} if {text.words}")
     return written
 
 
@@ -221,7 +205,65 @@ WORDING: dict[type[Node], Callable[..., Text]] = {
 }
 
 
-WORDING_FOR_PEOPLE: dict[type[Node], Callable[..., Text]] = {**WORDING, Hidden: _hidden_for_people}
+@dataclass(frozen=True, slots=True)
+class _ForPeople:
+    """The wordings that differ where a text is only read: rounded, with dates and units, long level sets cut."""
+
+    schema: Schema | None
+
+    def table(self) -> dict[type[Node], Callable[..., Text]]:
+        return {
+            **WORDING,
+            Compare: self.compare,
+            Among: self.among,
+            Hidden: self.hidden,
+            Column: self.column,
+            Step: self.step,
+            Linear: self.linear,
+            LinearThreshold: self.linear_threshold,
+        }
+
+    def amount(self, value: float, feature: str) -> str:
+        known = self.schema is not None and feature in self.schema
+        return amount(value, self.schema[feature] if known and self.schema else None)
+
+    def compare(self, node: Compare, _: Children) -> Text:
+        words = f"{name(node.feature)} {node.op} {self.amount(node.value, node.feature)}"
+        return _leaf(words, *["missing"] * node.missing)
+
+    def among(self, node: Among, _: Children) -> Text:
+        markers = ["missing"] * node.missing
+        if node.unseen and self.schema is not None and node.feature in self.schema:
+            beside = [level for level in self.schema[node.feature].levels if level not in node.levels]
+            if 0 < len(beside) < len(node.levels):
+                return _leaf(f"{name(node.feature)} not in {level_set(beside)}", *markers)
+        markers += ["unseen"] * node.unseen
+        return _leaf(f"{name(node.feature)} in {level_set(node.levels)}", *markers)
+
+    def hidden(self, node: Hidden, children: Children) -> Text:
+        def said(strength: float) -> str:
+            # A finite strength of 60 is no probability of 1.
+            sayable = math.isinf(strength) or probability_of(strength) < 1.0
+            return f"probability {chance(strength)}" if sayable else odds(strength)
+
+        return _fires(node, children, said)
+
+    def column(self, node: Column, _: Children) -> Text:
+        low, high, missing = (self.amount(x, node.feature) for x in (node.low, node.high, node.missing))
+        step = f", step {number(node.step)}" if node.step else ""
+        return Text(f"clip({name(node.feature)}, from {low} to {high}{step}, missing {missing})")
+
+    def step(self, node: Step, _: Children) -> Text:
+        cuts = [self.amount(cut, node.feature) for cut in node.cuts]
+        pieces = [f"{weight(v)} up to {cut}" for v, cut in zip(node.values[:-1], cuts, strict=True)]
+        items = ", ".join([*pieces, f"then {weight(node.values[-1])}", f"missing {weight(node.missing)}"])
+        return Text(f"step({name(node.feature)}: {items})")
+
+    def linear(self, node: Linear, children: Children) -> Text:
+        return Text(f"sum({', '.join(terms(node, children, weight))})")
+
+    def linear_threshold(self, node: LinearThreshold, children: Children) -> Text:
+        return Text(f"sum({', '.join(terms(node, children, weight))}) >= 0")
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,28 +291,48 @@ class Wording:
             node = node.children[0]
         children = tuple(self.called[child] for child in node.children)
         if isinstance(node, And | Or | AtLeast) and len(children) > 1:
-            lines = [(text.words, note(child)) for text, child in zip(children, node.children, strict=True)]
-            return f"{prefix}{quantifier(node)}(\n{_aligned(lines)})"
+            return f"{prefix}{quantifier(node)}(\n{_aligned(list(self._items(node, note)))})"
         if isinstance(node, Linear | LinearThreshold) and children:
             notes = ("", *map(note, node.children))
-            written = f"{prefix}sum(\n{_aligned(list(zip(terms(node, children), notes, strict=True)))})"
+            items = [f"{term}," for term in terms(node, children)]
+            written = f"{prefix}sum(\n{_aligned(list(zip(items, notes, strict=True)))})"
             return written + (" >= 0" if isinstance(node, LinearThreshold) else "")
         return whole
+
+    def _items(self, node: Node, note: Callable[[Node], str], indent: str = "") -> Iterator[tuple[str, str]]:
+        """The lines of a list and the comment of each; a long list inside is broken too. No deeper than MAX_DEPTH."""
+        for child in node.children:
+            text = self.called[child].words
+            nested = isinstance(child, And | Or | AtLeast) and len(child.children) > 1
+            if nested and child not in self.definitions and len(text) > BROKEN_LENGTH:
+                assert isinstance(child, And | Or | AtLeast)
+                yield f"{indent}{quantifier(child)}(", note(child)
+                yield from self._items(child, note, indent + "  ")
+                yield f"{indent}),", ""
+            else:
+                yield f"{indent}{text},", note(child)
 
 
 def _aligned(lines: list[tuple[str, str]]) -> str:
     width = max((len(text) for text, note in lines if note and len(text) <= BROKEN_LENGTH), default=0)
-    return "".join(f"  {text + ',':{width + 1}}  # {note}\n" if note else f"  {text},\n" for text, note in lines)
+    return "".join(f"  {text:{width}}  # {note}\n" if note else f"  {text}\n" for text, note in lines)
 
 
-def word(roots: Iterable[Node], known: Mapping[Node, str] | None = None, *, exact: bool = True) -> Wording:
+def word(
+    roots: Iterable[Node],
+    known: Mapping[Node, str] | None = None,
+    *,
+    exact: bool = True,
+    schema: Schema | None = None,
+) -> Wording:
     """The texts of all nodes below the roots; raises FormatError for a node type that the language lacks.
 
     known: names for nodes that may have to be defined; others are named by the first digits of their digest. exact:
-    weights in full, so that the text can be read back; otherwise rounded for people.
+    everything in full, so that the text can be read back; otherwise as people read it, with the dates and units of the
+    schema.
     """
     all_roots = list(roots)
-    wording = WORDING if exact else WORDING_FOR_PEOPLE
+    wording = WORDING if exact else _ForPeople(schema).table()
     order = topological(all_roots)
     uses = Counter(all_roots)
     for node in order:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from rulekit.graph.decisions import Median
 from rulekit.graph.rules import Rule, fired, rules_of
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature
 
@@ -26,7 +27,8 @@ def rule_statistics(graph: RuleGraph, table: Table, y: Array, weight: Array | No
     """Statistics of a model's rules and columns on n rows with class indices y [n] and weights [n] (default 1).
 
     `rules`, in the order of rules_of: id, class, n (rows covered), coverage, precision (None if it covers nothing),
-    true_positive, error, cumulative_true_positive, cumulative_error. `columns`: of each used column `missing`, and
+    true_positive, error, cumulative_true_positive, cumulative_error. A rule speaks for its class; a rule of `above[j]`
+    of a median, whose class is j + 1, for that class or a higher one. `columns`: of each used column `missing`, and
     `low` and `high`, or `levels` and `unseen` (frequencies). `rows`: n.
     """
     weight = np.ones(table.n_rows) if weight is None else np.asarray(weight, dtype=np.float64)
@@ -49,7 +51,8 @@ def _combined(rule: Rule, before: Array, active: Array) -> Array:
 def _rule_entry(
     graph: RuleGraph, rule: Rule, active: Array, together: Array, y: Array, weight: Array
 ) -> dict[str, Any]:
-    positive = np.asarray(y) == rule.class_index
+    y = np.asarray(y)
+    positive = y >= rule.class_index if isinstance(graph.decision, Median) else y == rule.class_index
     return {
         "id": rule.id,
         "class": graph.classes[rule.class_index],

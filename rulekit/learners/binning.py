@@ -2,8 +2,11 @@
 
 A numeric column gets one code per distinct value, or at most `max_bins` by capped quantiles: a value's weight is capped
 at the mean weight of a bin, repeatedly, before the weights are cut at equal steps, so that a column heavy at one value
-keeps fine cuts elsewhere (findings/small_models.md, section 1). A category keeps the codes of its table (1 is unseen);
-a Boolean column has 1 for false and 2 for true.
+keeps fine cuts elsewhere (findings/small_models.md, section 1). A Boolean column has 1 for false and 2 for true.
+
+A category has 2.. for the levels that stand for themselves. The levels of an unordered one with few rows share code 1
+with a level never seen (section 2 of the same): a condition that names a level of one row has learned that row by
+heart, and a category with a level for each row would fit everything.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.learners.counting import Floats
-from rulekit.schema import FIRST_LEVEL_CODE, Feature
+from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature
 from rulekit.tables.table import Table
 
 _CAPPINGS = 8
@@ -26,6 +29,7 @@ class BinnedColumn:
     """codes [n] of one feature below n_codes; `low`, `high` [n_codes]: the training values a numeric bin spans.
 
     `index` is the position of the feature in the table; `whole`: all training values are whole numbers.
+    levels: what the codes 2.. of a category stand for; the feature's other levels have code 1, like unseen ones.
     """
 
     feature: Feature
@@ -35,6 +39,7 @@ class BinnedColumn:
     low: Floats
     high: Floats
     whole: bool = False
+    levels: tuple[str, ...] = ()
 
     @property
     def ordered(self) -> bool:
@@ -42,23 +47,34 @@ class BinnedColumn:
         return self.feature.kind != "categorical" or self.feature.ordered
 
 
-def bin_table(table: Table, weights: npt.NDArray[Any], max_bins: int | None) -> tuple[BinnedColumn, ...]:
+def min_level_rows(rows: float) -> float:
+    """The default least weight of a level: 10 rows, or a hundredth of them where that is less, but 2 at least."""
+    return max(2.0, min(10.0, rows / 100.0))
+
+
+def bin_table(
+    table: Table, weights: npt.NDArray[Any], max_bins: int | None, least_level: int = 0
+) -> tuple[BinnedColumn, ...]:
     """The usable columns of a table, binned; columns whose role is not "use" are left out."""
     return tuple(
-        bin_column(feature, index, array, weights, max_bins)
+        bin_column(feature, index, array, weights, max_bins, least_level)
         for index, (feature, array) in enumerate(zip(table.features, table.arrays, strict=True))
         if feature.role == "use"
     )
 
 
 def bin_column(
-    feature: Feature, index: int, array: npt.NDArray[Any], weights: npt.NDArray[Any], max_bins: int | None
+    feature: Feature,
+    index: int,
+    array: npt.NDArray[Any],
+    weights: npt.NDArray[Any],
+    max_bins: int | None,
+    least_level: int = 0,
 ) -> BinnedColumn:
-    """One encoded column [n], binned by the weights [n] of its values."""
+    """One encoded column [n], binned by the weights [n] of its values; levels below least_level are pooled."""
     none = np.full(1, np.nan)
     if feature.kind == "categorical":
-        n_codes = FIRST_LEVEL_CODE + len(feature.levels)
-        return BinnedColumn(feature, index, array.astype(_code_type(n_codes)), n_codes, none, none)
+        return _bin_levels(feature, index, array, weights, least_level)
     if feature.kind == "boolean":
         codes = np.where(np.isnan(array), 0, 1 + (array > 0.5)).astype(np.uint8)
         return BinnedColumn(feature, index, codes, 3, none, none)
@@ -75,6 +91,22 @@ def bin_column(
     whole = bool(np.all(finite == np.rint(finite)))
     low, high = np.concatenate([none, doubles[first]]), np.concatenate([none, doubles[last]])
     return BinnedColumn(feature, index, codes, n_codes, low, high, whole)
+
+
+def _bin_levels(
+    feature: Feature, index: int, array: npt.NDArray[Any], weights: npt.NDArray[Any], least_level: int
+) -> BinnedColumn:
+    n_levels = len(feature.levels)
+    # bincount adds doubles; the total of all quantised weights is below 2^53, so that the sums are exact.
+    level_weights = np.bincount(array, weights, FIRST_LEVEL_CODE + n_levels)[FIRST_LEVEL_CODE:]
+    kept = np.ones(n_levels, dtype=bool) if feature.ordered else level_weights >= least_level
+    n_codes = FIRST_LEVEL_CODE + int(kept.sum())
+    codes = np.full(FIRST_LEVEL_CODE + n_levels, UNSEEN_CODE, dtype=_code_type(n_codes))
+    codes[MISSING_CODE] = MISSING_CODE
+    codes[FIRST_LEVEL_CODE:][kept] = np.arange(FIRST_LEVEL_CODE, n_codes)
+    levels = tuple(level for level, stays in zip(feature.levels, kept.tolist(), strict=True) if stays)
+    none = np.full(1, np.nan)
+    return BinnedColumn(feature, index, codes[array], n_codes, none, none, levels=levels)
 
 
 def capped_quantiles(counts: npt.NDArray[Any], max_bins: int | None) -> npt.NDArray[np.int64]:

@@ -18,12 +18,24 @@ from rulekit.graph.nodes import Node
 from rulekit.graph.rule_graph import class_array
 from rulekit.graph.statistics import rule_statistics
 from rulekit.learners.assembly import many_class_graph, noisy_formula, ordered_graph, preference_of, two_class_graph
-from rulekit.learners.binning import bin_table
+from rulekit.learners.binning import bin_table, min_level_rows
 from rulekit.learners.counting import quantise
 from rulekit.learners.formula import Problem
 from rulekit.learners.growth import Algorithm, Grown, GrowthSettings, Limits, Stopped, grow
 from rulekit.learners.inputs import TrainingData, check_rows, training_data
 from rulekit.learners.objectives import Objective
+from rulekit.learners.parameters import (
+    CALLABLE,
+    SEED,
+    TEXT,
+    check_parameters,
+    count_or_share,
+    number,
+    one_of,
+    sequence,
+    whole,
+    word_or_mapping,
+)
 from rulekit.learners.provenance import provenance_of
 from rulekit.learners.records import clause_records, step_records
 from rulekit.learners.search import SearchSettings
@@ -32,6 +44,32 @@ from rulekit.learners.weak_features import Weak
 from rulekit.schema import Schema
 
 Progress = Callable[[Mapping[str, Any]], object]
+
+PARAMETERS = {
+    "n_units": whole(1),
+    "algorithm": one_of("I", "II", "tree"),
+    "objective": one_of("error", "error+brier", "brier"),
+    "brier_weight": number(0),
+    "ridge": number(0),
+    "weak": one_of("threshold", "llr"),
+    "beta": one_of("free", "zero"),
+    "init": one_of("or", "and"),
+    "refit": whole(0),
+    "backfit": whole(0),
+    "max_bins": whole(2, optional=True),
+    "stopping": one_of("cv", "none"),
+    "n_folds": whole(2),
+    "parsimony": number(0),
+    "min_rows": number(0),
+    "min_level_rows": number(0, optional=True),
+    "max_features": count_or_share(),
+    "class_weight": word_or_mapping("balanced"),
+    "ordered": sequence(),
+    "target": TEXT,
+    "random_state": SEED,
+    "time_limit": number(0, optional=True),
+    "callback": CALLABLE,
+}
 
 
 class CNLLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -53,8 +91,11 @@ class CNLLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     refit : sweeps over all strengths after each step. backfit : every so many steps, look once for a better condition
         for each bit (0: never).
     max_bins : bins of a numeric column, by capped quantiles; None: one for each distinct value.
-    stopping : "cv": cross-validation of `n_folds` inside the training data; "none": grow to n_units.
+    stopping : "cv": cross-validation of `n_folds` inside the training data, which takes the fewest units whose
+        held-out error is within `parsimony` standard errors of the least; "none": grow to n_units.
     min_rows : least weight of rows on either side of a condition.
+    min_level_rows : levels of an unordered category with less weight of rows are one, together with levels never seen
+        (None: 10, or a hundredth of the rows where that is less, but 2 at least).
     max_features : columns looked at in each step, drawn by `random_state` (None: all; a fraction of them if a float).
     class_weight : "balanced", or class to weight.
     positive : the positive one of two classes (None: the second in order). default : the class of more than two that
@@ -89,7 +130,9 @@ class CNLLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         max_bins: int | None = 255,
         stopping: Literal["cv", "none"] = "cv",
         n_folds: int = 5,
+        parsimony: float = 0.0,
         min_rows: float = 1.0,
+        min_level_rows: float | None = None,
         max_features: int | float | None = None,
         class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
         positive: Any = None,
@@ -113,7 +156,9 @@ class CNLLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.max_bins = max_bins
         self.stopping = stopping
         self.n_folds = n_folds
+        self.parsimony = parsimony
         self.min_rows = min_rows
+        self.min_level_rows = min_level_rows
         self.max_features = max_features
         self.class_weight = class_weight
         self.positive = positive
@@ -137,8 +182,10 @@ class CNLLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         classes = tuple(data.classes[k] for k in order)
         labels = np.argsort(order)[data.labels]
         weights = data.weights * self._class_weights(data)[data.labels]
+        # Weights that were scaled down must not make fewer rows of them, where a limit or a ridge is stated in rows.
+        weights = weights * max(1.0, len(weights) / float(weights.sum()))
         quantised, unit = quantise(weights)
-        columns = bin_table(data.table, quantised, self.max_bins)
+        columns = bin_table(data.table, quantised, self.max_bins, self._least_level(quantised, unit))
         settings = self._with_features(settings, len(columns))
         problem = Problem(columns, tuple(c.codes for c in columns), labels, quantised, unit)
         deadline = np.inf if self.time_limit is None else time.monotonic() + self.time_limit
@@ -169,23 +216,7 @@ class CNLLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     # Fitting -------------------------------------------------------------------------------------------------------
 
     def _settings(self) -> GrowthSettings:
-        choices = {
-            "algorithm": ("I", "II", "tree"),
-            "objective": ("error", "error+brier", "brier"),
-            "weak": ("threshold", "llr"),
-            "beta": ("free", "zero"),
-            "init": ("or", "and"),
-            "stopping": ("cv", "none"),
-        }
-        for name, allowed in choices.items():
-            if getattr(self, name) not in allowed:
-                raise InputError(f"{name} is {getattr(self, name)!r}", where="CNLLClassifier", fix=f"one of {allowed}")
-        lowest = {"n_units": 1, "n_folds": 2, "refit": 0, "backfit": 0, "brier_weight": 0, "ridge": 0, "min_rows": 0}
-        for name, least in lowest.items():
-            if not getattr(self, name) >= least:
-                raise InputError(f"{name} is {getattr(self, name)!r}", where="CNLLClassifier", fix=f"at least {least}")
-        if self.max_bins is not None and self.max_bins < 2:
-            raise InputError(f"max_bins is {self.max_bins!r}", where="CNLLClassifier", fix="None or at least 2")
+        check_parameters(type(self).__name__, self.get_params(deep=False), PARAMETERS)
         error, brier = {"error": (1.0, 0.0), "error+brier": (1.0, self.brier_weight), "brier": (0.0, 1.0)}[
             self.objective
         ]
@@ -196,12 +227,17 @@ class CNLLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
 
     def _with_features(self, settings: GrowthSettings, n_columns: int) -> GrowthSettings:
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1)) if self.random_state is not None else 0
+        seed = 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31 - 1))
         share = self.max_features
         if share is None:
             return replace(settings, seed=seed)
         count = max(1, int(share * n_columns)) if isinstance(share, float) else int(share)
         return replace(settings, seed=seed, max_features=count)
+
+    def _least_level(self, weights: npt.NDArray[np.int64], unit: float) -> int:
+        """The least weight, in units, with which a level stands for itself."""
+        rows = min_level_rows(float(weights.sum()) * unit) if self.min_level_rows is None else self.min_level_rows
+        return int(np.ceil(rows / unit - 1e-9))
 
     def _class_order(self, data: TrainingData) -> list[int]:
         """Indices of data.classes in the order of listing: the positive class of two comes last."""
@@ -235,8 +271,6 @@ class CNLLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if self.class_weight is None:
             return np.ones(len(data.classes))
         if isinstance(self.class_weight, str):
-            if self.class_weight != "balanced":
-                raise InputError(f"class_weight is {self.class_weight!r}", fix="balanced, or a mapping of classes")
             totals = np.bincount(data.labels, data.weights)
             return np.asarray(totals.sum() / (len(totals) * totals))
         unknown = [label for label in self.class_weight if label not in data.classes]
@@ -271,7 +305,7 @@ class CNLLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             except KeyboardInterrupt:
                 stopped = "interrupted"
             if curve is not None:
-                stopped, units = curve.stopped, min(units, curve.best)
+                stopped, units = curve.stopped, min(units, curve.best(self.parsimony))
         return Run(label, problem, grown, units, curve, stopped)
 
     def _conclude(self, data: TrainingData, problem: Problem, classes: tuple[Any, ...], runs: list[Run]) -> None:
@@ -334,7 +368,7 @@ def _targets(
 
 
 def _refuse_constraints(data: TrainingData) -> None:
-    """CNLL promises no monotone columns; the refusal names the column."""
+    """CNLL promises no monotone columns and keeps no columns apart; the refusal names the column or the group."""
     for feature in data.table.features:
         if feature.monotone != 0:
             raise InputError(
@@ -342,3 +376,11 @@ def _refuse_constraints(data: TrainingData) -> None:
                 where=f"column {feature.name!r}",
                 fix="drop the declaration or the column",
             )
+    if data.table.interactions:
+        # Two clauses that are too weak alone may decide together, so a rule of theirs would mix their columns.
+        group = ", ".join(map(repr, data.table.interactions[0]))
+        raise InputError(
+            "CNLLClassifier cannot promise which columns stand in one rule",
+            where=f"interactions, group {group}",
+            fix="drop the declaration",
+        )

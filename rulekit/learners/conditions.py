@@ -10,18 +10,17 @@ from rulekit.learners.counting import Bools
 from rulekit.learners.formula import Bit
 from rulekit.learners.read_once import ReadOnceTree
 from rulekit.numbers import strength_of, threshold_between
-from rulekit.schema import FIRST_LEVEL_CODE
+from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE
 
 
 def condition_node(column: BinnedColumn, condition: Bools) -> Node:
-    """The Boolean node of a set of codes; a level that no training row has, or never seen, is outside it."""
+    """The Boolean node of a set of codes; a level that no training row has, or never seen, is on the side of code 1."""
     name, missing = column.feature.name, bool(condition[0])
     held = np.flatnonzero(condition[1:]) + 1
     if len(held) == 0:
         return Missing(name) if missing else FALSE
     if column.feature.kind == "categorical":
-        levels = tuple(column.feature.levels[code - FIRST_LEVEL_CODE] for code in held if code >= FIRST_LEVEL_CODE)
-        return Among(name, levels, missing)
+        return _membership(column, condition)
     if len(held) == column.n_codes - 1:
         return Not(Missing(name)) if not missing else TRUE
     if column.feature.kind == "boolean":
@@ -30,6 +29,22 @@ def condition_node(column: BinnedColumn, condition: Bools) -> Node:
     firsts, lasts = np.append(held[0], held[breaks + 1]), np.append(held[breaks], held[-1])
     runs = [_interval(column, int(a), int(b), missing) for a, b in zip(firsts, lasts, strict=True)]
     return runs[0] if len(runs) == 1 else Or(runs)
+
+
+def _membership(column: BinnedColumn, condition: Bools) -> Node:
+    """The levels of a set of codes; with the pooled ones by the shorter of two lists: who is in, or not who is out."""
+    name, missing = column.feature.name, bool(condition[MISSING_CODE])
+    chosen = condition[FIRST_LEVEL_CODE:].tolist()
+    inside = {level for level, holds in zip(column.levels, chosen, strict=True) if holds}
+    outside = [level for level in column.levels if level not in inside]
+    if not condition[UNSEEN_CODE]:
+        return Among(name, tuple(inside), missing)
+    if not outside:
+        return TRUE if missing else Not(Missing(name))
+    if len(outside) <= len(column.feature.levels) - len(outside):
+        return Not(Among(name, tuple(outside), not missing))
+    out = set(outside)
+    return Among(name, tuple(level for level in column.feature.levels if level not in out), missing, unseen=True)
 
 
 def _interval(column: BinnedColumn, first: int, last: int, missing: bool) -> Node:

@@ -94,17 +94,22 @@ def compiled(kernel: Callable[..., Any]) -> Callable[..., Any] | None:
 
 @cache
 def _compile(kernel: Callable[..., Any]) -> Callable[..., Any] | None:
-    # The cache must never land beside the installed files, which may be read-only or shared.
-    os.environ.setdefault("NUMBA_CACHE_DIR", str(cache_folder() / "numba"))
     try:
         import numba
+        from numba.core import config
     except ImportError:
         return None
+    # The cache must never land beside the installed files, which may be read-only or shared.
+    chosen = config.CACHE_DIR
     try:
-        Path(os.environ["NUMBA_CACHE_DIR"]).mkdir(parents=True, exist_ok=True)
+        folder = Path(chosen or cache_folder() / "numba")
+        folder.mkdir(parents=True, exist_ok=True)
+        config.CACHE_DIR = str(folder)
         return numba.njit(cache=True, nogil=True, fastmath=False)(kernel)  # type: ignore[no-any-return]
     except (OSError, RuntimeError):
         return numba.njit(nogil=True, fastmath=False)(kernel)  # type: ignore[no-any-return]
+    finally:
+        config.CACHE_DIR = chosen
 
 
 def cache_folder() -> Path:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -17,6 +17,7 @@ Algorithm = Literal["I", "II", "tree"]
 Stopped = Literal["", "interrupted", "time limit", "cancelled"]
 
 _FALL = 1e-9
+_MOST_SWEEPS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,22 +71,27 @@ class Limits:
 
 
 def grow(problem: Problem, settings: GrowthSettings, limits: Limits = Limits()) -> Grown:
-    """A formula of at most n_units bits; it stops where no step lowers the objective.
+    """A formula of at most n_units bits; it stops where no step lowers the objective, also after a refit.
 
     KeyboardInterrupt, the deadline and the callback end the growth with the best formula so far.
     """
     grown = Grown(Formula(problem, ReadOnceTree(dual=settings.dual)))
     rng = np.random.default_rng(settings.seed)
+    stuck = False
     try:
         while len(grown.path) < settings.n_units and not grown.stopped:
             if time.monotonic() > limits.deadline:
                 grown.stopped = "time limit"
             elif not _grow_one(grown, settings, rng):
-                break
+                if stuck or not _refit_all(grown, settings.search):
+                    break
+                stuck = True
             elif limits.progress is not None and limits.progress(
                 len(grown.path), grown.steps[-1].after, grown.steps[-1].error
             ):
                 grown.stopped = "cancelled"
+            else:
+                stuck = False
     except KeyboardInterrupt:
         grown.stopped = "interrupted"
     return grown
@@ -139,6 +145,24 @@ def _sweep(formula: Formula, search: SearchSettings) -> bool:
     """Refit every bit once, in order; says whether anything changed."""
     changed = [refit(formula, which, search) for which in range(len(formula.bits))]
     return any(changed)
+
+
+def _refit_all(grown: Grown, search: SearchSettings) -> bool:
+    """Refit until no sweep helps, where no step does; says whether anything changed.
+
+    A bit joined by and can only lower a probability. A rare class starts with bits far below 1/2, and no clause of
+    such bits gets above it while their strengths stay as they were found.
+    """
+    formula = grown.formula
+    if not formula.bits or search.objective.brier == 0.0 or not _sweep(formula, search):
+        return False
+    for _ in range(_MOST_SWEEPS):
+        if not _sweep(formula, search):
+            break
+    after, error = formula.measure(search.objective)
+    grown.steps[-1] = replace(grown.steps[-1], after=after, error=error)
+    grown.path[-1] = formula.snapshot()
+    return True
 
 
 def _backfit(grown: Grown, settings: GrowthSettings, rng: np.random.Generator) -> None:

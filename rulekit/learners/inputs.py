@@ -11,6 +11,7 @@ import numpy.typing as npt
 from rulekit.errors import InputError
 from rulekit.graph.rule_graph import ClassLabel
 from rulekit.tables.inference import infer
+from rulekit.tables.labels import LabelledTable
 from rulekit.tables.table import Table
 
 Array = npt.NDArray[Any]
@@ -25,6 +26,12 @@ class TrainingData:
     labels: npt.NDArray[np.int64]
     weights: npt.NDArray[np.float64]
     groups: Array | None
+
+    def labelled(self, target: str) -> LabelledTable:
+        """The same rows as a labelled table; groups by number, no weights where all are 1."""
+        weights = None if np.all(self.weights == 1.0) else self.weights
+        groups = None if self.groups is None else np.unique(self.groups, return_inverse=True)[1].astype(np.int64)
+        return LabelledTable(self.table, self.labels, self.classes, weights, groups, target=target)
 
 
 def check_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
@@ -88,6 +95,7 @@ def training_data(estimator: Any, X: Any, y: Any, sample_weight: Any, groups: An
     y = column_or_1d(np.asarray(y), warn=True)
     _refuse_missing(y)
     check_consistent_length(np.empty((table.n_rows, 0)), y)
+    _refuse_mixed(y)
     check_classification_targets(y)
     weights = _row_weights(sample_weight, table.n_rows)
     groups = None if groups is None else column_or_1d(np.asarray(groups))
@@ -122,6 +130,14 @@ def _row_weights(sample_weight: Any, n_rows: int) -> npt.NDArray[np.float64]:
     if np.any(weights < 0):
         raise InputError("a weight is negative", where="sample_weight", fix="give weights of 0 or more")
     return weights
+
+
+def _refuse_mixed(y: Array) -> None:
+    if y.dtype.kind != "O":
+        return
+    kinds = {"text" if isinstance(cell, str) else type(cell).__name__ for cell in y.tolist()}
+    if "text" in kinds and len(kinds) > 1:
+        raise InputError(f"the labels mix text with {sorted(kinds - {'text'})[0]}", where="y", fix="use one type")
 
 
 def _refuse_missing(y: Array) -> None:

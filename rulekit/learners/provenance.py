@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any
 
 import numpy as np
 
 import rulekit
 from rulekit.learners.inputs import TrainingData
+from rulekit.tables.data_hash import data_hash
 
 
 def provenance_of(estimator: Any, data: TrainingData, units: list[int], stopped: str) -> dict[str, Any]:
@@ -19,22 +19,10 @@ def provenance_of(estimator: Any, data: TrainingData, units: list[int], stopped:
         "parameters": parameters,
         "units": units,
         "rows": data.table.n_rows,
-        "data": data_hash(data),
+        "data": data_hash(data.labelled(estimator.target)),
         "versions": {"rulekit": rulekit.__version__, "numpy": np.__version__},
         **({"stopped": stopped} if stopped else {}),
     }
-
-
-def data_hash(data: TrainingData) -> str:
-    """SHA-256 of the encoded columns, labels and weights, in hex."""
-    content = hashlib.sha256()
-    for feature, array in zip(data.table.features, data.table.arrays, strict=True):
-        content.update(repr((feature.name, feature.kind, feature.levels)).encode())
-        content.update(np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<")).tobytes())
-    content.update(repr(data.classes).encode())
-    content.update(data.labels.astype("<i8").tobytes())
-    content.update(data.weights.astype("<f8").tobytes())
-    return content.hexdigest()
 
 
 def _json(value: Any) -> Any:

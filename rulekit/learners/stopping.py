@@ -7,6 +7,7 @@ evenly over the folds.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -21,17 +22,19 @@ from rulekit.learners.growth import GrowthSettings, Limits, Stopped, grow
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curve:
-    """Held-out error rate [T] for 1 .. T bits, the same smoothed, and the number of folds that were finished."""
+    """Held-out error rate [T] for 1 .. T bits, the same smoothed, the number of finished folds and their rows."""
 
     error: Floats
     smooth: Floats
     folds: int
     stopped: Stopped = ""
+    rows: float = 1.0
 
-    @property
-    def best(self) -> int:
-        """The smallest number of bits with the smallest smoothed error."""
-        return int(np.flatnonzero(self.smooth <= self.smooth.min() + 1e-12)[0]) + 1
+    def best(self, parsimony: float = 0.0) -> int:
+        """The smallest number of bits whose smoothed error is within `parsimony` standard errors of the smallest."""
+        least = float(self.smooth.min())
+        slack = parsimony * math.sqrt(least * (1.0 - least) / self.rows)
+        return int(np.flatnonzero(self.smooth <= least + slack + 1e-12)[0]) + 1
 
 
 def held_out_curve(
@@ -67,7 +70,7 @@ def held_out_curve(
     if not done:
         return None
     error = errors / weight
-    return Curve(error, smoothed(error), done, stopped)
+    return Curve(error, smoothed(error), done, stopped, weight)
 
 
 def smoothed(error: Floats) -> Floats:

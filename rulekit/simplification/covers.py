@@ -161,10 +161,15 @@ def irredundant(node: Node, context: Context) -> Node:
         _drop(cover, cubes)
     except BudgetError as stopped:  # what is done so far is right
         context.messages.append(f"a formula of {len(node.children)} parts is simplified in part only: {stopped}")
-    children = [node.children[i] if original[i] == cube else cover.formula(cube) for i, cube in sorted(cubes.items())]
-    result = joined(And if cover.negated else Or, children)
+    outer = And if cover.negated else Or
+    children: list[Node] = []
+    for i, cube in sorted(cubes.items()):
+        child = node.children[i] if original[i] == cube else cover.formula(cube)
+        # An interval is an And of two bounds: inside an And it is two parts, and no fewer than there were.
+        children.extend(child.children if isinstance(child, outer) and child is not node.children[i] else (child,))
+    result = joined(outer, children)
     before, after = context.literals(node), context.literals(result)
-    return result if (after, len(children)) < (before, len(node.children)) else node
+    return result if (after, len(result.children)) < (before, len(node.children)) else node
 
 
 def _parse(node: Node, context: Context) -> tuple[_Cover, list[Cube | None]] | None:

@@ -127,7 +127,25 @@ def _simplified(graph: RuleGraph) -> tuple[RuleGraph, list[tuple[str, Change]]]:
         _LOG.warning("simplify: %s", message)
     if roots == graph.roots:
         return graph, []
-    return _rebuilt(graph, roots), changes
+    return _rebuilt(graph, roots), net_changes(changes)
+
+
+def net_changes(changes: list[tuple[str, Change]]) -> list[tuple[str, Change]]:
+    """The changes without those that later ones undid."""
+    kept: dict[int, tuple[str, Change]] = {}
+    chains: dict[Node, list[int]] = {}
+    for i, (law, change) in enumerate(changes):
+        chain = chains.pop(change.before, [])
+        start = next((j for j, place in enumerate(chain) if kept[place][1].before is change.after), None)
+        if start is not None:
+            for place in chain[start:]:
+                del kept[place]
+            chain = chain[:start]
+        else:
+            kept[i] = (law, change)
+            chain = [*chain, i]
+        chains[change.after] = chain
+    return list(kept.values())
 
 
 def _run(

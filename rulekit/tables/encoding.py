@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ def encode(data: Any, schema: Schema, used: Collection[str] | None = None) -> Ta
     number, or an unseen level of a feature whose `unseen` is "error".
     """
     if isinstance(data, Table) and data.features == schema.features:
-        return data
+        return data if data.interactions == schema.interactions else replace(data, interactions=schema.interactions)
     return encode_columns(raw_table(data), schema, used)
 
 
@@ -51,7 +52,7 @@ def encode_columns(raw: RawTable, schema: Schema, used: Collection[str] | None =
                 fix=suggestion(feature.name, raw.known_names),
             )
         arrays.append(encode_column(column, feature, raw.source))
-    return Table(schema.features, tuple(arrays), raw.n_rows, raw.source, raw.notes)
+    return Table(schema.features, tuple(arrays), raw.n_rows, raw.source, raw.notes, interactions=schema.interactions)
 
 
 def encode_column(column: Column, feature: Feature, source: str = "") -> Array:

@@ -99,7 +99,7 @@ def _redeclare(table: Table, declared: Declarations) -> Table:
     fresh_notes = [note for t in typed.values() for note in t.notes]
     notes = (*old.notes, *fresh_notes, *_suspects_note(list(typed.values())))
     merged = {**old.merged, **{name: t.merged for name, t in typed.items() if t.merged}}
-    return Table(features, arrays, table.n_rows, table.source, notes, merged)
+    return Table(features, arrays, table.n_rows, table.source, notes, merged, table.interactions)
 
 
 def infer_columns(raw: RawTable, declared: Declarations | None = None) -> Table:

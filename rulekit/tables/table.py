@@ -21,7 +21,8 @@ class Table:
     numeric: float32 or float64 by the feature's precision, NaN for missing; Boolean: float32 of 0, 1, NaN;
     categorical: int32 codes (0 missing, 1 unseen, 2.. the feature's levels).
     source names the file for messages; `notes` are lines a user should see (what was inferred and why); `merged`
-    counts, per column, the distinct values that rounding to float32 merged.
+    counts, per column, the distinct values that rounding to float32 merged; `interactions` are those of the schema
+    that the rows were encoded under (none where the columns were inferred).
     Raises InputError if shapes or types do not fit.
     """
 
@@ -31,6 +32,7 @@ class Table:
     source: str = ""
     notes: tuple[str, ...] = ()
     merged: dict[str, int] = field(default_factory=dict)
+    interactions: tuple[tuple[str, ...], ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.features) != len(self.arrays):
@@ -60,7 +62,7 @@ class Table:
         """The rows of an index array or Boolean mask."""
         arrays = tuple(array[rows] for array in self.arrays)
         n_rows = int(np.count_nonzero(rows)) if rows.dtype == bool else len(rows)
-        return Table(self.features, arrays, n_rows, self.source, self.notes, self.merged)
+        return Table(self.features, arrays, n_rows, self.source, self.notes, self.merged, self.interactions)
 
     def select(self, names: tuple[str, ...]) -> Table:
         """The named columns, in that order."""
@@ -76,6 +78,7 @@ class Table:
             self.source,
             self.notes,
             {name: count for name, count in self.merged.items() if name in names},
+            self.interactions,
         )
 
 

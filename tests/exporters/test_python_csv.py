@@ -34,7 +34,7 @@ def score_csv(path, text, *arguments):
 def test_labels_and_probabilities_of_each_row(program):
     done = score_csv(program, f"{HEADER}\n40,0,13,Married-civ-spouse\n40,0,13,\n,9999,,\n")
     assert done.stdout.decode().splitlines() == [
-        "label,probability_<=50K,probability_>50K",
+        "label,probability(<=50K),probability(>50K)",
         ">50K,0.30000000000000004,0.7",
         "<=50K,0.99,0.010000000000000009",
         ">50K,0.06929999999999992,0.9307000000000001",

@@ -17,7 +17,7 @@ GOLDEN = Path(__file__).parents[1] / "golden" / "exports"
 CASES = [(name, PYTHON, {}, f"{name}.py") for name in MODELS] + [
     (name, TEXT, {"format": form}, f"{name}_{form}.txt")
     for name in MODELS
-    for form in ("rules", "show", "table", "csv", "c50")
+    for form in ("rules", "show", "full", "table", "csv", "c50")
 ]
 
 

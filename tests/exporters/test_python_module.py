@@ -8,7 +8,7 @@ import types
 import numpy as np
 import pytest
 from generated import module_of, plain_columns
-from golden_graphs import INCOME, MODELS, grades, income, score
+from golden_graphs import INCOME, MODELS, grades, income, ranks, score
 from random_graphs import random_graph, random_table
 from rulekit_exporters.python import TARGET
 from rulekit_exporters.python.running import run
@@ -339,3 +339,40 @@ def test_a_module_that_fails_is_reported(source, message):
 def test_unknown_options_are_refused():
     with pytest.raises(InputError, match="no option 'fast'"):
         TARGET.emit(income(), {"fast": True})
+
+
+def test_no_denial_is_denied(tmp_path):
+    """`not home` was `~~(home <= 0.5)` in the function for columns."""
+    negative = Not(IsTrue("veteran", missing=True))
+    either = Or((Compare("age", ">", 1.0), Compare("education_num", ">", 3.0)))
+    twice = Not(Not(And((either, negative))))
+    for i, formula in enumerate((negative, And((negative, Compare("age", ">", 1.0))), twice, Not(Not(either)))):
+        graph = RuleGraph(INCOME, (0, 1), Fires(formula))
+        text = TARGET.emit(graph, {}).main.decode()
+        assert "~~" not in text
+        assert "not not" not in "".join(line for line in text.splitlines(True) if not line.lstrip().startswith("#"))
+        assert_parity(graph, random_table(np.random.default_rng(i), INCOME, 200), tmp_path, f"denied_{i}")
+
+
+def test_a_module_reads_from_the_rules_down_to_the_machinery():
+    """The patterns and aliases of the reader of cells stood above the rules."""
+    text = TARGET.emit(grades(), {}).main.decode()
+    landmarks = [
+        "import ",
+        "CLASSES",
+        "def decide(",
+        "def predict(",
+        "# How cells are read",
+        "NUMBER = ",
+        "def number(",
+    ]
+    places = [text.index(f"\n{landmark}") for landmark in (*landmarks, "def score_csv(", "# rules: begin")]
+    assert places == sorted(places)
+
+
+def test_a_module_of_weighted_rules_says_them_before_its_arithmetic():
+    """Products of constants were all that a reader of a noisy-logical model saw."""
+    docstring = TARGET.emit(ranks(), {}).main.decode().partition("from __future__")[0]
+    assert "income is above 1 when the probability that any of these holds exceeds 0.5" in docstring
+    assert "0.8  capital_gain > 5,100 USD" in docstring
+    assert "rules" not in TARGET.emit(score(), {}).main.decode().partition("columns that the rules read")[0]

@@ -78,8 +78,19 @@ def test_levels_are_text(cell, expected):
 
 def test_text_of_numbers_meets_the_known_levels():
     known = frozenset({"3", "0"})
-    assert [runtime.level(v, known) for v in ("3.0", "3", "-0.0", "3.5", True)] == ["3", "3", "0", "3.5", "1"]
-    assert runtime.level("True", frozenset({"true"})) == "true"
+    assert [runtime.level(v, known) for v in ("3.0", "3", "3.5", True)] == ["3", "3", "3.5", "1"]
+    truths = frozenset({"true", "false", "FALSE"})
+    assert [runtime.level(v, truths) for v in ("True", "TRUE", "False", "FALSE")] == ["true", "true", "false", "FALSE"]
+
+
+def test_a_missing_token_has_no_look_alikes():
+    known = frozenset({"3", "9", "true", None, ""})
+    assert [runtime.level(v, known, ("9", "true")) for v in ("9.0", 9.0, "True", True)] == ["9.0", "9", "True", "true"]
+
+
+@pytest.mark.parametrize("text", ["3.", "3.00", "+3", "+3.0", "03", "3.0 ", "3.5", "tRuE", "FALSe", "t", "-0.5"])
+def test_other_look_alikes_are_texts_of_their_own(text):
+    assert runtime.level(text, frozenset({"3", "0", "true", "false"})) == text
 
 
 @pytest.mark.parametrize("value", [0.1, -0.1, 1e-50, 3.5e38, -1e300, 16777217.0, math.inf, 2.0**128 - 2.0**103])

@@ -14,12 +14,12 @@ from rulekit_exporters.text import TARGET, show
 from rulekit.errors import FormatError, GraphError, InputError
 from rulekit.graph.decisions import Fires
 from rulekit.graph.evaluation import decide, probabilities
-from rulekit.graph.nodes import Among, And, Compare, Or
+from rulekit.graph.nodes import Among, And, Compare, IsTrue, Missing, Not, Or
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
 from rulekit.schema import Feature, Schema
 
-FORMATS = ("rules", "show", "table", "csv", "c50")
+FORMATS = ("rules", "show", "full", "table", "csv", "c50")
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -39,16 +39,28 @@ def test_random_graphs_in_every_format(seed):
 def test_the_view_of_the_design():
     assert show(income(), 100).splitlines()[:5] == [
         'income is ">50K" when any of',
-        "  r0fcc97  capital_gain > 5100 USD  covers 4.1 %, right 98.6 %",
+        "  r0fcc97  capital_gain > 5,100 USD  covers 4.1 %, right 98.6 %",
         "  r8989d4  age > 28.5 and marital_status in {Married-AF-spouse, Married-civ-spouse}",
-        "         and education_num > 12.5   covers 11.0 %, right 73.2 %",
+        "         and education_num > 12.5    covers 11.0 %, right 73.2 %",
         'otherwise "<=50K".',
     ]
 
 
 def test_weighted_rules_say_their_probability():
-    assert "fires with probability 0.7 (else 0.01) when age > 28.5" in show(income(), 120)
-    assert "the probability that any of these fires exceeds 0.9" in show(ranks(), 120)
+    assert "0.7 (else 0.01)  age > 28.5" in show(income(), 120, probability=True)
+    assert "the probability that any of these holds exceeds 0.9" in show(ranks(), 120)
+
+
+def test_the_weights_behind_a_short_rule_set_are_one_line_unless_asked_for():
+    """They were a second block, longer than the rules."""
+    short = show(income(), 100).splitlines()
+    assert short[-1] == 'probability of ">50K": from 2 weighted conditions; rulekit show --format full shows them'
+    assert TARGET.emit(income(), {"format": "full"}).main.decode() == show(income(), 100, probability=True)
+
+
+def test_a_probability_that_is_a_link_of_the_score_is_said_in_one_line():
+    for full in (False, True):
+        assert show(score(), 120, full).splitlines()[-1] == "probability of true: the logistic of that sum"
 
 
 def test_sums_say_their_bias_and_what_a_missing_value_adds():
@@ -115,3 +127,56 @@ def test_rules_over_other_columns_are_not_run():
     table = random_table(np.random.default_rng(0), graph.schema, 3)
     with pytest.raises(GraphError, match="other columns"):
         TARGET.run(TARGET.emit(other, {}).main, graph, table)
+
+
+def test_figures_of_few_rows_are_not_nothing():
+    """A rule that covered one row of 6,497 said "covers 0.0 %, right 100.0 %"."""
+    graph = income()
+    entries = [{"id": rule.id, "coverage": 1 / 6497, "precision": 1.0} for rule in rules_of(graph)]
+    assert "covers 0.02 %, right 100.0 %" in show(graph.with_(statistics={"rules": entries}), 100)
+
+
+def test_lift_is_the_share_of_the_class_over_the_coverage():
+    """Of 1,000 rows 41 are covered, 40 of them of the class, which has 200 rows: 40 / 41 against 200 / 1000."""
+    graph = income()
+    entry = {"id": "r0fcc97", "n": 41, "coverage": 0.041, "precision": 40 / 41, "true_positive": 0.2}
+    text = TARGET.emit(graph.with_(statistics={"rules": [entry]}), {"format": "c50"}).main.decode()
+    assert "Rule 1: (r0fcc97, 41, covers 4.1 %, lift 4.9)" in text
+
+
+def test_truth_values_are_written_as_everywhere_else():
+    """Tables wrote the class True where the rules say true."""
+    for form in ("csv", "table", "c50"):
+        assert "True" not in TARGET.emit(score(), {"format": form}).main.decode()
+
+
+def missing_line(*conditions, classes=("no", "yes")):
+    features = (Feature("sex", "categorical", ("female", "male")), Feature("age"), Feature("home", "boolean"))
+    graph = RuleGraph(Schema(features), classes, Fires(Or(conditions)))
+    return show(graph, 200).splitlines()[-1].partition("Missing: ")[2]
+
+
+def test_one_column_satisfies_and_two_satisfy():
+    sex, age = Among("sex", ("female",)), Compare("age", ">", 30.0)
+    assert missing_line(sex) == "sex missing never satisfies a rule."
+    assert missing_line(sex, age) == "sex, age missing never satisfy a rule."
+    assert missing_line(sex, Compare("age", ">", 30.0, True)) == (
+        "sex missing never satisfies a rule; age missing satisfies a rule that says so."
+    )
+
+
+def test_a_negated_condition_that_holds_where_missing_fails_there():
+    """`not homeowner`, false where homeowner is missing, was said to hold there."""
+    assert missing_line(Not(IsTrue("home", missing=True))) == "home missing never satisfies a rule."
+    assert missing_line(Not(IsTrue("home"))) == "home missing satisfies a rule that says so."
+    assert missing_line(Not(Missing("home"))) == "home missing never satisfies a rule."
+    assert missing_line(Missing("home")) == "home missing satisfies a rule that says so."
+
+
+def test_a_negated_literal_stands_without_parentheses():
+    graph = RuleGraph(
+        Schema((Feature("age"), Feature("home", "boolean"))),
+        (0, 1),
+        Fires(And((Compare("age", ">", 30.0), Not(IsTrue("home", missing=True))))),
+    )
+    assert "age > 30 and not home" in show(graph, 100)

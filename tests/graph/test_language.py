@@ -294,6 +294,18 @@ def test_extra_parentheses_commas_lines_and_comments_mean_nothing() -> None:
     assert parsed("any of (\n (age > 28.5), # old\n ((married)),\n)") is Or((OLD, MARRIED))
 
 
+def test_a_long_list_in_a_list_is_broken_too() -> None:
+    """A nested model was one line of any length."""
+    bits = [Hidden(f"bit{i}", OLD, strength_of(0.5 + i / 100), strength_of(0.125)) for i in range(6)]
+    nested = And((Or((And(bits[:3]), bits[3])), And(bits[4:])))
+    graph = RuleGraph(Schema((Feature("age"),)), (0, 1), Exceeds(Probability(nested), 0.5))
+    text = print_graph(graph)
+
+    assert parse_graph(text) == graph
+    assert max(map(len, text.splitlines()[3:])) <= 90
+    assert re.search(r"\n  any of \(  # r\w+\n    all of \(\n      bit0 fires", text)
+
+
 def test_a_unit_is_shown_to_people() -> None:
     schema = Schema((Feature("age", unit="years"),))
 

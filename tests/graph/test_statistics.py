@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from rulekit.graph.decisions import ArgMax, Exceeds, Fires
+from rulekit.graph.decisions import ArgMax, Exceeds, Fires, Median
 from rulekit.graph.nodes import TRUE, Among, And, Compare, Hidden, IsTrue, Or, Probability
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
@@ -81,6 +81,19 @@ def test_classes_accumulate_apart():
     entries = rule_statistics(model, TABLE, Y)["rules"]
     assert [entry["class"] for entry in entries] == ["no", "yes", "yes"]
     assert entries[1]["cumulative_error"] == entries[1]["error"]
+
+
+def test_a_rule_of_a_median_speaks_for_all_classes_above() -> None:
+    """It was counted against the one class next above its cut, so a perfect rule looked half right."""
+    schema = Schema(SCHEMA.features, ordered_classes=True)
+    above = (Fires(Compare("x", ">", 0.0)), Fires(Compare("x", ">", 4.0)))
+    model = RuleGraph(schema, ("low", "mid", "high"), Median(above))
+    first, second = rule_statistics(model, TABLE, np.array([0, 1, 2, 0, 2]))["rules"]  # x: -1, 1, 3, missing, 5
+    assert (first["class"], first["n"], first["coverage"]) == ("mid", 3, 0.6)
+    assert (first["precision"], first["true_positive"], first["error"]) == (1.0, 1.0, 0.0)
+    assert (first["cumulative_true_positive"], first["cumulative_error"]) == (1.0, 0.0)
+    assert (second["class"], second["precision"], second["true_positive"]) == ("high", 1.0, 0.5)
+    assert second["error"] == pytest.approx(0.2)  # row 2
 
 
 def test_columns_have_ranges_levels_and_missing_shares():

@@ -17,10 +17,14 @@ from rulekit.errors import InputError
 from rulekit.graph.check import check
 from rulekit.graph.decisions import ArgMax, Fires, Median
 from rulekit.graph.nodes import Among, And, Compare, IsTrue, Node, Not, Or
+from rulekit.learners.cnll import PARAMETERS
 from rulekit.learners.formula import probability_of_codes
-from rulekit.schema import Feature
+from rulekit.schema import Feature, Schema
 from rulekit.synthetic import exclusive_or, loans, noisy_logical
+from rulekit.tables.data_hash import data_hash
+from rulekit.tables.encoding import encode
 from rulekit.tables.inference import infer
+from rulekit.tables.labels import split_labels
 from rulekit.tables.table import Table
 
 
@@ -57,12 +61,17 @@ def test_the_true_rule_of_the_loans_is_found() -> None:
 @pytest.mark.parametrize("algorithm", ["I", "II", "tree"])
 @pytest.mark.parametrize("weak", ["threshold", "llr"])
 def test_the_graph_gives_the_probabilities_that_were_learned(algorithm: str, weak: str) -> None:
-    """Thresholds, missing branches and level sets move no training row."""
+    """Thresholds, missing branches, level sets and pooled levels move no training row."""
     X, y = loan_rows(600, 3)
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 200, 600)
+    X["code"] = [f"c{code if code > 20 else code % 4}" for code in codes]
+    y = ["yes" if code > 180 or (code == 2) else label for code, label in zip(codes, y, strict=True)]
     model = CNLLClassifier(
         9, algorithm=algorithm, weak=weak, stopping="none", refit=1, max_bins=None, objective="brier", ridge=2
     ).fit(X, y)
     check(model.rule_graph_)
+    assert "code" in model.rule_graph_.used_features
     learned = []
     original = CNLLClassifier._learn
 
@@ -80,6 +89,29 @@ def test_the_graph_gives_the_probabilities_that_were_learned(algorithm: str, wea
     expected = probability_of_codes(tree, bits, run.problem.codes)
     assert model.predict_proba(X)[:, 1] == pytest.approx(expected, abs=1e-12)
     assert np.array_equal(model.predict(X) == "yes", expected > 0.5)
+
+
+@pytest.mark.parametrize("rare_side", [False, True])
+@pytest.mark.parametrize("common", [3, 40])
+def test_pooled_levels_decide_as_they_were_learned(rare_side: bool, common: int) -> None:
+    """A pooled level is a known one, which `Among` without it calls false: the truth of the pool must be kept."""
+    rng = np.random.default_rng(common)
+    n = 1200
+    level = np.where(rng.random(n) < 0.25, rng.integers(100, 300, n), rng.integers(0, common, n))
+    cells = [None if rng.random() < 0.05 else f"v{code}" for code in level]
+    y = ((level >= 100) == rare_side) ^ (level == 1) ^ (rng.random(n) < 0.05)
+    frame = pl.DataFrame({"code": cells, "x": rng.random(n)})
+    model = CNLLClassifier(4, stopping="none", refit=1).fit(frame, y)
+    graph = model.rule_graph_
+    check(graph)
+    assert graph.used_features[0] == "code"
+    assert (model.predict(frame) == y).mean() > 0.9
+    assert model.history_[-1]["error"] == pytest.approx(1 - model.score(frame, y), abs=1e-12)
+    listed = {level for node in graph.nodes() if isinstance(node, Among) for level in node.levels}
+    assert len(listed) <= max(common, 8)
+    assert listed <= {f"v{code}" for code in range(common)}
+    unseen = pl.DataFrame({"code": ["never", "v100"], "x": [0.5, 0.5]})
+    assert model.predict(unseen).tolist() == [rare_side] * 2
 
 
 def test_history_says_what_was_claimed_and_done() -> None:
@@ -203,6 +235,14 @@ def test_weight_zero_is_left_out_and_weight_two_is_two_rows() -> None:
     assert weighted.rule_graph_ == repeated.rule_graph_
 
 
+def test_weights_that_sum_to_one_are_weights() -> None:
+    X, y = loan_rows(300)
+    settings = {"objective": "brier", "ridge": 8, "min_rows": 5, "stopping": "none"}
+    plain = CNLLClassifier(4, **settings).fit(X, y)
+    scaled = CNLLClassifier(4, **settings).fit(X, y, sample_weight=np.full(300, 1 / 300))
+    assert scaled.predict_proba(X) == pytest.approx(plain.predict_proba(X), abs=1e-9)
+
+
 def test_rows_in_another_order_give_the_same_model() -> None:
     X, y = loan_rows(500)
     frame, order = pd.DataFrame(X), np.random.default_rng(0).permutation(500)
@@ -304,6 +344,26 @@ def test_ctrl_c_keeps_the_best_so_far() -> None:
     assert model.score(X, y) > 0.99
 
 
+def test_formulas_that_were_not_reached_have_no_units() -> None:
+    """They keep the share of their class, and the provenance says so."""
+    X, y = load_wine(return_X_y=True)
+    model = CNLLClassifier(callback=lambda event: event["class"] == 1).fit(X, y)
+    check(model.rule_graph_)
+    provenance = model.rule_graph_.provenance
+    assert provenance["stopped"] == "cancelled"
+    assert provenance["units"][0] > 0
+    assert provenance["units"][1:] == [1, 0]
+
+
+def test_a_rare_class_of_ordered_ones_is_learned() -> None:
+    """Bits of a rare class start far below 1/2; growth was stuck, and its one unit never fired."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, (1500, 6)).astype(np.float64)
+    y = (X[:, 0] == 0).astype(int) + (X[:, :4] == 0).all(axis=1)
+    model = CNLLClassifier(ordered=(0, 1, 2)).fit(X, y)
+    assert model.score(X, y) == 1.0
+
+
 def test_time_limit_keeps_the_best_so_far() -> None:
     X, y = load_wine(return_X_y=True)
     model = CNLLClassifier(time_limit=0.0).fit(X, y)
@@ -320,6 +380,12 @@ def test_provenance_has_no_clock_and_no_host() -> None:
     assert one["rows"] == 3000
     assert "callback" not in one["parameters"]
     assert CNLLClassifier(2).fit(X + 1, y).rule_graph_.provenance["data"] != one["data"]
+
+
+def test_provenance_names_the_data_as_the_tables_do() -> None:
+    frame = pd.DataFrame({"x": [1.0, 2.0, 3.0, 4.0], "y": ["a", "b", "a", "b"]})
+    model = CNLLClassifier(target="y").fit(frame[["x"]], frame["y"])
+    assert model.rule_graph_.provenance["data"] == data_hash(split_labels(frame, "y", positive="b"))
 
 
 def test_statistics_of_rules_and_clauses() -> None:
@@ -350,6 +416,7 @@ def test_pickle_and_clone() -> None:
         ({"positive": "maybe"}, "positive names 'maybe', which is no class"),
         ({"class_weight": {"maybe": 2}}, "class_weight names 'maybe'"),
         ({"class_weight": "fair"}, "class_weight is 'fair'"),
+        ({"class_weight": {"yes": 0}}, "class_weight is {'yes': 0}; None, or 'balanced', or a mapping"),
         ({"ordered": ("yes",)}, "ordered leaves out the class 'no'"),
     ],
 )
@@ -357,6 +424,57 @@ def test_wrong_parameters_are_named(parameters: dict[str, Any], message: str) ->
     X, y = loan_rows(50)
     with pytest.raises(InputError, match=message):
         CNLLClassifier(**parameters).fit(X, y)
+
+
+WRONG = {
+    "n_units": ("many", 0, 2.0, True, None, float("nan")),
+    "algorithm": ("III", None, ["I"]),
+    "objective": ("logloss", 1),
+    "brier_weight": (-1, "1", None, True, float("inf")),
+    "ridge": (-1, "8", None),
+    "weak": ("stump", None),
+    "beta": (0, "one"),
+    "init": ("xor", None),
+    "refit": (-1, 1.5, True, None),
+    "backfit": (-1, "2", None),
+    "max_bins": (1, 4.0, "all", True),
+    "stopping": (None, "loo"),
+    "n_folds": (1, 5.0, None),
+    "parsimony": (-0.1, None, "one"),
+    "min_rows": (-1, None, "5"),
+    "min_level_rows": (-1, "10", True),
+    "max_features": (0, 0.0, 1.5, "sqrt", True),
+    "class_weight": ("fair", {"yes": 0}, {"yes": "2"}, 3),
+    "ordered": ("yes,no", 3, {"yes", "no"}),
+    "target": (None, 3),
+    "random_state": ("x", -1, 1.5, True),
+    "time_limit": (-1, "soon", True, float("nan")),
+    "callback": (3, "print"),
+}
+
+
+@pytest.mark.parametrize("name", sorted(PARAMETERS))
+def test_every_parameter_has_a_type_and_a_range(name: str) -> None:
+    """Before any work: X is not even looked at. A wrong type once was a TypeError from somewhere inside."""
+    for value in WRONG[name]:
+        with pytest.raises(InputError) as caught:
+            CNLLClassifier(**{name: value}).fit(None, None)
+        message = str(caught.value)
+        assert f"{name} is {value!r}; " in message
+        assert PARAMETERS[name].words in message
+        assert ("None, or" in message) == PARAMETERS[name].optional
+        assert "\n" not in message
+
+
+def test_every_parameter_is_in_the_table() -> None:
+    free = {"positive", "default"}  # any class label
+    assert set(PARAMETERS) == set(CNLLClassifier().get_params()) - free == set(WRONG)
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    X, y = loan_rows(100)
+    parameters = {"n_units": np.int64(2), "ridge": np.float32(1), "random_state": np.random.RandomState(0)}
+    assert CNLLClassifier(**parameters, max_features=np.float64(0.5)).fit(X, y).rule_graph_.provenance["units"]
 
 
 def test_wrong_data_are_named() -> None:
@@ -367,10 +485,17 @@ def test_wrong_data_are_named() -> None:
         CNLLClassifier().fit(X, [0.0, 1.0, np.nan, 0.0, 1.0, 0.0])
     with pytest.raises(InputError, match="label of row 1 is missing"):
         CNLLClassifier().fit(X, ["a", None, "b", "a", "b", "a"])
+    with pytest.raises(InputError, match="labels mix text with int"):
+        CNLLClassifier().fit(X, np.array(["a", 1, "b", "a", 1, "b"], dtype=object))
     with pytest.raises(InputError, match="weight is negative"):
         CNLLClassifier().fit(X, [0, 1] * 3, sample_weight=[1, 1, -1, 1, 1, 1])
     with pytest.raises(InputError, match="weights are all zero"):
         CNLLClassifier().fit(X, [0, 1] * 3, sample_weight=np.zeros(6))
+    schema = Schema((Feature("x0"),), interactions=(("x0",),))
+    with pytest.raises(InputError, match="interactions, group 'x0': CNLLClassifier cannot promise which columns"):
+        CNLLClassifier().fit(encode({"x0": X[:, 0]}, schema).take(np.arange(6)), [0, 1] * 3)
+    with pytest.raises(InputError, match="interactions, group 'x0'"):
+        CNLLClassifier().fit(encode(Table((Feature("x0"),), (X[:, 0].astype(np.float32),), 6), schema), [0, 1] * 3)
     with pytest.raises(InputError, match="monotone column"):
         CNLLClassifier().fit(Table((Feature("x", monotone=1),), (X[:, 0].astype(np.float32),), 6), [0, 1] * 3)
 
@@ -388,8 +513,19 @@ def test_ten_thousand_levels() -> None:
     rng = np.random.default_rng(0)
     level = rng.integers(0, 10_000, 20_000)
     frame = pd.DataFrame({"code": level.astype(str)}).astype({"code": "category"})
-    model = CNLLClassifier(2, stopping="none").fit(frame, level % 3 == 0)
+    model = CNLLClassifier(2, stopping="none", min_level_rows=1).fit(frame, level % 3 == 0)
     assert model.score(frame, level % 3 == 0) == 1.0
+
+
+def test_a_level_for_each_row_is_not_learned_by_heart() -> None:
+    """The best condition once was a list of half of all levels, right on every training row and on no other."""
+    rng = np.random.default_rng(0)
+    n = 2000
+    x = rng.random(n)
+    y = (x > 0.5) ^ (rng.random(n) < 0.1)
+    frame = pd.DataFrame({"code": [f"id{i}" for i in range(n)], "pair": [f"p{i // 2}" for i in range(n)], "x": x})
+    model = CNLLClassifier().fit(frame, y)
+    assert model.rule_graph_.used_features == ("x",)
 
 
 def test_noise_features_are_left_alone() -> None:

@@ -60,7 +60,37 @@ def test_classes_are_spread_evenly() -> None:
 def test_smoothing_looks_ahead() -> None:
     assert smoothed(np.array([0.4, 0.0, 0.2, 0.0])).tolist() == pytest.approx([0.25, 0.05, 0.1, 0.0])
     curve = np.array([0.3, 0.1, 0.0, 0.0, 0.0])
-    assert Curve(curve, smoothed(curve), 5).best == 3
+    assert Curve(curve, smoothed(curve), 5).best() == 3
+
+
+def test_parsimony_is_in_standard_errors() -> None:
+    curve = np.array([0.3, 0.12, 0.11, 0.1])
+    assert [Curve(curve, curve, 5, rows=900).best(p) for p in (0.0, 0.9, 1.0, 2.0)] == [4, 4, 3, 2]
+    assert Curve(curve, curve, 5, rows=90_000).best(2.0) == 4
+
+
+def test_a_rare_class_gets_its_units() -> None:
+    """Its held-out error is flat for two bits, and growth was once stuck at three and the first was taken."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, (1500, 6)).astype(np.float64)
+    y = (X[:, :4] == 0).all(axis=1).astype(np.int64)
+    problem = problem_of(X, y)
+    settings = GrowthSettings(SearchSettings(Objective()), "II", 10)
+    curve = held_out_curve(problem, settings, 5, None)
+    assert curve is not None
+    assert curve.error[0] == pytest.approx(y.mean())
+    assert curve.best() >= 4
+    assert curve.error[curve.best() - 1] == 0.0
+
+
+def test_values_that_only_held_out_rows_have_take_a_side() -> None:
+    """Every value is a bin of its own here; those that a fold did not train on once fell outside every condition."""
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    for weak in ("threshold", "llr"):
+        settings = GrowthSettings(SearchSettings(Objective(), weak), "II", 2)  # type: ignore[arg-type]
+        curve = held_out_curve(problem_of(X, (X[:, 0] > 0.3).astype(int)), settings, 5, None)
+        assert curve is not None
+        assert curve.error[0] < 0.02
 
 
 def test_the_curve_is_that_of_held_out_rows() -> None:

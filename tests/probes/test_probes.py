@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
-from sklearn.utils.estimator_checks import check_estimator
 
 from rulekit import CNLLClassifier
 from rulekit.errors import InputError, RulekitError
@@ -210,11 +209,6 @@ def test_predict_before_fit():
     for method in ("predict", "predict_proba"):
         with pytest.raises(NotFittedError):
             getattr(CNLLClassifier(), method)(X)
-
-
-@pytest.mark.full
-def test_check_estimator():
-    check_estimator(CNLLClassifier())
 
 
 def test_errors_are_one_line():

@@ -33,8 +33,8 @@ from rulekit.graph.statistics import rule_statistics
 from rulekit.numbers import strength_of
 from rulekit.schema import Feature, Schema
 from rulekit.simplification.cells import equivalent
-from rulekit.simplification.passes import simplify_explained
-from rulekit.simplification.rewriting import context_of
+from rulekit.simplification.passes import net_changes, simplify_explained
+from rulekit.simplification.rewriting import Change, context_of
 
 SCHEMA = Schema((Feature("x"), Feature("c", "categorical", ("red", "green", "blue")), *(Feature(n) for n in "abdef")))
 A, B, D, E, F = (Compare(name, ">", 0.0) for name in "abdef")
@@ -243,3 +243,27 @@ def test_levels_never_seen_follow_the_other_levels_only_where_they_may_come():
         simpler = simplify(graph)
         expected = Among("c", ("red", "green")) if unseen == "unseen" else Not(Missing("c"))
         assert simpler.decision == Fires(expected)
+
+
+def test_an_interval_inside_a_conjunction_settles_and_is_told_once():
+    """The cover made one part of two bounds, flattening two of one, and so on for forty rounds, each of them told."""
+    low, high = Compare("x", ">", 1.0), Compare("x", "<=", 5.0)
+    graph = fires(Or((And((A, high, Compare("x", ">", 1.0, missing=True))), D)))
+    simpler, applied = simplify_explained(graph)
+    assert simpler.decision == Fires(Or((And((A, low, high)), D)))
+    assert [one.law for one in applied] == ["intervals and levels"]
+    assert simplify_explained(simpler) == (simpler, [])
+
+
+def test_changes_that_later_ones_undo_are_not_told():
+    a, b, d = (Change(one, other) for one, other in ((A, B), (B, D), (D, A)))
+    assert net_changes([("1", a), ("2", b), ("3", d)]) == []
+    assert net_changes([("1", a), ("2", b), ("3", d), ("4", a)]) == [("4", a)]
+    assert net_changes([("1", a), ("2", Change(B, A)), ("3", Change(E, F))]) == [("3", Change(E, F))]
+    assert net_changes([("1", a), ("2", b)]) == [("1", a), ("2", b)]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_simplifying_again_changes_nothing(seed):
+    simpler = simplify(random_graph(np.random.default_rng(seed)))
+    assert simplify(simpler) == simpler

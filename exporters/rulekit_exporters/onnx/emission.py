@@ -28,6 +28,8 @@ from rulekit_exporters.onnx.metadata import PRODUCER, describe
 from rulekit_exporters.onnx.options import Options, parse_options
 from rulekit_exporters.onnx.self_check import check_artifact
 
+MAX_SHOWN = 20
+
 
 def emit_model(graph: RuleGraph, options: Mapping[str, Any]) -> Artifact:
     """The artifact of a graph; see `rulekit_exporters.onnx.emit`."""
@@ -37,9 +39,8 @@ def emit_model(graph: RuleGraph, options: Mapping[str, Any]) -> Artifact:
     names = output_names(plan, ("label", "probabilities", "fired") if parsed.fired else ("label", "probabilities"))
     artifact = build(graph, plan, parsed, names)
     check_artifact(artifact, graph)
-    shown = ", ".join(plan.names[:4]) + (", ..." if len(plan.names) > 4 else "")
-    size = f"{len(artifact) / 1000:.1f} kB" if len(artifact) < 1e6 else f"{len(artifact) / 1e6:.1f} MB"
-    summary = f"{size}, opset {parsed.opset}, input {plan.form}: {shown}, outputs {', '.join(names.values())}"
+    shown = ", ".join(plan.names[:MAX_SHOWN]) + (", ..." if len(plan.names) > MAX_SHOWN else "")
+    summary = f"opset {parsed.opset}, input {plan.form}: {shown}, outputs {', '.join(names.values())}"
     return Artifact({"": artifact}, graph.digest, warnings_of(graph, plan, names), summary)
 
 

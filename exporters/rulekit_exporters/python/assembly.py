@@ -15,10 +15,12 @@ from rulekit.graph.language import print_graph, print_node
 from rulekit.graph.nodes import Hidden, Node
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import Rule, rules_of
+from rulekit.graph.traversal import topological
 from rulekit.schema import Feature
 from rulekit_exporters.python.functions import decide_function, decide_many_function, probabilities_function, signature
 from rulekit_exporters.python.lowering import Context
 from rulekit_exporters.python.names import Names, comment, literal, printable
+from rulekit_exporters.text.view import show
 
 BEGIN, END, MARK = "# rules: begin", "# rules: end", "# | "
 MAX_COMMENT = 400
@@ -49,9 +51,10 @@ def module_source(graph: RuleGraph) -> str:
         _docstring(graph),
         "from __future__ import annotations",
         imports,
-        "\n".join([*definitions, *constants]),
+        "\n".join(constants),
         "\n" + "\n\n\n".join(body),
         "\n# How cells are read, and the arithmetic -- the same in every module ".ljust(119, "-"),
+        *(["\n".join(definitions)] if definitions else []),
         "\n" + "\n\n\n".join(helpers),
         "\n" + main,
     ]
@@ -89,6 +92,7 @@ def _docstring(graph: RuleGraph) -> str:
     lines += [f"    {literal(label)}" for label in graph.classes]
     lines += ["columns that the rules read"]
     lines += [f"    {literal(name)} ({_kind(graph.schema[name])})" for name in graph.used_features] or ["    none"]
+    lines += _outline(graph)
     lines += [
         "",
         "predict(row) gives the label, predict_proba(row) the probability of each class. A row is a mapping by",
@@ -102,6 +106,13 @@ def _docstring(graph: RuleGraph) -> str:
     ]
     safe = [line.replace("\\", "\\\\").replace('"""', '\\"\\"\\"') for line in map(printable, lines)]
     return '"""' + "\n".join(safe) + '\n"""'
+
+
+def _outline(graph: RuleGraph) -> list[str]:
+    """The rules for people where the code is arithmetic on probabilities, in which nobody sees them."""
+    if not any(isinstance(node, Hidden) for node in topological(graph.decision.roots)):
+        return []
+    return ["", "rules", *(f"    {line}".rstrip() for line in show(graph, 96).splitlines())]
 
 
 def _kind(feature: Feature) -> str:

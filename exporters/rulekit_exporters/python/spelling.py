@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from rulekit_exporters.python.expressions import Expression, atom, bracketed, joined, parenthesised, prefixed
+from rulekit_exporters.python.expressions import ATOM, Expression, atom, bracketed, joined, parenthesised, prefixed
 from rulekit_exporters.python.names import literal
 
 _MEMBERSHIP = re.compile(r"(\w+) (not )?in ")
@@ -46,12 +46,22 @@ class Spelling:
         """The contrary; `not in` and the loss of a double negation are what readers and linters expect."""
         if self.scalar and not part.parts and part.text.startswith("not "):
             return atom(part.text.removeprefix("not "), self.comparison)
+        if (inner := self._denied(part)) is not None:
+            return inner
         found = _MEMBERSHIP.match(part.text) if self.scalar and part.rank == self.comparison else None
         if found is None:
             return prefixed(self.negation[0], part, self.negation[1])
         start = f"{found[1]} in " if found[2] else f"{found[1]} not in "
         text, prefix = (start + whole[found.end() :] for whole in (part.text, part.prefix or part.text))
         return replace(part, text=text, prefix=prefix if part.prefix else "")
+
+    def _denied(self, part: Expression) -> Expression | None:
+        """What stands behind the negation of an expression; None where there is none."""
+        sign, rank = self.negation
+        if part.rank != rank or not part.text.startswith(sign):
+            return None
+        inner = ATOM if part.prefix.startswith(sign + "(") or not self.scalar else self.comparison
+        return replace(part, text=part.text.removeprefix(sign), rank=inner, prefix=part.prefix.removeprefix(sign))
 
     def truth(self, value: bool) -> Expression:
         return atom(repr(value) if self.scalar else f"np.{value!r}_")

@@ -20,9 +20,7 @@ def emit(graph: RuleGraph, options: Mapping[str, Any]) -> Artifact:
         raise InputError(f"the python target has no option {next(iter(options))!r}", fix="leave it out")
     source = module_source(graph).encode("utf-8")
     columns = ", ".join(graph.used_features) or "no column"
-    return Artifact(
-        {"": source}, graph.digest, summary=f"{len(source) / 1000:.1f} kB, standard library only, reads {columns}"
-    )
+    return Artifact({"": source}, graph.digest, summary=f"standard library only, reads {columns}")
 
 
 TARGET = Target(

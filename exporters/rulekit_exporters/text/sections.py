@@ -8,25 +8,31 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
 from rulekit.graph.decisions import ArgMax, Exceeds, Fires, Median
 from rulekit.graph.language import print_node
-from rulekit.graph.nodes import And, Family, Hidden, Linear, Logistic, Node, Probability, Step
-from rulekit.graph.printing import chance
+from rulekit.graph.nodes import And, Family, Hidden, Linear, Logistic, Missing, Node, Not, Probability, Step
+from rulekit.graph.readable import chance, counted, listed, share, weight
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.graph.rules import Rule, rule_ids, rules_of
-from rulekit.graph.words import label, name, number, one_line
+from rulekit.graph.rules import Rule, rules_of
+from rulekit.graph.traversal import topological
+from rulekit.graph.words import label, name, one_line
 from rulekit.schema import Schema
+from rulekit_exporters.text.outline import Line, conditions_of, outline
+
+MOST_COLUMNS = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
     """A rule as a reader sees it.
 
-    conditions: joined by "and". weight: its part of a sum, or None. n, coverage, precision: None where unknown.
+    conditions: joined by "and". outline: the lines of a rule that is no plain conjunction, else empty. weight: its part
+    of a sum, or None. n, coverage, precision: of the rows where it holds; None where unknown, and of a condition that
+    must hold beside others. lift: how much more often the class is found there than anywhere.
     """
 
     id: str
@@ -36,6 +42,8 @@ class Row:
     n: int | None = None
     coverage: float | None = None
     precision: float | None = None
+    lift: float | None = None
+    outline: tuple[Line, ...] = ()
 
     @property
     def text(self) -> str:
@@ -52,14 +60,14 @@ class Section:
 
 
 def sections(graph: RuleGraph) -> tuple[Section, ...]:
-    """The deciding rules, class by class, then, where they differ, the weighted rules behind the probabilities."""
+    """The deciding rules, class by class."""
     entries = figures(graph)
     by_class = {k: list(rules) for k, rules in groupby(rules_of(graph), key=lambda rule: rule.class_index)}
     found = []
     for k, heading in _headings(graph, by_class):
         rows = tuple(_row(rule, graph.schema, entries.get(rule.id, {})) for rule in by_class.get(k, []))
         found.append(Section(heading, (*rows, *_missing_rows(graph, k))))
-    return (*found, *_reported(graph))
+    return tuple(found)
 
 
 def closing(graph: RuleGraph) -> str:
@@ -67,23 +75,56 @@ def closing(graph: RuleGraph) -> str:
     labels, decision = list(map(quoted, graph.classes)), graph.decision
     if isinstance(decision, ArgMax):
         order = ", ".join(labels[k] for k in decision.preference)
-        return f"of several the first of {order}; otherwise {labels[graph.default]}."
+        if is_rule_sets(decision):
+            return f"of several the first of {order}; otherwise {labels[graph.default]}."
+        same = len(set(decision.thresholds)) == 1
+        largest = f"the largest of these{_above(decision.thresholds[0], ' above ') * same} decides"
+        never = all(threshold == float("-inf") for threshold in decision.thresholds)
+        otherwise = "" if never else f"; otherwise {labels[graph.default]}"
+        return f"{largest}, of equal ones the first of {order}{otherwise}."
     return f"otherwise {labels[0]}."
 
 
 def missing_note(graph: RuleGraph) -> str:
     """What a missing value means to the columns that the rules read."""
-    accepting = {_feature(node) for node in graph.nodes() if getattr(node, "missing", False) is True}
-    valued = {_feature(node) for node in graph.nodes() if node.family is Family.REAL}
-    told = {_feature(node) for node in graph.nodes() if type(node).__name__ == "Missing"}
-    never = [name(f) for f in graph.used_features if f not in accepting | valued | told]
-    rest = [name(f) for f in graph.used_features if f in accepting | told]
+    accepting, nodes = _accepting(graph.decision.roots), topological(graph.decision.roots)
+    valued = {_feature(node) for node in nodes if node.family is Family.REAL}
+    read = [f for f in graph.schema.names if f in set(map(_feature, nodes))]
+    never = [name(f) for f in read if f not in accepting | valued]
+    rest = [name(f) for f in read if f in accepting]
+    parts = []
     plain = all(_is_clause(rule.node) for rule in rules_of(graph))
-    listed = ", ".join(never)
-    never_text = f"{listed} missing never satisfy a rule" if plain else f"a condition on {listed} fails"
-    parts = [never_text] if never else []
-    parts += [f"{', '.join(rest)} where a rule says so"] if rest else []
+    if len(never) == len(read) > MOST_COLUMNS:
+        parts.append("a missing value never satisfies a rule" if plain else "a condition on a missing value fails")
+    elif never and plain:
+        parts.append(f"{', '.join(never)} missing never {'satisfy' if len(never) > 1 else 'satisfies'} a rule")
+    elif never:
+        parts.append(f"a condition on {listed(never, 'or')} fails")
+    if rest:
+        parts.append(f"{', '.join(rest)} missing {'satisfy' if len(rest) > 1 else 'satisfies'} a rule that says so")
     return f"Missing: {'; '.join(parts)}." if parts else ""
+
+
+def _accepting(roots: Sequence[Node]) -> set[str]:
+    """The columns with a condition that holds where they are missing, as it stands in the formula: `not` counts."""
+    found: set[str] = set()
+    seen = {(root, True) for root in roots}
+    stack = list(seen)
+    while stack:
+        node, positive = stack.pop()
+        feature = _feature(node)
+        if (
+            feature
+            and node.family is Family.BOOLEAN
+            and (isinstance(node, Missing) or getattr(node, "missing", None) is True) is positive
+        ):
+            found.add(feature)
+        for child in node.children:
+            below = (child, positive is not isinstance(node, Not))
+            if below not in seen:
+                seen.add(below)
+                stack.append(below)
+    return found
 
 
 def quoted(value: object) -> str:
@@ -113,35 +154,36 @@ def _row(rule: Rule, schema: Schema, entry: Mapping[str, Any]) -> Row:
         value = entry.get(key)
         return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
-    n = figure("n")
-    return Row(
+    row = Row(
         rule.id,
         rule.class_index,
-        conditions_of(rule.node, schema),
+        _sentence(rule.node, schema),
         rule.weight if rule.connective == "sum" else None,
-        int(n) if n is not None else None,
-        figure("coverage"),
-        figure("precision"),
+        outline=_outline(rule, schema),
+    )
+    if rule.connective not in ("or", "sum"):
+        return row
+    n, coverage, of_class = figure("n"), figure("coverage"), figure("true_positive")
+    lift = of_class / coverage if coverage and of_class is not None else None
+    return replace(
+        row, n=int(n) if n is not None else None, coverage=coverage, precision=figure("precision"), lift=lift
     )
 
 
-def conditions_of(node: Node, schema: Schema) -> tuple[str, ...]:
-    """The literals of a clause, or the whole condition as one text."""
+def _outline(rule: Rule, schema: Schema) -> tuple[Line, ...]:
+    lines = outline(rule.node, schema)
+    return lines if len(lines) > 1 or lines[0].weight else ()
+
+
+def _sentence(node: Node, schema: Schema) -> tuple[str, ...]:
+    """A rule in words: its literals, or the whole condition as one text."""
     if isinstance(node, Hidden):
         cause = conditions_of(node.cause, schema)
         beside = f" (else {chance(node.off)})" if node.off else ""
         return (f"fires with probability {chance(node.on)}{beside} when {cause[0]}", *cause[1:])
     if node.family is Family.REAL:
         return (f"times {one_line(print_node(node, schema))}",)
-    if isinstance(node, And) and len(node.children) > 1 and node.family is Family.BOOLEAN:
-        return tuple(_bound(child, schema) for child in node.children)
-    return (one_line(print_node(node, schema)),)
-
-
-def _bound(node: Node, schema: Schema) -> str:
-    """A condition as part of a conjunction."""
-    text = one_line(print_node(node, schema))
-    return text if not node.children else f"({text})"
+    return conditions_of(node, schema)
 
 
 def _missing_rows(graph: RuleGraph, k: int) -> list[Row]:
@@ -155,16 +197,17 @@ def _missing_rows(graph: RuleGraph, k: int) -> list[Row]:
     score = score.linear if isinstance(score, Logistic) else score
     terms = score.terms if isinstance(score, Linear) else ((1.0, score),)
     return [
-        Row("", k, (f"{name(node.feature)} is missing",), weight * node.missing)
-        for weight, node in terms
-        if isinstance(node, Step) and weight * node.missing != 0
+        Row("", k, (f"{name(node.feature)} is missing",), factor * node.missing)
+        for factor, node in terms
+        if isinstance(node, Step) and factor * node.missing != 0
     ]
 
 
 def _is_clause(node: Node) -> bool:
     if isinstance(node, Hidden) and node.off == 0.0:
         node = node.cause
-    return not node.children or (isinstance(node, And) and all(not child.children for child in node.children))
+    parts = node.children if isinstance(node, And) else (node,)
+    return all(not p.children or (isinstance(p, Not) and not p.child.children) for p in parts)
 
 
 def _feature(node: Node) -> str:
@@ -186,8 +229,13 @@ def _headings(graph: RuleGraph, by_class: Mapping[int, Sequence[Rule]]) -> list[
     assert isinstance(decision, ArgMax)
     if is_rule_sets(decision):
         return [(k, f"{target} is {labels[k]} when {_any_of(by_class.get(k, []))}") for k in range(len(labels))]
+    apart = len(set(decision.thresholds)) > 1
     return [
-        (k, f"{target} is {labels[k]} by {_measure(score, by_class.get(k, []))}{_above(threshold)}")
+        (
+            k,
+            f"{target} is {labels[k]}: {_measure(score, by_class.get(k, []))}"
+            + _above(threshold, ", if above ") * apart,
+        )
         for k, (score, threshold) in enumerate(zip(decision.scores, decision.thresholds, strict=True))
     ]
 
@@ -198,8 +246,8 @@ def is_rule_sets(decision: ArgMax) -> bool:
     return boolean and all(0 <= threshold < 1 for threshold in decision.thresholds)
 
 
-def _above(threshold: float) -> str:
-    return "" if threshold == float("-inf") else f", if above {number(threshold)}; the largest decides"
+def _above(threshold: float, words: str) -> str:
+    return "" if threshold == float("-inf") else f"{words}{weight(threshold)}"
 
 
 def _any_of(rules: Sequence[Rule]) -> str:
@@ -210,8 +258,9 @@ def _test(part: Fires | Exceeds, rules: Sequence[Rule]) -> str:
     if isinstance(part, Fires):
         return _any_of(rules)
     if part.scale == "log-complement":
-        return f"the probability that any of these fires exceeds {chance(max(0.0, part.threshold))}"
-    return f"{_measure(part.score, rules)} exceeds {number(part.threshold)}"
+        return f"{_measure(part.score, rules)} exceeds {chance(max(0.0, part.threshold))}"
+    said = share(part.threshold) if 0 < part.threshold < 1 and part.scale == "probability" else weight(part.threshold)
+    return f"{_measure(part.score, rules)} exceeds {said}"
 
 
 def _measure(score: Node, rules: Sequence[Rule]) -> str:
@@ -220,24 +269,68 @@ def _measure(score: Node, rules: Sequence[Rule]) -> str:
         return f"the logistic of {_measure(score.linear, rules)}"
     if score.family is Family.REAL:
         bias = score.bias if isinstance(score, Linear) else 0.0
-        return f"the sum of {number(bias)} and these"
+        return f"the sum of {weight(bias)} and these"
     if not isinstance(score, Probability):
-        return "1 where any of these holds, else 0"
-    connective = rules[0].connective if rules else "or"
-    count = {"or": "any", "and": "all"}.get(connective, connective)
-    return f"the probability that {count} of these fire{'s' if count == 'any' else ''}"
+        return f"1 where {'any of these' if len(rules) > 1 else 'this'} holds, else 0"
+    if len(rules) < 2:
+        return f"the probability that {'this' if rules else 'nothing'} holds"
+    connective = rules[0].connective
+    return f"the probability that {_HOLD.get(connective, f'{connective} these hold')}"
 
 
-def _reported(graph: RuleGraph) -> tuple[Section, ...]:
-    """The weighted rules behind a reported probability that does not decide itself."""
+_HOLD = {"or": "any of these holds", "and": "all of these hold"}
+
+
+# What is reported ----------------------------------------------------------------------------------------------------
+
+
+def reported(graph: RuleGraph) -> tuple[Section, ...]:
+    """The weighted rules behind each reported probability that does not decide itself."""
     found = []
-    for k, node in enumerate(graph.probability):
-        if node in graph.decision.roots or not isinstance(node, Probability | Logistic):
-            continue
-        shown = quoted(graph.classes[1 if len(graph.probability) == 1 else k])
+    for k, node in _beside(graph):
         alone = RuleGraph(graph.schema, (False, True), Exceeds(node, 0.5, "probability"))
         rules = rules_of(alone)
-        ids = rule_ids(rule.node for rule in rules)
-        rows = tuple(_row(rule, graph.schema, {}) for rule in rules if rule.node in ids)
-        found.append(Section(f"probability of {shown}: {_measure(node, rules)}", rows, decides=False))
+        rows = tuple(_row(rule, graph.schema, {}) for rule in rules)
+        found.append(Section(f"{_reports(graph, k)}: {_measure(node, rules)}", rows, decides=False))
     return tuple(found)
+
+
+def summary(graph: RuleGraph) -> str:
+    """One line in place of the rules behind the reported probabilities; "" where there are none to show."""
+    beside = _beside(graph)
+    if not beside:
+        return ""
+    nodes = topological([node for _, node in beside])
+    bits = sum(isinstance(node, Hidden) for node in nodes)
+    parts = bits or sum(sum(1 for w in node.weights if w) for node in nodes if isinstance(node, Linear))
+    what = f"from {counted(parts, 'weighted condition')}" if parts else "of its own"
+    heading = _reports(graph, beside[0][0]) if len(beside) == 1 else "probabilities"
+    return f"{heading}: {what}; rulekit show --format full shows {'it' if parts < 2 else 'them'}"
+
+
+def links(graph: RuleGraph) -> str:
+    """How a reported probability follows from the score that decides, where it is a function of it; else ""."""
+    found = [
+        f"{_reports(graph, k)}: the logistic of {'that sum' if len(graph.decision.roots) == 1 else 'its sum'}"
+        for k, node in enumerate(graph.probability)
+        if isinstance(node, Logistic) and node.linear in graph.decision.roots
+    ]
+    return (
+        found[0] if len(found) == 1 else "probabilities: the logistic of each sum, divided by their total" * bool(found)
+    )
+
+
+def _reports(graph: RuleGraph, k: int) -> str:
+    return f"probability of {quoted(graph.classes[1 if len(graph.probability) == 1 else k])}"
+
+
+def _beside(graph: RuleGraph) -> list[tuple[int, Node]]:
+    """Index and root of each reported probability that has rules of its own."""
+    roots = graph.decision.roots
+    return [
+        (k, node)
+        for k, node in enumerate(graph.probability)
+        if node not in roots
+        and isinstance(node, Probability | Logistic)
+        and not (isinstance(node, Logistic) and node.linear in roots)
+    ]

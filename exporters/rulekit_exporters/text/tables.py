@@ -5,19 +5,22 @@ from __future__ import annotations
 import csv
 import io
 
+from rulekit.graph.readable import percent
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.graph.words import number
-from rulekit_exporters.text.sections import Row, closing, missing_note, quoted, sections
+from rulekit.graph.words import label, number
+from rulekit_exporters.text.sections import Row, closing, missing_note, quoted, reported, sections
+from rulekit_exporters.text.view import outlined
 
 COLUMNS = ("class", "rule", "conditions", "weight", "n", "coverage", "precision")
+WIDEST = 100
 
 
 def markdown(graph: RuleGraph) -> str:
     """One table for each section under its heading; figures in per cent."""
     lines: list[str] = []
-    for part in sections(graph):
+    for part in (*sections(graph), *reported(graph)):
         lines += [f"{_plain(part.heading)}", "", _line(COLUMNS), _line(["---"] * len(COLUMNS))]
-        lines += [_line(_cells(row, graph, percent=True)) for row in part.rows]
+        lines += [_line(_cells(row, graph, readable=True)) for row in part.rows]
         lines.append("")
     return "\n".join([*lines, *filter(None, (_plain(closing(graph)), _plain(missing_note(graph))))]) + "\n"
 
@@ -28,8 +31,7 @@ def comma_separated(graph: RuleGraph) -> str:
     writer = csv.writer(sink, lineterminator="\n")
     writer.writerow(COLUMNS)
     for part in sections(graph):
-        if part.decides:
-            writer.writerows(_cells(row, graph, percent=False) for row in part.rows)
+        writer.writerows(_cells(row, graph, readable=False) for row in part.rows)
     return sink.getvalue()
 
 
@@ -37,13 +39,14 @@ def c50(graph: RuleGraph) -> str:
     """Numbered rules with one condition a line, coverage, lift and precision, and the default class."""
     lines: list[str] = []
     counter = 0
-    for part in filter(lambda part: part.decides, sections(graph)):
+    for part in sections(graph):
         lines += [f"{part.heading}:", ""]
         for row in part.rows:
             counter += 1
             facts = ", ".join(filter(None, [row.id, *_facts(row)]))
             lines.append(f"Rule {counter}: ({facts})" if facts else f"Rule {counter}:")
-            lines += [f"    {condition}" for condition in row.conditions]
+            body = outlined(row.outline, WIDEST) if row.outline else row.conditions
+            lines += [f"    {condition}" for condition in body]
             precision = f"  [{row.precision:.3f}]" if row.precision is not None else ""
             weight = f"  weight {number(row.weight)}" if row.weight is not None else ""
             lines += [f"    ->  class {quoted(graph.classes[row.class_index])}{weight}{precision}", ""]
@@ -53,19 +56,21 @@ def c50(graph: RuleGraph) -> str:
 
 def _facts(row: Row) -> list[str]:
     facts = [str(row.n)] if row.n is not None else []
-    return [*facts, f"covers {row.coverage * 100:.1f} %"] if row.coverage is not None else facts
+    facts += [f"covers {percent(row.coverage)}"] if row.coverage is not None else []
+    return facts + ([f"lift {row.lift:.1f}"] if row.lift is not None else [])
 
 
-def _cells(row: Row, graph: RuleGraph, percent: bool) -> list[str]:
+def _cells(row: Row, graph: RuleGraph, readable: bool) -> list[str]:
     def share(value: float | None) -> str:
         if value is None:
             return ""
-        return f"{value * 100:.1f} %" if percent else repr(value)
+        return percent(value) if readable else repr(value)
 
     weight = number(row.weight) if row.weight is not None else ""
     n = str(row.n) if row.n is not None else ""
-    label = str(graph.classes[row.class_index])
-    return [label, row.id, row.text, weight, n, share(row.coverage), share(row.precision)]
+    value = graph.classes[row.class_index]
+    written = value if isinstance(value, str) else label(value)
+    return [written, row.id, row.text, weight, n, share(row.coverage), share(row.precision)]
 
 
 def _line(cells: list[str] | tuple[str, ...]) -> str:

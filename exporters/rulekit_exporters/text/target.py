@@ -9,6 +9,7 @@ from rulekit.errors import FormatError, GraphError, InputError
 from rulekit.graph.evaluation import decide, probabilities
 from rulekit.graph.language import parse_graph, print_graph
 from rulekit.graph.nodes import Vocabulary
+from rulekit.graph.readable import counted
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.tables.table import Table
 from rulekit.targets import Artifact, Outcome, Target
@@ -20,6 +21,7 @@ MAX_BYTES = 64 * 2**20
 FORMATS: Mapping[str, Callable[[RuleGraph], str]] = {
     "rules": print_graph,
     "show": lambda graph: show(graph, 100),
+    "full": lambda graph: show(graph, 100, probability=True),
     "table": markdown,
     "csv": comma_separated,
     "c50": c50,
@@ -36,7 +38,9 @@ def emit(graph: RuleGraph, options: Mapping[str, Any]) -> Artifact:
         raise InputError(f"no text format {form!r}", fix=f"one of {', '.join(FORMATS)}")
     text = FORMATS[form](graph)
     warnings = () if form == "rules" else (f"the format {form} cannot be read back; `rules` can",)
-    return Artifact({"": text.encode("utf-8")}, graph.digest, warnings, f"{form}, {text.count(chr(10))} lines")
+    return Artifact(
+        {"": text.encode("utf-8")}, graph.digest, warnings, f"{form}, {counted(text.count(chr(10)), 'line')}"
+    )
 
 
 def read(artifact: bytes) -> RuleGraph:
@@ -64,6 +68,6 @@ TARGET = Target(
     emit=emit,
     run=run,
     read=read,
-    options={"format": "rules (the rule language, can be read back), show, table (markdown), csv or c50"},
+    options={"format": "rules (the rule language, can be read back), show, full, table (markdown), csv or c50"},
     expresses=frozenset(Vocabulary.TYPES),
 )

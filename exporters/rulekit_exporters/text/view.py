@@ -4,54 +4,78 @@ from __future__ import annotations
 
 import shutil
 import textwrap
+from collections.abc import Sequence
 
+from rulekit.graph.readable import percent
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.words import one_line
-from rulekit_exporters.text.sections import Row, Section, closing, missing_note, sections
+from rulekit_exporters.text.outline import Line, legend
+from rulekit_exporters.text.sections import Row, Section, closing, links, missing_note, reported, sections, summary
 
 NARROWEST = 40
+MIN_ROOM = 20
 
 
-def show(graph: RuleGraph, width: int | None = None) -> str:
+def show(graph: RuleGraph, width: int | None = None, probability: bool = False) -> str:
     """The rules of a graph for people; not a format to be read back (that is the rule language).
 
-    width: columns of text, at least 40; None asks the terminal. Ends with a line break.
+    width: columns of text, at least 40; None asks the terminal. probability: also the weighted rules behind reported
+    probabilities that do not decide; otherwise a line says that they are there. Ends with a line break.
     """
     columns = max(NARROWEST, width or shutil.get_terminal_size((100, 24)).columns)
     parts = sections(graph)
-    lines = [line for part in parts if part.decides for line in _section(part, columns)]
+    lines = [line for part in parts for line in _section(part, columns)]
     ending = [closing(graph), *filter(None, [missing_note(graph)])]
     fits = len("   ".join(ending)) <= columns
     for text in ["   ".join(ending)] if fits else ending:
         lines += _wrapped(text, columns, "  ")
-    for part in parts:
-        if not part.decides:
-            lines += ["", *_section(part, columns)]
+    lines += _legend(parts, columns)
+    behind = reported(graph) if probability else ()
+    for part in behind:
+        lines += ["", *_section(part, columns)]
+    if not _legend(parts, columns):
+        lines += _legend(behind, columns)
+    beside = [links(graph), "" if probability else summary(graph)]
+    for text in filter(None, beside):
+        lines += ["", *_wrapped(text, columns, "  ")]
     return "\n".join(one_line(line).rstrip() for line in lines) + "\n"
 
 
+def _legend(parts: Sequence[Section], width: int) -> list[str]:
+    weights = [line.weight for part in parts for row in part.rows for line in row.outline if line.weight]
+    return _wrapped(legend(weights), width, "  ") if weights else []
+
+
 def _section(section: Section, width: int) -> list[str]:
-    """Heading and rules; figures stand beside the last line of a rule, or below it where they do not fit."""
+    """Heading and rules; figures stand at the right: beside the last line of a conjunction, the first of an outline."""
     ids = max((len(row.id) for row in section.rows), default=0)
     weights = max((len(_weight(row)) for row in section.rows), default=0)
     margin = 2 + ids + 2 + (weights + 2 if weights else 0)
-    bodies = [_conditions(row, width - margin) for row in section.rows]
+    bodies = _bodies(section.rows, width - margin)
     notes = [_note(row) for row in section.rows]
     room = width - max(map(len, notes), default=0) - 2
     lines = _wrapped(section.heading, width, "    ")
     placed: list[tuple[int, str]] = []
     for row, note, body in zip(section.rows, notes, bodies, strict=True):
         head = f"  {row.id:{ids}}  " + (f"{_weight(row):>{weights}}  " if weights else "")
-        lines += [
-            (head if i == 0 else " " * (margin - 2 * text.startswith("and "))) + text for i, text in enumerate(body)
-        ]
-        if note and len(lines[-1]) > room:
-            lines.append(" " * margin)
+        below = [" " * (margin - 2 * text.startswith("and ")) + text for text in body[1:]]
+        first = head + body[0]
+        upper, lower = ([first], below) if row.outline else ([first, *below], [])
+        if note and len(upper[-1]) > room:
+            upper.append(" " * margin)
+        lines += upper
         placed += [(len(lines) - 1, note)] * bool(note)
+        lines += lower
     column = max((len(lines[i]) for i, _ in placed), default=0) + 2
     for i, note in placed:
         lines[i] = f"{lines[i]:{column}}{note}"
     return lines
+
+
+def _bodies(rows: Sequence[Row], room: int) -> list[list[str]]:
+    """The lines of each rule; the weights of rules that are one line each are aligned."""
+    single = max((len(row.outline[0].weight) for row in rows if len(row.outline) == 1), default=0)
+    return [outlined(row.outline, room, single) if row.outline else _conditions(row, room) for row in rows]
 
 
 def _conditions(row: Row, room: int) -> list[str]:
@@ -68,6 +92,40 @@ def _conditions(row: Row, room: int) -> list[str]:
     return lines + _wrapped(current, room, "    ")
 
 
+def outlined(lines: Sequence[Line], room: int, least: int = 0) -> list[str]:
+    """An outline as text: two spaces deeper for each level, the weights of one list aligned, long conditions wrapped.
+
+    least: columns for the weight of a line at the top.
+    """
+    written: list[str] = []
+    for line, column in zip(lines, _weight_columns(lines, least), strict=True):
+        indent = "  " * line.depth
+        weight = f"{line.weight:{column}}  " if line.weight else ""
+        free = room - len(indent) - len(weight)
+        if free >= MIN_ROOM:
+            pieces = _wrapped(line.text, free, "  ")
+            written += [f"{indent}{weight}{pieces[0]}"]
+            written += [f"{indent}{' ' * len(weight)}{piece}" for piece in pieces[1:]]
+        else:
+            pieces = _wrapped(f"{line.weight}  {line.text}".strip(), max(1, room - len(indent)), "  ")
+            written += [indent + piece for piece in pieces]
+    return written
+
+
+def _weight_columns(lines: Sequence[Line], least: int) -> list[int]:
+    """For each line the width of the longest weight among the lines of its list."""
+    columns = [0] * len(lines)
+    lists: dict[int, list[int]] = {}
+    for i, line in enumerate([*lines, Line(-1, "")]):
+        for depth in [d for d in lists if d > line.depth]:  # a list ends where a shallower line comes
+            members = lists.pop(depth)
+            longest = max(len(lines[j].weight) for j in members)
+            for j in members:
+                columns[j] = max(longest, least) if depth == 0 else longest
+        lists.setdefault(line.depth, []).append(i)
+    return columns
+
+
 def _weight(row: Row) -> str:
     if row.weight is None:
         return ""
@@ -76,8 +134,11 @@ def _weight(row: Row) -> str:
 
 
 def _note(row: Row) -> str:
+    """Figures of the rows that a rule covers; one that never fires by itself has none."""
+    if not row.coverage and row.outline:
+        return ""
     said = (("covers", row.coverage), ("right", row.precision))
-    return ", ".join(f"{what} {share * 100:.1f} %" for what, share in said if share is not None)
+    return ", ".join(f"{what} {percent(share)}" for what, share in said if share is not None)
 
 
 def _wrapped(text: str, width: int, hanging: str) -> list[str]:

@@ -4,8 +4,43 @@ classes
     "benign"
     "malignant"
 columns that the rules read
+    "mean_texture" (numeric)
+    "mean_concave_points" (numeric)
+    "area_error" (numeric)
+    "worst_texture" (numeric)
+    "worst_perimeter" (numeric)
     "worst_area" (numeric)
+    "worst_concavity" (numeric)
     "worst_concave_points" (numeric)
+
+rules
+    diagnosis is "malignant" when the probability that any of these holds exceeds 0.5
+      r7f4098  all of  covers 32.4 %, right 100.0 %
+                 0.9998 (else 0.05)  worst_perimeter > 87.2
+                 any of
+                   0.95 (else 0.03)    area_error > 80
+                   0.37 (else 0.0059)  worst_perimeter > 116
+                   all of
+                     0.9992 (else 0.051)  worst_concave_points > 0.0854
+                     any of
+                       0.434 (else 0.043)  worst_texture > 32.5
+                       all of
+                         0.953 (else 0.05)  worst_concavity > 0.1925
+                         any of
+                           0.945 (else 0.045)  worst_concave_points > 0.177
+                           all of
+                             0.95 (else 0.09)   worst_area > 885
+                             0.992 (else 0.25)  mean_texture > 16.65
+                   all of
+                     0.39 (else 0.027)   area_error > 35.2
+                     0.999 (else 0.099)  worst_concave_points > 0.1113
+      rf376c0  all of
+                 0.366 (else 0.01)  worst_concave_points > 0.15635
+                 0.9996 (else 0.1)  worst_texture > 25.81
+      r6650b9  0.359 (else 0.01)  mean_concave_points > 0.0704
+    otherwise "benign".   Missing: a condition on a missing value fails.
+    0.95 (else 0.03): the condition counts with probability 0.95 where it holds, 0.03 where it does
+      not.
 
 predict(row) gives the label, predict_proba(row) the probability of each class. A row is a mapping by
 column name, or a sequence of all columns in the order of COLUMNS; None, NaN and the empty text are
@@ -14,7 +49,7 @@ where numpy is installed. Nothing but the standard library is needed.
 
 Command line: python THIS.py < rows.csv > predictions.csv
 
-digest 71fea6a668b79bc3859dcf334e64e9ef99ee8bffee5854ca01d2bfd5d927a13c
+digest 43f118d6419496dd795fc5e9ca5711bc0885ed1617efd23f731f6e46b8dc70d2
 """
 
 from __future__ import annotations
@@ -31,10 +66,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import nan
 from typing import Any
 
-Used = tuple[int, str, str, tuple[str, ...]]
-NUMBER = re.compile(r"[+-]?(([0-9]+[.]?[0-9]*|[.][0-9]+)(e[+-]?[0-9]+)?|inf(inity)?|nan)", re.ASCII | re.IGNORECASE)
-EPOCH = datetime.datetime(1970, 1, 1)
-DIGEST = "71fea6a668b79bc3859dcf334e64e9ef99ee8bffee5854ca01d2bfd5d927a13c"
+DIGEST = "43f118d6419496dd795fc5e9ca5711bc0885ed1617efd23f731f6e46b8dc70d2"
 CLASSES = ("benign", "malignant")
 # All columns, in schema order.
 COLUMNS = (
@@ -47,46 +79,179 @@ COLUMNS = (
 )
 # Columns that the rules read: position, name, kind, texts that mean missing (beside the empty one).
 USED: tuple[Used, ...] = (
+    (1, "mean_texture", "number", ()),
+    (7, "mean_concave_points", "number", ()),
+    (13, "area_error", "number", ()),
+    (21, "worst_texture", "number", ()),
+    (22, "worst_perimeter", "number", ()),
     (23, "worst_area", "number", ()),
+    (26, "worst_concavity", "number", ()),
     (27, "worst_concave_points", "number", ()),
 )
 
 
-def decide(row: Any, worst_area: Any = "worst_area", worst_concave_points: Any = "worst_concave_points") -> int:
+def decide(
+    row: Any,
+    mean_texture: Any = "mean_texture",
+    mean_concave_points: Any = "mean_concave_points",
+    area_error: Any = "area_error",
+    worst_texture: Any = "worst_texture",
+    worst_perimeter: Any = "worst_perimeter",
+    worst_area: Any = "worst_area",
+    worst_concavity: Any = "worst_concavity",
+    worst_concave_points: Any = "worst_concave_points",
+) -> int:
     """Class index of a row; its cells bear the names of the columns, or other keys, or places."""
-    positive = (
-        # r57a006: worst_concave_points > 0.177
-        row[worst_concave_points] > 0.17700000852346418
-        # r34b2f0: worst_area > 885
-        or row[worst_area] > 885.0000305175781
-    )
+    worst_concave_points = row[worst_concave_points]
+    p1 = 0.95 if row[worst_area] > 885.0000305175781 else 0.0896551724137931
+    p2 = 0.9921431851251404 if row[mean_texture] > 16.650000572204586 else 0.2500188812674457
+    p3 = p1 * p2
+    p4 = 1.0 - p3
+    p5 = 0.05492424242424243 if worst_concave_points > 0.17700000852346418 else 0.9549242424242425
+    p6 = p4 * p5
+    p7 = 1.0 - p6
+    p8 = 0.9526315789473684 if row[worst_concavity] > 0.19250000268220901 else 0.05013768872851582
+    p9 = p7 * p8
+    p10 = 1.0 - p9
+    p11 = 0.5664983499221958 if row[worst_texture] > 32.50000190734863 else 0.9571101635361452
+    p12 = p10 * p11
+    p13 = 1.0 - p12
+    p14 = 0.9992004088773717 if worst_concave_points > 0.08540000393986702 else 0.05145706678211727
+    p15 = p13 * p14
+    p16 = 1.0 - p15
+    p17 = 0.05011883905259229 if row[area_error] > 80.00000381469727 else 0.9704778263633311
+    p18 = p16 * p17
+    p19 = 0.3896649539778835 if row[area_error] > 35.20000267028808 else 0.0273782208631881
+    p20 = 0.9989821998103351 if worst_concave_points > 0.1113000027835369 else 0.09898219981033511
+    p21 = p19 * p20
+    p22 = 1.0 - p21
+    p23 = p18 * p22
+    p24 = 0.6300143989143168 if row[worst_perimeter] > 116.00000381469727 else 0.9940905802078449
+    p25 = p23 * p24
+    p26 = 1.0 - p25
+    p27 = 0.9997535354024831 if row[worst_perimeter] > 87.20000076293945 else 0.050028281025606504
+    p28 = p26 * p27
+    p29 = 1.0 - p28
+    p30 = 0.36628224432247425 if worst_concave_points > 0.15635000914335248 else 0.01008861945208688
+    p31 = 0.9995716018144468 if row[worst_texture] > 25.810000419616696 else 0.0995716018144468
+    p32 = p30 * p31
+    p33 = 1.0 - p32
+    p34 = p29 * p33
+    # r6650b9: H14 fires with probability 0.359 (else 0.01) when mean_concave_points > 0.0704
+    p35 = 0.6411752995114187 if row[mean_concave_points] > 0.07040000334382057 else 0.9900017909468956
+    p36 = p34 * p35
+    p37 = 1.0 - p36
+    positive = p37 > 0.5
     return 1 if positive else 0
 
 
 def probabilities(
     row: Any,
+    mean_texture: Any = "mean_texture",
+    mean_concave_points: Any = "mean_concave_points",
+    area_error: Any = "area_error",
+    worst_texture: Any = "worst_texture",
+    worst_perimeter: Any = "worst_perimeter",
     worst_area: Any = "worst_area",
+    worst_concavity: Any = "worst_concavity",
     worst_concave_points: Any = "worst_concave_points",
 ) -> list[float]:
     """Probability of each class; see `decide`."""
-    # r34b2f0: worst_area > 885
-    p1 = 0.050000000000000044 if row[worst_area] > 885.0000305175781 else 0.9103448275862069
-    # r57a006: worst_concave_points > 0.177
-    p2 = 0.05492424242424243 if row[worst_concave_points] > 0.17700000852346418 else 0.9549242424242425
+    worst_concave_points = row[worst_concave_points]
+    p1 = 0.95 if row[worst_area] > 885.0000305175781 else 0.0896551724137931
+    p2 = 0.9921431851251404 if row[mean_texture] > 16.650000572204586 else 0.2500188812674457
     p3 = p1 * p2
     p4 = 1.0 - p3
-    positive = p4
+    p5 = 0.05492424242424243 if worst_concave_points > 0.17700000852346418 else 0.9549242424242425
+    p6 = p4 * p5
+    p7 = 1.0 - p6
+    p8 = 0.9526315789473684 if row[worst_concavity] > 0.19250000268220901 else 0.05013768872851582
+    p9 = p7 * p8
+    p10 = 1.0 - p9
+    p11 = 0.5664983499221958 if row[worst_texture] > 32.50000190734863 else 0.9571101635361452
+    p12 = p10 * p11
+    p13 = 1.0 - p12
+    p14 = 0.9992004088773717 if worst_concave_points > 0.08540000393986702 else 0.05145706678211727
+    p15 = p13 * p14
+    p16 = 1.0 - p15
+    p17 = 0.05011883905259229 if row[area_error] > 80.00000381469727 else 0.9704778263633311
+    p18 = p16 * p17
+    p19 = 0.3896649539778835 if row[area_error] > 35.20000267028808 else 0.0273782208631881
+    p20 = 0.9989821998103351 if worst_concave_points > 0.1113000027835369 else 0.09898219981033511
+    p21 = p19 * p20
+    p22 = 1.0 - p21
+    p23 = p18 * p22
+    p24 = 0.6300143989143168 if row[worst_perimeter] > 116.00000381469727 else 0.9940905802078449
+    p25 = p23 * p24
+    p26 = 1.0 - p25
+    p27 = 0.9997535354024831 if row[worst_perimeter] > 87.20000076293945 else 0.050028281025606504
+    p28 = p26 * p27
+    p29 = 1.0 - p28
+    p30 = 0.36628224432247425 if worst_concave_points > 0.15635000914335248 else 0.01008861945208688
+    p31 = 0.9995716018144468 if row[worst_texture] > 25.810000419616696 else 0.0995716018144468
+    p32 = p30 * p31
+    p33 = 1.0 - p32
+    p34 = p29 * p33
+    # r6650b9: H14 fires with probability 0.359 (else 0.01) when mean_concave_points > 0.0704
+    p35 = 0.6411752995114187 if row[mean_concave_points] > 0.07040000334382057 else 0.9900017909468956
+    p36 = p34 * p35
+    p37 = 1.0 - p36
+    positive = p37
     return [1.0 - positive, positive]
 
 
-def decide_many(np: Any, n: int, worst_area: Any, worst_concave_points: Any) -> Any:
+def decide_many(
+    np: Any,
+    n: int,
+    mean_texture: Any,
+    mean_concave_points: Any,
+    area_error: Any,
+    worst_texture: Any,
+    worst_perimeter: Any,
+    worst_area: Any,
+    worst_concavity: Any,
+    worst_concave_points: Any,
+) -> Any:
     """`decide` for n rows at once, on columns of numpy."""
-    positive = (
-        # r57a006: worst_concave_points > 0.177
-        (worst_concave_points > 0.17700000852346418)
-        # r34b2f0: worst_area > 885
-        | (worst_area > 885.0000305175781)
-    )
+    p1 = np.where(worst_area > 885.0000305175781, 0.95, 0.0896551724137931)
+    p2 = np.where(mean_texture > 16.650000572204586, 0.9921431851251404, 0.2500188812674457)
+    p3 = p1 * p2
+    p4 = 1.0 - p3
+    p5 = np.where(worst_concave_points > 0.17700000852346418, 0.05492424242424243, 0.9549242424242425)
+    p6 = p4 * p5
+    p7 = 1.0 - p6
+    p8 = np.where(worst_concavity > 0.19250000268220901, 0.9526315789473684, 0.05013768872851582)
+    p9 = p7 * p8
+    p10 = 1.0 - p9
+    p11 = np.where(worst_texture > 32.50000190734863, 0.5664983499221958, 0.9571101635361452)
+    p12 = p10 * p11
+    p13 = 1.0 - p12
+    p14 = np.where(worst_concave_points > 0.08540000393986702, 0.9992004088773717, 0.05145706678211727)
+    p15 = p13 * p14
+    p16 = 1.0 - p15
+    p17 = np.where(area_error > 80.00000381469727, 0.05011883905259229, 0.9704778263633311)
+    p18 = p16 * p17
+    p19 = np.where(area_error > 35.20000267028808, 0.3896649539778835, 0.0273782208631881)
+    p20 = np.where(worst_concave_points > 0.1113000027835369, 0.9989821998103351, 0.09898219981033511)
+    p21 = p19 * p20
+    p22 = 1.0 - p21
+    p23 = p18 * p22
+    p24 = np.where(worst_perimeter > 116.00000381469727, 0.6300143989143168, 0.9940905802078449)
+    p25 = p23 * p24
+    p26 = 1.0 - p25
+    p27 = np.where(worst_perimeter > 87.20000076293945, 0.9997535354024831, 0.050028281025606504)
+    p28 = p26 * p27
+    p29 = 1.0 - p28
+    p30 = np.where(worst_concave_points > 0.15635000914335248, 0.36628224432247425, 0.01008861945208688)
+    p31 = np.where(worst_texture > 25.810000419616696, 0.9995716018144468, 0.0995716018144468)
+    p32 = p30 * p31
+    p33 = 1.0 - p32
+    p34 = p29 * p33
+    # r6650b9: H14 fires with probability 0.359 (else 0.01) when mean_concave_points > 0.0704
+    p35 = np.where(mean_concave_points > 0.07040000334382057, 0.6411752995114187, 0.9900017909468956)
+    p36 = p34 * p35
+    p37 = 1.0 - p36
+    positive = p37 > 0.5
     return np.where(positive, 1, 0)
 
 
@@ -96,7 +261,7 @@ def predict(row: Any) -> str:
         if isinstance(row, dict):
             return CLASSES[decide(row)]
         if len(row) == 30:
-            return CLASSES[decide(row, 23, 27)]
+            return CLASSES[decide(row, 1, 7, 13, 21, 22, 23, 26, 27)]
     except (TypeError, LookupError):  # missing or textual cells, absent columns, other kinds of mapping
         pass
     return CLASSES[decide(cells(row, len(COLUMNS), USED), *range(len(USED)))]
@@ -108,7 +273,7 @@ def predict_proba(row: Any) -> list[float]:
         if isinstance(row, dict):
             return probabilities(row)
         if len(row) == 30:
-            return probabilities(row, 23, 27)
+            return probabilities(row, 1, 7, 13, 21, 22, 23, 26, 27)
     except (TypeError, LookupError):  # missing or textual cells, absent columns, other kinds of mapping
         pass
     return probabilities(cells(row, len(COLUMNS), USED), *range(len(USED)))
@@ -125,6 +290,10 @@ def predict_many(data: Any) -> list[str]:
 
 
 # How cells are read, and the arithmetic -- the same in every module -------------------------------------------------
+
+Used = tuple[int, str, str, tuple[str, ...]]
+NUMBER = re.compile(r"[+-]?(([0-9]+[.]?[0-9]*|[.][0-9]+)(e[+-]?[0-9]+)?|inf(inity)?|nan)", re.ASCII | re.IGNORECASE)
+EPOCH = datetime.datetime(1970, 1, 1)
 
 
 def number(value: Any, column: str, tokens: Sequence[str]) -> float:
@@ -331,7 +500,7 @@ def score_csv(
     try:
         rows = csv_rows(source, delimiter, used)
         first = next(rows, None)
-        writer.writerow(["label", *(f"probability_{name}" for name in names)])
+        writer.writerow(["label", *(f"probability({name})" for name in names)])
         places = range(len(used))
         for row in itertools.chain([] if first is None else [first], rows):
             writer.writerow([names[decide(row, *places)], *map(repr, probabilities(row, *places))])
@@ -353,7 +522,7 @@ if __name__ == "__main__":
 # The same rules in the rule language, from which rulekit reads this module (never by running it).
 # rules: begin
 # | rulekit rules 1
-# | # digest 71fea6a668b79bc3859dcf334e64e9ef99ee8bffee5854ca01d2bfd5d927a13c (for information: reading computes it anew)
+# | # digest 43f118d6419496dd795fc5e9ca5711bc0885ed1617efd23f731f6e46b8dc70d2 (for information: reading computes it anew)
 # |
 # | column mean_radius: numeric
 # | column mean_texture: numeric
@@ -388,13 +557,42 @@ if __name__ == "__main__":
 # | label diagnosis: {benign, malignant}
 # | default benign
 # |
-# | decide malignant when any of (
-# |   worst_concave_points > 0.177,  # r57a006  covers 20.1 %, right 100.0 %  held_out: covers 21.8 %, right 100.0 %
-# |   worst_area > 885,              # r34b2f0  covers 32.1 %, right 97.1 %  held_out: covers 32.4 %, right 91.3 %
+# | let $score = probability of any of (
+# |   all of (  # r7f4098  covers 36.3 %, right 100.0 %  held_out: covers 32.4 %, right 100.0 %
+# |     any of (
+# |       all of (
+# |         any of (
+# |           all of (
+# |             any of (
+# |               all of (
+# |                 H1 fires with probability 0.95 (else 0.0896551724137931) when worst_area > 885,
+# |                 H6 fires with probability 0.9921431851251404 (else 0.2500188812674457) when mean_texture > 16.65,
+# |               ),
+# |               H2 fires with probability 0.9450757575757576 (else 0.045075757575757575) when worst_concave_points > 0.177,
+# |             ),
+# |             H3 fires with probability 0.9526315789473684 (else 0.05013768872851582) when worst_concavity > 0.1925,
+# |           ),
+# |           H4 fires with probability 0.43350165007780417 (else 0.04288983646385477) when worst_texture > 32.5,
+# |         ),
+# |         H5 fires with probability 0.9992004088773717 (else 0.05145706678211727) when worst_concave_points > 0.0854,
+# |       ),
+# |       H7 fires with probability 0.9498811609474077 (else 0.02952217363666887) when area_error > 80,
+# |       all of (
+# |         H8 fires with probability 0.3896649539778835 (else 0.0273782208631881) when area_error > 35.2,
+# |         H9 fires with probability 0.9989821998103351 (else 0.09898219981033511) when worst_concave_points > 0.1113,
+# |       ),
+# |       H10 fires with probability 0.3699856010856832 (else 0.005909419792155135) when worst_perimeter > 116,
+# |     ),
+# |     H11 fires with probability 0.9997535354024831 (else 0.050028281025606504) when worst_perimeter > 87.2,
+# |   ),
+# |   all of (  # rf376c0  covers 0.0 %  held_out: covers 0.0 %
+# |     H12 fires with probability 0.36628224432247425 (else 0.01008861945208688) when worst_concave_points > 0.15635,
+# |     H13 fires with probability 0.9995716018144468 (else 0.0995716018144468) when worst_texture > 25.81,
+# |   ),
+# |   H14 fires with probability 0.3588247004885813 (else 0.009998209053104412) when mean_concave_points > 0.0704,  # r6650b9  covers 0.0 %  held_out: covers 0.0 %
 # | )
-# | report malignant with probability of any of (
-# |   H1 fires with probability 0.95 (else 0.0896551724137931) when worst_area > 885,
-# |   H2 fires with probability 0.9450757575757576 (else 0.045075757575757575) when worst_concave_points > 0.177,
-# | )
+# |
+# | decide malignant when $score exceeds probability 0.5
+# | report malignant with $score
 # |
 # rules: end

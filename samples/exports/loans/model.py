@@ -17,7 +17,7 @@ where numpy is installed. Nothing but the standard library is needed.
 
 Command line: python THIS.py < rows.csv > predictions.csv
 
-digest f531ed1a6900f5112bd3722819149da5ff6ecc48044e08c39df15ca145cef2db
+digest e37e9311b134e8d22cbf07912e6e3fa10768063a2c41268de5a7b994d95369e2
 """
 
 from __future__ import annotations
@@ -34,10 +34,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from math import nan
 from typing import Any
 
-Used = tuple[int, str, str, tuple[str, ...]]
-NUMBER = re.compile(r"[+-]?(([0-9]+[.]?[0-9]*|[.][0-9]+)(e[+-]?[0-9]+)?|inf(inity)?|nan)", re.ASCII | re.IGNORECASE)
-EPOCH = datetime.datetime(1970, 1, 1)
-DIGEST = "f531ed1a6900f5112bd3722819149da5ff6ecc48044e08c39df15ca145cef2db"
+DIGEST = "e37e9311b134e8d22cbf07912e6e3fa10768063a2c41268de5a7b994d95369e2"
 CLASSES = ("no", "yes")
 # All columns, in schema order.
 COLUMNS = ("income", "amount", "late_payments", "age", "homeowner", "purpose", "employment")
@@ -60,20 +57,17 @@ def decide(
     purpose: Any = "purpose",
 ) -> int:
     """Class index of a row; its cells bear the names of the columns, or other keys, or places."""
+    income = row[income]
     purpose = row[purpose]
     if type(purpose) is not str:
         purpose = level(purpose)
     positive = (
         # r33edc9: purpose in {gambling} and (income > 7350 or missing)
-        (purpose in {"gambling"} and not row[income] <= 7350.000244140625)
+        (purpose in {"gambling"} and not income <= 7350.000244140625)
         # raf8364: late_payments > 2.5 and not homeowner and (income > 7350 or missing)
-        or (row[late_payments] > 2.5000001192092896 and row[homeowner] <= 0.5 and not row[income] <= 7350.000244140625)
-        # re53e1e: amount > 8050 and income <= 25050 and (income > 7350 or missing)
-        or (
-            row[amount] > 8050.000244140625
-            and row[income] <= 25050.0009765625
-            and not row[income] <= 7350.000244140625
-        )
+        or (row[late_payments] > 2.5000001192092896 and row[homeowner] <= 0.5 and not income <= 7350.000244140625)
+        # r8e2642: amount > 8050 and income > 7350 and income <= 25050
+        or (row[amount] > 8050.000244140625 and income > 7350.000244140625 and income <= 25050.0009765625)
     )
     return 1 if positive else 0
 
@@ -92,37 +86,31 @@ def probabilities(
     if type(purpose) is not str:
         purpose = level(purpose)
     p1 = 0.95 if purpose in {"gambling"} else 0.2386601535240754
-    p2 = 0.9525002182289518 if not income > 25050.0009765625 else 0.5725019640605661
+    p2 = 0.9315143198008938 if not income > 25050.0009765625 else 0.04416473788109806
     p3 = p1 * p2
     p4 = 0.986831777028092 if row[amount] > 8050.000244140625 else 0.34736687157401375
     p5 = p3 * p4
-    p6 = 0.9779675657533408 if not income > 25050.0009765625 else 0.07714338230012742
-    p7 = p5 * p6
-    p8 = 1.0 - p7
-    p9 = 0.4732794112124513 if row[late_payments] > 2.5000001192092896 else 0.0343263061411549
-    p10 = 0.9725286275462891 if row[homeowner] <= 0.5 else 0.07252862754628915
-    p11 = p9 * p10
-    p12 = 0.9995730657396404 if row[late_payments] > 2.5000001192092896 else 0.07235826102333649
-    p13 = p11 * p12
-    p14 = 1.0 - p13
-    p15 = p8 * p14
-    p16 = 0.356183541597406 if row[amount] > 8050.000244140625 else 0.03298961774399522
-    p17 = 0.9986242356538959 if income <= 25050.0009765625 else 0.09261971397118444
+    p6 = 1.0 - p5
+    p7 = 0.4730773520170819 if row[late_payments] > 2.5000001192092896 else 0.0024837918197286447
+    p8 = 0.9725286275462891 if row[homeowner] <= 0.5 else 0.07252862754628915
+    p9 = p7 * p8
+    p10 = 1.0 - p9
+    p11 = p6 * p10
+    p12 = 0.356183541597406 if row[amount] > 8050.000244140625 else 0.03298961774399522
+    p13 = 0.9923413875315823 if income <= 25050.0009765625 else 0.008106925684059574
+    p14 = p12 * p13
+    p15 = 1.0 - p14
+    p16 = p11 * p15
+    p17 = 0.05823530609072247 if purpose in {"gambling"} else 0.9692931932777956
     p18 = p16 * p17
-    p19 = 0.9937084962511453 if income <= 25050.0009765625 else 0.0875291591440433
-    p20 = p18 * p19
-    p21 = 1.0 - p20
-    p22 = p15 * p21
-    p23 = 0.05823530609072247 if purpose in {"gambling"} else 0.9692931932777956
+    p19 = 1.0 - p18
+    p20 = 0.9996745687691129 if not income <= 7350.000244140625 else 0.05019535876984341
+    p21 = p19 * p20
+    p22 = 1.0 - p21
+    p23 = 0.8013147203880667 if row[late_payments] > 2.5000001192092896 else 0.9668492623037747
     p24 = p22 * p23
     p25 = 1.0 - p24
-    p26 = 0.9996745687691129 if not income <= 7350.000244140625 else 0.05019535876984341
-    p27 = p25 * p26
-    p28 = 1.0 - p27
-    p29 = 0.8013147203880667 if row[late_payments] > 2.5000001192092896 else 0.9668492623037747
-    p30 = p28 * p29
-    p31 = 1.0 - p30
-    positive = p31
+    positive = p25
     return [1.0 - positive, positive]
 
 
@@ -133,9 +121,9 @@ def decide_many(np: Any, n: int, income: Any, amount: Any, late_payments: Any, h
         # r33edc9: purpose in {gambling} and (income > 7350 or missing)
         (among(np, purpose, {"gambling"}) & ~(income <= 7350.000244140625))
         # raf8364: late_payments > 2.5 and not homeowner and (income > 7350 or missing)
-        | ((late_payments > 2.5000001192092896) & ~~(homeowner <= 0.5) & ~(income <= 7350.000244140625))
-        # re53e1e: amount > 8050 and income <= 25050 and (income > 7350 or missing)
-        | ((amount > 8050.000244140625) & (income <= 25050.0009765625) & ~(income <= 7350.000244140625))
+        | ((late_payments > 2.5000001192092896) & (homeowner <= 0.5) & ~(income <= 7350.000244140625))
+        # r8e2642: amount > 8050 and income > 7350 and income <= 25050
+        | ((amount > 8050.000244140625) & (income > 7350.000244140625) & (income <= 25050.0009765625))
     )
     return np.where(positive, 1, 0)
 
@@ -175,6 +163,10 @@ def predict_many(data: Any) -> list[str]:
 
 
 # How cells are read, and the arithmetic -- the same in every module -------------------------------------------------
+
+Used = tuple[int, str, str, tuple[str, ...]]
+NUMBER = re.compile(r"[+-]?(([0-9]+[.]?[0-9]*|[.][0-9]+)(e[+-]?[0-9]+)?|inf(inity)?|nan)", re.ASCII | re.IGNORECASE)
+EPOCH = datetime.datetime(1970, 1, 1)
 
 
 def number(value: Any, column: str, tokens: Sequence[str]) -> float:
@@ -221,10 +213,12 @@ def flag(value: Any, column: str, tokens: Sequence[str]) -> float:
     return number(value, column, tokens)
 
 
-def level(value: Any, known: Container[str | None] = ()) -> str | None:
-    """The cell of a category as text, None where it is missing: 3.0 is "3", True is "true".
+def level(value: Any, known: Container[str | None] = (), tokens: Sequence[str] = ()) -> str | None:
+    """The cell of a category as text, None where it is missing: the number 3.0 is "3", True is "true".
 
-    known: the levels of the column, where some look like numbers or Booleans; then "3.0" is "3" too, if it is no level.
+    known: the levels and missing tokens of the column, where some are integers, true or false; then a text that is
+    none of them as it stands means the level "3" if it is "3.0", "true" if it is "True" or "TRUE", and nothing else but
+    itself. tokens: those of the known that mean missing, which have no such look-alikes.
     """
     if absent(value):
         return None
@@ -232,16 +226,16 @@ def level(value: Any, known: Container[str | None] = ()) -> str | None:
         value = value.item()  # a numpy scalar
     if isinstance(value, bool):
         truth = "true" if value else "false"
-        return truth if "true" in known or known == () else str(int(value))
+        return truth if truth in known or known == () else str(int(value))
     if isinstance(value, float):
         return str(int(value)) if value.is_integer() else repr(value)
     text = str(value)
     if text in known or known == ():
         return text
-    if re.fullmatch(r"[+-]?[0-9]+[.]0*", text):
-        whole = text.partition(".")[0]
-        return "0" if whole in ("-0", "+0") else whole
-    return text.lower() if text.lower() in ("true", "false") else text
+    meant = {"True": "true", "TRUE": "true", "False": "false", "FALSE": "false"}.get(text, text)
+    if re.fullmatch("-?[0-9]+[.]0", text):
+        meant = text[:-2]
+    return text if meant in tokens else meant
 
 
 def absent(value: Any) -> bool:
@@ -323,9 +317,9 @@ def distinct(np: Any, values: Any) -> Any:
     return np.array(places, dtype=np.intp), [value for _, value in index]
 
 
-def levels_of(column: Any, known: Container[str | None] = ()) -> Any:
+def levels_of(column: Any, known: Container[str | None] = (), tokens: Sequence[str] = ()) -> Any:
     """A category's column with its distinct cells brought to text."""
-    return column[0], [value if value in known else level(value, known) for value in column[1]]
+    return column[0], [value if value in known else level(value, known, tokens) for value in column[1]]
 
 
 def rows_of(data: Any) -> Any:
@@ -415,7 +409,7 @@ def score_csv(
     try:
         rows = csv_rows(source, delimiter, used)
         first = next(rows, None)
-        writer.writerow(["label", *(f"probability_{name}" for name in names)])
+        writer.writerow(["label", *(f"probability({name})" for name in names)])
         places = range(len(used))
         for row in itertools.chain([] if first is None else [first], rows):
             writer.writerow([names[decide(row, *places)], *map(repr, probabilities(row, *places))])
@@ -437,7 +431,7 @@ if __name__ == "__main__":
 # The same rules in the rule language, from which rulekit reads this module (never by running it).
 # rules: begin
 # | rulekit rules 1
-# | # digest f531ed1a6900f5112bd3722819149da5ff6ecc48044e08c39df15ca145cef2db (for information: reading computes it anew)
+# | # digest e37e9311b134e8d22cbf07912e6e3fa10768063a2c41268de5a7b994d95369e2 (for information: reading computes it anew)
 # |
 # | column income: numeric, integer
 # | column amount: numeric, integer
@@ -452,10 +446,28 @@ if __name__ == "__main__":
 # | decide yes when any of (
 # |   purpose in {gambling} and (income > 7350 or missing),                  # r33edc9  covers 4.5 %, right 100.0 %  held_out: covers 5.0 %, right 88.0 %
 # |   late_payments > 2.5 and not homeowner and (income > 7350 or missing),  # raf8364  covers 6.5 %, right 99.0 %  held_out: covers 9.2 %, right 97.8 %
-# |   amount > 8050 and income <= 25050 and (income > 7350 or missing),      # re53e1e  covers 15.1 %, right 93.8 %  held_out: covers 11.4 %, right 94.7 %
+# |   amount > 8050 and income > 7350 and income <= 25050,                   # r8e2642  covers 15.1 %, right 93.8 %  held_out: covers 11.4 %, right 94.7 %
 # | )
 # | report yes with probability of any of (
-# |   ((H1 fires with probability 0.95 (else 0.2386601535240754) when purpose in {gambling}) and (H4 fires with probability 0.9525002182289518 (else 0.5725019640605661) when (income <= 25050 or missing)) and (H8 fires with probability 0.986831777028092 (else 0.34736687157401375) when amount > 8050) and (H13 fires with probability 0.9779675657533408 (else 0.07714338230012742) when (income <= 25050 or missing)) or (H2 fires with probability 0.4732794112124513 (else 0.0343263061411549) when late_payments > 2.5) and (H3 fires with probability 0.9725286275462891 (else 0.07252862754628915) when not homeowner) and (H10 fires with probability 0.9995730657396404 (else 0.07235826102333649) when late_payments > 2.5) or (H5 fires with probability 0.356183541597406 (else 0.03298961774399522) when amount > 8050) and (H6 fires with probability 0.9986242356538959 (else 0.09261971397118444) when income <= 25050) and (H9 fires with probability 0.9937084962511453 (else 0.0875291591440433) when income <= 25050) or (H7 fires with probability 0.9417646939092775 (else 0.030706806722204424) when purpose in {gambling})) and (H11 fires with probability 0.9996745687691129 (else 0.05019535876984341) when (income > 7350 or missing)),
+# |   all of (
+# |     any of (
+# |       all of (
+# |         H1 fires with probability 0.95 (else 0.2386601535240754) when purpose in {gambling},
+# |         "H4+H13" fires with probability 0.9315143198008938 (else 0.04416473788109806) when (income <= 25050 or missing),
+# |         H8 fires with probability 0.986831777028092 (else 0.34736687157401375) when amount > 8050,
+# |       ),
+# |       all of (
+# |         "H2+H10" fires with probability 0.4730773520170819 (else 0.0024837918197286447) when late_payments > 2.5,
+# |         H3 fires with probability 0.9725286275462891 (else 0.07252862754628915) when not homeowner,
+# |       ),
+# |       all of (
+# |         H5 fires with probability 0.356183541597406 (else 0.03298961774399522) when amount > 8050,
+# |         "H6+H9" fires with probability 0.9923413875315823 (else 0.008106925684059574) when income <= 25050,
+# |       ),
+# |       H7 fires with probability 0.9417646939092775 (else 0.030706806722204424) when purpose in {gambling},
+# |     ),
+# |     H11 fires with probability 0.9996745687691129 (else 0.05019535876984341) when (income > 7350 or missing),
+# |   ),
 # |   H12 fires with probability 0.19868527961193325 (else 0.03315073769622534) when late_payments > 2.5,
 # | )
 # |

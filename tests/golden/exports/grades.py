@@ -34,9 +34,6 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from math import nan
 from typing import Any
 
-Used = tuple[int, str, str, tuple[str, ...]]
-NUMBER = re.compile(r"[+-]?(([0-9]+[.]?[0-9]*|[.][0-9]+)(e[+-]?[0-9]+)?|inf(inity)?|nan)", re.ASCII | re.IGNORECASE)
-EPOCH = datetime.datetime(1970, 1, 1)
 DIGEST = "008324ab523cb45105e7c06f60cbe1fd7b1c368e234760508853596d9b2e45ac"
 CLASSES = ("low", "mid", "high")
 # All columns, in schema order.
@@ -66,7 +63,7 @@ def decide(row: Any, age: Any = "age", veteran: Any = "veteran", grade: Any = "g
     # r818183: (age <= 30.5 or missing)
     if not row[age] > 30.500000953674316:
         return 0
-    # rc96c6d: since > 12000
+    # rc96c6d: since > 2002-11-09
     if row[since] > 12000.00048828125:
         return 2
     return 2
@@ -138,6 +135,10 @@ def predict_many(data: Any) -> list[str]:
 
 # How cells are read, and the arithmetic -- the same in every module -------------------------------------------------
 
+Used = tuple[int, str, str, tuple[str, ...]]
+NUMBER = re.compile(r"[+-]?(([0-9]+[.]?[0-9]*|[.][0-9]+)(e[+-]?[0-9]+)?|inf(inity)?|nan)", re.ASCII | re.IGNORECASE)
+EPOCH = datetime.datetime(1970, 1, 1)
+
 
 def number(value: Any, column: str, tokens: Sequence[str]) -> float:
     """The cell of a numeric column as a double, NaN where it is missing.
@@ -183,10 +184,12 @@ def flag(value: Any, column: str, tokens: Sequence[str]) -> float:
     return number(value, column, tokens)
 
 
-def level(value: Any, known: Container[str | None] = ()) -> str | None:
-    """The cell of a category as text, None where it is missing: 3.0 is "3", True is "true".
+def level(value: Any, known: Container[str | None] = (), tokens: Sequence[str] = ()) -> str | None:
+    """The cell of a category as text, None where it is missing: the number 3.0 is "3", True is "true".
 
-    known: the levels of the column, where some look like numbers or Booleans; then "3.0" is "3" too, if it is no level.
+    known: the levels and missing tokens of the column, where some are integers, true or false; then a text that is
+    none of them as it stands means the level "3" if it is "3.0", "true" if it is "True" or "TRUE", and nothing else but
+    itself. tokens: those of the known that mean missing, which have no such look-alikes.
     """
     if absent(value):
         return None
@@ -194,16 +197,16 @@ def level(value: Any, known: Container[str | None] = ()) -> str | None:
         value = value.item()  # a numpy scalar
     if isinstance(value, bool):
         truth = "true" if value else "false"
-        return truth if "true" in known or known == () else str(int(value))
+        return truth if truth in known or known == () else str(int(value))
     if isinstance(value, float):
         return str(int(value)) if value.is_integer() else repr(value)
     text = str(value)
     if text in known or known == ():
         return text
-    if re.fullmatch(r"[+-]?[0-9]+[.]0*", text):
-        whole = text.partition(".")[0]
-        return "0" if whole in ("-0", "+0") else whole
-    return text.lower() if text.lower() in ("true", "false") else text
+    meant = {"True": "true", "TRUE": "true", "False": "false", "FALSE": "false"}.get(text, text)
+    if re.fullmatch("-?[0-9]+[.]0", text):
+        meant = text[:-2]
+    return text if meant in tokens else meant
 
 
 def absent(value: Any) -> bool:
@@ -290,9 +293,9 @@ def distinct(np: Any, values: Any) -> Any:
     return np.array(places, dtype=np.intp), [value for _, value in index]
 
 
-def levels_of(column: Any, known: Container[str | None] = ()) -> Any:
+def levels_of(column: Any, known: Container[str | None] = (), tokens: Sequence[str] = ()) -> Any:
     """A category's column with its distinct cells brought to text."""
-    return column[0], [value if value in known else level(value, known) for value in column[1]]
+    return column[0], [value if value in known else level(value, known, tokens) for value in column[1]]
 
 
 def rows_of(data: Any) -> Any:
@@ -382,7 +385,7 @@ def score_csv(
     try:
         rows = csv_rows(source, delimiter, used)
         first = next(rows, None)
-        writer.writerow(["label", *(f"probability_{name}" for name in names)])
+        writer.writerow(["label", *(f"probability({name})" for name in names)])
         places = range(len(used))
         for row in itertools.chain([] if first is None else [first], rows):
             writer.writerow([names[decide(row, *places)], *map(repr, probabilities(row, *places))])

@@ -33,9 +33,6 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from math import nan
 from typing import Any
 
-Used = tuple[int, str, str, tuple[str, ...]]
-NUMBER = re.compile(r"[+-]?(([0-9]+[.]?[0-9]*|[.][0-9]+)(e[+-]?[0-9]+)?|inf(inity)?|nan)", re.ASCII | re.IGNORECASE)
-EPOCH = datetime.datetime(1970, 1, 1)
 DIGEST = "9c27512561e672bcead96fda19174ca304c28a65501bc23abe3175ad54608fd0"
 CLASSES = ("<=50K", ">50K")
 # All columns, in schema order.
@@ -61,7 +58,7 @@ def decide(
     if type(marital_status) is not str:
         marital_status = level(marital_status)
     positive = (
-        # r0fcc97: capital_gain > 5100 USD
+        # r0fcc97: capital_gain > 5,100 USD
         row[capital_gain] > 5100.000244140625
         # r8989d4: age > 28.5 and marital_status in {Married-AF-spouse, Married-civ-spouse} and education_num >
         #     12.5
@@ -85,7 +82,7 @@ def probabilities(
     marital_status = row[marital_status]
     if type(marital_status) is not str:
         marital_status = level(marital_status)
-    # r0fcc97: capital_gain > 5100 USD
+    # r0fcc97: capital_gain > 5,100 USD
     p1 = 0.06999999999999995 if row[capital_gain] > 5100.000244140625 else 1.0
     # r8989d4: age > 28.5 and marital_status in {Married-AF-spouse, Married-civ-spouse} and education_num >
     #     12.5
@@ -106,7 +103,7 @@ def decide_many(np: Any, n: int, age: Any, capital_gain: Any, education_num: Any
     """`decide` for n rows at once, on columns of numpy."""
     marital_status = levels_of(marital_status)
     positive = (
-        # r0fcc97: capital_gain > 5100 USD
+        # r0fcc97: capital_gain > 5,100 USD
         (capital_gain > 5100.000244140625)
         # r8989d4: age > 28.5 and marital_status in {Married-AF-spouse, Married-civ-spouse} and education_num >
         #     12.5
@@ -155,6 +152,10 @@ def predict_many(data: Any) -> list[str]:
 
 # How cells are read, and the arithmetic -- the same in every module -------------------------------------------------
 
+Used = tuple[int, str, str, tuple[str, ...]]
+NUMBER = re.compile(r"[+-]?(([0-9]+[.]?[0-9]*|[.][0-9]+)(e[+-]?[0-9]+)?|inf(inity)?|nan)", re.ASCII | re.IGNORECASE)
+EPOCH = datetime.datetime(1970, 1, 1)
+
 
 def number(value: Any, column: str, tokens: Sequence[str]) -> float:
     """The cell of a numeric column as a double, NaN where it is missing.
@@ -200,10 +201,12 @@ def flag(value: Any, column: str, tokens: Sequence[str]) -> float:
     return number(value, column, tokens)
 
 
-def level(value: Any, known: Container[str | None] = ()) -> str | None:
-    """The cell of a category as text, None where it is missing: 3.0 is "3", True is "true".
+def level(value: Any, known: Container[str | None] = (), tokens: Sequence[str] = ()) -> str | None:
+    """The cell of a category as text, None where it is missing: the number 3.0 is "3", True is "true".
 
-    known: the levels of the column, where some look like numbers or Booleans; then "3.0" is "3" too, if it is no level.
+    known: the levels and missing tokens of the column, where some are integers, true or false; then a text that is
+    none of them as it stands means the level "3" if it is "3.0", "true" if it is "True" or "TRUE", and nothing else but
+    itself. tokens: those of the known that mean missing, which have no such look-alikes.
     """
     if absent(value):
         return None
@@ -211,16 +214,16 @@ def level(value: Any, known: Container[str | None] = ()) -> str | None:
         value = value.item()  # a numpy scalar
     if isinstance(value, bool):
         truth = "true" if value else "false"
-        return truth if "true" in known or known == () else str(int(value))
+        return truth if truth in known or known == () else str(int(value))
     if isinstance(value, float):
         return str(int(value)) if value.is_integer() else repr(value)
     text = str(value)
     if text in known or known == ():
         return text
-    if re.fullmatch(r"[+-]?[0-9]+[.]0*", text):
-        whole = text.partition(".")[0]
-        return "0" if whole in ("-0", "+0") else whole
-    return text.lower() if text.lower() in ("true", "false") else text
+    meant = {"True": "true", "TRUE": "true", "False": "false", "FALSE": "false"}.get(text, text)
+    if re.fullmatch("-?[0-9]+[.]0", text):
+        meant = text[:-2]
+    return text if meant in tokens else meant
 
 
 def absent(value: Any) -> bool:
@@ -302,9 +305,9 @@ def distinct(np: Any, values: Any) -> Any:
     return np.array(places, dtype=np.intp), [value for _, value in index]
 
 
-def levels_of(column: Any, known: Container[str | None] = ()) -> Any:
+def levels_of(column: Any, known: Container[str | None] = (), tokens: Sequence[str] = ()) -> Any:
     """A category's column with its distinct cells brought to text."""
-    return column[0], [value if value in known else level(value, known) for value in column[1]]
+    return column[0], [value if value in known else level(value, known, tokens) for value in column[1]]
 
 
 def rows_of(data: Any) -> Any:
@@ -394,7 +397,7 @@ def score_csv(
     try:
         rows = csv_rows(source, delimiter, used)
         first = next(rows, None)
-        writer.writerow(["label", *(f"probability_{name}" for name in names)])
+        writer.writerow(["label", *(f"probability({name})" for name in names)])
         places = range(len(used))
         for row in itertools.chain([] if first is None else [first], rows):
             writer.writerow([names[decide(row, *places)], *map(repr, probabilities(row, *places))])

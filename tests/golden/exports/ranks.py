@@ -8,6 +8,18 @@ columns that the rules read
     "capital_gain" (numeric, in USD)
     "veteran" (boolean)
 
+rules
+    income is above 1 when the probability that any of these holds exceeds 0.5
+      raf71c0  0.8  capital_gain > 5,100 USD
+      rc42c4e  0.6  (veteran or missing)
+    income is above 2 when the probability that any of these holds exceeds 0.9
+      raf71c0  0.8  capital_gain > 5,100 USD
+      rc42c4e  0.6  (veteran or missing)
+    otherwise 1.
+    Missing: capital_gain missing never satisfies a rule; veteran missing satisfies a rule that says
+      so.
+    0.8: the condition counts with probability 0.8 where it holds.
+
 predict(row) gives the label, predict_proba(row) the probability of each class. A row is a mapping by
 column name, or a sequence of all columns in the order of COLUMNS; None, NaN and the empty text are
 missing. predict_many(data) takes rows, a mapping of columns, a data frame or an array, and is fast
@@ -32,9 +44,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import nan
 from typing import Any
 
-Used = tuple[int, str, str, tuple[str, ...]]
-NUMBER = re.compile(r"[+-]?(([0-9]+[.]?[0-9]*|[.][0-9]+)(e[+-]?[0-9]+)?|inf(inity)?|nan)", re.ASCII | re.IGNORECASE)
-EPOCH = datetime.datetime(1970, 1, 1)
 DIGEST = "77592f26c128c48175810a2f551aba512a43421c38ababaa02dc5691b68c5b45"
 CLASSES = (1, 2, 3)
 # All columns, in schema order.
@@ -48,14 +57,14 @@ USED: tuple[Used, ...] = (
 
 def decide(row: Any, capital_gain: Any = "capital_gain", veteran: Any = "veteran") -> int:
     """Class index of a row; its cells bear the names of the columns, or other keys, or places."""
-    # raf71c0: a fires with probability 0.8 when capital_gain > 5100
+    # raf71c0: a fires with probability 0.8 when capital_gain > 5,100 USD
     p1 = 0.19999999999999996 if row[capital_gain] > 5100.000244140625 else 1.0
     # rc42c4e: b fires with probability 0.6 when (veteran or missing)
     p2 = 0.4 if not row[veteran] <= 0.5 else 1.0
     p3 = p1 * p2
     p4 = 1.0 - p3
     total1 = 0.0
-    # raf71c0: a fires with probability 0.8 when capital_gain > 5100
+    # raf71c0: a fires with probability 0.8 when capital_gain > 5,100 USD
     if row[capital_gain] > 5100.000244140625:
         total1 += 1.6094379124341005
     # rc42c4e: b fires with probability 0.6 when (veteran or missing)
@@ -71,14 +80,14 @@ def probabilities(row: Any, capital_gain: Any = "capital_gain", veteran: Any = "
 
 def decide_many(np: Any, n: int, capital_gain: Any, veteran: Any) -> Any:
     """`decide` for n rows at once, on columns of numpy."""
-    # raf71c0: a fires with probability 0.8 when capital_gain > 5100
+    # raf71c0: a fires with probability 0.8 when capital_gain > 5,100 USD
     p1 = np.where(capital_gain > 5100.000244140625, 0.19999999999999996, 1.0)
     # rc42c4e: b fires with probability 0.6 when (veteran or missing)
     p2 = np.where(~(veteran <= 0.5), 0.4, 1.0)
     p3 = p1 * p2
     p4 = 1.0 - p3
     total1 = np.zeros(n)
-    # raf71c0: a fires with probability 0.8 when capital_gain > 5100
+    # raf71c0: a fires with probability 0.8 when capital_gain > 5,100 USD
     total1 = total1 + np.where(capital_gain > 5100.000244140625, 1.6094379124341005, 0.0)
     # rc42c4e: b fires with probability 0.6 when (veteran or missing)
     total1 = total1 + np.where(~(veteran <= 0.5), 0.916290731874155, 0.0)
@@ -120,6 +129,10 @@ def predict_many(data: Any) -> list[int]:
 
 
 # How cells are read, and the arithmetic -- the same in every module -------------------------------------------------
+
+Used = tuple[int, str, str, tuple[str, ...]]
+NUMBER = re.compile(r"[+-]?(([0-9]+[.]?[0-9]*|[.][0-9]+)(e[+-]?[0-9]+)?|inf(inity)?|nan)", re.ASCII | re.IGNORECASE)
+EPOCH = datetime.datetime(1970, 1, 1)
 
 
 def number(value: Any, column: str, tokens: Sequence[str]) -> float:
@@ -339,7 +352,7 @@ def score_csv(
     try:
         rows = csv_rows(source, delimiter, used)
         first = next(rows, None)
-        writer.writerow(["label", *(f"probability_{name}" for name in names)])
+        writer.writerow(["label", *(f"probability({name})" for name in names)])
         places = range(len(used))
         for row in itertools.chain([] if first is None else [first], rows):
             writer.writerow([names[decide(row, *places)], *map(repr, probabilities(row, *places))])

@@ -35,9 +35,6 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from math import inf, nan
 from typing import Any
 
-Used = tuple[int, str, str, tuple[str, ...]]
-NUMBER = re.compile(r"[+-]?(([0-9]+[.]?[0-9]*|[.][0-9]+)(e[+-]?[0-9]+)?|inf(inity)?|nan)", re.ASCII | re.IGNORECASE)
-EPOCH = datetime.datetime(1970, 1, 1)
 DIGEST = "f7ae8edcd91a5a3dd13e250499047d5df9d2e44bb923c6832eb9988c15197912"
 CLASSES = (False, True)
 # All columns, in schema order.
@@ -75,7 +72,7 @@ def decide(
     # rce0d92: veteran
     if row[veteran] > 0.5:
         total1 += 0.5
-    # r608fc8: (grade in {"2", "3"} or unseen)
+    # r608fc8: grade not in {"1"}
     if grade in {"2", "3"}:
         total1 += -0.25
     total1 += 0.125 * clipped(account, 0.0, -4.0, 4.0, 0.25)
@@ -106,7 +103,7 @@ def probabilities(
     # rce0d92: veteran
     if row[veteran] > 0.5:
         total1 += 0.5
-    # r608fc8: (grade in {"2", "3"} or unseen)
+    # r608fc8: grade not in {"1"}
     if grade in {"2", "3"}:
         total1 += -0.25
     total1 += 0.125 * clipped(account, 0.0, -4.0, 4.0, 0.25)
@@ -125,7 +122,7 @@ def decide_many(np: Any, n: int, age: Any, veteran: Any, grade: Any, since: Any,
     total1 = total1 + stepped(np, age, AGE_CUTS, AGE_VALUES, -0.125)
     # rce0d92: veteran
     total1 = total1 + np.where(veteran > 0.5, 0.5, 0.0)
-    # r608fc8: (grade in {"2", "3"} or unseen)
+    # r608fc8: grade not in {"1"}
     total1 = total1 + np.where(among(np, grade, {"2", "3"}), -0.25, 0.0)
     total1 = total1 + 0.125 * clipped_column(np, account, 0.0, -4.0, 4.0, 0.25)
     # re17c7d: since is missing
@@ -169,6 +166,10 @@ def predict_many(data: Any) -> list[bool]:
 
 
 # How cells are read, and the arithmetic -- the same in every module -------------------------------------------------
+
+Used = tuple[int, str, str, tuple[str, ...]]
+NUMBER = re.compile(r"[+-]?(([0-9]+[.]?[0-9]*|[.][0-9]+)(e[+-]?[0-9]+)?|inf(inity)?|nan)", re.ASCII | re.IGNORECASE)
+EPOCH = datetime.datetime(1970, 1, 1)
 
 
 def number(value: Any, column: str, tokens: Sequence[str]) -> float:
@@ -215,10 +216,12 @@ def flag(value: Any, column: str, tokens: Sequence[str]) -> float:
     return number(value, column, tokens)
 
 
-def level(value: Any, known: Container[str | None] = ()) -> str | None:
-    """The cell of a category as text, None where it is missing: 3.0 is "3", True is "true".
+def level(value: Any, known: Container[str | None] = (), tokens: Sequence[str] = ()) -> str | None:
+    """The cell of a category as text, None where it is missing: the number 3.0 is "3", True is "true".
 
-    known: the levels of the column, where some look like numbers or Booleans; then "3.0" is "3" too, if it is no level.
+    known: the levels and missing tokens of the column, where some are integers, true or false; then a text that is
+    none of them as it stands means the level "3" if it is "3.0", "true" if it is "True" or "TRUE", and nothing else but
+    itself. tokens: those of the known that mean missing, which have no such look-alikes.
     """
     if absent(value):
         return None
@@ -226,16 +229,16 @@ def level(value: Any, known: Container[str | None] = ()) -> str | None:
         value = value.item()  # a numpy scalar
     if isinstance(value, bool):
         truth = "true" if value else "false"
-        return truth if "true" in known or known == () else str(int(value))
+        return truth if truth in known or known == () else str(int(value))
     if isinstance(value, float):
         return str(int(value)) if value.is_integer() else repr(value)
     text = str(value)
     if text in known or known == ():
         return text
-    if re.fullmatch(r"[+-]?[0-9]+[.]0*", text):
-        whole = text.partition(".")[0]
-        return "0" if whole in ("-0", "+0") else whole
-    return text.lower() if text.lower() in ("true", "false") else text
+    meant = {"True": "true", "TRUE": "true", "False": "false", "FALSE": "false"}.get(text, text)
+    if re.fullmatch("-?[0-9]+[.]0", text):
+        meant = text[:-2]
+    return text if meant in tokens else meant
 
 
 def absent(value: Any) -> bool:
@@ -336,9 +339,9 @@ def distinct(np: Any, values: Any) -> Any:
     return np.array(places, dtype=np.intp), [value for _, value in index]
 
 
-def levels_of(column: Any, known: Container[str | None] = ()) -> Any:
+def levels_of(column: Any, known: Container[str | None] = (), tokens: Sequence[str] = ()) -> Any:
     """A category's column with its distinct cells brought to text."""
-    return column[0], [value if value in known else level(value, known) for value in column[1]]
+    return column[0], [value if value in known else level(value, known, tokens) for value in column[1]]
 
 
 def blanked(np: Any, column: Any, tokens: Sequence[float]) -> Any:
@@ -448,7 +451,7 @@ def score_csv(
     try:
         rows = csv_rows(source, delimiter, used)
         first = next(rows, None)
-        writer.writerow(["label", *(f"probability_{name}" for name in names)])
+        writer.writerow(["label", *(f"probability({name})" for name in names)])
         places = range(len(used))
         for row in itertools.chain([] if first is None else [first], rows):
             writer.writerow([names[decide(row, *places)], *map(repr, probabilities(row, *places))])

@@ -1,0 +1,135 @@
+"""A nested condition as an indented outline, one line for each condition, so that it can be read from the top down.
+
+A part that several others use, or that lies very deep, is printed once, after the rest, under a name; so an outline
+grows with the graph and never with the number of its paths. Nothing recurses.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rulekit.graph.file_format import short_ids
+from rulekit.graph.language import print_node
+from rulekit.graph.nodes import And, AtLeast, Constant, Family, Hidden, Node, Not, Or
+from rulekit.graph.readable import chance
+from rulekit.graph.rules import literals
+from rulekit.graph.traversal import topological
+from rulekit.graph.words import one_line
+from rulekit.schema import Schema
+
+DEEPEST = 10
+MOST_IN_LINE = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line: `any of`, or a condition with its weight (`0.95 (else 0.24)`, or nothing) before it.
+
+    depth: levels below the top of the outline.
+    """
+
+    depth: int
+    text: str
+    weight: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Outliner:
+    """What is known of all parts: ids, which are used more than once, how many literals each has."""
+
+    schema: Schema
+    ids: dict[Node, str]
+    shared: frozenset[Node]
+    size: dict[Node, int]
+
+    def lines(self, top: Node) -> Iterator[Line]:
+        """The lines of a condition, then those of the parts that it calls by name, each once."""
+        waiting = deque([(top, "")])
+        called = {top}
+        while waiting:
+            root, title = waiting.popleft()
+            stack = [(root, 0)]
+            while stack:
+                part, depth = stack.pop()
+                before = title if part is root else ""
+                bit = part if isinstance(part, Hidden) else None
+                body = bit.cause if bit else part
+                if not self.compound(body):
+                    yield self.leaf(part, depth, before)
+                elif part is not root and (part in self.shared or depth >= DEEPEST):
+                    yield Line(depth, f"$r{self.ids[part]}")
+                    if part not in called:
+                        called.add(part)
+                        waiting.append((part, f"$r{self.ids[part]}: "))
+                else:
+                    words, children = opening(body)
+                    yield Line(depth, before + words, weight_of(bit) if bit else "")
+                    # What a list says itself comes before the lists in it, else it would stand far from its opening.
+                    stack.extend((child, depth + 1) for child in sorted(children, key=self.compound)[::-1])
+
+    def compound(self, node: Node) -> bool:
+        """Whether a condition takes a line of its own above lines for its parts."""
+        body = node.child if isinstance(node, Not) else node
+        if not isinstance(body, And | Or | AtLeast) or not body.children:
+            return isinstance(node, Not) and node.family is Family.RANDOM
+        nested = self.size[body] > MOST_IN_LINE and any(len(child.children) > 1 for child in body.children)
+        return node.family is Family.RANDOM or nested
+
+    def leaf(self, node: Node, depth: int, before: str) -> Line:
+        """The line of a plain condition or of a hidden bit; a bit that is used more than once says its name."""
+        bit = node if isinstance(node, Hidden) else None
+        words = conditions_of(bit.cause if bit else node, self.schema)
+        same = f" (bit {one_line(bit.name)})" if bit and bit in self.shared else ""
+        return Line(depth, f"{before}{' and '.join(words)}{same}", weight_of(bit) if bit else "")
+
+
+def outline(node: Node, schema: Schema) -> tuple[Line, ...]:
+    """The lines of a condition; the first stands at depth 0."""
+    order = topological([node])
+    uses = Counter(child for part in order for child in part.children)
+    shared = frozenset(part for part in order if uses[part] > 1)
+    return tuple(_Outliner(schema, short_ids(order), shared, literals(order)).lines(node))
+
+
+def opening(node: Node) -> tuple[str, tuple[Node, ...]]:
+    """The line above the parts of a compound condition, and the parts."""
+    if isinstance(node, Not):
+        denied = {Or: "none of", And: "not all of"}.get(type(node.child))
+        return (denied, _telling(node.child)) if denied else ("not", node.children)
+    if isinstance(node, AtLeast):
+        return f"at least {node.k} of", node.children
+    return "all of" if isinstance(node, And) else "any of", _telling(node)
+
+
+def _telling(node: Node) -> tuple[Node, ...]:
+    """The parts of an And or Or without constants that say nothing in it."""
+    empty = Constant(isinstance(node, And))
+    return tuple(child for child in node.children if child is not empty) or node.children
+
+
+def weight_of(node: Hidden) -> str:
+    """The two probabilities of a hidden bit: `0.95 (else 0.24)`, or `0.95` of a bit that needs its condition."""
+    return chance(node.on) + (f" (else {chance(node.off)})" if node.off else "")
+
+
+def legend(weights: Sequence[str]) -> str:
+    """What the weights before conditions mean, by the shortest example among them; "" of none."""
+    example = min(weights, key=lambda text: ("else" not in text, len(text)), default="")
+    on, _, off = example.removesuffix(")").partition(" (else ")
+    beside = f", {off} where it does not" if off else ""
+    return f"{example}: the condition counts with probability {on} where it holds{beside}." if example else ""
+
+
+def conditions_of(node: Node, schema: Schema) -> tuple[str, ...]:
+    """The literals of a conjunction, or the whole condition as one text."""
+    if isinstance(node, And) and len(node.children) > 1 and node.family is Family.BOOLEAN:
+        return tuple(_bound(child, schema) for child in node.children)
+    return (one_line(print_node(node, schema)),)
+
+
+def _bound(node: Node, schema: Schema) -> str:
+    """A condition as part of a conjunction."""
+    text = one_line(print_node(node, schema))
+    return text if not node.children or isinstance(node, Not) else f"({text})"

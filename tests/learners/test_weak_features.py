@@ -1,0 +1,79 @@
+"""Orders of codes, and the codes that training did not have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rulekit.learners.binning import BinnedColumn, bin_column
+from rulekit.learners.counting import count
+from rulekit.learners.weak_features import code_orders, complete, log_likelihood_ratios
+from rulekit.schema import Feature
+
+
+def column(
+    values: list[float], kind: Any = "numeric", levels: tuple[str, ...] = (), ordered: bool = False
+) -> BinnedColumn:
+    array = np.array(values, dtype=np.int32 if levels else np.float32)
+    feature = Feature("x", kind, levels, ordered)
+    return bin_column(feature, 0, array, np.ones(len(array), dtype=np.int64), None)
+
+
+def masks(*texts: str) -> list[np.ndarray]:
+    return [np.array([c == "1" for c in text]) for text in texts]
+
+
+def test_absent_values_go_with_the_nearer_neighbour() -> None:
+    x = column([np.nan, 0, 1, 4, 9, 10])
+    known, condition = complete(x, *masks("010001", "010000"))
+    assert known.tolist() == [False, True, True, True, True, True]
+    assert condition.astype(int).tolist() == [0, 1, 1, 1, 0, 0]  # 0, 1 and 4 are nearer to 0 than to 10
+    _, turned = complete(x, *masks("010001", "000001"))
+    assert turned.astype(int).tolist() == [0, 0, 0, 0, 1, 1]
+
+
+def test_values_beyond_the_ends_and_infinities() -> None:
+    x = column([-np.inf, 0, 1, np.inf])
+    assert complete(x, *masks("00110", "00100"))[1].astype(int).tolist() == [0, 1, 1, 0, 0]
+    assert complete(x, *masks("01001", "01000"))[1].astype(int).tolist() == [0, 1, 1, 1, 0]  # a tie goes below
+
+
+def test_missing_that_did_not_occur_stays_outside() -> None:
+    known, condition = complete(column([np.nan, 0, 1]), *masks("011", "010"))
+    assert (known[0], condition[0]) == (False, False)
+
+
+def test_levels_that_did_not_occur() -> None:
+    ranks = column([2, 3, 4, 5], "categorical", ("a", "b", "c", "d"), ordered=True)
+    assert complete(ranks, *masks("001001", "000001"))[1].astype(int).tolist() == [0, 0, 0, 0, 1, 1]
+    names = column([2, 3, 4, 5], "categorical", ("a", "b", "c", "d"))
+    known, condition = complete(names, *masks("001001", "000001"))
+    assert known.astype(int).tolist() == [0, 0, 1, 0, 0, 1]
+    assert condition.astype(int).tolist() == [0, 0, 0, 0, 0, 1]
+
+
+def test_orders() -> None:
+    labels = np.array([1, 0, 1, 1, 0, 0])
+    ones = np.ones(6, dtype=np.int64)
+    sums = (np.array([[0.0, 1.0, 3.0, 2.0]]), np.array([[1.0, 1.0, 1.0, 1.0]]))
+    rest = np.zeros(1)
+    x = column([np.nan, 1, 2, 2, 3, 1])
+    histogram = count(x.codes, labels, ones, 4, 2)
+    assert [o.tolist() for o in code_orders(x, "threshold", histogram, sums, rest)] == [[[0, 1, 2, 3]], [[1, 2, 3, 0]]]
+    ratios = log_likelihood_ratios(histogram)
+    assert ratios[0] > 0 > ratios[1]
+    assert ratios[2] > ratios[0]  # two positives of two beat one of one
+    assert [o.tolist() for o in code_orders(x, "llr", histogram, sums, rest)] == [[[2, 0, 3, 1]]]
+    named = column([2, 3, 3, 2, 2, 3], "categorical", ("a", "b"))
+    orders = code_orders(named, "llr", count(named.codes, labels, ones, 4, 2), sums, rest)
+    assert [o.tolist() for o in orders] == [[[2, 3]]]
+
+
+@pytest.mark.parametrize("values", [[1.0, 1.0], [np.nan, np.nan]])
+def test_one_code_has_no_order(values: list[float]) -> None:
+    x = column(values)
+    histogram = count(x.codes, np.array([0, 1]), np.ones(2, dtype=np.int64), x.n_codes, 2)
+    sums = (np.zeros((1, x.n_codes)), np.zeros((1, x.n_codes)))
+    assert code_orders(x, "threshold", histogram, sums, np.zeros(1)) == []
