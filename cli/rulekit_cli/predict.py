@@ -62,7 +62,7 @@ def predict(
     for k, label in enumerate(graph.classes):
         columns[f"probability({_text(label)})"] = outcome.probabilities[:, k]
     if explain:
-        columns["rules"] = [" ".join(rule["id"] for rule in row["rules"]) for row in graph.explain(table)]
+        columns["rules"] = [" ".join(rule["id"] for rule in row["rules"]) or None for row in graph.explain(table)]
     content = _csv(columns)
     if output is None:
         import sys
