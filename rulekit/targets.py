@@ -47,8 +47,8 @@ class Outcome:
 class Target:
     """One way to write a rule graph.
 
-    emit(graph, options) is pure and raises Unsupported where it cannot express a node; run(artifact bytes, graph's
-    schema and classes by way of the graph, encoded rows) executes the artifact; read(artifact bytes) gives the graph
+    emit(graph, options) is pure and raises Unsupported where it cannot express a node; run(artifact bytes, graph,
+    encoded rows) executes the artifact, with the graph for its schema and classes; read(artifact bytes) gives the graph
     back where the artifact carries it. `options` documents each option by name; `suffixes` are file endings by which
     a command recognises an artifact. `expresses` names the node types that the target can write.
 
@@ -90,7 +90,7 @@ def find_target_for(path: str, names: Sequence[str] | None = None) -> Target:
 
     A target that fails to load does not stand in the way of the others; the error names it where none has the ending.
     """
-    broken = []
+    broken, endings = [], [".json"]
     for name in names or target_names():
         try:
             target = find_target(name)
@@ -99,5 +99,10 @@ def find_target_for(path: str, names: Sequence[str] | None = None) -> Target:
             continue
         if path.lower().endswith(target.suffixes):
             return target
+        endings += target.suffixes
     reason = "".join(f"; the target {failure} cannot be loaded" for failure in broken)
-    raise InputError(f"the ending of this file belongs to no export target{reason}", where=path)
+    raise InputError(
+        f"the ending of this file belongs to no export target{reason}",
+        where=path,
+        fix=f"a model or artifact ends in {', '.join(dict.fromkeys(endings))}",
+    )

@@ -24,6 +24,13 @@ def evaluate(
     missing_target: Annotated[
         str, typer.Option("--missing-target", help="Rows without a label: error or drop.")
     ] = "error",
+    missing: Annotated[
+        list[str] | None,
+        typer.Option("--missing", metavar="TOKEN", help="A text that means a missing label or weight."),
+    ] = None,
+    delimiter: Annotated[str | None, typer.Option("--delimiter", help="Cell separator of DATA.")] = None,
+    decimal: Annotated[str | None, typer.Option("--decimal", help="Decimal mark of DATA: . or ,")] = None,
+    encoding: Annotated[str | None, typer.Option("--encoding", help="Encoding of DATA.")] = None,
     json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Measure a model on labelled rows.
@@ -49,6 +56,10 @@ def evaluate(
         target=target,
         weight=weight,
         missing_target=missing_target,
+        missing=missing or [],
+        delimiter=delimiter,
+        decimal=decimal,
+        encoding=encoding,
     )
     table = rows.table
     measured = figures(rows.y, decide(graph, table), probabilities(graph, table), graph.classes, rows.weight)
@@ -66,10 +77,16 @@ def per_class(measured: Figures) -> str:
     """One line per class: support, predicted, precision, recall, F1."""
     header = ["class", "rows", "predicted", "precision", "recall", "F1"]
     body = [
-        [str(c.label), f"{c.support:g}", f"{c.predicted:g}", f"{c.precision:.3f}", f"{c.recall:.3f}", f"{c.f1:.3f}"]
+        [_shown(c.label), f"{c.support:g}", f"{c.predicted:g}", f"{c.precision:.3f}", f"{c.recall:.3f}", f"{c.f1:.3f}"]
         for c in measured.classes
     ]
     return aligned([header, *body])
+
+
+def _shown(label: object) -> str:
+    """A class as predictions write it; line breaks would tear the table."""
+    text = str(label).lower() if isinstance(label, bool) else str(label)
+    return text if text.isprintable() else repr(text)
 
 
 def totals(measured: Figures, size: Counts) -> str:

@@ -38,7 +38,9 @@ def export(
     """
     from rulekit.graph.files import export as write
     from rulekit.graph.files import load
+    from rulekit_cli.outputs import refuse_overwriting
 
+    refuse_overwriting(output, model)
     given: dict[str, Any] = {"input": input_, "opset": opset, "optimize": optimize, "format": format_}
     options = {name: value for name, value in given.items() if value is not None}
     if fired:

@@ -38,7 +38,9 @@ def import_model(
     from rulekit.graph.files import load
     from rulekit.graph.readable import counted
     from rulekit.graph.rules import counts
+    from rulekit_cli.outputs import refuse_artifact_ending
 
+    refuse_artifact_ending(output)
     graph = load(source, verify=False)  # an expert may have edited it: the digest is computed anew
     graph.save(output)
     if len(graph.probability) == 1 and disagreements(graph):

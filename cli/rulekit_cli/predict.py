@@ -41,23 +41,31 @@ def predict(
     """
     from rulekit.graph.files import load, write_atomically
     from rulekit.graph.rule_graph import class_array
-    from rulekit.tables.reading import read_table
+    from rulekit.tables.columns import cells_as_given
+    from rulekit.tables.declarations import require_column
+    from rulekit.tables.encoding import encode_columns
+    from rulekit.tables.reading import read_columns
+    from rulekit_cli.outputs import refuse_overwriting
 
+    refuse_overwriting(output, model, data)
     graph = load(model)
-    table = read_table(
-        data, schema=graph.schema, used=graph.used_features, delimiter=delimiter, decimal=decimal, encoding=encoding
+    kept = keep or []
+    _refuse_taken_names(kept, graph, explain)
+    codes = [feature.name for feature in graph.schema if feature.kind == "categorical"]
+    raw = read_columns(
+        data,
+        delimiter=delimiter,
+        decimal=decimal,
+        encoding=encoding,
+        columns={*graph.used_features, *kept},
+        keep_text=[*codes, *kept],
     )
+    table = encode_columns(raw, graph.schema, graph.used_features)
     outcome = _score(model, graph, table)
     columns: dict[str, object] = {}
-    if keep:
-        from rulekit.tables.columns import cells_as_given
-        from rulekit.tables.declarations import require_column
-        from rulekit.tables.reading import read_columns
-
-        raw = read_columns(data, delimiter=delimiter, decimal=decimal, encoding=encoding, columns=keep, keep_text=keep)
-        for name in keep:
-            require_column(name, raw.known_names, raw.source)
-        columns.update({column.name: cells_as_given(column) for column in raw.columns})
+    for name in kept:
+        require_column(name, raw.known_names, raw.source)
+    columns.update({column.name: cells_as_given(column) for column in raw.columns if column.name in kept})
     columns["label"] = [_text(label) for label in class_array(graph.classes)[outcome.labels].tolist()]
     for k, label in enumerate(graph.classes):
         columns[f"probability({_text(label)})"] = outcome.probabilities[:, k]
@@ -84,6 +92,18 @@ def _score(path: Path, graph: RuleGraph, table: Table) -> Outcome:
 
         return Outcome(decide(graph, table), probabilities(graph, table))
     return find_target_for(str(path)).run(path.read_bytes(), graph, table)
+
+
+def _refuse_taken_names(keep: list[str], graph: RuleGraph, explain: bool) -> None:
+    """A column of DATA that is called like one of the results would replace it or be replaced."""
+    from rulekit.errors import InputError
+
+    results = {"label", *(f"probability({_text(label)})" for label in graph.classes), *(["rules"] if explain else [])}
+    taken = [name for name in keep if name in results]
+    if taken:
+        raise InputError(
+            f"the predictions have a column {taken[0]!r} of their own", where="--keep", fix="rename the one of the data"
+        )
 
 
 def _text(label: object) -> str:

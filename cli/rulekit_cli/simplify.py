@@ -25,9 +25,12 @@ def simplify(
     from rulekit.graph.files import load
     from rulekit.graph.rules import counts
     from rulekit.simplification.passes import simplify_explained
+    from rulekit_cli.outputs import refuse_artifact_ending
 
     if output is None and not explain:
         raise InputError("nothing to do", fix="give -o FILE, --explain or both")
+    if output is not None:
+        refuse_artifact_ending(output)
     graph = load(model)
     simpler, applied = simplify_explained(graph)
     if explain:

@@ -21,6 +21,9 @@ def threshold(
     ] = None,
     f1: Annotated[bool, typer.Option("--f1", help="Largest F1 of the positive class.")] = False,
     weight: Annotated[str | None, typer.Option("--weight", metavar="COL", help="Column of row weights.")] = None,
+    delimiter: Annotated[str | None, typer.Option("--delimiter", help="Cell separator of DATA.")] = None,
+    decimal: Annotated[str | None, typer.Option("--decimal", help="Decimal mark of DATA: . or ,")] = None,
+    encoding: Annotated[str | None, typer.Option("--encoding", help="Encoding of DATA.")] = None,
 ) -> None:
     """Move the decision threshold for a purpose.
 
@@ -36,8 +39,11 @@ def threshold(
     from rulekit.graph.files import load
     from rulekit.graph.statistics import rule_statistics
     from rulekit.tables.labels import parse_cost, read_for_model
+    from rulekit_cli.outputs import refuse_artifact_ending, refuse_overwriting
 
     purpose = Purpose(precision, recall, parse_cost(cost) if cost is not None else None, f1)
+    refuse_artifact_ending(output)
+    refuse_overwriting(output, data)
     graph = load(model)
     if len(graph.classes) != 2 or len(graph.probability) != 1:
         raise InputError(
@@ -46,7 +52,16 @@ def threshold(
             fix="a two-class model that reports a probability has one",
         )
     current = float(graph.provenance.get("threshold", 0.5))
-    rows = read_for_model(data, graph.schema, graph.classes, used=graph.used_features, weight=weight)
+    rows = read_for_model(
+        data,
+        graph.schema,
+        graph.classes,
+        used=graph.used_features,
+        weight=weight,
+        delimiter=delimiter,
+        decimal=decimal,
+        encoding=encoding,
+    )
     chances = probabilities(graph, rows.table)[:, 1]
     if ((chances > current) != (decide(graph, rows.table) == 1)).any():
         raise InputError(

@@ -21,6 +21,7 @@ from rulekit.tables.labels import LabelledTable, read_for_model, read_labelled
 from rulekit.tables.splitting import held_out
 from rulekit_cli.console import aligned, log, result, result_json, width
 from rulekit_cli.learners import check_names, make_learner
+from rulekit_cli.outputs import refuse_artifact_ending, refuse_overwriting
 from rulekit_cli.progress import learning_progress
 
 
@@ -68,6 +69,8 @@ def run(request: Request) -> None:
     check_names(request.learner, request.parameters)
     if request.test is not None and request.holdout is not None:
         raise InputError("--test and --holdout are two ways to measure", fix="give one")
+    refuse_artifact_ending(request.output)
+    refuse_overwriting(request.output, request.data, request.test)
     ensure_writable(request.output)
     rows = _read(request)
     if not request.quiet:
@@ -149,8 +152,14 @@ def _refuse_nothing_learned(graph: RuleGraph, request: Request) -> None:
 
 
 def _refuse_many_classes(rows: LabelledTable, request: Request) -> None:
-    """A number with many values is hardly meant as classes."""
+    """A number with many or fractional values is hardly meant as classes."""
     insisted = any(item.startswith(f"{request.target}=") for item in request.types)
+    if any(isinstance(label, float) for label in rows.classes):
+        raise InputError(
+            "the labels are fractional numbers",
+            where=f"{request.data.name}, column {request.target!r}",
+            fix=f"group the values, or take them as names with --type {request.target}=categorical",
+        )
     if len(rows.classes) > MANY_CLASSES and not insisted:
         raise InputError(
             f"{len(rows.classes)} different labels",
@@ -170,7 +179,7 @@ def _read(request: Request) -> LabelledTable:
         missing_target=request.missing_target,
         weight=request.weight,
         group=request.group,
-        ordered=tuple(request.ordered.split(",")) if request.ordered else (),
+        ordered=() if request.ordered is None else tuple(map(str.strip, request.ordered.split(","))),
         cost=request.cost,
         types=pairs(request.types, "--type"),
         missing=request.missing,
@@ -210,7 +219,11 @@ def _measure(graph: RuleGraph, request: Request, training: LabelledTable, held: 
             graph.classes,
             used=graph.used_features,
             missing_target=request.missing_target,
+            missing=request.missing,
             weight=request.weight,
+            delimiter=request.delimiter,
+            decimal=request.decimal,
+            encoding=request.encoding,
         )
         return Measured(measure(graph, test), f"{request.test.name}: {len(test)} rows")
     return Measured(measure(graph, training), "the training rows, so flattering; --holdout measures honestly")

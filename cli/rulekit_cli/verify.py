@@ -16,7 +16,7 @@ def verify(
     artifact: Annotated[Path, typer.Argument(help="The exported file.")],
     data: Annotated[Path | None, typer.Option("--data", help="A table whose rows are compared as well.")] = None,
     rows: Annotated[int, typer.Option("--rows", min=0, help="How many adversarial rows to make.")] = 20_000,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of the adversarial rows.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the adversarial rows.")] = 0,
     report: Annotated[Path | None, typer.Option("--report", help="Write the report (JSON) here.")] = None,
     json_: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
@@ -30,10 +30,15 @@ def verify(
     Example:
       rulekit verify model.json model.onnx --data loans.csv --report parity.json
     """
+    from rulekit.errors import InputError
     from rulekit.graph.files import load, write_atomically
     from rulekit.tables.reading import read_table
     from rulekit.verification.parity import verify as compare
+    from rulekit_cli.outputs import refuse_overwriting
 
+    if rows == 0 and data is None:
+        raise InputError("nothing to compare", fix="give --rows or --data")
+    refuse_overwriting(report, model, artifact, data)
     graph = load(model)
     table = None
     if data is not None:

@@ -111,7 +111,8 @@ def _area(
     """Area under the receiver operating characteristic; classes that do not occur are left out of the mean."""
     from sklearn.metrics import roc_auc_score
 
-    present = [k for k in range(probabilities.shape[1]) if 0 < np.count_nonzero(y == k) < len(y)]
+    mass = np.bincount(y, weights=weight, minlength=probabilities.shape[1])
+    present = [k for k, share in enumerate(mass > 0) if share and np.count_nonzero(mass) > 1]
     if not present:
         return None
     if probabilities.shape[1] == 2:

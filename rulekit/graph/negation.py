@@ -9,9 +9,12 @@ from rulekit.graph.rebuilding import with_children
 from rulekit.graph.traversal import topological
 from rulekit.schema import Schema
 
+MOST_LISTED = 8
+MOST_TIMES = 4
+
 
 def negated_leaf(leaf: Node, schema: Schema | None) -> Node | None:
-    """The leaf that is true exactly where `leaf` is false, or None where only `Not` says it.
+    """The leaf that is true exactly where `leaf` is false, or None where only `Not` says it, or says it much shorter.
 
     `Not(Among)` needs the schema, whose other levels it lists.
     """
@@ -20,9 +23,17 @@ def negated_leaf(leaf: Node, schema: Schema | None) -> Node | None:
     if isinstance(leaf, Compare):
         return Compare(leaf.feature, ">" if leaf.op == "<=" else "<=", leaf.value, not leaf.missing)
     if isinstance(leaf, Among) and schema is not None and leaf.feature in schema:
-        others = tuple(level for level in schema[leaf.feature].levels if level not in leaf.levels)
+        within = set(leaf.levels)
+        others = tuple(level for level in schema[leaf.feature].levels if level not in within)
+        if much_longer(len(others), len(within)):
+            return None
         return Among(leaf.feature, others, not leaf.missing, not leaf.unseen)
     return None
+
+
+def much_longer(listed: int, others: int) -> bool:
+    """Whether a set of `listed` levels is written as `Not` of the `others` instead: more than 8, and 4 times them."""
+    return listed > MOST_LISTED and listed > MOST_TIMES * others
 
 
 def negate(node: Node, schema: Schema | None) -> Node:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +20,8 @@ from rulekit.graph.rule_graph import class_array
 from rulekit.graph.statistics import rule_statistics
 from rulekit.learners.assembly import many_class_graph, noisy_formula, ordered_graph, preference_of, two_class_graph
 from rulekit.learners.binning import bin_table, min_level_rows
-from rulekit.learners.counting import quantise
+from rulekit.learners.class_order import class_index, class_order
+from rulekit.learners.counting import quantise_by_class
 from rulekit.learners.formula import Problem
 from rulekit.learners.growth import Algorithm, Grown, GrowthSettings, Limits, Stopped, grow
 from rulekit.learners.inputs import TrainingData, check_rows, training_data
@@ -178,13 +180,10 @@ class CNLLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         settings = self._settings()
         data = training_data(self, X, y, sample_weight, groups)
         _refuse_constraints(data)
-        order = self._class_order(data)
+        order = class_order(data.classes, self.positive, self.ordered, self.default)
         classes = tuple(data.classes[k] for k in order)
         labels = np.argsort(order)[data.labels]
-        weights = data.weights * self._class_weights(data)[data.labels]
-        # Weights that were scaled down must not make fewer rows of them, where a limit or a ridge is stated in rows.
-        weights = weights * max(1.0, len(weights) / float(weights.sum()))
-        quantised, unit = quantise(weights)
+        quantised, unit = quantise_by_class(data.weights, data.labels, self._class_weights(data))
         columns = bin_table(data.table, quantised, self.max_bins, self._least_level(quantised, unit))
         settings = self._with_features(settings, len(columns))
         problem = Problem(columns, tuple(c.codes for c in columns), labels, quantised, unit)
@@ -239,39 +238,11 @@ class CNLLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rows = min_level_rows(float(weights.sum()) * unit) if self.min_level_rows is None else self.min_level_rows
         return int(np.ceil(rows / unit - 1e-9))
 
-    def _class_order(self, data: TrainingData) -> list[int]:
-        """Indices of data.classes in the order of listing: the positive class of two comes last."""
-        known = list(data.classes)
-        if self.ordered is not None:
-            return [self._index(data.classes, label, "ordered") for label in self._ranks(data)]
-        if self.positive is None:
-            return list(range(len(known)))
-        at = self._index(data.classes, self.positive, "positive")
-        if len(known) > 2:
-            raise InputError("positive is for two classes", where="CNLLClassifier", fix=f"there are {len(known)}")
-        return [1 - at, at]
-
-    def _ranks(self, data: TrainingData) -> list[Any]:
-        ranks = [label for label in self.ordered or () if label in data.classes]
-        left = [label for label in data.classes if label not in ranks]
-        if left:
-            raise InputError(f"ordered leaves out the class {left[0]!r}", where="CNLLClassifier", fix="list all")
-        return ranks
-
-    @staticmethod
-    def _index(classes: tuple[Any, ...], label: Any, what: str) -> int:
-        if label not in classes:
-            known = ", ".join(map(str, classes))
-            raise InputError(
-                f"{what} names {label!r}, which is no class", where="CNLLClassifier", fix=f"one of {known}"
-            )
-        return classes.index(label)
-
     def _class_weights(self, data: TrainingData) -> npt.NDArray[np.float64]:
         if self.class_weight is None:
             return np.ones(len(data.classes))
         if isinstance(self.class_weight, str):
-            totals = np.bincount(data.labels, data.weights)
+            totals = np.array([math.fsum(data.weights[data.labels == k].tolist()) for k in range(len(data.classes))])
             return np.asarray(totals.sum() / (len(totals) * totals))
         unknown = [label for label in self.class_weight if label not in data.classes]
         if unknown:
@@ -305,7 +276,8 @@ class CNLLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             except KeyboardInterrupt:
                 stopped = "interrupted"
             if curve is not None:
-                stopped, units = curve.stopped, min(units, curve.best(self.parsimony))
+                stopped = curve.stopped
+                units, curve = (min(units, curve.best(self.parsimony)), curve) if curve.folds else (units, None)
         return Run(label, problem, grown, units, curve, stopped)
 
     def _conclude(self, data: TrainingData, problem: Problem, classes: tuple[Any, ...], runs: list[Run]) -> None:
@@ -322,7 +294,7 @@ class CNLLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         else:
             totals = np.bincount(problem.labels, problem.weights, len(classes))
             preference = preference_of(np.asarray(totals, dtype=np.float64))
-            default = preference[0] if self.default is None else self._index(classes, self.default, "default")
+            default = preference[0] if self.default is None else class_index(classes, self.default, "default")
             graph = many_class_graph(schema, classes, formulas, preference, default, provenance)
         statistics = rule_statistics(graph, data.table, problem.labels, data.weights)
         self.clauses_ = [

@@ -28,6 +28,17 @@ Bools = npt.NDArray[np.bool_]
 
 _DENSE_LIMIT = 1 << 23
 _TOTAL_BITS = 40
+_FACTOR_BITS = 16
+_MOST_EXPONENT = 300
+
+
+def moderate(values: Floats) -> Floats:
+    """Numbers >= 0 times the power of two that takes the largest away from the ends of the doubles (1, but there).
+
+    So that no sum, product or quotient of weights over- or underflows.
+    """
+    exponent = int(np.frexp(values.max(initial=0.0))[1])
+    return np.ldexp(values, int(np.clip(exponent, -_MOST_EXPONENT, _MOST_EXPONENT)) - exponent)
 
 
 def quantise(weights: npt.ArrayLike) -> tuple[Ints, float]:
@@ -37,9 +48,30 @@ def quantise(weights: npt.ArrayLike) -> tuple[Ints, float]:
     like two rows.
     """
     values = np.asarray(weights, dtype=np.float64)
-    total = float(values.sum())
-    unit = math.ldexp(1.0, math.frexp(total)[1] - _TOTAL_BITS) if total > 0 else 1.0
+    unit = _unit_of(math.fsum(values.tolist()))
     return np.rint(values / unit).astype(np.int64), unit
+
+
+def quantise_by_class(weights: Floats, labels: Ints, factors: Floats) -> tuple[Ints, float]:
+    """Row weights [n] > 0 times the factor of their label, quantised; `factors` [K].
+
+    Where that is fewer than there are rows, all are scaled up: weights that were scaled down must not make fewer rows
+    of them, where a limit or a ridge is stated in rows. The factors are rounded before they are multiplied, so that
+    with them, too, a row of weight 2 counts like two rows; the sums do not depend on the order of the rows.
+    """
+    totals = np.array([math.fsum(weights[labels == k].tolist()) for k in range(len(factors))])
+    factors = moderate(factors)
+    total = math.fsum((totals * factors).tolist())
+    factors = factors * max(1.0, max(float(len(weights)), math.fsum(totals.tolist())) / total)
+    unit = _unit_of(math.fsum((totals * factors).tolist()))
+    steps = np.minimum(unit, np.ldexp(1.0, np.frexp(factors)[1] - _FACTOR_BITS))
+    factors = np.rint(factors / steps) * steps
+    return np.rint(weights * factors[labels] / unit).astype(np.int64), unit
+
+
+def _unit_of(total: float) -> float:
+    """The power of two of which a total has about 2^40."""
+    return math.ldexp(1.0, math.frexp(total)[1] - _TOTAL_BITS) if total > 0 else 1.0
 
 
 @dataclass(frozen=True, slots=True)

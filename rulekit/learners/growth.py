@@ -94,6 +94,9 @@ def grow(problem: Problem, settings: GrowthSettings, limits: Limits = Limits()) 
                 stuck = False
     except KeyboardInterrupt:
         grown.stopped = "interrupted"
+        # What was done to a bit that is in no finished formula is no step.
+        added = [i for i, step in enumerate(grown.steps) if step.action == "add"]
+        del grown.steps[added[len(grown.path)] if len(added) > len(grown.path) else len(grown.steps) :]
     return grown
 
 

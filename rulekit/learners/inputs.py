@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from rulekit.errors import InputError
 from rulekit.graph.rule_graph import ClassLabel
+from rulekit.learners.counting import moderate
 from rulekit.tables.inference import infer
 from rulekit.tables.labels import LabelledTable
 from rulekit.tables.table import Table
@@ -51,6 +52,7 @@ def check_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
         table = infer(X) if reset else X
         return check_rows(estimator, table, reset=reset) if reset else table
     if hasattr(X, "columns") or hasattr(X, "column_names"):
+        _refuse_equal_names(list(X.column_names if hasattr(X, "column_names") else X.columns))
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         return X
     values = X if issparse(X) or hasattr(X, "dtype") else _array_of(X)
@@ -76,6 +78,12 @@ def _array_of(rows: Any) -> Any:
     return np.asarray(rows, dtype=object) if array.dtype.kind in "US" else array
 
 
+def _refuse_equal_names(names: list[Any]) -> None:
+    if len(set(names)) < len(names):
+        name = next(name for i, name in enumerate(names) if name in names[:i])
+        raise InputError(f"two columns are called {name!r}", where="X", fix="rename one")
+
+
 def _refuse_strange_cells(cells: Array) -> None:
     strange = {type(cell) for cell in cells.ravel().tolist() if isinstance(cell, dict | list | tuple | set)}
     if strange:
@@ -96,9 +104,10 @@ def training_data(estimator: Any, X: Any, y: Any, sample_weight: Any, groups: An
     _refuse_missing(y)
     check_consistent_length(np.empty((table.n_rows, 0)), y)
     _refuse_mixed(y)
+    y = _of_natural_type(y)
     check_classification_targets(y)
     weights = _row_weights(sample_weight, table.n_rows)
-    groups = None if groups is None else column_or_1d(np.asarray(groups))
+    groups = None if groups is None else _group_keys(column_or_1d(np.asarray(groups)))
     if groups is not None:
         check_consistent_length(y, groups)
     used = weights > 0
@@ -129,7 +138,19 @@ def _row_weights(sample_weight: Any, n_rows: int) -> npt.NDArray[np.float64]:
         raise InputError("a weight is missing or infinite", where="sample_weight")
     if np.any(weights < 0):
         raise InputError("a weight is negative", where="sample_weight", fix="give weights of 0 or more")
-    return weights
+    return moderate(weights)
+
+
+def _group_keys(groups: Array) -> Array:
+    """Groups as what can be sorted: objects as numbers; raises InputError for a row without a group."""
+    if groups.dtype.kind not in "Of":
+        return groups
+    cells = groups.tolist()
+    row = next((i for i, cell in enumerate(cells) if _is_missing(cell)), None)
+    if row is not None:
+        raise InputError(f"the group of row {row} is missing", where="groups", fix="fill it in")
+    numbers: dict[Any, int] = {}
+    return np.array([numbers.setdefault(cell, len(numbers)) for cell in cells], dtype=np.int64)
 
 
 def _refuse_mixed(y: Array) -> None:
@@ -140,8 +161,21 @@ def _refuse_mixed(y: Array) -> None:
         raise InputError(f"the labels mix text with {sorted(kinds - {'text'})[0]}", where="y", fix="use one type")
 
 
+def _of_natural_type(y: Array) -> Array:
+    """Cells of one plain type as an array of it; raises InputError for dates."""
+    if y.dtype.kind in "Mm":
+        raise InputError("the labels are dates or times", where="y", fix="give them as text")
+    one_type = y.dtype.kind == "O" and len({type(cell) for cell in y.tolist()}) == 1
+    return np.asarray(y.tolist()) if one_type and isinstance(y[0], int | float | np.number | np.bool_) else y
+
+
+def _is_missing(cell: Any) -> bool:
+    # pandas' NA is neither equal nor unequal to anything.
+    return cell is None or type(cell).__name__ in ("NAType", "NaTType") or bool(cell != cell)
+
+
 def _refuse_missing(y: Array) -> None:
-    missing = np.array([cell is None or cell != cell for cell in y.tolist()]) if y.dtype.kind in "Of" else np.zeros(0)
+    missing = np.array([_is_missing(cell) for cell in y.tolist()]) if y.dtype.kind in "Of" else np.zeros(0)
     if missing.any():
         row = int(np.flatnonzero(missing)[0])
         raise InputError(

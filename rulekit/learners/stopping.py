@@ -45,7 +45,7 @@ def held_out_curve(
     deadline: float = float("inf"),
     progress: Callable[[int], object] | None = None,
 ) -> Curve | None:
-    """The curve of 1 .. n_units bits, or None where the data are too few to be split or no fold was finished.
+    """The curve of 1 .. n_units bits, or None where the data are too few to be split; without points before a fold.
 
     progress is called with the number of each finished fold, and cancels by returning true.
     """
@@ -68,7 +68,7 @@ def held_out_curve(
             stopped = "cancelled"
             break
     if not done:
-        return None
+        return Curve(np.zeros(0), np.zeros(0), 0, stopped)
     error = errors / weight
     return Curve(error, smoothed(error), done, stopped, weight)
 

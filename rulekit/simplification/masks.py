@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from rulekit.graph.cells import readers, thresholds
+from rulekit.graph.negation import much_longer
 from rulekit.graph.nodes import FALSE, TRUE, Among, And, Compare, IsTrue, Missing, Node, Not, Or
 from rulekit.numbers import canonical_threshold, float32
 from rulekit.schema import Feature, Schema
@@ -75,7 +76,7 @@ class Alphabet:
         return (
             self._intervals(mask)
             if kind == "numeric"
-            else self._set(mask)
+            else self._levels(mask)
             if kind == "categorical"
             else _bit(self, mask)
         )
@@ -116,7 +117,14 @@ class Alphabet:
             runs.append(above if math.isinf(high) else And((above, Compare(name, "<=", high, flag))))
         return runs[0] if len(runs) == 1 else Or(tuple(runs))
 
-    def _set(self, mask: int) -> Node:
+    def _levels(self, mask: int) -> Node:
+        """A level set by its own levels, or by those outside it where these are much fewer."""
+        node = self._set(mask)
+        inside = len(node.levels)
+        outside = len(self.levels) + len(self.others) - inside
+        return Not(self._set(self.full & ~mask)) if much_longer(inside, outside) else node
+
+    def _set(self, mask: int) -> Among:
         chosen = [level for i, level in enumerate(self.levels) if mask >> i & 1]
         if self.others and mask >> len(self.levels) & 1:
             chosen.extend(self.others)

@@ -120,8 +120,8 @@ def _natural(keys: list[str], as_text: bool) -> list[Label]:
         return list(keys)
     if all(number.is_integer() and abs(number) < 2**53 for number in numbers):
         return [int(number) for number in numbers]
-    if all(canonical_key(key).lstrip("+-").isdecimal() for key in keys):  # integers too long for a double
-        return [int(canonical_key(key)) for key in keys]
+    if all(canonical_key(key).lstrip("+-").isdecimal() for key in keys):  # too long for a double and for model files
+        return [canonical_key(key) for key in keys]
     return list(numbers)
 
 

@@ -42,12 +42,22 @@ class Declarations:
                 raise InputError(
                     f"no kind {kind!r}", where=f"type of column {name!r}", fix=f"one of {', '.join(KINDS)}"
                 )
+        if not isinstance(self.missing, Mapping):
+            for item in self.missing:
+                self._check_missing(item, names, source)
         for name, precision in self.precision.items():
             if precision not in get_args(Precision):
                 raise InputError(f"precision {precision!r}", where=f"column {name!r}", fix="float32 or float64")
         for name, unseen in self.unseen.items():
             if unseen not in get_args(Unseen):
                 raise InputError(f"unseen {unseen!r}", where=f"column {name!r}", fix="unseen, missing or error")
+
+    @staticmethod
+    def _check_missing(item: str, names: Sequence[str], source: str) -> None:
+        """A COL=TOKEN without such a column would be a token that no cell holds: a slip that nobody would see."""
+        name, equals, _ = item.partition("=")
+        if name and equals and not any(item.startswith(known + "=") for known in names):
+            require_column(name, names, source, "column of missing token")
 
     def dropped(self) -> frozenset[str]:
         """The columns that are left out."""

@@ -105,7 +105,7 @@ def _redeclare(table: Table, declared: Declarations) -> Table:
 def infer_columns(raw: RawTable, declared: Declarations | None = None) -> Table:
     """A typed table from raw columns; raises InputError if there is no row or column, or a declaration fails."""
     declared = declared or Declarations()
-    declared.check(raw.names, raw.source)
+    declared.check(raw.known_names, raw.source)
     _require_rows(raw)
     dropped = declared.dropped()
     typed = [_type_column(c, raw, declared) for c in raw.columns if c.name not in dropped]
@@ -153,6 +153,10 @@ def _type_column(column: Column, raw: RawTable, declared: Declarations) -> _Type
     width = declared.precision.get(name)
     if kind.startswith("ordered:"):
         levels = tuple(level.strip() for level in kind.removeprefix("ordered:").split(","))
+        if "" in levels:
+            raise InputError(
+                f"an empty level in {kind!r}", where=f"type of column {name!r}", fix="ordered:low,mid,high"
+            )
         return _ordered(column, replace(feature, kind="categorical", levels=levels, ordered=True), raw.source)
     if kind == "categorical" or (not kind and isinstance(column, LevelColumn)):
         return _categorical(column, feature)

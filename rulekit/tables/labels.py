@@ -107,7 +107,14 @@ def read_labelled(
     """A labelled table from a file: `read_table` and `split_labels` in one; raises InputError as they do."""
     declared = Declarations(types or {}, missing, ignore, precision or {}, unseen or {})
     kept = {target, *declared.categories(), *([group] if group else [])}
-    raw = read_columns(path, delimiter=delimiter, decimal=decimal, encoding=encoding, keep_text=kept)
+    raw = read_columns(
+        path,
+        delimiter=delimiter,
+        decimal=decimal,
+        encoding=encoding,
+        keep_text=kept,
+        without=declared.dropped() - {target, weight, group},
+    )
     return _split(raw, LabelOptions(target, positive, missing_target, weight, group, ordered, cost), declared)
 
 
@@ -221,7 +228,8 @@ def _split(raw: RawTable, options: LabelOptions, declared: Declarations, typed: 
     ):
         if name is not None:
             require_column(name, raw.known_names, raw.source, what)
-    declared.check(raw.names, raw.source)
+    declared.check(raw.known_names, raw.source)
+    _refuse_confusion(options, declared, raw.source)
     tokens = declared.tokens(options.target, raw.names)
     raw, dropped, kept = _drop_unlabelled(raw, options, tokens)
     as_text = options.target in declared.categories()
@@ -247,6 +255,23 @@ def _split(raw: RawTable, options: LabelOptions, declared: Declarations, typed: 
         table = infer(typed if kept is None else typed.take(kept), **rest.options())
     notes = (*dropped, *told, *chosen)
     return LabelledTable(table, y, classes, weight, group, cost, options.target, bool(options.ordered), notes)
+
+
+def _refuse_confusion(options: LabelOptions, declared: Declarations, source: str) -> None:
+    """Declarations about the target that would do nothing, or give the answer away."""
+    where = column_place(source, options.target)
+    for name, what in ((options.weight, "weight"), (options.group, "group")):
+        if name == options.target:
+            raise InputError(f"the target is the {what} column too", where=where, fix="name another column")
+    if options.target in declared.dropped():
+        raise InputError("the target cannot be ignored", where=where, fix="name another target")
+    kind = declared.types.get(options.target, "categorical")
+    if kind != "categorical":
+        raise InputError(
+            f"a target is not declared {kind}",
+            where=where,
+            fix="declare it categorical to keep its labels as text; --ordered says that classes are ranks",
+        )
 
 
 def _without(missing: Missing, gone: frozenset[str], names: Sequence[str]) -> Missing:

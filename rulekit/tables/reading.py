@@ -59,7 +59,14 @@ def read_table(
         )
         return encode_columns(raw, schema, used)
     declared = Declarations(types or {}, missing, ignore, precision or {}, unseen or {})
-    raw = read_columns(path, delimiter=delimiter, decimal=decimal, encoding=encoding, keep_text=declared.categories())
+    raw = read_columns(
+        path,
+        delimiter=delimiter,
+        decimal=decimal,
+        encoding=encoding,
+        keep_text=declared.categories(),
+        without=declared.dropped(),
+    )
     return infer_columns(raw, declared)
 
 
@@ -71,21 +78,27 @@ def read_columns(
     encoding: str | None = None,
     columns: Collection[str] | None = None,
     keep_text: Collection[str] = (),
+    without: Collection[str] = (),
 ) -> RawTable:
     """The raw columns of a table file; `columns`: only those (a name that the file lacks is no error here).
 
-    keep_text: columns whose cells stay as written, such as labels and codes (`007`).
+    keep_text: columns whose cells stay as written, such as labels and codes (`007`). without: columns that are left
+    out and may hold what no table of rulekit can (lists, structures).
     """
     file = Path(path)
+    if file.exists() and not file.is_file() and not file.is_dir():
+        return _read_stream(file, delimiter, decimal, encoding, columns, keep_text, without)
     source = file.name
     head = _first_bytes(file)
+    if source.lower().endswith(".json") and head.lstrip()[:1] in (b"{", b"["):
+        raise InputError("this is JSON, no table", where=source, fix="give CSV, Parquet or JSON lines (.jsonl)")
     for mark, what in _FOREIGN:
         if head.startswith(mark):
             raise InputError(f"this is {what}", where=source, fix="save it as CSV, Parquet or JSON lines")
     if head.startswith(b"PAR1") or source.lower().endswith((".parquet", ".pq")):
-        raw = _read_parquet(file, columns)
+        raw = _read_parquet(file, columns, without)
     elif source.lower().endswith(_JSON_LINES):
-        raw = _read_json_lines(file, columns)
+        raw = _read_json_lines(file, columns, without)
     else:
         raw = read_delimited(
             file, delimiter=delimiter, decimal=decimal, encoding=encoding, columns=columns, keep_text=keep_text
@@ -95,10 +108,41 @@ def read_columns(
     return raw
 
 
+def _read_stream(
+    file: Path,
+    delimiter: str | None,
+    decimal: str | None,
+    encoding: str | None,
+    columns: Collection[str] | None,
+    keep_text: Collection[str],
+    without: Collection[str],
+) -> RawTable:
+    """A pipe (/dev/stdin, say) gives its bytes once, and a table is looked at more than once: through a copy."""
+    import shutil
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder, file.name)
+        try:
+            with file.open("rb") as stream, copy.open("wb") as written:
+                shutil.copyfileobj(stream, written)
+        except OSError as error:
+            raise InputError(f"cannot be read ({error.strerror})", where=str(file), fix="check the path") from None
+        return read_columns(
+            copy,
+            delimiter=delimiter,
+            decimal=decimal,
+            encoding=encoding,
+            columns=columns,
+            keep_text=keep_text,
+            without=without,
+        )
+
+
 def _first_bytes(file: Path) -> bytes:
+    if os.path.isdir(file):
+        raise InputError("this is a folder", where=str(file), fix="give a file")
     try:
-        if file.is_dir():
-            raise InputError("this is a folder", where=str(file), fix="give a file")
         with file.open("rb") as opened:
             return opened.read(8)
     except FileNotFoundError:
@@ -118,19 +162,25 @@ def _neighbours(file: Path) -> str:
     return found if found.startswith("did you mean") else ""
 
 
-def _read_parquet(file: Path, columns: Collection[str] | None) -> RawTable:
+def _wanted(names: list[str], columns: Collection[str] | None, without: Collection[str]) -> list[str]:
+    return [name for name in names if (columns is None or name in columns) and name not in without]
+
+
+def _read_parquet(file: Path, columns: Collection[str] | None, without: Collection[str]) -> RawTable:
     import polars as pl
 
     try:
         names = list(pl.read_parquet_schema(file))
-        wanted = names if columns is None else [name for name in names if name in columns]
+        wanted = _wanted(names, columns, without)
+        height = pl.scan_parquet(file, glob=False).select(pl.len()).collect().item()
         frame: Any = pl.read_parquet(file, columns=wanted, glob=False)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         raise _damaged("Parquet", file, error) from None
-    return replace(raw_table(frame, file.name), unread=tuple(name for name in names if name not in wanted))
+    # the rows count even where no column of them is wanted: a model may be a constant
+    return replace(raw_table(frame, file.name), n_rows=height, unread=tuple(n for n in names if n not in wanted))
 
 
-def _read_json_lines(file: Path, columns: Collection[str] | None) -> RawTable:
+def _read_json_lines(file: Path, columns: Collection[str] | None, without: Collection[str]) -> RawTable:
     import gzip
     import zlib
 
@@ -143,9 +193,9 @@ def _read_json_lines(file: Path, columns: Collection[str] | None) -> RawTable:
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, EOFError, zlib.error) as error:
         raise _damaged("JSON lines", file, error) from None
     names = list(frame.columns)
-    wanted = names if columns is None else [name for name in names if name in columns]
+    wanted = _wanted(names, columns, without)
     unread = tuple(name for name in names if name not in wanted)
-    return replace(raw_table(frame.select(wanted), file.name), unread=unread)
+    return replace(raw_table(frame.select(wanted), file.name), n_rows=frame.height, unread=unread)
 
 
 def _damaged(what: str, file: Path, error: BaseException) -> InputError:

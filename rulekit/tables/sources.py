@@ -135,6 +135,8 @@ def polars_column(name: str, series: Any) -> Column:
         return polars_column(name, series.to_physical().cast(pl.Float64) / _NANOSECONDS[unit])
     if dtype.is_decimal():
         return polars_column(name, series.cast(pl.Float64))
+    if dtype in (pl.Int128, pl.UInt128):  # as text, which inference refuses by name or keeps as levels
+        return TextColumn(name, series.cast(pl.String))
     if dtype == pl.Boolean or dtype.is_numeric():
         missing = series.is_null().to_numpy() if series.null_count() else None
         filled = series if missing is None else series.fill_null(False if dtype == pl.Boolean else 0)

@@ -39,7 +39,7 @@ class Report:
     """The outcome of comparing one artifact with its graph; `ok` says whether they are alike.
 
     digest: of the graph; sha256: of the artifact's bytes; carried: how the graph inside the artifact compares: "same",
-    "another graph <digest>", "unreadable: <why>" or "none" (the artifact carries no graph).
+    "another graph <digest>" (with ", which decides otherwise"), "unreadable: <why>" or "none" (it carries no graph).
     adversarial_rows and given_rows are the rows compared; raw_rows those of them that the artifact was also given in
     raw doubles and text; cells counts values over all comparisons. different_decisions and largest_gap are over all of
     them (a gap that is no number counts as 1). basis and basis_reason: see rulekit.verification.guarantee.
@@ -64,8 +64,13 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Whether no decision differs and every probability is within 1e-6."""
-        return self.different_decisions == 0 and self.largest_gap <= MAX_GAP
+        """Whether no decision differs, every probability is within 1e-6 and the rules inside do not mislead."""
+        return self.different_decisions == 0 and self.largest_gap <= MAX_GAP and not self.misleading
+
+    @property
+    def misleading(self) -> bool:
+        """Whether the artifact shows a reader rules that are damaged or decide otherwise than the artifact does."""
+        return self.carried.startswith("unreadable") or self.carried.endswith("decides otherwise")
 
     @property
     def foreign(self) -> bool:

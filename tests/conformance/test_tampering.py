@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import onnx
 import pytest
 from onnx import numpy_helper
 
 from benchmarks.parity_models import MODELS
+from rulekit.errors import FormatError, InputError
+from rulekit.graph.decisions import Fires
+from rulekit.graph.nodes import Compare
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.schema import Schema
 from rulekit.targets import find_target
 from rulekit.verification.parity import verify
 
@@ -61,3 +68,61 @@ def test_a_moved_threshold_is_caught(name, change, tmp_path):
     assert report.counter_example.expected == 1
     assert 0.1 < report.counter_example.row["x0"] <= 0.1101
     assert report.foreign if name == "text" else report.tampered
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        _changed_text(b"return 1 if", b"return 0 if"),
+        _changed_text(b"np.where(positive, 1, 0)", b"np.where(positive, 0, 1)"),
+    ],
+    ids=["scalar", "columns"],
+)
+def test_every_function_that_decides_is_run(change):
+    """`predict_many` has code of its own, which verification did not run."""
+    report = verify(GRAPH, change(find_target("python").emit(GRAPH, {}).main), target="python", rows=500)
+    assert report.different_decisions > 0
+    row = report.counter_example
+    assert row.expected == int((row.row["x0"] or 0.0) > 0.1) != row.found
+
+
+def renamed(graph: RuleGraph) -> RuleGraph:
+    """The same rules over columns of other names, one column fewer."""
+    features = tuple(replace(feature, name=feature.name.replace("x", "y")) for feature in graph.schema)
+    return RuleGraph(Schema(features[:-1], graph.schema.target), graph.classes, Fires(Compare("y0", ">", 0.1)))
+
+
+@pytest.mark.parametrize("name", SUFFIXES)
+@pytest.mark.parametrize(
+    ("other", "difference"),
+    [("shared bits", "classes are 'no', 'yes' and not 0, 1"), ("attained threshold", "a column 'y0'")],
+)
+def test_an_export_of_another_model_is_named(name, other, difference, tmp_path):
+    """Onnxruntime's complaint about the number of columns was an internal error."""
+    path = tmp_path / f"other{SUFFIXES[name]}"
+    foreign = renamed(MODELS[other]()) if other == "attained threshold" else MODELS[other]()
+    foreign.export(path, name)
+    with pytest.raises(InputError, match="exported from another model") as caught:
+        verify(GRAPH, path, rows=50)
+    assert difference in str(caught.value)
+    assert foreign.digest[:12] in str(caught.value)
+    assert caught.value.where == str(path)
+
+
+def test_an_export_that_reads_other_columns_of_the_same_table_is_named():
+    other = RuleGraph(GRAPH.schema, GRAPH.classes, Fires(Compare("x1", ">", 0.1)))
+    artifact = find_target("onnx").emit(other, {"input": "columns"})
+    with pytest.raises(FormatError, match=f"exported from another graph {other.digest}: the inputs"):
+        verify(GRAPH, artifact, target="onnx", rows=50)
+
+
+@pytest.mark.parametrize("name", SUFFIXES)
+def test_a_damaged_artifact_is_one_line_that_names_the_file(name, tmp_path):
+    path = tmp_path / f"broken{SUFFIXES[name]}"
+    whole = find_target(name).emit(GRAPH, {}).main
+    for content in (b"", b"\0\xff" * 100, whole[: len(whole) // 3]):
+        path.write_bytes(content)
+        with pytest.raises((FormatError, InputError)) as caught:
+            verify(GRAPH, path, rows=50)
+        assert str(caught.value).startswith(f"{path}: ")
+        assert "\n" not in str(caught.value)

@@ -235,6 +235,62 @@ def test_hostile_files_are_format_errors(artifact: object) -> None:
         read(content)
 
 
+def test_a_key_that_stands_twice_is_refused() -> None:
+    """Readers disagree about which of the two counts, so a file could show other rules here than elsewhere."""
+    model = onnx.ModelProto.FromString(emit(GRAPH, {}).main)
+    model.metadata_props.add(key="rulekit.model", value=model.metadata_props[2].value)
+    with pytest.raises(FormatError, match=r"'rulekit\.model' stands twice"):
+        read(model.SerializeToString())
+
+
+def foreign_model(nodes: list[onnx.NodeProto], outputs: list[tuple[str, int]], width: int = 1) -> bytes:
+    """An ONNX file that says it takes a tensor, and gives what it likes."""
+    made = onnx.helper.make_graph(
+        nodes,
+        "foreign",
+        [onnx.helper.make_tensor_value_info("input", onnx.TensorProto.FLOAT, ["N", width])],
+        [onnx.helper.make_tensor_value_info(name, element, None) for name, element in outputs],
+    )
+    model = onnx.helper.make_model(made, opset_imports=[onnx.helper.make_opsetid("", 12)], ir_version=7)
+    onnx.helper.set_model_props(model, {"rulekit.input": "tensor"})
+    return model.SerializeToString()
+
+
+LABEL, FLOAT, INT = ("label", onnx.TensorProto.INT64), onnx.TensorProto.FLOAT, onnx.TensorProto.INT64
+NODE = onnx.helper.make_node
+ROW_LABELS = [NODE("ReduceMax", ["input"], ["m"], axes=[1], keepdims=0), NODE("Cast", ["m"], ["label"], to=INT)]
+
+
+@pytest.mark.parametrize(
+    ("artifact", "message"),
+    [
+        (foreign_model(ROW_LABELS, [LABEL]), "not a label and probabilities for each row"),
+        (
+            foreign_model([*ROW_LABELS, NODE("Size", ["input"], ["p"])], [LABEL, ("p", INT)]),
+            "not a label and probabilities for each row",
+        ),
+        (
+            foreign_model([*ROW_LABELS, NODE("Identity", ["input"], ["p"])], [LABEL, ("p", FLOAT)]),
+            "not 2 probabilities for each row",
+        ),
+        (foreign_model(ROW_LABELS, [LABEL], width=3), "inputs of this ONNX file are not those of the model"),
+    ],
+    ids=["one output", "a scalar", "one column", "other width"],
+)
+def test_a_model_that_answers_otherwise_is_refused(artifact: bytes, message: str) -> None:
+    """Such files were internal errors: ValueError when unpacked, InvalidArgument by onnxruntime."""
+    graph = RuleGraph(Schema((Feature("x"),), "t"), (0, 1), Fires(Compare("x", ">", 0.5)))
+    with pytest.raises(FormatError, match=message):
+        run(artifact, graph, graph.table({"x": [0.0, 1.0, 0.0]}))
+
+
+def test_a_model_that_fails_while_it_runs_is_an_input_error() -> None:
+    failing = [NODE("Concat", ["input", "input"], ["w"], axis=0), NODE("Add", ["w", "input"], ["label"])]
+    graph = RuleGraph(Schema((Feature("x"),), "t"), (0, 1), Fires(Compare("x", ">", 0.5)))
+    with pytest.raises(InputError, match="onnxruntime cannot run the model"):
+        run(foreign_model(failing, [("label", FLOAT)]), graph, graph.table({"x": [0.0, 1.0, 0.0]}))
+
+
 def test_a_bomb_is_not_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rulekit_exporters.onnx.metadata.LARGEST_MODEL", 1 << 16)
     bomb = base64.b64encode(zlib.compress(b" " * (1 << 24))).decode()

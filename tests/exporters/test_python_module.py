@@ -158,6 +158,21 @@ def test_cells_in_other_clothes_decide_alike(tmp_path):
     assert [module.predict_proba(ROW | {"since": 19874} | change) for change in changes] == [expected] * 4
 
 
+@pytest.mark.parametrize("other", ["green", 3, 3.0, True, None, math.nan, "red\0", "", "3.0", 2.5])
+@pytest.mark.parametrize("first", ["red", "TRUE", math.nan, 3.5, True, 3, None])
+def test_lists_of_cells_decide_like_their_rows(first, other, tmp_path):
+    """A list's cells were brought to one type: NaN beside text became the text "nan", True beside 3.5 a number."""
+    schema = Schema((Feature("c", "categorical", ("red", "3", "true")), Feature("x"), Feature("f", "boolean")), "t")
+    formula = Or((Among("c", ("red",), missing=True), And((Among("c", ("true",)), Compare("x", ">", 0.5)))))
+    module = module_of(
+        RuleGraph(schema, (0, 1), Fires(Or((formula, And((IsTrue("f"), Among("c", ("3",)))))))), tmp_path
+    )
+    columns = {"c": [first, other, first], "x": [1, "2", None], "f": [True, 0.0, "true"]}
+    rows = [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
+    assert module.predict_many(columns) == [module.predict(row) for row in rows]
+    assert module.predict_many({name: tuple(cells) for name, cells in columns.items()}) == module.predict_many(columns)
+
+
 def test_counting_conditions_of_numpy_scalars(tmp_path):
     """np.True_ + np.True_ is np.True_, so an at-least must not add conditions up without an integer start."""
     from rulekit.graph.nodes import AtLeast
@@ -334,6 +349,15 @@ def test_a_module_that_fails_is_reported(source, message):
     table = random_table(np.random.default_rng(7), graph.schema, 3)
     with pytest.raises(FormatError, match=message):
         run(source, graph, table, seconds=1.5)
+
+
+def test_other_class_names_are_not_those_of_the_model():
+    """Labels were looked up in the module's own CLASSES, so a module with other words for them passed verification."""
+    graph = income()
+    source = TARGET.emit(graph, {}).main.replace(b'CLASSES = ("<=50K", ">50K")', b'CLASSES = ("poor", "rich")')
+    assert b'"rich"' in source
+    with pytest.raises(FormatError, match="CLASSES are 'poor', 'rich' and not those of the model"):
+        run(source, graph, random_table(np.random.default_rng(7), graph.schema, 3))
 
 
 def test_unknown_options_are_refused():

@@ -19,6 +19,7 @@ from rulekit.graph.decisions import ArgMax, Fires, Median
 from rulekit.graph.nodes import Among, And, Compare, IsTrue, Node, Not, Or
 from rulekit.learners.cnll import PARAMETERS
 from rulekit.learners.formula import probability_of_codes
+from rulekit.learners.growth import Grown, grow
 from rulekit.schema import Feature, Schema
 from rulekit.synthetic import exclusive_or, loans, noisy_logical
 from rulekit.tables.data_hash import data_hash
@@ -213,6 +214,13 @@ def test_the_default_class_may_be_given() -> None:
     assert model.rule_graph_.classes[model.rule_graph_.default] == "c"
 
 
+def test_the_order_of_classes_may_be_an_array() -> None:
+    X, y = load_wine(return_X_y=True)
+    orders = (np.array([2, 0, 1]), [2, 0, 1], range(3))
+    models = [CNLLClassifier(2, ordered=order, stopping="none").fit(X, y) for order in orders]
+    assert [model.classes_.tolist() for model in models] == [[2, 0, 1], [2, 0, 1], [0, 1, 2]]
+
+
 def test_ordered_classes_are_decided_by_the_median() -> None:
     X = np.linspace(0, 1, 200)[:, None]
     y = np.array(["low", "mid", "high"])[(X[:, 0] > 0.3).astype(int) + (X[:, 0] > 0.7)]
@@ -233,6 +241,35 @@ def test_weight_zero_is_left_out_and_weight_two_is_two_rows() -> None:
     weighted = CNLLClassifier(5).fit(X, y, sample_weight=weight)
     repeated = CNLLClassifier(5).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
     assert weighted.rule_graph_ == repeated.rule_graph_
+
+
+@pytest.mark.parametrize("class_weight", ["balanced", {"yes": 0.7, "no": 0.3}, {"yes": 1 / 3}, {"no": 1e-3}])
+def test_class_weights_count_rows_alike(class_weight: Any) -> None:
+    """A row of weight 2 is two rows of it, to the last bit; and no sum depends on the order of the rows."""
+    X, y = loan_rows(128)
+    frame, labels = pd.DataFrame(X), np.array(y)
+    weight = np.random.default_rng(0).integers(0, 4, 128)
+    settings = {"objective": "brier", "ridge": 2, "min_rows": 3, "class_weight": class_weight, "stopping": "none"}
+    weighted = CNLLClassifier(4, **settings).fit(infer(frame), labels, sample_weight=weight)
+    repeated = CNLLClassifier(4, **settings).fit(
+        infer(frame).take(np.repeat(np.arange(128), weight)), np.repeat(labels, weight)
+    )
+    assert weighted.rule_graph_ == repeated.rule_graph_
+    order = np.random.default_rng(1).permutation(128)
+    one = CNLLClassifier(4, **settings).fit(frame, labels, sample_weight=weight + 0.1)
+    two = CNLLClassifier(4, **settings).fit(frame.iloc[order], labels[order], sample_weight=weight[order] + 0.1)
+    assert one.rule_graph_ == two.rule_graph_
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("size", [5e-324, 1e-300, 2.0**-40, 1e300, 1.7e308])
+def test_weights_may_have_any_size(size: float) -> None:
+    X, y = loan_rows(100)
+    plain = CNLLClassifier(3, stopping="none").fit(X, y)
+    for parameters, weight in (({}, size), ({"class_weight": {"yes": size, "no": size}}, 1.0)):
+        model = CNLLClassifier(3, stopping="none", **parameters).fit(X, y, sample_weight=np.full(100, weight))
+        assert np.array_equal(model.predict(X), plain.predict(X))
+        assert np.isfinite([step["objective"] for step in model.history_]).all()
 
 
 def test_weights_that_sum_to_one_are_weights() -> None:
@@ -284,6 +321,22 @@ def test_groups_reach_the_inner_folds(monkeypatch: pytest.MonkeyPatch) -> None:
     weight = np.arange(60) % 3
     CNLLClassifier().fit(X, y, sample_weight=weight, groups=np.arange(60) // 2)
     assert given[0].tolist() == (np.arange(60) // 2)[weight > 0].tolist()
+
+
+@pytest.mark.parametrize(
+    "groups", [[None] * 60, [1.0, np.nan] * 30, [1, "a", None] * 20, pd.Series(["a", None] * 30, dtype="string")]
+)
+def test_a_missing_group_is_named(groups: Any) -> None:
+    X, y = loan_rows(60)
+    with pytest.raises(InputError, match=r"the group of row [012] is missing"):
+        CNLLClassifier().fit(X, y, groups=groups)
+
+
+def test_groups_may_have_any_type() -> None:
+    X, y = loan_rows(60)
+    expected = CNLLClassifier(4).fit(X, y, groups=np.arange(60) % 20).rule_graph_
+    for names in ([str(i % 20) for i in range(60)], [(i if i % 20 < 9 else f"g{i}") for i in np.arange(60) % 20]):
+        assert CNLLClassifier(4).fit(X, y, groups=names).rule_graph_ == expected
 
 
 def test_beta_zero_never_fires_without_its_condition() -> None:
@@ -364,6 +417,39 @@ def test_a_rare_class_of_ordered_ones_is_learned() -> None:
     assert model.score(X, y) == 1.0
 
 
+@pytest.mark.parametrize("reason", ["interrupted", "time limit"])
+def test_a_stop_in_the_first_fold_is_a_stop(monkeypatch: pytest.MonkeyPatch, reason: Any) -> None:
+    """No fold was finished, so there is no curve; the other classes once went on as if nothing had happened."""
+    import rulekit.learners.stopping as module
+
+    def cut_short(*args: Any) -> Grown:
+        grown = grow(*args)
+        grown.stopped = reason
+        return grown
+
+    monkeypatch.setattr(module, "grow", cut_short)
+    X, y = load_wine(return_X_y=True)
+    model = CNLLClassifier(3).fit(X, y)
+    assert model.rule_graph_.provenance["stopped"] == reason
+    assert model.rule_graph_.provenance["units"] == [3, 0, 0]
+    assert model.curve_ == [None, None, None]
+
+
+def test_an_interrupted_step_is_not_in_the_history(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bit was joined, and backfit was cut short: the formula is the one before."""
+    import rulekit.learners.growth as module
+
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "_backfit", interrupt)
+    X, y = loan_rows(200)
+    model = CNLLClassifier(5, backfit=3, stopping="none").fit(X, y)
+    assert model.rule_graph_.provenance["units"] == [2]
+    assert [step["unit"] for step in model.history_] == [1, 2]
+    assert model.history_[-1]["error"] == pytest.approx(1 - model.score(X, y))
+
+
 def test_time_limit_keeps_the_best_so_far() -> None:
     X, y = load_wine(return_X_y=True)
     model = CNLLClassifier(time_limit=0.0).fit(X, y)
@@ -418,6 +504,11 @@ def test_pickle_and_clone() -> None:
         ({"class_weight": "fair"}, "class_weight is 'fair'"),
         ({"class_weight": {"yes": 0}}, "class_weight is {'yes': 0}; None, or 'balanced', or a mapping"),
         ({"ordered": ("yes",)}, "ordered leaves out the class 'no'"),
+        ({"ordered": ("yes", "no", "yes")}, "ordered names the class 'yes' twice"),
+        ({"ordered": ("yes", "no"), "positive": "yes"}, "positive is 'yes', but 'no' is the highest"),
+        ({"ordered": ("yes", "no"), "default": "no"}, "default is for more than two classes"),
+        ({"default": "maybe"}, "default names 'maybe', which is no class"),
+        ({"default": "yes"}, "default is for more than two classes"),
     ],
 )
 def test_wrong_parameters_are_named(parameters: dict[str, Any], message: str) -> None:
@@ -475,6 +566,40 @@ def test_numbers_of_numpy_are_numbers() -> None:
     X, y = loan_rows(100)
     parameters = {"n_units": np.int64(2), "ridge": np.float32(1), "random_state": np.random.RandomState(0)}
     assert CNLLClassifier(**parameters, max_features=np.float64(0.5)).fit(X, y).rule_graph_.provenance["units"]
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        pd.Series(["a", None] * 20, dtype="string"),
+        pd.Series(["a", None] * 20, dtype=object),
+        pd.Series([1, pd.NA] * 20, dtype=object),
+        pd.Series([1, None] * 20, dtype="Int64"),
+        pd.Series([True, None] * 20, dtype="boolean"),
+        np.array([1.0, np.nan] * 20),
+    ],
+)
+def test_a_missing_label_is_named(labels: Any) -> None:
+    with pytest.raises(InputError, match="the label of row 1 is missing"):
+        CNLLClassifier().fit(np.eye(40), labels)
+
+
+def test_labels_that_no_file_can_hold_are_refused() -> None:
+    with pytest.raises(InputError, match="the labels are dates or times"):
+        CNLLClassifier().fit(np.eye(4), pd.to_datetime(["2020-01-01", "2020-01-02"] * 2))
+
+
+@pytest.mark.parametrize("one", [1, True, 1.0, np.int8(1), np.True_])
+def test_labels_in_an_array_of_objects_are_what_they_are(one: Any) -> None:
+    labels = np.array([one, type(one)(0)] * 10, dtype=object)
+    model = CNLLClassifier(1, stopping="none").fit(np.arange(20).reshape(-1, 1) % 2, labels)
+    assert model.classes_.dtype == np.asarray([one.item() if isinstance(one, np.generic) else one]).dtype
+    assert model.score(np.arange(20).reshape(-1, 1) % 2, labels.astype(type(one))) == 1.0
+
+
+def test_two_columns_of_one_name_are_refused() -> None:
+    with pytest.raises(InputError, match="two columns are called 'a'"):
+        CNLLClassifier().fit(pd.DataFrame(np.eye(4), columns=list("abca")), [0, 1, 0, 1])
 
 
 def test_wrong_data_are_named() -> None:

@@ -12,6 +12,7 @@ from rulekit import simplify
 from rulekit.graph.check import check
 from rulekit.graph.decisions import ArgMax, Exceeds, Fires
 from rulekit.graph.evaluation import decide, probabilities
+from rulekit.graph.language import parse_graph, print_graph
 from rulekit.graph.nodes import (
     FALSE,
     TRUE,
@@ -32,7 +33,7 @@ from rulekit.graph.rules import counts, literals
 from rulekit.graph.statistics import rule_statistics
 from rulekit.numbers import strength_of
 from rulekit.schema import Feature, Schema
-from rulekit.simplification.cells import equivalent
+from rulekit.simplification.cells import equal_on_cells, equivalent
 from rulekit.simplification.passes import net_changes, simplify_explained
 from rulekit.simplification.rewriting import Change, context_of
 
@@ -243,6 +244,44 @@ def test_levels_never_seen_follow_the_other_levels_only_where_they_may_come():
         simpler = simplify(graph)
         expected = Among("c", ("red", "green")) if unseen == "unseen" else Not(Missing("c"))
         assert simpler.decision == Fires(expected)
+
+
+MANY = tuple(f"v{i}" for i in range(60))
+
+
+@pytest.mark.parametrize("unseen", ["unseen", "missing", "error"])
+def test_a_level_set_stays_under_not_where_the_others_are_many(unseen):
+    """Five levels under a `not` once became the 1,357 others of their column."""
+    schema = Schema((Feature("c", "categorical", MANY, unseen=unseen), Feature("x")))
+    few = Among("c", MANY[:5], missing=True)
+    for formula in (Not(few), Among("c", MANY[5:], unseen=True), And((Not(Among("c", MANY[:3], True)), Not(few)))):
+        graph = fires(formula, schema)
+        simpler = simplify(graph)
+        assert simpler.decision == Fires(Not(few))
+        assert simplify(simpler) == simpler == parse_graph(print_graph(simpler))
+        assert equal_on_cells(graph, simpler)
+    assert simplify(fires(Not(Among("c", MANY[:20])), schema)).decision.formula.levels == tuple(sorted(MANY[20:]))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_formulas_over_many_levels_decide_as_before(seed):
+    rng = np.random.default_rng(seed)
+    schema = Schema((Feature("c", "categorical", MANY), Feature("x")))
+
+    def part():
+        size = rng.choice([0, 1, 3, 12, 48, 57, 60])
+        marks = rng.random(2) < 0.5
+        levels = rng.choice(MANY, size, replace=False).tolist()
+        leaf = Among("c", tuple(levels), bool(marks[0]), bool(marks[1]))
+        leaf = Not(leaf) if rng.random() < 0.4 else leaf
+        return And((leaf, Compare("x", ">", float(rng.integers(0, 3))))) if rng.random() < 0.5 else leaf
+
+    graph = fires(Or(tuple(part() for _ in range(4))), schema)
+    simpler = simplify(graph)
+    assert equal_on_cells(graph, simpler)
+    assert simplify(simpler) == simpler == parse_graph(print_graph(simpler))
+    listed = [node.levels for node in simpler.nodes() if isinstance(node, Among)]
+    assert all(len(levels) <= 48 for levels in listed)
 
 
 def test_an_interval_inside_a_conjunction_settles_and_is_told_once():

@@ -76,7 +76,7 @@ def test_a_mutant_is_caught_with_a_row_that_differs(name):
     assert graph.predict(row)[0] == report.counter_example.expected
     assert mutant.predict(row)[0] == report.counter_example.found
     assert report.counter_example.expected != report.counter_example.found
-    assert report.carried == f"another graph {mutant.digest}"
+    assert report.carried == f"another graph {mutant.digest}, which decides otherwise"
 
 
 def test_a_different_strength_shows_in_the_probability_alone():
@@ -124,7 +124,18 @@ def test_an_unreadable_graph_is_named():
     graph = _graph(*RULES)
     report = verify(graph, _emit(graph), target=replace(FILE, read=read), rows=100)
     assert report.carried == "unreadable: no rules inside"
-    assert report.ok
+    assert report.different_decisions == 0
+    assert not report.ok
+
+
+def test_rules_inside_that_decide_otherwise_than_their_artifact_mislead():
+    """Such an artifact passed with a note, and `show` would have displayed rules that it does not follow."""
+    graph, mutant = _graph(*RULES), MUTANTS["rule dropped"]
+    right = replace(FILE, run=lambda content, g, table: FILE.run(_emit(graph), g, table), run_raw=None)
+    report = verify(graph, _emit(mutant), target=right, rows=1_000)
+    assert report.different_decisions == 0
+    assert report.misleading
+    assert not report.ok
 
 
 def test_only_raw_doubles_show_a_double_threshold():

@@ -50,7 +50,7 @@ def _compact(value: Any) -> str:
 
 
 def properties_of(artifact: bytes) -> dict[str, str]:
-    """The metadata of an ONNX file; raises FormatError where it is none."""
+    """The metadata of an ONNX file; raises FormatError where it is none, or a key of rulekit's stands twice."""
     import onnx
 
     if len(artifact) > LARGEST_ARTIFACT:
@@ -59,7 +59,13 @@ def properties_of(artifact: bytes) -> dict[str, str]:
         model = onnx.ModelProto.FromString(artifact)
     except Exception as error:  # the decoder's own error type depends on the protobuf implementation
         raise FormatError("this is no ONNX file", fix="it may be truncated; export it again") from error
-    return {item.key: item.value for item in model.metadata_props}
+    properties: dict[str, str] = {}
+    for item in model.metadata_props:
+        # readers disagree about which of the two counts; a key that is no Unicode is bytes here
+        if item.key in properties and str(item.key).startswith("rulekit."):
+            raise FormatError(f"{item.key!r} stands twice in the metadata of this ONNX file", fix="export it again")
+        properties[item.key] = item.value
+    return properties
 
 
 def read_graph(artifact: bytes) -> RuleGraph:

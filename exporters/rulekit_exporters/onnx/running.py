@@ -51,15 +51,27 @@ def runtime_session(artifact: bytes) -> Session:
 
     settings = onnxruntime.SessionOptions()
     settings.intra_op_num_threads = settings.inter_op_num_threads = 1
-    settings.log_severity_level = 3
+    settings.log_severity_level = 4  # what goes wrong is raised, and said once
     try:
         session = onnxruntime.InferenceSession(artifact, settings, providers=["CPUExecutionProvider"])
     except Exception as error:  # the runtime's errors have no common type
-        reason = str(error).strip().rpartition(") ")[2].partition("\n")[0]  # without the runtime's own source lines
+        properties_of(artifact)  # says so where this is no ONNX file at all
         raise InputError(
-            f"onnxruntime refuses the model: {reason}", fix="try a lower opset or export it again"
+            f"onnxruntime refuses the model: {_reason(error)}", fix="try a lower opset or export it again"
         ) from error
-    return lambda feeds: list(session.run(None, feeds))
+
+    def run(feeds: dict[str, Array]) -> list[Array]:
+        try:
+            return list(session.run(None, feeds))
+        except Exception as error:
+            raise InputError(f"onnxruntime cannot run the model: {_reason(error)}", fix="export it again") from error
+
+    return run
+
+
+def _reason(error: Exception) -> str:
+    """What the runtime says, without its own source lines."""
+    return str(error).strip().rpartition(") ")[2].partition("\n")[0]
 
 
 def reference_session(artifact: bytes) -> Session:
@@ -79,8 +91,13 @@ def run_all(artifact: bytes, graph: RuleGraph, table: Table, session: Session) -
 def in_chunks(session: Session, feeds: Mapping[str, Array]) -> list[Array]:
     """The outputs of all rows, a chunk at a time."""
     chunks = []
-    for start in range(0, max(*map(len, feeds.values()), 1), CHUNK):
-        chunks.append(session({name: array[start : start + CHUNK] for name, array in feeds.items()}))
+    n_rows = max(map(len, feeds.values()), default=0)
+    for start in range(0, max(n_rows, 1), CHUNK):
+        fed = {name: array[start : start + CHUNK] for name, array in feeds.items()}
+        outputs = session(fed)
+        if len(outputs) < 2 or any(np.shape(output)[:1] != (min(CHUNK, n_rows - start),) for output in outputs):
+            raise FormatError("the outputs of this ONNX file are not a label and probabilities for each row")
+        chunks.append(outputs)
     return [np.concatenate(parts) for parts in zip(*chunks, strict=True)]
 
 
@@ -92,8 +109,10 @@ def plan_of(artifact: bytes, graph: RuleGraph) -> InputPlan:
     form = properties.get("rulekit.input")
     declared = {port.name: port for port in onnx.ModelProto.FromString(artifact).graph.input}
     if form == "tensor" and list(declared) == [TENSOR_NAME]:
-        wide = declared[TENSOR_NAME].type.tensor_type.elem_type == onnx.TensorProto.DOUBLE
-        return InputPlan("tensor", graph.schema.names, (TENSOR_NAME,), wide)
+        tensor = declared[TENSOR_NAME].type.tensor_type
+        if [dimension.dim_value for dimension in tensor.shape.dim][1:] == [len(graph.schema)]:
+            wide = tensor.elem_type == onnx.TensorProto.DOUBLE
+            return InputPlan("tensor", graph.schema.names, (TENSOR_NAME,), wide)
     if form in ("columns", "codes"):
         columns = tuple(graph.used_features or graph.schema.names[:1])
         names = public_names(columns)
@@ -163,8 +182,10 @@ def level_texts(feature: Feature) -> npt.NDArray[np.object_]:
 
 
 def outcome(graph: RuleGraph, outputs: list[Array]) -> Outcome:
-    """Class indices and probabilities from the outputs of a model."""
+    """Class indices and probabilities from the outputs of a model; FormatError where they are something else."""
     labels, probabilities = outputs[:2]
+    if probabilities.dtype.kind != "f" or probabilities.shape != (len(labels), len(graph.classes)):
+        raise FormatError(f"the second output of this ONNX file is not {len(graph.classes)} probabilities for each row")
     return Outcome(class_indices(graph, labels), probabilities.astype(np.float64))
 
 

@@ -7,18 +7,22 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from rulekit.errors import FormatError
+from rulekit.graph.evaluation import decide
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, Feature
 from rulekit.tables.table import Array, Table
 from rulekit.targets import Outcome
+
+Labels = npt.NDArray[np.int64]
 
 SECONDS = 300.0
 ROWS_PER_LINE = 1000
@@ -27,11 +31,13 @@ ROWS_PER_LINE = 1000
 def run(artifact: bytes, graph: RuleGraph, table: Table, seconds: float = SECONDS) -> Outcome:
     """Labels and probabilities of a table's rows, by the module's own `predict` and `predict_proba`.
 
-    The process is `python -I` with an empty environment, in an empty folder. Raises FormatError where the module fails,
-    exceeds the time limit, or answers with anything but a label and K numbers for every row.
+    `predict_many` scores them as well; where its label is another one, the label of the two that is not the graph's is
+    the answer, so that a comparison with the graph finds a fault in either. The process is `python -I` with an empty
+    environment, in an empty folder. Raises FormatError where the module fails, exceeds the time limit, or answers with
+    anything but a label and K numbers for every row.
     """
     columns = [cells_of(graph.schema[name], table.array(name)) for name in graph.used_features]
-    return _execute(artifact, graph, columns, table.n_rows, seconds)
+    return _execute(artifact, graph, columns, table.n_rows, seconds, lambda: decide(graph, table))
 
 
 def run_raw(artifact: bytes, graph: RuleGraph, columns: Mapping[str, Array]) -> Outcome:
@@ -41,11 +47,18 @@ def run_raw(artifact: bytes, graph: RuleGraph, columns: Mapping[str, Array]) -> 
     for name in graph.used_features:
         values = columns[name].tolist()
         found.append(values if graph.schema[name].kind == "categorical" else [_exact(value) for value in values])
-    return _execute(artifact, graph, found, n_rows, SECONDS)
+    return _execute(artifact, graph, found, n_rows, SECONDS, lambda: decide(graph, graph.table(dict(columns))))
 
 
-def _execute(artifact: bytes, graph: RuleGraph, columns: Sequence[list[Any]], n_rows: int, seconds: float) -> Outcome:
-    """The answers of the module in its own process; columns: the used ones, as JSON values."""
+def _execute(
+    artifact: bytes,
+    graph: RuleGraph,
+    columns: Sequence[list[Any]],
+    n_rows: int,
+    seconds: float,
+    right: Callable[[], Labels],
+) -> Outcome:
+    """The answers of the module in its own process; columns: the used ones (JSON values); right: the graph's labels."""
     worker = files("rulekit_exporters.python").joinpath("worker.py").read_text("utf-8")
     with tempfile.TemporaryDirectory() as folder:
         module = Path(folder, "artifact.py")
@@ -70,9 +83,9 @@ def _execute(artifact: bytes, graph: RuleGraph, columns: Sequence[list[Any]], n_
             raise FormatError(f"the module did not finish within {seconds:g} s", fix="allow more time") from None
         if done.returncode != 0 or not answers.exists():
             raise FormatError(f"the module failed: {_last_line(messages)}", fix="export the model again")
-        if answers.stat().st_size > 1000 + 40 * n_rows * (len(graph.classes) + 1):
+        if answers.stat().st_size > 1000 + 40 * n_rows * (len(graph.classes) + 2):
             raise FormatError("the module's answer is too long", fix="export the model again")
-        return _outcome(answers.read_text("ascii"), graph, n_rows)
+        return _outcome(answers.read_text("ascii"), graph, n_rows, right)
 
 
 def _last_line(messages: Path) -> str:
@@ -87,6 +100,7 @@ def _rows(graph: RuleGraph, columns: Sequence[list[Any]], n_rows: int) -> str:
     """A header, then a JSON line of the used columns for each block of rows: exact doubles, texts, null for missing."""
     header = {
         "names": list(graph.schema.names),
+        "classes": [repr(label) for label in graph.classes],
         "used": [graph.schema.positions[name] for name in graph.used_features],
         "numeric": [graph.schema[name].kind != "categorical" for name in graph.used_features],
     }
@@ -121,15 +135,19 @@ def unseen_level(feature: Feature) -> str:
     return text
 
 
-def _outcome(text: str, graph: RuleGraph, n_rows: int) -> Outcome:
+def _outcome(text: str, graph: RuleGraph, n_rows: int, right: Callable[[], Labels]) -> Outcome:
     k = len(graph.classes)
     try:
         answer = json.loads(text)
         labels = np.array(answer["labels"], dtype=np.int64)
+        many = np.array(answer.get("many", answer["labels"]), dtype=np.int64)
         flat = [float.fromhex(value) for value in answer["probabilities"]]
         probabilities = np.array(flat, dtype=np.float64).reshape(n_rows, k)
-    except (ValueError, KeyError, TypeError, OverflowError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         raise FormatError(f"the module's answer is not {k} numbers for each row ({error})") from None
-    if labels.shape != (n_rows,) or (len(labels) and not 0 <= labels.min() <= labels.max() < k):
-        raise FormatError("the module answered with labels that the model does not have")
+    for found in (labels, many):
+        if found.shape != (n_rows,) or (n_rows and not 0 <= found.min() <= found.max() < k):
+            raise FormatError("the module answered with labels that the model does not have")
+    if (labels != many).any():
+        labels = np.where(labels == right(), many, labels)
     return Outcome(labels, probabilities)

@@ -16,7 +16,8 @@ def read_number(cell: str | None) -> float:
 def main(module_path: str, rows_path: str, answers_path: str) -> None:
     """Read blocks of columns, write class indices and probabilities as hexadecimal text.
 
-    Even blocks of rows go in as mappings, odd ones as sequences, so that both forms are used.
+    Even blocks of rows go in as mappings, odd ones as sequences, so that both forms are used; where the module has
+    `predict_many`, every block goes through it too, as a mapping of columns; its class indices are written as "many".
     """
     sys.dont_write_bytecode = True
     spec = importlib.util.spec_from_file_location("artifact", module_path)
@@ -25,11 +26,15 @@ def main(module_path: str, rows_path: str, answers_path: str) -> None:
     module: Any = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     index = {repr(label): k for k, label in enumerate(module.CLASSES)}
+    predict_many = getattr(module, "predict_many", None)
     labels: list[int] = []
+    many: list[int] = []
     probabilities: list[str] = []
     with open(rows_path, encoding="ascii") as lines:
         header = json.loads(next(lines))
         names = header["names"]
+        if list(index) != header["classes"]:
+            raise ValueError(f"CLASSES are {', '.join(index)} and not those of the model")
         for number, line in enumerate(lines):
             n_rows, encoded = json.loads(line)
             columns: list[Any] = [[None] * n_rows] * len(names)
@@ -39,8 +44,11 @@ def main(module_path: str, rows_path: str, answers_path: str) -> None:
                 row: Any = cells if number % 2 else dict(zip(names, cells, strict=True))
                 labels.append(index[repr(module.predict(row))])
                 probabilities.extend(float(p).hex() for p in module.predict_proba(row))
+            if predict_many is not None:
+                many.extend(index[repr(label)] for label in predict_many(dict(zip(names, columns, strict=True))))
     with open(answers_path, "w", encoding="ascii") as answers:
-        json.dump({"labels": labels, "probabilities": probabilities}, answers)
+        answer: dict[str, Any] = {"labels": labels, "probabilities": probabilities}
+        json.dump(answer if predict_many is None else {**answer, "many": many}, answers)
 
 
 if __name__ == "__main__":

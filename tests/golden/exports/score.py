@@ -317,7 +317,7 @@ def columns_of(np: Any, data: Any, width: int, used: Sequence[Used]) -> list[Any
         if hasattr(data, "keys") or hasattr(data, "columns"):
             if name not in (data.keys() if hasattr(data, "keys") else data.columns):
                 raise KeyError(name)
-            values = np.asarray(data[name])
+            values = array_of(np, data[name], kind)
         else:
             values = np.asarray(data[:, position])
         if kind == "level":
@@ -329,6 +329,15 @@ def columns_of(np: Any, data: Any, width: int, used: Sequence[Used]) -> list[Any
         else:
             found.append(np.array([cell(value, name, kind, tokens) for value in values.tolist()], dtype=np.float64))
     return found
+
+
+def array_of(np: Any, column: Any, kind: str) -> Any:
+    """A column as an array; a list keeps its cells as they are: numpy would make NaN beside text the text "nan"."""
+    if isinstance(column, list | tuple) and (kind == "level" or len(set(map(type, column))) > 1):
+        values = np.empty(len(column), dtype=object)
+        values[:] = column
+        return values
+    return np.asarray(column)
 
 
 def distinct(np: Any, values: Any) -> Any:

@@ -1,0 +1,100 @@
+"""What is read is not lost: outputs over inputs, names of artifacts, names of predicted columns, pipes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+from pathlib import Path
+
+import pytest
+from command_line import Run
+from test_bad_usage import assert_refused
+
+import rulekit
+
+
+def test_no_command_writes_over_what_it_reads(run: Run, model: Path, table: Path) -> None:
+    assert run("export", str(model), "--to", "onnx", "-o", "m.onnx").status == 0
+    Path("link.csv").symlink_to(table)
+    before = {path: path.read_bytes() for path in (model, table, Path("m.onnx"))}
+    for words in (
+        ["train", str(table), "--target", "label", "-o", "table.csv"],
+        ["train", "link.csv", "--target", "label", "-o", str(table)],
+        ["predict", str(model), str(table), "-o", "table.csv"],
+        ["predict", str(model), str(table), "-o", "model.json"],
+        ["export", str(model), "--to", "text", "-o", "model.json"],
+        ["threshold", str(model), str(table), "--f1", "-o", "table.csv"],
+        ["verify", str(model), "m.onnx", "--rows", "10", "--report", "m.onnx"],
+    ):
+        assert_refused(run(*words), "lost")
+    assert {path: path.read_bytes() for path in before} == before
+
+
+def test_a_model_is_changed_in_place_where_it_stays_a_model(run: Run, model: Path) -> None:
+    assert run("simplify", str(model), "-o", str(model)).status == 0
+    assert run("import", str(model), "-o", str(model)).status == 0
+    assert rulekit.load(model).classes == ("no", "yes")
+
+
+@pytest.mark.parametrize("name", ["m.onnx", "m.py", "m.txt"])
+def test_a_model_is_not_called_like_an_artifact(run: Run, model: Path, table: Path, name: str) -> None:
+    for words in (
+        ["train", str(table), "--target", "label"],
+        ["threshold", str(model), str(table), "--f1"],
+        ["simplify", str(model)],
+        ["import", str(model)],
+    ):
+        assert_refused(run(*words, "-o", name), name, "m.json")
+        assert not Path(name).exists()
+
+
+@pytest.mark.parametrize("name", ["label", "probability(yes)", "rules"])
+def test_a_kept_column_does_not_stand_for_a_prediction(run: Run, model: Path, table: Path, name: str) -> None:
+    header, rest = table.read_text().split("\n", 1)
+    Path("new.csv").write_text(header.replace("b", name, 1).replace("label", "truth", 1) + "\n" + rest)
+    if name == "label":
+        Path("new.csv").write_text(table.read_text())
+    assert_refused(run("predict", str(model), "new.csv", "--keep", name, "--explain"), name)
+
+
+def test_a_kept_column_may_be_one_that_the_model_reads(run: Run, model: Path, table: Path) -> None:
+    plain = run("predict", str(model), str(table)).out.splitlines()
+    kept = run("predict", str(model), str(table), "--keep", "a", "--keep", "c").out.splitlines()
+    assert [line.split(",", 2)[2] for line in kept] == plain
+    given = table.read_text().splitlines()
+    assert [line.split(",")[:2] for line in kept] == [[cells[0], cells[2]] for cells in (g.split(",") for g in given)]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_a_pipe_is_read_like_a_file(run: Run, model: Path, table: Path) -> None:
+    expected = run("predict", str(model), str(table), "--keep", "b").out
+    os.mkfifo("pipe")
+    writer = threading.Thread(target=lambda: Path("pipe").write_bytes(table.read_bytes()), daemon=True)
+    writer.start()
+    ran = run("predict", str(model), "pipe", "--keep", "b")
+    writer.join(timeout=10)
+    assert (ran.status, ran.out) == (0, expected)
+
+
+def test_a_model_that_reads_no_column_predicts_every_row(run: Run) -> None:
+    import polars as pl
+
+    frame = pl.DataFrame({"x": [1] * 60, "label": ["yes" if i % 3 else "no" for i in range(60)]})
+    frame.write_parquet("const.parquet")
+    frame.write_ndjson("const.jsonl")
+    frame.write_csv("const.csv")
+    assert run("train", "const.csv", "--target", "label", "-o", "m.json", "-q").status == 0
+    for name in ("const.csv", "const.parquet", "const.jsonl"):
+        ran = run("predict", "m.json", name)
+        assert ran.status == 0, ran.err
+        assert len(ran.out.splitlines()) == 61
+
+
+def test_predictions_of_a_table_in_a_read_only_folder_are_refused(run: Run, model: Path, table: Path) -> None:
+    Path("closed").mkdir()
+    Path("closed").chmod(0o500)
+    if os.access("closed", os.W_OK):
+        shutil.rmtree("closed")
+        pytest.skip("this user may write everywhere")
+    assert_refused(run("predict", str(model), str(table), "-o", "closed/p.csv"), "closed")
