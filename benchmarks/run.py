@@ -12,6 +12,12 @@ import sys
 
 BENCHMARKS = {
     "paper_cnll": "the tables of the CNLL paper and adult, beside AdaBoost, a tree and HistGradientBoosting",
+    "accuracy": "all shared binary tables beside peers: accuracy, AUC, rules, literals, time",
+    "small_models": "20 units beside HistGradientBoosting and FIGS",
+    "training_time": "training time and peak memory beside HistGradientBoosting",
+    "cost_laws": "training time against rows, columns and units",
+    "same_model": "the same model file with any number of threads, without numba, in blocks",
+    "prediction": "latency and throughput of every target beside boosting and a tree",
     "parity": "every model x every way to run it on adversarial rows",
     "start_up": "cold starts of the command",
     "reading": "a large CSV beside polars",

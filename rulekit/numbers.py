@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import math
 import struct
+import sys
 from decimal import Context, Decimal
+from fractions import Fraction
 from functools import lru_cache
 
 _CONTEXT = Context(prec=60, Emin=-999999, Emax=999999)
@@ -105,43 +107,60 @@ def is_power_of_two(value: float) -> bool:
     return value > 0 and math.isfinite(value) and math.frexp(value)[0] == 0.5
 
 
-def threshold_between(low: float, high: float, precision: str = "float32", integer: bool = False) -> float:
-    """The most readable threshold t that keeps `low` at or below it and `high` above it.
+def threshold_between(low: float, high: float, precision: str = "float32") -> float:
+    """The shortest decimal t with low <= t < high in `precision`, so that neither of two neighbouring values moves.
 
-    low < high are neighbouring training values, different in `precision`. Integers that are neighbours get the
-    half-integer; otherwise the shortest decimal in the middle half of the gap, then anywhere in it (design, section
-    4), nearest to the middle among equally short ones. In float32, float32(low) <= float32(t) < float32(high).
+    Shortest: the fewest significant digits (0 has none), and no more decimal places than `low` or `high`; so there is
+    a whole number between whole numbers, and a threshold is never finer than the data. Of equally short ones the
+    nearest to the middle, the lower of two. In float32 the values are those nearest to the decimals: float32(low) <=
+    float32(t) < float32(high). Raises ValueError where no finite number lies there (above minus infinity, up to the
+    lowest number).
     """
-    if integer and high - low == 1:
-        return low + 0.5
-    if math.isinf(low) or math.isinf(high):
-        low, high = max(low, -3e38), min(high, 3e38)
-    quarter = high / 4 - low / 4
-    for bottom, top in ((low + quarter, high - quarter), (low, high)):
-        found = _shortest_within(bottom, top, low, high, precision)
-        if found is not None:
-            return found
-    return low + 0.0
-
-
-def _shortest_within(bottom: float, top: float, low: float, high: float, precision: str) -> float | None:
-    """The shortest decimal in [bottom, top] that separates low from high, or None."""
-    middle = Decimal(low) / 2 + Decimal(high) / 2
-    span = Decimal(top) - Decimal(bottom)
-    if span <= 0:
-        return None
-    if bottom < 0 < top:
+    if separates(0.0, low, high, precision):
         return 0.0
-    exponent = max(Decimal(abs(bottom)), Decimal(abs(top))).adjusted()
-    for places in range(-exponent, -exponent + 19):
-        unit = Decimal(1).scaleb(-places)
-        nearest = float((middle / unit).to_integral_value() * unit)
-        if bottom <= nearest <= top and _separates(nearest, low, high, precision):
-            return nearest + 0.0
-    return None
+    largest = _LARGEST[precision]
+    bottom, top = max(low, -largest), min(high, largest)
+    middle = (Fraction(bottom) + Fraction(top)) / 2
+    finest = -max(_places(bottom, precision), _places(top, precision))
+    exponent = _CONTEXT.divide(Decimal(middle.numerator), Decimal(middle.denominator)).adjusted()
+    for place in range(exponent, max(exponent - _MOST_DIGITS, finest - 1), -1) or (finest,):
+        for t in _multiples(middle, place):
+            if abs(t) <= largest and separates(t, low, high, precision):
+                return t + 0.0
+    raise ValueError(f"no finite {precision} number lies between {low!r} and {high!r}")
 
 
-def _separates(value: float, low: float, high: float, precision: str) -> bool:
+def _multiples(middle: Fraction, place: int) -> tuple[float, float, float]:
+    """The doubles nearest to the multiples of 10^place around `middle`, nearest first.
+
+    The third counts only where the multiple that is the middle itself rounds to the wrong side.
+    """
+    up, down = 10 ** max(place, 0), 10 ** max(-place, 0)
+    below, rest = divmod(middle.numerator * down, middle.denominator * up)
+    nearer = (below, below + 1) if 2 * rest <= middle.denominator * up else (below + 1, below)
+    first, second, third = (_quotient(multiple * up, down) for multiple in (*nearer, below - 1))
+    return first, second, third
+
+
+def _quotient(a: int, b: int) -> float:
+    try:
+        return a / b  # correctly rounded
+    except OverflowError:
+        return math.inf if a > 0 else -math.inf
+
+
+def separates(value: float, low: float, high: float, precision: str) -> bool:
+    """Whether low <= value < high after rounding to the precision."""
     if precision == "float64":
         return low <= value < high
     return float32(low) <= float32(value) < float32(high)
+
+
+_LARGEST = {"float32": float32(3.4028235e38), "float64": sys.float_info.max}
+_MOST_DIGITS = 18  # seventeen suffice, but the exponent of a number just below a power of ten may be one too large
+
+
+def _places(value: float, precision: str) -> int:
+    """Decimal places of the shortest decimal that is the value in the precision."""
+    exponent = Decimal(repr(canonical_threshold(value, precision))).normalize().as_tuple().exponent
+    return max(0, -int(exponent))

@@ -16,7 +16,7 @@ from rulekit.errors import InputError
 
 Kind = Literal["numeric", "boolean", "categorical"]
 Precision = Literal["float32", "float64"]
-Display = Literal["plain", "integer", "date", "money"]
+Display = Literal["plain", "integer", "date", "datetime", "money"]
 Unseen = Literal["unseen", "missing", "error"]
 Role = Literal["use", "audit", "forbidden"]
 
@@ -31,6 +31,8 @@ class Feature:
 
     levels: the known levels of a category, as text, in code order (the rank order if `ordered`).
     precision: the width in which a numeric value is compared (design: numbers that decide the same everywhere).
+    display: how numbers are shown; a "date" is a number of days since 1970-01-01, a "datetime" of seconds.
+    unit: what stands behind numbers where people read them (EUR, %, years).
     missing_tokens: cells, beside the empty one, that mean missing.
     unseen: what a level that training never saw is taken for.
     monotone: +1, -1 or 0; a learner honours it or refuses it by name.

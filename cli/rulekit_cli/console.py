@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import logging
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 
@@ -17,6 +19,19 @@ def width() -> int:
 def log(line: str) -> None:
     """A line for the person at the terminal."""
     print(line, file=sys.stderr)
+
+
+@contextmanager
+def warnings_hidden(hidden: bool) -> Iterator[None]:
+    """Nothing of what the library logs below an error, if so asked."""
+    logger = logging.getLogger("rulekit")
+    level = logger.level
+    if hidden:
+        logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
 
 
 def result(text: str) -> None:

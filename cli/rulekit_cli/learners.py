@@ -10,16 +10,20 @@ from typing import Any
 
 from rulekit.errors import InputError
 from rulekit.tables.labels import LabelledTable
+from rulekit_cli.start import Start
 
 LEARNERS = {"cnll": ("rulekit.learners.cnll", "CNLLClassifier")}
 
 _SET_BY_OPTIONS = {
     "callback": "",
     "time_limit": "--time-limit",
+    "memory": "--memory",
     "random_state": "--seed",
     "positive": "--positive",
     "target": "--target",
     "ordered": "--ordered",
+    "start": "--start",
+    "freeze": "--freeze",
 }
 
 
@@ -39,7 +43,8 @@ def check_names(name: str, parameters: list[str]) -> dict[str, Any]:
         if key not in known:
             raise InputError(f"{name} has no parameter {key!r}", where="--param", fix=f"it has {', '.join(known)}")
         # a parameter that is a word by default takes words: stopping=none is no null
-        given[key] = text if isinstance(defaults[key], str) else parse_value(text)
+        word = isinstance(defaults[key], str) and defaults[key] != "auto"
+        given[key] = text if word else parse_value(text)
     return given
 
 
@@ -50,18 +55,23 @@ def make_learner(
     *,
     seed: int,
     time_limit: float | None,
+    memory: str | None = None,
     callback: Callable[[Mapping[str, Any]], object] | None,
+    start: Start | None = None,
 ) -> Any:
     """The estimator called `name` with K=V parameters; raises InputError for an unknown name or parameter."""
     given = check_names(name, parameters)
     if rows.ordered:
         given["ordered"] = rows.classes
+    if start is not None:
+        given |= {"start": start.graph, "freeze": start.freeze}
     return _kind(name)(
         **given,
         target=rows.target,
         positive=rows.classes[1] if len(rows.classes) == 2 else None,
         random_state=seed,
         time_limit=time_limit,
+        **({} if memory is None else {"memory": memory}),
         callback=callback,
     )
 

@@ -24,9 +24,21 @@ class LearningProgress:
     bar: Progress | None = None
     tasks: dict[str, TaskID] = field(default_factory=dict)
 
+    def read(self, share: float) -> None:
+        """Take a reader's report: the share of the file that was read."""
+        self._stage("reading", round(100 * share), 100)
+
+    def _stage(self, name: str, done: int, total: int | None) -> None:
+        if self.bar is not None:
+            if name not in self.tasks:
+                self.tasks[name] = self.bar.add_task(name, total=total, note="")
+            self.bar.update(self.tasks[name], completed=done)
+
     def step(self, event: Mapping[str, Any]) -> bool:
         """Take a learner's report; never cancels."""
-        if self.bar is not None:
+        if "stage" in event:
+            self._stage(event["stage"], event["done"], event["total"])
+        elif self.bar is not None:
             name = str(event.get("class", ""))
             if name not in self.tasks:
                 self.tasks[name] = self.bar.add_task(self.learner, total=event["n_units"], note="")

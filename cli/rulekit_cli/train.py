@@ -19,11 +19,45 @@ def train(
     param: Annotated[
         list[str] | None, typer.Option("--param", metavar="K=V", help="A parameter of the learner, n_units=10 say.")
     ] = None,
+    smallest: Annotated[
+        bool,
+        typer.Option("--smallest", help="Take the smallest model that is not worse than the best one."),
+    ] = False,
+    curve: Annotated[
+        list[Path] | None,
+        typer.Option("--curve", metavar="FILE", help="Write error against size: curve.csv, or drawn curve.png."),
+    ] = None,
+    start: Annotated[
+        Path | None,
+        typer.Option("--start", metavar="MODEL_OR_RULES", help="Go on from these rules: a model, or a rule text."),
+    ] = None,
+    freeze: Annotated[
+        str | None,
+        typer.Option(
+            "--freeze", metavar="IDS", help="Rules of --start that stay word for word: all (default), none, ids."
+        ),
+    ] = None,
     ignore: Annotated[list[str] | None, typer.Option("--ignore", metavar="COL", help="Leave this column out.")] = None,
     type_: Annotated[
         list[str] | None,
         typer.Option(
-            "--type", metavar="COL=KIND", help="numeric, categorical, boolean, or ordered:low,mid,high, for a column."
+            "--type",
+            metavar="COL=KIND",
+            help="What a column is: numeric, categorical, boolean, date, datetime, money, or ordered:low,mid,high.",
+        ),
+    ] = None,
+    unit: Annotated[
+        list[str] | None,
+        typer.Option("--unit", metavar="COL=UNIT", help="What stands behind numbers of COL: EUR, %, years."),
+    ] = None,
+    role: Annotated[
+        list[str] | None,
+        typer.Option("--role", metavar="COL=ROLE", help="use, audit (kept for reports) or forbidden: in no rule."),
+    ] = None,
+    unseen: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--unseen", metavar="COL=HOW", help="A level of COL that training never saw is: unseen, missing or error."
         ),
     ] = None,
     missing: Annotated[
@@ -56,6 +90,10 @@ def train(
     time_limit: Annotated[
         float | None, typer.Option("--time-limit", metavar="SECONDS", help="Stop then, with the best model so far.")
     ] = None,
+    memory: Annotated[
+        str | None,
+        typer.Option("--memory", metavar="SIZE", help="Learn from a file larger than this much memory: 500MB, 2GB."),
+    ] = None,
     no_simplify: Annotated[
         bool, typer.Option("--no-simplify", help="Save the rules as learned, not simplified.")
     ] = False,
@@ -71,6 +109,9 @@ def train(
     Examples:
       rulekit train loans.csv --target default --holdout 0.25 -o model.json
       rulekit train adult.csv --target income --positive ">50K" --type zip=categorical --missing "?" -o income.json
+      rulekit train big.parquet --target y --memory 500MB -o model.json
+      rulekit train loans.csv --target default --smallest --curve curve.png -o model.json
+      rulekit train loans.csv --target default --start rules.txt --freeze all -o grown.json
       rulekit train big.parquet --target y --param n_units=10 --param stopping=none --time-limit 60 -o model.json
     """
     from rulekit_cli.training import Request, run
@@ -83,8 +124,16 @@ def train(
             learner=learner,
             positive=positive,
             parameters=param or [],
+            smallest=smallest,
+            curve=curve or [],
+            start=start,
+            freeze=freeze,
             ignore=ignore or [],
             types=type_ or [],
+            units=unit or [],
+            roles=role or [],
+            unseen=unseen or [],
+            memory=memory,
             missing=missing or [],
             ordered=ordered,
             weight=weight,

@@ -9,20 +9,24 @@ from typing import Any
 
 import numpy as np
 
-from rulekit.audit.metrics import Figures, figures
+from rulekit.audit.measuring import class_indices, measured
+from rulekit.audit.metrics import Figures
 from rulekit.errors import InputError
-from rulekit.graph.evaluation import decide, probabilities
-from rulekit.graph.files import ensure_writable
+from rulekit.graph.files import ensure_writable, write_atomically
 from rulekit.graph.rule_graph import RuleGraph, class_array
 from rulekit.graph.rules import counts
 from rulekit.graph.statistics import rule_statistics
 from rulekit.simplification.passes import simplify
+from rulekit.tables.budget import Budget, parse_memory
 from rulekit.tables.labels import LabelledTable, read_for_model, read_labelled
-from rulekit.tables.splitting import held_out
-from rulekit_cli.console import aligned, log, result, result_json, width
+from rulekit.tables.spilling import read_labelled_blocks
+from rulekit.tables.splitting import SPLIT_BYTES, held_out
+from rulekit_cli.console import aligned, log, result, result_json, warnings_hidden, width
+from rulekit_cli.curves import check_curve, curve_bytes
 from rulekit_cli.learners import check_names, make_learner
 from rulekit_cli.outputs import refuse_artifact_ending, refuse_overwriting
 from rulekit_cli.progress import learning_progress
+from rulekit_cli.start import NO_DECLARATIONS, Start, read_start
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +39,16 @@ class Request:
     learner: str
     positive: str | None
     parameters: list[str]
+    smallest: bool
+    curve: list[Path]
+    start: Path | None
+    freeze: str | None
     ignore: list[str]
     types: list[str]
+    units: list[str]
+    roles: list[str]
+    unseen: list[str]
+    memory: str | None
     missing: list[str]
     ordered: str | None
     weight: str | None
@@ -66,50 +78,83 @@ class Measured:
 
 def run(request: Request) -> None:
     """Train and report; raises InputError before anything is learned where the request makes no sense."""
-    check_names(request.learner, request.parameters)
+    parameters = [*request.parameters, *(["parsimony=1"] if request.smallest else [])]
+    given = check_names(request.learner, parameters)
+    _refuse_two_choices(request)
     if request.test is not None and request.holdout is not None:
         raise InputError("--test and --holdout are two ways to measure", fix="give one")
     refuse_artifact_ending(request.output)
-    refuse_overwriting(request.output, request.data, request.test)
-    ensure_writable(request.output)
-    rows = _read(request)
+    written = [request.output, *request.curve]
+    for path in request.curve:
+        check_curve(path, given)
+    for path in written:
+        refuse_overwriting(path, request.data, request.test, request.start)
+        ensure_writable(path)
+    if len({path.resolve() for path in written}) < len(written):
+        raise InputError("two files of one name", where="--curve", fix="give each its own")
+    start = read_start(request.start, request.freeze)
+    rows = _read(request, start)
+    if start is not None:
+        rows = start.read_alike(rows)
     if not request.quiet:
         for note in (*rows.table.notes, *rows.notes):
             log(f"note: {note}")
         log(describe(rows, width()))
     _refuse_many_classes(rows, request)
+    if not any(feature.role == "use" for feature in rows.table.features):
+        raise InputError("no column is left that a rule may read", where="--role", fix="leave one to use")
     training, held = _split(rows, request)
     started = time.monotonic()
     with learning_progress(request.learner, request.quiet) as progress:
         learner = make_learner(
             request.learner,
-            request.parameters,
+            parameters,
             rows,
             seed=request.seed,
             time_limit=request.time_limit,
+            memory=request.memory,
             callback=progress.step,
+            start=start,
         )
-        learner.fit(
-            training.table,
-            class_array(rows.classes)[training.y],
-            sample_weight=training.training_weight(),
-            groups=training.group,
-        )
+        if request.memory is None:
+            learner.fit(
+                training.table,
+                class_array(rows.classes)[training.y],
+                sample_weight=training.training_weight(),
+                groups=training.group,
+            )
+        else:
+            learner.fit(training)
     graph: RuleGraph = learner.rule_graph_
     _refuse_nothing_learned(graph, request)
     learned = graph
     if request.simplified:
-        graph = simplify(graph)
+        with warnings_hidden(request.quiet):
+            simpler = simplify(graph, () if start is None else start.hidden_bits())
+        # fewer literals may stand in more rules, and a limit is one of the saved model
+        if learner.path_.assembly.limits.hold_for(simpler):
+            graph = simpler
     # changed rules lose their figures, and a learner that saw costs as weights has figures of costs, not of rows
     if graph is not learned or training.cost is not None:
         graph = _with_statistics(graph, training)
     if not request.quiet:
         log(progress.summary(graph, time.monotonic() - started))
-    measured = _measure(graph, request, training, held)
+    found = _measure(graph, request, training, held)
     if held is not None:
         graph = _with_held_out(graph, held)
     graph.save(request.output)
-    _report(request, graph, measured, rows.cost)
+    for path in request.curve:
+        write_atomically(path, curve_bytes(path, learner.path_.points, request.target))
+    _report(request, graph, found, rows.cost)
+
+
+def _refuse_two_choices(request: Request) -> None:
+    """--smallest is a word for a parameter, so it cannot stand beside another value of it, nor without its choice."""
+    if not request.smallest:
+        return
+    for name in ("parsimony", "stopping"):
+        if any(item.partition("=")[0] == name for item in request.parameters):
+            raise InputError(f"--smallest and --param {name} both say which size is taken", fix="give one")
 
 
 def describe(rows: LabelledTable, line_width: int) -> str:
@@ -171,24 +216,31 @@ def _refuse_many_classes(rows: LabelledTable, request: Request) -> None:
 MANY_CLASSES = 50
 
 
-def _read(request: Request) -> LabelledTable:
-    return read_labelled(
-        request.data,
-        request.target,
-        positive=request.positive,
-        missing_target=request.missing_target,
-        weight=request.weight,
-        group=request.group,
-        ordered=() if request.ordered is None else tuple(map(str.strip, request.ordered.split(","))),
-        cost=request.cost,
-        types=pairs(request.types, "--type"),
-        missing=request.missing,
-        ignore=request.ignore,
-        precision=pairs(request.precision, "--precision"),
-        delimiter=request.delimiter,
-        decimal=request.decimal,
-        encoding=request.encoding,
-    )
+def _read(request: Request, start: Start | None) -> LabelledTable:
+    given = NO_DECLARATIONS if start is None else start.declarations()
+    options: dict[str, Any] = {
+        "positive": given.positive if request.positive is None else request.positive,
+        "missing_target": request.missing_target,
+        "weight": request.weight,
+        "group": request.group,
+        "ordered": given.ordered if request.ordered is None else tuple(map(str.strip, request.ordered.split(","))),
+        "cost": request.cost,
+        "types": {**given.types, **pairs(request.types, "--type")},
+        "missing": [*given.missing, *request.missing],
+        "ignore": request.ignore,
+        "precision": {**given.precision, **pairs(request.precision, "--precision")},
+        "unseen": pairs(request.unseen, "--unseen"),
+        "units": pairs(request.units, "--unit"),
+        "roles": pairs(request.roles, "--role"),
+        "delimiter": request.delimiter,
+        "decimal": request.decimal,
+        "encoding": request.encoding,
+    }
+    if request.memory is None:
+        return read_labelled(request.data, request.target, **options)
+    budget = Budget(parse_memory(request.memory, "--memory"))
+    with learning_progress("reading", request.quiet) as progress:
+        return read_labelled_blocks(request.data, request.target, budget, **options, reading=progress.read)
 
 
 def pairs(items: list[str], option: str) -> dict[str, str]:
@@ -205,6 +257,8 @@ def pairs(items: list[str], option: str) -> dict[str, str]:
 def _split(rows: LabelledTable, request: Request) -> tuple[LabelledTable, LabelledTable | None]:
     if request.holdout is None:
         return rows, None
+    if request.memory is not None:
+        Budget(parse_memory(request.memory)).require_rows(len(rows), "--holdout", SPLIT_BYTES)
     mask = held_out(rows.table, rows.y, request.holdout, group=rows.group, seed=request.seed)
     return rows.take(~mask), rows.take(mask)
 
@@ -231,25 +285,18 @@ def _measure(graph: RuleGraph, request: Request, training: LabelledTable, held: 
 
 def measure(graph: RuleGraph, rows: LabelledTable) -> Figures:
     """Figures of the model on labelled rows."""
-    y = _indices(graph, rows)
-    return figures(y, decide(graph, rows.table), probabilities(graph, rows.table), graph.classes, rows.weight)
+    return measured(graph, rows)
 
 
 def _with_held_out(graph: RuleGraph, held: LabelledTable) -> RuleGraph:
     """The statistics of the rules on the held-out rows beside those of training."""
-    statistics = rule_statistics(graph, held.table, _indices(graph, held), held.weight)
+    statistics = rule_statistics(graph, held.table, class_indices(graph, held), held.weight)
     return graph.with_(statistics={**graph.statistics, "held_out": statistics})
 
 
 def _with_statistics(graph: RuleGraph, rows: LabelledTable) -> RuleGraph:
     """The statistics of the rules on training rows with their own weights."""
-    return graph.with_(statistics=rule_statistics(graph, rows.table, _indices(graph, rows), rows.weight))
-
-
-def _indices(graph: RuleGraph, rows: LabelledTable) -> Any:
-    """Labels [n] as indices into the classes of the model."""
-    order = {label: k for k, label in enumerate(graph.classes)}
-    return np.array([order[label] for label in rows.classes], dtype=np.int64)[rows.y]
+    return graph.with_(statistics=rule_statistics(graph, rows.table, class_indices(graph, rows), rows.weight))
 
 
 def _report(request: Request, graph: RuleGraph, measured: Measured, rows_cost: tuple[float, float] | None) -> None:

@@ -18,6 +18,9 @@ def verify(
     rows: Annotated[int, typer.Option("--rows", min=0, help="How many adversarial rows to make.")] = 20_000,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the adversarial rows.")] = 0,
     report: Annotated[Path | None, typer.Option("--report", help="Write the report (JSON) here.")] = None,
+    delimiter: Annotated[str | None, typer.Option("--delimiter", help="Cell separator of DATA.")] = None,
+    decimal: Annotated[str | None, typer.Option("--decimal", help="Decimal mark of DATA: . or ,")] = None,
+    encoding: Annotated[str | None, typer.Option("--encoding", help="Encoding of DATA.")] = None,
     json_: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
     """Prove that an artifact decides like its model.
@@ -38,11 +41,21 @@ def verify(
 
     if rows == 0 and data is None:
         raise InputError("nothing to compare", fix="give --rows or --data")
+    if artifact.suffix.lower() == ".json":
+        fix = "rulekit export MODEL --to onnx, text or python writes one"
+        raise InputError("this is a model, not an artifact of one", where=str(artifact), fix=fix)
     refuse_overwriting(report, model, artifact, data)
     graph = load(model)
     table = None
     if data is not None:
-        table = read_table(data, schema=graph.schema, used=graph.used_features)
+        table = read_table(
+            data,
+            schema=graph.schema,
+            used=graph.used_features,
+            delimiter=delimiter,
+            decimal=decimal,
+            encoding=encoding,
+        )
     outcome = compare(graph, artifact, data=table, rows=rows, seed=seed)
     if report is not None:
         write_atomically(report, outcome.to_json().encode())

@@ -75,8 +75,15 @@ def figures(
     probabilities: npt.NDArray[np.float64],
     classes: tuple[ClassLabel, ...],
     weight: npt.NDArray[np.float64] | None = None,
+    *,
+    rows: int | None = None,
+    squares: float | None = None,
 ) -> Figures:
-    """Figures of predicted class indices [n] and probabilities [n, K] against the true indices y [n]."""
+    """Figures of predicted class indices [n] and probabilities [n, K] against the true indices y [n].
+
+    Where equal rows were put together under the sum of their weights: rows, how many there were, and squares, the sum
+    of their squared weights.
+    """
     from sklearn.metrics import confusion_matrix, log_loss, precision_recall_fscore_support
 
     indices = np.arange(len(classes))
@@ -86,10 +93,11 @@ def figures(
     confusion = confusion_matrix(y, predicted, labels=indices, sample_weight=weight).astype(float)
     total = confusion.sum()
     accuracy = float(np.trace(confusion) / total)
-    effective = len(y) if weight is None else float(weight.sum() ** 2 / (weight**2).sum())
+    squares = squares if squares is not None or weight is None else float((weight**2).sum())
+    effective = len(y) if weight is None else float(weight.sum() ** 2 / squares)
     support, chosen = confusion.sum(axis=1), confusion.sum(axis=0)
     return Figures(
-        rows=len(y),
+        rows=len(y) if rows is None else rows,
         accuracy=accuracy,
         accuracy_error=math.sqrt(accuracy * (1 - accuracy) / effective),
         majority=float(support.max() / total),

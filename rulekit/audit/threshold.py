@@ -95,10 +95,12 @@ def choose_threshold(
 
 
 def _middle(low: float, high: float) -> float:
-    """A short decimal in [low, high): between two probabilities that occur."""
+    """A short decimal in the middle half of [low, high), two probabilities that occur: neither is within a rounding."""
     from rulekit.numbers import threshold_between
 
-    return threshold_between(low, high, "float64")
+    quarter = (high - low) / 4
+    inner = (low + quarter, high - quarter)
+    return threshold_between(*(inner if inner[0] < inner[1] else (low, high)), "float64")
 
 
 def with_threshold(graph: RuleGraph, threshold: float) -> RuleGraph:

@@ -12,9 +12,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from rulekit.dates import is_dated, moment_value
 from rulekit.errors import FormatError, RulekitError
 from rulekit.graph.decisions import ArgMax, Decision, Exceeds, Fires, Median
-from rulekit.graph.expressions import real
+from rulekit.graph.expressions import Piece, real
 from rulekit.graph.nodes import Node
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.graph.words import label, unquoted
@@ -26,6 +27,7 @@ _FLAGS: dict[str, dict[str, Any]] = {
     "float64": {"precision": "float64"},
     "integer": {"display": "integer"},
     "date": {"display": "date"},
+    "datetime": {"display": "datetime"},
     "money": {"display": "money"},
     "increasing": {"monotone": 1},
     "decreasing": {"monotone": -1},
@@ -77,6 +79,11 @@ class Builder:
         if unknown is not None:
             hint = _nearest(unknown, self.columns[name].levels, "levels are")
             raise FormatError(f"column {name!r} has no level {unknown!r}", fix=hint)
+
+    def with_dates(self, name: str, *rest: Any) -> list[Any]:
+        """The parts of a condition on a declared column, its dates as the column's numbers; raises FormatError."""
+        feature = self.columns[name]
+        return [name, *(_undated(item, feature) for item in rest)]
 
     # Header
 
@@ -223,6 +230,20 @@ class Builder:
             needed = ", ".join(map(label, self._classes()[:count]))
             raise FormatError("a class is missing or stands twice", fix=f"needed once each: {needed}")
         return [found[j] for j in range(count)]
+
+
+def _undated(part: Any, feature: Feature) -> Any:
+    if isinstance(part, Piece):
+        return part._replace(cut=_undated(part.cut, feature))
+    if getattr(part, "type", "") != "DATE":
+        return part
+    if not is_dated(feature):
+        fix = "write a number, or mark the column date or datetime"
+        raise FormatError(f"column {feature.name!r} holds no dates, unlike {part}", fix=fix)
+    try:
+        return moment_value(str(part), feature.display)
+    except ValueError:
+        raise FormatError(f"{part} is no date", fix="write one of the calendar, as in 2019-03-01") from None
 
 
 def _nearest(word: str, known: Iterable[str], what: str) -> str:

@@ -8,7 +8,7 @@ Shapes: Boolean nodes give bool [n], Real and Probability nodes float64 [n]. Ran
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ from rulekit.errors import InputError
 from rulekit.graph.decisions import ArgMax, Decision, Exceeds, Fires, Median
 from rulekit.graph.node_values import Array, Values, in_blocks
 from rulekit.graph.nodes import Family, Hidden, Node
+from rulekit.tables.encoding import encode_blocks
 
 if TYPE_CHECKING:
     from rulekit.graph.rule_graph import RuleGraph
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
 def decide(graph: RuleGraph, table: Table) -> npt.NDArray[np.int64]:
     """Class index [n] of each row; raises InputError where the table lacks or encodes a used column differently."""
     check_encoding(graph, table)
+    return _decide(graph, table)
+
+
+def _decide(graph: RuleGraph, table: Table) -> npt.NDArray[np.int64]:
     labels = np.empty(table.n_rows, dtype=np.int64)
     for rows, values in in_blocks(_decision_inputs(graph.decision), table):
         labels[rows] = _labels(graph, values, rows.stop - rows.start)
@@ -35,11 +40,29 @@ def decide(graph: RuleGraph, table: Table) -> npt.NDArray[np.int64]:
 def probabilities(graph: RuleGraph, table: Table) -> npt.NDArray[np.float64]:
     """Probabilities [n, K] in class order, each row of sum 1; raises as `decide`."""
     check_encoding(graph, table)
+    return _probabilities(graph, table)
+
+
+def _probabilities(graph: RuleGraph, table: Table) -> npt.NDArray[np.float64]:
     result = np.zeros((table.n_rows, len(graph.classes)))
     needed = graph.probability or _decision_inputs(graph.decision)
     for rows, values in in_blocks(needed, table):
         _report(graph, values, result[rows])
     return result
+
+
+def decide_data(graph: RuleGraph, data: Any) -> npt.NDArray[np.int64]:
+    """`decide` of whatever `RuleGraph.table` reads, encoded block by block; raises InputError as that does."""
+    return _joined([_decide(graph, part) for part in encode_blocks(data, graph.schema, graph.used_features)])
+
+
+def probabilities_of_data(graph: RuleGraph, data: Any) -> npt.NDArray[np.float64]:
+    """`probabilities` of whatever `RuleGraph.table` reads, encoded block by block."""
+    return _joined([_probabilities(graph, part) for part in encode_blocks(data, graph.schema, graph.used_features)])
+
+
+def _joined(parts: list[Array]) -> Array:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def evaluate_nodes(nodes: Sequence[Node], table: Table) -> Values:

@@ -51,10 +51,10 @@ class Term(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """One piece of a step function: `value` up to `cut`."""
+    """One piece of a step function: `value` up to `cut`, which is a number or still a word."""
 
     value: float
-    cut: float
+    cut: Any
 
 
 class Strength(NamedTuple):
@@ -164,7 +164,7 @@ def _threshold_unit(linear: Linear, token: Any) -> Node:
 
 def _step(feature: str, *parts: Any) -> Node:
     pieces, (last, missing) = parts[:-2], parts[-2:]
-    cuts, values = tuple(p.cut for p in pieces), tuple(p.value for p in pieces)
+    cuts, values = tuple(real(p.cut) for p in pieces), tuple(p.value for p in pieces)
     return Step(feature, cuts, (*values, real(last)), real(missing))
 
 
@@ -201,7 +201,7 @@ EXPRESSIONS: dict[str, Callable[..., Any]] = {
     "conditional": lambda weight, node: Term(real(weight), node),
     "threshold_unit": _threshold_unit,
     "step": _step,
-    "piece": lambda value, cut: Piece(real(value), real(cut)),
+    "piece": lambda value, cut: Piece(real(value), cut),
     "clip": _clip,
     "grid": real,
     "probability": Probability,

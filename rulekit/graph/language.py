@@ -25,7 +25,7 @@ _SCALES = {"probability": "probability", "score": "score", "log-complement": "st
 def print_graph(graph: RuleGraph) -> str:
     """The rules of a graph in the rule language; raises FormatError for a node type that it lacks."""
     rules = rules_of(graph)
-    wording = word(graph.roots, _definition_names(graph, rules))
+    wording = word(graph.roots, _definition_names(graph, rules), schema=graph.schema)
     notes = _notes(graph, rules)
 
     def note(node: Node) -> str:

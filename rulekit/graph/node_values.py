@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.errors import GraphError, InputError
-from rulekit.graph.circuit import Bit, CircuitStep, Complement, Fixed, Given, Mix, Product
+from rulekit.graph.circuit_values import circuit_values, prepare
 from rulekit.graph.nodes import (
     Among,
     And,
@@ -36,7 +36,6 @@ from rulekit.graph.nodes import (
     Probability,
     Step,
 )
-from rulekit.graph.probability import build_circuit, operands
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ if TYPE_CHECKING:
 Array = npt.NDArray[Any]
 Values = dict[Node, Array]
 
-ROWS_PER_BLOCK = 32768
+ROWS_PER_BLOCK = 16384
 
 _COUNTED_CUTS = 32  # above it a binary search beats counting
 
@@ -75,7 +74,7 @@ def _plan(roots: tuple[Node, ...]) -> _Plan:
             continue
         if type(node) not in _RULES or node.family is Family.RANDOM:
             raise GraphError(f"{type(node).__name__} ({node.family.value}) has no value for a row", where=repr(node))
-        inputs[node] = _prepared(node.formula).causes if isinstance(node, Probability) else node.children
+        inputs[node] = prepare(node.formula).causes if isinstance(node, Probability) else node.children
         stack.append((node, True))
         stack.extend((child, False) for child in reversed(inputs[node]) if child not in done)
     last_use = {child: node for node in order for child in inputs[node]}
@@ -86,39 +85,29 @@ def _plan(roots: tuple[Node, ...]) -> _Plan:
     return _Plan(tuple(order), tuple(inputs[node] for node in order), tuple(tuple(finished[node]) for node in order))
 
 
-@dataclass(frozen=True, slots=True)
-class _Prepared:
-    """A circuit's steps, the Boolean nodes it reads, and after each step the steps that no later one reads."""
-
-    steps: tuple[CircuitStep, ...]
-    causes: tuple[Node, ...]
-    finished: tuple[tuple[int, ...], ...]
-
-
-@lru_cache(maxsize=64)
-def _prepared(formula: Node) -> _Prepared:
-    circuit = build_circuit(formula)
-    last_use = {operand: i for i, step in enumerate(circuit.steps) for operand in operands(step)}
-    finished: list[list[int]] = [[] for _ in circuit.steps]
-    for operand, i in last_use.items():
-        finished[i].append(operand)
-    return _Prepared(circuit.steps, circuit.causes, tuple(map(tuple, finished)))
-
-
 def in_blocks(roots: tuple[Node, ...], table: Table) -> Iterator[tuple[slice, Values]]:
     """Block by block of rows the values of the roots."""
     plan = _plan(tuple(roots))
-    columns = _Columns(table)
-    for start in range(0, table.n_rows, ROWS_PER_BLOCK):
-        rows = slice(start, min(start + ROWS_PER_BLOCK, table.n_rows))
-        columns.rows = rows
-        values: Values = {}
-        with np.errstate(all="ignore"):
-            for node, inputs, finished in zip(plan.nodes, plan.inputs, plan.finished, strict=True):
-                values[node] = _RULES[type(node)](node, [values[child] for child in inputs], columns)
-                for child in finished:
-                    del values[child]
-            yield rows, values
+    names = tuple(feature for node in plan.nodes if (feature := getattr(node, "feature", None)) is not None)
+    before = 0
+    for part in table.blocks(names):
+        columns = _Columns(part)
+        for start in range(0, part.n_rows, ROWS_PER_BLOCK):
+            columns.rows = slice(start, min(start + ROWS_PER_BLOCK, part.n_rows))
+            with np.errstate(all="ignore"):
+                values = _values(plan, columns)
+            yield slice(before + start, before + columns.rows.stop), values
+        before += part.n_rows
+
+
+def _values(plan: _Plan, columns: _Columns) -> Values:
+    """The values of the roots over the rows of the present block."""
+    values: Values = {}
+    for node, inputs, finished in zip(plan.nodes, plan.inputs, plan.finished, strict=True):
+        values[node] = _RULES[type(node)](node, [values[child] for child in inputs], columns)
+        for child in finished:
+            del values[child]
+    return values
 
 
 class _Columns:
@@ -259,37 +248,7 @@ def _step(node: Step, _: list[Array], columns: _Columns) -> Array:
 
 
 def _probability(node: Probability, children: list[Array], columns: _Columns) -> Array:
-    circuit = _prepared(node.formula)
-    truth = dict(zip(circuit.causes, children, strict=True))
-    values: list[Any] = [None] * len(circuit.steps)
-    for i, step in enumerate(circuit.steps):
-        match step:
-            case Bit(cause, on, off):
-                values[i] = np.array((off, on)).take(truth[cause].view(np.uint8))
-            case Given(given):
-                values[i] = truth[given].astype(np.float64)
-            case Fixed(value):
-                values[i] = np.float64(value)
-            case Complement(a):
-                values[i] = np.subtract(1.0, values[a], out=_spare(circuit, i, values, a))
-            case Product(a, b):
-                values[i] = np.multiply(values[a], values[b], out=_spare(circuit, i, values, a, b))
-            case Mix(p, high, low):
-                otherwise = (1.0 - values[p]) * values[low]
-                values[i] = np.multiply(values[p], values[high], out=_spare(circuit, i, values, p, high))
-                values[i] = np.add(values[i], otherwise)
-        for operand in circuit.finished[i]:
-            values[operand] = None
-    return values[-1] if np.ndim(values[-1]) else np.full(columns.n, values[-1])
-
-
-def _spare(circuit: _Prepared, i: int, values: list[Any], *steps: int) -> Array | None:
-    """The array of an operand of step i that no later step reads, to be overwritten."""
-    for step in steps:
-        if step in circuit.finished[i] and isinstance(values[step], np.ndarray):
-            spare: Array = values[step]
-            return spare
-    return None
+    return circuit_values(prepare(node.formula), children, columns.n)
 
 
 def _logistic(node: Logistic, children: list[Array], columns: _Columns) -> Array:

@@ -78,6 +78,7 @@ def _build(builder: Builder, part: Any, arguments: list[Any]) -> Any:
     try:
         if part.data in READS_COLUMN:
             builder.check_column(*arguments)
+            arguments = builder.with_dates(*arguments)
         action = EXPRESSIONS.get(part.data) or getattr(builder, part.data)
         return action(*arguments)
     except RulekitError as error:
@@ -128,7 +129,8 @@ def _is_name(word: str) -> bool:
 
 
 def _expected(terminals: set[str]) -> str:
-    names = {_word(terminal) for terminal in terminals - set(_LAST)}
+    # A date stands only where a number may stand, and hardly ever must.
+    names = {_word(terminal) for terminal in terminals - {*_LAST, "DATE"}}
     if names >= _STATEMENTS:
         names = (names - _STATEMENTS) | {"the next statement"}
     if len(names) > 8 and "NAME" in terminals and "NUMBER" not in terminals:

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from rulekit.dates import is_dated, moment_text
 from rulekit.errors import FormatError
 from rulekit.graph.file_format import short_ids
 from rulekit.graph.nodes import (
@@ -39,7 +40,7 @@ from rulekit.graph.readable import amount, chance, level_set, weight
 from rulekit.graph.traversal import topological
 from rulekit.graph.words import name, names, number
 from rulekit.numbers import probability_of, shortest_probability
-from rulekit.schema import Schema
+from rulekit.schema import Feature, Schema
 
 SHARED_LENGTH = 40
 SHARED_LEAF_LENGTH = 120
@@ -75,10 +76,6 @@ Children = tuple[Text, ...]
 
 def _leaf(words: str, *markers: str) -> Text:
     return Text(f"({words}{''.join(f' or {m}' for m in markers)})") if markers else Text(words)
-
-
-def _compare(node: Compare, _: Children) -> Text:
-    return _leaf(f"{name(node.feature)} {node.op} {number(node.value)}", *["missing"] * node.missing)
 
 
 def _among(node: Among, _: Children) -> Text:
@@ -148,18 +145,6 @@ def odds(strength: float) -> str:
     return f"strength {number(float(p[1:]))}" if p.startswith("s") else f"probability {number(float(p))}"
 
 
-def _column(node: Column, _: Children) -> Text:
-    step = f", step {number(node.step)}" if node.step else ""
-    bounds = f"from {number(node.low)} to {number(node.high)}"
-    return Text(f"clip({name(node.feature)}, {bounds}{step}, missing {number(node.missing)})")
-
-
-def _step(node: Step, _: Children) -> Text:
-    pieces = [f"{number(v)} up to {number(c)}" for v, c in zip(node.values[:-1], node.cuts, strict=True)]
-    items = ", ".join([*pieces, f"then {number(node.values[-1])}", f"missing {number(node.missing)}"])
-    return Text(f"step({name(node.feature)}: {items})")
-
-
 def terms(node: Linear | LinearThreshold, children: Children, said: Callable[[float], str] = number) -> list[str]:
     """The bias and the weighted terms of a sum."""
     written = [said(node.bias)]
@@ -185,8 +170,7 @@ def _logistic(node: Logistic, children: Children) -> Text:
     return Text(f"logistic of {children[0].at(Binding.ATOM)}")
 
 
-WORDING: dict[type[Node], Callable[..., Text]] = {
-    Compare: _compare,
+_WORDING: dict[type[Node], Callable[..., Text]] = {
     Among: _among,
     IsTrue: _is_true,
     Missing: _missing,
@@ -197,8 +181,6 @@ WORDING: dict[type[Node], Callable[..., Text]] = {
     AtLeast: _at_least,
     LinearThreshold: _linear_threshold,
     Hidden: _hidden,
-    Column: _column,
-    Step: _step,
     Linear: _linear,
     Probability: _probability,
     Logistic: _logistic,
@@ -206,35 +188,65 @@ WORDING: dict[type[Node], Callable[..., Text]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class _ForPeople:
-    """The wordings that differ where a text is only read: rounded, with dates and units, long level sets cut."""
+class Exact:
+    """The wordings in full; those of values of a column are dates where the schema says so and the date is exact."""
 
     schema: Schema | None
 
     def table(self) -> dict[type[Node], Callable[..., Text]]:
-        return {
-            **WORDING,
-            Compare: self.compare,
-            Among: self.among,
-            Hidden: self.hidden,
-            Column: self.column,
-            Step: self.step,
-            Linear: self.linear,
-            LinearThreshold: self.linear_threshold,
-        }
+        return {**_WORDING, Compare: self.compare, Column: self.column, Step: self.step}
 
-    def amount(self, value: float, feature: str) -> str:
-        known = self.schema is not None and feature in self.schema
-        return amount(value, self.schema[feature] if known and self.schema else None)
+    def feature(self, column: str) -> Feature | None:
+        return self.schema[column] if self.schema is not None and column in self.schema else None
+
+    def amount(self, value: float, column: str) -> str:
+        feature = self.feature(column)
+        date = moment_text(value, feature.display) if feature is not None and is_dated(feature) else ""
+        return date or number(value)
+
+    def weight(self, value: float) -> str:
+        return number(value)
 
     def compare(self, node: Compare, _: Children) -> Text:
         words = f"{name(node.feature)} {node.op} {self.amount(node.value, node.feature)}"
         return _leaf(words, *["missing"] * node.missing)
 
+    def column(self, node: Column, _: Children) -> Text:
+        low, high, missing = (self.amount(x, node.feature) for x in (node.low, node.high, node.missing))
+        step = f", step {number(node.step)}" if node.step else ""
+        return Text(f"clip({name(node.feature)}, from {low} to {high}{step}, missing {missing})")
+
+    def step(self, node: Step, _: Children) -> Text:
+        cuts = [self.amount(cut, node.feature) for cut in node.cuts]
+        pieces = [f"{self.weight(v)} up to {cut}" for v, cut in zip(node.values[:-1], cuts, strict=True)]
+        items = ", ".join([*pieces, f"then {self.weight(node.values[-1])}", f"missing {self.weight(node.missing)}"])
+        return Text(f"step({name(node.feature)}: {items})")
+
+
+@dataclass(frozen=True, slots=True)
+class ForPeople(Exact):
+    """The wordings that differ where a text is only read: rounded, with units, long level sets cut."""
+
+    def table(self) -> dict[type[Node], Callable[..., Text]]:
+        return {
+            **Exact.table(self),
+            Among: self.among,
+            Hidden: self.hidden,
+            Linear: self.linear,
+            LinearThreshold: self.linear_threshold,
+        }
+
+    def amount(self, value: float, column: str) -> str:
+        return amount(value, self.feature(column))
+
+    def weight(self, value: float) -> str:
+        return weight(value)
+
     def among(self, node: Among, _: Children) -> Text:
         markers = ["missing"] * node.missing
-        if node.unseen and self.schema is not None and node.feature in self.schema:
-            beside = [level for level in self.schema[node.feature].levels if level not in node.levels]
+        feature = self.feature(node.feature)
+        if node.unseen and feature is not None:
+            beside = [level for level in feature.levels if level not in node.levels]
             if 0 < len(beside) < len(node.levels):
                 return _leaf(f"{name(node.feature)} not in {level_set(beside)}", *markers)
         markers += ["unseen"] * node.unseen
@@ -247,17 +259,6 @@ class _ForPeople:
             return f"probability {chance(strength)}" if sayable else odds(strength)
 
         return _fires(node, children, said)
-
-    def column(self, node: Column, _: Children) -> Text:
-        low, high, missing = (self.amount(x, node.feature) for x in (node.low, node.high, node.missing))
-        step = f", step {number(node.step)}" if node.step else ""
-        return Text(f"clip({name(node.feature)}, from {low} to {high}{step}, missing {missing})")
-
-    def step(self, node: Step, _: Children) -> Text:
-        cuts = [self.amount(cut, node.feature) for cut in node.cuts]
-        pieces = [f"{weight(v)} up to {cut}" for v, cut in zip(node.values[:-1], cuts, strict=True)]
-        items = ", ".join([*pieces, f"then {weight(node.values[-1])}", f"missing {weight(node.missing)}"])
-        return Text(f"step({name(node.feature)}: {items})")
 
     def linear(self, node: Linear, children: Children) -> Text:
         return Text(f"sum({', '.join(terms(node, children, weight))})")
@@ -328,11 +329,11 @@ def word(
     """The texts of all nodes below the roots; raises FormatError for a node type that the language lacks.
 
     known: names for nodes that may have to be defined; others are named by the first digits of their digest. exact:
-    everything in full, so that the text can be read back; otherwise as people read it, with the dates and units of the
-    schema.
+    everything in full, so that the text can be read back under the same schema; otherwise as people read it, with the
+    units of the schema.
     """
     all_roots = list(roots)
-    wording = WORDING if exact else _ForPeople(schema).table()
+    wording = (Exact if exact else ForPeople)(schema).table()
     order = topological(all_roots)
     uses = Counter(all_roots)
     for node in order:
@@ -342,7 +343,7 @@ def word(
     called: dict[Node, Text] = {}
     definitions: dict[Node, str] = {}
     for node in order:
-        if type(node) not in WORDING:
+        if type(node) not in wording:
             raise FormatError(f"the rule language has no words for a node of type {type(node).__name__}")
         children = tuple(called[child] for child in node.children)
         text = wording[type(node)](node, children)

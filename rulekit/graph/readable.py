@@ -5,10 +5,10 @@ Nothing here is read back; the rule language keeps every digit (rulekit.graph.wo
 
 from __future__ import annotations
 
-import datetime
 import math
 from collections.abc import Sequence
 
+from rulekit.dates import is_dated, moment_text
 from rulekit.graph.words import name, number, one_line
 from rulekit.numbers import canonical_threshold, probability_of
 from rulekit.schema import Feature
@@ -16,7 +16,6 @@ from rulekit.schema import Feature
 MOST_LEVELS = 8
 MOST_DIGITS = 8
 NEAREST_TO_ONE = 1e-5
-EPOCH = datetime.datetime(1970, 1, 1)
 
 
 def chance(strength: float) -> str:
@@ -56,27 +55,20 @@ def weight(value: float) -> str:
 def amount(value: float, feature: Feature | None) -> str:
     """A threshold as values of its column are shown: `2021-03-05`, `5,100 EUR`, `28.5 years`.
 
-    Dates are days since 1970-01-01. Half a day, where a threshold lies between two days, is left out: later than noon
-    of a day means later than the day.
+    Half a day, where a threshold lies between two days, is left out: later than noon of a day means later than the day.
     """
     if feature is None:
         return number(value)
-    if feature.display == "date" and (day := _day(value)):
-        return day
+    if is_dated(feature):
+        half = 0.5 if feature.display == "date" and value % 1.0 == 0.5 else 0.0
+        if text := moment_text(value - half, feature.display):
+            return text.replace("T", " ")
     exact = value if feature.precision == "float64" else canonical_threshold(value, "float32")
     text = number(exact if math.isfinite(exact) else value)
     if feature.display == "money" and "e" not in text:
         whole, point, decimals = text.partition(".")
         text = f"{int(whole):,}{point}{decimals}" if whole != "-0" else text
     return f"{text} {one_line(feature.unit)}" if feature.unit else text
-
-
-def _day(value: float) -> str:
-    try:
-        moment = EPOCH + datetime.timedelta(days=value)
-    except OverflowError:
-        return ""
-    return moment.date().isoformat() if value % 1.0 in (0.0, 0.5) else moment.isoformat(" ", "minutes")
 
 
 def level_set(levels: Sequence[str]) -> str:

@@ -117,19 +117,19 @@ class RuleGraph:
 
     def decide(self, data: Any) -> npt.NDArray[np.int64]:
         """Class index [n] of each row."""
-        from rulekit.graph.evaluation import decide
+        from rulekit.graph.evaluation import decide_data
 
-        return decide(self, self.table(data))
+        return decide_data(self, data)
 
     def predict(self, data: Any) -> npt.NDArray[Any]:
         """Class label [n] of each row."""
-        return class_array(self.classes)[self.decide(data)]
+        return class_array(self.classes).take(self.decide(data))
 
     def predict_proba(self, data: Any) -> npt.NDArray[np.float64]:
         """Probabilities [n, K] in the order of `classes`; each row sums to 1."""
-        from rulekit.graph.evaluation import probabilities
+        from rulekit.graph.evaluation import probabilities_of_data
 
-        return probabilities(self, self.table(data))
+        return probabilities_of_data(self, data)
 
     def explain(self, data: Any) -> list[dict[str, Any]]:
         """Per row: the label, the probabilities, and the rules that fired with their ids and text."""

@@ -235,12 +235,26 @@ def _parts(score: Node) -> list[_Part]:
         return [part for weight, node in _terms(score) if weight != 0 for part in _summands(weight, node)]
     formula = score.formula if isinstance(score, Probability) else score
     if isinstance(formula, Or):
-        return [_Part(child, "or") for child in formula.children]
+        return [_Part(child, "or") for child in disjuncts(formula)]
     if formula.family is Family.RANDOM and isinstance(formula, And):
         return [_Part(child, "and") for child in formula.children]
     if formula.family is Family.RANDOM and isinstance(formula, AtLeast):
         return [_Part(child, f"at least {formula.k}") for child in formula.children]
     return [] if isinstance(formula, Constant) and not formula.value else [_Part(formula, "or")]
+
+
+def disjuncts(formula: Node) -> tuple[Node, ...]:
+    """What a formula joins by or: itself where it is no Or; of plain rules beside hidden bits each by itself.
+
+    (Simplification gathers such rules into one Or, so that the laws of logic see them together.)
+    """
+    if not isinstance(formula, Or):
+        return (formula,)
+    if formula.family is not Family.RANDOM:
+        return formula.children
+    plain = [isinstance(child, Or) and child.family is Family.BOOLEAN for child in formula.children]
+    pairs = zip(formula.children, plain, strict=True)
+    return tuple(part for child, spread in pairs for part in (child.children if spread else (child,)))
 
 
 def _terms(score: Node) -> tuple[tuple[float, Node], ...]:

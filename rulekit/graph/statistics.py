@@ -7,12 +7,15 @@ classifier that is this rule alone, and of the one that is this rule together wi
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from rulekit.graph.decisions import Median
+from rulekit.graph.exact_sums import Weights, rounded
 from rulekit.graph.rules import Rule, fired, rules_of
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature
 
@@ -31,16 +34,80 @@ def rule_statistics(graph: RuleGraph, table: Table, y: Array, weight: Array | No
     of a median, whose class is j + 1, for that class or a higher one. `columns`: of each used column `missing`, and
     `low` and `high`, or `levels` and `unseen` (frequencies). `rows`: n.
     """
-    weight = np.ones(table.n_rows) if weight is None else np.asarray(weight, dtype=np.float64)
-    rules, active = rules_of(graph), fired(graph, table)
-    entries = []
-    together: dict[int, Array] = {}
-    for j, rule in enumerate(rules):
-        before = together.get(rule.class_index)
-        together[rule.class_index] = active[:, j] if before is None else _combined(rule, before, active[:, j])
-        entries.append(_rule_entry(graph, rule, active[:, j], together[rule.class_index], y, weight))
-    columns = {name: _column_entry(graph.schema[name], table.array(name), weight) for name in graph.used_features}
-    return {"rows": table.n_rows, "rules": entries, "columns": columns}
+    y = np.asarray(y)
+    weight = None if weight is None else np.asarray(weight, dtype=np.float64)
+    if weight is not None and bool(np.all(weight == 1.0)):
+        weight = None
+    tally = _Tally(graph, rules_of(graph))
+    start = 0
+    for block in table.blocks(graph.used_features):
+        rows = slice(start, start + block.n_rows)
+        tally.add(block, y[rows], Weights(None if weight is None else weight[rows], block.n_rows))
+        start += block.n_rows
+    columns = {name: tally.columns[name].entry(tally.total) for name in graph.used_features}
+    return {"rows": table.n_rows, "rules": tally.entries(), "columns": columns}
+
+
+class _Tally:
+    """Sums over rows, in units of 2^-1074: exact, so that they do not depend on the blocks in which the rows come."""
+
+    def __init__(self, graph: RuleGraph, rules: tuple[Rule, ...]) -> None:
+        self.graph, self.rules = graph, rules
+        self.total = 0
+        self.positive = [0] * len(rules)
+        self.alone = [_RuleSums() for _ in rules]
+        self.together = [_RuleSums() for _ in rules]
+        self.columns = {name: _ColumnSums(graph.schema[name]) for name in graph.used_features}
+
+    def add(self, table: Table, y: Array, weights: Weights) -> None:
+        active = fired(self.graph, table)
+        self.total += weights.total()
+        together: dict[int, Array] = {}
+        for j, rule in enumerate(self.rules):
+            before = together.get(rule.class_index)
+            joined = active[:, j] if before is None else _combined(rule, before, active[:, j])
+            together[rule.class_index] = joined
+            median = isinstance(self.graph.decision, Median)
+            positive = y >= rule.class_index if median else y == rule.class_index
+            self.positive[j] += weights.of(positive)
+            self.alone[j].add(active[:, j], positive, weights)
+            self.together[j].add(joined, positive, weights)
+        for name, column in self.columns.items():
+            column.add(table.array(name), weights)
+
+    def entries(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "id": rule.id,
+                "class": self.graph.classes[rule.class_index],
+                "n": alone.n,
+                "coverage": _rate(alone.active, self.total),
+                "precision": _rate(alone.right, alone.active),
+                "true_positive": _rate(alone.right, positive),
+                "error": _rate(alone.wrong, self.total),
+                "cumulative_true_positive": _rate(together.right, positive),
+                "cumulative_error": _rate(together.wrong, self.total),
+            }
+            for rule, alone, together, positive in zip(
+                self.rules, self.alone, self.together, self.positive, strict=True
+            )
+        ]
+
+
+@dataclass(slots=True)
+class _RuleSums:
+    """Of the rows on which some rules fire: how many, their weight, that of the right ones; that of all wrong rows."""
+
+    n: int = 0
+    active: int = 0
+    right: int = 0
+    wrong: int = 0
+
+    def add(self, active: Array, positive: Array, weights: Weights) -> None:
+        self.n += int(np.count_nonzero(active))
+        self.active += weights.of(active)
+        self.right += weights.of(active & positive)
+        self.wrong += weights.of(active != positive)
 
 
 def _combined(rule: Rule, before: Array, active: Array) -> Array:
@@ -48,40 +115,37 @@ def _combined(rule: Rule, before: Array, active: Array) -> Array:
     return result
 
 
-def _rule_entry(
-    graph: RuleGraph, rule: Rule, active: Array, together: Array, y: Array, weight: Array
-) -> dict[str, Any]:
-    y = np.asarray(y)
-    positive = y >= rule.class_index if isinstance(graph.decision, Median) else y == rule.class_index
-    return {
-        "id": rule.id,
-        "class": graph.classes[rule.class_index],
-        "n": int(np.count_nonzero(active)),
-        "coverage": _rate(active, weight),
-        "precision": _rate(positive[active], weight[active]),
-        "true_positive": _rate(active[positive], weight[positive]),
-        "error": _rate(active != positive, weight),
-        "cumulative_true_positive": _rate(together[positive], weight[positive]),
-        "cumulative_error": _rate(together != positive, weight),
-    }
+class _ColumnSums:
+    """The weight of the missing cells and of each level, and the range of the numbers, of one column."""
+
+    def __init__(self, feature: Feature) -> None:
+        self.feature = feature
+        self.codes = [0] * (FIRST_LEVEL_CODE + len(feature.levels))
+        self.low, self.high = math.inf, -math.inf
+
+    def add(self, values: Array, weights: Weights) -> None:
+        if self.feature.kind == "categorical":
+            sums = weights.by(values, len(self.codes))
+            self.codes = [a + b for a, b in zip(self.codes, sums, strict=True)]
+            return
+        self.codes[MISSING_CODE] += weights.of(np.isnan(values))
+        known = values[np.isfinite(values)]
+        if len(known):
+            self.low, self.high = min(self.low, float(known.min())), max(self.high, float(known.max()))
+
+    def entry(self, total: int) -> dict[str, Any]:
+        if self.feature.kind == "categorical":
+            shares = [_rate(part, total) or 0.0 for part in self.codes]
+            levels = dict(zip(self.feature.levels, shares[FIRST_LEVEL_CODE:], strict=True))
+            return {"missing": shares[MISSING_CODE], "unseen": shares[UNSEEN_CODE], "levels": levels}
+        known = self.low <= self.high
+        return {
+            "missing": _rate(self.codes[MISSING_CODE], total),
+            "low": self.low if known else None,
+            "high": self.high if known else None,
+        }
 
 
-def _column_entry(feature: Feature, values: Array, weight: Array) -> dict[str, Any]:
-    if feature.kind == "categorical":
-        codes = np.bincount(values, weights=weight, minlength=FIRST_LEVEL_CODE + len(feature.levels))
-        total = float(weight.sum())
-        shares = [float(count) / total if total > 0 else 0.0 for count in codes]
-        levels = dict(zip(feature.levels, shares[FIRST_LEVEL_CODE:], strict=True))
-        return {"missing": shares[MISSING_CODE], "unseen": shares[UNSEEN_CODE], "levels": levels}
-    known = values[np.isfinite(values)]
-    return {
-        "missing": _rate(np.isnan(values), weight),
-        "low": float(known.min()) if len(known) else None,
-        "high": float(known.max()) if len(known) else None,
-    }
-
-
-def _rate(truth: Array, weight: Array) -> float | None:
-    """The weighted share of true entries; None of no weight."""
-    total = float(weight.sum())
-    return float(weight[truth].sum()) / total if total > 0 else None
+def _rate(part: int, total: int) -> float | None:
+    """The share of a sum; None of nothing."""
+    return rounded(part) / rounded(total) if total else None

@@ -11,22 +11,29 @@ heart, and a category with a level for each row would fit everything.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from rulekit.learners.codes import MemoryCodes
+from rulekit.learners.compiling import compiled
 from rulekit.learners.counting import Floats
+from rulekit.learners.threads import run_threads
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature
 from rulekit.tables.table import Table
 
 _CAPPINGS = 8
+_WORTH_A_THREAD = 50_000
+_MOST_SMALL = 256
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BinnedColumn:
-    """codes [n] of one feature below n_codes; `low`, `high` [n_codes]: the training values a numeric bin spans.
+    """The codes of one feature, below n_codes; `low`, `high` [n_codes]: the training values a numeric bin spans.
 
     `index` is the position of the feature in the table; `whole`: all training values are whole numbers.
     levels: what the codes 2.. of a category stand for; the feature's other levels have code 1, like unseen ones.
@@ -34,7 +41,6 @@ class BinnedColumn:
 
     feature: Feature
     index: int
-    codes: npt.NDArray[Any]
     n_codes: int
     low: Floats
     high: Floats
@@ -53,14 +59,34 @@ def min_level_rows(rows: float) -> float:
 
 
 def bin_table(
-    table: Table, weights: npt.NDArray[Any], max_bins: int | None, least_level: int = 0
-) -> tuple[BinnedColumn, ...]:
-    """The usable columns of a table, binned; columns whose role is not "use" are left out."""
-    return tuple(
-        bin_column(feature, index, array, weights, max_bins, least_level)
-        for index, (feature, array) in enumerate(zip(table.features, table.arrays, strict=True))
-        if feature.role == "use"
-    )
+    table: Table, weights: npt.NDArray[Any], max_bins: int | None, least_level: int = 0, n_threads: int = 1
+) -> tuple[tuple[BinnedColumn, ...], MemoryCodes]:
+    """The usable columns of a table and their codes; columns whose role is not "use" are left out."""
+    used = [(i, feature) for i, feature in enumerate(table.features) if feature.role == "use"]
+
+    def binned(column: tuple[int, Feature]) -> tuple[BinnedColumn, npt.NDArray[Any]]:
+        index, feature = column
+        return bin_column(feature, index, table.arrays[index], weights, max_bins, least_level)
+
+    threads = n_threads if table.n_rows >= _WORTH_A_THREAD else 1
+    if not used or max_bins is None or max_bins >= _MOST_SMALL:
+        found = run_threads(binned, used, threads)
+        return tuple(column for column, _ in found), MemoryCodes(tuple(codes for _, codes in found))
+    matrix = np.empty((table.n_rows, len(used)), dtype=np.uint8)
+    wide: dict[int, npt.NDArray[Any]] = {}
+
+    def put(place: int) -> BinnedColumn:
+        column, codes = binned(used[place])
+        if codes.dtype == np.uint8:
+            matrix[:, place] = codes
+        else:
+            wide[place] = codes
+        return column
+
+    columns = tuple(run_threads(put, range(len(used)), threads))
+    if wide:
+        return columns, MemoryCodes(tuple(wide.get(i, matrix[:, i]) for i in range(len(used))))
+    return columns, MemoryCodes.of_matrix(matrix)
 
 
 def bin_column(
@@ -70,43 +96,116 @@ def bin_column(
     weights: npt.NDArray[Any],
     max_bins: int | None,
     least_level: int = 0,
-) -> BinnedColumn:
-    """One encoded column [n], binned by the weights [n] of its values; levels below least_level are pooled."""
+) -> tuple[BinnedColumn, npt.NDArray[Any]]:
+    """One encoded column [n], binned by the weights [n] of its values, and its codes [n].
+
+    Levels of a category that weigh less than least_level are pooled.
+    """
     none = np.full(1, np.nan)
     if feature.kind == "categorical":
         return _bin_levels(feature, index, array, weights, least_level)
     if feature.kind == "boolean":
         codes = np.where(np.isnan(array), 0, 1 + (array > 0.5)).astype(np.uint8)
-        return BinnedColumn(feature, index, codes, 3, none, none)
-    known = ~np.isnan(array)
-    values, where = np.unique(array[known], return_inverse=True)
-    bins = capped_quantiles(np.bincount(where, weights[known], len(values)), max_bins)
-    n_codes = 1 + (int(bins[-1]) + 1 if len(bins) else 0)
-    codes = np.zeros(len(array), dtype=_code_type(n_codes))
-    codes[known] = (bins[where] + 1).astype(codes.dtype) if len(bins) else 0
-    first = np.searchsorted(bins, np.arange(n_codes - 1))
-    last = np.searchsorted(bins, np.arange(n_codes - 1), side="right") - 1
-    doubles = values.astype(np.float64)
-    finite = doubles[np.isfinite(doubles)]
-    whole = bool(np.all(finite == np.rint(finite)))
-    low, high = np.concatenate([none, doubles[first]]), np.concatenate([none, doubles[last]])
-    return BinnedColumn(feature, index, codes, n_codes, low, high, whole)
+        return BinnedColumn(feature, index, 3, none, none), codes
+    values, counts, whole = _distinct(array, weights)
+    column, high = bin_values(feature, index, values, counts, whole, max_bins)
+    codes = np.empty(len(array), dtype=code_type(column.n_codes))
+    assign_bins(array, high, codes)
+    return column, codes
+
+
+def bin_values(
+    feature: Feature,
+    index: int,
+    values: npt.NDArray[Any],
+    counts: Floats,
+    whole: bool,
+    max_bins: int | None,
+) -> tuple[BinnedColumn, npt.NDArray[Any]]:
+    """The bins of distinct values [m] in ascending order by their weights [m], and the last value of each bin."""
+    bins = capped_quantiles(counts, max_bins)
+    first = np.flatnonzero(np.diff(bins, prepend=-1))
+    low = values[first]
+    high = values[np.append(first[1:], len(bins)) - 1] if len(bins) else values
+    return numeric_column(feature, index, low, high, whole), high
+
+
+def numeric_column(
+    feature: Feature, index: int, low: npt.NDArray[Any], high: npt.NDArray[Any], whole: bool
+) -> BinnedColumn:
+    """A numeric column whose bins have these first and last values."""
+    none = np.full(1, np.nan)
+    bottoms, tops = (np.concatenate([none, edge.astype(np.float64)]) for edge in (low, high))
+    return BinnedColumn(feature, index, 1 + len(low), bottoms, tops, whole)
+
+
+def assign_bins(array: npt.NDArray[Any], high: npt.NDArray[Any], codes: npt.NDArray[Any]) -> None:
+    """Write the code of each value: one more than the number of bins that end below it; 0 for missing."""
+    (compiled(_assign_bins) or _assign_with_numpy)(array, high, codes)
+
+
+def _distinct(array: npt.NDArray[Any], weights: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Floats, bool]:
+    """The distinct values of a numeric column in ascending order, their weights, and whether all are whole numbers."""
+    values = np.sort(array)
+    values = values[: len(values) - int(np.count_nonzero(np.isnan(values)))]
+    first = np.flatnonzero(values[1:] != values[:-1]) + 1 if len(values) else np.zeros(0, dtype=np.int64)
+    if len(values):
+        first = np.concatenate([[0], first])
+    ends = np.append(first[1:], len(values))
+    values = values[first]
+    counts = (ends - first).astype(np.float64)
+    if weights.strides == (0,):
+        counts *= float(weights[0])
+    else:
+        known = ~np.isnan(array)
+        counts[:] = np.bincount(np.searchsorted(values, array[known]), weights[known], len(values))
+    finite = values[np.isfinite(values)]
+    return values, counts, bool(np.all(finite == np.rint(finite)))
+
+
+def _assign_bins(array: Any, high: Any, codes: Any) -> None:
+    """The code of each value: one more than the number of bins that end below it; 0 for missing."""
+    last = len(high) - 1
+    for i in range(len(array)):
+        x = array[i]
+        if x != x:
+            codes[i] = 0
+            continue
+        # No branch on the data: the bin of a row is not predictable, and a wrong guess costs more than a step.
+        low, length = 0, last + 1
+        while length > 1:
+            half = length // 2
+            low += half if high[low + half - 1] < x else 0
+            length -= half
+        codes[i] = low + 1
+
+
+def _assign_with_numpy(array: npt.NDArray[Any], high: npt.NDArray[Any], codes: npt.NDArray[Any]) -> None:
+    codes[:] = np.where(np.isnan(array), 0, np.searchsorted(high, array) + 1)
 
 
 def _bin_levels(
     feature: Feature, index: int, array: npt.NDArray[Any], weights: npt.NDArray[Any], least_level: int
-) -> BinnedColumn:
-    n_levels = len(feature.levels)
+) -> tuple[BinnedColumn, npt.NDArray[Any]]:
     # bincount adds doubles; the total of all quantised weights is below 2^53, so that the sums are exact.
-    level_weights = np.bincount(array, weights, FIRST_LEVEL_CODE + n_levels)[FIRST_LEVEL_CODE:]
-    kept = np.ones(n_levels, dtype=bool) if feature.ordered else level_weights >= least_level
+    totals = np.bincount(array, weights, FIRST_LEVEL_CODE + len(feature.levels))
+    column, codes = bin_levels(feature, index, totals, least_level)
+    return column, codes[array]
+
+
+def bin_levels(
+    feature: Feature, index: int, totals: npt.NDArray[Any], least_level: int
+) -> tuple[BinnedColumn, npt.NDArray[Any]]:
+    """A category by the weights of its encoded codes, and the bin of each of these codes."""
+    n_levels = len(feature.levels)
+    kept = np.ones(n_levels, dtype=bool) if feature.ordered else totals[FIRST_LEVEL_CODE:] >= least_level
     n_codes = FIRST_LEVEL_CODE + int(kept.sum())
-    codes = np.full(FIRST_LEVEL_CODE + n_levels, UNSEEN_CODE, dtype=_code_type(n_codes))
+    codes = np.full(FIRST_LEVEL_CODE + n_levels, UNSEEN_CODE, dtype=code_type(n_codes))
     codes[MISSING_CODE] = MISSING_CODE
     codes[FIRST_LEVEL_CODE:][kept] = np.arange(FIRST_LEVEL_CODE, n_codes)
     levels = tuple(level for level, stays in zip(feature.levels, kept.tolist(), strict=True) if stays)
     none = np.full(1, np.nan)
-    return BinnedColumn(feature, index, codes[array], n_codes, none, none, levels=levels)
+    return BinnedColumn(feature, index, n_codes, none, none, levels=levels), codes
 
 
 def capped_quantiles(counts: npt.NDArray[Any], max_bins: int | None) -> npt.NDArray[np.int64]:
@@ -114,14 +213,38 @@ def capped_quantiles(counts: npt.NDArray[Any], max_bins: int | None) -> npt.NDAr
     m = len(counts)
     if max_bins is None or m <= max_bins:
         return np.arange(m, dtype=np.int64)
-    capped = counts.astype(np.float64)
+    cap, total = capped_total(lambda cap: _below(counts, cap), max_bins)
+    capped = np.minimum(counts, cap)
+    middle = np.cumsum(capped)
+    capped /= 2
+    middle -= capped
+    middle /= total
+    middle *= max_bins
+    raw = np.minimum(middle, max_bins - 1, out=middle).astype(np.int64)
+    return np.cumsum(np.diff(raw, prepend=raw[:1]) > 0)
+
+
+def capped_total(below: Callable[[float], tuple[float, int]], max_bins: int) -> tuple[float, float]:
+    """The weight at which the weights of distinct values are capped, and their sum then.
+
+    below(cap): the sum of the weights of at most `cap`, which are whole numbers, and how many are above it; so the
+    result does not depend on the order in which they are added.
+    """
+    cap = math.inf
+    total, _ = below(cap)
     for _ in range(_CAPPINGS):
         # Capping lowers the total and so the cap; a heavy value ends up with a single bin.
-        capped = np.minimum(counts, capped.sum() / max_bins)
-    middle = np.cumsum(capped) - capped / 2
-    raw = np.minimum((middle / capped.sum() * max_bins).astype(np.int64), max_bins - 1)
-    return np.unique(raw, return_inverse=True)[1].astype(np.int64)
+        cap = total / max_bins
+        within, above = below(cap)
+        total = within + above * cap
+    return cap, total
 
 
-def _code_type(n_codes: int) -> np.dtype[Any]:
+def _below(counts: npt.NDArray[Any], cap: float) -> tuple[float, int]:
+    within = counts <= cap
+    return float(np.sum(counts, where=within)), int(np.count_nonzero(~within))
+
+
+def code_type(n_codes: int) -> np.dtype[Any]:
+    """The smallest type that holds the codes below n_codes."""
     return np.dtype(np.uint8 if n_codes <= 1 << 8 else np.uint16 if n_codes <= 1 << 16 else np.uint32)

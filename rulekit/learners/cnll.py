@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -15,33 +14,46 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from rulekit.errors import InputError
-from rulekit.graph.nodes import Node
-from rulekit.graph.rule_graph import class_array
+from rulekit.graph.rule_graph import RuleGraph, class_array
 from rulekit.graph.statistics import rule_statistics
-from rulekit.learners.assembly import many_class_graph, noisy_formula, ordered_graph, preference_of, two_class_graph
-from rulekit.learners.binning import bin_table, min_level_rows
+from rulekit.learners.assembly import Assembly, preference_of
+from rulekit.learners.automatic import resolved
+from rulekit.learners.binning import min_level_rows
 from rulekit.learners.class_order import class_index, class_order
-from rulekit.learners.counting import quantise_by_class
+from rulekit.learners.continuation import check_start, starts_of
+from rulekit.learners.counting import class_totals, quantise_by_class, share_equal
+from rulekit.learners.dnf_form import WAYS, DnfSettings, plain_dnfs
 from rulekit.learners.formula import Problem
-from rulekit.learners.growth import Algorithm, Grown, GrowthSettings, Limits, Stopped, grow
-from rulekit.learners.inputs import TrainingData, check_rows, training_data
+from rulekit.learners.growth import Algorithm, GrowthSettings, Limits, grow
+from rulekit.learners.inputs import TrainingData, check_rows
 from rulekit.learners.objectives import Objective
+from rulekit.learners.out_of_core import binned, training_data
 from rulekit.learners.parameters import (
     CALLABLE,
+    MEMORY,
+    RULES,
     SEED,
     TEXT,
     check_parameters,
     count_or_share,
     number,
     one_of,
+    or_automatic,
     sequence,
     whole,
     word_or_mapping,
+    words_or_list,
 )
+from rulekit.learners.path import ModelPath
 from rulekit.learners.provenance import provenance_of
-from rulekit.learners.records import clause_records, step_records
+from rulekit.learners.records import Account, clause_records, step_records
+from rulekit.learners.runs import Run, columns_that_matter, targets
 from rulekit.learners.search import SearchSettings
-from rulekit.learners.stopping import Curve, held_out_curve
+from rulekit.learners.size_limits import NO_LIMITS, SizeLimits
+from rulekit.learners.start import Start
+from rulekit.learners.start_schema import under_start
+from rulekit.learners.stopping import held_out_curve
+from rulekit.learners.threads import available_threads
 from rulekit.learners.weak_features import Weak
 from rulekit.schema import Schema
 
@@ -50,25 +62,34 @@ Progress = Callable[[Mapping[str, Any]], object]
 PARAMETERS = {
     "n_units": whole(1),
     "algorithm": one_of("I", "II", "tree"),
-    "objective": one_of("error", "error+brier", "brier"),
+    "objective": or_automatic(one_of("error", "error+brier", "brier")),
     "brier_weight": number(0),
-    "ridge": number(0),
-    "weak": one_of("threshold", "llr"),
+    "ridge": or_automatic(number(0)),
+    "ridge_scale": or_automatic(one_of("none", "noise")),
+    "weak": one_of("threshold", "llr", "pairs"),
     "beta": one_of("free", "zero"),
     "init": one_of("or", "and"),
-    "refit": whole(0),
-    "backfit": whole(0),
-    "max_bins": whole(2, optional=True),
+    "form": one_of("formula", "dnf"),
+    "refit": or_automatic(whole(0)),
+    "backfit": or_automatic(whole(0)),
+    "max_bins": or_automatic(whole(2, optional=True)),
     "stopping": one_of("cv", "none"),
     "n_folds": whole(2),
     "parsimony": number(0),
-    "min_rows": number(0),
+    "min_rows": or_automatic(number(0)),
     "min_level_rows": number(0, optional=True),
-    "max_features": count_or_share(),
+    "column_sample": count_or_share(),
+    "max_features": whole(1, optional=True),
+    "max_clauses": whole(1, optional=True),
+    "max_literals": whole(1, optional=True),
+    "start": RULES,
+    "freeze": words_or_list("all", "none"),
     "class_weight": word_or_mapping("balanced"),
     "ordered": sequence(),
     "target": TEXT,
     "random_state": SEED,
+    "n_threads": whole(1, optional=True),
+    "memory": MEMORY,
     "time_limit": number(0, optional=True),
     "callback": CALLABLE,
 }
@@ -84,26 +105,39 @@ class CNLLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     n_units : most conditions in a formula; with stopping="cv" their number is chosen up to this.
-    algorithm : "I" (Fig. 3 of the paper), "II" (Fig. 4) or "tree" (join anywhere in the formula).
+    algorithm : "I" (Fig. 3 of the paper), "II" (Fig. 4) or "tree" (join anywhere in the formula). What is "auto" below
+        is as in the paper for the first two (error+brier, ridge 0, no refit, no backfit, 255 bins), and for "tree" what
+        was best: brier, ridge 12 scaled by the noise, refit 1, backfit 3, 64 bins, 5 rows on either side.
     objective : "error", "error+brier" or "brier"; `brier_weight` is lambda, the weight of the squared error in the
-        second. `ridge` (kappa, in rows) pulls every bit towards doing nothing.
-    weak : "threshold" stumps, or "llr" stumps, whose numeric conditions are unions of intervals.
+        second. `ridge` (kappa, in rows) pulls every bit towards doing nothing;
+        with ridge_scale="noise" it is meant for labels like a coin's, and falls with the error that is left.
+    weak : "threshold" stumps; "llr" stumps, whose numeric conditions are unions of intervals; or "pairs": a condition
+        may join two by and, by or, or be exactly one of them.
     beta : "free", or "zero": a bit never fires where its condition does not hold.
     init : "or": a disjunction of clauses is grown; "and": a conjunction of them.
+    form : "formula", or "dnf": plain conjunctions in its place, at most max_clauses (None: 20) for each formula.
     refit : sweeps over all strengths after each step. backfit : every so many steps, look once for a better condition
         for each bit (0: never).
     max_bins : bins of a numeric column, by capped quantiles; None: one for each distinct value.
     stopping : "cv": cross-validation of `n_folds` inside the training data, which takes the fewest units whose
-        held-out error is within `parsimony` standard errors of the least; "none": grow to n_units.
+        held-out error is within `parsimony` standard errors (of the difference, over the folds) of the least, so that
+        1 is the smallest model that is not worse; "none": grow to n_units.
     min_rows : least weight of rows on either side of a condition.
     min_level_rows : levels of an unordered category with less weight of rows are one, together with levels never seen
         (None: 10, or a hundredth of the rows where that is less, but 2 at least).
-    max_features : columns looked at in each step, drawn by `random_state` (None: all; a fraction of them if a float).
+    max_features, max_clauses, max_literals : the most distinct columns, rules and literals of the whole model, all
+        classes together, which it never exceeds (None: no limit).
+    column_sample : columns looked at in each step, drawn by `random_state` (None: all; a fraction of them if a float).
+    start : a RuleGraph to go on from, learned elsewhere or written by an expert. freeze : which of its rules stay word
+        for word: "all", "none", or their ids; the literals of the others count among n_units.
     class_weight : "balanced", or class to weight.
     positive : the positive one of two classes (None: the second in order). default : the class of more than two that
         is decided where no formula is above 1/2 (None: the one with most training rows).
     ordered : the classes as ranks, low to high: one formula per cut, and the median of the ranks is decided.
     target : the name of the label in rules and files.
+    n_threads : cores to work on (None: all that there are); the model does not depend on it.
+    memory : the most memory, in bytes or as "500MB", that the whole process should take; the columns are then kept on
+        disk, and the model is the same (None: all in memory).
     time_limit : seconds; then, as with Ctrl-C, the best model so far is kept, and its provenance says so.
     callback : called after each step with a mapping (class, unit, n_units, objective, error), and after each fold of
         the cross-validation with its number as `fold` beside them; a true answer cancels.
@@ -111,7 +145,8 @@ class CNLLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     rule_graph_ : the learned RuleGraph; predictions evaluate it. classes_ : [K]; the second of two is the positive one.
-    history_ : one dict per step. curve_ : per formula, the held-out error by number of units (None without one).
+    history_ : one dict per step. path_ : ModelPath, the models of 1, 2, ... units: len(path_), path_.graph_at(units).
+    curve_ : per formula, the Curve of held-out errors: error, standard_error, by_fold (None without one).
     clauses_ : per formula, the statistics of its clauses (Table 4). n_features_in_, feature_names_in_.
 
     """
@@ -120,28 +155,37 @@ class CNLLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self,
         n_units: int = 20,
         *,
-        algorithm: Algorithm = "II",
-        objective: Literal["error", "error+brier", "brier"] = "error+brier",
+        algorithm: Algorithm = "tree",
+        objective: Literal["auto", "error", "error+brier", "brier"] = "auto",
         brier_weight: float = 1.0,
-        ridge: float = 0.0,
+        ridge: float | Literal["auto"] = "auto",
+        ridge_scale: Literal["auto", "none", "noise"] = "auto",
         weak: Weak = "threshold",
         beta: Literal["free", "zero"] = "free",
         init: Literal["or", "and"] = "or",
-        refit: int = 0,
-        backfit: int = 0,
-        max_bins: int | None = 255,
+        form: Literal["formula", "dnf"] = "formula",
+        refit: int | Literal["auto"] = "auto",
+        backfit: int | Literal["auto"] = "auto",
+        max_bins: int | Literal["auto"] | None = "auto",
         stopping: Literal["cv", "none"] = "cv",
         n_folds: int = 5,
         parsimony: float = 0.0,
-        min_rows: float = 1.0,
+        min_rows: float | Literal["auto"] = "auto",
         min_level_rows: float | None = None,
-        max_features: int | float | None = None,
+        column_sample: int | float | None = None,
+        max_features: int | None = None,
+        max_clauses: int | None = None,
+        max_literals: int | None = None,
+        start: RuleGraph | None = None,
+        freeze: Literal["all", "none"] | Sequence[str] = "all",
         class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
         positive: Any = None,
         default: Any = None,
         ordered: Sequence[Any] | None = None,
         target: str = "target",
         random_state: Any = None,
+        n_threads: int | None = None,
+        memory: int | str | None = None,
         time_limit: float | None = None,
         callback: Progress | None = None,
     ) -> None:
@@ -150,9 +194,11 @@ class CNLLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.objective = objective
         self.brier_weight = brier_weight
         self.ridge = ridge
+        self.ridge_scale = ridge_scale
         self.weak = weak
         self.beta = beta
         self.init = init
+        self.form = form
         self.refit = refit
         self.backfit = backfit
         self.max_bins = max_bins
@@ -161,39 +207,65 @@ class CNLLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.parsimony = parsimony
         self.min_rows = min_rows
         self.min_level_rows = min_level_rows
+        self.column_sample = column_sample
         self.max_features = max_features
+        self.max_clauses = max_clauses
+        self.max_literals = max_literals
+        self.start = start
+        self.freeze = freeze
         self.class_weight = class_weight
         self.positive = positive
         self.default = default
         self.ordered = ordered
         self.target = target
         self.random_state = random_state
+        self.n_threads = n_threads
+        self.memory = memory
         self.time_limit = time_limit
         self.callback = callback
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
         """Learn from rows X [n, d] (array, frame, mapping of columns or Table) and labels y [n].
 
         sample_weight [n]: a row of weight 0 is as good as left out. groups [n]: rows of one group share a fold.
+        X may also be an iterable of blocks of rows, each (X, y), (X, y, weight) or (X, y, weight, groups), which are
+        gone through once; without y, a LabelledTable. Both the blocks and `memory` keep the columns on disk.
         Raises ValueError (InputError) where the data or the parameters do not fit.
         """
-        settings = self._settings()
+        check_parameters(type(self).__name__, self.get_params(deep=False), PARAMETERS)
         data = training_data(self, X, y, sample_weight, groups)
+        chosen = resolved(
+            self.get_params(deep=False), float(class_totals(data.weights, data.labels, len(data.classes)).sum())
+        )
+        settings = self._settings(chosen)
         _refuse_constraints(data)
-        order = class_order(data.classes, self.positive, self.ordered, self.default)
+        positive = self.positive
+        if self.start is not None:
+            data = replace(data, table=under_start(self.start, data.table))
+            positive = self.start.classes[1] if positive is None and len(data.classes) == 2 else positive
+        order = class_order(data.classes, positive, self.ordered, self.default)
         classes = tuple(data.classes[k] for k in order)
-        labels = np.argsort(order)[data.labels]
+        labels = data.labels
+        if list(order) != list(range(len(order))):
+            labels = np.argsort(order).astype(labels.dtype)[labels]
         quantised, unit = quantise_by_class(data.weights, data.labels, self._class_weights(data))
-        columns = bin_table(data.table, quantised, self.max_bins, self._least_level(quantised, unit))
-        settings = self._with_features(settings, len(columns))
-        problem = Problem(columns, tuple(c.codes for c in columns), labels, quantised, unit)
+        quantised = share_equal(quantised)
+        least, threads = self._least_level(quantised, unit), available_threads(self.n_threads)
+        columns, codes = binned(self, data.table, quantised, chosen["max_bins"], least, threads)
+        settings = self._with_sample(settings, len(columns))
+        problem = Problem(columns, codes, labels, quantised, unit)
         deadline = np.inf if self.time_limit is None else time.monotonic() + self.time_limit
+        told = targets(labels, classes, self.ordered is not None)
+        if self.max_features is not None and len(told) > 1:
+            settings = _with_shared_columns(settings, problem, told, deadline)
+        problem, starts = self._starts(problem, data, classes, told)
         runs: list[Run] = []
-        for label, positive in _targets(labels, classes, self.ordered is not None):
+        for (label, positive), start in zip(told, starts, strict=True):
             # Once stopped by hand the formulas that are left keep their prior probability.
             until = -np.inf if runs and runs[-1].stopped else deadline
-            runs.append(self._learn(replace(problem, labels=positive), label, settings, until, data.groups))
-        self._conclude(data, problem, classes, runs)
+            own = replace(settings, start=start)
+            runs.append(self._learn(replace(problem, labels=positive), label, own, until, data.groups))
+        self._conclude(data, problem, classes, runs, starts, settings.search.objective, chosen)
         return self
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
@@ -206,6 +278,18 @@ class CNLLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         return self.rule_graph_.predict_proba(check_rows(self, X, reset=False))
 
+    @property
+    def history_(self) -> list[dict[str, Any]]:
+        """One record per step."""
+        check_is_fitted(self)
+        return [record for account in self._accounts for record in step_records(account)]
+
+    @property
+    def clauses_(self) -> list[list[dict[str, Any]]]:
+        """Per formula, the statistics of its clauses (Table 4)."""
+        check_is_fitted(self)
+        return [clause_records(account) for account in self._accounts]
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
@@ -214,24 +298,47 @@ class CNLLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # Fitting -------------------------------------------------------------------------------------------------------
 
-    def _settings(self) -> GrowthSettings:
-        check_parameters(type(self).__name__, self.get_params(deep=False), PARAMETERS)
+    def _settings(self, chosen: Mapping[str, Any]) -> GrowthSettings:
         error, brier = {"error": (1.0, 0.0), "error+brier": (1.0, self.brier_weight), "brier": (0.0, 1.0)}[
-            self.objective
+            chosen["objective"]
         ]
-        objective = Objective(error, float(brier), float(self.ridge))
-        search = SearchSettings(objective, self.weak, self.beta == "zero", float(self.min_rows))
+        objective = Objective(error, float(brier), float(chosen["ridge"]))
+        threads = available_threads(self.n_threads)
+        search = SearchSettings(objective, self.weak, self.beta == "zero", float(chosen["min_rows"]), threads)
+        sizes = SizeLimits(self.max_features, self.max_clauses, self.max_literals)
+        dnf = None
+        if self.form == "dnf":
+            self._refuse_for_plain_form()
+            most = 20 if self.max_clauses is None else int(self.max_clauses)
+            dnf = DnfSettings(most, self.max_literals, self.max_features is None, objective.ridge)
+            sizes = SizeLimits(self.max_features)  # clauses and literals are those of the plain form
         return GrowthSettings(
-            search, self.algorithm, int(self.n_units), int(self.refit), int(self.backfit), self.init == "and"
+            search,
+            self.algorithm,
+            int(self.n_units),
+            int(chosen["refit"]),
+            int(chosen["backfit"]),
+            self.init == "and",
+            sizes=sizes,
+            dnf=dnf,
+            ridge_by_noise=chosen["ridge_scale"] == "noise",
         )
 
-    def _with_features(self, settings: GrowthSettings, n_columns: int) -> GrowthSettings:
+    def _refuse_for_plain_form(self) -> None:
+        if self.weak != "threshold":
+            raise InputError(
+                f"weak={self.weak!r} makes no plain conditions", where="form='dnf'", fix="weak='threshold'"
+            )
+        if self.start is not None:
+            raise InputError("a plain form does not go on from given rules", where="form='dnf'", fix="form='formula'")
+
+    def _with_sample(self, settings: GrowthSettings, n_columns: int) -> GrowthSettings:
         seed = 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31 - 1))
-        share = self.max_features
+        share = self.column_sample
         if share is None:
             return replace(settings, seed=seed)
         count = max(1, int(share * n_columns)) if isinstance(share, float) else int(share)
-        return replace(settings, seed=seed, max_features=count)
+        return replace(settings, seed=seed, column_sample=count)
 
     def _least_level(self, weights: npt.NDArray[np.int64], unit: float) -> int:
         """The least weight, in units, with which a level stands for itself."""
@@ -242,12 +349,27 @@ class CNLLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if self.class_weight is None:
             return np.ones(len(data.classes))
         if isinstance(self.class_weight, str):
-            totals = np.array([math.fsum(data.weights[data.labels == k].tolist()) for k in range(len(data.classes))])
+            totals = class_totals(data.weights, data.labels, len(data.classes))
             return np.asarray(totals.sum() / (len(totals) * totals))
         unknown = [label for label in self.class_weight if label not in data.classes]
         if unknown:
             raise InputError(f"class_weight names {unknown[0]!r}, which is no class", where="CNLLClassifier")
         return np.array([float(self.class_weight.get(label, 1.0)) for label in data.classes])
+
+    def _starts(
+        self,
+        problem: Problem,
+        data: TrainingData,
+        classes: tuple[Any, ...],
+        told: list[tuple[Any, npt.NDArray[np.int64]]],
+    ) -> tuple[Problem, list[Start | None]]:
+        """What each formula goes on from, with the conditions given for it as further columns of the problem."""
+        if self.start is None:
+            return problem, [None] * len(told)
+        check_start(self.start, classes, self.ordered is not None, self.init)
+        problem, starts = starts_of(self.start, self.freeze, classes, problem, data.table, int(self.n_units))
+        shares = [float(np.average(positive, weights=problem.weights)) for _, positive in told]
+        return problem, [start and start.with_share(share) for start, share in zip(starts, shares, strict=True)]
 
     def _learn(
         self,
@@ -269,74 +391,77 @@ class CNLLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return callback is not None and callback({**last, "fold": number})
 
         grown = grow(problem, settings, Limits(deadline, step))
-        curve, stopped, units = None, grown.stopped, len(grown.path)
-        if self.stopping == "cv" and units > 1 and not stopped:
+        grown.formula.forget_rows()
+        curve, stopped = None, grown.stopped
+        if self.stopping == "cv" and len(grown.path) > 1 and not stopped:
             try:
                 curve = held_out_curve(problem, settings, self.n_folds, groups, deadline, fold)
             except KeyboardInterrupt:
                 stopped = "interrupted"
             if curve is not None:
-                stopped = curve.stopped
-                units, curve = (min(units, curve.best(self.parsimony)), curve) if curve.folds else (units, None)
-        return Run(label, problem, grown, units, curve, stopped)
+                stopped, curve = curve.stopped, curve if curve.folds else None
+        run = Run(label, problem, grown, 0, curve, stopped)
+        if settings.dnf is not None:
+            way = WAYS[0 if curve is None else curve.way]
+            run = replace(run, plain=tuple(plain_dnfs(problem, grown.path, settings.dnf, [way])[0]))
+        units = len(run.path)
+        if curve is not None and units:
+            whole = settings.dnf is not None and self.parsimony == 0.0
+            units = curve.whole_or_better(units) if whole else min(units, curve.best(self.parsimony))
+        return replace(run, units=units)
 
-    def _conclude(self, data: TrainingData, problem: Problem, classes: tuple[Any, ...], runs: list[Run]) -> None:
+    def _conclude(
+        self,
+        data: TrainingData,
+        problem: Problem,
+        classes: tuple[Any, ...],
+        runs: list[Run],
+        starts: list[Start | None],
+        objective: Objective,
+        chosen: Mapping[str, Any],
+    ) -> None:
         """From the formulas to the fitted attributes."""
         schema = Schema(data.table.features, self.target, ordered_classes=self.ordered is not None)
-        prefixes = ["H"] if len(runs) == 1 else [f"H{k + 1}." for k in range(len(runs))]
-        formulas = [run.formula(prefix) for run, prefix in zip(runs, prefixes, strict=True)]
-        units = [run.units for run in runs]
-        provenance = provenance_of(self, data, units, next((run.stopped for run in runs if run.stopped), ""))
-        if len(runs) == 1:
-            graph = two_class_graph(schema, classes, formulas[0], units[0], provenance)
-        elif self.ordered is not None:
-            graph = ordered_graph(schema, classes, formulas, units, provenance)
-        else:
-            totals = np.bincount(problem.labels, problem.weights, len(classes))
-            preference = preference_of(np.asarray(totals, dtype=np.float64))
-            default = preference[0] if self.default is None else class_index(classes, self.default, "default")
-            graph = many_class_graph(schema, classes, formulas, preference, default, provenance)
+        preference = preference_of(class_totals(problem.weights, problem.labels, len(classes)))
+        many = len(runs) > 1 and self.ordered is None
+        default = 0 if not many else preference[0]
+        if many and self.default is not None:
+            default = class_index(classes, self.default, "default")
+        paths, priors = tuple(run.path for run in runs), tuple(run.prior for run in runs)
+        limits = SizeLimits(self.max_features, self.max_clauses, self.max_literals)
+        assembly = Assembly(schema, classes, problem.columns, paths, priors, preference, default, limits, tuple(starts))
+        units = assembly.fitting([run.units for run in runs], [run.costs(objective) for run in runs])
+        stopped = next((run.stopped for run in runs if run.stopped), "")
+        provenance = provenance_of(self, data, assembly.learned(units), stopped, chosen)
+        graph = assembly.graph(units, provenance)
+        if self.start is not None and not limits.hold_for(graph):
+            raise InputError("the start alone is beyond the limits of size", where="start", fix="raise them")
         statistics = rule_statistics(graph, data.table, problem.labels, data.weights)
-        self.clauses_ = [
-            clause_records(run.grown, run.units, run.label, prefix) for run, prefix in zip(runs, prefixes, strict=True)
+        self._accounts = [
+            Account.of(run.grown, run.formula_size(n, start is not None), run.label, prefix, start)
+            for run, n, prefix, start in zip(runs, units, assembly.prefixes, starts, strict=True)
         ]
-        self.history_ = [record for run in runs for record in step_records(run.grown, problem.columns, run.label)]
-        self.curve_ = [None if run.curve is None else run.curve.error for run in runs]
+        self.curve_ = [run.curve for run in runs]
+        points = [point for run, n in zip(runs, units, strict=True) for point in run.points(objective, n)]
+        self.path_ = ModelPath(assembly, tuple(points), units, provenance)
         self.rule_graph_ = graph.with_(statistics=statistics)
         self.classes_ = class_array(classes)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Run:
-    """One formula against the rest: its label and problem, what was grown, how many of its bits are kept, and why."""
-
-    label: Any
-    problem: Problem
-    grown: Grown
-    units: int
-    curve: Curve | None
-    stopped: Stopped
-
-    def formula(self, prefix: str) -> Node:
-        """The nested formula of the kept bits."""
-        weights, labels = self.problem.weights, self.problem.labels
-        prior = float(weights[labels == 1].sum()) / float(weights.sum())
-        learned = self.grown.path[self.units - 1] if self.units else None
-        return noisy_formula(self.problem.columns, learned, prior, prefix)
-
-
-def _targets(
-    labels: npt.NDArray[np.int64], classes: tuple[Any, ...], ordered: bool
-) -> list[tuple[Any, npt.NDArray[np.int64]]]:
-    """What each formula is to tell from the rest: (label, 0 or 1 [n]).
-
-    Of two classes the second; of ordered ones, for each but the lowest, whether the label is at least it.
-    """
-    if len(classes) == 2:
-        return [(classes[1], (labels == 1).astype(np.int64))]
-    if ordered:
-        return [(classes[k], (labels >= k).astype(np.int64)) for k in range(1, len(classes))]
-    return [(classes[k], (labels == k).astype(np.int64)) for k in range(len(classes))]
+def _with_shared_columns(
+    settings: GrowthSettings, problem: Problem, told: list[tuple[Any, npt.NDArray[np.int64]]], deadline: float
+) -> GrowthSettings:
+    """The columns that all formulas share, by what each lowers in formulas grown without the limit."""
+    most, free = settings.sizes.features, replace(settings, sizes=NO_LIMITS)
+    assert most is not None
+    runs = []
+    for label, positive in told:
+        formula = replace(problem, labels=positive)
+        grown = grow(formula, replace(free, n_units=min(free.n_units, 2 * most)), Limits(deadline))
+        runs.append(Run(label, formula, grown, 0, None, grown.stopped))
+        if grown.stopped:
+            break
+    return replace(settings, columns=columns_that_matter(runs, settings.search.objective, most))
 
 
 def _refuse_constraints(data: TrainingData) -> None:

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
+from rulekit.dates import cut_between
+from rulekit.errors import InputError
 from rulekit.graph.nodes import FALSE, TRUE, Among, And, Compare, Hidden, IsTrue, Missing, Node, Not, Or
 from rulekit.learners.binning import BinnedColumn
 from rulekit.learners.counting import Bools
 from rulekit.learners.formula import Bit
+from rulekit.learners.given import GivenColumn
+from rulekit.learners.pair_bits import PairBit, contrary
 from rulekit.learners.read_once import ReadOnceTree
-from rulekit.numbers import strength_of, threshold_between
+from rulekit.numbers import strength_of
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE
 
 
 def condition_node(column: BinnedColumn, condition: Bools) -> Node:
     """The Boolean node of a set of codes; a level that no training row has, or never seen, is on the side of code 1."""
+    if isinstance(column, GivenColumn):
+        return column.condition_node(condition)
     name, missing = column.feature.name, bool(condition[0])
     held = np.flatnonzero(condition[1:]) + 1
     if len(held) == 0:
@@ -60,27 +68,49 @@ def _interval(column: BinnedColumn, first: int, last: int, missing: bool) -> Nod
 def _cut(column: BinnedColumn, below: int) -> float:
     """The threshold between bin `below` and the next."""
     low, high = float(column.high[below]), float(column.low[below + 1])
-    return threshold_between(low, high, column.feature.precision, column.whole)
+    try:
+        return cut_between(low, high, column.feature)
+    except ValueError as error:  # minus infinity beside the lowest number there is
+        fix = "take one of the two for missing, or use float64"
+        raise InputError(str(error), where=f"column {column.feature.name!r}", fix=fix) from None
 
 
-def hidden_bit(columns: tuple[BinnedColumn, ...], bit: Bit, number: int, prefix: str = "H") -> Node:
+def hidden_bit(columns: tuple[BinnedColumn, ...], bit: Bit, name: str) -> Node:
     """The hidden bit, its condition turned so that it fires with the larger strength where it holds."""
-    condition, alpha, beta = bit.condition, bit.alpha, bit.beta
-    if beta > alpha:
-        condition, alpha, beta = bit.known & ~condition, beta, alpha
-    cause = condition_node(columns[bit.column], condition)
-    return Hidden(f"{prefix}{number}", cause, strength_of(alpha), strength_of(beta))
+    cause = bit_condition(columns, bit, bit.alpha >= bit.beta)
+    return Hidden(name, cause, strength_of(max(bit.alpha, bit.beta)), strength_of(min(bit.alpha, bit.beta)))
 
 
-def formula_node(tree: ReadOnceTree, hidden: list[Node]) -> Node:
-    """The nested formula over hidden bits."""
+def bit_condition(columns: tuple[BinnedColumn, ...], bit: Bit, holds: bool = True) -> Node:
+    """The Boolean node of a bit's condition, or of its contrary."""
+    if isinstance(bit, PairBit):
+        return _pair(columns, bit if holds else contrary(bit))
+    return condition_node(columns[bit.column], bit.condition if holds else bit.known & ~bit.condition)
+
+
+def _pair(columns: tuple[BinnedColumn, ...], bit: PairBit) -> Node:
+    one, two = columns[bit.column], columns[bit.other]
+    a, b = condition_node(one, bit.condition), condition_node(two, bit.other_condition)
+    if bit.junction != "xor":
+        return And([a, b]) if bit.junction == "and" else Or([a, b])
+    not_a = condition_node(one, bit.known & ~bit.condition)
+    not_b = condition_node(two, bit.other_known & ~bit.other_condition)
+    return Or([And([a, not_b]), And([not_a, b])])
+
+
+def formula_node(tree: ReadOnceTree, hidden: list[Node], kept: Mapping[int, Node] | None = None) -> Node:
+    """The nested formula over hidden bits; kept: tree nodes at which a given clause stands as it is."""
     made: dict[int, Node] = {}
+    kept = kept or {}
     for node in reversed(tree.order()):
-        if tree.bit[node] >= 0:
+        if node in kept:
+            made[node] = kept[node]
+        elif tree.bit[node] >= 0:
             made[node] = hidden[tree.bit[node]]
         else:
             parts = [made[child] for child in tree.children[node]]
-            made[node] = And(parts) if tree.operator[node] == "and" else Or(parts)
+            joined = And(parts) if tree.operator[node] == "and" else Or(parts)
+            made[node] = parts[0] if len(parts) == 1 else joined
     return made[tree.root]
 
 

@@ -1,6 +1,6 @@
-"""Counting kernels: the one place that may use numba, each with a numpy twin that gives the same bits.
+"""Counting: weights as integers, and histograms over (code, cell, label).
 
-Goals: every statistic of a learner is an integer sum over rows (row weights are quantised once to int64 multiples of
+Every statistic of a learner is an integer sum over rows (row weights are quantised once to int64 multiples of
 a power of two), so it is additive over blocks of rows and the same for any number of threads and without numba.
 Whatever is computed from the sums in floating point is computed one operation at a time in one fixed order.
 
@@ -11,25 +11,24 @@ of entries (code, key, weight), sorted by code and then by key.
 from __future__ import annotations
 
 import math
-import os
-import sys
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from rulekit.learners.compiling import compiled
+from rulekit.learners.grouping import Grouped
+
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
-_DENSE_LIMIT = 1 << 23
 _TOTAL_BITS = 40
 _FACTOR_BITS = 16
 _MOST_EXPONENT = 300
+_PART = 1 << 16
 
 
 def moderate(values: Floats) -> Floats:
@@ -48,7 +47,7 @@ def quantise(weights: npt.ArrayLike) -> tuple[Ints, float]:
     like two rows.
     """
     values = np.asarray(weights, dtype=np.float64)
-    unit = _unit_of(math.fsum(values.tolist()))
+    unit = _unit_of(exact_sum(values))
     return np.rint(values / unit).astype(np.int64), unit
 
 
@@ -59,14 +58,36 @@ def quantise_by_class(weights: Floats, labels: Ints, factors: Floats) -> tuple[I
     of them, where a limit or a ridge is stated in rows. The factors are rounded before they are multiplied, so that
     with them, too, a row of weight 2 counts like two rows; the sums do not depend on the order of the rows.
     """
-    totals = np.array([math.fsum(weights[labels == k].tolist()) for k in range(len(factors))])
+    totals = class_totals(weights, labels, len(factors))
     factors = moderate(factors)
     total = math.fsum((totals * factors).tolist())
     factors = factors * max(1.0, max(float(len(weights)), math.fsum(totals.tolist())) / total)
     unit = _unit_of(math.fsum((totals * factors).tolist()))
     steps = np.minimum(unit, np.ldexp(1.0, np.frexp(factors)[1] - _FACTOR_BITS))
     factors = np.rint(factors / steps) * steps
+    if weights.strides == (0,):
+        each = np.rint(weights[0] * factors / unit).astype(np.int64)
+        return np.broadcast_to(each[:1], weights.shape) if np.all(each == each[0]) else each[labels], unit
     return np.rint(weights * factors[labels] / unit).astype(np.int64), unit
+
+
+def class_totals(weights: Floats | Ints, labels: npt.NDArray[Any], n_classes: int) -> Floats:
+    """The sum [n_classes] of the weights [n] of each label, exact but for one rounding."""
+    if weights.strides == (0,):
+        return np.array([np.count_nonzero(labels == k) for k in range(n_classes)]) * float(weights[0])
+    return np.array([exact_sum(weights[labels == k]) for k in range(n_classes)])
+
+
+def exact_sum(values: Floats | Ints) -> float:
+    """The sum of doubles [n], exact but for one rounding; no list of all of them is made."""
+    return math.fsum(chain.from_iterable(values[i : i + _PART].tolist() for i in range(0, len(values), _PART)))
+
+
+def share_equal(weights: Ints) -> Ints:
+    """Weights [n] that are all equal as one number seen n times, which takes no memory and is counted faster."""
+    if len(weights) and int(weights.min()) == int(weights.max()):
+        return np.broadcast_to(weights[:1].copy(), weights.shape)
+    return weights
 
 
 def _unit_of(total: float) -> float:
@@ -83,73 +104,51 @@ class Histogram:
     starts: Ints
 
 
-def count(codes: npt.NDArray[Any], keys: Ints, weights: Ints, n_codes: int, n_keys: int) -> Histogram:
-    """The histogram of one column over the keys."""
-    if n_codes * n_keys <= _DENSE_LIMIT:
-        dense = compiled(_count_dense)
-        flat = (
-            dense(codes, keys, weights, n_codes, n_keys)
-            if dense
-            else _count_with_numpy(codes, keys, weights, n_codes, n_keys)
-        )
-        where = np.flatnonzero(flat)
-        values = flat[where]
-    else:
-        where, position = np.unique(codes.astype(np.int64) * n_keys + keys, return_inverse=True)
-        values = np.bincount(position, weights=weights).astype(np.int64)
-    code, key = np.divmod(where, n_keys)
-    return Histogram(key, values, np.searchsorted(code, np.arange(n_codes + 1)).astype(np.int64))
-
-
-def _count_with_numpy(codes: npt.NDArray[Any], keys: Ints, weights: Ints, n_codes: int, n_keys: int) -> Ints:
+def count(codes: npt.NDArray[Any], grouped: Grouped, weights: Ints, n_codes: int) -> Histogram:
+    """The histogram of one column over the keys by which its rows are grouped."""
+    kernel, fill = compiled(_count_entries), compiled(_fill_entries)
+    if kernel and fill:
+        each = int(weights[0]) if len(weights) and weights.strides == (0,) else 0
+        given = weights[:1].copy() if each else weights
+        counts = kernel(codes, grouped.rows, grouped.starts, given, each, n_codes)
+        starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        keys, values = np.empty(starts[-1], dtype=np.int64), np.empty(starts[-1], dtype=np.int64)
+        fill(codes, grouped.rows, grouped.starts, given, each, starts, keys, values)
+        return Histogram(keys, values, starts)
+    n_keys = len(grouped.starts) - 1
+    key = np.repeat(np.arange(n_keys), np.diff(grouped.starts))
+    where, entry = np.unique(codes[grouped.rows].astype(np.int64) * n_keys + key, return_inverse=True)
     # bincount adds doubles; the total of all weights is below 2^53, so that the sums are exact.
-    where = codes.astype(np.int64) * n_keys + keys
-    return np.bincount(where, weights=weights, minlength=n_codes * n_keys).astype(np.int64)
+    values = np.bincount(entry, weights[grouped.rows], len(where)).astype(np.int64)
+    where, values = where[values > 0], values[values > 0]
+    code, keys = np.divmod(where, n_keys)
+    return Histogram(keys, values, np.searchsorted(code, np.arange(n_codes + 1)).astype(np.int64))
 
 
-def _count_dense(codes: Any, keys: Any, weights: Any, n_codes: int, n_keys: int) -> Any:
-    counts = np.zeros(n_codes * n_keys, dtype=np.int64)
-    for i in range(len(codes)):
-        counts[np.int64(codes[i]) * n_keys + keys[i]] += weights[i]
+def _count_entries(codes: Any, rows: Any, starts: Any, weights: Any, each: int, n_codes: int) -> Any:
+    counts, last = np.zeros(n_codes, dtype=np.int64), np.full(n_codes, -1, dtype=np.int64)
+    for key in range(len(starts) - 1):
+        for i in range(starts[key], starts[key + 1]):
+            code = codes[rows[i]]
+            if (each > 0 or weights[rows[i]] > 0) and last[code] != key:
+                last[code] = key
+                counts[code] += 1
     return counts
 
 
-# numba ---------------------------------------------------------------------------------------------------------------
-
-_DISABLE = "RULEKIT_NO_NUMBA"
-
-
-def compiled(kernel: Callable[..., Any]) -> Callable[..., Any] | None:
-    """The compiled form of a kernel, or None where numba is absent or switched off (RULEKIT_NO_NUMBA=1)."""
-    return None if os.environ.get(_DISABLE, "") not in ("", "0") else _compile(kernel)
-
-
-@cache
-def _compile(kernel: Callable[..., Any]) -> Callable[..., Any] | None:
-    try:
-        import numba
-        from numba.core import config
-    except ImportError:
-        return None
-    # The cache must never land beside the installed files, which may be read-only or shared.
-    chosen = config.CACHE_DIR
-    try:
-        folder = Path(chosen or cache_folder() / "numba")
-        folder.mkdir(parents=True, exist_ok=True)
-        config.CACHE_DIR = str(folder)
-        return numba.njit(cache=True, nogil=True, fastmath=False)(kernel)  # type: ignore[no-any-return]
-    except (OSError, RuntimeError):
-        return numba.njit(nogil=True, fastmath=False)(kernel)  # type: ignore[no-any-return]
-    finally:
-        config.CACHE_DIR = chosen
-
-
-def cache_folder() -> Path:
-    """The folder of this user for compiled code."""
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA")
-        return Path(base) / "rulekit" if base else Path.home() / "AppData" / "Local" / "rulekit"
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "rulekit"
-    base = os.environ.get("XDG_CACHE_HOME")
-    return Path(base) / "rulekit" if base else Path.home() / ".cache" / "rulekit"
+def _fill_entries(
+    codes: Any, rows: Any, starts: Any, weights: Any, each: int, code_starts: Any, keys: Any, values: Any
+) -> None:
+    place = code_starts[:-1] - 1
+    last = np.full(len(place), -1, dtype=np.int64)
+    for key in range(len(starts) - 1):
+        for i in range(starts[key], starts[key + 1]):
+            code = codes[rows[i]]
+            w = each if each > 0 else weights[rows[i]]
+            if w > 0:
+                if last[code] != key:
+                    last[code] = key
+                    place[code] += 1
+                    keys[place[code]] = key
+                    values[place[code]] = 0
+                values[place[code]] += w

@@ -6,16 +6,21 @@ over the formula costs more than its cells (findings/cnll.md, section 2).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import operator
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from rulekit.learners.binning import BinnedColumn
+from rulekit.learners.codes import Codes
 from rulekit.learners.counting import Bools, Floats, Ints
+from rulekit.learners.grouping import Rows, count_cells, split_cells
 from rulekit.learners.objectives import Objective
 from rulekit.learners.read_once import Move, ReadOnceTree
+from rulekit.learners.squares import FixedPoint
+from rulekit.learners.tree_kernels import cell_lines
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,7 +28,7 @@ class Problem:
     """Binned columns, labels [n] of 0 and 1, quantised weights [n] and what one unit of them weighs."""
 
     columns: tuple[BinnedColumn, ...]
-    codes: tuple[npt.NDArray[Any], ...]
+    codes: Codes
     labels: Ints
     weights: Ints
     weight_unit: float
@@ -33,13 +38,11 @@ class Problem:
         return float(self.weights.sum()) * self.weight_unit
 
     def take(self, rows: npt.NDArray[Any]) -> Problem:
-        return Problem(
-            self.columns,
-            tuple(codes[rows] for codes in self.codes),
-            self.labels[rows],
-            self.weights[rows],
-            self.weight_unit,
-        )
+        labels = self.labels[rows]
+        # Weights that are one number seen n times stay so: see share_equal.
+        each = self.weights.strides == (0,) and len(self.weights) > 0
+        weights = np.broadcast_to(self.weights[:1], labels.shape) if each else self.weights[rows]
+        return Problem(self.columns, self.codes.take(rows), labels, weights, self.weight_unit)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,6 +51,7 @@ class Bit:
 
     condition [n_codes]: the codes of column `column` for which it holds; known: the codes that have a side (the others
     stay outside the condition and its contrary); rest: the strength with which the bit does nothing.
+    frozen: it stays as it is.
     """
 
     column: int
@@ -56,6 +60,16 @@ class Bit:
     alpha: float
     beta: float
     rest: float
+    frozen: bool = False
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """The columns that its condition reads."""
+        return (self.column,)
+
+    def seen(self, codes: Codes) -> tuple[npt.NDArray[Any], Bools]:
+        """Codes [n] of the rows, and for which of them the condition holds."""
+        return codes[self.column], self.condition
 
 
 @dataclass(slots=True)
@@ -66,13 +80,50 @@ class Formula:
     tree: ReadOnceTree
     bits: list[Bit] = field(default_factory=list)
     pattern: Bools = field(default_factory=lambda: np.zeros((1, 0), dtype=bool))
-    cell: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    cell: npt.NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
     counts: Ints = field(default_factory=lambda: np.zeros((1, 2), dtype=np.int64))
+    _rows: Rows | None = None
+    _known: tuple[list[Bit], Floats] | None = None
+    _fixed: FixedPoint | None = None
+    _weights: dict[int, tuple[Ints, Ints]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if len(self.cell) == 0:
-            self.cell = np.zeros(len(self.problem.labels), dtype=np.int64)
+            self.cell = np.zeros(len(self.problem.labels), dtype=np.int32)
             self._count()
+
+    def rows(self) -> Rows:
+        """The rows by cell and label; kept until the cells change."""
+        if self._rows is None:
+            problem = self.problem
+            self._rows = Rows(self.cell, problem.labels, problem.weights, len(self.pattern))
+        return self._rows
+
+    def fixed_point(self) -> FixedPoint:
+        """How sums over rows of these weights are written as integers."""
+        if self._fixed is None:
+            self._fixed = FixedPoint.of(self.problem.weights, self.problem.weight_unit)
+        return self._fixed
+
+    def code_weights(self, column: int) -> tuple[Ints, Ints]:
+        """The weight of all rows and of the positive ones [n_codes] by the codes of a column."""
+        if column not in self._weights:
+            problem = self.problem
+            by_code = count_cells(
+                problem.codes[column], problem.labels, problem.weights, problem.columns[column].n_codes
+            )
+            self._weights[column] = (by_code.sum(axis=1), np.ascontiguousarray(by_code[:, 1]))
+        return self._weights[column]
+
+    def take(self, rows: Bools) -> Formula:
+        """The same formula over some rows; its cells stay, also those that are then empty."""
+        taken = Formula(self.problem.take(rows), self.tree, self.bits, self.pattern, self.cell[rows])
+        taken._count()
+        return taken
+
+    def forget_rows(self) -> None:
+        """Let go of all that is kept for each row; the formula must not change any more."""
+        self.cell, self._rows = self.cell[:0].copy(), None
 
     def snapshot(self) -> tuple[ReadOnceTree, tuple[Bit, ...]]:
         return self.tree.copy(), tuple(self.bits)
@@ -85,16 +136,28 @@ class Formula:
         beta = np.array([bit.beta for bit in self.bits])[:, None]
         return np.where(self.pattern.T, alpha, beta)
 
-    def passes(self) -> tuple[Floats, Floats]:
-        """Probability and derivative [nodes, C] of every node."""
-        p = self.tree.probabilities(self.bit_probabilities())
-        return p, self.tree.derivatives(p)
+    def strengths(self) -> tuple[Floats, Floats]:
+        """Alpha and beta [T] of the bits."""
+        return np.array([bit.alpha for bit in self.bits]), np.array([bit.beta for bit in self.bits])
+
+    def lines(self, moves: list[Move], cells: slice = slice(None)) -> tuple[Floats, Floats, Floats]:
+        """U and V [cells, M] of the moves, and P(1) [cells] as it is."""
+        return cell_lines(self.tree, self.strengths(), self.pattern[cells], moves)
 
     def probability(self) -> Floats:
-        """P(1) [C] in each cell."""
-        if not self.bits:
-            return np.zeros(len(self.pattern))
-        return np.asarray(self.tree.probabilities(self.bit_probabilities())[self.tree.root])
+        """P(1) [C] in each cell; kept until a bit or the cells change."""
+        known = self._known
+        if known is None or len(known[0]) != len(self.bits) or any(map(operator.is_not, known[0], self.bits)):
+            self._known = known = (list(self.bits), self.lines([])[2])
+        return known[1]
+
+    def set_strengths(self, alpha: Floats, beta: Floats, probability: Floats) -> None:
+        """Give the bits other strengths [T], with which P(1) is `probability` [C]."""
+        self.bits = [
+            bit if bit.frozen else replace(bit, alpha=a, beta=b)
+            for bit, a, b in zip(self.bits, alpha.tolist(), beta.tolist(), strict=True)
+        ]
+        self._known = (list(self.bits), probability)
 
     def add(self, bit: Bit, move: Move) -> None:
         """Join a new bit to the tree and split the cells by its condition."""
@@ -110,26 +173,22 @@ class Formula:
     def replace(self, which: int, bit: Bit) -> None:
         """Put a bit with another condition in the place of bit `which`."""
         others = np.delete(self.pattern, which, axis=1)
-        packed = np.packbits(others, axis=1)
-        _, first, merged = np.unique(packed, axis=0, return_index=True, return_inverse=True)
-        self.cell, self.pattern = merged.reshape(-1)[self.cell], others[first]
+        first, merged = _distinct_rows(others)
+        self.pattern = others[first]
         self.bits[which] = bit
-        self._split(bit, which)
+        self._split(bit, which, merged)
 
-    def _split(self, bit: Bit, at: int | None = None) -> None:
-        holds = bit.condition[self.problem.codes[bit.column]]
-        doubled = 2 * self.cell + holds
-        occurs = np.bincount(doubled, minlength=2 * len(self.pattern)) > 0
-        kept = np.flatnonzero(occurs)
-        self.cell = (np.cumsum(occurs) - 1)[doubled]
+    def _split(self, bit: Bit, at: int | None = None, merged: Ints | None = None) -> None:
+        """Split the cells by a condition; merged [old cells]: the cell that an old one has become before."""
+        merged = np.arange(len(self.pattern)) if merged is None else merged
+        kept = split_cells(self.cell, *bit.seen(self.problem.codes), merged, len(self.pattern))
         at = self.pattern.shape[1] if at is None else at
         self.pattern = np.insert(self.pattern[kept // 2], at, kept % 2 == 1, axis=1)
         self._count()
 
     def _count(self) -> None:
-        keys = 2 * self.cell + self.problem.labels
-        counts = np.bincount(keys, self.problem.weights, 2 * len(self.pattern))
-        self.counts = counts.astype(np.int64).reshape(-1, 2)
+        self._rows = self._known = None
+        self.counts = count_cells(self.cell, self.problem.labels, self.problem.weights, len(self.pattern))
 
     def measure(self, objective: Objective) -> tuple[float, float]:
         """The objective J, and the weighted training error, of the formula as it stands."""
@@ -145,7 +204,23 @@ class Formula:
         return objective.error * error + objective.brier * squares + objective.ridge * ridge, error
 
 
-def probability_of_codes(tree: ReadOnceTree, bits: tuple[Bit, ...], codes: tuple[npt.NDArray[Any], ...]) -> Floats:
+def _distinct_rows(pattern: Bools) -> tuple[Ints, Ints]:
+    """Where each distinct row first occurs, in lexicographic order, and which one every row is."""
+    packed = np.packbits(pattern, axis=1)
+    words = np.zeros((len(packed), -(-packed.shape[1] // 8) * 8), dtype=np.uint8)
+    words[:, : packed.shape[1]] = packed
+    keys = words.view(">u8").astype(np.uint64)
+    if keys.shape[1] <= 1:
+        _, first, merged = np.unique(keys.reshape(-1), return_index=True, return_inverse=True)
+    else:
+        _, first, merged = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    return first, merged.reshape(-1)
+
+
+def probability_of_codes(tree: ReadOnceTree, bits: tuple[Bit, ...], codes: Codes) -> Floats:
     """P(1) [n] of rows given by the codes of all columns."""
-    strengths = [np.where(bit.condition[codes[bit.column]], bit.alpha, bit.beta) for bit in bits]
+    seen = (bit.seen(codes) for bit in bits)
+    strengths = [
+        np.where(condition[own], bit.alpha, bit.beta) for bit, (own, condition) in zip(bits, seen, strict=True)
+    ]
     return np.asarray(tree.probabilities(np.stack(strengths))[tree.root])

@@ -24,13 +24,14 @@ class TrainingData:
 
     table: Table
     classes: tuple[ClassLabel, ...]
-    labels: npt.NDArray[np.int64]
+    labels: Array
     weights: npt.NDArray[np.float64]
     groups: Array | None
 
     def labelled(self, target: str) -> LabelledTable:
         """The same rows as a labelled table; groups by number, no weights where all are 1."""
-        weights = None if np.all(self.weights == 1.0) else self.weights
+        same = self.weights.strides == (0,)
+        weights = None if np.all((self.weights[:1] if same else self.weights) == 1.0) else self.weights
         groups = None if self.groups is None else np.unique(self.groups, return_inverse=True)[1].astype(np.int64)
         return LabelledTable(self.table, self.labels, self.classes, weights, groups, target=target)
 
@@ -92,7 +93,6 @@ def _refuse_strange_cells(cells: Array) -> None:
 
 def training_data(estimator: Any, X: Any, y: Any, sample_weight: Any, groups: Any) -> TrainingData:
     """The rows that count; raises ValueError (InputError where it is ours) for anything that cannot be learned from."""
-    from sklearn.utils.multiclass import check_classification_targets
     from sklearn.utils.validation import check_consistent_length, column_or_1d
 
     if y is None:
@@ -100,12 +100,7 @@ def training_data(estimator: Any, X: Any, y: Any, sample_weight: Any, groups: An
             f"This {type(estimator).__name__} estimator requires y to be passed, but the target y is None."
         )
     table = infer(check_rows(estimator, X, reset=True))
-    y = column_or_1d(np.asarray(y), warn=True)
-    _refuse_missing(y)
-    check_consistent_length(np.empty((table.n_rows, 0)), y)
-    _refuse_mixed(y)
-    y = _of_natural_type(y)
-    check_classification_targets(y)
+    y = checked_labels(y, table.n_rows)
     weights = _row_weights(sample_weight, table.n_rows)
     groups = None if groups is None else _group_keys(column_or_1d(np.asarray(groups)))
     if groups is not None:
@@ -116,7 +111,7 @@ def training_data(estimator: Any, X: Any, y: Any, sample_weight: Any, groups: An
     if not used.all():
         table, y, weights = table.take(used), y[used], weights[used]
         groups = None if groups is None else groups[used]
-    classes, labels = np.unique(y, return_inverse=True)
+    classes, labels = _classes(y)
     if len(classes) < 2:
         raise InputError(
             f"the label has only one class, {classes[0]!s}", where="y", fix="a classifier needs rows of two classes"
@@ -124,9 +119,43 @@ def training_data(estimator: Any, X: Any, y: Any, sample_weight: Any, groups: An
     return TrainingData(table, tuple(classes.tolist()), labels.astype(np.int64), weights, groups)
 
 
+def _classes(y: Array) -> tuple[Array, Array]:
+    """The distinct labels in sorted order, and which of them each row has."""
+    if not _is_text(y):
+        return np.unique(y, return_inverse=True)
+    cells = y.tolist()
+    found = sorted(set(cells))
+    number = {label: k for k, label in enumerate(found)}
+    return np.array(found, dtype=object), np.fromiter(map(number.__getitem__, cells), dtype=np.int64, count=len(cells))
+
+
+def _is_text(y: Array) -> bool:
+    return y.dtype.kind == "O" and set(map(type, y.tolist())) == {str}
+
+
+def checked_labels(y: Any, n_rows: int) -> Array:
+    """Labels [n] in their natural type; raises ValueError (InputError where it is ours) for what is no label."""
+    from sklearn.utils.multiclass import check_classification_targets
+    from sklearn.utils.validation import check_consistent_length, column_or_1d
+
+    y = column_or_1d(np.asarray(y), warn=True)
+    _refuse_missing(y)
+    check_consistent_length(np.empty((n_rows, 0)), y)
+    _refuse_mixed(y)
+    y = _of_natural_type(y)
+    if not _is_text(y):
+        check_classification_targets(y)
+    return np.asarray(y)
+
+
 def _row_weights(sample_weight: Any, n_rows: int) -> npt.NDArray[np.float64]:
     if sample_weight is None:
         return np.ones(n_rows)
+    return moderate(checked_weights(sample_weight, n_rows))
+
+
+def checked_weights(sample_weight: Any, n_rows: int) -> npt.NDArray[np.float64]:
+    """Weights [n] >= 0 of rows, from one number or one for each; raises InputError for anything else."""
     try:
         weights = np.asarray(sample_weight, dtype=np.float64)
     except (TypeError, ValueError):
@@ -138,25 +167,31 @@ def _row_weights(sample_weight: Any, n_rows: int) -> npt.NDArray[np.float64]:
         raise InputError("a weight is missing or infinite", where="sample_weight")
     if np.any(weights < 0):
         raise InputError("a weight is negative", where="sample_weight", fix="give weights of 0 or more")
-    return moderate(weights)
+    return weights
 
 
 def _group_keys(groups: Array) -> Array:
     """Groups as what can be sorted: objects as numbers; raises InputError for a row without a group."""
+    refuse_missing_groups(groups)
     if groups.dtype.kind not in "Of":
         return groups
-    cells = groups.tolist()
-    row = next((i for i, cell in enumerate(cells) if _is_missing(cell)), None)
+    numbers: dict[Any, int] = {}
+    return np.array([numbers.setdefault(cell, len(numbers)) for cell in groups.tolist()], dtype=np.int64)
+
+
+def refuse_missing_groups(groups: Array) -> None:
+    """Raises InputError for a row without a group."""
+    if groups.dtype.kind not in "Of":
+        return
+    row = next((i for i, cell in enumerate(groups.tolist()) if _is_missing(cell)), None)
     if row is not None:
         raise InputError(f"the group of row {row} is missing", where="groups", fix="fill it in")
-    numbers: dict[Any, int] = {}
-    return np.array([numbers.setdefault(cell, len(numbers)) for cell in cells], dtype=np.int64)
 
 
 def _refuse_mixed(y: Array) -> None:
     if y.dtype.kind != "O":
         return
-    kinds = {"text" if isinstance(cell, str) else type(cell).__name__ for cell in y.tolist()}
+    kinds = {"text" if issubclass(kind, str) else kind.__name__ for kind in set(map(type, y.tolist()))}
     if "text" in kinds and len(kinds) > 1:
         raise InputError(f"the labels mix text with {sorted(kinds - {'text'})[0]}", where="y", fix="use one type")
 
@@ -165,7 +200,7 @@ def _of_natural_type(y: Array) -> Array:
     """Cells of one plain type as an array of it; raises InputError for dates."""
     if y.dtype.kind in "Mm":
         raise InputError("the labels are dates or times", where="y", fix="give them as text")
-    one_type = y.dtype.kind == "O" and len({type(cell) for cell in y.tolist()}) == 1
+    one_type = y.dtype.kind == "O" and len(set(map(type, y.tolist()))) == 1
     return np.asarray(y.tolist()) if one_type and isinstance(y[0], int | float | np.number | np.bool_) else y
 
 
@@ -175,7 +210,9 @@ def _is_missing(cell: Any) -> bool:
 
 
 def _refuse_missing(y: Array) -> None:
-    missing = np.array([_is_missing(cell) for cell in y.tolist()]) if y.dtype.kind in "Of" else np.zeros(0)
+    missing = np.isnan(y) if y.dtype.kind == "f" else np.zeros(0, dtype=bool)
+    if y.dtype.kind == "O" and not set(map(type, y.tolist())) <= {str, int, bool}:
+        missing = np.array([_is_missing(cell) for cell in y.tolist()])
     if missing.any():
         row = int(np.flatnonzero(missing)[0])
         raise InputError(

@@ -9,6 +9,8 @@ from numbers import Integral, Real
 from typing import Any
 
 from rulekit.errors import InputError
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.tables.budget import parse_memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,15 @@ def whole(least: int, *, optional: bool = False) -> Allowed:
 def number(least: float, *, optional: bool = False) -> Allowed:
     """A finite number (no bool) of at least `least`."""
     return Allowed(lambda value: is_number(value) and value >= least, f"a number of at least {least:g}", optional)
+
+
+def or_automatic(allowed: Allowed) -> Allowed:
+    """The word "auto", or what else is allowed."""
+    return Allowed(
+        lambda value: (isinstance(value, str) and value == "auto") or allowed.holds(value),
+        f"'auto', or {allowed.words}",
+        allowed.optional,
+    )
 
 
 def one_of(*words: str) -> Allowed:
@@ -64,12 +75,25 @@ def word_or_mapping(word: str) -> Allowed:
     return Allowed(holds, f"{word!r}, or a mapping of classes to numbers above 0", optional=True)
 
 
+def words_or_list(*words: str) -> Allowed:
+    """One of some words, or a list of other texts."""
+
+    def holds(value: Any) -> bool:
+        if isinstance(value, str):
+            return value in words
+        return isinstance(value, Sequence) and all(isinstance(item, str) for item in value)
+
+    return Allowed(holds, f"{', '.join(map(repr, words))} or a list of rule ids")
+
+
+RULES = Allowed(lambda value: isinstance(value, RuleGraph), "a RuleGraph", optional=True)
 TEXT = Allowed(lambda value: isinstance(value, str), "text")
 SEED = Allowed(
     lambda value: (is_whole(value) and 0 <= value < 2**32) or hasattr(value, "randint"),
     "a whole number from 0 to 4294967295 or a numpy RandomState",
     optional=True,
 )
+MEMORY = Allowed(lambda value: _is_memory(value), "bytes, or an amount such as 500MB", optional=True)
 CALLABLE = Allowed(callable, "something to call", optional=True)
 
 
@@ -79,6 +103,15 @@ def is_whole(value: Any) -> bool:
 
 def is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _is_memory(value: Any) -> bool:
+    if not isinstance(value, str) and (not is_number(value) or value <= 0):
+        return False
+    try:
+        return parse_memory(value) > 0
+    except InputError:
+        return False
 
 
 def check_parameters(learner: str, values: Mapping[str, Any], table: Mapping[str, Allowed]) -> None:

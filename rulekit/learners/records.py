@@ -2,28 +2,63 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from rulekit.errors import BudgetError
 from rulekit.learners.binning import BinnedColumn
 from rulekit.learners.clauses import clause_statistics
-from rulekit.learners.conditions import condition_node
-from rulekit.learners.formula import Formula
-from rulekit.learners.growth import Grown
+from rulekit.learners.codes import MemoryCodes
+from rulekit.learners.conditions import bit_condition
+from rulekit.learners.formula import Formula, Problem
+from rulekit.learners.growth import Grown, GrownStep
+from rulekit.learners.start import Start, bit_names
 
 
-def step_records(grown: Grown, columns: tuple[BinnedColumn, ...], label: Any) -> list[dict[str, Any]]:
+@dataclass(frozen=True, slots=True, eq=False)
+class Account:
+    """What is kept of a learned formula so that its records can be made when they are asked for."""
+
+    label: Any
+    columns: tuple[BinnedColumn, ...]
+    steps: tuple[GrownStep, ...]
+    total: float
+    formula: Formula | None
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, grown: Grown, units: int, label: Any, prefix: str, start: Start | None = None) -> Account:
+        """For the formula of the first `units` bits; none of the training rows is kept."""
+        problem = grown.formula.problem
+        formula = None
+        if units:
+            tree, bits = grown.path[units - 1]
+            full = grown.formula
+            if len(bits) != len(full.bits) or any(a is not b for a, b in zip(bits, full.bits, strict=True)):
+                full = Formula(problem, tree.copy(), [])
+                for bit in bits:
+                    full.observe(bit)
+            nothing = np.zeros(1, dtype=np.int64)
+            rowless = Problem(problem.columns, MemoryCodes(()), nothing, nothing, problem.weight_unit)
+            formula = Formula(rowless, tree.copy(), list(bits), full.pattern, np.zeros(1, dtype=np.int32), full.counts)
+        names = bit_names(start, len(formula.bits), prefix) if formula else []
+        return cls(label, problem.columns, tuple(grown.steps), problem.total, formula, tuple(names))
+
+
+def step_records(account: Account) -> list[dict[str, Any]]:
     """Per step: class, action (add, backfit), unit, column, condition (a Boolean node), operator and clause of the
     move, alpha, beta, the objective that the search claimed and the one measured, both after refit, training error.
     """
-    total = grown.formula.problem.total
+    columns = account.columns
     return [
         {
-            "class": label,
+            "class": account.label,
             "action": step.action,
             "unit": step.which + 1,
-            "feature": columns[step.bit.column].feature.name,
-            "condition": condition_node(columns[step.bit.column], step.bit.condition),
+            "feature": " and ".join(dict.fromkeys(columns[column].feature.name for column in step.bit.columns)),
+            "condition": bit_condition(columns, step.bit),
             "move": step.move.operator,
             "clause": step.clause,
             "alpha": step.bit.alpha,
@@ -31,29 +66,25 @@ def step_records(grown: Grown, columns: tuple[BinnedColumn, ...], label: Any) ->
             "claimed": step.claimed,
             "applied": step.applied,
             "objective": step.after,
-            "error": step.error / total,
+            "error": step.error / account.total,
         }
-        for step in grown.steps
+        for step in account.steps
     ]
 
 
-def clause_records(grown: Grown, units: int, label: Any, prefix: str) -> list[dict[str, Any]]:
-    """Table 4 for the formula of the first `units` bits; empty where its clauses are too many."""
-    if not units:
+def clause_records(account: Account) -> list[dict[str, Any]]:
+    """Table 4 for the learned formula; empty where its clauses are too many."""
+    if account.formula is None:
         return []
-    tree, bits = grown.path[units - 1]
-    formula = Formula(grown.formula.problem, tree.copy(), [])
-    for bit in bits:
-        formula.observe(bit)
     try:
-        statistics = clause_statistics(formula)
+        statistics = clause_statistics(account.formula)
     except BudgetError:
         return []
     return [
         {
-            "class": label,
+            "class": account.label,
             "clause": i + 1,
-            "bits": [f"{prefix}{bit + 1}" for bit in clause.bits],
+            "bits": [account.names[bit] for bit in clause.bits],
             "true_positive": clause.true_positive,
             "error": clause.error,
             "cumulative_true_positive": clause.cumulative_true_positive,

@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from rulekit.learners.counting import Floats, Histogram, Ints, compiled
+from rulekit.learners.compiling import compiled
+from rulekit.learners.counting import Floats, Histogram, Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,14 +24,11 @@ class MoveTables:
     """What the scan needs to know of M moves over C cells, each of which turns P into U + V a.
 
     bucket [M, C]: the first allowed interval of strengths in which the cell is decided positive (K where in none).
-    slope [M, 2C] = V (y - U), curvature [M, 2C] = V^2 by key, both times the weight of the squared error.
     low, high [M, K]: the allowed intervals, ascending (padded with NaN); n_intervals [M].
     rest [M]: the strength that does nothing, towards which the ridge pulls; constant [M]: the objective at a = 0.
     """
 
     bucket: Ints
-    slope: Floats
-    curvature: Floats
     low: Floats
     high: Floats
     n_intervals: Ints
@@ -61,37 +59,6 @@ class ScanResult:
     right: Floats
 
 
-def code_sums(histogram: Histogram, tables: MoveTables, weight_unit: float) -> tuple[Floats, Floats]:
-    """Sums of slope and of curvature per move and code [M, n_codes], added in the order of the entries."""
-    loop = compiled(_code_sums)
-    if loop:
-        return loop(  # type: ignore[no-any-return]
-            histogram.keys, histogram.weights, histogram.starts, tables.slope, tables.curvature, weight_unit
-        )
-    n_codes = len(histogram.starts) - 1
-    code = np.repeat(np.arange(n_codes), np.diff(histogram.starts))
-    weight = histogram.weights * weight_unit
-    keys = histogram.keys
-    slopes = [np.bincount(code, weight * row[keys], n_codes) for row in tables.slope]
-    curvatures = [np.bincount(code, weight * row[keys], n_codes) for row in tables.curvature]
-    return np.asarray(slopes, dtype=np.float64), np.asarray(curvatures, dtype=np.float64)
-
-
-def _code_sums(keys: Any, weights: Any, starts: Any, slope: Any, curvature: Any, unit: float) -> Any:
-    n_moves, n_codes = len(slope), len(starts) - 1
-    slopes, curvatures = np.zeros((n_moves, n_codes)), np.zeros((n_moves, n_codes))
-    for m in range(n_moves):
-        for c in range(n_codes):
-            a, b = 0.0, 0.0
-            for e in range(starts[c], starts[c + 1]):
-                weight = weights[e] * unit
-                a += weight * slope[m, keys[e]]
-                b += weight * curvature[m, keys[e]]
-            slopes[m, c] = a
-            curvatures[m, c] = b
-    return slopes, curvatures
-
-
 def scan(
     histogram: Histogram,
     tables: MoveTables,
@@ -99,12 +66,13 @@ def scan(
     sums: tuple[Floats, Floats],
     rule: ScanRule,
     best: float,
+    one: bool,
 ) -> ScanResult:
     """The best prefix of an order of codes, and the best strengths on both sides, for each move.
 
     orders [M, L]: for each move the codes in the order in which they join the left side; prefixes of 1 .. L - 1 codes
-    are candidates. A candidate that cannot reach `best` may be skipped (its move then reports infinity); candidates
-    that equal it never are.
+    are candidates. With `one` only the best move of all is wanted: a candidate that cannot reach `best`, or another
+    move, may be skipped (its move then reports infinity); candidates that equal it never are.
     """
     loop = compiled(_scan)
     run: Any = loop or _scan_with_numpy
@@ -112,7 +80,7 @@ def scan(
         *(histogram.keys, histogram.weights, histogram.starts, orders, sums[0], sums[1]),
         *(tables.bucket, tables.low, tables.high, tables.n_intervals, tables.rest, tables.constant),
         *(rule.error_scale, rule.ridge, rule.least, rule.left_from, rule.left_to, rule.right_from, rule.right_to),
-        best,
+        *(best, one),
     )
     return ScanResult(*parts)
 
@@ -138,6 +106,7 @@ def _scan_with_numpy(
     right_from: int,
     right_to: int,
     best: float,
+    one: bool,
 ) -> Any:
     n_moves, length = orders.shape
     n_codes = len(starts) - 1
@@ -230,6 +199,7 @@ def _scan(
     right_from: int,
     right_to: int,
     best: float,
+    one: bool,
 ) -> Any:
     n_moves, length = orders.shape
     objective, prefix = np.full(n_moves, np.inf), np.zeros(n_moves, dtype=np.int64)
@@ -242,6 +212,8 @@ def _scan(
             if keys[e] % 2 == 1:
                 positive[c] += weights[e]
     for m in range(n_moves):
+        if not one:
+            best = np.inf
         k = n_intervals[m]
         net, total_net = np.zeros(k + 1, dtype=np.int64), np.zeros(k + 1, dtype=np.int64)
         w_total, y_total = 0, 0

@@ -5,18 +5,25 @@ Ties are broken by objective, then column, condition (order, prefix, side) and m
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from rulekit.learners.binning import BinnedColumn
-from rulekit.learners.counting import Floats, Histogram, count
-from rulekit.learners.formula import Bit, Formula
-from rulekit.learners.objectives import Intervals, Objective, allowed_intervals
+from rulekit.learners.codes import matrix_of, side_by_side
+from rulekit.learners.counting import Bools, Floats, Ints, count
+from rulekit.learners.formula import Bit, Formula, Problem
+from rulekit.learners.objectives import Objective, allowed_intervals
 from rulekit.learners.read_once import FIRST, Move
-from rulekit.learners.scanning import MoveTables, ScanRule, best_strengths, code_sums, scan
+from rulekit.learners.scanning import MoveTables, ScanResult, ScanRule, scan
+from rulekit.learners.squares import Best, CodeSums, add_code_sums, best_prefixes, fixed_lines
+from rulekit.learners.threads import run_threads
 from rulekit.learners.weak_features import Weak, code_orders, complete
+
+_BLOCK = 1 << 21
+_CACHED = 1 << 18
+_WORTH_THREADS = 200_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +34,7 @@ class SearchSettings:
     weak: Weak = "threshold"
     zero_beta: bool = False
     min_rows: float = 1.0
+    n_threads: int = 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,6 +46,15 @@ class Step:
     objective: float
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class ColumnResult:
+    """What was found in one column: the best of each move, the orders of codes that were tried, which codes occur."""
+
+    best: Best
+    orders: list[Ints]
+    present: Bools
+
+
 def best_step(
     formula: Formula, moves: list[Move], settings: SearchSettings, columns: npt.NDArray[np.int64], ridge_so_far: float
 ) -> Step | None:
@@ -45,31 +62,191 @@ def best_step(
 
     ridge_so_far: the ridge terms of the bits that stay, already times kappa.
     """
+    ridges = np.full(len(moves), ridge_so_far)
+    results = _search(formula, moves, settings, columns, ridges, one=True)
+    if not results:
+        return None
+    number = np.repeat(np.arange(len(results)), len(moves))
+    move = np.tile(np.arange(len(moves)), len(results))
+    fields = [np.concatenate([getattr(r.best, name) for r in results]) for name in ("side", "prefix", "order")]
+    objective = np.concatenate([result.best.objective for result in results])
+    at = int(np.lexsort((move, *fields, number, objective))[0])
+    if not np.isfinite(objective[at]):
+        return None
+    k, m = int(number[at]), int(move[at])
+    return _step(formula, moves[m], int(columns[k]), results[k], m)
+
+
+def steps_by_column(
+    formula: Formula, moves: list[Move], settings: SearchSettings, columns: npt.NDArray[np.int64], ridge_so_far: float
+) -> list[Step]:
+    """The best step of every column with every move, of those that are allowed; arguments as in `best_step`."""
+    results = _search(formula, moves, settings, columns, np.full(len(moves), ridge_so_far), one=False)
+    return [
+        _step(formula, move, column, result, m)
+        for column, result in zip(columns.tolist(), results, strict=True)
+        for m, move in enumerate(moves)
+        if np.isfinite(result.best.objective[m])
+    ]
+
+
+def sums_by_code(
+    formula: Formula, moves: list[Move], settings: SearchSettings, columns: npt.NDArray[np.int64]
+) -> tuple[list[CodeSums], Floats]:
+    """The sums of the squared error by the codes of each column, and the squared error [M] at strength 0."""
+    return _sums(formula, moves, settings, columns)
+
+
+def best_replacements(
+    formula: Formula, which: list[int], settings: SearchSettings, columns: npt.NDArray[np.int64], ridges: Floats
+) -> list[Step | None]:
+    """For each of some bits the best condition and strengths in its place, the rest of the formula staying.
+
+    ridges: per bit the ridge terms of the others, already times kappa.
+    """
+    moves = [Move("bit", formula.tree.node_of_bit(bit)) if len(formula.bits) > 1 else FIRST for bit in which]
+    results = _search(formula, moves, settings, columns, ridges, one=False)
+    if not results:
+        return [None] * len(moves)
+    objective = np.stack([result.best.objective for result in results])
+    chosen = np.argmin(objective, axis=0)
+    return [
+        _step(formula, move, int(columns[k]), results[k], m) if np.isfinite(objective[k, m]) else None
+        for m, (move, k) in enumerate(zip(moves, chosen.tolist(), strict=True))
+    ]
+
+
+def _search(
+    formula: Formula, moves: list[Move], settings: SearchSettings, columns: Ints, ridges: Floats, *, one: bool
+) -> list[ColumnResult]:
+    """The best of every column; with `one`, a move that cannot be the best of all may be left out."""
+    rest = rest_strengths(formula, moves)
+    if settings.objective.error == 0.0:
+        return _search_squares(formula, moves, settings, columns, rest, ridges)
+    return _search_errors(formula, moves, settings, columns, rest, ridges, one)
+
+
+def _search_squares(
+    formula: Formula, moves: list[Move], settings: SearchSettings, columns: Ints, rest: Floats, ridges: Floats
+) -> list[ColumnResult]:
     problem = formula.problem
-    tables, intervals, u = move_tables(formula, moves, settings, ridge_so_far)
-    keys = 2 * formula.cell + problem.labels
-    error_scale = settings.objective.error * problem.weight_unit
-    least = int(np.ceil(settings.min_rows / problem.weight_unit - 1e-9))
-    best: tuple[float, int, int, int, int, int] | None = None
-    found: Step | None = None
-    for column in columns:
-        binned = problem.columns[column]
-        histogram = count(problem.codes[column], keys, problem.weights, binned.n_codes, 2 * len(u[0]))
-        sums = code_sums(histogram, tables, problem.weight_unit)
-        weighted = (settings.objective.brier * sums[0], settings.objective.brier * sums[1])
-        for variant, order in enumerate(code_orders(binned, settings.weak, histogram, sums, tables.rest)):
-            for side, (left, right) in enumerate(_sides(settings.zero_beta, int(intervals.n.max()))):
-                rule = ScanRule(error_scale, settings.objective.ridge, max(1, least), *left, *right)
-                result = scan(histogram, tables, order, weighted, rule, best[0] if best else np.inf)
-                m = int(np.lexsort((np.arange(len(moves)), result.prefix, result.objective))[0])
-                key = (float(result.objective[m]), int(column), variant, int(result.prefix[m]), side, m)
-                if np.isfinite(key[0]) and (best is None or key < best):
-                    best = key
-                    prefix = order[m][: result.prefix[m]]
-                    strengths = (float(result.left[m]), float(result.right[m]))
-                    bit = _bit(binned, int(column), histogram, prefix, strengths, float(tables.rest[m]))
-                    found = Step(moves[m], bit, key[0])
+    sums, constant = _sums(formula, moves, settings, columns)
+    least = max(1, int(np.ceil(settings.min_rows / problem.weight_unit - 1e-9)))
+    ridge = settings.objective.ridge
+    found = []
+    for column, own in zip(columns.tolist(), sums, strict=True):
+        orders = code_orders(problem.columns[column], settings.weak, own, rest)
+        best = best_prefixes(own, orders, rest, constant + ridges, ridge, least, settings.zero_beta)
+        found.append(ColumnResult(best, orders, own.weight > 0))
     return found
+
+
+def _sums(
+    formula: Formula, moves: list[Move], settings: SearchSettings, columns: Ints
+) -> tuple[list[CodeSums], Floats]:
+    """The sums of each column, and the squared error [M] at strength 0."""
+    problem, n_moves = formula.problem, len(moves)
+    fixed = formula.fixed_point()
+    width = fixed.parts * 2 * n_moves
+    groups = _column_groups(problem, columns, width)
+    parts = [
+        np.zeros((len(group), max(problem.columns[columns[i]].n_codes for i in group), width), dtype=np.int64)
+        for group in groups
+    ]
+    constant = np.zeros(n_moves)
+    threads = settings.n_threads if len(problem.labels) * len(columns) >= _WORTH_THREADS else 1
+    rows = formula.rows()
+    # So many cells at a time that their lines stay small.
+    block = max(1024, _BLOCK // (8 * (n_moves + 1)))
+    for first in range(0, len(formula.pattern), block):
+        cells = slice(first, first + block)
+        u, v, _ = formula.lines(moves, cells)
+        constant += _squares_at_zero(u, formula.counts[cells], problem.weight_unit)
+
+        table = fixed_lines(u, v, fixed)
+
+        def add(k: int, table: Ints = table, first: int = first) -> None:
+            matrix, places = matrix_of(problem.codes, columns[groups[k]])
+            add_code_sums(parts[k], matrix, places, rows, fixed, table, first)
+
+        run_threads(add, range(len(groups)), threads)
+    place = {int(i): (part, at) for part, group in zip(parts, groups, strict=True) for at, i in enumerate(group)}
+    found = []
+    for i, column in enumerate(columns.tolist()):
+        part, at = place[i]
+        n_codes = problem.columns[column].n_codes
+        found.append(CodeSums(*fixed.floats(part[at, :n_codes], n_moves), *formula.code_weights(column)))
+    return found, constant
+
+
+def _column_groups(problem: Problem, columns: Ints, width: int) -> list[Ints]:
+    """Positions in `columns` that are counted in one pass over the rows, as many as keep their sums in the cache."""
+    if len(columns) == 0:
+        return []
+    widest = max(problem.columns[column].n_codes for column in columns)
+    most = max(1, _CACHED // (8 * widest * width))
+    return side_by_side(problem.codes, columns, min(most, -(-len(columns) // 2)))
+
+
+def _squares_at_zero(u: Floats, counts: Ints, unit: float) -> Floats:
+    """Sum of w (y - U)^2 [M] over the cells [C]; added cell by cell."""
+    weights = counts * unit
+    total = weights[:, :1] * (u * u) + weights[:, 1:] * (1.0 - u) ** 2
+    return np.asarray(np.add.reduce(total, axis=0))
+
+
+def _search_errors(
+    formula: Formula,
+    moves: list[Move],
+    settings: SearchSettings,
+    columns: Ints,
+    rest: Floats,
+    ridges: Floats,
+    one: bool,
+) -> list[ColumnResult]:
+    problem, objective, grouped = formula.problem, settings.objective, formula.rows().grouped()
+    u, v, _ = formula.lines(moves)
+    intervals = allowed_intervals(u.T, v.T, objective, settings.zero_beta)
+    all_sums, squares = _sums(formula, moves, settings, columns)
+    constant = objective.brier * squares + ridges
+    tables = MoveTables(intervals.bucket, intervals.low, intervals.high, intervals.n, rest, constant)
+    least = max(1, int(np.ceil(settings.min_rows / problem.weight_unit - 1e-9)))
+    scale = objective.error * problem.weight_unit
+    threads = settings.n_threads if len(problem.labels) * len(columns) >= _WORTH_THREADS else 1
+    best_so_far = [np.inf]
+
+    def search(i: int) -> ColumnResult:
+        binned, codes = problem.columns[columns[i]], problem.codes[columns[i]]
+        sums = all_sums[i]
+        histogram = count(codes, grouped, problem.weights, binned.n_codes)
+        weighted = (
+            np.ascontiguousarray(objective.brier * sums.slope.T),
+            np.ascontiguousarray(objective.brier * sums.curvature.T),
+        )
+        orders = code_orders(binned, settings.weak, sums, rest)
+        best = Best.none(len(moves))
+        for variant, order in enumerate(orders):
+            full = np.ascontiguousarray(np.broadcast_to(order, (len(moves), order.shape[1])))
+            for side, (left, right) in enumerate(_sides(settings.zero_beta, int(intervals.n.max()))):
+                rule = ScanRule(scale, objective.ridge, least, *left, *right)
+                found = scan(histogram, tables, full, weighted, rule, best_so_far[0], one)
+                _keep_better(best, found, variant, side)
+        # Only one number is shared between threads: whatever a thread reads, what is left out cannot be the best.
+        if one:
+            best_so_far[0] = min(best_so_far[0], float(best.objective.min()))
+        return ColumnResult(best, orders, sums.weight > 0)
+
+    return run_threads(search, range(len(columns)), threads)
+
+
+def _keep_better(best: Best, found: ScanResult, variant: int, side: int) -> None:
+    """Take over what is better; of equals the lower order, then the shorter prefix, then the first side stays."""
+    earlier = (found.objective == best.objective) & (best.order == variant) & (found.prefix < best.prefix)
+    better = (found.objective < best.objective) | (earlier & np.isfinite(found.objective))
+    for name in ("objective", "prefix", "left", "right"):
+        getattr(best, name)[better] = getattr(found, name)[better]
+    best.order[better] = variant
+    best.side[better] = side
 
 
 def _sides(zero_beta: bool, k: int) -> list[tuple[tuple[int, int], tuple[int, int]]]:
@@ -77,16 +254,25 @@ def _sides(zero_beta: bool, k: int) -> list[tuple[tuple[int, int], tuple[int, in
     return [((1, k), (0, 1)), ((0, 1), (1, k))] if zero_beta else [((0, k), (0, k))]
 
 
+def _step(formula: Formula, move: Move, column: int, result: ColumnResult, m: int) -> Step:
+    """The step that takes the best of move m in a column."""
+    best, binned = result.best, formula.problem.columns[column]
+    order = result.orders[int(best.order[m])]
+    prefix = order[m if len(order) > 1 else 0][: best.prefix[m]]
+    rest = float(rest_strengths(formula, [move])[0])
+    bit = _bit(binned, column, result.present, prefix, (float(best.left[m]), float(best.right[m])), rest)
+    return Step(move, bit, float(best.objective[m]))
+
+
 def _bit(
     binned: BinnedColumn,
     column: int,
-    histogram: Histogram,
+    present: Bools,
     prefix: npt.NDArray[np.int64],
     strengths: tuple[float, float],
     rest: float,
 ) -> Bit:
     """The bit whose condition holds on the side with the larger strength; codes that did not occur take a side too."""
-    present = np.diff(histogram.starts) > 0
     condition = np.zeros_like(present)
     condition[prefix] = True
     known, condition = complete(binned, present, condition)
@@ -94,26 +280,6 @@ def _bit(
     if right > left:
         condition, left, right = known & ~condition, right, left
     return Bit(column, condition, known, left, right, rest)
-
-
-def move_tables(
-    formula: Formula, moves: list[Move], settings: SearchSettings, ridge_so_far: float
-) -> tuple[MoveTables, Intervals, Floats]:
-    """The tables of the scan, the allowed intervals, and U [M, C] of the moves."""
-    problem, objective = formula.problem, settings.objective
-    p, v = formula.passes() if formula.bits else (np.zeros((0, len(formula.pattern))),) * 2
-    u, slope = formula.tree.lines(moves, p, v)
-    intervals = allowed_intervals(u, slope, objective, settings.zero_beta)
-    labels = np.array([0.0, 1.0])
-    slopes = (slope[:, :, None] * (labels - u[:, :, None])).reshape(len(moves), -1)
-    curvatures = np.repeat(slope * slope, 2, axis=1)
-    weights = formula.counts * problem.weight_unit
-    constant = objective.brier * ((labels - u[:, :, None]) ** 2 * weights).sum(axis=(1, 2)) + ridge_so_far
-    rest = rest_strengths(formula, moves)
-    tables = MoveTables(
-        intervals.bucket, slopes, curvatures, intervals.low, intervals.high, intervals.n, rest, constant
-    )
-    return tables, intervals, u
 
 
 def rest_strengths(formula: Formula, moves: list[Move]) -> Floats:
@@ -129,45 +295,3 @@ def rest_strengths(formula: Formula, moves: list[Move]) -> Floats:
         else:
             rest.append(formula.bits[formula.tree.bit[move.node]].rest)
     return np.array(rest)
-
-
-def refit(formula: Formula, which: int, settings: SearchSettings) -> bool:
-    """Give bit `which` its best strengths, the rest of the formula staying; says whether the objective fell."""
-    objective, unit = settings.objective, formula.problem.weight_unit
-    move = Move("bit", formula.tree.node_of_bit(which))
-    p, v = formula.passes()
-    u, slope = formula.tree.lines([move], p, v)
-    intervals = allowed_intervals(u, slope, objective, settings.zero_beta)
-    k, bit = int(intervals.n[0]), formula.bits[which]
-    strengths = []
-    for holds in (True, False):
-        side = formula.pattern[:, which] == holds
-        negative, positive = formula.counts[side, 0], formula.counts[side, 1]
-        line_u, line_v = u[0, side], slope[0, side]
-        a = float((line_v * (positive * (1.0 - line_u) - negative * line_u)).sum()) * unit * objective.brier
-        b = float((line_v * line_v * (positive + negative)).sum()) * unit * objective.brier
-        net = np.bincount(intervals.bucket[0, side], positive - negative, k + 1).astype(np.int64)
-        first, last = (0, k) if not settings.zero_beta else ((1, k) if holds else (0, 1))
-        _, strength = best_strengths(
-            np.array([a]),
-            np.array([b]),
-            np.array([positive.sum()]),
-            np.cumsum(net)[None, :k],
-            intervals.low[0],
-            intervals.high[0],
-            scale=objective.error * unit,
-            ridge=objective.ridge,
-            rest=bit.rest,
-            first=first,
-            last=last,
-        )
-        strengths.append(float(strength[0]))
-    changed = replace(bit, alpha=strengths[0], beta=strengths[1])
-    bits = [changed if i == which else other for i, other in enumerate(formula.bits)]
-    before, _ = formula.measure_of(p[formula.tree.root], objective, formula.bits)
-    line = u[0] + slope[0] * np.where(formula.pattern[:, which], *strengths)
-    after, _ = formula.measure_of(line, objective, bits)
-    if not after < before - 1e-12 * (1.0 + abs(before)):
-        return False
-    formula.bits = bits
-    return True

@@ -8,7 +8,7 @@ evenly over the folds.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,25 +16,73 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.learners.counting import Floats, Ints
+from rulekit.learners.disk_codes import DiskCodes
+from rulekit.learners.dnf_form import PlainDnf, plain_dnfs
+from rulekit.learners.folds_on_disk import first_hash, folds_on_disk, mix
 from rulekit.learners.formula import Problem, probability_of_codes
 from rulekit.learners.growth import GrowthSettings, Limits, Stopped, grow
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curve:
-    """Held-out error rate [T] for 1 .. T bits, the same smoothed, the number of finished folds and their rows."""
+    """Held-out error by the number of units.
 
-    error: Floats
-    smooth: Floats
-    folds: int
+    wrong [F, T]: the weight of the errors in each of F finished folds for 1 .. T units; weights [F]: of its rows.
+    error [T]: the rate of all held-out rows; standard_error [T]: of it, over the folds; smooth [T]: see `smoothed`.
+    way: which of the ways to find a plain form did best (rulekit.learners.dnf_form.WAYS).
+    """
+
+    wrong: Floats
+    weights: Floats
     stopped: Stopped = ""
-    rows: float = 1.0
+    way: int = 0
+
+    @property
+    def folds(self) -> int:
+        return len(self.wrong)
+
+    @property
+    def by_fold(self) -> Floats:
+        return np.asarray(self.wrong / self.weights[:, None])
+
+    @property
+    def error(self) -> Floats:
+        return np.asarray(self.wrong.sum(axis=0) / self.weights.sum())
+
+    @property
+    def standard_error(self) -> Floats:
+        return _over_folds(self.by_fold)
+
+    @property
+    def smooth(self) -> Floats:
+        return smoothed(self.error)
 
     def best(self, parsimony: float = 0.0) -> int:
-        """The smallest number of bits whose smoothed error is within `parsimony` standard errors of the smallest."""
-        least = float(self.smooth.min())
-        slack = parsimony * math.sqrt(least * (1.0 - least) / self.rows)
-        return int(np.flatnonzero(self.smooth <= least + slack + 1e-12)[0]) + 1
+        """The smallest number of units that is not worse than the best one.
+
+        Not worse: its smoothed error is at most `parsimony` standard errors, over the folds, of the difference of the
+        two above the least. What makes a fold hard for both is no difference, so that of it is the smaller one.
+        """
+        at = int(np.argmin(self.smooth))
+        by_fold = smoothed(self.by_fold)
+        slack = parsimony * _over_folds(by_fold - by_fold[:, [at]])
+        return int(np.flatnonzero(self.smooth <= self.smooth[at] + slack + 1e-12)[0]) + 1
+
+    def whole_or_better(self, size: int) -> int:
+        """The whole `size`, or where the best smaller one is better by a standard error of the difference, that one.
+
+        For a plain form, in which every clause has already had to pay for its literals.
+        """
+        at = int(np.argmin(self.smooth[:size]))
+        by_fold = smoothed(self.by_fold)
+        error = _over_folds(by_fold[:, [at]] - by_fold[:, [size - 1]])
+        return at + 1 if self.smooth[at] < self.smooth[size - 1] - error[0] - 1e-12 else size
+
+
+def _over_folds(values: Floats) -> Floats:
+    """The standard error [T] of the mean of values [F, T]; 0 of a single fold, which says nothing of it."""
+    folds = len(values)
+    return np.asarray(values.std(axis=0, ddof=1) / math.sqrt(folds)) if folds > 1 else np.zeros(values.shape[1])
 
 
 def held_out_curve(
@@ -47,55 +95,82 @@ def held_out_curve(
 ) -> Curve | None:
     """The curve of 1 .. n_units bits, or None where the data are too few to be split; without points before a fold.
 
-    progress is called with the number of each finished fold, and cancels by returning true.
+    Of a plain form that of 1 .. clauses, by the way that is `clearly_best`. progress is called with the number of each
+    finished fold, and cancels by returning true.
     """
     fold = fold_of_rows(problem, n_folds, groups, settings.seed)
     used = int(fold.max()) + 1
     if used < 2:
         return None
-    errors, weight, done = np.zeros(settings.n_units), 0.0, 0
+    wrong: list[list[Floats]] = []
+    weights: list[float] = []
     stopped: Stopped = ""
     for k in range(used):
-        grown = grow(problem.take(fold != k), settings, Limits(deadline))
+        training = problem.take(fold != k)
+        grown = grow(training, settings, Limits(deadline))
         if grown.stopped:
             stopped = grown.stopped
             break
         held = problem.take(fold == k)
-        errors += _errors(grown.path, problem.take(fold != k), held, settings.n_units)
-        weight += held.total
-        done += 1
-        if progress is not None and progress(done):
+        paths = plain_dnfs(training, grown.path, settings.dnf) if settings.dnf is not None else [grown.path]
+        wrong.append([_errors(path, training, held, settings.path_length) for path in paths])
+        weights.append(held.total)
+        if progress is not None and progress(len(wrong)):
             stopped = "cancelled"
             break
-    if not done:
-        return Curve(np.zeros(0), np.zeros(0), 0, stopped)
-    error = errors / weight
-    return Curve(error, smoothed(error), done, stopped, weight)
+    if not wrong:
+        return Curve(np.zeros((0, settings.path_length)), np.zeros(0), stopped)
+    by_way = np.array(wrong).swapaxes(0, 1)
+    curves = [Curve(found, np.array(weights), stopped, way) for way, found in enumerate(by_way)]
+    return clearly_best(curves)
+
+
+def clearly_best(curves: Sequence[Curve]) -> Curve:
+    """The first curve, or where the least smoothed error of others is lower by a standard error, the best of these.
+
+    A standard error of the difference, over the folds, each curve at its best size.
+    """
+    least = [int(np.argmin(curve.smooth)) for curve in curves]
+    by_fold = np.array([smoothed(curve.by_fold)[:, at] for curve, at in zip(curves, least, strict=True)]).T
+    error = np.array([curve.smooth[at] for curve, at in zip(curves, least, strict=True)])
+    clear = error < error[0] - _over_folds(by_fold - by_fold[:, [0]])
+    return curves[int(np.argmin(np.where(clear, error, np.inf)))] if clear.any() else curves[0]
 
 
 def smoothed(error: Floats) -> Floats:
-    """Each value averaged with the two that follow, by 2-1-1.
+    """Each value [..., T] averaged with the two that follow, by 2-1-1.
 
     Looking only ahead keeps the bit that completes a rule: a symmetric window would count the large error before it.
     """
-    ahead = np.concatenate([error, error[-1:], error[-1:]])
-    return np.asarray((2 * error + ahead[1:-1] + ahead[2:]) / 4)
+    ahead = np.concatenate([error, error[..., -1:], error[..., -1:]], axis=-1)
+    return np.asarray((2 * error + ahead[..., 1:-1] + ahead[..., 2:]) / 4)
 
 
-def _errors(path: list[Any], training: Problem, held: Problem, n_units: int) -> Floats:
+def _errors(path: Sequence[Any], training: Problem, held: Problem, n_units: int) -> Floats:
     """Weighted held-out errors [n_units]; a path that ended early goes on as it was."""
     found = np.empty(n_units)
     if not path:
         positive = float(training.weights[training.labels == 1].sum()) > float(training.weights.sum()) / 2
         found[:] = float(held.weights[(held.labels == 1) != positive].sum()) * held.weight_unit
-    for t, (tree, bits) in enumerate(path):
-        positive_rows = probability_of_codes(tree, bits, held.codes) > 0.5
-        found[t:] = float(held.weights[positive_rows != (held.labels == 1)].sum()) * held.weight_unit
+    wrong = [0] * len(path)
+    for rows, codes in held.codes.parts(len(held.labels)):
+        positive, weights = held.labels[rows] == 1, held.weights[rows]
+        for t, learned in enumerate(path):
+            if isinstance(learned, PlainDnf):
+                positive_rows = learned.decides(codes, len(positive))
+            else:
+                tree, bits = learned
+                positive_rows = probability_of_codes(tree, bits, codes) > 0.5
+            wrong[t] += int(weights[positive_rows != positive].sum())
+    for t, weight in enumerate(wrong):
+        found[t:] = float(weight) * held.weight_unit
     return found
 
 
 def fold_of_rows(problem: Problem, n_folds: int, groups: npt.NDArray[Any] | None, seed: int) -> Ints:
     """The fold [n] of each row, 0 .. at most n_folds - 1."""
+    if groups is None and isinstance(problem.codes, DiskCodes) and problem.codes.rows is None:
+        return folds_on_disk(problem, n_folds, seed)
     _, unit = np.unique(row_hashes(problem, seed), return_inverse=True)
     if groups is not None:
         unit = _joined(unit, np.unique(groups, return_inverse=True)[1])
@@ -110,12 +185,9 @@ def fold_of_rows(problem: Problem, n_folds: int, groups: npt.NDArray[Any] | None
 
 def row_hashes(problem: Problem, seed: int) -> npt.NDArray[np.uint64]:
     """A 64-bit hash [n] of the codes of each row."""
-    h = np.full(len(problem.labels), (seed * 0x9E3779B97F4A7C15 + 0x2545F4914F6CDD1D) % 2**64, dtype=np.uint64)
-    for codes in problem.codes:
-        h = (h ^ codes.astype(np.uint64)) * np.uint64(0xBF58476D1CE4E5B9)
-        h ^= h >> np.uint64(29)
-        h = h * np.uint64(0x94D049BB133111EB)
-        h ^= h >> np.uint64(32)
+    h = np.full(len(problem.labels), first_hash(seed), dtype=np.uint64)
+    for column in range(len(problem.codes)):
+        mix(h, problem.codes[column])
     return h
 
 

@@ -13,30 +13,27 @@ from typing import Literal
 import numpy as np
 
 from rulekit.learners.binning import BinnedColumn
-from rulekit.learners.counting import Bools, Floats, Histogram, Ints
+from rulekit.learners.counting import Bools, Floats, Ints
+from rulekit.learners.squares import CodeSums
 
-Weak = Literal["threshold", "llr"]
+Weak = Literal["threshold", "llr", "pairs"]
 
 
-def code_orders(
-    column: BinnedColumn, weak: Weak, histogram: Histogram, sums: tuple[Floats, Floats], rest: Floats
-) -> list[Ints]:
-    """The orders [M, L] of the codes that occur, one or two of them; none where only one code occurs."""
-    present = np.flatnonzero(np.diff(histogram.starts))
+def code_orders(column: BinnedColumn, weak: Weak, sums: CodeSums, rest: Floats) -> list[Ints]:
+    """The orders [M or 1, L] of the codes that occur, one or two of them; none where only one code occurs."""
+    present = np.flatnonzero(sums.weight)
     if len(present) < 2:
         return []
-    moves = len(rest)
     if not column.ordered:
-        slopes, curvatures = sums[0][:, present], sums[1][:, present]
+        slopes, curvatures = sums.slope[present].T, sums.curvature[present].T
         curved = curvatures > 0.0
         ratio = np.where(curved, slopes / np.where(curved, curvatures, 1.0), rest[:, None])
         return [present[np.argsort(-ratio, axis=1, kind="stable")]]
     if weak == "llr" and column.feature.kind == "numeric":
-        order = present[np.argsort(-log_likelihood_ratios(histogram)[present], kind="stable")]
-        return [np.tile(order, (moves, 1))]
-    orders = [np.tile(present, (moves, 1))]
+        return [present[np.argsort(-log_likelihood_ratios(sums)[present], kind="stable")][None]]
+    orders = [present[None]]
     if present[0] == 0 and len(present) > 2:
-        orders.append(np.tile(np.append(present[1:], 0), (moves, 1)))
+        orders.append(np.append(present[1:], 0)[None])
     return orders
 
 
@@ -67,11 +64,7 @@ def _values(column: BinnedColumn, codes: Ints, low: Ints, high: Ints) -> tuple[F
     return bottoms[codes] / 2 + tops[codes] / 2, tops[low], bottoms[high]
 
 
-def log_likelihood_ratios(histogram: Histogram) -> Floats:
+def log_likelihood_ratios(sums: CodeSums) -> Floats:
     """The ratio log P(1 | code) / P(0 | code) [n_codes], half a percent of a mean code's weight added to both."""
-    n_codes = len(histogram.starts) - 1
-    code = np.repeat(np.arange(n_codes), np.diff(histogram.starts))
-    positive = np.bincount(code, histogram.weights * (histogram.keys % 2), n_codes)
-    negative = np.bincount(code, histogram.weights * (1 - histogram.keys % 2), n_codes)
-    prior = 0.005 * max(1.0, float(histogram.weights.sum()) / n_codes)
-    return np.log((positive + prior) / (negative + prior))
+    prior = 0.005 * max(1.0, float(sums.weight.sum()) / len(sums.weight))
+    return np.asarray(np.log((sums.positive + prior) / (sums.weight - sums.positive + prior)))

@@ -9,7 +9,8 @@ fail there, or the patterns are too many, only laws that change no double are us
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,7 +69,7 @@ def _flattened(roots: tuple[Node, ...], context: Context) -> tuple[dict[Node, No
 
 
 def _merged_bits(roots: tuple[Node, ...], context: Context) -> tuple[dict[Node, Node], list[Change]]:
-    return rewrite(roots, bits.merge_bits(bits.uses(roots)), context)
+    return rewrite(roots, bits.merge_bits(bits.uses(roots) + Counter(context.keep)), context)
 
 
 PASSES: tuple[Pass, ...] = (
@@ -103,9 +104,9 @@ _LEVELS: tuple[frozenset[str], ...] = (
 )
 
 
-def simplify(graph: RuleGraph) -> RuleGraph:
-    """A graph that decides the same on every row, with no more literals."""
-    return _simplified(graph)[0]
+def simplify(graph: RuleGraph, keep: Iterable[Node] = ()) -> RuleGraph:
+    """A graph that decides the same on every row, with no more literals; keep: hidden bits that are not merged."""
+    return _simplified(graph, frozenset(keep))[0]
 
 
 def simplify_explained(graph: RuleGraph) -> tuple[RuleGraph, list[Applied]]:
@@ -114,10 +115,10 @@ def simplify_explained(graph: RuleGraph) -> tuple[RuleGraph, list[Applied]]:
     return simpler, [_worded(law, change) for law, change in changes]
 
 
-def _simplified(graph: RuleGraph) -> tuple[RuleGraph, list[tuple[str, Change]]]:
+def _simplified(graph: RuleGraph, keep: frozenset[Node] = frozenset()) -> tuple[RuleGraph, list[tuple[str, Change]]]:
     levels = _LEVELS if any(node.family is Family.RANDOM for node in graph.nodes()) else _LEVELS[:1]
     for level in levels:
-        roots, changes, messages = _run(graph, [p for p in PASSES if p.random in level], frozenset())
+        roots, changes, messages = _run(graph, [p for p in PASSES if p.random in level], frozenset(), keep)
         if agree(graph, roots, trusted="rounded" not in level):
             break
     else:
@@ -149,11 +150,12 @@ def net_changes(changes: list[tuple[str, Change]]) -> list[tuple[str, Change]]:
 
 
 def _run(
-    graph: RuleGraph, passes: list[Pass], frozen: frozenset[Node]
+    graph: RuleGraph, passes: list[Pass], frozen: frozenset[Node], keep: frozenset[Node] = frozenset()
 ) -> tuple[tuple[Node, ...], list[tuple[str, Change]], list[str]]:
     """The roots after all rounds; nodes of `frozen` stand as they are where they are part of a probability."""
     roots = graph.roots
     context = context_of(graph.schema, roots)
+    context.keep = keep
     found: list[tuple[str, Change]] = []
     for _ in range(MAX_ROUNDS):
         before = roots

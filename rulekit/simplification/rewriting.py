@@ -29,7 +29,8 @@ class Context:
     """What the laws know of the whole graph.
 
     messages: what was left undone, and why. work, cover_steps: how much minimisation
-    the graph has had. blocks: the shorter form of each block that was minimised, or None.
+    the graph has had. blocks: the shorter form of each block that was minimised, or None. keep: hidden bits that are
+    not merged with others.
     """
 
     schema: Schema
@@ -38,6 +39,7 @@ class Context:
     work: int = 0
     cover_steps: int = 0
     blocks: dict[Node, Node | None] = field(default_factory=dict)
+    keep: frozenset[Node] = frozenset()
     _singles: dict[Node, Single | None] = field(default_factory=dict)
     _literals: dict[Node, int] = field(default_factory=dict)
 

@@ -21,16 +21,20 @@ from rulekit.tables.columns import (
     number_values,
     parse_booleans,
     parse_dates,
+    parse_moments,
     parse_numbers,
     place,
     refuse_large_integers,
 )
 
+_DATES = {"date": (parse_dates, "a date (2024-05-31)"), "datetime": (parse_moments, "a date (2024-05-31T12:00)")}
+
 
 def numeric_values(column: Column, feature: Feature, source: str) -> Floats:
     """Doubles with NaN for missing; raises InputError naming row, column and value where a cell is no number.
 
-    A feature shown as a date takes ISO dates, time stamps (in days) and numbers of days.
+    A feature shown as a date takes ISO dates, time stamps (in days) and numbers of days; one shown as a datetime takes
+    ISO dates with a time of day or not, time stamps and numbers of seconds.
     """
     tokens = feature.missing_tokens
     if isinstance(column, NumberColumn):
@@ -41,9 +45,10 @@ def numeric_values(column: Column, feature: Feature, source: str) -> Floats:
         return _parsed_levels(column, feature, source)
     text = blank_tokens(column, tokens)
     numbers = parse_numbers(text)
-    if feature.display == "date" and numbers.null_count() > text.cells.null_count():
-        numbers = numbers.zip_with(numbers.is_not_null(), parse_dates(text.cells))
-    _refuse_unparsed(text, numbers, "a date (2024-05-31)" if feature.display == "date" else "a number", source)
+    if feature.display in _DATES and numbers.null_count() > text.cells.null_count():
+        parse, _ = _DATES[feature.display]
+        numbers = numbers.zip_with(numbers.is_not_null(), parse(text.cells))
+    _refuse_unparsed(text, numbers, _DATES[feature.display][1] if feature.display in _DATES else "a number", source)
     values = as_floats(numbers)
     refuse_large_integers(text, values, source)
     return blank_numbers(values, tokens)
@@ -85,7 +90,7 @@ def _parsed_levels(column: LevelColumn, feature: Feature, source: str) -> Floats
         code = int(used[np.argmax(bad[used])])
         raise InputError(
             f"{column.levels[code]!r} is no number",
-            where=place(source, int(np.argmax(column.codes == code)), column.name),
+            where=place(source, column.first_row + int(np.argmax(column.codes == code)), column.name),
             fix="mend the cell, or declare the text missing",
         )
     return np.append(as_floats(numbers), np.nan)[column.codes]
@@ -97,6 +102,6 @@ def _refuse_unparsed(column: TextColumn, parsed: Any, expected: str, source: str
     row = int((parsed.is_null() & column.cells.is_not_null()).arg_max())
     raise InputError(
         f"{cell_text(column, row)} is not {expected}",
-        where=place(source, row, column.name),
+        where=place(source, column.first_row + row, column.name),
         fix="mend the cell, declare it missing, or give the column another type",
     )

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from rulekit.errors import InputError
 from rulekit.tables.columns import Codes, Column, LevelColumn, NumberColumn, canonical_key, column_place, factorize
 from rulekit.tables.declarations import suggestion
-from rulekit.tables.inference import LIKELY_TOKENS
+from rulekit.tables.kinds import LIKELY_TOKENS
 
 Label = str | int | float | bool
 
@@ -37,12 +37,22 @@ def label_values(
     """
     keys, codes = factorize(column, tokens)
     counts = np.bincount(codes, minlength=len(keys))
+    values, lookup, notes = values_of_keys(keys, counts, type(column), column.name, as_text, source)
+    return values, lookup[codes], notes
+
+
+def values_of_keys(
+    keys: list[str], counts: npt.NDArray[np.int64], kind: type[Column], name: str, as_text: bool, source: str
+) -> tuple[list[Label], Codes, tuple[str, ...]]:
+    """The distinct labels that keys stand for, the index [keys] of the label of each key, and notes.
+
+    counts: rows per key; kind: the type of column that the keys come from. See `label_values`.
+    """
     used = [i for i in range(len(keys)) if counts[i]]
     lookup = np.full(len(keys), -1, dtype=np.int32)
     lookup[used] = np.arange(len(used))
-    values = _natural([keys[i] for i in used], as_text or isinstance(column, LevelColumn))
-    codes = lookup[codes]
-    where = column_place(source, column.name)
+    values = _natural([keys[i] for i in used], as_text or kind is LevelColumn)
+    where = column_place(source, name)
     if not as_text and sum(isinstance(v, float) for v in values) and len(values) > _MOST_FRACTIONS:
         raise InputError(
             f"{len(values)} distinct fractional numbers (Unknown label type: continuous)",
@@ -51,19 +61,19 @@ def label_values(
         )
     notes = []
     if len(values) > _MANY_CLASSES:
-        notes.append(f"target {column.name!r} has {len(values)} classes")
-    if not isinstance(column, NumberColumn):
+        notes.append(f"target {name!r} has {len(values)} classes")
+    if kind is not NumberColumn:
         odd = [f"{v!r} ({counts[used[i]]} rows)" for i, v in enumerate(values) if str(v).lower() in LIKELY_TOKENS]
         if odd:
             notes.append(
-                f"target {column.name!r}: {', '.join(odd)} is kept as a class; if it means missing, declare "
-                f"--missing {column.name}=TOKEN"
+                f"target {name!r}: {', '.join(odd)} is kept as a class; if it means missing, declare "
+                f"--missing {name}=TOKEN"
             )
     if len(set(values)) < len(values):  # "1" and "1.0" in one column
         distinct = list(dict.fromkeys(values))
-        codes = np.array([distinct.index(v) for v in values], dtype=np.int32)[codes]
-        values = distinct
-    return values, codes, tuple(notes)
+        merged = np.array([distinct.index(v) for v in values] + [-1], dtype=np.int32)
+        return distinct, merged[lookup], tuple(notes)
+    return values, lookup, tuple(notes)
 
 
 def choose_classes(
@@ -74,7 +84,21 @@ def choose_classes(
     source: str,
     target: str,
 ) -> tuple[npt.NDArray[np.int64], tuple[Label, ...], tuple[str, ...]]:
-    """Class index per row, the classes in order, and notes.
+    """Class index per row, the classes in order, and notes; see `rank_classes`."""
+    counts = np.bincount(codes, minlength=len(values))
+    rank, classes, notes = rank_classes(values, counts, positive, ordered, source, target)
+    return rank[codes], classes, notes
+
+
+def rank_classes(
+    values: list[Label],
+    counts: npt.NDArray[np.int64],
+    positive: Label | None,
+    ordered: Sequence[Label],
+    source: str,
+    target: str,
+) -> tuple[npt.NDArray[np.int64], tuple[Label, ...], tuple[str, ...]]:
+    """The index [K] of each label among the classes, the classes in order, and notes; counts: rows per label [K].
 
     Order: as declared; else false before true, numbers by size, text by code point; of two classes the positive one
     is the second: `positive`, else the rarer. Raises InputError for fewer than two classes or an unknown name.
@@ -90,11 +114,10 @@ def choose_classes(
     else:
         order = sorted(range(len(values)), key=lambda i: (isinstance(values[i], str), values[i]))
         if len(values) == 2:
-            last = _find(values, positive, where) if positive is not None else _rarer(order, codes)
+            last = _find(values, positive, where) if positive is not None else _rarer(order, counts)
             order = [i for i in order if i != last] + [last]
             if positive is None:
-                count = int(np.count_nonzero(codes == last))
-                notes.append(f"positive class is {values[last]!r}, the rarer ({count} of {len(codes)} rows)")
+                notes.append(f"positive class is {values[last]!r}, the rarer ({counts[last]} of {counts.sum()} rows)")
         elif positive is not None:
             raise InputError(
                 f"a positive class with {len(values)} classes",
@@ -103,7 +126,7 @@ def choose_classes(
             )
     rank = np.empty(len(values), dtype=np.int64)
     rank[order] = np.arange(len(values))
-    return rank[codes], tuple(values[i] for i in order), tuple(notes)
+    return rank, tuple(values[i] for i in order), tuple(notes)
 
 
 def _natural(keys: list[str], as_text: bool) -> list[Label]:
@@ -125,9 +148,8 @@ def _natural(keys: list[str], as_text: bool) -> list[Label]:
     return list(numbers)
 
 
-def _rarer(order: list[int], codes: Codes) -> int:
-    first, second = (int(np.count_nonzero(codes == i)) for i in order)
-    return order[0] if first < second else order[1]
+def _rarer(order: list[int], counts: npt.NDArray[np.int64]) -> int:
+    return order[0] if counts[order[0]] < counts[order[1]] else order[1]
 
 
 def _find(values: list[Label], label: Label, where: str) -> int:

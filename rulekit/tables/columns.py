@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from rulekit.dates import moment_text
 from rulekit.errors import InputError
 from rulekit.tables.table import Array
 
@@ -24,6 +25,11 @@ Floats = npt.NDArray[np.float64]
 
 LARGEST_EXACT_INTEGER = 2**53
 SECONDS_PER_DAY = 86400.0
+_MOMENT = (
+    r"^(?P<day>[0-9]{4}-[0-9]{2}-[0-9]{2})"
+    r"(?:[T ](?P<time>[0-9]{2}:[0-9]{2})(?P<second>:[0-9]{2}(?:\.[0-9]{1,6})?)?"
+    r"(?:Z|(?P<sign>[+-])(?P<zone>[0-9]{2}:?[0-9]{2}))?)?$"
+)
 _TRUTH_SPELLINGS = {"True": "true", "TRUE": "true", "False": "false", "FALSE": "false"}
 
 
@@ -31,13 +37,15 @@ _TRUTH_SPELLINGS = {"True": "true", "TRUE": "true", "False": "false", "FALSE": "
 class NumberColumn:
     """Numbers or bools: `values` [n] of bool, int, uint or float; `missing` masks cells beside NaN.
 
-    time: "seconds" if the values are seconds since 1970-01-01.
+    time: "seconds" if the values are seconds since 1970-01-01. first_row (of every column): where its rows begin in
+    the table that it is a block of.
     """
 
     name: str
     values: Array
     missing: Mask | None = None
     time: Literal["", "seconds"] = ""
+    first_row: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,6 +55,7 @@ class TextColumn:
     name: str
     cells: pl.Series
     decimal: str = "."
+    first_row: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,6 +66,7 @@ class LevelColumn:
     codes: Codes
     levels: tuple[str, ...]
     ordered: bool = False
+    first_row: int = 0
 
 
 Column = NumberColumn | TextColumn | LevelColumn
@@ -90,6 +100,17 @@ class RawTable:
         return replace(self, columns=tuple(c for c in self.columns if c.name not in names))
 
 
+def rows_of(column: Column, start: int, stop: int) -> Column:
+    """The rows of a column from `start` to before `stop`."""
+    first = column.first_row + start
+    if isinstance(column, LevelColumn):
+        return replace(column, codes=column.codes[start:stop], first_row=first)
+    if isinstance(column, NumberColumn):
+        missing = None if column.missing is None else column.missing[start:stop]
+        return replace(column, values=column.values[start:stop], missing=missing, first_row=first)
+    return replace(column, cells=column.cells[start:stop], first_row=first)
+
+
 def take_column(column: Column, rows: Array) -> Column:
     """The rows of a column that a Boolean mask or index array picks."""
     if isinstance(column, LevelColumn):
@@ -108,6 +129,13 @@ def cells_as_given(column: Column) -> Any:
         return [None if code < 0 else column.levels[code] for code in column.codes.tolist()]
     gaps = np.zeros(len(column.values), dtype=bool) if column.missing is None else column.missing
     return [None if gap else value for value, gap in zip(column.values.tolist(), gaps.tolist(), strict=True)]
+
+
+def column_length(column: Column) -> int:
+    """How many rows a raw column has."""
+    if isinstance(column, TextColumn):
+        return len(column.cells)
+    return len(column.codes if isinstance(column, LevelColumn) else column.values)
 
 
 def place(source: str, row: int, name: str) -> str:
@@ -173,6 +201,25 @@ def parse_dates(cells: pl.Series) -> pl.Series:
     return dates.cast(pl.Int32).cast(pl.Float64)
 
 
+def parse_moments(cells: pl.Series) -> pl.Series:
+    """Float64 series: seconds since 1970-01-01T00:00 of ISO dates with a time of day or not, null for all else.
+
+    `2024-05-31 12:00`, `2024-05-31T12:00:07.5`; with `Z` or `+02:00` behind, in UTC.
+    """
+    import polars as pl
+
+    parts = cells.rename("cell").to_frame().select(pl.col("cell").str.extract_groups(_MOMENT)).unnest("cell")
+    time, second, sign, zone = (pl.col(name) for name in ("time", "second", "sign", "zone"))
+    text = pl.col("day") + " " + time.fill_null("00:00") + second.fill_null(":00")
+    moment = text.str.to_datetime("%Y-%m-%d %H:%M:%S%.f", time_unit="us", strict=False)
+    minutes = zone.str.head(2).cast(pl.Int64) * 60 + zone.str.tail(2).cast(pl.Int64)
+    ahead = pl.when(sign == "-").then(-minutes).otherwise(minutes).fill_null(0)
+    microseconds = parts.select(moment.dt.epoch("us") - ahead * 60_000_000).to_series()
+    # polars divides by a number as it multiplies by its inverse, which is not the nearest double
+    seconds = pl.Series(microseconds.fill_null(0).to_numpy() / 1e6)
+    return seconds.set(microseconds.is_null(), None)
+
+
 def as_floats(series: pl.Series) -> Floats:
     """A Float64 series as doubles with NaN for null."""
     return np.asarray(series.fill_null(float("nan")).to_numpy(), dtype=np.float64)
@@ -207,7 +254,7 @@ def refuse_large_integers(column: Column, values: Floats, source: str) -> None:
         row = int(np.argmax(large))
         raise InputError(
             f"integer {cell_text(column, row)} is beyond 2^53 and would be rounded",
-            where=place(source, row, column.name),
+            where=place(source, column.first_row + row, column.name),
             fix="declare the column categorical, or ignore it",
         )
 
@@ -249,13 +296,22 @@ def number_key(value: float) -> str:
     return str(int(value)) if value.is_integer() else repr(value)
 
 
+def _moment_key(seconds: float) -> str:
+    """The level key of a moment: `2024-05-31` at midnight, else `2024-05-31T12:00`."""
+    days = seconds / SECONDS_PER_DAY
+    text = moment_text(days, "date") if days.is_integer() else moment_text(seconds, "datetime")
+    return text or number_key(seconds)
+
+
 def _factorize_numbers(column: NumberColumn, tokens: tuple[str, ...]) -> tuple[list[str], Codes]:
     raw = column.values
     missing = np.isnan(raw) if raw.dtype.kind == "f" else np.zeros(len(raw), dtype=bool)
     if column.missing is not None:
         missing = missing | column.missing
     distinct, inverse = np.unique(raw[~missing], return_inverse=True)
-    if raw.dtype.kind == "b":
+    if column.time:
+        keys = [_moment_key(float(value)) for value in distinct]
+    elif raw.dtype.kind == "b":
         keys = ["true" if value else "false" for value in distinct]
     elif raw.dtype.kind == "f":
         # through text, so that a float32 0.1 is the level 0.1 and not 0.10000000149011612

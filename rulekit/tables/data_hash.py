@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
+from itertools import chain
 
 import numpy as np
+import numpy.typing as npt
 
 from rulekit.tables.labels import LabelledTable
+from rulekit.tables.storage import PART, StoredArrays
 from rulekit.tables.table import Array, Table
 
 
@@ -20,15 +24,24 @@ def data_hash(data: Table | LabelledTable) -> str:
     digest = hashlib.sha256()
     table = data.table if isinstance(data, LabelledTable) else data
     header: list[object] = [[asdict(feature) for feature in table.features], table.n_rows]
-    arrays = list(table.arrays)
+    columns = [c.parts() for c in table.arrays.columns] if isinstance(table.arrays, StoredArrays) else [table.arrays]
+    parts: list[Iterable[Array]] = [*columns]
     if isinstance(data, LabelledTable):
         header += [data.target, [[type(label).__name__, label] for label in data.classes], data.ordered, data.cost]
         header += [data.weight is not None, data.group is not None]
-        arrays += [array for array in (data.y, data.weight, data.group) if array is not None]
+        parts.append(_in_parts(data.y, np.int64))
+        parts += [_in_parts(data.weight, np.float64)] if data.weight is not None else []
+        parts += [_in_parts(data.group, np.int64)] if data.group is not None else []
     digest.update(json.dumps(header, sort_keys=True, ensure_ascii=True).encode())
-    for array in arrays:
-        digest.update(_bytes(array))
+    for part in chain.from_iterable(parts):
+        digest.update(_bytes(part))
     return digest.hexdigest()
+
+
+def _in_parts(array: Array, dtype: npt.DTypeLike) -> Iterator[Array]:
+    """Labels, weights or groups as they are meant; a table on disk holds them in fewer bytes each."""
+    for start in range(0, len(array), PART):
+        yield array[start : start + PART].astype(dtype)
 
 
 def _bytes(array: Array) -> memoryview:

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, fields
 from typing import Any, get_args
 
 from rulekit.errors import InputError
-from rulekit.schema import Precision, Unseen
+from rulekit.schema import Feature, Precision, Role, Unseen
 
-KINDS = ("numeric", "boolean", "categorical", "date", "ordered:LOW,...,HIGH", "ignore")
+KINDS = ("numeric", "boolean", "categorical", "date", "datetime", "money", "ordered:LOW,...,HIGH", "ignore")
 _DROPPED = frozenset({"ignore", "id"})
 
 Missing = Sequence[str] | Mapping[str, Sequence[str]]
@@ -18,10 +18,11 @@ Missing = Sequence[str] | Mapping[str, Sequence[str]]
 
 @dataclass(frozen=True, slots=True)
 class Declarations:
-    """Per column name: its kind, missing tokens, precision, treatment of unseen levels; columns to leave out.
+    """By column name: kind, missing tokens, precision, treatment of unseen levels, unit, role; columns to leave out.
 
     types: one of `KINDS` (`id` is `ignore`). missing: tokens for every column, or "COL=TOKEN" where COL is a column,
-    or a mapping of column to tokens. precision, unseen: by column. Raises InputError for unknown kinds or names.
+    or a mapping of column to tokens. precision, unseen, units, roles: by column. Raises InputError for unknown kinds or
+    names.
     """
 
     types: Mapping[str, str] = field(default_factory=dict)
@@ -29,10 +30,12 @@ class Declarations:
     ignore: Sequence[str] = ()
     precision: Mapping[str, str] = field(default_factory=dict)
     unseen: Mapping[str, str] = field(default_factory=dict)
+    units: Mapping[str, str] = field(default_factory=dict)
+    roles: Mapping[str, str] = field(default_factory=dict)
 
     def check(self, names: Sequence[str], source: str) -> None:
         """Raises InputError if a declaration names no column or says nothing that rulekit knows."""
-        named = [*self.types, *self.ignore, *self.precision, *self.unseen]
+        named = [*self.types, *self.ignore, *self.precision, *self.unseen, *self.units, *self.roles]
         if isinstance(self.missing, Mapping):
             named += self.missing
         for name in named:
@@ -48,9 +51,27 @@ class Declarations:
         for name, precision in self.precision.items():
             if precision not in get_args(Precision):
                 raise InputError(f"precision {precision!r}", where=f"column {name!r}", fix="float32 or float64")
+            if precision == "float32" and self.types.get(name) == "datetime":
+                raise InputError("float32 cannot tell seconds apart", where=f"column {name!r}", fix="use float64")
         for name, unseen in self.unseen.items():
             if unseen not in get_args(Unseen):
                 raise InputError(f"unseen {unseen!r}", where=f"column {name!r}", fix="unseen, missing or error")
+        for name, role in self.roles.items():
+            if role not in get_args(Role):
+                raise InputError(f"role {role!r}", where=f"column {name!r}", fix=f"one of {', '.join(get_args(Role))}")
+        for name, unit in self.units.items():
+            if not unit.strip() or not unit.isprintable():
+                raise InputError(f"unit {unit!r}", where=f"column {name!r}", fix="write it as people say it, EUR or %")
+
+    def feature(self, name: str, names: Sequence[str]) -> Feature:
+        """What is declared of a column, before its cells are looked at."""
+        return Feature(
+            name,
+            unit=self.units.get(name, "").strip(),
+            missing_tokens=self.tokens(name, names),
+            unseen=self.unseen.get(name, "unseen"),  # type: ignore[arg-type]
+            role=self.roles.get(name, "use"),  # type: ignore[arg-type]
+        )
 
     @staticmethod
     def _check_missing(item: str, names: Sequence[str], source: str) -> None:

@@ -52,11 +52,7 @@ def read_delimited(
     Raises InputError naming file, row and column for what cannot be read.
     """
     source = path.name
-    for what, sign, allowed in (("delimiter", delimiter, None), ("decimal", decimal, (".", ","))):
-        if sign is not None and (len(sign) != 1 or sign not in (allowed or _ASCII)):
-            raise InputError(
-                f"{what} {sign!r}", where=source, fix="give one character" if not allowed else "`.` or `,`"
-            )
+    check_signs(delimiter, decimal, source)
     content = _unpacked(path)
     sample = content[:SAMPLE_BYTES] if content is not None else _head(path)
     if not sample:
@@ -68,6 +64,15 @@ def read_delimited(
         # valid at its beginning, so only the whole file can tell
         content = content if content is not None else path.read_bytes()
         return _read(path, content, sample, western(content), source, delimiter, decimal, columns, keep_text)
+
+
+def check_signs(delimiter: str | None, decimal: str | None, source: str) -> None:
+    """Raises InputError for a delimiter or decimal sign that is none."""
+    for what, sign, allowed in (("delimiter", delimiter, None), ("decimal", decimal, (".", ","))):
+        if sign is not None and (len(sign) != 1 or sign not in (allowed or _ASCII)):
+            raise InputError(
+                f"{what} {sign!r}", where=source, fix="give one character" if not allowed else "`.` or `,`"
+            )
 
 
 def _head(path: Path) -> bytes:
@@ -117,18 +122,24 @@ def _read(
     n_rows = len(next(iter(series.values())))
     found, spaced = [], []
     for j in wanted:
-        column, trimmed = _column(dialect.header[j], series.pop(j), dialect, keep_text)
+        column, trimmed = parsed_column(dialect.header[j], series.pop(j), dialect, keep_text)
         found.append(column)
         spaced += [column.name] if trimmed else []
     notes += [*dialect.notes, *more]
-    if spaced:
-        shown = ", ".join(map(repr, spaced[:4])) + (", ..." if len(spaced) > 4 else "")
-        notes.append(f"spaces around the cells of {shown} were removed")
+    notes += spaces_note(spaced)
     unread = tuple(name for j, name in enumerate(dialect.header) if j not in wanted)
     return RawTable(tuple(found), n_rows, source, tuple(notes), unread=unread)
 
 
-def _column(name: str, series: pl.Series, dialect: Dialect, keep_text: Collection[str]) -> tuple[Column, bool]:
+def spaces_note(names: list[str]) -> list[str]:
+    """One line on the columns whose cells had spaces around them, if there are any."""
+    if not names:
+        return []
+    shown = ", ".join(map(repr, names[:4])) + (", ..." if len(names) > 4 else "")
+    return [f"spaces around the cells of {shown} were removed"]
+
+
+def parsed_column(name: str, series: pl.Series, dialect: Dialect, keep_text: Collection[str]) -> tuple[Column, bool]:
     """A parsed column, and whether spaces around its cells were cut off; a cell of spaces only is empty."""
     import polars as pl
 
@@ -171,10 +182,34 @@ def _read_fast(
     path: Path, content: bytes | None, dialect: Dialect, source: str, wanted: list[int], numbers: frozenset[int]
 ) -> tuple[dict[int, pl.Series], list[str]]:
     """The wanted columns by number, those in `numbers` as doubles; what polars refuses is read slowly."""
-    import polars as pl
-
     if not has_plain_quotes(chunks(path, content), dialect.delimiter):
         return read_slowly(path, content, dialect, source)
+    try:
+        try:
+            return parse_fast(path, content, dialect, wanted, numbers), []
+        except NotNumbers:
+            return parse_fast(path, content, dialect, wanted, frozenset()), []
+    except NotFast:
+        return read_slowly(path, content, dialect, source)
+
+
+class NotNumbers(Exception):  # noqa: N818 - a signal, not an error
+    """A column that was numbers in the sample holds a cell that polars does not take for one."""
+
+
+class NotFast(Exception):  # noqa: N818 - a signal, not an error
+    """Rows that polars refuses or that have too few cells."""
+
+
+def parse_fast(
+    path: Path, content: bytes | None, dialect: Dialect, wanted: list[int], numbers: frozenset[int]
+) -> dict[int, pl.Series]:
+    """The wanted columns by number, those in `numbers` as doubles where they have no integers beyond 2^53.
+
+    Raises NotUtf8, NotNumbers or NotFast.
+    """
+    import polars as pl
+
     last = len(dialect.header) - 1
     kept = sorted({*wanted, last})  # the last column tells whether a row is short
     try:
@@ -188,23 +223,21 @@ def _read_fast(
             glob=False,
         )
     except pl.exceptions.NoDataError:
-        return {j: pl.Series(str(j), [], dtype=pl.String) for j in kept}, []
+        return {j: pl.Series(str(j), [], dtype=pl.String) for j in kept}
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         if "utf-8" in str(error).lower() or "utf8" in str(error).lower():
             raise NotUtf8 from None
-        if numbers:
-            return _read_fast(path, content, dialect, source, wanted, frozenset())
-        return read_slowly(path, content, dialect, source)
+        raise (NotNumbers if numbers else NotFast) from None
     if frame.height and frame[_label(last)].null_count():
         if len(kept) <= last:  # only whole rows can be counted
-            return _read_fast(path, content, dialect, source, list(range(last + 1)), numbers)
+            return parse_fast(path, content, dialect, list(range(last + 1)), numbers)
         frame, even = without_blank_end(path, content, frame, dialect)
         if not even:
-            return read_slowly(path, content, dialect, source)
+            raise NotFast
     large = {j for j in numbers.intersection(kept) if _has_large(as_floats(frame[_label(j)]))}
     if large:
-        return _read_fast(path, content, dialect, source, wanted, numbers - large)
-    return {j: frame[_label(j)] for j in kept}, []
+        return parse_fast(path, content, dialect, wanted, numbers - large)
+    return {j: frame[_label(j)] for j in kept}
 
 
 def _label(j: int) -> str:

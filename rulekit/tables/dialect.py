@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rulekit.errors import InputError
@@ -71,7 +72,14 @@ def detect_encoding(sample: bytes, source: str) -> str:
 
 def western(data: bytes) -> str:
     """cp1252 if its own letters 0x80 to 0x9f occur and are defined, else Latin-1."""
-    used = {byte for byte in range(0x80, 0xA0) if bytes([byte]) in data}
+    return western_of_parts([data])
+
+
+def western_of_parts(parts: Iterable[bytes]) -> str:
+    """The same of bytes that come in parts."""
+    used: set[int] = set()
+    for part in parts:
+        used |= {byte for byte in range(0x80, 0xA0) if bytes([byte]) in part}
     return "cp1252" if used and not used & {0x81, 0x8D, 0x8F, 0x90, 0x9D} else "latin-1"
 
 

@@ -80,6 +80,11 @@ class LabelOptions:
     ordered: Sequence[Label] = ()
     cost: str | tuple[float, float] | None = None
 
+    def check(self) -> None:
+        """Raises InputError for what cannot be asked for."""
+        if self.missing_target not in ("error", "drop"):
+            raise InputError(f"missing_target is {self.missing_target!r}", fix="error or drop")
+
     def columns(self) -> frozenset[str]:
         """The columns that are no features."""
         return frozenset(name for name in (self.target, self.weight, self.group) if name is not None)
@@ -100,12 +105,14 @@ def read_labelled(
     ignore: Sequence[str] = (),
     precision: Mapping[str, str] | None = None,
     unseen: Mapping[str, str] | None = None,
+    units: Mapping[str, str] | None = None,
+    roles: Mapping[str, str] | None = None,
     delimiter: str | None = None,
     decimal: str | None = None,
     encoding: str | None = None,
 ) -> LabelledTable:
     """A labelled table from a file: `read_table` and `split_labels` in one; raises InputError as they do."""
-    declared = Declarations(types or {}, missing, ignore, precision or {}, unseen or {})
+    declared = Declarations(types or {}, missing, ignore, precision or {}, unseen or {}, units or {}, roles or {})
     kept = {target, *declared.categories(), *([group] if group else [])}
     raw = read_columns(
         path,
@@ -133,6 +140,8 @@ def split_labels(
     ignore: Sequence[str] = (),
     precision: Mapping[str, str] | None = None,
     unseen: Mapping[str, str] | None = None,
+    units: Mapping[str, str] | None = None,
+    roles: Mapping[str, str] | None = None,
 ) -> LabelledTable:
     """Take label, weight and group columns out of anything that `infer` reads.
 
@@ -142,7 +151,7 @@ def split_labels(
     numbers. Raises InputError for a wrong column name, a single class, a weight that is negative, missing or sums to
     nothing, a row without a group.
     """
-    declared = Declarations(types or {}, missing, ignore, precision or {}, unseen or {})
+    declared = Declarations(types or {}, missing, ignore, precision or {}, unseen or {}, units or {}, roles or {})
     options = LabelOptions(target, positive, missing_target, weight, group, ordered, cost)
     return _split(raw_table(data), options, declared, data if isinstance(data, Table) else None)
 
@@ -221,15 +230,7 @@ def label_for_model(
 
 def _split(raw: RawTable, options: LabelOptions, declared: Declarations, typed: Table | None = None) -> LabelledTable:
     """Labels out of raw columns; `typed` is the table that they come from, if its features are known already."""
-    for name, what in (
-        (options.target, "target column"),
-        (options.weight, "weight column"),
-        (options.group, "group column"),
-    ):
-        if name is not None:
-            require_column(name, raw.known_names, raw.source, what)
-    declared.check(raw.known_names, raw.source)
-    _refuse_confusion(options, declared, raw.source)
+    check_request(options, declared, raw.known_names, raw.source)
     tokens = declared.tokens(options.target, raw.names)
     raw, dropped, kept = _drop_unlabelled(raw, options, tokens)
     as_text = options.target in declared.categories()
@@ -239,12 +240,7 @@ def _split(raw: RawTable, options: LabelOptions, declared: Declarations, typed: 
     weight = _weights(raw, options, declared.tokens(options.weight or "", raw.names))
     group = _groups(raw, options)
     gone = options.columns()
-    rest = replace(
-        declared,
-        types={name: kind for name, kind in declared.types.items() if name not in gone},
-        ignore=[name for name in declared.ignore if name not in gone],
-        missing=_without(declared.missing, gone, raw.names),
-    )
+    rest = declared_features(declared, gone, raw.names)
     features = raw.without(gone)
     if not features.columns:
         raise InputError("no column is left beside the target", where=raw.source or "table", fix="give features")
@@ -257,6 +253,19 @@ def _split(raw: RawTable, options: LabelOptions, declared: Declarations, typed: 
     return LabelledTable(table, y, classes, weight, group, cost, options.target, bool(options.ordered), notes)
 
 
+def check_request(options: LabelOptions, declared: Declarations, names: Sequence[str], source: str) -> None:
+    """Raises InputError where options or declarations name no column, or ask for what makes no sense."""
+    for name, what in (
+        (options.target, "target column"),
+        (options.weight, "weight column"),
+        (options.group, "group column"),
+    ):
+        if name is not None:
+            require_column(name, names, source, what)
+    declared.check(names, source)
+    _refuse_confusion(options, declared, source)
+
+
 def _refuse_confusion(options: LabelOptions, declared: Declarations, source: str) -> None:
     """Declarations about the target that would do nothing, or give the answer away."""
     where = column_place(source, options.target)
@@ -265,6 +274,9 @@ def _refuse_confusion(options: LabelOptions, declared: Declarations, source: str
             raise InputError(f"the target is the {what} column too", where=where, fix="name another column")
     if options.target in declared.dropped():
         raise InputError("the target cannot be ignored", where=where, fix="name another target")
+    for what, said in (("unit", declared.units), ("role", declared.roles)):
+        for name in options.columns() & set(said):
+            raise InputError(f"the {what} of a column that is no feature", where=column_place(source, name))
     kind = declared.types.get(options.target, "categorical")
     if kind != "categorical":
         raise InputError(
@@ -272,6 +284,16 @@ def _refuse_confusion(options: LabelOptions, declared: Declarations, source: str
             where=where,
             fix="declare it categorical to keep its labels as text; --ordered says that classes are ranks",
         )
+
+
+def declared_features(declared: Declarations, gone: frozenset[str], names: Sequence[str]) -> Declarations:
+    """What is declared of the columns that are features; names: of all columns."""
+    return replace(
+        declared,
+        types={name: kind for name, kind in declared.types.items() if name not in gone},
+        ignore=[name for name in declared.ignore if name not in gone],
+        missing=_without(declared.missing, gone, names),
+    )
 
 
 def _without(missing: Missing, gone: frozenset[str], names: Sequence[str]) -> Missing:
@@ -290,26 +312,33 @@ def _drop_unlabelled(
     raw: RawTable, options: LabelOptions, tokens: tuple[str, ...]
 ) -> tuple[RawTable, tuple[str, ...], Mask | None]:
     """The rows with a label, notes, and the mask of those rows if some were dropped."""
-    if options.missing_target not in ("error", "drop"):
-        raise InputError(f"missing_target is {options.missing_target!r}", fix="error or drop")
+    options.check()
     _, codes = factorize(_column(raw, options.target), tokens)
     rows = np.flatnonzero(codes < 0)
     if not len(rows):
         return raw, (), None
-    where = column_place(raw.source, options.target)
-    if len(rows) == raw.n_rows:
+    note = unlabelled_note(rows[:6], len(rows), raw.n_rows, options, raw.source)
+    kept = codes >= 0
+    columns = tuple(take_column(column, kept) for column in raw.columns)
+    return replace(raw, columns=columns, n_rows=raw.n_rows - len(rows)), (note,), kept
+
+
+def unlabelled_note(first: Array, count: int, n_rows: int, options: LabelOptions, source: str) -> str:
+    """One line on the rows that are dropped for want of a label, or InputError where they must not be.
+
+    first: the numbers of the first ones (from 0, at most six); count: how many there are.
+    """
+    where = column_place(source, options.target)
+    if count == n_rows:
         raise InputError("no row has a label", where=where, fix="name another target")
     if options.missing_target == "error":
-        shown = ", ".join(str(row + 1) for row in rows[:5]) + (", ..." if len(rows) > 5 else "")
+        shown = ", ".join(str(row + 1) for row in first[:5]) + (", ..." if count > 5 else "")
         raise InputError(
-            f"the label is missing in {len(rows)} of {raw.n_rows} rows (data row {shown})",
+            f"the label is missing in {count} of {n_rows} rows (data row {shown})",
             where=where,
             fix="fill it in, or drop these rows with --missing-target drop",
         )
-    kept = codes >= 0
-    columns = tuple(take_column(column, kept) for column in raw.columns)
-    note = f"{len(rows)} of {raw.n_rows} rows were dropped, since their label is missing"
-    return replace(raw, columns=columns, n_rows=raw.n_rows - len(rows)), (note,), kept
+    return f"{count} of {n_rows} rows were dropped, since their label is missing"
 
 
 def _weights(raw: RawTable, options: LabelOptions, tokens: tuple[str, ...]) -> npt.NDArray[np.float64] | None:

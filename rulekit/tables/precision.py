@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from rulekit.schema import Precision
 from rulekit.tables.columns import LARGEST_EXACT_INTEGER, Floats
 
-_MOST_DECIMALS = 6
+FIXED_DECIMALS = range(1, 7)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +24,17 @@ class Width:
 
 def choose_width(values: Floats, declared: str | None = None) -> Width:
     """float64 only if the values (NaN is missing) are integers or fixed decimals that collide in float32."""
-    integral = is_integral(values)
+    return width_of(is_integral(values), declared, lambda: merged_by_float32(values), lambda: is_fixed_decimal(values))
+
+
+def width_of(
+    integral: bool, declared: str | None, merged_values: Callable[[], int], fixed_decimal: Callable[[], bool]
+) -> Width:
+    """The choice from what is known of the values; what is costly to know is asked for only where it counts."""
     if declared == "float64":
         return Width("float64", integral)
-    merged = merged_by_float32(values)
-    if merged and declared is None and (integral or is_fixed_decimal(values)):
+    merged = merged_values()
+    if merged and declared is None and (integral or fixed_decimal()):
         return Width("float64", integral)
     return Width("float32", integral, merged)
 
@@ -46,14 +53,16 @@ def is_integral(values: Floats) -> bool:
 def is_fixed_decimal(values: Floats) -> bool:
     """Whether every finite value is the double nearest a decimal of at most six places (and 15 digits or so)."""
     finite = values[np.isfinite(values)]
-    for places in range(1, _MOST_DECIMALS + 1):
-        scale = 10.0**places
-        with np.errstate(over="ignore", invalid="ignore"):
-            scaled = np.rint(finite * scale)
-            fits = (np.abs(scaled) <= LARGEST_EXACT_INTEGER) & (scaled / scale == finite)
-        if fits.all():
-            return True
-    return False
+    return any(has_decimals(finite, places) for places in FIXED_DECIMALS)
+
+
+def has_decimals(finite: Floats, places: int) -> bool:
+    """Whether all values are the doubles nearest decimals of so many places."""
+    scale = 10.0**places
+    with np.errstate(over="ignore", invalid="ignore"):
+        scaled = np.rint(finite * scale)
+        fits = (np.abs(scaled) <= LARGEST_EXACT_INTEGER) & (scaled / scale == finite)
+    return bool(fits.all())
 
 
 def merged_by_float32(values: Floats) -> int:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from rulekit.errors import InputError
 from rulekit.schema import Schema
@@ -38,6 +38,8 @@ def read_table(
     ignore: Sequence[str] = (),
     precision: Mapping[str, str] | None = None,
     unseen: Mapping[str, str] | None = None,
+    units: Mapping[str, str] | None = None,
+    roles: Mapping[str, str] | None = None,
     delimiter: str | None = None,
     decimal: str | None = None,
     encoding: str | None = None,
@@ -46,7 +48,7 @@ def read_table(
 ) -> Table:
     """A typed table from CSV (.csv, .tsv, .txt, each also .gz), Parquet or JSON lines (.jsonl, .ndjson).
 
-    Without `schema` kinds are inferred (see `infer` for types, missing, ignore, precision, unseen); with it the rows
+    Without `schema` kinds are inferred (see `infer` for what can be declared); with it the rows
     are encoded for a model, of which `used` names the columns it reads, and only those are read. Delimiter, decimal
     sign and encoding are detected unless given; what was detected stands in `notes`. Raises InputError naming file,
     row and column and what would mend them.
@@ -58,7 +60,7 @@ def read_table(
             path, delimiter=delimiter, decimal=decimal, encoding=encoding, columns=wanted, keep_text=codes
         )
         return encode_columns(raw, schema, used)
-    declared = Declarations(types or {}, missing, ignore, precision or {}, unseen or {})
+    declared = Declarations(types or {}, missing, ignore, precision or {}, unseen or {}, units or {}, roles or {})
     raw = read_columns(
         path,
         delimiter=delimiter,
@@ -89,15 +91,10 @@ def read_columns(
     if file.exists() and not file.is_file() and not file.is_dir():
         return _read_stream(file, delimiter, decimal, encoding, columns, keep_text, without)
     source = file.name
-    head = _first_bytes(file)
-    if source.lower().endswith(".json") and head.lstrip()[:1] in (b"{", b"["):
-        raise InputError("this is JSON, no table", where=source, fix="give CSV, Parquet or JSON lines (.jsonl)")
-    for mark, what in _FOREIGN:
-        if head.startswith(mark):
-            raise InputError(f"this is {what}", where=source, fix="save it as CSV, Parquet or JSON lines")
-    if head.startswith(b"PAR1") or source.lower().endswith((".parquet", ".pq")):
+    format = file_format(file)
+    if format == "parquet":
         raw = _read_parquet(file, columns, without)
-    elif source.lower().endswith(_JSON_LINES):
+    elif format == "json lines":
         raw = _read_json_lines(file, columns, without)
     else:
         raw = read_delimited(
@@ -106,6 +103,20 @@ def read_columns(
     if raw.n_rows == 0:
         raise InputError("there is a header but no row", where=source, fix="give at least one row")
     return raw
+
+
+def file_format(file: Path) -> Literal["parquet", "json lines", "delimited"]:
+    """What a table file is written in, by its first bytes and its name; raises InputError for what is no table."""
+    source = file.name
+    head = _first_bytes(file)
+    if source.lower().endswith(".json") and head.lstrip()[:1] in (b"{", b"["):
+        raise InputError("this is JSON, no table", where=source, fix="give CSV, Parquet or JSON lines (.jsonl)")
+    for mark, what in _FOREIGN:
+        if head.startswith(mark):
+            raise InputError(f"this is {what}", where=source, fix="save it as CSV, Parquet or JSON lines")
+    if head.startswith(b"PAR1") or source.lower().endswith((".parquet", ".pq")):
+        return "parquet"
+    return "json lines" if source.lower().endswith(_JSON_LINES) else "delimited"
 
 
 def _read_stream(
@@ -118,16 +129,10 @@ def _read_stream(
     without: Collection[str],
 ) -> RawTable:
     """A pipe (/dev/stdin, say) gives its bytes once, and a table is looked at more than once: through a copy."""
-    import shutil
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder, file.name)
-        try:
-            with file.open("rb") as stream, copy.open("wb") as written:
-                shutil.copyfileobj(stream, written)
-        except OSError as error:
-            raise InputError(f"cannot be read ({error.strerror})", where=str(file), fix="check the path") from None
+        copy = copied_stream(file, Path(folder))
         return read_columns(
             copy,
             delimiter=delimiter,
@@ -137,6 +142,19 @@ def _read_stream(
             keep_text=keep_text,
             without=without,
         )
+
+
+def copied_stream(file: Path, folder: Path) -> Path:
+    """A file with the bytes of a pipe."""
+    import shutil
+
+    copy = folder / file.name
+    try:
+        with file.open("rb") as stream, copy.open("wb") as written:
+            shutil.copyfileobj(stream, written)
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror})", where=str(file), fix="check the path") from None
+    return copy
 
 
 def _first_bytes(file: Path) -> bytes:
@@ -175,7 +193,7 @@ def _read_parquet(file: Path, columns: Collection[str] | None, without: Collecti
         height = pl.scan_parquet(file, glob=False).select(pl.len()).collect().item()
         frame: Any = pl.read_parquet(file, columns=wanted, glob=False)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
-        raise _damaged("Parquet", file, error) from None
+        raise damaged("Parquet", file, error) from None
     # the rows count even where no column of them is wanted: a model may be a constant
     return replace(raw_table(frame, file.name), n_rows=height, unread=tuple(n for n in names if n not in wanted))
 
@@ -191,13 +209,14 @@ def _read_json_lines(file: Path, columns: Collection[str] | None, without: Colle
         source: Any = gzip.decompress(file.read_bytes()) if packed else file
         frame = pl.read_ndjson(source, infer_schema_length=None)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, EOFError, zlib.error) as error:
-        raise _damaged("JSON lines", file, error) from None
+        raise damaged("JSON lines", file, error) from None
     names = list(frame.columns)
     wanted = _wanted(names, columns, without)
     unread = tuple(name for name in names if name not in wanted)
     return replace(raw_table(frame.select(wanted), file.name), n_rows=frame.height, unread=unread)
 
 
-def _damaged(what: str, file: Path, error: BaseException) -> InputError:
+def damaged(what: str, file: Path, error: BaseException) -> InputError:
+    """The refusal of a file that cannot be parsed."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return InputError(f"this is no readable {what} file ({lines[0][:120]})", where=file.name, fix="write it again")

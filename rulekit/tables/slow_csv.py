@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,14 +32,18 @@ def read_slowly(
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise NotUtf8 from None
-    if "\0" in text:
-        line = text.count("\n", 0, text.index("\0")) + 1
-        raise InputError("zero bytes in the text", where=f"{source}, line {line}", fix="save the file as plain text")
+    notes: list[str] = []
+    blocks = list(slow_blocks(io.StringIO(text, newline=""), dialect, source, notes))
+    series = {j: pl.concat([block[j] for block in blocks]) for j in range(len(dialect.header))}
+    return series, notes
+
+
+def slow_blocks(lines: Iterable[str], dialect: Dialect, source: str, notes: list[str]) -> Iterator[list[pl.Series]]:
+    """All columns of some rows after the others; what a user should hear is added to `notes` at the end."""
     width = len(dialect.header)
     reader = csv.reader(
-        io.StringIO(text, newline=""), delimiter=dialect.delimiter, skipinitialspace=dialect.spaced, strict=True
+        _plain(lines, source), delimiter=dialect.delimiter, skipinitialspace=dialect.spaced, strict=True
     )
-    blocks: list[list[pl.Series]] = []
     rows: list[list[str | None]] = []
     done = blank = 0
     try:
@@ -56,7 +61,7 @@ def read_slowly(
                 )
             rows.append([cell or None for cell in record] or [None])
             if len(rows) == _BLOCK:
-                blocks.append(_series(rows, width))
+                yield _series(rows, width)
                 done += len(rows)
                 rows.clear()
     except csv.Error as error:
@@ -67,9 +72,17 @@ def read_slowly(
         ) from None
     while rows and width == 1 and rows[-1][0] is None:
         rows.pop()
-    blocks.append(_series(rows, width))
-    series = {j: pl.concat([block[j] for block in blocks]) for j in range(width)}
-    return series, [f"{source}: {blank} blank lines were left out"] if blank else []
+    notes += [f"{source}: {blank} blank lines were left out"] if blank else []
+    yield _series(rows, width)
+
+
+def _plain(lines: Iterable[str], source: str) -> Iterator[str]:
+    """The lines; raises InputError for one with zero bytes."""
+    for number, line in enumerate(lines, 1):
+        if "\0" in line:
+            where = f"{source}, line {number}"
+            raise InputError("zero bytes in the text", where=where, fix="save the file as plain text")
+        yield line
 
 
 def _series(rows: list[list[str | None]], width: int) -> list[pl.Series]:

@@ -19,6 +19,7 @@ from rulekit.tables.columns import (
     RawTable,
     TextColumn,
     canonical_key,
+    column_length,
     factorize,
     natural_order,
 )
@@ -159,6 +160,8 @@ def column_of_table(table: Table, j: int) -> Column:
         return NumberColumn(feature.name, array > 0.5, np.isnan(array))
     if feature.display == "date":
         return NumberColumn(feature.name, array.astype(np.float64) * 86400.0, time="seconds")
+    if feature.display == "datetime":
+        return NumberColumn(feature.name, array, time="seconds")
     return NumberColumn(feature.name, array)
 
 
@@ -183,7 +186,7 @@ def _array_table(data: Any, source: str) -> RawTable:
         raise InputError(f"an array of {data.ndim} dimensions", where=source or "data", fix="give [rows, columns]")
     if data.dtype.kind == "c":
         raise InputError("Complex data not supported", where=source or "data", fix="give real numbers")
-    columns = [raw_column(f"x{j}", data[:, j]) for j in range(data.shape[1])]
+    columns = [array_column(f"x{j}", data[:, j]) for j in range(data.shape[1])]
     return RawTable(tuple(columns), len(data), source, positional=True)
 
 
@@ -211,13 +214,6 @@ def _assemble(names: list[str], columns: list[Column], source: str = "", height:
         if length != n_rows:
             raise InputError(f"{length} cells, but {n_rows} in the first column", where=f"column {name!r}")
     return RawTable(tuple(columns), n_rows, source)
-
-
-def column_length(column: Column) -> int:
-    """How many rows a raw column has."""
-    if isinstance(column, TextColumn):
-        return len(column.cells)
-    return len(column.codes if isinstance(column, LevelColumn) else column.values)
 
 
 def _levels(name: str, levels: Column, codes: Array, ordered: bool) -> LevelColumn:

@@ -10,6 +10,9 @@ import numpy.typing as npt
 from rulekit.errors import InputError
 from rulekit.tables.table import Table
 
+SPLIT_BYTES = 60
+"""What a row takes while equal rows are looked for."""
+
 
 def held_out(
     table: Table,

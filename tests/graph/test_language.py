@@ -41,11 +41,11 @@ from rulekit.graph.nodes import (
     Step,
     Vocabulary,
 )
-from rulekit.graph.printing import WORDING
+from rulekit.graph.printing import Exact
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
-from rulekit.graph.words import RESERVED
-from rulekit.numbers import strength_of
+from rulekit.graph.words import RESERVED, number
+from rulekit.numbers import float32, strength_of
 from rulekit.schema import Feature, Schema
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -119,7 +119,7 @@ def test_any_number_survives(value: float, strength: float, probability: float) 
 def test_every_field_of_the_schema_survives() -> None:
     options: dict[str, tuple[Any, ...]] = {
         "precision": ("float32", "float64"),
-        "display": ("plain", "integer", "date", "money"),
+        "display": ("plain", "integer", "date", "datetime", "money"),
         "unit": ("", "km/h"),
         "missing_tokens": ((), ("NA", "?", "-")),
         "unseen": ("unseen", "missing", "error"),
@@ -165,6 +165,86 @@ def test_several_classes_with_reports() -> None:
         graph = RuleGraph(SCHEMA, ("low", "mid", "high"), decision, shares, default=2)
 
         assert parse_graph(print_graph(graph)) == graph
+
+
+# Dates
+
+
+def dated(value: float, display: str, precision: str) -> RuleGraph:
+    """Every place where a value of a column stands."""
+    column = Feature("since", display=display, precision=precision)  # type: ignore[arg-type]
+    score = Linear(((1.0, Step("since", (value,), (0.0, 1.0), 0.5)), (2.0, Column("since", value, value, value))), 0.0)
+    decision = Exceeds(score, value, "score")
+    return RuleGraph(
+        Schema((column,)), (0, 1), decision, (Probability(Hidden("h", Compare("since", ">", value), 1.0)),)
+    )
+
+
+@given(
+    st.one_of(
+        st.integers(-1_000_000, 4_000_000).map(float),
+        st.floats(-1e12, 1e12),
+        st.floats(allow_nan=False, allow_infinity=False),
+    ),
+    st.sampled_from(("date", "datetime")),
+    st.sampled_from(("float32", "float64")),
+)
+@settings(max_examples=60, deadline=None)
+def test_any_number_of_a_dated_column_survives(value: float, display: str, precision: str) -> None:
+    if precision == "float32" and not math.isfinite(float32(value)):
+        return
+    graph = dated(value, display, precision)
+
+    assert parse_graph(print_graph(graph)) == graph
+
+
+@pytest.mark.parametrize(
+    ("value", "display", "text"),
+    [
+        (17956.0, "date", "2019-03-01"),
+        (17956.5, "date", "2019-03-01T12:00"),
+        (1551398400.0, "datetime", "2019-03-01T00:00"),
+        (1551398430.0, "datetime", "2019-03-01T00:00:30"),
+    ],
+)
+def test_dates_stand_where_the_schema_says_so(value: float, display: str, text: str) -> None:
+    printed = print_graph(dated(value, display, "float64"))
+
+    assert f"since > {text}" in printed
+    assert f"step(since: 0 up to {text}, then 1, missing 0.5)" in printed
+    assert f"clip(since, from {text} to {text}, missing {text})" in printed
+    assert number(value) in printed  # the score's threshold is no value of the column
+
+
+def test_numbers_and_dates_mean_the_same_to_a_dated_column() -> None:
+    """Texts written before dates were printed hold numbers."""
+    header = "rulekit rules 1\ncolumn since: numeric, date\ncolumn seen: numeric, float64, datetime\nlabel y: {0, 1}\n"
+
+    def rule(text: str) -> RuleGraph:
+        return parse_graph(f"{header}decide 1 when {text}")
+
+    assert rule("since > 2019-03-01") == rule("since > 17956")
+    assert rule("seen <= 2019-03-01") == rule("seen <= 2019-03-01T00:00") == rule("seen <= 1551398400")
+
+
+@pytest.mark.parametrize(
+    ("condition", "message"),
+    [
+        ("age > 2019-03-01", "column 'age' holds no dates, unlike 2019-03-01; write a number, or mark the column date"),
+        ("since > 2019-02-30", "2019-02-30 is no date; write one of the calendar"),
+        ("since > 2019-03-01T25:00", "2019-03-01T25:00 is no date"),
+        ("since > 2019-03", "cannot stand here"),
+        ("sum(2019-03-01) >= 0", "`2019-03-01` cannot stand here; expected a number"),
+        ("step(age: 1 up to 2019-03-01, then 2, missing 0) exceeds score 1", "column 'age' holds no dates"),
+    ],
+)
+def test_a_wrong_date_is_named(condition: str, message: str) -> None:
+    columns = "column age: numeric\ncolumn since: numeric, date\nlabel y: {0, 1}"
+    text = f"rulekit rules 1\n{columns}\ndecide 1 when {condition}"
+    with pytest.raises(FormatError, match="line 5, column ") as error:
+        parse_graph(text)
+
+    assert message in str(error.value)
 
 
 # Growth
@@ -275,7 +355,7 @@ def test_scores_and_hidden_bits_read_like_sentences(node: Node, text: str) -> No
 
 
 def test_every_node_type_has_words() -> None:
-    assert set(WORDING) == set(Vocabulary.TYPES.values())
+    assert set(Exact(None).table()) == set(Vocabulary.TYPES.values())
 
 
 def test_reserved_words_are_those_of_the_grammar() -> None:

@@ -7,12 +7,13 @@ import math
 import pytest
 
 from rulekit.graph.language import print_graph, print_node
-from rulekit.graph.nodes import Among, Column, Compare, Step
+from rulekit.graph.nodes import Among, Column, Compare, Or, Step
 from rulekit.graph.readable import amount, chance, counted, level_set, listed, percent, share, weight
 from rulekit.numbers import strength_of
 from rulekit.schema import Feature, Schema
 
 DAY = Feature("since", display="date")
+MOMENT = Feature("seen", precision="float64", display="datetime")
 MONEY = Feature("gain", display="money", unit="EUR")
 
 
@@ -55,6 +56,9 @@ def test_strengths_that_no_double_probability_tells_from_1() -> None:
         (18691.5, DAY, "2021-03-05"),
         (-0.5, DAY, "1969-12-31"),
         (18691.25, DAY, "2021-03-05 06:00"),
+        (1614902400.0, MOMENT, "2021-03-05 00:00"),
+        (1614902407.5, MOMENT, "2021-03-05 00:00:07.500000"),
+        (1 / 3, MOMENT, "0.3333333333333333"),
         (1e300, DAY, "1e+300"),
         (5100.0, MONEY, "5,100 EUR"),
         (-1234567.5, MONEY, "-1,234,567.5 EUR"),
@@ -62,13 +66,15 @@ def test_strengths_that_no_double_probability_tells_from_1() -> None:
         (0.10000000149011612, Feature("x"), "0.1"),
         (0.30000000000000004, Feature("x", precision="float64"), "0.30000000000000004"),
         (28.5, Feature("x", unit="years"), "28.5 years"),
+        (4.5, Feature("x", unit="%"), "4.5 %"),
+        (24850.0, Feature("x", unit="steps"), "24850 steps"),
     ],
 )
 def test_amounts_look_like_the_values_of_their_column(value: float, feature: Feature, text: str) -> None:
     assert amount(value, feature) == text
 
 
-def test_print_node_shows_dates_and_money_and_the_language_keeps_numbers() -> None:
+def test_print_node_shows_dates_and_money_and_the_language_keeps_dates() -> None:
     from rulekit.graph.decisions import Fires
     from rulekit.graph.rule_graph import RuleGraph
 
@@ -79,7 +85,13 @@ def test_print_node_shows_dates_and_money_and_the_language_keeps_numbers() -> No
         "step(since: 0.25 up to 2021-03-05"
     )
     assert "to 5,100 EUR" in print_node(Column("gain", 0.0, 0.0, 5100.0), schema)
-    assert "since > 18691.5" in print_graph(RuleGraph(schema, (0, 1), Fires(Compare("since", ">", 18691.5))))
+    rule = Or((Compare("since", ">", 18691.0), Compare("since", ">", 18691.5), Compare("gain", "<=", 24850.0)))
+    text = print_graph(RuleGraph(schema, (0, 1), Fires(rule)))
+    assert [line.split("  #")[0].strip(" ,") for line in text.splitlines()[-4:-1]] == [
+        "since > 2021-03-05",
+        "since > 2021-03-05T12:00",
+        "gain <= 24850",
+    ]
 
 
 def test_long_level_sets_are_cut_or_said_by_the_levels_outside() -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.learners.binning import bin_column
+from rulekit.learners.codes import MemoryCodes
 from rulekit.learners.counting import quantise
 from rulekit.learners.formula import Formula, Problem
 from rulekit.schema import Feature
@@ -16,10 +17,13 @@ from rulekit.schema import Feature
 def problem_of(X: npt.NDArray[Any], y: npt.NDArray[Any], weights: Any = None, max_bins: int | None = None) -> Problem:
     """Numeric columns [n, d] and labels [n] as a binned problem."""
     quantised, unit = quantise(np.ones(len(y)) if weights is None else weights)
-    columns = tuple(
+    binned = [
         bin_column(Feature(f"x{j + 1}"), j, X[:, j].astype(np.float32), quantised, max_bins) for j in range(X.shape[1])
-    )
-    return Problem(columns, tuple(c.codes for c in columns), np.asarray(y, dtype=np.int64), quantised, unit)
+    ]
+    columns, codes = zip(*binned, strict=True)
+    one_type = all(part.dtype == np.uint8 for part in codes)
+    stored = MemoryCodes.of_matrix(np.stack(codes, axis=1)) if one_type else MemoryCodes(codes)
+    return Problem(columns, stored, np.asarray(y, dtype=np.int64), quantised, unit)
 
 
 def random_problem(rng: np.random.Generator, n: int = 60, d: int = 3, values: int = 4) -> Problem:

@@ -12,8 +12,8 @@ from rulekit.tables.table import Table
 
 def bins_of(values: list[float], max_bins: int | None) -> tuple[list[int], list[tuple[float, float]]]:
     array = np.array(values, dtype=np.float32)
-    column = bin_column(Feature("x"), 0, array, np.ones(len(array), dtype=np.int64), max_bins)
-    return column.codes.tolist(), list(zip(column.low[1:].tolist(), column.high[1:].tolist(), strict=True))
+    column, codes = bin_column(Feature("x"), 0, array, np.ones(len(array), dtype=np.int64), max_bins)
+    return codes.tolist(), list(zip(column.low[1:].tolist(), column.high[1:].tolist(), strict=True))
 
 
 def test_every_distinct_value_is_a_bin_and_missing_is_zero() -> None:
@@ -44,7 +44,7 @@ def test_a_heavy_value_leaves_fine_cuts_to_the_others() -> None:
 @pytest.mark.parametrize(("n", "dtype"), [(255, np.uint8), (256, np.uint16), (70_000, np.uint32)])
 def test_codes_take_the_smallest_type(n: int, dtype: type) -> None:
     array = np.arange(n, dtype=np.float32)
-    assert bin_column(Feature("x"), 0, array, np.ones(n, dtype=np.int64), None).codes.dtype == dtype
+    assert bin_column(Feature("x"), 0, array, np.ones(n, dtype=np.int64), None)[1].dtype == dtype
 
 
 def test_all_missing_has_only_the_code_of_missing() -> None:
@@ -66,7 +66,7 @@ def test_kinds_and_roles() -> None:
         np.zeros(3, dtype=np.float32),
         np.zeros(3, dtype=np.float32),
     )
-    flag, colour = bin_table(Table(features, arrays, 3), np.ones(3, dtype=np.int64), 255)
-    assert flag.codes.tolist() == [1, 2, 0]
-    assert colour.codes.tolist() == [0, 3, 2]
+    (flag, colour), codes = bin_table(Table(features, arrays, 3), np.ones(3, dtype=np.int64), 255)
+    assert codes[0].tolist() == [1, 2, 0]
+    assert codes[1].tolist() == [0, 3, 2]
     assert (flag.ordered, colour.ordered) == (True, False)

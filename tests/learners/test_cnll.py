@@ -140,7 +140,7 @@ def test_missing_values_in_training_and_in_prediction() -> None:
 def test_missing_that_training_never_saw_satisfies_no_condition() -> None:
     X = np.arange(40.0)[:, None]
     model = CNLLClassifier(1, stopping="none", positive=1).fit(X, (X[:, 0] > 20).astype(int))
-    assert clauses(model.rule_graph_) == {frozenset([Compare("x0", ">", 20.5)])}
+    assert clauses(model.rule_graph_) == {frozenset([Compare("x0", ">", 20)])}
     assert model.predict([[None]]).tolist() == [0]
     turned = CNLLClassifier(1, stopping="none", positive=1).fit(X, (X[:, 0] <= 20).astype(int))
     assert turned.predict([[None]]).tolist() == [0]
@@ -224,7 +224,7 @@ def test_the_order_of_classes_may_be_an_array() -> None:
 def test_ordered_classes_are_decided_by_the_median() -> None:
     X = np.linspace(0, 1, 200)[:, None]
     y = np.array(["low", "mid", "high"])[(X[:, 0] > 0.3).astype(int) + (X[:, 0] > 0.7)]
-    model = CNLLClassifier(ordered=("low", "mid", "high")).fit(X, y)
+    model = CNLLClassifier(ordered=("low", "mid", "high"), max_bins=None).fit(X, y)
     check(model.rule_graph_)
     assert isinstance(model.rule_graph_.decision, Median)
     assert model.rule_graph_.schema.ordered_classes
@@ -265,9 +265,10 @@ def test_class_weights_count_rows_alike(class_weight: Any) -> None:
 @pytest.mark.parametrize("size", [5e-324, 1e-300, 2.0**-40, 1e300, 1.7e308])
 def test_weights_may_have_any_size(size: float) -> None:
     X, y = loan_rows(100)
-    plain = CNLLClassifier(3, stopping="none").fit(X, y)
+    plain = CNLLClassifier(3, algorithm="II", stopping="none").fit(X, y)
     for parameters, weight in (({}, size), ({"class_weight": {"yes": size, "no": size}}, 1.0)):
-        model = CNLLClassifier(3, stopping="none", **parameters).fit(X, y, sample_weight=np.full(100, weight))
+        model = CNLLClassifier(3, algorithm="II", stopping="none", **parameters)
+        model.fit(X, y, sample_weight=np.full(100, weight))
         assert np.array_equal(model.predict(X), plain.predict(X))
         assert np.isfinite([step["objective"] for step in model.history_]).all()
 
@@ -348,7 +349,7 @@ def test_beta_zero_never_fires_without_its_condition() -> None:
 def test_init_and_grows_a_conjunction_of_clauses() -> None:
     """The complement of the exclusive or needs (a or b) and (c or d)."""
     X, y = exclusive_or(0)
-    model = CNLLClassifier(4, init="and", stopping="none").fit(np.floor(X * 10) / 10, 1 - y)
+    model = CNLLClassifier(4, algorithm="II", init="and", stopping="none").fit(np.floor(X * 10) / 10, 1 - y)
     assert model.score(np.floor(X * 10) / 10, 1 - y) == 1.0
     assert [step["move"] for step in model.history_] == ["bit", "and", "or", "or"]
 
@@ -476,7 +477,7 @@ def test_provenance_names_the_data_as_the_tables_do() -> None:
 
 def test_statistics_of_rules_and_clauses() -> None:
     X, y = exclusive_or(0)
-    model = CNLLClassifier(4, stopping="none").fit(np.floor(X * 10) / 10, y)
+    model = CNLLClassifier(4, algorithm="II", stopping="none").fit(np.floor(X * 10) / 10, y)
     rules = model.rule_graph_.statistics["rules"]
     assert [(rule["n"], rule["precision"]) for rule in rules] in ([(1000, 1.0), (500, 1.0)], [(500, 1.0), (1000, 1.0)])
     (table,) = model.clauses_
@@ -523,9 +524,11 @@ WRONG = {
     "objective": ("logloss", 1),
     "brier_weight": (-1, "1", None, True, float("inf")),
     "ridge": (-1, "8", None),
+    "ridge_scale": ("rows", None, 1),
     "weak": ("stump", None),
     "beta": (0, "one"),
     "init": ("xor", None),
+    "form": ("cnf", None, True),
     "refit": (-1, 1.5, True, None),
     "backfit": (-1, "2", None),
     "max_bins": (1, 4.0, "all", True),
@@ -534,11 +537,18 @@ WRONG = {
     "parsimony": (-0.1, None, "one"),
     "min_rows": (-1, None, "5"),
     "min_level_rows": (-1, "10", True),
-    "max_features": (0, 0.0, 1.5, "sqrt", True),
+    "column_sample": (0, 0.0, 1.5, "sqrt", True),
+    "max_features": (0, 2.0, "2", True),
+    "max_clauses": (0, 2.5, "all", True),
+    "max_literals": (-1, 2.0, [2], True),
+    "start": ("rules.txt", {}),
+    "freeze": ("some", None, [1], 3),
     "class_weight": ("fair", {"yes": 0}, {"yes": "2"}, 3),
     "ordered": ("yes,no", 3, {"yes", "no"}),
     "target": (None, 3),
     "random_state": ("x", -1, 1.5, True),
+    "n_threads": (0, 1.5, "2", True),
+    "memory": (0, "much", True, "-5MB"),
     "time_limit": (-1, "soon", True, float("nan")),
     "callback": (3, "print"),
 }
@@ -565,7 +575,7 @@ def test_every_parameter_is_in_the_table() -> None:
 def test_numbers_of_numpy_are_numbers() -> None:
     X, y = loan_rows(100)
     parameters = {"n_units": np.int64(2), "ridge": np.float32(1), "random_state": np.random.RandomState(0)}
-    assert CNLLClassifier(**parameters, max_features=np.float64(0.5)).fit(X, y).rule_graph_.provenance["units"]
+    assert CNLLClassifier(**parameters, column_sample=np.float64(0.5)).fit(X, y).rule_graph_.provenance["units"]
 
 
 @pytest.mark.parametrize(

@@ -20,11 +20,11 @@ def test_random_sets_of_bins(precision: str, max_bins: int | None) -> None:
     feature = Feature("x", precision=precision)  # type: ignore[arg-type]
     values = np.concatenate([rng.normal(size=30), [np.nan, np.inf, -np.inf, 0.1, 0.1 + 1e-7, 1e30, -1e-40]])
     table = Table((feature,), (values.astype(precision),), len(values))
-    column = bin_column(feature, 0, table.arrays[0], np.ones(len(values), dtype=np.int64), max_bins)
+    column, codes = bin_column(feature, 0, table.arrays[0], np.ones(len(values), dtype=np.int64), max_bins)
     for _ in range(200):
         condition = rng.random(column.n_codes) < 0.5
         node = condition_node(column, condition)
-        assert np.array_equal(evaluate_nodes([node], table)[node], condition[column.codes])
+        assert np.array_equal(evaluate_nodes([node], table)[node], condition[codes])
 
 
 @pytest.mark.parametrize("kind", ["boolean", "categorical"])
@@ -33,13 +33,13 @@ def test_every_set_of_levels(kind: str) -> None:
     feature = Feature("x", kind, levels)  # type: ignore[arg-type]
     array = np.array([0, 2, 3, 4], dtype=np.int32) if levels else np.array([np.nan, 0, 1], dtype=np.float32)
     table = Table((feature,), (array,), len(array))
-    column = bin_column(feature, 0, array, np.ones(len(array), dtype=np.int64), None)
+    column, codes = bin_column(feature, 0, array, np.ones(len(array), dtype=np.int64), None)
     for bits in range(1, 2**column.n_codes):
         condition = np.array([bool(bits >> code & 1) for code in range(column.n_codes)])
         if levels and condition[1]:
             continue  # no training row has an unseen level
         node = condition_node(column, condition)
-        assert np.array_equal(evaluate_nodes([node], table)[node], condition[column.codes])
+        assert np.array_equal(evaluate_nodes([node], table)[node], condition[codes])
 
 
 def nodes(condition: list[int], kind: str = "numeric") -> object:
@@ -48,15 +48,15 @@ def nodes(condition: list[int], kind: str = "numeric") -> object:
     array = np.array([np.nan, 1, 2, 3, 4], dtype=np.float32) if kind == "numeric" else np.zeros(1)
     if kind == "categorical":
         array = np.array([0, 2, 3], dtype=np.int32)
-    column = bin_column(feature, 0, array, np.ones(len(array), dtype=np.int64), None)
+    column, _ = bin_column(feature, 0, array, np.ones(len(array), dtype=np.int64), None)
     return condition_node(column, np.array(condition, dtype=bool))
 
 
 def test_forms() -> None:
-    assert nodes([0, 1, 1, 0, 0]) == Compare("x", "<=", 2.5)
-    assert nodes([1, 0, 0, 1, 1]) == Compare("x", ">", 2.5, missing=True)
-    assert nodes([0, 0, 1, 1, 0]) == And([Compare("x", ">", 1.5), Compare("x", "<=", 3.5)])
-    assert nodes([1, 1, 0, 0, 1]) == Or([Compare("x", "<=", 1.5, True), Compare("x", ">", 3.5, True)])
+    assert nodes([0, 1, 1, 0, 0]) == Compare("x", "<=", 2.0)
+    assert nodes([1, 0, 0, 1, 1]) == Compare("x", ">", 2.0, missing=True)
+    assert nodes([0, 0, 1, 1, 0]) == And([Compare("x", ">", 1.0), Compare("x", "<=", 3.0)])
+    assert nodes([1, 1, 0, 0, 1]) == Or([Compare("x", "<=", 1.0, True), Compare("x", ">", 3.0, True)])
     assert nodes([1, 0, 0, 0, 0]) == Missing("x")
     assert nodes([0, 1, 1, 1, 1]) == Not(Missing("x"))
     assert nodes([0, 0, 1], "boolean") == IsTrue("x")

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from cnll_cases import random_problem
 
-from rulekit.learners import counting
+from rulekit.learners import compiling, counting
 from rulekit.learners.counting import count, quantise
+from rulekit.learners.grouping import group_rows
 from rulekit.learners.growth import GrowthSettings, grow
 from rulekit.learners.objectives import Objective
 from rulekit.learners.search import SearchSettings
@@ -43,22 +44,26 @@ def test_fractions_keep_forty_bits() -> None:
     assert quantised.sum() < 2**53
 
 
+def counted(codes: np.ndarray, keys: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    grouped = group_rows((keys // 2).astype(np.int32), (keys % 2).astype(np.uint8), 5)
+    return dense(count(codes, grouped, weights, 7), 7, 10)
+
+
 def test_blocks_add_up() -> None:
     codes, keys, weights = random_rows(np.random.default_rng(1), 500)
-    whole = dense(count(codes, keys, weights, 7, 10), 7, 10)
-    parts = sum(dense(count(codes[b], keys[b], weights[b], 7, 10), 7, 10) for b in np.array_split(np.arange(500), 3))
-    assert np.array_equal(whole, parts)
+    whole = counted(codes, keys, weights)
+    assert np.array_equal(whole, sum(counted(codes[b], keys[b], weights[b]) for b in np.array_split(range(500), 3)))
 
 
-@pytest.mark.parametrize("limit", [0, 1 << 23])
-def test_sparse_dense_and_numpy_counts_agree(limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compiled_and_numpy_counts_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     codes, keys, weights = random_rows(np.random.default_rng(2), 300)
-    expected = np.zeros((7, 10), dtype=np.int64)
-    np.add.at(expected, (codes, keys), weights)
-    monkeypatch.setattr(counting, "_DENSE_LIMIT", limit)
-    for off in ("0", "1"):
-        monkeypatch.setenv("RULEKIT_NO_NUMBA", off)
-        assert np.array_equal(dense(count(codes, keys, weights, 7, 10), 7, 10), expected)
+    weights[::7] = 0
+    for given in (weights, np.broadcast_to(np.int64(3), weights.shape)):
+        expected = np.zeros((7, 10), dtype=np.int64)
+        np.add.at(expected, (codes, keys), given)
+        for off in ("0", "1"):
+            monkeypatch.setenv("RULEKIT_NO_NUMBA", off)
+            assert np.array_equal(counted(codes, keys, given), expected)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -77,16 +82,16 @@ def test_growth_is_the_same_bits_without_numba(seed: int, zero_beta: bool, monke
     assert compiled == plain
 
 
-def test_only_counting_imports_numba() -> None:
+def test_only_one_file_imports_numba() -> None:
     from pathlib import Path
 
     import rulekit
 
     found = [path.name for path in Path(rulekit.__file__).parent.rglob("*.py") if "import numba" in path.read_text()]
-    assert found == ["counting.py"]
+    assert found == ["compiling.py"]
 
 
 def test_compiled_code_goes_to_the_users_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "somewhere")
     monkeypatch.setattr("sys.platform", "linux")
-    assert counting.cache_folder().parts == ("somewhere", "rulekit")
+    assert compiling.cache_folder().parts == ("somewhere", "rulekit")

@@ -13,6 +13,7 @@ from rulekit.learners.growth import GrowthSettings, grow
 from rulekit.learners.objectives import MARGIN, SHORTEST, Objective
 from rulekit.learners.read_once import Move, growth_moves
 from rulekit.learners.search import SearchSettings, best_step, rest_strengths
+from rulekit.learners.squares import LEAST_STRENGTH
 
 OBJECTIVES = [
     Objective(1, 0),
@@ -33,14 +34,17 @@ def state(seed: int, bits: int, algorithm: str, objective: Objective, n: int = 6
 
 def joined(formula: Formula, move: Move, bit: Bit) -> Formula:
     copy = Formula(
-        formula.problem, formula.tree.copy(), list(formula.bits), formula.pattern, formula.cell, formula.counts
+        formula.problem, formula.tree.copy(), list(formula.bits), formula.pattern, formula.cell.copy(), formula.counts
     )
     copy.add(bit, move)
     return copy
 
 
-def allowed(formula: Formula, move: Move, at_ends: bool) -> list[tuple[float, float]]:
+def allowed(formula: Formula, move: Move, objective: Objective) -> list[tuple[float, float]]:
     """The allowed strengths, from the probabilities at strength 0 and 1 alone."""
+    if objective.error == 0:
+        return [(LEAST_STRENGTH, 1 - LEAST_STRENGTH)]
+    at_ends = objective.brier == 0 and objective.ridge == 0
     everywhere = np.ones(formula.problem.columns[0].n_codes, dtype=bool)
     low, high = (joined(formula, move, Bit(0, everywhere, everywhere, a, a, 0.0)).probability() for a in (0.0, 1.0))
     rise = high - low
@@ -75,8 +79,7 @@ def brute_force(formula: Formula, moves: list[Move], objective: Objective, point
     rests = rest_strengths(formula, moves)
     problem = formula.problem
     for m, move in enumerate(moves):
-        at_ends = objective.brier == 0 and objective.ridge == 0
-        grid = np.unique([x for a, b in allowed(formula, move, at_ends) for x in np.linspace(a, b, points)])
+        grid = np.unique([x for a, b in allowed(formula, move, objective) for x in np.linspace(a, b, points)])
         everywhere = np.ones(problem.columns[0].n_codes, dtype=bool)
         ends = [joined(formula, move, Bit(0, everywhere, everywhere, a, a, 0.0)) for a in (0.0, 1.0)]
         u = ends[0].probability()[ends[0].cell]
@@ -109,9 +112,8 @@ def test_the_step_is_the_best_there_is(objective: Objective, bits: int, algorith
     assert row_objective(after, objective.error, objective.brier, objective.ridge)[0] == pytest.approx(
         step.objective, abs=1e-9
     )
-    at_ends = objective.brier == 0 and objective.ridge == 0
     for strength in (step.bit.alpha, step.bit.beta):
-        assert any(a - 1e-12 <= strength <= b + 1e-12 for a, b in allowed(formula, step.move, at_ends))
+        assert any(a - 1e-12 <= strength <= b + 1e-12 for a, b in allowed(formula, step.move, objective))
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -59,14 +59,25 @@ def test_classes_are_spread_evenly() -> None:
 
 def test_smoothing_looks_ahead() -> None:
     assert smoothed(np.array([0.4, 0.0, 0.2, 0.0])).tolist() == pytest.approx([0.25, 0.05, 0.1, 0.0])
-    curve = np.array([0.3, 0.1, 0.0, 0.0, 0.0])
-    assert Curve(curve, smoothed(curve), 5).best() == 3
+    assert Curve(np.array([[30.0, 10.0, 0.0, 0.0, 0.0]]), np.array([100.0])).best() == 3
 
 
-def test_parsimony_is_in_standard_errors() -> None:
-    curve = np.array([0.3, 0.12, 0.11, 0.1])
-    assert [Curve(curve, curve, 5, rows=900).best(p) for p in (0.0, 0.9, 1.0, 2.0)] == [4, 4, 3, 2]
-    assert Curve(curve, curve, 5, rows=90_000).best(2.0) == 4
+def test_parsimony_is_in_standard_errors_of_the_difference() -> None:
+    """A fold that is hard for all sizes says nothing about which is better."""
+    wrong = np.array([[30.0, 13, 11, 11, 11], [70, 52, 51, 50, 50], [50, 31, 32, 30, 30]])
+    curve = Curve(wrong, np.full(3, 100.0))
+    difference = smoothed(wrong / 100)[:, :3] - smoothed(wrong / 100)[:, [3]]
+    ratio = difference.mean(axis=0) / (difference.std(axis=0, ddof=1) / np.sqrt(3))
+    assert ratio.tolist() == pytest.approx([42.0, 13.0, np.sqrt(3)])
+    assert [curve.best(p) for p in (0.0, 1.7, 1.8, 12.9, 13.1, 43.0)] == [4, 4, 3, 3, 2, 1]
+    assert curve.standard_error[0] == pytest.approx(0.2 / np.sqrt(3))
+    assert Curve(wrong[:1], np.full(1, 100.0)).best(9.0) == 3
+
+
+def test_the_error_is_that_of_all_held_out_rows() -> None:
+    curve = Curve(np.array([[1.0, 0.0], [3.0, 1.0]]), np.array([10.0, 30.0]))
+    assert curve.error.tolist() == [0.1, 0.025]
+    assert curve.by_fold.tolist() == [[0.1, 0.0], [0.1, 1.0 / 30.0]]
 
 
 def test_a_rare_class_gets_its_units() -> None:

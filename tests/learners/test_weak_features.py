@@ -8,17 +8,21 @@ import numpy as np
 import pytest
 
 from rulekit.learners.binning import BinnedColumn, bin_column
-from rulekit.learners.counting import count
+from rulekit.learners.squares import CodeSums
 from rulekit.learners.weak_features import code_orders, complete, log_likelihood_ratios
 from rulekit.schema import Feature
 
 
-def column(
+def column_and_codes(
     values: list[float], kind: Any = "numeric", levels: tuple[str, ...] = (), ordered: bool = False
-) -> BinnedColumn:
+) -> tuple[BinnedColumn, np.ndarray]:
     array = np.array(values, dtype=np.int32 if levels else np.float32)
     feature = Feature("x", kind, levels, ordered)
     return bin_column(feature, 0, array, np.ones(len(array), dtype=np.int64), None)
+
+
+def column(*arguments: Any, **named: Any) -> BinnedColumn:
+    return column_and_codes(*arguments, **named)[0]
 
 
 def masks(*texts: str) -> list[np.ndarray]:
@@ -54,26 +58,27 @@ def test_levels_that_did_not_occur() -> None:
     assert condition.astype(int).tolist() == [0, 0, 0, 0, 0, 1]
 
 
+def sums_of(codes: np.ndarray, labels: np.ndarray, slope: list[float], n_codes: int) -> CodeSums:
+    weight, positive = np.bincount(codes, minlength=n_codes), np.bincount(codes, labels, n_codes).astype(np.int64)
+    return CodeSums(np.array(slope)[:, None], np.ones((n_codes, 1)), weight, positive)
+
+
 def test_orders() -> None:
-    labels = np.array([1, 0, 1, 1, 0, 0])
-    ones = np.ones(6, dtype=np.int64)
-    sums = (np.array([[0.0, 1.0, 3.0, 2.0]]), np.array([[1.0, 1.0, 1.0, 1.0]]))
-    rest = np.zeros(1)
-    x = column([np.nan, 1, 2, 2, 3, 1])
-    histogram = count(x.codes, labels, ones, 4, 2)
-    assert [o.tolist() for o in code_orders(x, "threshold", histogram, sums, rest)] == [[[0, 1, 2, 3]], [[1, 2, 3, 0]]]
-    ratios = log_likelihood_ratios(histogram)
+    labels, slope, rest = np.array([1, 0, 1, 1, 0, 0]), [0.0, 1.0, 3.0, 2.0], np.zeros(1)
+    x, codes = column_and_codes([np.nan, 1, 2, 2, 3, 1])
+    sums = sums_of(codes, labels, slope, 4)
+    assert [o.tolist() for o in code_orders(x, "threshold", sums, rest)] == [[[0, 1, 2, 3]], [[1, 2, 3, 0]]]
+    ratios = log_likelihood_ratios(sums)
     assert ratios[0] > 0 > ratios[1]
     assert ratios[2] > ratios[0]  # two positives of two beat one of one
-    assert [o.tolist() for o in code_orders(x, "llr", histogram, sums, rest)] == [[[2, 0, 3, 1]]]
-    named = column([2, 3, 3, 2, 2, 3], "categorical", ("a", "b"))
-    orders = code_orders(named, "llr", count(named.codes, labels, ones, 4, 2), sums, rest)
+    assert [o.tolist() for o in code_orders(x, "llr", sums, rest)] == [[[2, 0, 3, 1]]]
+    named, codes = column_and_codes([2, 3, 3, 2, 2, 3], "categorical", ("a", "b"))
+    orders = code_orders(named, "llr", sums_of(codes, labels, slope, 4), rest)
     assert [o.tolist() for o in orders] == [[[2, 3]]]
 
 
 @pytest.mark.parametrize("values", [[1.0, 1.0], [np.nan, np.nan]])
 def test_one_code_has_no_order(values: list[float]) -> None:
-    x = column(values)
-    histogram = count(x.codes, np.array([0, 1]), np.ones(2, dtype=np.int64), x.n_codes, 2)
-    sums = (np.zeros((1, x.n_codes)), np.zeros((1, x.n_codes)))
-    assert code_orders(x, "threshold", histogram, sums, np.zeros(1)) == []
+    x, codes = column_and_codes(values)
+    sums = sums_of(codes, np.array([0, 1]), [0.0] * x.n_codes, x.n_codes)
+    assert code_orders(x, "threshold", sums, np.zeros(1)) == []

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.resources import files
 
+from rulekit.dates import is_dated
 from rulekit.graph.language import print_graph, print_node
 from rulekit.graph.nodes import Hidden, Node
 from rulekit.graph.rule_graph import RuleGraph
@@ -117,7 +118,8 @@ def _outline(graph: RuleGraph) -> list[str]:
 
 def _kind(feature: Feature) -> str:
     unit = f", in {feature.unit}" if feature.unit else ""
-    return f"{feature.kind}{unit}"
+    dated = {"date": ", date", "datetime": ", date and time"}.get(feature.display, "") if is_dated(feature) else ""
+    return f"{feature.kind}{unit}{dated}"
 
 
 def _tables(graph: RuleGraph) -> list[str]:
@@ -125,7 +127,7 @@ def _tables(graph: RuleGraph) -> list[str]:
     for name in graph.used_features:
         feature = graph.schema[name]
         kind = {"categorical": "level", "boolean": "flag"}.get(feature.kind, "number")
-        kind = "day" if kind == "number" and feature.display == "date" else kind
+        kind = {"date": "day", "datetime": "moment"}.get(feature.display, kind) if kind == "number" else kind
         used.append(f"    {literal((graph.schema.positions[name], name, kind, feature.missing_tokens))},")
     return [
         f"DIGEST = {literal(graph.digest)}",

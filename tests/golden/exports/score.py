@@ -7,7 +7,7 @@ columns that the rules read
     "age" (numeric)
     "veteran" (boolean)
     "grade" (categorical)
-    "since" (numeric)
+    "since" (numeric, date)
     "account" (numeric)
 
 predict(row) gives the label, predict_proba(row) the probability of each class. A row is a mapping by
@@ -169,6 +169,10 @@ def predict_many(data: Any) -> list[bool]:
 
 Used = tuple[int, str, str, tuple[str, ...]]
 NUMBER = re.compile(r"[+-]?(([0-9]+[.]?[0-9]*|[.][0-9]+)(e[+-]?[0-9]+)?|inf(inity)?|nan)", re.ASCII | re.IGNORECASE)
+MOMENT = re.compile(
+    "([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ]([0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.][0-9]{1,6})?)?)"
+    "(Z|[+-][0-9]{2}:?[0-9]{2})?)?"
+)
 EPOCH = datetime.datetime(1970, 1, 1)
 
 
@@ -200,12 +204,28 @@ def day(value: Any, column: str, tokens: Sequence[str]) -> float:
             value = datetime.date.fromisoformat(value)
         except ValueError:
             raise ValueError(f"column {column!r}: {value!r} is not a date (2024-05-31)") from None
-    if isinstance(value, datetime.datetime):
-        return (
-            value.replace(tzinfo=None) - (value.utcoffset() or datetime.timedelta()) - EPOCH
-        ).total_seconds() / 86400.0
     if isinstance(value, datetime.date):
-        return float(value.toordinal() - EPOCH.toordinal())
+        return moment(value, column, tokens) / 86400.0
+    return number(value, column, tokens)
+
+
+def moment(value: Any, column: str, tokens: Sequence[str]) -> float:
+    """The cell of a column of moments as seconds since 1970-01-01T00:00 (UTC where it has a time zone).
+
+    An ISO date with or without a time of day, a date or time of Python, or a number; raises ValueError for other text.
+    """
+    if isinstance(value, str) and value not in tokens and (parts := MOMENT.fullmatch(value)):
+        date, time, zone = parts.groups()
+        hours, minutes = (0, 0) if zone in (None, "Z") else (int(zone[:3]), int(zone[0] + zone[-2:]))
+        try:
+            local = datetime.datetime.fromisoformat(f"{date}T{time or '00:00'}")
+            value = local - datetime.timedelta(hours=hours, minutes=minutes)
+        except (ValueError, OverflowError):
+            raise ValueError(f"column {column!r}: {value!r} is not a date (2024-05-31T12:00)") from None
+    if isinstance(value, datetime.datetime):
+        return (value.replace(tzinfo=None) - (value.utcoffset() or datetime.timedelta()) - EPOCH).total_seconds()
+    if isinstance(value, datetime.date):
+        return (value.toordinal() - EPOCH.toordinal()) * 86400.0
     return number(value, column, tokens)
 
 
@@ -255,7 +275,7 @@ def cell(value: Any, column: str, kind: str, tokens: Sequence[str]) -> Any:
     """A cell as the rules take it; raises ValueError naming the column."""
     if kind == "level":
         return None if absent(value) else value
-    return {"flag": flag, "day": day}.get(kind, number)(value, column, tokens)
+    return {"flag": flag, "day": day, "moment": moment}.get(kind, number)(value, column, tokens)
 
 
 def cells(row: Any, width: int, used: Sequence[Used]) -> list[Any]:
@@ -324,8 +344,9 @@ def columns_of(np: Any, data: Any, width: int, used: Sequence[Used]) -> list[Any
             found.append(distinct(np, values))
         elif values.dtype.kind in "bf" or (values.dtype.kind in "iu" and not (abs(values) > 2**53).any()):
             found.append(values.astype(np.float64))
-        elif values.dtype.kind == "M" and kind == "day":
-            found.append(np.asarray((values - np.datetime64(0, "s")) / np.timedelta64(1, "D"), dtype=np.float64))
+        elif values.dtype.kind == "M" and kind in ("day", "moment"):
+            unit = np.timedelta64(1, "D" if kind == "day" else "s")
+            found.append(np.asarray((values - np.datetime64(0, "s")) / unit, dtype=np.float64))
         else:
             found.append(np.array([cell(value, name, kind, tokens) for value in values.tolist()], dtype=np.float64))
     return found

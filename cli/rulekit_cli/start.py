@@ -1,0 +1,81 @@
+"""The rules that `rulekit train --start` goes on from, and what they say about the columns of new data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal
+
+from rulekit.dates import is_dated
+from rulekit.errors import InputError
+from rulekit.graph.decisions import Median
+from rulekit.graph.files import load
+from rulekit.graph.nodes import Hidden, Node
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.schema import Feature
+from rulekit.tables.classes import Label
+from rulekit.tables.labels import LabelledTable
+
+
+@dataclass(frozen=True, slots=True)
+class Declarations:
+    """Kinds, missing tokens and widths of columns, the positive class or the order of the classes."""
+
+    types: dict[str, str] = field(default_factory=dict)
+    missing: tuple[str, ...] = ()
+    precision: dict[str, str] = field(default_factory=dict)
+    positive: Label | None = None
+    ordered: tuple[Label, ...] = ()
+
+
+NO_DECLARATIONS = Declarations()
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """The rules to go on from, and which of them stay: "all", "none" or rule ids."""
+
+    graph: RuleGraph
+    freeze: Literal["all", "none"] | list[str]
+
+    def read_alike(self, rows: LabelledTable) -> LabelledTable:
+        """The rows under the columns and levels of the rules; raises InputError where they do not fit."""
+        from rulekit.learners.start_schema import under_start
+
+        return replace(rows, table=under_start(self.graph, rows.table))
+
+    def hidden_bits(self) -> tuple[Node, ...]:
+        """The hidden bits of the rules: those that stay are not to be merged with new ones."""
+        return tuple(node for node in self.graph.nodes() if isinstance(node, Hidden))
+
+    def declarations(self) -> Declarations:
+        """What the columns that the rules read are, so that new data are read alike."""
+        graph = self.graph
+        used = [graph.schema[name] for name in graph.used_features]
+        return Declarations(
+            {f.name: f.display if is_dated(f) else f.kind for f in used if is_dated(f) or _is_unordered(f)},
+            tuple(f"{f.name}={token}" for f in used for token in f.missing_tokens),
+            {f.name: "float64" for f in used if f.precision == "float64"},
+            graph.classes[1] if len(graph.classes) == 2 else None,
+            graph.classes if isinstance(graph.decision, Median) else (),
+        )
+
+
+def _is_unordered(feature: Feature) -> bool:
+    return feature.kind == "categorical" and not feature.ordered
+
+
+def read_start(path: Path | None, freeze: str | None) -> Start | None:
+    """The options --start and --freeze; raises InputError where the file holds no rules or --start is not given.
+
+    The file may have been edited by an expert, so its digest is not compared.
+    """
+    if path is None:
+        if freeze is not None:
+            raise InputError("nothing to freeze", where="--freeze", fix="give the rules with --start FILE")
+        return None
+    graph = load(path, verify=False)
+    if freeze in (None, "all", "none"):
+        return Start(graph, "none" if freeze == "none" else "all")
+    assert freeze is not None
+    return Start(graph, [name.strip() for name in freeze.split(",") if name.strip()])

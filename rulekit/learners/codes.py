@@ -1,0 +1,72 @@
+"""The binned columns of the training rows, wherever they are kept: in memory, or on disk (out of core)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from rulekit.tables.storage import PART
+
+
+class Codes(Protocol):
+    """d columns of n small unsigned integers; a column is asked for when it is counted, and not kept."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, column: int) -> npt.NDArray[Any]:
+        """The codes [n] of one column."""
+
+    def take(self, rows: npt.NDArray[Any]) -> Codes:
+        """The same columns for some rows only: a Boolean mask [n] or row numbers."""
+
+    def parts(self, n_rows: int) -> Iterator[tuple[slice, Codes]]:
+        """The n rows in their order, some at a time: which they are, and their codes."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MemoryCodes:
+    """Codes as arrays [n]; the first ones may be the columns of one matrix [n, k], so that a row lies together."""
+
+    arrays: tuple[npt.NDArray[Any], ...]
+    matrix: npt.NDArray[Any] | None = None
+
+    @classmethod
+    def of_matrix(cls, matrix: npt.NDArray[Any]) -> MemoryCodes:
+        return cls(tuple(matrix.T), matrix)
+
+    def __len__(self) -> int:
+        return len(self.arrays)
+
+    def __getitem__(self, column: int) -> npt.NDArray[Any]:
+        return self.arrays[column]
+
+    def take(self, rows: npt.NDArray[Any]) -> MemoryCodes:
+        if self.matrix is None:
+            return MemoryCodes(tuple(codes[rows] for codes in self.arrays))
+        matrix = self.matrix[rows]
+        return MemoryCodes((*matrix.T, *(codes[rows] for codes in self.arrays[matrix.shape[1] :])), matrix)
+
+    def parts(self, n_rows: int) -> Iterator[tuple[slice, MemoryCodes]]:
+        for start in range(0, n_rows, PART):
+            rows = slice(start, min(start + PART, n_rows))
+            yield rows, MemoryCodes(tuple(codes[rows] for codes in self.arrays))
+
+
+def side_by_side(codes: Codes, columns: npt.NDArray[np.int64], most: int) -> list[npt.NDArray[np.int64]]:
+    """Positions in `columns` that may be read together as one matrix, at most so many at once; the others alone."""
+    matrix = codes.matrix if isinstance(codes, MemoryCodes) else None
+    width = 0 if matrix is None else matrix.shape[1]
+    inside = np.flatnonzero(columns < width)
+    groups = [inside[i : i + most] for i in range(0, len(inside), most)]
+    return [*groups, *(np.array([i]) for i in np.flatnonzero(columns >= width))]
+
+
+def matrix_of(codes: Codes, columns: npt.NDArray[np.int64]) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
+    """A matrix [n, k] that holds columns of one group of `side_by_side`, and where in it they stand."""
+    if isinstance(codes, MemoryCodes) and codes.matrix is not None and columns[0] < codes.matrix.shape[1]:
+        return codes.matrix, columns
+    return codes[int(columns[0])].reshape(-1, 1), np.zeros(1, dtype=np.int64)

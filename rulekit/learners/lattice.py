@@ -1,0 +1,131 @@
+"""Conjunctions of the bits of one formula, all at once: their truth, the prime implicants, the rows they cover.
+
+A formula of T bits has 2^T patterns of firing conditions, in an array of T axes of length 2 (the last axis is bit 0).
+[P > 1/2] is monotone in the conditions, each turned to the side with the larger strength, so its prime implicants are
+the minimal true patterns, and a sum over the supersets of a pattern is the sum over the rows that its conjunction
+covers: both take T passes over the 2^T numbers, for any number of implicants (70,000 are not unusual).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rulekit.learners.codes import Codes
+from rulekit.learners.counting import Bools, Floats, Ints
+from rulekit.learners.formula import Bit
+from rulekit.learners.read_once import ReadOnceTree
+
+MOST_BITS = 20
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Oriented:
+    """The condition of a bit on the side with the larger strength: column, codes [n_codes], strengths on and off."""
+
+    column: int
+    condition: Bools
+    on: float
+    off: float
+
+
+def oriented(bits: tuple[Bit, ...]) -> list[Oriented]:
+    """The bits, each turned so that its condition makes the formula more probable."""
+    return [
+        Oriented(bit.column, bit.condition, bit.alpha, bit.beta)
+        if bit.alpha >= bit.beta
+        else Oriented(bit.column, bit.known & ~bit.condition, bit.beta, bit.alpha)
+        for bit in bits
+    ]
+
+
+@dataclass(slots=True)
+class Lattice:
+    """The prime implicants of a formula, and the gain of the rows that each covers and no chosen one does.
+
+    primes: their patterns, as numbers whose bit t stands for condition t; pattern [n]: the conditions that hold for
+    each row; cells, cell [n]: the patterns that occur; gain [cells], gains [primes]: see `restrict_to`.
+    """
+
+    literals: list[Oriented]
+    primes: Ints
+    pattern: Ints
+    cells: Ints
+    cell: Ints
+    gain: Floats
+    gains: Floats
+
+    @classmethod
+    def of(cls, tree: ReadOnceTree, bits: tuple[Bit, ...], codes: Codes) -> Lattice:
+        """The lattice of a formula of at most 20 bits over the rows given by the codes of all columns."""
+        literals = oriented(bits)
+        pattern: Ints | None = None
+        for t, literal in enumerate(literals):
+            holds = literal.condition[codes[literal.column]].astype(np.int64) << t
+            pattern = holds if pattern is None else pattern | holds
+        assert pattern is not None
+        truth = _probabilities(tree, literals) > 0.5
+        primes = np.flatnonzero(_minimal(truth))
+        cells, cell = np.unique(pattern, return_inverse=True)
+        return cls(literals, primes, pattern, cells, cell.reshape(-1), np.zeros(len(cells)), np.zeros(len(primes)))
+
+    def restrict_to(self, gain: Floats) -> None:
+        """Let only these gains [n] of the rows count from now on."""
+        self.gain = np.asarray(np.bincount(self.cell, gain, len(self.cells)), dtype=np.float64)
+        self.gains = self._gains(self.cells, self.gain)
+
+    def cover(self, prime: int) -> None:
+        """Take the rows that an implicant covers out of the gains."""
+        taken = (self.cells & prime == prime) & (self.gain != 0.0)
+        self.gains -= self._gains(self.cells[taken], self.gain[taken])
+        self.gain[taken] = 0.0
+
+    def _gains(self, cells: Ints, gain: Floats) -> Floats:
+        """The gain [primes] of the cells that each implicant covers: cell by cell, or over all patterns at once."""
+        count = len(self.literals)
+        if len(cells) * len(self.primes) > count << count:
+            everywhere = np.zeros(1 << count)
+            everywhere[cells] = gain
+            return _superset_sums(everywhere, count)[self.primes]
+        sums = np.zeros(len(self.primes))
+        narrow = self.primes.astype(np.int32)
+        for cell, value in zip(cells.tolist(), gain.tolist(), strict=True):
+            sums += np.where(narrow & ~np.int32(cell) == 0, value, 0.0)
+        return sums
+
+
+def _probabilities(tree: ReadOnceTree, literals: list[Oriented]) -> Floats:
+    """P [2, 2, ...] of the formula on every pattern; a node spans only the axes of its own bits."""
+    count = len(literals)
+    made: dict[int, Floats] = {}
+    for node in reversed(tree.order()):
+        if tree.bit[node] >= 0:
+            literal, shape = literals[tree.bit[node]], [1] * count
+            shape[count - 1 - tree.bit[node]] = 2
+            made[node] = np.array([literal.off, literal.on]).reshape(shape)
+            continue
+        conjunction = tree.operator[node] == "and"
+        product = np.ones([1] * count)
+        for child in tree.children[node]:
+            below = made.pop(child)
+            product = product * (below if conjunction else 1.0 - below)
+        made[node] = product if conjunction else 1.0 - product
+    return np.broadcast_to(made[tree.root], (2,) * count)
+
+
+def _minimal(truth: Bools) -> Bools:
+    """The true patterns of which no smaller one is true [2^T]."""
+    found = truth.copy()
+    for axis in range(truth.ndim):
+        np.moveaxis(found, axis, 0)[1] &= ~np.moveaxis(truth, axis, 0)[0]
+    return found.reshape(-1)
+
+
+def _superset_sums(values: Floats, count: int) -> Floats:
+    """For each pattern the sum of the values [2^T] of all patterns that hold it."""
+    sums = values.copy().reshape((2,) * count)
+    for axis in range(count):
+        view = np.moveaxis(sums, axis, 0)
+        view[0] += view[1]
+    return sums.reshape(-1)

@@ -1,0 +1,410 @@
+"""The exact search for the squared error alone: per code sums of every move, and the best prefix with both strengths.
+
+A move turns the probability P of a cell into U + V a. With A = sum of w V (y - U) and B = sum of w V^2 over the rows
+on one side of a condition, the squared error of that side is a parabola in its strength a; with the ridge
+
+    -2 a (A + kappa a0) + a^2 (B + kappa) + kappa a0^2          (findings/small_models.md, section 1)
+
+so the best a is known at once, and no interval between ratios is looked at as it is where errors count.
+
+V (y - U) and V^2 lie in [-1, 1]. They are rounded to multiples of a power of two and added as integers, so the sums are
+the same in any order of the rows, in any blocks, with any number of threads, and rows may be added one by one or cell
+by cell, whichever is faster.
+
+Shapes: C cells, M moves, L codes in an order. Every kernel has a numpy twin with the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rulekit.learners.compiling import compiled
+from rulekit.learners.counting import Floats, Ints
+from rulekit.learners.grouping import Rows
+
+LEAST_STRENGTH = 1e-3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CodeSums:
+    """Per code of a column: slope and curvature [n_codes, M], weight and weight of the positive rows [n_codes]."""
+
+    slope: Floats
+    curvature: Floats
+    weight: Ints
+    positive: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class FixedPoint:
+    """How slopes and curvatures are written as integers: `parts` numbers of `bits` bits each, the coarse one first.
+
+    divisor: what all row weights are multiples of; unit: what a weight of `divisor` weighs.
+    """
+
+    parts: int
+    bits: int
+    divisor: int
+    unit: float
+
+    @classmethod
+    def of(cls, weights: Ints, unit: float) -> FixedPoint:
+        """So that no sum over rows of these weights can leave 62 bits."""
+        divisor = int(weights[0]) if weights.strides == (0,) else int(np.gcd.reduce(weights))
+        divisor = max(1, divisor)
+        total = max(1, int(weights.sum()) // divisor)
+        bits = 62 - total.bit_length()
+        # One number of 40 bits, or two that have as many together.
+        return cls(*((1, min(bits, 45)) if bits >= 31 else (2, min(bits, 20))), divisor, divisor * unit)
+
+    def floats(self, sums: Ints, n_moves: int) -> tuple[Floats, Floats]:
+        """Slope and curvature [n_codes, M] of integer sums [n_codes, parts * 2M]."""
+        total = np.zeros((len(sums), 2 * n_moves))
+        for part in range(self.parts):
+            number = sums[:, part * 2 * n_moves : (part + 1) * 2 * n_moves].astype(np.float64)
+            total += number * (self.unit * 2.0 ** -(self.bits * (part + 1)))
+        return total[:, :n_moves], total[:, n_moves:]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Best:
+    """Per move [M]: the least objective (infinity: none allowed), the order and the prefix of it that gives it,
+    the side whose strength is free where the other is 0, and both strengths.
+    """
+
+    objective: Floats
+    order: Ints
+    prefix: Ints
+    side: Ints
+    left: Floats
+    right: Floats
+
+    @classmethod
+    def none(cls, n_moves: int) -> Best:
+        """Nothing found yet."""
+        order, prefix, side = np.zeros((3, n_moves), dtype=np.int64)
+        return cls(np.full(n_moves, np.inf), order, prefix, side, np.zeros(n_moves), np.zeros(n_moves))
+
+
+def add_code_sums(
+    sums: Ints,
+    matrix: npt.NDArray[Any],
+    columns: Ints,
+    rows: Rows,
+    fixed: FixedPoint,
+    table: Ints,
+    first: int,
+) -> None:
+    """Add the rows of some cells, from `first` on, to the sums of some columns of a matrix of codes.
+
+    sums [k, n_codes, parts * 2M]; columns [k]; table: the `fixed_lines` of the cells.
+
+    There are three ways to the same integers, and the cheapest is taken. Row by row as they come each adds its line to
+    the sums of its codes: good for short lines. Where lines are long but cells few, the rows are counted first by cell
+    and code. Where neither the lines nor such counts stay in the cache, the rows are taken cell by cell.
+    """
+    if compiled(_add_by_row) is None:
+        for own, column in zip(sums, columns.tolist(), strict=True):
+            _add_with_numpy(own, matrix[:, column], rows, fixed, table, first)
+        return
+    equal = rows.weights.strides == (0,)
+    weights = rows.weights[:1].copy() if equal else rows.weights
+    n_codes, flat = sums.shape[1], sums.reshape(-1)
+    everything, counted = len(table) == 2 * rows.n_cells, len(table) * n_codes
+    given = (weights, equal, fixed.divisor, table)
+    few = _FEW if table.shape[1] > _SHORT else _VERY_FEW
+    if everything and table.shape[1] > 2 and counted <= min(few, len(rows.labels) // 4):
+        counts = np.empty(max(1, _FEW // counted) * counted, dtype=np.uint32 if equal else np.int64)
+        _kernel(_add_by_count)(matrix, columns, rows.cell, rows.labels, *given, flat, n_codes, counts)
+    elif everything and table.nbytes <= _NEAR:
+        _kernel(_add_by_row)(matrix, columns, rows.cell, rows.labels, *given, flat, n_codes)
+    else:
+        grouped = rows.grouped()
+        _kernel(_add_by_cell)(matrix, columns, grouped.rows, grouped.starts, *given, 2 * first, flat, n_codes)
+
+
+_NEAR = 1 << 23
+_SHORT = 8
+_FEW = 1 << 18
+_VERY_FEW = 1 << 14
+
+
+def _kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+    return compiled(function) or function
+
+
+def fixed_lines(u: Floats, v: Floats, fixed: FixedPoint) -> Ints:
+    """Slope V (y - U) and curvature V^2 by key as integers [2 cells, parts * 2M], from U and V [cells, M]."""
+    kernel = compiled(_fixed_lines)
+    table = np.empty((2 * len(u), fixed.parts * 2 * u.shape[1]), dtype=np.int64)
+    if kernel:
+        kernel(u, v, fixed.parts, 2.0**fixed.bits, table)
+        return table
+    scaled = np.repeat(v * 2.0**fixed.bits, 2, axis=0)
+    label = np.tile([0.0, 1.0], len(u))[:, None]
+    x = np.concatenate([scaled * (label - np.repeat(u, 2, axis=0)), scaled * np.repeat(v, 2, axis=0)], axis=1)
+    coarse = np.rint(x)
+    table[:, : x.shape[1]] = coarse
+    if fixed.parts == 2:
+        table[:, x.shape[1] :] = np.rint((x - coarse) * 2.0**fixed.bits)
+    return table
+
+
+def _fixed_lines(u: Any, v: Any, parts: int, scale: float, table: Any) -> None:
+    n_moves = u.shape[1]
+    for cell in range(len(u)):
+        for y in range(2):
+            key = 2 * cell + y
+            for m in range(n_moves):
+                scaled = v[cell, m] * scale
+                for half in range(2):
+                    x = scaled * (y - u[cell, m]) if half == 0 else scaled * v[cell, m]
+                    coarse = np.rint(x)
+                    table[key, half * n_moves + m] = np.int64(coarse)
+                    if parts == 2:
+                        table[key, (2 + half) * n_moves + m] = np.int64(np.rint((x - coarse) * scale))
+
+
+def _add_by_row(
+    matrix: Any,
+    columns: Any,
+    cell: Any,
+    labels: Any,
+    weights: Any,
+    equal: bool,
+    divisor: int,
+    table: Any,
+    sums: Any,
+    n_codes: int,
+) -> None:
+    n_columns, width = len(columns), table.shape[1]
+    for i in range(len(cell)):
+        key = 2 * np.int64(cell[i]) + np.int64(labels[i])
+        w = 1 if equal else weights[i] // divisor
+        for j in range(n_columns):
+            at = (j * n_codes + np.int64(matrix[i, columns[j]])) * width
+            if width == 2:
+                sums[at] += w * table[key, 0]
+                sums[at + 1] += w * table[key, 1]
+            elif equal:
+                into, line = sums[at : at + width], table[key]
+                for m in range(width):
+                    into[m] += line[m]
+            else:
+                into, line = sums[at : at + width], table[key]
+                for m in range(width):
+                    into[m] += w * line[m]
+
+
+def _add_by_count(
+    matrix: Any,
+    columns: Any,
+    cell: Any,
+    labels: Any,
+    weights: Any,
+    equal: bool,
+    divisor: int,
+    table: Any,
+    sums: Any,
+    n_codes: int,
+    counts: Any,
+) -> None:
+    n_columns, (n_keys, width) = len(columns), table.shape
+    together = len(counts) // (n_keys * n_codes)
+    for start in range(0, n_columns, together):
+        some = min(together, n_columns - start)
+        counts[:] = 0
+        for i in range(len(cell)):
+            at = (2 * np.int64(cell[i]) + np.int64(labels[i])) * some
+            for j in range(some):
+                place = (at + j) * n_codes + np.int64(matrix[i, columns[start + j]])
+                counts[place] += 1 if equal else weights[i] // divisor
+        for key in range(n_keys):
+            line = table[key]
+            for j in range(some):
+                for code in range(n_codes):
+                    w = np.int64(counts[(key * some + j) * n_codes + code])
+                    if w > 0:
+                        at = ((start + j) * n_codes + code) * width
+                        into = sums[at : at + width]
+                        for m in range(width):
+                            into[m] += w * line[m]
+
+
+def _add_by_cell(
+    matrix: Any,
+    columns: Any,
+    order: Any,
+    starts: Any,
+    weights: Any,
+    equal: bool,
+    divisor: int,
+    table: Any,
+    first: int,
+    sums: Any,
+    n_codes: int,
+) -> None:
+    n_columns, width = len(columns), table.shape[1]
+    for key in range(len(table)):
+        line = table[key]
+        for i in range(starts[first + key], starts[first + key + 1]):
+            row = order[i]
+            w = 1 if equal else weights[row] // divisor
+            for j in range(n_columns):
+                at = (j * n_codes + np.int64(matrix[row, columns[j]])) * width
+                into = sums[at : at + width]
+                if equal:
+                    for m in range(width):
+                        into[m] += line[m]
+                else:
+                    for m in range(width):
+                        into[m] += w * line[m]
+
+
+def _add_with_numpy(
+    sums: Ints, codes: npt.NDArray[Any], rows: Rows, fixed: FixedPoint, table: Ints, first: int
+) -> None:
+    n_codes = len(sums)
+    starts = rows.grouped().starts[2 * first : 2 * first + len(table) + 1]
+    order = rows.grouped().rows[starts[0] : starts[-1]]
+    key = np.repeat(np.arange(len(table)), np.diff(starts))
+    where, entry = np.unique(key * n_codes + codes[order], return_inverse=True)
+    # bincount adds doubles; integer totals are below 2^53, so exact.
+    count = np.bincount(entry, rows.weights[order] // fixed.divisor, len(where)).astype(np.int64)
+    key, code = np.divmod(where, n_codes)
+    np.add.at(sums, code, count[:, None] * table[key])
+
+
+def best_prefixes(
+    sums: CodeSums, orders: list[Ints], rest: Floats, constant: Floats, ridge: float, least: int, zero_beta: bool
+) -> Best:
+    """The best prefix of the orders [M or 1, L] of codes, and both strengths, for each move.
+
+    rest [M]: the strength that does nothing; constant [M]: the objective at strength 0, without the ridge of the bit;
+    least: the least weight of either side; zero_beta: one side's strength is 0.
+    """
+    best = Best.none(len(rest))
+    kernel: Any = compiled(_best_prefixes) or _best_with_numpy
+    for number, order in enumerate(orders):
+        kernel(
+            number,
+            np.ascontiguousarray(order),
+            sums.slope,
+            sums.curvature,
+            sums.weight,
+            rest,
+            constant,
+            ridge,
+            least,
+            zero_beta,
+            best.objective,
+            best.order,
+            best.prefix,
+            best.side,
+            best.left,
+            best.right,
+        )
+    return best
+
+
+def _best_prefixes(
+    number: int,
+    orders: Any,
+    slope: Any,
+    curvature: Any,
+    weight: Any,
+    rest: Any,
+    constant: Any,
+    ridge: float,
+    least: int,
+    zero_beta: bool,
+    objective: Any,
+    order: Any,
+    prefix: Any,
+    side: Any,
+    left: Any,
+    right: Any,
+) -> None:
+    length = orders.shape[1]
+    for m in range(len(rest)):
+        codes = orders[m] if len(orders) > 1 else orders[0]
+        w_total, a_total, b_total = 0, 0.0, 0.0
+        for i in range(length):
+            c = codes[i]
+            w_total += weight[c]
+            a_total += slope[c, m]
+            b_total += curvature[c, m]
+        pull, pulled = ridge * rest[m], ridge * rest[m] * rest[m]
+        w, a_sum, b_sum = 0, 0.0, 0.0
+        for i in range(length - 1):
+            c = codes[i]
+            w += weight[c]
+            a_sum += slope[c, m]
+            b_sum += curvature[c, m]
+            if w < least or w_total - w < least:
+                continue
+            aim_l, bend_l = a_sum + pull, b_sum + ridge
+            aim_r, bend_r = a_total - a_sum + pull, b_total - b_sum + ridge
+            s_l = min(max(aim_l / bend_l if bend_l > 0.0 else rest[m], LEAST_STRENGTH), 1.0 - LEAST_STRENGTH)
+            s_r = min(max(aim_r / bend_r if bend_r > 0.0 else rest[m], LEAST_STRENGTH), 1.0 - LEAST_STRENGTH)
+            v_l = s_l * (bend_l * s_l - 2.0 * aim_l) + pulled
+            v_r = s_r * (bend_r * s_r - 2.0 * aim_r) + pulled
+            if zero_beta:
+                if v_l + pulled + constant[m] < objective[m]:
+                    objective[m] = v_l + pulled + constant[m]
+                    order[m], prefix[m], side[m], left[m], right[m] = number, i + 1, 0, s_l, 0.0
+                if pulled + v_r + constant[m] < objective[m]:
+                    objective[m] = pulled + v_r + constant[m]
+                    order[m], prefix[m], side[m], left[m], right[m] = number, i + 1, 1, 0.0, s_r
+            elif v_l + v_r + constant[m] < objective[m]:
+                objective[m] = v_l + v_r + constant[m]
+                order[m], prefix[m], side[m], left[m], right[m] = number, i + 1, 0, s_l, s_r
+
+
+def _best_with_numpy(
+    number: int,
+    orders: Ints,
+    slope: Floats,
+    curvature: Floats,
+    weight: Ints,
+    rest: Floats,
+    constant: Floats,
+    ridge: float,
+    least: int,
+    zero_beta: bool,
+    objective: Floats,
+    order: Ints,
+    prefix: Ints,
+    side: Ints,
+    left: Floats,
+    right: Floats,
+) -> None:
+    for m in range(len(rest)):
+        codes = orders[m] if len(orders) > 1 else orders[0]
+        w, a, b = np.cumsum(weight[codes]), np.cumsum(slope[codes, m]), np.cumsum(curvature[codes, m])
+        allowed = (w[:-1] >= least) & (w[-1] - w[:-1] >= least)
+        if not allowed.any():
+            continue
+        pull, pulled = ridge * rest[m], ridge * rest[m] * rest[m]
+        v_l, s_l = _parabola(a[:-1] + pull, b[:-1] + ridge, rest[m])
+        v_r, s_r = _parabola(a[-1] - a[:-1] + pull, b[-1] - b[:-1] + ridge, rest[m])
+        v_l, v_r, none = v_l + pulled, v_r + pulled, np.zeros(len(s_l))
+        ways = [(v_l + pulled, s_l, none), (pulled + v_r, none, s_r)] if zero_beta else [(v_l + v_r, s_l, s_r)]
+        totals = np.where(allowed, np.stack([way[0] for way in ways]) + constant[m], np.inf)
+        p, s = divmod(int(np.argmin(totals.T)), len(ways))
+        if totals[s, p] < objective[m]:
+            objective[m] = totals[s, p]
+            order[m], prefix[m], side[m], left[m], right[m] = number, p + 1, s, ways[s][1][p], ways[s][2][p]
+
+
+def _parabola(aim: Floats, bend: Floats, rest: float) -> tuple[Floats, Floats]:
+    """The least value of a (bend a - 2 aim) for allowed strengths a, and the strength."""
+    curved = bend > 0.0
+    top = np.where(curved, aim / np.where(curved, bend, 1.0), rest)
+    strength = np.minimum(np.maximum(top, LEAST_STRENGTH), 1.0 - LEAST_STRENGTH)
+    return strength * (bend * strength - 2.0 * aim), strength

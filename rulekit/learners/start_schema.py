@@ -1,0 +1,63 @@
+"""Training rows under the schema of known rules, so that a column means the same to the old rules and the new ones."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from rulekit.errors import InputError
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.schema import FIRST_LEVEL_CODE, Feature
+from rulekit.tables.declarations import suggestion
+from rulekit.tables.table import Array, Table, encoded_dtype
+
+
+def under_start(graph: RuleGraph, table: Table) -> Table:
+    """The table with each column that the graph reads as the graph's schema has it; its levels first, new ones behind.
+
+    Raises InputError where such a column is missing, not to be used, of another kind, or ordered otherwise.
+    """
+    features, arrays = list(table.features), list(table.arrays)
+    for name in graph.used_features:
+        if name not in table.names:
+            raise InputError(f"no column {name!r}, which the start reads", where=table.source or "table",
+                             fix=suggestion(name, table.names))  # fmt: skip
+        at = table.names.index(name)
+        if features[at].role != "use":
+            raise InputError(f"the start reads it, its role is {features[at].role}", where=f"column {name!r}")
+        features[at], arrays[at] = _adopted(graph.schema[name], features[at], arrays[at])
+    return replace(table, features=tuple(features), arrays=tuple(arrays))
+
+
+def _adopted(known: Feature, own: Feature, array: Array) -> tuple[Feature, Array]:
+    """The feature as the start has it, and the column encoded so."""
+    if known.kind == own.kind == "categorical":
+        return _levels(known, own, array)
+    if known.kind != own.kind and (known.kind, own.kind) != ("numeric", "boolean"):
+        raise InputError(
+            f"it is {own.kind} here and {known.kind} in the start",
+            where=f"column {known.name!r}",
+            fix=f"declare it {known.kind}, or give other rules",
+        )
+    known = replace(known, role=own.role, monotone=own.monotone)
+    return known, array.astype(encoded_dtype(known))
+
+
+def _levels(known: Feature, own: Feature, array: Array) -> tuple[Feature, Array]:
+    """Known levels and then new ones; those of a declared order may be the start's or the data's, not two orders."""
+    new = tuple(level for level in own.levels if level not in set(known.levels))
+    if (known.ordered and new) or (own.ordered and (not known.ordered or new)):
+        # An order of levels is a statement about them all: the one that has every level is taken.
+        if not own.ordered or set(known.levels) - set(own.levels):
+            where, fix = f"column {known.name!r}", "declare one order of all levels"
+            raise InputError(f"the start orders its levels otherwise than the data (level {new[0]!r})" if new else
+                             "the data orders its levels, the start does not", where=where, fix=fix)  # fmt: skip
+        if known.ordered and [level for level in own.levels if level in set(known.levels)] != list(known.levels):
+            raise InputError("the start orders its levels otherwise than the data", where=f"column {known.name!r}")
+        return own, array
+    merged = replace(known, levels=(*known.levels, *new), role=own.role, monotone=own.monotone)
+    place = {level: FIRST_LEVEL_CODE + i for i, level in enumerate(merged.levels)}
+    codes = np.arange(FIRST_LEVEL_CODE + len(own.levels), dtype=np.int32)
+    codes[FIRST_LEVEL_CODE:] = [place[level] for level in own.levels]
+    return merged, codes[array]

@@ -1,0 +1,126 @@
+"""What measures is measured: processes of their own, limits, peak memory, medians, exponents, sections."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from benchmarks import made_tables
+from benchmarks.boosted_stumps import boost, decide
+from benchmarks.cost_laws import exponent
+from benchmarks.measuring import ProcessFailedError, Watch, _SampledPeak, in_process, ratios, spread
+from benchmarks.sections import markdown, write_section
+from benchmarks.training_time import BOOSTING, OURS, OURS_II, Timed, requirements
+from rulekit.learners.binning import bin_table
+from rulekit.tables.inference import infer
+
+MEGABYTE = 1_000_000
+
+
+def test_a_spread_is_median_and_range():
+    found = spread([3.0, 1.0, 2.0, 10.0])
+    assert (found.median, found.low, found.high, found.count) == (2.5, 1.0, 10.0, 4)
+    assert found.text(1) == "2.5 (1.0-10.0)"
+    assert spread([1.25]).text() == "1.25"
+    with pytest.raises(ValueError, match="no value"):
+        spread([])
+
+
+def test_ratios_are_taken_round_by_round():
+    assert ratios([1.0, 20.0, 3.0], [2.0, 40.0]).text() == "0.50 (0.50-0.50)"
+
+
+def test_peak_memory_counts_what_was_given_back():
+    with Watch() as watch:
+        np.ones(10 * MEGABYTE).sum()
+    assert 75 * MEGABYTE < watch.cost.memory < 130 * MEGABYTE
+    assert 0 < watch.cost.processor <= 10
+    with Watch() as after:
+        np.ones(MEGABYTE).sum()
+    assert after.cost.memory < 40 * MEGABYTE
+
+
+def test_the_sampled_peak_is_there_where_the_kernel_keeps_none():
+    import psutil
+
+    process = psutil.Process()
+    base = process.memory_info().rss
+    peak = _SampledPeak(process)
+    held = np.ones(10 * MEGABYTE)
+    assert peak.end() - base > 60 * MEGABYTE
+    assert held.sum() == 10 * MEGABYTE
+
+
+def test_a_call_in_a_process_of_its_own():
+    assert in_process("json:dumps", {"obj": [1, 2]}) == "[1, 2]"
+
+
+def test_a_failure_says_what_the_process_said():
+    with pytest.raises(ProcessFailedError, match="unexpected keyword argument 'nothing'") as caught:
+        in_process("json:dumps", {"obj": 1, "nothing": 1})
+    assert not caught.value.late
+
+
+def test_a_late_process_is_stopped():
+    with pytest.raises(ProcessFailedError, match=r"stopped after 0\.3 s") as caught:
+        in_process("subprocess:run", {"args": ["sleep", "5"]}, limit=0.3)
+    assert caught.value.late
+
+
+def test_an_exponent_is_that_of_the_upper_decade():
+    times = {n: 0.5 + 1e-6 * n for n in (10, 100, 1000)} | {10**k: 3.0 * 10.0**k for k in (6, 7)}
+    assert exponent(times) == pytest.approx(1.0)
+    assert exponent({10: 1.0, 30: 9.0, 100: 100.0}) == pytest.approx(2.0)
+    assert math.isnan(exponent({10: 1.0}))
+
+
+def test_requirements_compare_with_the_limit():
+    def timed(seconds, memory=0):
+        return Timed([{"seconds": s, "memory": memory, "rows": 1000, "columns": 10} for s in seconds])
+
+    found = requirements("big", {BOOSTING: timed([10, 10]), OURS: timed([5, 7], 80_000), OURS_II: timed([1, 1])})
+    assert [(r.measured.median, r.words().rpartition(": ")[2]) for r in found] == [
+        (0.1, "met"),
+        (0.0, "met"),
+        (0.6, "met"),
+        (2.0, "NOT met"),
+    ]
+
+
+def test_made_tables_do_not_depend_on_memory(tmp_path):
+    place = made_tables.write(tmp_path, 2500, 10)
+    saved, made = made_tables.read(place), made_tables.make(2500, 10)
+    np.testing.assert_array_equal(saved.X, made.X)
+    np.testing.assert_array_equal(saved.y, made.y)
+    assert made.X.dtype == np.float32
+    assert made_tables.make(2000, 40).X.shape == (2000, 40)
+    assert made_tables.columns_of(10)[:7] == (0, 1, 2, 14, 15, 21, 22)
+
+
+def test_boosted_stumps_are_the_textbook_s():
+    """Beside scikit-learn's AdaBoost on columns of few values, whose cuts are the same."""
+    from sklearn.ensemble import AdaBoostClassifier
+
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 6, (3000, 5)).astype(np.float32)
+    y = ((X[:, 0] > 2) & (X[:, 1] > 1) ^ (rng.random(3000) < 0.1)).astype(np.int64)
+    table = infer(X)
+    stumps, seconds = boost(table, y, rounds=8, max_bins=64)
+    _, codes = bin_table(table, np.broadcast_to(np.int64(1), 3000), 64)
+    theirs = AdaBoostClassifier(n_estimators=8, random_state=0).fit(X, y).predict(X)
+    assert len(seconds) == len(stumps) == 8
+    assert (decide(stumps, codes) == theirs).mean() > 0.999
+
+
+def test_a_section_is_added_once_and_then_replaced(tmp_path):
+    page = tmp_path / "benchmarks.md"
+    page.write_text("# Benchmarks\n\nAbout.\n")
+    write_section(page, "cost laws", ["first"])
+    write_section(page, "prediction", markdown(("a", "b"), [("x", "1")]))
+    write_section(page, "cost laws", ["second"])
+    text = page.read_text()
+    assert text.count("## Cost laws") == 1
+    assert "first" not in text
+    assert text.index("second") < text.index("| x | 1 |")

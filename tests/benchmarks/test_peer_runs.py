@@ -1,0 +1,207 @@
+"""What the runner does with limits, failures and finished rows, and what a fit in its own process reports."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from benchmarks.peers import serving
+from benchmarks.peers.columns import write_split
+from benchmarks.peers.data import BinaryTable
+from benchmarks.peers.definitions import Peer, Size
+from benchmarks.peers.environment import Environment, environment, requirements
+from benchmarks.peers.measuring import area_under_curve
+from benchmarks.peers.ranking import Cell, cells, ranks
+from benchmarks.peers.results import Results, Row
+from benchmarks.peers.runner import Limits, Servers, Task, Wanted, arrays, run
+from benchmarks.peers.serving import Job
+from benchmarks.peers.splits import stratified_folds
+
+LABELS = np.array([0, 1] * 10, dtype=np.int8)
+TABLE = BinaryTable("toy", pl.DataFrame({"x": np.arange(20.0)}), LABELS)
+
+
+class Answers(Servers):
+    """Servers whose answers are scripted by the peer's name."""
+
+    def __init__(self, script: Mapping[str, Callable[[int], Row]]) -> None:
+        super().__init__(None)
+        self.script = script
+        self.asked: list[str] = []
+
+    def ask(self, environment: str, job: dict[str, Any]) -> Row:
+        self.asked.append(job["peer"])
+        return self.script[job["peer"]](self.asked.count(job["peer"]))
+
+
+def _ok(_: int) -> Row:
+    return {"status": "ok", "accuracy": 0.9, "auc": 0.9, "rules": 2, "literals": 4, "seconds": 0.1}
+
+
+def _tasks() -> list[Task]:
+    return [Task(TABLE, split) for split in stratified_folds(LABELS, 5, 0)]
+
+
+def test_a_peer_that_hits_the_limit_is_listed_and_its_other_folds_are_skipped_and_counted(tmp_path: Path) -> None:
+    def slow(count: int) -> Row:
+        return _ok(count) if count == 1 else {"status": "limit", "why": "30 CPU seconds"}
+
+    servers = Answers({"fast": _ok, "slow": slow})
+    results = Results(tmp_path / "r.jsonl")
+
+    run(_tasks(), [Wanted("fast", "ours"), Wanted("slow", "ours")], results, servers, Limits())
+
+    assert servers.asked.count("slow") == 2
+    statuses = [row["status"] for row in results.rows.values() if row["peer"] == "slow"]
+    assert statuses == ["ok", "limit", "skipped", "skipped", "skipped"]
+    cell = cells(results)["toy", "slow"]
+    assert (cell.finished, cell.skipped, cell.why) == (1, 4, "limit: 30 CPU seconds")
+
+
+def test_learners_are_interleaved_and_each_gets_its_turn_to_be_first(tmp_path: Path) -> None:
+    servers = Answers({"a": _ok, "b": _ok})
+    run(_tasks(), [Wanted("a", "ours"), Wanted("b", "ours")], Results(tmp_path / "r.jsonl"), servers, Limits())
+    assert servers.asked == ["a", "b", "b", "a", "a", "b", "b", "a", "a", "b"]
+
+
+def test_a_run_goes_on_where_it_was_stopped_and_rows_can_be_done_anew(tmp_path: Path) -> None:
+    wanted = [Wanted("a", "ours"), Wanted("b", "ours")]
+    path = tmp_path / "r.jsonl"
+    run(_tasks()[:2], wanted, Results(path), Answers({"a": _ok, "b": _ok}), Limits())
+
+    again = Results(path)
+    again.forget(lambda row: row["peer"] == "a")
+    servers = Answers({"a": _ok, "b": _ok})
+    run(_tasks()[:2], wanted, again, servers, Limits())
+
+    assert servers.asked == ["a", "a"]
+    assert len(path.read_text().splitlines()) == 4
+
+
+def test_what_failed_or_was_not_installed_is_tried_again_and_a_limit_is_not(tmp_path: Path) -> None:
+    outcomes = {"failed": "failed", "absent": "absent", "skipped": "absent", "limit": "limit", "ok": "ok"}
+    results = Results(tmp_path / "r.jsonl")
+    for status, peer in outcomes.items():
+        results.add({"table": "toy", "split": status, "peer": peer, "status": status})
+
+    results.retry()
+
+    assert [row["status"] for row in Results(results.path).rows.values()] == ["limit", "ok"]
+
+
+def test_a_peer_without_an_environment_is_listed_not_dropped(tmp_path: Path) -> None:
+    results = Results(tmp_path / "r.jsonl")
+    with Servers(None) as servers:
+        run(_tasks()[:1], [Wanted("FIGS", "peers")], results, servers, Limits())
+    (row,) = results.rows.values()
+    assert row["status"] == "absent"
+
+
+def test_requirements_that_cannot_be_installed_are_kept_with_the_reason(tmp_path: Path) -> None:
+    """A folder that was filled before is asked again only for what is missing."""
+    folder = tmp_path / "peers"
+    (folder / "bin").mkdir(parents=True)
+    python = folder / "bin" / "python"
+    python.write_text('#!/bin/sh\ncase "$*" in *imodels*) echo "ERROR: no matching" >&2; exit 1;; esac\n')
+    python.chmod(0o755)
+    (folder / "peers.json").write_text(json.dumps({"requirements": [], "missing": {}}))
+
+    found = environment(folder)
+
+    (line,) = [line for line in requirements() if line.startswith("imodels")]
+    assert found == Environment(folder.absolute(), {line: "ERROR: no matching"})
+
+
+# One fit in its own process ----------------------------------------------------------------------------------------
+
+
+class Threshold:
+    """Decides by x > 9; `seconds` of work first."""
+
+    def __init__(self, work: str = "") -> None:
+        self.work = work
+
+    def fit(self, inputs: Any, labels: Any) -> Threshold:
+        while self.work == "endless":
+            pass
+        if self.work == "error":
+            raise ValueError("no such\nthing")
+        return self
+
+    def predict(self, inputs: Any) -> Any:
+        return (inputs[:, 0] > 9).astype(int)
+
+    def predict_proba(self, inputs: Any) -> Any:
+        return np.column_stack([-inputs[:, 0], inputs[:, 0]])
+
+
+def _threshold(parameters: Mapping[str, Any]) -> Threshold:
+    return Threshold(**parameters)
+
+
+def _two(_: Any) -> Size:
+    """Counts as numpy makes them: a run once lost every fit of a peer to them."""
+    return Size(np.int64(1), np.int64(2))  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Row]:
+    path = tmp_path / "split.npz"
+    labels = (np.arange(20) > 9).astype(np.int8)
+    write_split(path, arrays(TABLE.frame), labels, np.arange(0, 20, 2), np.arange(1, 20, 2))
+
+    def serve(limit: float = 5.0, wall: float = 20.0, modules: tuple[str, ...] = (), **parameters: Any) -> Row:
+        monkeypatch.setattr(serving, "ENTRIES", {"t": Peer("t", _threshold, _two, parameters, modules)})
+        return serving.run(Job("t", str(path), limit, wall))
+
+    return serve
+
+
+def test_a_fit_reports_accuracy_area_size_and_time(serve: Callable[..., Row]) -> None:
+    found = serve()
+    assert found["status"] == "ok"
+    assert (found["accuracy"], found["auc"], found["rules"], found["literals"]) == (1.0, 1.0, 1, 2)
+    assert 0 <= found["seconds"] < 1
+    assert found["n_test"] == 10
+
+
+def test_the_cpu_limit_ends_a_fit(serve: Callable[..., Row]) -> None:
+    assert serve(limit=0.2, work="endless") == {"status": "limit", "why": "0.2 CPU seconds"}
+
+
+def test_the_wall_limit_ends_a_process(serve: Callable[..., Row]) -> None:
+    found = serve(limit=60, wall=0.3, work="endless")
+    assert found["status"] == "limit"
+    assert "0.3 seconds of wall time" in found["why"]
+
+
+def test_an_exception_is_a_failure_in_one_line(serve: Callable[..., Row]) -> None:
+    assert serve(work="error") == {"status": "failed", "why": "ValueError: no such"}
+
+
+def test_a_library_that_is_not_there_is_absent(serve: Callable[..., Row]) -> None:
+    found = serve(modules=("no_such_library",))
+    assert found["status"] == "absent"
+    assert "no_such_library" in found["why"]
+
+
+def test_the_area_under_the_curve_counts_ties_half() -> None:
+    assert area_under_curve([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]) == 0.75
+    assert area_under_curve([0, 1], [0.5, 0.5]) == 0.5
+
+
+def test_ranks_share_places_and_put_unfinished_and_large_models_last() -> None:
+    found = {
+        ("t", "a"): Cell(5, 0, accuracy=0.9, rules=20),
+        ("t", "b"): Cell(5, 0, accuracy=0.9, rules=3),
+        ("t", "c"): Cell(4, 1, accuracy=0.99, rules=3),
+        ("t", "d"): Cell(5, 0, accuracy=0.95, rules=20.5),
+        ("t", "e"): Cell(5, 0, accuracy=0.2, rules=3),
+    }
+    assert ranks(found, ["t"], list("abcde")) == {"a": [1.5], "b": [1.5], "c": [4.5], "d": [4.5], "e": [3.0]}

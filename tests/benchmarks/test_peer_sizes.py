@@ -1,0 +1,96 @@
+"""Rules and literals of models whose size is known."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace as Made
+
+import numpy as np
+
+from benchmarks.peers import ours, scikit_learn
+from benchmarks.peers.catalogue import ENTRIES, sized
+from benchmarks.peers.columns import Part
+from benchmarks.peers.definitions import Size
+from benchmarks.peers.imodels_peers import figs_size, rule_fit_size
+from benchmarks.peers.wittgenstein_peers import size as ripper_size
+
+BITS = np.array([[a, b] for a in (0, 1) for b in (0, 1)] * 25, dtype=np.float64)
+BOTH = (BITS[:, 0] * BITS[:, 1]).astype(np.int8)
+
+
+def test_a_tree_counts_leaves_of_the_positive_class_and_their_depths() -> None:
+    tree = scikit_learn.tree({"max_depth": 4, "random_state": 0}).fit(BITS, BOTH)
+    assert scikit_learn.tree_size(tree) == Size(1, 2)
+    tree = scikit_learn.tree({"max_depth": 4, "random_state": 0}).fit(BITS, 1 - BOTH)
+    assert scikit_learn.tree_size(tree) == Size(2, 3)
+
+
+def test_stumps_count_rounds_and_different_tests() -> None:
+    stumps = scikit_learn.stumps({"n_estimators": 7, "random_state": 0}).fit(BITS, BOTH)
+    found = scikit_learn.stumps_size(stumps)
+    assert found.rules == len(stumps.estimators_)
+    assert found.literals == 2
+
+
+def test_a_logistic_model_is_one_rule_and_boosting_is_leaves_and_splits() -> None:
+    assert scikit_learn.logistic_size(scikit_learn.logistic({}).fit(BITS, BOTH)) == Size(1, 2)
+    boosted = scikit_learn.boosted({"max_iter": 3, "min_samples_leaf": 1}).fit(BITS, BOTH)
+    assert scikit_learn.boosted_size(boosted) == Size(9, 6)
+
+
+def test_native_levels_decide_and_levels_never_seen_are_missing() -> None:
+    colours = np.array(["red", "green", "", "blue"] * 25)
+    part = Part({"c": colours, "x": np.arange(100.0)}, BITS, (colours == "red").astype(np.int8))
+    model = scikit_learn.native({"min_samples_leaf": 5}).fit(part, part.labels)
+    assert model.predict(part).tolist() == part.labels.tolist()
+    unseen = Part({"c": np.array(["mauve", ""]), "x": np.array([1.0, 1.0])}, BITS[:2], part.labels[:2])
+    assert len(set(model.predict_proba(unseen)[:, 1].tolist())) == 1
+
+
+def test_figs_counts_every_leaf_of_every_tree() -> None:
+    leaf = Made(left=None, right=None)
+    stump = Made(left=leaf, right=leaf)
+    assert figs_size(Made(trees_=[Made(left=stump, right=leaf), stump])) == Size(5, 2 + 2 + 1 + 1 + 1)
+
+
+def test_rule_fit_counts_rules_and_linear_terms() -> None:
+    rules = [Made(agg_dict={"a": 1, "b": 2}), Made(agg_dict={"c": 1})]
+    model = Made(
+        include_linear=True, n_features_=3, coef=[0.0, 0.5, -1.0, 2.0, 3.0], rules_without_feature_names_=rules
+    )
+    assert rule_fit_size(model) == Size(4, 5)
+
+
+def test_ripper_counts_conditions() -> None:
+    rules = [Made(conds=[1, 2]), Made(conds=[1])]
+    assert ripper_size(Made(ruleset_=Made(rules=rules))) == Size(2, 3)
+
+
+def test_ours_finds_two_rules_of_two_literals() -> None:
+    bits = np.random.RandomState(0).randint(0, 2, (2000, 8))
+    labels = ((bits[:, 0] & bits[:, 1]) | (bits[:, 2] & bits[:, 3])).astype(np.int8)
+    part = Part({f"h{j}": bits[:, j] for j in range(8)}, bits.astype(np.float64), labels)
+    model = ours.build({**ours.SMALL, "n_units": 4}).fit(ours.table_of(part), labels)
+    assert ours.size(model) == Size(2, 4)
+    decided, scores = ours.predict(model, ours.table_of(part))
+    assert decided.tolist() == labels.tolist()
+    assert scores[labels == 1].min() > scores[labels == 0].max()
+
+
+def test_missing_cells_reach_our_learner_as_missing() -> None:
+    table = ours.table_of(Part({"c": np.array(["a", ""]), "x": np.array([np.nan, 1.0])}, BITS[:2], BOTH[:2]))
+    assert [feature.name for feature in table.features] == ["c", "x"]
+    assert "" not in (table.features[0].levels or ())
+
+
+def test_every_entry_builds_or_belongs_to_the_other_environment() -> None:
+    for peer in ENTRIES.values():
+        assert peer.environment in ("ours", "peers")
+        if peer.environment == "ours" and "form" not in peer.parameters:
+            peer.build(peer.parameters)
+
+
+def test_families_for_curves_change_only_the_size() -> None:
+    assert sized("rulekit", 7).parameters == {**ours.SMALL, "n_units": 7}
+    assert sized("FIGS", 5).parameters == {**ENTRIES["FIGS"].parameters, "max_rules": 5}
+    assert sized("CART", 1).parameters["max_leaf_nodes"] == 2
+    assert sized("AdaBoost", 3).name == "AdaBoost 3"

@@ -1,0 +1,137 @@
+"""What `rulekit train` is told of columns, from the option to the printed rule and back."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import logging
+from pathlib import Path
+
+import polars as pl
+import pytest
+from command_line import Run
+from test_bad_usage import assert_refused
+
+
+@pytest.fixture
+def visits(tmp_path: Path) -> Path:
+    """400 rows: yes where signed up until 2018 or with an income above 24,950; `answer` gives it away."""
+    lines = ["signed_up,seen,income,rate,city,answer,label"]
+    for i in range(400):
+        day = datetime.date(2017, 1, 5) + datetime.timedelta(days=i % 50 * 24)
+        seen = datetime.datetime(2020, 1, 1, 6) + datetime.timedelta(seconds=(i * 7919) % 86400)
+        income, rate = 15000 + i * 7 % 40 * 500, (i * 13) % 100 / 10
+        label = "yes" if day < datetime.date(2019, 1, 1) or income > 24950 else "no"
+        lines.append(f"{day},{seen},{income},{rate},{'ab'[i % 2]},{label},{label}")
+    path = tmp_path / "visits.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+DECLARED = ("--type", "signed_up=date", "--type", "seen=datetime", "--unit", "income=EUR", "--unit", "rate=%")
+ROLES = ("--role", "answer=forbidden", "--role", "city=audit", "--unseen", "city=missing")
+
+
+@pytest.fixture
+def trained(run: Run, visits: Path) -> Path:
+    ran = run("train", str(visits), "--target", "label", "--positive", "yes", *DECLARED, *ROLES, "-o", "m.json", "-q")
+    assert ran.status == 0, ran.err
+    return visits.parent / "m.json"
+
+
+def test_declared_columns_are_shown_so_everywhere(run: Run, trained: Path, visits: Path) -> None:
+    for form in ("rules", "table", "csv", "c50"):
+        shown = run("show", str(trained), "--format", form).out.replace("\\_", "_").replace("&lt;", "<")
+        assert "signed_up <= 2018-12-31" in shown, form
+        assert "income > 24,700 EUR" in shown, form
+        assert "answer" not in shown
+
+    language = run("show", str(trained), "--format", "language").out
+    assert "column seen: numeric, float64, datetime\n" in language
+    assert 'column income: numeric, money, unit "EUR"\n' in language
+    assert "column city: categorical {a, b}, unseen missing, audit\n" in language
+    assert "column answer: categorical {no, yes}, forbidden\n" in language
+    assert "signed_up <= 2018-12-31" in language
+    assert "income > 24700" in language
+
+
+def test_every_artifact_carries_the_dates(run: Run, trained: Path, visits: Path) -> None:
+    for to, name in (("text", "m.txt"), ("python", "m.py"), ("onnx", "m.onnx")):
+        assert run("export", str(trained), "--to", to, "-o", name).status == 0
+        verified = run("verify", str(trained), name, "--data", str(visits), "--rows", "500")
+        assert verified.status == 0, verified.out
+        assert run("import", name, "-o", "again.json").status == 0
+        assert json.loads(Path("again.json").read_text())["digest"] == json.loads(trained.read_text())["digest"]
+    assert "signed_up <= 2018-12-31" in Path("m.py").read_text().split("def decide")[1].split("return")[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--unit", "incme=EUR"], ["incme", "did you mean 'income'?"]),
+        (["--unit", "income"], ["--unit", "COL=VALUE"]),
+        (["--unit", "city=EUR"], ["city", "categorical", "only numbers have a unit"]),
+        (["--unit", "label=EUR"], ["label", "no feature"]),
+        (["--role", "city=hidden"], ["city", "hidden", "use, audit, forbidden"]),
+        (["--role", "label=audit"], ["label", "no feature"]),
+        (["--unseen", "city=ignore"], ["city", "unseen, missing or error"]),
+        (["--type", "city=date"], ["city", "data row 1", "'a' is not a date"]),
+        (["--type", "income=day"], ["income", "datetime", "money"]),
+    ],
+)
+def test_slips_in_declarations_are_named(run: Run, visits: Path, options: list[str], words: list[str]) -> None:
+    assert_refused(run("train", str(visits), "--target", "label", "-o", "m.json", *options), *words)
+
+
+def test_some_column_must_be_left(run: Run, table: Path) -> None:
+    roles = [word for column in "abcd" for word in ("--role", f"{column}=audit")]
+
+    assert_refused(run("train", str(table), "--target", "label", "-o", "m.json", *roles), "--role", "no column is left")
+
+
+def test_a_rule_that_reads_a_forbidden_column_is_refused(run: Run, trained: Path) -> None:
+    run("export", str(trained), "--to", "text", "-o", "m.txt")
+    text = Path("m.txt").read_text()
+    Path("m.txt").write_text(text.replace("signed_up <= 2018-12-31", "answer in {yes}"))
+
+    assert_refused(run("import", "m.txt", "-o", "again.json"), "answer", "forbidden")
+
+
+def test_verify_reads_a_declared_dialect(run: Run, model: Path, table: Path) -> None:
+    text = table.read_text().replace(",", "^").replace(".", ",")
+    Path("odd.csv").write_bytes(text.encode("utf-16"))
+    assert run("export", str(model), "--to", "text", "-o", "m.txt").status == 0
+    options = ("--delimiter", "^", "--decimal", ",", "--encoding", "utf-16")
+
+    ran = run("verify", str(model), "m.txt", "--rows", "100", "--data", "odd.csv", *options)
+
+    assert (ran.status, "and 300 given rows" in ran.out) == (0, True), ran.err
+
+
+def test_a_model_is_no_artifact_of_itself(run: Run, model: Path) -> None:
+    """The refusal said that an artifact may end in .json."""
+    assert_refused(run("verify", str(model), str(model)), "this is a model, not an artifact", "rulekit export")
+
+
+def test_labels_of_a_date_are_dates(run: Run) -> None:
+    days = [datetime.date(2024, 5, 31) if i % 10 < 4 else datetime.date(2024, 6, 1) for i in range(80)]
+    pl.DataFrame({"a": [i % 10 for i in range(80)], "due": days}).write_parquet("t.parquet")
+
+    assert run("train", "t.parquet", "--target", "due", "-o", "m.json", "-q").status == 0
+    assert json.loads(Path("m.json").read_text())["classes"] == ["2024-06-01", "2024-05-31"]
+    assert json.loads(run("evaluate", "m.json", "t.parquet", "--json").out)["accuracy"] == 1.0
+
+
+def test_quiet_hides_what_the_simplifier_says(run: Run, visits: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Messages about budgets came through --quiet."""
+    import rulekit_cli.training as training
+
+    def simplify(graph: object, *_: object) -> object:
+        logging.getLogger("rulekit.simplification.passes").warning("simplify: over budget")
+        return graph
+
+    monkeypatch.setattr(training, "simplify", simplify)
+    options = ("train", str(visits), "--target", "label", "-o", "m.json", "--param", "n_units=2")
+
+    assert run(*options, "-q").err == ""
+    assert logging.getLogger("rulekit").level == logging.NOTSET

@@ -1,0 +1,73 @@
+"""rulekit train --start: rules of an expert or of another model, with some of them frozen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from command_line import Run
+
+import rulekit
+from rulekit.graph.rules import rules_of
+
+RULES = """rulekit rules 1
+column a: numeric, float64, missing {"-9"}
+column b: numeric
+column c: categorical {violet, red}
+label "label": {no, yes}
+default no
+decide yes when any of (
+  c in {violet},
+  b > 1.755 and a <= 0.125,
+)
+"""
+
+
+@pytest.fixture
+def rules() -> Path:
+    path = Path("rules.txt")
+    path.write_text(RULES)
+    return path
+
+
+def test_rules_of_an_expert_are_gone_on_from(run: Run, table: Path, rules: Path) -> None:
+    train = ("train", str(table), "--target", "label", "--param", "stopping=none", "--param", "n_units=3")
+    ran = run(*train, "--start", str(rules), "-o", "all.json")
+    assert ran.status == 0, ran.err
+    start, model = rulekit.load(rules), rulekit.load("all.json")
+    assert {rule.node for rule in rules_of(start)} < {rule.node for rule in rules_of(model)}
+    assert model.classes == ("no", "yes")
+    assert model.schema["a"].precision == "float64"
+    assert model.schema["a"].missing_tokens == ("-9",)
+    assert model.schema["c"].levels == ("violet", "red", "blue", "green")
+    second = rules_of(start)[1].id
+    ran = run(*train, "--start", str(rules), "--freeze", second, "--json", "-o", "one.json")
+    assert ran.status == 0, ran.err
+    assert second in {rule.id for rule in rules_of(rulekit.load("one.json"))}
+    ran = run(*train, "--start", "all.json", "--freeze", "none", "--param", "n_units=9", "-o", "free.json")
+    assert ran.status == 0, ran.err
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--freeze", "all"), "--freeze"),
+        (("--start", "nowhere.json"), "nowhere.json"),
+        (("--start", "rules.txt", "--freeze", "r1"), "no rule 'r1'"),
+        (("--start", "rules.txt", "--positive", "no"), "about the class 'yes'"),
+        (("--start", "rules.txt", "--ignore", "a"), "column 'a'"),
+        (("--param", "start=rules.txt"), "use --start"),
+    ],
+)
+def test_what_does_not_fit_is_refused(run: Run, table: Path, rules: Path, options: tuple[str, ...], words: str) -> None:
+    ran = run("train", str(table), "--target", "label", *options, "-o", "model.json")
+    assert ran.status == 2, ran.err
+    assert words in ran.err.strip().splitlines()[-1]
+    assert not Path("model.json").exists()
+
+
+def test_the_rules_are_not_written_over(run: Run, table: Path) -> None:
+    assert run("train", str(table), "--target", "label", "--param", "n_units=1", "-o", "m.json").status == 0
+    ran = run("train", str(table), "--target", "label", "--start", "m.json", "-o", "m.json")
+    assert ran.status == 2
+    assert "would be lost" in ran.err

@@ -1,0 +1,104 @@
+"""Sizes from the command: the curve as numbers and drawn, the smallest model, limits of the saved model."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+import rulekit_cli.curves as curves
+from command_line import Run
+
+import rulekit
+from rulekit.graph.rules import counts
+
+TRAIN = ("--target", "label", "-o", "m.json", "-q", "--param", "n_units=4", "--param", "refit=1")
+
+
+def numbers(name: str = "curve.csv") -> list[dict[str, str]]:
+    with open(name, newline="") as lines:
+        return list(csv.DictReader(lines))
+
+
+def test_the_curve_is_written_and_drawn(run: Run, table: Path) -> None:
+    pytest.importorskip("matplotlib")
+    ran = run("train", str(table), *TRAIN, "--curve", "curve.csv", "--curve", "curve.png")
+    assert ran.status == 0, ran.err
+    rows = numbers()
+    assert [row["units"] for row in rows] == [str(n + 1) for n in range(len(rows))]
+    assert {row["class"] for row in rows} == {"yes"}
+    (chosen,) = (row for row in rows if row["chosen"] == "1")
+    assert [int(chosen["units"])] == rulekit.load("m.json").provenance["units"]
+    assert all(0 <= float(row["held_out_error"]) <= 1 and float(row["standard_error"]) >= 0 for row in rows)
+    assert Path("curve.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_smallest_is_parsimony(run: Run, table: Path) -> None:
+    assert run("train", str(table), *TRAIN, "--smallest").status == 0
+    graph = rulekit.load("m.json")
+    assert graph.provenance["parameters"]["parsimony"] == 1
+    assert graph.provenance["units"][0] <= 4
+
+
+@pytest.mark.parametrize("given", ["parsimony=2", "stopping=none"])
+def test_the_smallest_is_chosen_in_one_way(run: Run, table: Path, given: str) -> None:
+    ran = run("train", str(table), *TRAIN, "--smallest", "--param", given)
+    assert ran.status == 2
+    assert f"--smallest and --param {given.split('=')[0]}" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--curve", "curve.txt"), "a curve is no .txt"),
+        (("--curve", "curve"), "curve.png or curve.csv"),
+        (("--curve", "curve.csv", "--param", "stopping=none"), "no curve without cross-validation"),
+        (("--curve", "curve.csv", "--curve", "./curve.csv"), "two files of one name"),
+        (("--curve", "nowhere/curve.csv"), "nowhere"),
+    ],
+)
+def test_a_curve_that_cannot_be_written_is_refused_first(
+    run: Run, table: Path, words: tuple[str, ...], message: str
+) -> None:
+    ran = run("train", str(table), *TRAIN, *words)
+    assert ran.status == 2
+    assert message in ran.err.splitlines()[-1]
+    assert not Path("m.json").exists()
+
+
+def test_the_table_is_not_overwritten_by_its_curve(run: Run, table: Path) -> None:
+    before = table.read_bytes()
+    assert run("train", str(table), *TRAIN, "--curve", str(table)).status == 2
+    assert table.read_bytes() == before
+
+
+def test_the_missing_extra_is_named(run: Run, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(curves, "find_spec", lambda name: None)
+    ran = run("train", str(table), *TRAIN, "--curve", "curve.png")
+    assert ran.status == 2
+    assert "pip install 'rulekit-portable[plot]'" in ran.err
+    assert not Path("m.json").exists()
+    assert run("train", str(table), *TRAIN, "--curve", "curve.csv").status == 0
+
+
+@pytest.mark.parametrize("limit", ["max_features", "max_clauses", "max_literals"])
+def test_the_saved_model_keeps_the_limits(run: Run, table: Path, limit: str) -> None:
+    assert run("train", str(table), *TRAIN, "--param", f"{limit}=1", "--param", "stopping=none").status == 0
+    graph = rulekit.load("m.json")
+    size = counts(graph)
+    assert {"max_features": len(graph.used_features), "max_clauses": size.rules, "max_literals": size.literals}[
+        limit
+    ] <= 1
+
+
+def test_simplifying_does_not_break_a_limit(run: Run, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the simplified model were beyond it, the one that was learned is saved."""
+    import rulekit_cli.training as training
+
+    from rulekit.graph.decisions import Fires
+    from rulekit.graph.nodes import Compare, Or
+
+    larger = Or((Compare("a", ">", 0.5), Compare("b", ">", 0.5)))
+    monkeypatch.setattr(training, "simplify", lambda graph, *_: graph.with_(decision=Fires(larger)))
+    assert run("train", str(table), *TRAIN, "--param", "max_clauses=1").status == 0
+    assert counts(rulekit.load("m.json")).rules == 1

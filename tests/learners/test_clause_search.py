@@ -1,0 +1,93 @@
+"""The best condition of one clause: as good as trying every one, and a search that only goes up and keeps its room."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rulekit.learners.binning import bin_table
+from rulekit.learners.clause_search import Clause, ClauseSearch, clause_literals, condition_literals, covered
+from rulekit.tables.inference import infer
+
+
+def search_of(seed: int, cost: float, n: int = 150) -> ClauseSearch:
+    """Numbers with gaps and missing cells, a category, an ordered one and a Boolean; gains without law."""
+    rng = np.random.default_rng(seed)
+    number = rng.integers(0, 6, n).astype(np.float64)
+    number[rng.random(n) < 0.1] = np.nan
+    level = [str(level) for level in rng.choice(list("abcd"), n)]
+    data: dict[str, Any] = {"x": number, "z": rng.integers(0, 4, n) * 2.0, "c": level, "b": rng.random(n) < 0.4}
+    columns, codes = bin_table(infer(data), np.ones(n, dtype=np.int64), 64)
+    gain = rng.integers(-50, 50, n).astype(np.float64)
+    return ClauseSearch.over(columns, codes, np.arange(len(columns))).with_gain(gain, cost)
+
+
+def conditions(search: ClauseSearch, column: int) -> list[np.ndarray]:
+    """Every condition that a clause may set on a column."""
+    binned = search.columns[column]
+    codes = range(1, binned.n_codes)
+    if not binned.ordered:
+        sets = itertools.chain.from_iterable(itertools.combinations(codes, k) for k in range(1, binned.n_codes - 1))
+        ordinary = [set(s) for s in sets]
+    else:
+        ordinary = [set(range(a, b + 1)) for a in codes for b in codes if b >= a]
+    found = []
+    for inside, missing in itertools.product(ordinary, (False, True)):
+        condition = np.zeros(binned.n_codes, dtype=bool)
+        condition[list(inside)] = True
+        condition[0] = missing
+        found.append(condition)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("cost", [0.0, 30.0, 120.0])
+def test_no_single_condition_is_better(seed: int, cost: float) -> None:
+    search = search_of(seed, cost)
+    rows = np.arange(len(search.gain))
+    value, column, condition = search._best_condition(rows, set(), np.inf)
+    best = search.gain.sum()
+    for j in range(len(search.columns)):
+        for other in conditions(search, j):
+            held = other[search.codes[j]]
+            if not held.all():
+                best = max(best, search.gain[held].sum() - cost * condition_literals(search.columns[j], other))
+    assert value == pytest.approx(best)
+    if condition is not None:
+        held = condition[search.codes[column]]
+        worth = search.gain[held].sum() - cost * condition_literals(search.columns[column], condition)
+        assert value == pytest.approx(worth)
+
+
+def total(search: ClauseSearch, clauses: list[Clause]) -> float:
+    some = np.zeros(len(search.gain), dtype=bool)
+    for clause in clauses:
+        some |= covered(clause, search.codes, len(search.gain))
+    return float(search.gain[some].sum()) - search.cost * sum(clause_literals(c, search.columns) for c in clauses)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("room", [2.0, 5.0, np.inf])
+def test_the_search_goes_up_and_keeps_its_room(seed: int, room: float) -> None:
+    search = search_of(seed, 20.0)
+    begun: list[Clause] = [{0: np.array([True] + [False] * 4 + [True] * (search.columns[0].n_codes - 5))}, {}]
+    before = total(search, begun)
+    clauses = search.run(list(begun), room)
+    assert total(search, clauses) >= before
+    assert total(search, search.run(list(clauses), room)) == total(search, clauses)
+    assert sum(clause_literals(clause, search.columns) for clause in clauses) <= room
+
+
+def test_a_cut_lies_in_the_middle_of_a_gap() -> None:
+    """Between rows that the other conditions leave, all cuts are equal; the first was once taken."""
+    n = 40
+    data = {"x": np.arange(n, dtype=np.float64), "y": np.where((np.arange(n) < 10) | (np.arange(n) >= 30), 1.0, 0.0)}
+    columns, codes = bin_table(infer(data), np.ones(n, dtype=np.int64), None)
+    gain = np.where(np.arange(n) < 15, 1.0, -1.0)
+    search = ClauseSearch.over(columns, codes, np.array([0])).with_gain(gain, 0.1)
+    _, _, condition = search._best_condition(np.flatnonzero(data["y"] == 1.0), set(), np.inf)
+    assert condition is not None
+    assert np.flatnonzero(condition[1:]).max() + 1 == 20

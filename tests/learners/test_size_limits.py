@@ -1,0 +1,131 @@
+"""Hard limits: no model ever has more columns, rules or literals than it was allowed, whatever it was learned from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rulekit import CNLLClassifier
+from rulekit.graph.rules import counts
+from rulekit.learners.read_once import Move, ReadOnceTree, growth_moves
+from rulekit.learners.size_limits import SizeLimits
+from rulekit.synthetic import loans
+
+SEEDS = st.integers(0, 2**16)
+SIZES = st.none() | st.integers(1, 6)
+
+
+def small_table(seed: int, classes: int) -> tuple[dict[str, Any], list[str]]:
+    """Numbers, categories and missing cells; a label that no short rule tells."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(30, 90))
+    numbers = rng.integers(0, 5, (n, 3)).astype(np.float64)
+    numbers[rng.random((n, 3)) < 0.1] = np.nan
+    levels = [str(level) for level in rng.choice(list("abcd"), n)]
+    score = np.nan_to_num(numbers[:, 0]) + 2 * np.array([level in "ab" for level in levels])
+    score += rng.normal(size=n) * rng.choice([0.1, 2.0])
+    cuts = np.quantile(score, np.linspace(0, 1, classes + 1)[1:-1])
+    labels = [f"k{rank}" for rank in np.searchsorted(cuts, score)]
+    if len(set(labels)) < classes:
+        labels[:classes] = [f"k{rank}" for rank in range(classes)]
+    return {"a": numbers[:, 0], "b": numbers[:, 1], "c": numbers[:, 2], "d": levels}, labels
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    SEEDS,
+    st.sampled_from([2, 2, 3]),
+    st.booleans(),
+    SIZES,
+    SIZES,
+    SIZES,
+    st.sampled_from([("II", "error+brier"), ("tree", "brier"), ("I", "error")]),
+    st.sampled_from([("threshold", "or"), ("llr", "or"), ("threshold", "and")]),
+)
+def test_the_limits_hold(
+    seed: int,
+    classes: int,
+    ordered: bool,
+    features: int | None,
+    clauses: int | None,
+    literals: int | None,
+    kind: tuple[str, str],
+    shape: tuple[str, str],
+) -> None:
+    X, y = small_table(seed, classes)
+    model = CNLLClassifier(
+        6,
+        algorithm=kind[0],
+        objective=kind[1],
+        weak=shape[0],
+        init=shape[1],
+        refit=1,
+        backfit=3,
+        stopping="none",
+        max_features=features,
+        max_clauses=clauses,
+        max_literals=literals,
+        ordered=sorted(set(y)) if ordered else None,
+    ).fit(X, y)
+    graph = model.rule_graph_
+    size = counts(graph)
+    assert features is None or len(graph.used_features) <= features
+    assert clauses is None or size.rules <= clauses
+    assert literals is None or size.literals <= literals
+    assert list(model.path_.chosen) == graph.provenance["units"]
+
+
+def test_a_limit_is_reached_not_undercut() -> None:
+    X = loans(1000, seed=1)
+    y = X.pop("default")
+    kind = {"algorithm": "tree", "objective": "brier", "ridge": 8, "refit": 1, "stopping": "none", "positive": "yes"}
+    free = CNLLClassifier(6, **kind).fit(X, y).rule_graph_
+    assert (counts(free).rules, counts(free).literals, len(free.used_features)) == (3, 5, 5)
+    few = CNLLClassifier(6, max_features=3, **kind).fit(X, y).rule_graph_
+    assert len(few.used_features) == 3
+    assert counts(CNLLClassifier(6, max_clauses=2, **kind).fit(X, y).rule_graph_).rules == 2
+    assert counts(CNLLClassifier(6, max_literals=3, **kind).fit(X, y).rule_graph_).literals == 3
+
+
+def test_the_columns_of_several_classes_are_shared() -> None:
+    """Once the first class took what it liked, and the last had to do with that."""
+    rng = np.random.default_rng(0)
+    X = rng.random((600, 6))
+    y = np.where(X[:, 4] > 0.8, 2, np.where(X[:, 5] > 0.8, 1, 0))
+    model = CNLLClassifier(4, max_features=2, stopping="none").fit(X, y)
+    assert model.rule_graph_.used_features == ("x4", "x5")
+    assert model.score(X, y) > 0.97
+
+
+def test_a_formula_without_units_speaks_for_no_class() -> None:
+    """Its hidden bit of no condition was once shown as a rule, so that three classes never had fewer than three."""
+    rng = np.random.default_rng(0)
+    X = rng.random((300, 3))
+    y = np.where(X[:, 0] > 0.7, 2, np.where(X[:, 1] > 0.6, 1, 0))
+    free = CNLLClassifier(1, stopping="none").fit(X, y)
+    limited = CNLLClassifier(1, stopping="none", max_clauses=1).fit(X, y)
+    assert counts(free.rule_graph_).rules == 3
+    assert counts(limited.rule_graph_).rules == 1
+    assert sum(limited.path_.chosen) == 1
+    assert np.allclose(limited.predict_proba(X).sum(axis=1), 1.0)
+
+
+def tree_of(*moves: Move) -> ReadOnceTree:
+    tree = ReadOnceTree()
+    for bit, move in enumerate((Move("bit", -1), *moves)):
+        tree.join(move, bit)
+    return tree
+
+
+def test_moves_beyond_a_limit_are_not_offered() -> None:
+    pair = tree_of(Move("or", 0))
+    assert SizeLimits(literals=2).allowed(pair, growth_moves(pair, "II")) == []
+    inside = SizeLimits(clauses=2).allowed(pair, growth_moves(pair, "II"))
+    assert Move("or", pair.root) not in inside
+    assert {move.operator for move in inside} == {"and"}
+    conjunction = tree_of(Move("and", 0))
+    longer = SizeLimits(clauses=1).allowed(conjunction, growth_moves(conjunction, "I"))
+    assert longer == [Move("and", conjunction.root)]
