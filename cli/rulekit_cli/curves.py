@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rulekit.errors import InputError
+from rulekit.graph.readable import counted
 
 if TYPE_CHECKING:
     from rulekit.learners.path import PathPoint
@@ -39,10 +40,10 @@ def check_curve(path: Path, parameters: Mapping[str, Any]) -> None:
         )
 
 
-def curve_bytes(path: Path, points: Sequence[PathPoint], target: str) -> bytes:
-    """The content of the file: by its ending numbers or a picture."""
+def curve_bytes(path: Path, points: Sequence[PathPoint], target: str, noun: str = "unit") -> bytes:
+    """The content of the file, by its ending numbers or a picture; noun: what the size of a model is counted in."""
     ending = path.suffix.lower()
-    return _numbers(points) if ending == ".csv" else _picture(points, target, ending[1:])
+    return _numbers(points) if ending == ".csv" else _picture(points, target, noun, ending[1:])
 
 
 def _numbers(points: Sequence[PathPoint]) -> bytes:
@@ -56,7 +57,7 @@ def _numbers(points: Sequence[PathPoint]) -> bytes:
     return text.getvalue().encode()
 
 
-def _picture(points: Sequence[PathPoint], target: str, ending: str) -> bytes:
+def _picture(points: Sequence[PathPoint], target: str, noun: str, ending: str) -> bytes:
     """One panel per formula: held-out error with a band of one standard error, training error, the chosen size."""
     from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -69,9 +70,9 @@ def _picture(points: Sequence[PathPoint], target: str, ending: str) -> bytes:
     FigureCanvasAgg(figure)
     for i, label in enumerate(labels):
         panel = figure.add_subplot(down, across, i + 1)
-        _draw(panel, [point for point in points if point.label == label])
+        _draw(panel, [point for point in points if point.label == label], noun)
         panel.set_title(f"{target} = {label}", fontsize=10)
-        panel.set_xlabel("units")
+        panel.set_xlabel(f"{noun}s")
         if i % across == 0:
             panel.set_ylabel("error (% of rows)")
         if i == 0:
@@ -85,7 +86,7 @@ def _picture(points: Sequence[PathPoint], target: str, ending: str) -> bytes:
     return content.getvalue()
 
 
-def _draw(panel: Any, points: Sequence[PathPoint]) -> None:
+def _draw(panel: Any, points: Sequence[PathPoint], noun: str) -> None:
     from matplotlib.ticker import MaxNLocator
 
     training = [100 * point.training_error for point in points]
@@ -102,7 +103,7 @@ def _draw(panel: Any, points: Sequence[PathPoint]) -> None:
             right = point.units <= (first + last) / 2
             panel.plot([point.units], [value], "o", color="tab:red", markersize=8, fillstyle="none", mew=1.8)
             panel.annotate(
-                f"{point.units} {'unit' if point.units == 1 else 'units'}, {value:.1f} %",
+                f"{counted(point.units, noun)}, {value:.1f} %",
                 (point.units, value),
                 textcoords="offset points",
                 xytext=(5 if right else -5, 9),

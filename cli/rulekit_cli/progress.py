@@ -53,11 +53,13 @@ class LearningProgress:
         parameters = graph.provenance.get("parameters", {})
         stopped = graph.provenance.get("stopped")
         shown = units if len(units) <= 8 else [*units[:7], "..."]
-        total = f"{' + '.join(map(str, shown))} {'unit' if units == [1] else 'units'}"
+        plain = parameters.get("form") == "dnf"
+        noun = "clause" if plain else "unit"
+        total = f"{' + '.join(map(str, shown))} {noun if units == [1] else noun + 's'}"
         why = ""
         if stopped:
             why = f", stopped early ({stopped}): the best so far"
-        elif parameters.get("stopping") == "cv":
+        elif parameters.get("stopping") == "cv" and not (plain and not parameters.get("parsimony")):
             most = parameters.get("n_units")
             folds = f"{parameters.get('n_folds')}-fold cross-validation"
             why = f", as many as allowed ({folds} would take more)" if units == [most] else f", chosen by {folds}"

@@ -144,7 +144,8 @@ def run(request: Request) -> None:
         graph = _with_held_out(graph, held)
     graph.save(request.output)
     for path in request.curve:
-        write_atomically(path, curve_bytes(path, learner.path_.points, request.target))
+        noun = "clause" if given.get("form") == "dnf" else "unit"
+        write_atomically(path, curve_bytes(path, learner.path_.points, request.target, noun))
     _report(request, graph, found, rows.cost)
 
 

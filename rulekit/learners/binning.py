@@ -107,6 +107,8 @@ def bin_column(
     if feature.kind == "boolean":
         codes = np.where(np.isnan(array), 0, 1 + (array > 0.5)).astype(np.uint8)
         return BinnedColumn(feature, index, 3, none, none), codes
+    # A column of a matrix is gathered once, and not kept.
+    array = np.ascontiguousarray(array)
     values, counts, whole = _distinct(array, weights)
     column, high = bin_values(feature, index, values, counts, whole, max_bins)
     codes = np.empty(len(array), dtype=code_type(column.n_codes))

@@ -405,9 +405,9 @@ class CNLLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             way = WAYS[0 if curve is None else curve.way]
             run = replace(run, plain=tuple(plain_dnfs(problem, grown.path, settings.dnf, [way])[0]))
         units = len(run.path)
-        if curve is not None and units:
-            whole = settings.dnf is not None and self.parsimony == 0.0
-            units = curve.whole_or_better(units) if whole else min(units, curve.best(self.parsimony))
+        # The clauses of a plain form have already had to pay for their literals.
+        if curve is not None and (settings.dnf is None or self.parsimony > 0.0):
+            units = min(units, curve.best(self.parsimony))
         return replace(run, units=units)
 
     def _conclude(

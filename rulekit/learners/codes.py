@@ -9,7 +9,8 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.tables.storage import PART
+ROWS_TOGETHER = 1 << 15
+"""Rows that a formula is evaluated on at a time: a double for each node and row must stay small."""
 
 
 class Codes(Protocol):
@@ -51,8 +52,8 @@ class MemoryCodes:
         return MemoryCodes((*matrix.T, *(codes[rows] for codes in self.arrays[matrix.shape[1] :])), matrix)
 
     def parts(self, n_rows: int) -> Iterator[tuple[slice, MemoryCodes]]:
-        for start in range(0, n_rows, PART):
-            rows = slice(start, min(start + PART, n_rows))
+        for start in range(0, n_rows, ROWS_TOGETHER):
+            rows = slice(start, min(start + ROWS_TOGETHER, n_rows))
             yield rows, MemoryCodes(tuple(codes[rows] for codes in self.arrays))
 
 

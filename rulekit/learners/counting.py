@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.learners.compiling import compiled
-from rulekit.learners.grouping import Grouped
+from rulekit.learners.grouping import Grouped, Rows
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -123,6 +123,45 @@ def count(codes: npt.NDArray[Any], grouped: Grouped, weights: Ints, n_codes: int
     where, values = where[values > 0], values[values > 0]
     code, keys = np.divmod(where, n_keys)
     return Histogram(keys, values, np.searchsorted(code, np.arange(n_codes + 1)).astype(np.int64))
+
+
+def count_dense(
+    matrix: npt.NDArray[Any], columns: Ints, rows: Rows, n_codes: int, n_keys: int
+) -> list[Histogram] | None:
+    """The histograms of some columns of a matrix, counted as the rows come; None without numba."""
+    kernel = compiled(_count_dense)
+    if kernel is None:
+        return None
+    equal = rows.weights.strides == (0,)
+    weights = rows.weights[:1].copy() if equal else rows.weights
+    counts = np.zeros(len(columns) * n_codes * n_keys, dtype=np.uint32 if equal else np.int64)
+    kernel(matrix, columns, rows.cell, rows.labels, weights, equal, n_codes, n_keys, counts)
+    found = []
+    for flat in counts.reshape(len(columns), -1):
+        where = np.flatnonzero(flat)
+        values = flat[where].astype(np.int64) * (int(weights[0]) if equal else 1)
+        starts = np.searchsorted(where, np.arange(n_codes + 1) * n_keys)
+        found.append(Histogram(where % n_keys, values, starts))
+    return found
+
+
+def _count_dense(
+    matrix: Any,
+    columns: Any,
+    cell: Any,
+    labels: Any,
+    weights: Any,
+    equal: bool,
+    n_codes: int,
+    n_keys: int,
+    counts: Any,
+) -> None:
+    n_columns = len(columns)
+    for i in range(len(cell)):
+        key = 2 * np.int64(cell[i]) + np.int64(labels[i])
+        w = 1 if equal else weights[i]
+        for j in range(n_columns):
+            counts[(j * n_codes + np.int64(matrix[i, columns[j]])) * n_keys + key] += w
 
 
 def _count_entries(codes: Any, rows: Any, starts: Any, weights: Any, each: int, n_codes: int) -> Any:

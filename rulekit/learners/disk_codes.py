@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.learners.codes import MemoryCodes
+from rulekit.learners.codes import ROWS_TOGETHER, MemoryCodes
 from rulekit.tables.storage import PART, StoredColumn
 
 
@@ -39,8 +39,8 @@ class DiskCodes:
     def parts(self, n_rows: int) -> Iterator[tuple[slice, CodesPart]]:
         """The rows in their order, some at a time; a column of a part is read when it is asked for, and kept."""
         done = 0
-        for start in range(0, self.n_rows, PART):
-            stop = min(start + PART, self.n_rows)
+        for start in range(0, self.n_rows, ROWS_TOGETHER):
+            stop = min(start + ROWS_TOGETHER, self.n_rows)
             rows = None if self.rows is None else self.rows[start:stop]
             count = stop - start if rows is None else int(np.count_nonzero(rows))
             yield slice(done, done + count), CodesPart(self.columns, start, stop, rows)

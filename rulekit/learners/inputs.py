@@ -116,7 +116,8 @@ def training_data(estimator: Any, X: Any, y: Any, sample_weight: Any, groups: An
         raise InputError(
             f"the label has only one class, {classes[0]!s}", where="y", fix="a classifier needs rows of two classes"
         )
-    return TrainingData(table, tuple(classes.tolist()), labels.astype(np.int64), weights, groups)
+    small = np.uint8 if len(classes) <= 256 else np.int64
+    return TrainingData(table, tuple(classes.tolist()), labels.astype(small), weights, groups)
 
 
 def _classes(y: Array) -> tuple[Array, Array]:
@@ -150,7 +151,7 @@ def checked_labels(y: Any, n_rows: int) -> Array:
 
 def _row_weights(sample_weight: Any, n_rows: int) -> npt.NDArray[np.float64]:
     if sample_weight is None:
-        return np.ones(n_rows)
+        return np.broadcast_to(np.float64(1.0), n_rows)
     return moderate(checked_weights(sample_weight, n_rows))
 
 

@@ -12,17 +12,18 @@ import numpy.typing as npt
 
 from rulekit.learners.binning import BinnedColumn
 from rulekit.learners.codes import matrix_of, side_by_side
-from rulekit.learners.counting import Bools, Floats, Ints, count
+from rulekit.learners.counting import Bools, Floats, Histogram, Ints, count, count_dense
 from rulekit.learners.formula import Bit, Formula, Problem
 from rulekit.learners.objectives import Objective, allowed_intervals
 from rulekit.learners.read_once import FIRST, Move
 from rulekit.learners.scanning import MoveTables, ScanResult, ScanRule, scan
-from rulekit.learners.squares import Best, CodeSums, add_code_sums, best_prefixes, fixed_lines
+from rulekit.learners.squares import Best, CodeSums, add_code_sums, best_prefixes, fixed_lines, sums_of_entries
 from rulekit.learners.threads import run_threads
 from rulekit.learners.weak_features import Weak, code_orders, complete
 
 _BLOCK = 1 << 21
 _CACHED = 1 << 18
+_DENSE = 1 << 18
 _WORTH_THREADS = 200_000
 
 
@@ -204,21 +205,20 @@ def _search_errors(
     ridges: Floats,
     one: bool,
 ) -> list[ColumnResult]:
-    problem, objective, grouped = formula.problem, settings.objective, formula.rows().grouped()
+    problem, objective = formula.problem, settings.objective
     u, v, _ = formula.lines(moves)
     intervals = allowed_intervals(u.T, v.T, objective, settings.zero_beta)
-    all_sums, squares = _sums(formula, moves, settings, columns)
-    constant = objective.brier * squares + ridges
+    constant = objective.brier * _squares_at_zero(u, formula.counts, problem.weight_unit) + ridges
     tables = MoveTables(intervals.bucket, intervals.low, intervals.high, intervals.n, rest, constant)
     least = max(1, int(np.ceil(settings.min_rows / problem.weight_unit - 1e-9)))
     scale = objective.error * problem.weight_unit
     threads = settings.n_threads if len(problem.labels) * len(columns) >= _WORTH_THREADS else 1
     best_so_far = [np.inf]
+    counted = _counted_columns(formula, moves, (u, v), columns, threads)
 
     def search(i: int) -> ColumnResult:
-        binned, codes = problem.columns[columns[i]], problem.codes[columns[i]]
-        sums = all_sums[i]
-        histogram = count(codes, grouped, problem.weights, binned.n_codes)
+        binned = problem.columns[columns[i]]
+        histogram, sums = counted[i]
         weighted = (
             np.ascontiguousarray(objective.brier * sums.slope.T),
             np.ascontiguousarray(objective.brier * sums.curvature.T),
@@ -237,6 +237,38 @@ def _search_errors(
         return ColumnResult(best, orders, sums.weight > 0)
 
     return run_threads(search, range(len(columns)), threads)
+
+
+def _counted_columns(
+    formula: Formula, moves: list[Move], lines: tuple[Floats, Floats], columns: Ints, threads: int
+) -> list[tuple[Histogram, CodeSums]]:
+    """Each column counted by code and key, and its sums.
+
+    Rows are counted as they come where the counts of a column stay in the cache, else cell by cell.
+    """
+    problem, rows, fixed = formula.problem, formula.rows(), formula.fixed_point()
+    table, n_keys = fixed_lines(*lines, fixed), 2 * len(formula.pattern)
+    n_codes = [problem.columns[column].n_codes for column in columns]
+    widest = max(n_codes, default=1)
+    together = min(max(1, _DENSE // (widest * n_keys)), max(1, -(-len(columns) // 2)))
+    dense = widest * n_keys <= min(16 * _DENSE, max(1024, 2 * len(problem.labels)))
+    found: dict[int, tuple[Histogram, CodeSums]] = {}
+
+    def count_group(group: Ints) -> None:
+        matrix, places = matrix_of(problem.codes, columns[group])
+        histograms = count_dense(matrix, places, rows, widest, n_keys) if dense else None
+        for at, i in enumerate(group.tolist()):
+            if histograms is None:
+                histogram = count(problem.codes[columns[i]], rows.grouped(), problem.weights, n_codes[i])
+            else:
+                own = histograms[at]
+                histogram = Histogram(own.keys, own.weights, own.starts[: n_codes[i] + 1])
+            whole = sums_of_entries(histogram.keys, histogram.weights, histogram.starts, table, fixed)
+            floats = fixed.floats(whole, len(moves))
+            found[i] = (histogram, CodeSums(*floats, *formula.code_weights(int(columns[i]))))
+
+    run_threads(count_group, side_by_side(problem.codes, columns, together), threads)
+    return [found[i] for i in range(len(columns))]
 
 
 def _keep_better(best: Best, found: ScanResult, variant: int, side: int) -> None:

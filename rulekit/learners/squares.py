@@ -266,6 +266,26 @@ def _add_by_cell(
                         into[m] += w * line[m]
 
 
+def sums_of_entries(keys: Ints, weights: Ints, starts: Ints, table: Ints, fixed: FixedPoint) -> Ints:
+    """The sums [n_codes, parts * 2M] of rows that are counted already, by code and key."""
+    sums, weights = np.zeros((len(starts) - 1, table.shape[1]), dtype=np.int64), weights // fixed.divisor
+    kernel = compiled(_sum_entries)
+    if kernel:
+        kernel(keys, weights, starts, table, sums)
+    else:
+        np.add.at(sums, np.repeat(np.arange(len(sums)), np.diff(starts)), weights[:, None] * table[keys])
+    return sums
+
+
+def _sum_entries(keys: Any, weights: Any, starts: Any, table: Any, sums: Any) -> None:
+    for code in range(len(sums)):
+        into = sums[code]
+        for e in range(starts[code], starts[code + 1]):
+            line, w = table[keys[e]], weights[e]
+            for m in range(len(into)):
+                into[m] += w * line[m]
+
+
 def _add_with_numpy(
     sums: Ints, codes: npt.NDArray[Any], rows: Rows, fixed: FixedPoint, table: Ints, first: int
 ) -> None:

@@ -68,16 +68,6 @@ class Curve:
         slack = parsimony * _over_folds(by_fold - by_fold[:, [at]])
         return int(np.flatnonzero(self.smooth <= self.smooth[at] + slack + 1e-12)[0]) + 1
 
-    def whole_or_better(self, size: int) -> int:
-        """The whole `size`, or where the best smaller one is better by a standard error of the difference, that one.
-
-        For a plain form, in which every clause has already had to pay for its literals.
-        """
-        at = int(np.argmin(self.smooth[:size]))
-        by_fold = smoothed(self.by_fold)
-        error = _over_folds(by_fold[:, [at]] - by_fold[:, [size - 1]])
-        return at + 1 if self.smooth[at] < self.smooth[size - 1] - error[0] - 1e-12 else size
-
 
 def _over_folds(values: Floats) -> Floats:
     """The standard error [T] of the mean of values [F, T]; 0 of a single fold, which says nothing of it."""

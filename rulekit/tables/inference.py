@@ -43,9 +43,11 @@ from rulekit.tables.kinds import (
     read_keys,
     shown_in,
 )
-from rulekit.tables.precision import choose_width
+from rulekit.tables.precision import Width, choose_width
 from rulekit.tables.sources import raw_table
 from rulekit.tables.table import Array, Table, encoded_dtype
+
+_MINUS_ZERO = np.int32(-(2**31))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -198,6 +200,9 @@ def _type_column(column: Column, raw: RawTable, declared: Declarations) -> _Type
     if isinstance(column, TextColumn):
         return _infer_text(column, feature, raw.source, width)
     assert isinstance(column, NumberColumn)
+    if not tokens and width != "float64" and _is_encoded(column):
+        decided = decide_numbers(feature, "plain", Width("float32", integral=False), {}, time=False)
+        return _Typed(decided, column.values)
     values = number_values(column, tokens)
     refuse_large_integers(column, values, raw.source)
     if column.time:
@@ -207,6 +212,17 @@ def _type_column(column: Column, raw: RawTable, declared: Declarations) -> _Type
     if is_boolean(column, values):
         feature = replace(feature, kind="boolean")
     return _numbers(column, values, feature, width=width)
+
+
+def _is_encoded(column: NumberColumn) -> bool:
+    """Whether the numbers are plainly no integers and float32 already: so they need not be copied."""
+    values = column.values
+    if values.dtype != np.float32 or column.missing is not None or column.time:
+        return False
+    head = values[:64]
+    with np.errstate(invalid="ignore"):
+        fractions = np.any(np.isfinite(head) & (np.rint(head) != head))
+    return bool(fractions) and not np.any(values.view(np.int32) == _MINUS_ZERO)
 
 
 def declared_levels(feature: Feature, kind: str) -> Feature:

@@ -62,7 +62,7 @@ class Table:
             raise InputError(f"no column {name!r}", where=self.source or "table") from None
 
     def blocks(self, names: tuple[str, ...] | None = None, size: int = PART >> 1) -> Iterator[Table]:
-        """The rows in their order, `size` at a time if they are on disk; columns that are not in `names` come back as all missing."""
+        """The rows in their order, of a table on disk `size` at a time; columns not in `names` are all missing."""
         if not isinstance(self.arrays, StoredArrays):
             yield self
             return

@@ -49,7 +49,7 @@ def loan_rows(n: int = 600, seed: int = 1) -> tuple[dict[str, list[Any]], np.nda
     return columns, np.array(columns.pop("default"))
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(
     st.integers(0, 2**16),
     st.sampled_from([None, 1, 2, 5]),

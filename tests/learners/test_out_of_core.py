@@ -213,7 +213,7 @@ def test_columns_on_disk_are_binned_as_in_memory(data: st.DataObject, part: int,
 
 
 def test_folds_on_disk_are_those_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(disk_codes, "PART", 40)
+    monkeypatch.setattr(disk_codes, "ROWS_TOGETHER", 40)
     for seed in range(4):
         rng = np.random.default_rng(seed)
         n = int(rng.integers(2, 300))
@@ -227,6 +227,7 @@ def test_folds_on_disk_are_those_in_memory(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_codes_of_some_rows_and_of_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(disk_codes, "PART", 7)
+    monkeypatch.setattr(disk_codes, "ROWS_TOGETHER", 5)
     rng = np.random.default_rng(0)
     arrays = tuple(rng.integers(0, 9, 50).astype(np.uint8) for _ in range(3))
     disk = DiskCodes(tuple(map(stored, arrays)), 50)

@@ -34,7 +34,7 @@ def small_table(seed: int, classes: int) -> tuple[dict[str, Any], list[str]]:
     return {"a": numbers[:, 0], "b": numbers[:, 1], "c": numbers[:, 2], "d": levels}, labels
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(
     SEEDS,
     st.sampled_from([2, 2, 3]),

@@ -9,7 +9,7 @@ from cnll_cases import problem_of
 from rulekit.learners.growth import GrowthSettings
 from rulekit.learners.objectives import Objective
 from rulekit.learners.search import SearchSettings
-from rulekit.learners.stopping import Curve, fold_of_rows, held_out_curve, smoothed
+from rulekit.learners.stopping import Curve, clearly_best, fold_of_rows, held_out_curve, smoothed
 
 
 def rows(seed: int, n: int = 200, values: int = 5) -> tuple[np.ndarray, np.ndarray]:
@@ -126,3 +126,13 @@ def test_a_fold_may_cancel() -> None:
     curve = held_out_curve(problem_of(X, y), settings, 5, None, progress=lambda fold: fold == 2)
     assert curve is not None
     assert (curve.folds, curve.stopped) == (2, "cancelled")
+
+
+def test_another_way_must_be_clearly_better() -> None:
+    weights = np.full(3, 100.0)
+    first = Curve(np.array([[20.0, 10], [30, 21], [26, 15]]), weights)
+    luckier = Curve(np.array([[20.0, 6], [30, 26], [26, 13]]), weights, way=1)
+    better = Curve(np.array([[20.0, 7], [30, 17], [26, 12]]), weights, way=2)
+    assert luckier.smooth.min() < first.smooth.min()
+    assert clearly_best([first, luckier]) is first
+    assert clearly_best([first, luckier, better]) is better
