@@ -31,6 +31,7 @@ conformance: $(STAMP)  ## the long parity run over all exporters
 	$(BIN)/pytest -n 2 tests/conformance
 
 bench: $(STAMP)  ## accuracy and speed, peers in the same run
+	$(BIN)/python -m pip install --quiet --editable ".[bench]"
 	$(BIN)/python -m benchmarks.run
 
 clean:

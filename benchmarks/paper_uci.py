@@ -252,7 +252,7 @@ class Line:
 
 def lines(records: Sequence[Record]) -> list[Line]:
     """One line per model, in the order of the records."""
-    models = dict.fromkeys(record["model"] for record in records if record["model"] != CURVE)
+    models = list(dict.fromkeys(record["model"] for record in records if record["model"] != CURVE))
     reference = _by_seed(records, f"AdaBoost, {STUMPS[-1]} stumps", "test")
     found = []
     for model in models:

@@ -18,6 +18,8 @@ BENCHMARKS = {
     "cost_laws": "training time against rows, columns and units",
     "same_model": "the same model file with any number of threads, without numba, in blocks",
     "prediction": "latency and throughput of every target beside boosting and a tree",
+    "paper_uci": "the CNLL paper's UCI tables beside AdaBoost and a random forest",
+    "logical": "tic_tac_toe and kr_vs_kp, ten folds",
     "parity": "every model x every way to run it on adversarial rows",
     "start_up": "cold starts of the command",
     "reading": "a large CSV beside polars",

@@ -4,43 +4,33 @@ classes
     "benign"
     "malignant"
 columns that the rules read
-    "mean_texture" (numeric)
     "mean_concave_points" (numeric)
     "area_error" (numeric)
     "worst_texture" (numeric)
     "worst_perimeter" (numeric)
     "worst_area" (numeric)
+    "worst_smoothness" (numeric)
     "worst_concavity" (numeric)
     "worst_concave_points" (numeric)
 
 rules
     diagnosis is "malignant" when the probability that any of these holds exceeds 0.5
-      r7f4098  all of  covers 32.4 %, right 100.0 %
-                 0.9998 (else 0.05)  worst_perimeter > 87.2
+      r796fc7  all of  covers 27.5 %, right 100.0 %
+                 0.999 (else 0.528)  worst_texture > 20.77
+                 0.999 (else 0.588)  worst_concavity > 0.19
                  any of
-                   0.95 (else 0.03)    area_error > 80
-                   0.37 (else 0.0059)  worst_perimeter > 116
+                   0.358 (else 0.001)  worst_smoothness > 0.175
+                   0.197 (else 0.001)  worst_texture > 32.83
                    all of
-                     0.9992 (else 0.051)  worst_concave_points > 0.0854
-                     any of
-                       0.434 (else 0.043)  worst_texture > 32.5
-                       all of
-                         0.953 (else 0.05)  worst_concavity > 0.1925
-                         any of
-                           0.945 (else 0.045)  worst_concave_points > 0.177
-                           all of
-                             0.95 (else 0.09)   worst_area > 885
-                             0.992 (else 0.25)  mean_texture > 16.65
-                   all of
-                     0.39 (else 0.027)   area_error > 35.2
-                     0.999 (else 0.099)  worst_concave_points > 0.1113
-      rf376c0  all of
-                 0.366 (else 0.01)  worst_concave_points > 0.15635
-                 0.9996 (else 0.1)  worst_texture > 25.81
-      r6650b9  0.359 (else 0.01)  mean_concave_points > 0.0704
+                     0.964 (else 0.041)  worst_perimeter > 107.2
+                     0.999 (else 0.661)  mean_concave_points > 0.049
+                     0.999 (else 0.78)   worst_area > 870
+      r730f5a  0.349 (else 0.001)  worst_concave_points > 0.162
+      r246a23  0.303 (else 0.001)  area_error > 78
+      r8dc78d  0.269 (else 0.001)  worst_concave_points > 0.177
     otherwise "benign".   Missing: a condition on a missing value fails.
-    0.95 (else 0.03): the condition counts with probability 0.95 where it holds, 0.03 where it does
-      not.
+    0.999 (else 0.78): the condition counts with probability 0.999 where it holds, 0.78 where it
+      does not.
 
 predict(row) gives the label, predict_proba(row) the probability of each class. A row is a mapping by
 column name, or a sequence of all columns in the order of COLUMNS; None, NaN and the empty text are
@@ -49,7 +39,7 @@ where numpy is installed. Nothing but the standard library is needed.
 
 Command line: python THIS.py < rows.csv > predictions.csv
 
-digest 43f118d6419496dd795fc5e9ca5711bc0885ed1617efd23f731f6e46b8dc70d2
+digest aab6327344f1f8092a812628d55fa356a4f141be2ec1fc9c9983de66f443d0b3
 """
 
 from __future__ import annotations
@@ -66,7 +56,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import nan
 from typing import Any
 
-DIGEST = "43f118d6419496dd795fc5e9ca5711bc0885ed1617efd23f731f6e46b8dc70d2"
+DIGEST = "aab6327344f1f8092a812628d55fa356a4f141be2ec1fc9c9983de66f443d0b3"
 CLASSES = ("benign", "malignant")
 # All columns, in schema order.
 COLUMNS = (
@@ -79,12 +69,12 @@ COLUMNS = (
 )
 # Columns that the rules read: position, name, kind, texts that mean missing (beside the empty one).
 USED: tuple[Used, ...] = (
-    (1, "mean_texture", "number", ()),
     (7, "mean_concave_points", "number", ()),
     (13, "area_error", "number", ()),
     (21, "worst_texture", "number", ()),
     (22, "worst_perimeter", "number", ()),
     (23, "worst_area", "number", ()),
+    (24, "worst_smoothness", "number", ()),
     (26, "worst_concavity", "number", ()),
     (27, "worst_concave_points", "number", ()),
 )
@@ -92,166 +82,128 @@ USED: tuple[Used, ...] = (
 
 def decide(
     row: Any,
-    mean_texture: Any = "mean_texture",
     mean_concave_points: Any = "mean_concave_points",
     area_error: Any = "area_error",
     worst_texture: Any = "worst_texture",
     worst_perimeter: Any = "worst_perimeter",
     worst_area: Any = "worst_area",
+    worst_smoothness: Any = "worst_smoothness",
     worst_concavity: Any = "worst_concavity",
     worst_concave_points: Any = "worst_concave_points",
 ) -> int:
     """Class index of a row; its cells bear the names of the columns, or other keys, or places."""
-    worst_concave_points = row[worst_concave_points]
-    p1 = 0.95 if row[worst_area] > 885.0000305175781 else 0.0896551724137931
-    p2 = 0.9921431851251404 if row[mean_texture] > 16.650000572204586 else 0.2500188812674457
+    p1 = 0.9638159788947044 if row[worst_perimeter] > 107.20000076293945 else 0.040782180748579075
+    p2 = 0.999 if row[mean_concave_points] > 0.04900000058114528 else 0.6607983590864053
     p3 = p1 * p2
-    p4 = 1.0 - p3
-    p5 = 0.05492424242424243 if worst_concave_points > 0.17700000852346418 else 0.9549242424242425
-    p6 = p4 * p5
-    p7 = 1.0 - p6
-    p8 = 0.9526315789473684 if row[worst_concavity] > 0.19250000268220901 else 0.05013768872851582
-    p9 = p7 * p8
-    p10 = 1.0 - p9
-    p11 = 0.5664983499221958 if row[worst_texture] > 32.50000190734863 else 0.9571101635361452
-    p12 = p10 * p11
-    p13 = 1.0 - p12
-    p14 = 0.9992004088773717 if worst_concave_points > 0.08540000393986702 else 0.05145706678211727
+    p4 = 0.999 if row[worst_area] > 870.0000305175781 else 0.7800169778013147
+    p5 = p3 * p4
+    p6 = 1.0 - p5
+    p7 = 0.6417909862584955 if row[worst_smoothness] > 0.17500000447034833 else 0.999
+    p8 = p6 * p7
+    p9 = 0.8026721316214511 if row[worst_texture] > 32.83000373840332 else 0.999
+    p10 = p8 * p9
+    p11 = 1.0 - p10
+    p12 = 0.999 if row[worst_texture] > 20.77000141143799 else 0.5281695450982652
+    p13 = p11 * p12
+    p14 = 0.999 if row[worst_concavity] > 0.1900000050663948 else 0.5883022282654261
     p15 = p13 * p14
     p16 = 1.0 - p15
-    p17 = 0.05011883905259229 if row[area_error] > 80.00000381469727 else 0.9704778263633311
+    # r730f5a: H5 fires with probability 0.349 (else 0.001) when worst_concave_points > 0.162
+    p17 = 0.6512734789694343 if row[worst_concave_points] > 0.16200000792741776 else 0.999
     p18 = p16 * p17
-    p19 = 0.3896649539778835 if row[area_error] > 35.20000267028808 else 0.0273782208631881
-    p20 = 0.9989821998103351 if worst_concave_points > 0.1113000027835369 else 0.09898219981033511
-    p21 = p19 * p20
-    p22 = 1.0 - p21
-    p23 = p18 * p22
-    p24 = 0.6300143989143168 if row[worst_perimeter] > 116.00000381469727 else 0.9940905802078449
-    p25 = p23 * p24
-    p26 = 1.0 - p25
-    p27 = 0.9997535354024831 if row[worst_perimeter] > 87.20000076293945 else 0.050028281025606504
-    p28 = p26 * p27
-    p29 = 1.0 - p28
-    p30 = 0.36628224432247425 if worst_concave_points > 0.15635000914335248 else 0.01008861945208688
-    p31 = 0.9995716018144468 if row[worst_texture] > 25.810000419616696 else 0.0995716018144468
-    p32 = p30 * p31
-    p33 = 1.0 - p32
-    p34 = p29 * p33
-    # r6650b9: H14 fires with probability 0.359 (else 0.01) when mean_concave_points > 0.0704
-    p35 = 0.6411752995114187 if row[mean_concave_points] > 0.07040000334382057 else 0.9900017909468956
-    p36 = p34 * p35
-    p37 = 1.0 - p36
-    positive = p37 > 0.5
+    # r246a23: H8 fires with probability 0.303 (else 0.001) when area_error > 78
+    p19 = 0.697095523688385 if row[area_error] > 78.00000381469727 else 0.999
+    p20 = p18 * p19
+    # r8dc78d: H10 fires with probability 0.269 (else 0.001) when worst_concave_points > 0.177
+    p21 = 0.7314468802720797 if row[worst_concave_points] > 0.17700000852346418 else 0.999
+    p22 = p20 * p21
+    p23 = 1.0 - p22
+    positive = p23 > 0.5
     return 1 if positive else 0
 
 
 def probabilities(
     row: Any,
-    mean_texture: Any = "mean_texture",
     mean_concave_points: Any = "mean_concave_points",
     area_error: Any = "area_error",
     worst_texture: Any = "worst_texture",
     worst_perimeter: Any = "worst_perimeter",
     worst_area: Any = "worst_area",
+    worst_smoothness: Any = "worst_smoothness",
     worst_concavity: Any = "worst_concavity",
     worst_concave_points: Any = "worst_concave_points",
 ) -> list[float]:
     """Probability of each class; see `decide`."""
-    worst_concave_points = row[worst_concave_points]
-    p1 = 0.95 if row[worst_area] > 885.0000305175781 else 0.0896551724137931
-    p2 = 0.9921431851251404 if row[mean_texture] > 16.650000572204586 else 0.2500188812674457
+    p1 = 0.9638159788947044 if row[worst_perimeter] > 107.20000076293945 else 0.040782180748579075
+    p2 = 0.999 if row[mean_concave_points] > 0.04900000058114528 else 0.6607983590864053
     p3 = p1 * p2
-    p4 = 1.0 - p3
-    p5 = 0.05492424242424243 if worst_concave_points > 0.17700000852346418 else 0.9549242424242425
-    p6 = p4 * p5
-    p7 = 1.0 - p6
-    p8 = 0.9526315789473684 if row[worst_concavity] > 0.19250000268220901 else 0.05013768872851582
-    p9 = p7 * p8
-    p10 = 1.0 - p9
-    p11 = 0.5664983499221958 if row[worst_texture] > 32.50000190734863 else 0.9571101635361452
-    p12 = p10 * p11
-    p13 = 1.0 - p12
-    p14 = 0.9992004088773717 if worst_concave_points > 0.08540000393986702 else 0.05145706678211727
+    p4 = 0.999 if row[worst_area] > 870.0000305175781 else 0.7800169778013147
+    p5 = p3 * p4
+    p6 = 1.0 - p5
+    p7 = 0.6417909862584955 if row[worst_smoothness] > 0.17500000447034833 else 0.999
+    p8 = p6 * p7
+    p9 = 0.8026721316214511 if row[worst_texture] > 32.83000373840332 else 0.999
+    p10 = p8 * p9
+    p11 = 1.0 - p10
+    p12 = 0.999 if row[worst_texture] > 20.77000141143799 else 0.5281695450982652
+    p13 = p11 * p12
+    p14 = 0.999 if row[worst_concavity] > 0.1900000050663948 else 0.5883022282654261
     p15 = p13 * p14
     p16 = 1.0 - p15
-    p17 = 0.05011883905259229 if row[area_error] > 80.00000381469727 else 0.9704778263633311
+    # r730f5a: H5 fires with probability 0.349 (else 0.001) when worst_concave_points > 0.162
+    p17 = 0.6512734789694343 if row[worst_concave_points] > 0.16200000792741776 else 0.999
     p18 = p16 * p17
-    p19 = 0.3896649539778835 if row[area_error] > 35.20000267028808 else 0.0273782208631881
-    p20 = 0.9989821998103351 if worst_concave_points > 0.1113000027835369 else 0.09898219981033511
-    p21 = p19 * p20
-    p22 = 1.0 - p21
-    p23 = p18 * p22
-    p24 = 0.6300143989143168 if row[worst_perimeter] > 116.00000381469727 else 0.9940905802078449
-    p25 = p23 * p24
-    p26 = 1.0 - p25
-    p27 = 0.9997535354024831 if row[worst_perimeter] > 87.20000076293945 else 0.050028281025606504
-    p28 = p26 * p27
-    p29 = 1.0 - p28
-    p30 = 0.36628224432247425 if worst_concave_points > 0.15635000914335248 else 0.01008861945208688
-    p31 = 0.9995716018144468 if row[worst_texture] > 25.810000419616696 else 0.0995716018144468
-    p32 = p30 * p31
-    p33 = 1.0 - p32
-    p34 = p29 * p33
-    # r6650b9: H14 fires with probability 0.359 (else 0.01) when mean_concave_points > 0.0704
-    p35 = 0.6411752995114187 if row[mean_concave_points] > 0.07040000334382057 else 0.9900017909468956
-    p36 = p34 * p35
-    p37 = 1.0 - p36
-    positive = p37
+    # r246a23: H8 fires with probability 0.303 (else 0.001) when area_error > 78
+    p19 = 0.697095523688385 if row[area_error] > 78.00000381469727 else 0.999
+    p20 = p18 * p19
+    # r8dc78d: H10 fires with probability 0.269 (else 0.001) when worst_concave_points > 0.177
+    p21 = 0.7314468802720797 if row[worst_concave_points] > 0.17700000852346418 else 0.999
+    p22 = p20 * p21
+    p23 = 1.0 - p22
+    positive = p23
     return [1.0 - positive, positive]
 
 
 def decide_many(
     np: Any,
     n: int,
-    mean_texture: Any,
     mean_concave_points: Any,
     area_error: Any,
     worst_texture: Any,
     worst_perimeter: Any,
     worst_area: Any,
+    worst_smoothness: Any,
     worst_concavity: Any,
     worst_concave_points: Any,
 ) -> Any:
     """`decide` for n rows at once, on columns of numpy."""
-    p1 = np.where(worst_area > 885.0000305175781, 0.95, 0.0896551724137931)
-    p2 = np.where(mean_texture > 16.650000572204586, 0.9921431851251404, 0.2500188812674457)
+    p1 = np.where(worst_perimeter > 107.20000076293945, 0.9638159788947044, 0.040782180748579075)
+    p2 = np.where(mean_concave_points > 0.04900000058114528, 0.999, 0.6607983590864053)
     p3 = p1 * p2
-    p4 = 1.0 - p3
-    p5 = np.where(worst_concave_points > 0.17700000852346418, 0.05492424242424243, 0.9549242424242425)
-    p6 = p4 * p5
-    p7 = 1.0 - p6
-    p8 = np.where(worst_concavity > 0.19250000268220901, 0.9526315789473684, 0.05013768872851582)
-    p9 = p7 * p8
-    p10 = 1.0 - p9
-    p11 = np.where(worst_texture > 32.50000190734863, 0.5664983499221958, 0.9571101635361452)
-    p12 = p10 * p11
-    p13 = 1.0 - p12
-    p14 = np.where(worst_concave_points > 0.08540000393986702, 0.9992004088773717, 0.05145706678211727)
+    p4 = np.where(worst_area > 870.0000305175781, 0.999, 0.7800169778013147)
+    p5 = p3 * p4
+    p6 = 1.0 - p5
+    p7 = np.where(worst_smoothness > 0.17500000447034833, 0.6417909862584955, 0.999)
+    p8 = p6 * p7
+    p9 = np.where(worst_texture > 32.83000373840332, 0.8026721316214511, 0.999)
+    p10 = p8 * p9
+    p11 = 1.0 - p10
+    p12 = np.where(worst_texture > 20.77000141143799, 0.999, 0.5281695450982652)
+    p13 = p11 * p12
+    p14 = np.where(worst_concavity > 0.1900000050663948, 0.999, 0.5883022282654261)
     p15 = p13 * p14
     p16 = 1.0 - p15
-    p17 = np.where(area_error > 80.00000381469727, 0.05011883905259229, 0.9704778263633311)
+    # r730f5a: H5 fires with probability 0.349 (else 0.001) when worst_concave_points > 0.162
+    p17 = np.where(worst_concave_points > 0.16200000792741776, 0.6512734789694343, 0.999)
     p18 = p16 * p17
-    p19 = np.where(area_error > 35.20000267028808, 0.3896649539778835, 0.0273782208631881)
-    p20 = np.where(worst_concave_points > 0.1113000027835369, 0.9989821998103351, 0.09898219981033511)
-    p21 = p19 * p20
-    p22 = 1.0 - p21
-    p23 = p18 * p22
-    p24 = np.where(worst_perimeter > 116.00000381469727, 0.6300143989143168, 0.9940905802078449)
-    p25 = p23 * p24
-    p26 = 1.0 - p25
-    p27 = np.where(worst_perimeter > 87.20000076293945, 0.9997535354024831, 0.050028281025606504)
-    p28 = p26 * p27
-    p29 = 1.0 - p28
-    p30 = np.where(worst_concave_points > 0.15635000914335248, 0.36628224432247425, 0.01008861945208688)
-    p31 = np.where(worst_texture > 25.810000419616696, 0.9995716018144468, 0.0995716018144468)
-    p32 = p30 * p31
-    p33 = 1.0 - p32
-    p34 = p29 * p33
-    # r6650b9: H14 fires with probability 0.359 (else 0.01) when mean_concave_points > 0.0704
-    p35 = np.where(mean_concave_points > 0.07040000334382057, 0.6411752995114187, 0.9900017909468956)
-    p36 = p34 * p35
-    p37 = 1.0 - p36
-    positive = p37 > 0.5
+    # r246a23: H8 fires with probability 0.303 (else 0.001) when area_error > 78
+    p19 = np.where(area_error > 78.00000381469727, 0.697095523688385, 0.999)
+    p20 = p18 * p19
+    # r8dc78d: H10 fires with probability 0.269 (else 0.001) when worst_concave_points > 0.177
+    p21 = np.where(worst_concave_points > 0.17700000852346418, 0.7314468802720797, 0.999)
+    p22 = p20 * p21
+    p23 = 1.0 - p22
+    positive = p23 > 0.5
     return np.where(positive, 1, 0)
 
 
@@ -261,7 +213,7 @@ def predict(row: Any) -> str:
         if isinstance(row, dict):
             return CLASSES[decide(row)]
         if len(row) == 30:
-            return CLASSES[decide(row, 1, 7, 13, 21, 22, 23, 26, 27)]
+            return CLASSES[decide(row, 7, 13, 21, 22, 23, 24, 26, 27)]
     except (TypeError, LookupError):  # missing or textual cells, absent columns, other kinds of mapping
         pass
     return CLASSES[decide(cells(row, len(COLUMNS), USED), *range(len(USED)))]
@@ -273,7 +225,7 @@ def predict_proba(row: Any) -> list[float]:
         if isinstance(row, dict):
             return probabilities(row)
         if len(row) == 30:
-            return probabilities(row, 1, 7, 13, 21, 22, 23, 26, 27)
+            return probabilities(row, 7, 13, 21, 22, 23, 24, 26, 27)
     except (TypeError, LookupError):  # missing or textual cells, absent columns, other kinds of mapping
         pass
     return probabilities(cells(row, len(COLUMNS), USED), *range(len(USED)))
@@ -293,6 +245,10 @@ def predict_many(data: Any) -> list[str]:
 
 Used = tuple[int, str, str, tuple[str, ...]]
 NUMBER = re.compile(r"[+-]?(([0-9]+[.]?[0-9]*|[.][0-9]+)(e[+-]?[0-9]+)?|inf(inity)?|nan)", re.ASCII | re.IGNORECASE)
+MOMENT = re.compile(
+    "([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ]([0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.][0-9]{1,6})?)?)"
+    "(Z|[+-][0-9]{2}:?[0-9]{2})?)?"
+)
 EPOCH = datetime.datetime(1970, 1, 1)
 
 
@@ -324,12 +280,28 @@ def day(value: Any, column: str, tokens: Sequence[str]) -> float:
             value = datetime.date.fromisoformat(value)
         except ValueError:
             raise ValueError(f"column {column!r}: {value!r} is not a date (2024-05-31)") from None
-    if isinstance(value, datetime.datetime):
-        return (
-            value.replace(tzinfo=None) - (value.utcoffset() or datetime.timedelta()) - EPOCH
-        ).total_seconds() / 86400.0
     if isinstance(value, datetime.date):
-        return float(value.toordinal() - EPOCH.toordinal())
+        return moment(value, column, tokens) / 86400.0
+    return number(value, column, tokens)
+
+
+def moment(value: Any, column: str, tokens: Sequence[str]) -> float:
+    """The cell of a column of moments as seconds since 1970-01-01T00:00 (UTC where it has a time zone).
+
+    An ISO date with or without a time of day, a date or time of Python, or a number; raises ValueError for other text.
+    """
+    if isinstance(value, str) and value not in tokens and (parts := MOMENT.fullmatch(value)):
+        date, time, zone = parts.groups()
+        hours, minutes = (0, 0) if zone in (None, "Z") else (int(zone[:3]), int(zone[0] + zone[-2:]))
+        try:
+            local = datetime.datetime.fromisoformat(f"{date}T{time or '00:00'}")
+            value = local - datetime.timedelta(hours=hours, minutes=minutes)
+        except (ValueError, OverflowError):
+            raise ValueError(f"column {column!r}: {value!r} is not a date (2024-05-31T12:00)") from None
+    if isinstance(value, datetime.datetime):
+        return (value.replace(tzinfo=None) - (value.utcoffset() or datetime.timedelta()) - EPOCH).total_seconds()
+    if isinstance(value, datetime.date):
+        return (value.toordinal() - EPOCH.toordinal()) * 86400.0
     return number(value, column, tokens)
 
 
@@ -354,7 +326,7 @@ def cell(value: Any, column: str, kind: str, tokens: Sequence[str]) -> Any:
     """A cell as the rules take it; raises ValueError naming the column."""
     if kind == "level":
         return None if absent(value) else value
-    return {"flag": flag, "day": day}.get(kind, number)(value, column, tokens)
+    return {"flag": flag, "day": day, "moment": moment}.get(kind, number)(value, column, tokens)
 
 
 def cells(row: Any, width: int, used: Sequence[Used]) -> list[Any]:
@@ -404,8 +376,9 @@ def columns_of(np: Any, data: Any, width: int, used: Sequence[Used]) -> list[Any
             found.append(distinct(np, values))
         elif values.dtype.kind in "bf" or (values.dtype.kind in "iu" and not (abs(values) > 2**53).any()):
             found.append(values.astype(np.float64))
-        elif values.dtype.kind == "M" and kind == "day":
-            found.append(np.asarray((values - np.datetime64(0, "s")) / np.timedelta64(1, "D"), dtype=np.float64))
+        elif values.dtype.kind == "M" and kind in ("day", "moment"):
+            unit = np.timedelta64(1, "D" if kind == "day" else "s")
+            found.append(np.asarray((values - np.datetime64(0, "s")) / unit, dtype=np.float64))
         else:
             found.append(np.array([cell(value, name, kind, tokens) for value in values.tolist()], dtype=np.float64))
     return found
@@ -531,7 +504,7 @@ if __name__ == "__main__":
 # The same rules in the rule language, from which rulekit reads this module (never by running it).
 # rules: begin
 # | rulekit rules 1
-# | # digest 43f118d6419496dd795fc5e9ca5711bc0885ed1617efd23f731f6e46b8dc70d2 (for information: reading computes it anew)
+# | # digest aab6327344f1f8092a812628d55fa356a4f141be2ec1fc9c9983de66f443d0b3 (for information: reading computes it anew)
 # |
 # | column mean_radius: numeric
 # | column mean_texture: numeric
@@ -567,38 +540,22 @@ if __name__ == "__main__":
 # | default benign
 # |
 # | let $score = probability of any of (
-# |   all of (  # r7f4098  covers 36.3 %, right 100.0 %  held_out: covers 32.4 %, right 100.0 %
+# |   all of (                                                                        # r796fc7  covers 35.4 %, right 100.0 %  held_out: covers 27.5 %, right 100.0 %
 # |     any of (
 # |       all of (
-# |         any of (
-# |           all of (
-# |             any of (
-# |               all of (
-# |                 H1 fires with probability 0.95 (else 0.0896551724137931) when worst_area > 885,
-# |                 H6 fires with probability 0.9921431851251404 (else 0.2500188812674457) when mean_texture > 16.65,
-# |               ),
-# |               H2 fires with probability 0.9450757575757576 (else 0.045075757575757575) when worst_concave_points > 0.177,
-# |             ),
-# |             H3 fires with probability 0.9526315789473684 (else 0.05013768872851582) when worst_concavity > 0.1925,
-# |           ),
-# |           H4 fires with probability 0.43350165007780417 (else 0.04288983646385477) when worst_texture > 32.5,
-# |         ),
-# |         H5 fires with probability 0.9992004088773717 (else 0.05145706678211727) when worst_concave_points > 0.0854,
+# |         H1 fires with probability 0.9638159788947044 (else 0.040782180748579075) when worst_perimeter > 107.2,
+# |         H2 fires with probability 0.999 (else 0.6607983590864053) when mean_concave_points > 0.049,
+# |         H7 fires with probability 0.999 (else 0.7800169778013147) when worst_area > 870,
 # |       ),
-# |       H7 fires with probability 0.9498811609474077 (else 0.02952217363666887) when area_error > 80,
-# |       all of (
-# |         H8 fires with probability 0.3896649539778835 (else 0.0273782208631881) when area_error > 35.2,
-# |         H9 fires with probability 0.9989821998103351 (else 0.09898219981033511) when worst_concave_points > 0.1113,
-# |       ),
-# |       H10 fires with probability 0.3699856010856832 (else 0.005909419792155135) when worst_perimeter > 116,
+# |       H3 fires with probability 0.3582090137415045 (else 0.001) when worst_smoothness > 0.175,
+# |       H9 fires with probability 0.19732786837854893 (else 0.001) when worst_texture > 32.83,
 # |     ),
-# |     H11 fires with probability 0.9997535354024831 (else 0.050028281025606504) when worst_perimeter > 87.2,
+# |     H4 fires with probability 0.999 (else 0.5281695450982652) when worst_texture > 20.77,
+# |     H6 fires with probability 0.999 (else 0.5883022282654261) when worst_concavity > 0.19,
 # |   ),
-# |   all of (  # rf376c0  covers 0.0 %  held_out: covers 0.0 %
-# |     H12 fires with probability 0.36628224432247425 (else 0.01008861945208688) when worst_concave_points > 0.15635,
-# |     H13 fires with probability 0.9995716018144468 (else 0.0995716018144468) when worst_texture > 25.81,
-# |   ),
-# |   H14 fires with probability 0.3588247004885813 (else 0.009998209053104412) when mean_concave_points > 0.0704,  # r6650b9  covers 0.0 %  held_out: covers 0.0 %
+# |   H5 fires with probability 0.34872652103056573 (else 0.001) when worst_concave_points > 0.162,  # r730f5a  covers 0.0 %  held_out: covers 0.0 %
+# |   H8 fires with probability 0.302904476311615 (else 0.001) when area_error > 78,  # r246a23  covers 0.0 %  held_out: covers 0.0 %
+# |   H10 fires with probability 0.26855311972792023 (else 0.001) when worst_concave_points > 0.177,  # r8dc78d  covers 0.0 %  held_out: covers 0.0 %
 # | )
 # |
 # | decide malignant when $score exceeds probability 0.5

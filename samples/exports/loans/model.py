@@ -17,7 +17,7 @@ where numpy is installed. Nothing but the standard library is needed.
 
 Command line: python THIS.py < rows.csv > predictions.csv
 
-digest e37e9311b134e8d22cbf07912e6e3fa10768063a2c41268de5a7b994d95369e2
+digest 9687d505d46d790ec9c242eb276275a5598ee1113ccdabe5bceba9b1ddc6e1bd
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from math import nan
 from typing import Any
 
-DIGEST = "e37e9311b134e8d22cbf07912e6e3fa10768063a2c41268de5a7b994d95369e2"
+DIGEST = "9687d505d46d790ec9c242eb276275a5598ee1113ccdabe5bceba9b1ddc6e1bd"
 CLASSES = ("no", "yes")
 # All columns, in schema order.
 COLUMNS = ("income", "amount", "late_payments", "age", "homeowner", "purpose", "employment")
@@ -57,17 +57,16 @@ def decide(
     purpose: Any = "purpose",
 ) -> int:
     """Class index of a row; its cells bear the names of the columns, or other keys, or places."""
-    income = row[income]
     purpose = row[purpose]
     if type(purpose) is not str:
         purpose = level(purpose)
     positive = (
-        # r33edc9: purpose in {gambling} and (income > 7350 or missing)
-        (purpose in {"gambling"} and not income <= 7350.000244140625)
-        # raf8364: late_payments > 2.5 and not homeowner and (income > 7350 or missing)
-        or (row[late_payments] > 2.5000001192092896 and row[homeowner] <= 0.5 and not income <= 7350.000244140625)
-        # r8e2642: amount > 8050 and income > 7350 and income <= 25050
-        or (row[amount] > 8050.000244140625 and income > 7350.000244140625 and income <= 25050.0009765625)
+        # rb2629c: purpose in {gambling}
+        purpose in {"gambling"}
+        # ra3b540: late_payments > 2 and not homeowner
+        or (row[late_payments] > 2.0000001192092896 and row[homeowner] <= 0.5)
+        # r861e5b: income <= 24900 and amount > 7900
+        or (row[income] <= 24900.0009765625 and row[amount] > 7900.000244140625)
     )
     return 1 if positive else 0
 
@@ -81,36 +80,23 @@ def probabilities(
     purpose: Any = "purpose",
 ) -> list[float]:
     """Probability of each class; see `decide`."""
-    income = row[income]
     purpose = row[purpose]
     if type(purpose) is not str:
         purpose = level(purpose)
-    p1 = 0.95 if purpose in {"gambling"} else 0.2386601535240754
-    p2 = 0.9315143198008938 if not income > 25050.0009765625 else 0.04416473788109806
+    p1 = 0.8939622358116216 if row[income] <= 24900.0009765625 else 0.046818326960899735
+    p2 = 0.999 if row[amount] > 7900.000244140625 else 0.06391843451031691
     p3 = p1 * p2
-    p4 = 0.986831777028092 if row[amount] > 8050.000244140625 else 0.34736687157401375
-    p5 = p3 * p4
-    p6 = 1.0 - p5
-    p7 = 0.4730773520170819 if row[late_payments] > 2.5000001192092896 else 0.0024837918197286447
-    p8 = 0.9725286275462891 if row[homeowner] <= 0.5 else 0.07252862754628915
+    p4 = 1.0 - p3
+    # rb2629c: purpose in {gambling}
+    p5 = 0.12532145319571253 if purpose in {"gambling"} else 0.9702180354767056
+    p6 = p4 * p5
+    p7 = 0.8334393069724678 if row[late_payments] > 2.0000001192092896 else 0.001
+    p8 = 0.999 if row[homeowner] <= 0.5 else 0.13329871851809763
     p9 = p7 * p8
     p10 = 1.0 - p9
     p11 = p6 * p10
-    p12 = 0.356183541597406 if row[amount] > 8050.000244140625 else 0.03298961774399522
-    p13 = 0.9923413875315823 if income <= 25050.0009765625 else 0.008106925684059574
-    p14 = p12 * p13
-    p15 = 1.0 - p14
-    p16 = p11 * p15
-    p17 = 0.05823530609072247 if purpose in {"gambling"} else 0.9692931932777956
-    p18 = p16 * p17
-    p19 = 1.0 - p18
-    p20 = 0.9996745687691129 if not income <= 7350.000244140625 else 0.05019535876984341
-    p21 = p19 * p20
-    p22 = 1.0 - p21
-    p23 = 0.8013147203880667 if row[late_payments] > 2.5000001192092896 else 0.9668492623037747
-    p24 = p22 * p23
-    p25 = 1.0 - p24
-    positive = p25
+    p12 = 1.0 - p11
+    positive = p12
     return [1.0 - positive, positive]
 
 
@@ -118,12 +104,12 @@ def decide_many(np: Any, n: int, income: Any, amount: Any, late_payments: Any, h
     """`decide` for n rows at once, on columns of numpy."""
     purpose = levels_of(purpose)
     positive = (
-        # r33edc9: purpose in {gambling} and (income > 7350 or missing)
-        (among(np, purpose, {"gambling"}) & ~(income <= 7350.000244140625))
-        # raf8364: late_payments > 2.5 and not homeowner and (income > 7350 or missing)
-        | ((late_payments > 2.5000001192092896) & (homeowner <= 0.5) & ~(income <= 7350.000244140625))
-        # r8e2642: amount > 8050 and income > 7350 and income <= 25050
-        | ((amount > 8050.000244140625) & (income > 7350.000244140625) & (income <= 25050.0009765625))
+        # rb2629c: purpose in {gambling}
+        among(np, purpose, {"gambling"})
+        # ra3b540: late_payments > 2 and not homeowner
+        | ((late_payments > 2.0000001192092896) & (homeowner <= 0.5))
+        # r861e5b: income <= 24900 and amount > 7900
+        | ((income <= 24900.0009765625) & (amount > 7900.000244140625))
     )
     return np.where(positive, 1, 0)
 
@@ -166,6 +152,10 @@ def predict_many(data: Any) -> list[str]:
 
 Used = tuple[int, str, str, tuple[str, ...]]
 NUMBER = re.compile(r"[+-]?(([0-9]+[.]?[0-9]*|[.][0-9]+)(e[+-]?[0-9]+)?|inf(inity)?|nan)", re.ASCII | re.IGNORECASE)
+MOMENT = re.compile(
+    "([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ]([0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.][0-9]{1,6})?)?)"
+    "(Z|[+-][0-9]{2}:?[0-9]{2})?)?"
+)
 EPOCH = datetime.datetime(1970, 1, 1)
 
 
@@ -197,12 +187,28 @@ def day(value: Any, column: str, tokens: Sequence[str]) -> float:
             value = datetime.date.fromisoformat(value)
         except ValueError:
             raise ValueError(f"column {column!r}: {value!r} is not a date (2024-05-31)") from None
-    if isinstance(value, datetime.datetime):
-        return (
-            value.replace(tzinfo=None) - (value.utcoffset() or datetime.timedelta()) - EPOCH
-        ).total_seconds() / 86400.0
     if isinstance(value, datetime.date):
-        return float(value.toordinal() - EPOCH.toordinal())
+        return moment(value, column, tokens) / 86400.0
+    return number(value, column, tokens)
+
+
+def moment(value: Any, column: str, tokens: Sequence[str]) -> float:
+    """The cell of a column of moments as seconds since 1970-01-01T00:00 (UTC where it has a time zone).
+
+    An ISO date with or without a time of day, a date or time of Python, or a number; raises ValueError for other text.
+    """
+    if isinstance(value, str) and value not in tokens and (parts := MOMENT.fullmatch(value)):
+        date, time, zone = parts.groups()
+        hours, minutes = (0, 0) if zone in (None, "Z") else (int(zone[:3]), int(zone[0] + zone[-2:]))
+        try:
+            local = datetime.datetime.fromisoformat(f"{date}T{time or '00:00'}")
+            value = local - datetime.timedelta(hours=hours, minutes=minutes)
+        except (ValueError, OverflowError):
+            raise ValueError(f"column {column!r}: {value!r} is not a date (2024-05-31T12:00)") from None
+    if isinstance(value, datetime.datetime):
+        return (value.replace(tzinfo=None) - (value.utcoffset() or datetime.timedelta()) - EPOCH).total_seconds()
+    if isinstance(value, datetime.date):
+        return (value.toordinal() - EPOCH.toordinal()) * 86400.0
     return number(value, column, tokens)
 
 
@@ -252,7 +258,7 @@ def cell(value: Any, column: str, kind: str, tokens: Sequence[str]) -> Any:
     """A cell as the rules take it; raises ValueError naming the column."""
     if kind == "level":
         return None if absent(value) else value
-    return {"flag": flag, "day": day}.get(kind, number)(value, column, tokens)
+    return {"flag": flag, "day": day, "moment": moment}.get(kind, number)(value, column, tokens)
 
 
 def cells(row: Any, width: int, used: Sequence[Used]) -> list[Any]:
@@ -302,8 +308,9 @@ def columns_of(np: Any, data: Any, width: int, used: Sequence[Used]) -> list[Any
             found.append(distinct(np, values))
         elif values.dtype.kind in "bf" or (values.dtype.kind in "iu" and not (abs(values) > 2**53).any()):
             found.append(values.astype(np.float64))
-        elif values.dtype.kind == "M" and kind == "day":
-            found.append(np.asarray((values - np.datetime64(0, "s")) / np.timedelta64(1, "D"), dtype=np.float64))
+        elif values.dtype.kind == "M" and kind in ("day", "moment"):
+            unit = np.timedelta64(1, "D" if kind == "day" else "s")
+            found.append(np.asarray((values - np.datetime64(0, "s")) / unit, dtype=np.float64))
         else:
             found.append(np.array([cell(value, name, kind, tokens) for value in values.tolist()], dtype=np.float64))
     return found
@@ -440,7 +447,7 @@ if __name__ == "__main__":
 # The same rules in the rule language, from which rulekit reads this module (never by running it).
 # rules: begin
 # | rulekit rules 1
-# | # digest e37e9311b134e8d22cbf07912e6e3fa10768063a2c41268de5a7b994d95369e2 (for information: reading computes it anew)
+# | # digest 9687d505d46d790ec9c242eb276275a5598ee1113ccdabe5bceba9b1ddc6e1bd (for information: reading computes it anew)
 # |
 # | column income: numeric, integer
 # | column amount: numeric, integer
@@ -453,31 +460,20 @@ if __name__ == "__main__":
 # | default no
 # |
 # | decide yes when any of (
-# |   purpose in {gambling} and (income > 7350 or missing),                  # r33edc9  covers 4.5 %, right 100.0 %  held_out: covers 5.0 %, right 88.0 %
-# |   late_payments > 2.5 and not homeowner and (income > 7350 or missing),  # raf8364  covers 6.5 %, right 99.0 %  held_out: covers 9.2 %, right 97.8 %
-# |   amount > 8050 and income > 7350 and income <= 25050,                   # r8e2642  covers 15.1 %, right 93.8 %  held_out: covers 11.4 %, right 94.7 %
+# |   purpose in {gambling},                # rb2629c  covers 4.5 %, right 100.0 %  held_out: covers 5.0 %, right 88.0 %
+# |   late_payments > 2 and not homeowner,  # ra3b540  covers 6.5 %, right 99.0 %  held_out: covers 9.2 %, right 97.8 %
+# |   income <= 24900 and amount > 7900,    # r861e5b  covers 15.2 %, right 93.0 %  held_out: covers 11.8 %, right 91.5 %
 # | )
 # | report yes with probability of any of (
 # |   all of (
-# |     any of (
-# |       all of (
-# |         H1 fires with probability 0.95 (else 0.2386601535240754) when purpose in {gambling},
-# |         "H4+H13" fires with probability 0.9315143198008938 (else 0.04416473788109806) when (income <= 25050 or missing),
-# |         H8 fires with probability 0.986831777028092 (else 0.34736687157401375) when amount > 8050,
-# |       ),
-# |       all of (
-# |         "H2+H10" fires with probability 0.4730773520170819 (else 0.0024837918197286447) when late_payments > 2.5,
-# |         H3 fires with probability 0.9725286275462891 (else 0.07252862754628915) when not homeowner,
-# |       ),
-# |       all of (
-# |         H5 fires with probability 0.356183541597406 (else 0.03298961774399522) when amount > 8050,
-# |         "H6+H9" fires with probability 0.9923413875315823 (else 0.008106925684059574) when income <= 25050,
-# |       ),
-# |       H7 fires with probability 0.9417646939092775 (else 0.030706806722204424) when purpose in {gambling},
-# |     ),
-# |     H11 fires with probability 0.9996745687691129 (else 0.05019535876984341) when (income > 7350 or missing),
+# |     H1 fires with probability 0.8939622358116216 (else 0.046818326960899735) when income <= 24900,
+# |     H3 fires with probability 0.999 (else 0.06391843451031691) when amount > 7900,
 # |   ),
-# |   H12 fires with probability 0.19868527961193325 (else 0.03315073769622534) when late_payments > 2.5,
+# |   H2 fires with probability 0.8746785468042875 (else 0.02978196452329438) when purpose in {gambling},
+# |   all of (
+# |     H4 fires with probability 0.8334393069724678 (else 0.001) when late_payments > 2,
+# |     H5 fires with probability 0.999 (else 0.13329871851809763) when not homeowner,
+# |   ),
 # | )
 # |
 # rules: end
