@@ -116,7 +116,7 @@ class Assembly:
         costs: per formula the training objective for 0, 1, ... units; the unit whose loss raises it least leaves first.
         """
         units = list(units)
-        while any(units) and not self.limits.hold_for(self.graph(units, {})):
+        while self.limits != NO_LIMITS and any(units) and not self.limits.hold_for(self.graph(units, {})):
             rise = [cost[n - 1] - cost[n] if n else np.inf for n, cost in zip(units, costs, strict=True)]
             units[int(np.argmin(rise))] -= 1
         return tuple(units)

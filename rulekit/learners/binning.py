@@ -108,7 +108,7 @@ def bin_column(
         codes = np.where(np.isnan(array), 0, 1 + (array > 0.5)).astype(np.uint8)
         return BinnedColumn(feature, index, 3, none, none), codes
     # A column of a matrix is gathered once, and not kept.
-    array = np.ascontiguousarray(array)
+    array = array + array.dtype.type(0)  # minus zero is zero
     values, counts, whole = _distinct(array, weights)
     column, high = bin_values(feature, index, values, counts, whole, max_bins)
     codes = np.empty(len(array), dtype=code_type(column.n_codes))
@@ -142,8 +142,47 @@ def numeric_column(
 
 
 def assign_bins(array: npt.NDArray[Any], high: npt.NDArray[Any], codes: npt.NDArray[Any]) -> None:
-    """Write the code of each value: one more than the number of bins that end below it; 0 for missing."""
-    (compiled(_assign_bins) or _assign_with_numpy)(array, high, codes)
+    """Write the code of each value: one more than the number of bins that end below it; 0 for missing.
+
+    The first bits of a float tell its place among the bins but for the few values near an end.
+    """
+    kernel = compiled(_assign_bins)
+    if kernel is None or not 0 < len(high) < _MOST_LOOKED_UP:
+        codes[:] = np.where(np.isnan(array), 0, np.searchsorted(high, array) + 1)
+        return
+    bits = np.dtype(np.int32 if array.dtype.itemsize == 4 else np.int64)
+    shift = 8 * bits.itemsize - _LOOKED_UP_BITS
+    high = high + high.dtype.type(0)  # minus zero is zero
+    ends = _rising(high.view(bits)) >> shift
+    place = np.arange(-(1 << (_LOOKED_UP_BITS - 1)), 1 << (_LOOKED_UP_BITS - 1))
+    first = np.searchsorted(ends, place).astype(np.uint16)
+    last = np.searchsorted(ends, place, side="right").astype(np.uint16)
+    kernel(array, np.ascontiguousarray(array).view(bits), shift, first, last, high, codes)
+
+
+_LOOKED_UP_BITS = 15
+_MOST_LOOKED_UP = 1 << 15
+
+
+def _rising(bits: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Bits of floats, without minus zero and NaN, as integers in the order of the floats."""
+    return np.where(bits < 0, bits ^ np.iinfo(bits.dtype).max, bits)
+
+
+def _assign_bins(array: Any, bits: Any, shift: int, first: Any, last: Any, high: Any, codes: Any) -> None:
+    middle = len(first) // 2
+    for i in range(len(array)):
+        x = array[i]
+        if x != x:
+            codes[i] = 0
+            continue
+        b = np.int64(bits[i]) >> shift
+        # All bits of a negative float but the sign run the other way.
+        place = middle + (b if b >= 0 else -middle - 1 - b)
+        at, end = first[place], last[place]
+        while at < end and high[at] < x:
+            at += 1
+        codes[i] = at + 1
 
 
 def _distinct(array: npt.NDArray[Any], weights: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Floats, bool]:
@@ -163,27 +202,6 @@ def _distinct(array: npt.NDArray[Any], weights: npt.NDArray[Any]) -> tuple[npt.N
         counts[:] = np.bincount(np.searchsorted(values, array[known]), weights[known], len(values))
     finite = values[np.isfinite(values)]
     return values, counts, bool(np.all(finite == np.rint(finite)))
-
-
-def _assign_bins(array: Any, high: Any, codes: Any) -> None:
-    """The code of each value: one more than the number of bins that end below it; 0 for missing."""
-    last = len(high) - 1
-    for i in range(len(array)):
-        x = array[i]
-        if x != x:
-            codes[i] = 0
-            continue
-        # No branch on the data: the bin of a row is not predictable, and a wrong guess costs more than a step.
-        low, length = 0, last + 1
-        while length > 1:
-            half = length // 2
-            low += half if high[low + half - 1] < x else 0
-            length -= half
-        codes[i] = low + 1
-
-
-def _assign_with_numpy(array: npt.NDArray[Any], high: npt.NDArray[Any], codes: npt.NDArray[Any]) -> None:
-    codes[:] = np.where(np.isnan(array), 0, np.searchsorted(high, array) + 1)
 
 
 def _bin_levels(
@@ -238,6 +256,8 @@ def capped_total(below: Callable[[float], tuple[float, int]], max_bins: int) -> 
         # Capping lowers the total and so the cap; a heavy value ends up with a single bin.
         cap = total / max_bins
         within, above = below(cap)
+        if above == 0:
+            break  # nothing is heavier than the cap, and so it stays
         total = within + above * cap
     return cap, total
 

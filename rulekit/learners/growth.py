@@ -291,7 +291,7 @@ def _backfit(grown: Grown, settings: GrowthSettings, rng: np.random.Generator) -
         worth = [s is not None and s.objective < before - _FALL * (1.0 + abs(before)) for s in found]
         at = worth.index(True) if any(worth) else len(together)
         waiting = waiting[at + 1 :] if any(worth) else waiting[at:]
-        at_once = max(2, at_once // 2) if any(worth) else 2 * at_once
+        at_once = 1 if any(worth) else max(_FIRST_BATCH, 2 * at_once)
         step = found[at] if any(worth) else None
         if step is None:
             continue

@@ -46,5 +46,8 @@ def _in_parts(array: Array, dtype: npt.DTypeLike) -> Iterator[Array]:
 
 def _bytes(array: Array) -> memoryview:
     if array.dtype.kind == "f":
-        array = np.where(np.isnan(array), array.dtype.type(np.nan), array + array.dtype.type(0))
+        array = np.ascontiguousarray(array) + array.dtype.type(0)
+        missing = np.isnan(array)
+        if missing.any():
+            array[missing] = np.nan
     return np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")).data

@@ -47,8 +47,6 @@ from rulekit.tables.precision import Width, choose_width
 from rulekit.tables.sources import raw_table
 from rulekit.tables.table import Array, Table, encoded_dtype
 
-_MINUS_ZERO = np.int32(-(2**31))
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Typed:
@@ -222,7 +220,7 @@ def _is_encoded(column: NumberColumn) -> bool:
     head = values[:64]
     with np.errstate(invalid="ignore"):
         fractions = np.any(np.isfinite(head) & (np.rint(head) != head))
-    return bool(fractions) and not np.any(values.view(np.int32) == _MINUS_ZERO)
+    return bool(fractions)
 
 
 def declared_levels(feature: Feature, kind: str) -> Feature:

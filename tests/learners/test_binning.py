@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rulekit.learners.binning import bin_column, bin_table, capped_quantiles
+from rulekit.learners.binning import assign_bins, bin_column, bin_table, capped_quantiles
 from rulekit.schema import Feature
 from rulekit.tables.table import Table
 
@@ -70,3 +70,19 @@ def test_kinds_and_roles() -> None:
     assert codes[0].tolist() == [1, 2, 0]
     assert codes[1].tolist() == [0, 3, 2]
     assert (flag.ordered, colour.ordered) == (True, False)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_bins", [1, 2, 64, 300])
+def test_each_value_gets_the_bin_that_ends_at_or_above_it(dtype: type, n_bins: int) -> None:
+    rng = np.random.default_rng(n_bins)
+    wide = np.concatenate([rng.normal(size=500), rng.normal(size=500) * 1e-40, np.exp(rng.normal(size=500) * 9)])
+    ends = np.array([0.0, -np.inf, np.inf, np.finfo(dtype).tiny, -np.finfo(dtype).max])
+    values = np.concatenate([wide, -wide, ends]).astype(dtype) + dtype(0)
+    high = np.unique(rng.choice(values, n_bins))
+    values = values[values <= high[-1]]
+    values = np.concatenate([values, values * dtype(1 - 1e-6), [np.nan, -0.0]]).astype(dtype)
+    high = np.where(high == 0, dtype(-0.0), high)
+    codes = np.empty(len(values), dtype=np.uint16)
+    assign_bins(values, high, codes)
+    assert np.array_equal(codes, np.where(np.isnan(values), 0, np.searchsorted(high, values) + 1))
