@@ -189,19 +189,39 @@ def _distinct(array: npt.NDArray[Any], weights: npt.NDArray[Any]) -> tuple[npt.N
     """The distinct values of a numeric column in ascending order, their weights, and whether all are whole numbers."""
     values = np.sort(array)
     values = values[: len(values) - int(np.count_nonzero(np.isnan(values)))]
-    first = np.flatnonzero(values[1:] != values[:-1]) + 1 if len(values) else np.zeros(0, dtype=np.int64)
-    if len(values):
-        first = np.concatenate([[0], first])
-    ends = np.append(first[1:], len(values))
-    values = values[first]
-    counts = (ends - first).astype(np.float64)
+    counts = np.empty(len(values))
+    runs = compiled(_runs)
+    if runs:
+        m = runs(values, counts)
+        values, counts = values[:m], counts[:m]
+    else:
+        first = np.flatnonzero(np.concatenate([[True] * min(1, len(values)), values[1:] != values[:-1]]))
+        counts = np.diff(first, append=len(values)).astype(np.float64)
+        values = values[first]
     if weights.strides == (0,):
         counts *= float(weights[0])
     else:
         known = ~np.isnan(array)
         counts[:] = np.bincount(np.searchsorted(values, array[known]), weights[known], len(values))
+    return values, counts, _are_whole(values[:64]) and _are_whole(values)
+
+
+def _runs(values: Any, counts: Any) -> int:
+    """Keep the first of equal neighbours, in place, and count them; says how many are left."""
+    m = 0
+    for i in range(len(values)):
+        if m > 0 and values[m - 1] == values[i]:
+            counts[m - 1] += 1.0
+        else:
+            values[m] = values[i]
+            counts[m] = 1.0
+            m += 1
+    return m
+
+
+def _are_whole(values: npt.NDArray[Any]) -> bool:
     finite = values[np.isfinite(values)]
-    return values, counts, bool(np.all(finite == np.rint(finite)))
+    return bool(np.all(finite == np.rint(finite)))
 
 
 def _bin_levels(
