@@ -2,7 +2,7 @@
 
     python -m benchmarks.cost_laws [--laws rows columns units] [--most-rows 10000000] [--limit 120]
 
-Made tables in float32, 64 bins, variant E (20 units) and algorithm II with refit, all cores, each fit in a process of
+Made tables in float32, 64 bins, the default (20 units) and algorithm II with refit, all cores, each fit in a process of
 its own that first fits 1,000 rows; the smaller sizes are the median of three fits. An exponent is the slope of the
 line through the sizes of the upper decade, time and size as logarithms; 1 is linear. Beside the time per unit
 stands the time per round of AdaBoost on the same bins and kernels. Writes docs/benchmarks.md (section "cost laws"),
@@ -38,7 +38,7 @@ UNITS = (1, 2, 5, 10, 20, 50)
 ROWS_OF_COLUMNS, ROWS_OF_UNITS = 50_000, 200_000
 REPEATS = 3
 TOLERANCE = 0.1
-E, II, STUMPS = "rulekit E", "rulekit II, refit", "AdaBoost.M1 on our kernels"
+E, II, STUMPS = "rulekit", "rulekit II, refit", "AdaBoost.M1 on our kernels"
 
 
 @dataclass(slots=True)

@@ -34,7 +34,7 @@ QUIET = 0.15
 
 BOOSTING = "HistGradientBoosting 100"
 ONE_HOT = "HistGradientBoosting 100, one-hot"
-OURS, OURS_II, OURS_CV = "rulekit E", "rulekit II, refit", "rulekit E, five-fold stopping"
+OURS, OURS_II, OURS_CV = "rulekit", "rulekit II, refit", "rulekit, five-fold stopping"
 STUMPS, ADABOOST = "AdaBoost.M1 on our kernels", "scikit-learn AdaBoost"
 
 
@@ -182,13 +182,14 @@ def explanation(rounds: int) -> list[str]:
     return [
         "",
         f"20 units, binning included, compilation and imports excluded (each process first fits 1,000 rows), {rounds} "
-        'rounds in turn, each fit in a process of its own; medians and (ranges). rulekit E: `algorithm="tree", '
-        'objective="brier", ridge=8, refit=1, backfit=5, max_bins=64, min_rows=5`; rulekit II: `algorithm="II", '
-        'refit=1, max_bins=64`; both `stopping="none"` but in the row that says otherwise. HistGradientBoosting: '
-        "`max_iter=100, early_stopping=False`, on adult with its native categories on the same 14 columns. Peak memory "
-        "is the rise of the resident set over the process with imports and data. A unit is one step of growth with its "
-        "refit and its share of backfit, for AdaBoost one round; `AdaBoost.M1 on our kernels` counts stumps on the "
-        "same bins with the same kernels. scikit-learn's AdaBoost has two rounds and one run on the larger table.",
+        "rounds "
+        "in turn, each fit in a process of its own; medians and (ranges). rulekit: the defaults; rulekit II: "
+        "`algorithm='II', refit=1, max_bins=64`; both `stopping='none'` but in the row that says otherwise. "
+        "HistGradientBoosting: `max_iter=100, early_stopping=False`, on adult with its native categories on the "
+        "same 14 columns. Peak memory is the rise of the resident set over the process with imports and data. A "
+        "unit is one step of growth with its refit and its share of backfit, for AdaBoost one round; `AdaBoost.M1 "
+        "on our kernels` counts stumps on the same bins with the same kernels. scikit-learn's AdaBoost has two "
+        "rounds and one run on the larger table.",
         "",
         "![training time](pictures/training_time.png)",
         "",
