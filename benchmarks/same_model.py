@@ -117,7 +117,7 @@ def digests(
     for table, make in TABLES.items():
         for setting in SETTINGS if settings is None else settings:
             parameters = SETTINGS[setting]
-            given = make(min(rows, most_cuts) if parameters["max_bins"] is None else rows)
+            given = make(min(rows, most_cuts) if parameters.get("max_bins", 0) is None else rows)
             learned = found.setdefault(f"{table}, {setting}", {})
             for way in ways:
                 if way == "blocks":

@@ -35,7 +35,7 @@ _MOST_SMALL = 256
 class BinnedColumn:
     """The codes of one feature, below n_codes; `low`, `high` [n_codes]: the training values a numeric bin spans.
 
-    `index` is the position of the feature in the table; `whole`: all training values are whole numbers.
+    `index` is the position of the feature in the table.
     levels: what the codes 2.. of a category stand for; the feature's other levels have code 1, like unseen ones.
     """
 
@@ -44,7 +44,6 @@ class BinnedColumn:
     n_codes: int
     low: Floats
     high: Floats
-    whole: bool = False
     levels: tuple[str, ...] = ()
 
     @property
@@ -109,8 +108,7 @@ def bin_column(
         return BinnedColumn(feature, index, 3, none, none), codes
     # A column of a matrix is gathered once, and not kept.
     array = array + array.dtype.type(0)  # minus zero is zero
-    values, counts, whole = _distinct(array, weights)
-    column, high = bin_values(feature, index, values, counts, whole, max_bins)
+    column, high = bin_values(feature, index, *_distinct(array, weights), max_bins)
     codes = np.empty(len(array), dtype=code_type(column.n_codes))
     assign_bins(array, high, codes)
     return column, codes
@@ -121,7 +119,6 @@ def bin_values(
     index: int,
     values: npt.NDArray[Any],
     counts: Floats,
-    whole: bool,
     max_bins: int | None,
 ) -> tuple[BinnedColumn, npt.NDArray[Any]]:
     """The bins of distinct values [m] in ascending order by their weights [m], and the last value of each bin."""
@@ -129,16 +126,14 @@ def bin_values(
     first = np.flatnonzero(np.diff(bins, prepend=-1))
     low = values[first]
     high = values[np.append(first[1:], len(bins)) - 1] if len(bins) else values
-    return numeric_column(feature, index, low, high, whole), high
+    return numeric_column(feature, index, low, high), high
 
 
-def numeric_column(
-    feature: Feature, index: int, low: npt.NDArray[Any], high: npt.NDArray[Any], whole: bool
-) -> BinnedColumn:
+def numeric_column(feature: Feature, index: int, low: npt.NDArray[Any], high: npt.NDArray[Any]) -> BinnedColumn:
     """A numeric column whose bins have these first and last values."""
     none = np.full(1, np.nan)
     bottoms, tops = (np.concatenate([none, edge.astype(np.float64)]) for edge in (low, high))
-    return BinnedColumn(feature, index, 1 + len(low), bottoms, tops, whole)
+    return BinnedColumn(feature, index, 1 + len(low), bottoms, tops)
 
 
 def assign_bins(array: npt.NDArray[Any], high: npt.NDArray[Any], codes: npt.NDArray[Any]) -> None:
@@ -185,8 +180,8 @@ def _assign_bins(array: Any, bits: Any, shift: int, first: Any, last: Any, high:
         codes[i] = at + 1
 
 
-def _distinct(array: npt.NDArray[Any], weights: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Floats, bool]:
-    """The distinct values of a numeric column in ascending order, their weights, and whether all are whole numbers."""
+def _distinct(array: npt.NDArray[Any], weights: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Floats]:
+    """The distinct values of a numeric column in ascending order, and their weights."""
     values = np.sort(array)
     values = values[: len(values) - int(np.count_nonzero(np.isnan(values)))]
     counts = np.empty(len(values))
@@ -203,7 +198,7 @@ def _distinct(array: npt.NDArray[Any], weights: npt.NDArray[Any]) -> tuple[npt.N
     else:
         known = ~np.isnan(array)
         counts[:] = np.bincount(np.searchsorted(values, array[known]), weights[known], len(values))
-    return values, counts, _are_whole(values[:64]) and _are_whole(values)
+    return values, counts
 
 
 def _runs(values: Any, counts: Any) -> int:
@@ -217,11 +212,6 @@ def _runs(values: Any, counts: Any) -> int:
             counts[m] = 1.0
             m += 1
     return m
-
-
-def _are_whole(values: npt.NDArray[Any]) -> bool:
-    finite = values[np.isfinite(values)]
-    return bool(np.all(finite == np.rint(finite)))
 
 
 def _bin_levels(

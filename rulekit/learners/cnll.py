@@ -10,7 +10,6 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from rulekit.errors import InputError
@@ -18,38 +17,29 @@ from rulekit.graph.rule_graph import RuleGraph, class_array
 from rulekit.graph.statistics import rule_statistics
 from rulekit.learners.assembly import Assembly, preference_of
 from rulekit.learners.automatic import resolved
-from rulekit.learners.binning import min_level_rows
 from rulekit.learners.class_order import class_index, class_order
+from rulekit.learners.cnll_settings import (
+    PARAMETERS,
+    class_factors,
+    growth_settings,
+    least_level,
+    refuse_constraints,
+    with_sample,
+)
 from rulekit.learners.continuation import check_start, starts_of
 from rulekit.learners.counting import class_totals, quantise_by_class, share_equal
-from rulekit.learners.dnf_form import WAYS, DnfSettings, plain_dnfs
+from rulekit.learners.dnf_form import WAYS, plain_dnfs
 from rulekit.learners.formula import Problem
 from rulekit.learners.growth import Algorithm, GrowthSettings, Limits, grow
 from rulekit.learners.inputs import TrainingData, check_rows
 from rulekit.learners.objectives import Objective
 from rulekit.learners.out_of_core import binned, training_data
-from rulekit.learners.parameters import (
-    CALLABLE,
-    MEMORY,
-    RULES,
-    SEED,
-    TEXT,
-    check_parameters,
-    count_or_share,
-    number,
-    one_of,
-    or_automatic,
-    sequence,
-    whole,
-    word_or_mapping,
-    words_or_list,
-)
+from rulekit.learners.parameters import check_parameters
 from rulekit.learners.path import ModelPath
 from rulekit.learners.provenance import provenance_of
 from rulekit.learners.records import Account, clause_records, step_records
-from rulekit.learners.runs import Run, columns_that_matter, targets
-from rulekit.learners.search import SearchSettings
-from rulekit.learners.size_limits import NO_LIMITS, SizeLimits
+from rulekit.learners.runs import Run, targets, with_shared_columns
+from rulekit.learners.size_limits import SizeLimits
 from rulekit.learners.start import Start
 from rulekit.learners.start_schema import under_start
 from rulekit.learners.stopping import held_out_curve
@@ -58,41 +48,6 @@ from rulekit.learners.weak_features import Weak
 from rulekit.schema import Schema
 
 Progress = Callable[[Mapping[str, Any]], object]
-
-PARAMETERS = {
-    "n_units": whole(1),
-    "algorithm": one_of("I", "II", "tree"),
-    "objective": or_automatic(one_of("error", "error+brier", "brier")),
-    "brier_weight": number(0),
-    "ridge": or_automatic(number(0)),
-    "ridge_scale": or_automatic(one_of("none", "noise")),
-    "weak": one_of("threshold", "llr", "pairs"),
-    "beta": one_of("free", "zero"),
-    "init": one_of("or", "and"),
-    "form": one_of("formula", "dnf"),
-    "refit": or_automatic(whole(0)),
-    "backfit": or_automatic(whole(0)),
-    "max_bins": or_automatic(whole(2, optional=True)),
-    "stopping": one_of("cv", "none"),
-    "n_folds": whole(2),
-    "parsimony": number(0),
-    "min_rows": or_automatic(number(0)),
-    "min_level_rows": number(0, optional=True),
-    "column_sample": count_or_share(),
-    "max_features": whole(1, optional=True),
-    "max_clauses": whole(1, optional=True),
-    "max_literals": whole(1, optional=True),
-    "start": RULES,
-    "freeze": words_or_list("all", "none"),
-    "class_weight": word_or_mapping("balanced"),
-    "ordered": sequence(),
-    "target": TEXT,
-    "random_state": SEED,
-    "n_threads": whole(1, optional=True),
-    "memory": MEMORY,
-    "time_limit": number(0, optional=True),
-    "callback": CALLABLE,
-}
 
 
 class CNLLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -237,8 +192,8 @@ class CNLLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         chosen = resolved(
             self.get_params(deep=False), float(class_totals(data.weights, data.labels, len(data.classes)).sum())
         )
-        settings = self._settings(chosen)
-        _refuse_constraints(data)
+        settings = growth_settings(self, chosen)
+        refuse_constraints(data)
         positive = self.positive
         if self.start is not None:
             data = replace(data, table=under_start(self.start, data.table))
@@ -248,16 +203,16 @@ class CNLLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         labels = data.labels
         if list(order) != list(range(len(order))):
             labels = np.argsort(order).astype(labels.dtype)[labels]
-        quantised, unit = quantise_by_class(data.weights, data.labels, self._class_weights(data))
+        quantised, unit = quantise_by_class(data.weights, data.labels, class_factors(self, data))
         quantised = share_equal(quantised)
-        least, threads = self._least_level(quantised, unit), available_threads(self.n_threads)
+        least, threads = least_level(self, quantised, unit), available_threads(self.n_threads)
         columns, codes = binned(self, data.table, quantised, chosen["max_bins"], least, threads)
-        settings = self._with_sample(settings, len(columns))
+        settings = with_sample(self, settings, len(columns))
         problem = Problem(columns, codes, labels, quantised, unit)
         deadline = np.inf if self.time_limit is None else time.monotonic() + self.time_limit
         told = targets(labels, classes, self.ordered is not None)
         if self.max_features is not None and len(told) > 1:
-            settings = _with_shared_columns(settings, problem, told, deadline)
+            settings = with_shared_columns(settings, problem, told, deadline)
         problem, starts = self._starts(problem, data, classes, told)
         runs: list[Run] = []
         for (label, positive), start in zip(told, starts, strict=True):
@@ -297,64 +252,6 @@ class CNLLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
     # Fitting -------------------------------------------------------------------------------------------------------
-
-    def _settings(self, chosen: Mapping[str, Any]) -> GrowthSettings:
-        error, brier = {"error": (1.0, 0.0), "error+brier": (1.0, self.brier_weight), "brier": (0.0, 1.0)}[
-            chosen["objective"]
-        ]
-        objective = Objective(error, float(brier), float(chosen["ridge"]))
-        threads = available_threads(self.n_threads)
-        search = SearchSettings(objective, self.weak, self.beta == "zero", float(chosen["min_rows"]), threads)
-        sizes = SizeLimits(self.max_features, self.max_clauses, self.max_literals)
-        dnf = None
-        if self.form == "dnf":
-            self._refuse_for_plain_form()
-            most = 20 if self.max_clauses is None else int(self.max_clauses)
-            dnf = DnfSettings(most, self.max_literals, self.max_features is None, objective.ridge)
-            sizes = SizeLimits(self.max_features)  # clauses and literals are those of the plain form
-        return GrowthSettings(
-            search,
-            self.algorithm,
-            int(self.n_units),
-            int(chosen["refit"]),
-            int(chosen["backfit"]),
-            self.init == "and",
-            sizes=sizes,
-            dnf=dnf,
-            ridge_by_noise=chosen["ridge_scale"] == "noise",
-        )
-
-    def _refuse_for_plain_form(self) -> None:
-        if self.weak != "threshold":
-            raise InputError(
-                f"weak={self.weak!r} makes no plain conditions", where="form='dnf'", fix="weak='threshold'"
-            )
-        if self.start is not None:
-            raise InputError("a plain form does not go on from given rules", where="form='dnf'", fix="form='formula'")
-
-    def _with_sample(self, settings: GrowthSettings, n_columns: int) -> GrowthSettings:
-        seed = 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31 - 1))
-        share = self.column_sample
-        if share is None:
-            return replace(settings, seed=seed)
-        count = max(1, int(share * n_columns)) if isinstance(share, float) else int(share)
-        return replace(settings, seed=seed, column_sample=count)
-
-    def _least_level(self, weights: npt.NDArray[np.int64], unit: float) -> int:
-        """The least weight, in units, with which a level stands for itself."""
-        rows = min_level_rows(float(weights.sum()) * unit) if self.min_level_rows is None else self.min_level_rows
-        return int(np.ceil(rows / unit - 1e-9))
-
-    def _class_weights(self, data: TrainingData) -> npt.NDArray[np.float64]:
-        if self.class_weight is None:
-            return np.ones(len(data.classes))
-        if isinstance(self.class_weight, str):
-            totals = class_totals(data.weights, data.labels, len(data.classes))
-            return np.asarray(totals.sum() / (len(totals) * totals))
-        unknown = [label for label in self.class_weight if label not in data.classes]
-        if unknown:
-            raise InputError(f"class_weight names {unknown[0]!r}, which is no class", where="CNLLClassifier")
-        return np.array([float(self.class_weight.get(label, 1.0)) for label in data.classes])
 
     def _starts(
         self,
@@ -446,38 +343,3 @@ class CNLLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.path_ = ModelPath(assembly, tuple(points), units, provenance)
         self.rule_graph_ = graph.with_(statistics=statistics)
         self.classes_ = class_array(classes)
-
-
-def _with_shared_columns(
-    settings: GrowthSettings, problem: Problem, told: list[tuple[Any, npt.NDArray[np.int64]]], deadline: float
-) -> GrowthSettings:
-    """The columns that all formulas share, by what each lowers in formulas grown without the limit."""
-    most, free = settings.sizes.features, replace(settings, sizes=NO_LIMITS)
-    assert most is not None
-    runs = []
-    for label, positive in told:
-        formula = replace(problem, labels=positive)
-        grown = grow(formula, replace(free, n_units=min(free.n_units, 2 * most)), Limits(deadline))
-        runs.append(Run(label, formula, grown, 0, None, grown.stopped))
-        if grown.stopped:
-            break
-    return replace(settings, columns=columns_that_matter(runs, settings.search.objective, most))
-
-
-def _refuse_constraints(data: TrainingData) -> None:
-    """CNLL promises no monotone columns and keeps no columns apart; the refusal names the column or the group."""
-    for feature in data.table.features:
-        if feature.monotone != 0:
-            raise InputError(
-                "CNLLClassifier cannot promise a monotone column",
-                where=f"column {feature.name!r}",
-                fix="drop the declaration or the column",
-            )
-    if data.table.interactions:
-        # Two clauses that are too weak alone may decide together, so a rule of theirs would mix their columns.
-        group = ", ".join(map(repr, data.table.interactions[0]))
-        raise InputError(
-            "CNLLClassifier cannot promise which columns stand in one rule",
-            where=f"interactions, group {group}",
-            fix="drop the declaration",
-        )

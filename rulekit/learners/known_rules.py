@@ -71,7 +71,7 @@ def _chosen(graph: RuleGraph, ids: Sequence[str]) -> frozenset[Node]:
     rules = {rule.id: rule for rule in rules_of(graph)}
     for name in ids:
         if name not in rules:
-            raise InputError(f"no rule {name!r} in the start", where="freeze", fix=suggestion(name, rules))
+            raise InputError(f"no rule {name!r} in the start", where="freeze", fix=suggestion(name, rules, "its rules"))
         if rules[name].connective != "or":
             raise InputError(
                 f"rule {name} is joined to the others by {rules[name].connective}", where="freeze", fix="freeze all"

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from rulekit.learners.assembly import Snapshot
 from rulekit.learners.dnf_form import PlainDnf
 from rulekit.learners.formula import Problem
-from rulekit.learners.growth import Grown, Stopped
+from rulekit.learners.growth import Grown, GrowthSettings, Limits, Stopped, grow
 from rulekit.learners.objectives import Objective
 from rulekit.learners.path import PathPoint, measured_formulas, points_of
+from rulekit.learners.size_limits import NO_LIMITS
 from rulekit.learners.stopping import Curve
 
 
@@ -88,3 +90,19 @@ def columns_that_matter(runs: list[Run], objective: Objective, most: int) -> tup
                 gain[column] = gain.get(column, 0.0) + before - step.after
             before = step.after
     return tuple(sorted(sorted(gain, key=lambda column: (-gain[column], column))[:most]))
+
+
+def with_shared_columns(
+    settings: GrowthSettings, problem: Problem, told: list[tuple[Any, npt.NDArray[np.int64]]], deadline: float
+) -> GrowthSettings:
+    """The columns that all formulas share, by what each lowers in formulas grown without the limit."""
+    most, free = settings.sizes.features, replace(settings, sizes=NO_LIMITS)
+    assert most is not None
+    runs = []
+    for label, positive in told:
+        formula = replace(problem, labels=positive)
+        grown = grow(formula, replace(free, n_units=min(free.n_units, 2 * most)), Limits(deadline))
+        runs.append(Run(label, formula, grown, 0, None, grown.stopped))
+        if grown.stopped:
+            break
+    return replace(settings, columns=columns_that_matter(runs, settings.search.objective, most))

@@ -67,10 +67,10 @@ def bin_stored_column(
         return BinnedColumn(feature, index, 3, none, none), codes
     values = Sorted.of(column, weights)
     if max_bins is None or values.n_distinct <= max(max_bins, _FEW):
-        binned, high = bin_values(feature, index, *values.distinct(), values.whole(), max_bins)
+        binned, high = bin_values(feature, index, *values.distinct(), max_bins)
     else:
         low, high = values.capped_quantiles(max_bins)
-        binned = numeric_column(feature, index, low, high, values.whole())
+        binned = numeric_column(feature, index, low, high)
     del values
     dtype = code_type(binned.n_codes)
 
@@ -143,15 +143,6 @@ class Sorted:
         if not parts:
             return self.values[:0], np.zeros(0)
         return np.concatenate([values for values, _ in parts]), np.concatenate([counts for _, counts in parts])
-
-    def whole(self) -> bool:
-        """Whether all finite values are whole numbers."""
-        for start in range(0, len(self.values), PART):
-            part = self.values[start : start + PART]
-            finite = part[np.isfinite(part)]
-            if not np.all(finite == np.rint(finite)):
-                return False
-        return True
 
     def capped_quantiles(self, max_bins: int) -> tuple[Array, Array]:
         """The first and the last value of each bin of `rulekit.learners.binning.capped_quantiles`."""

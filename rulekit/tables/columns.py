@@ -225,6 +225,26 @@ def as_floats(series: pl.Series) -> Floats:
     return np.asarray(series.fill_null(float("nan")).to_numpy(), dtype=np.float64)
 
 
+def narrow_values(column: NumberColumn) -> npt.NDArray[np.float32] | None:
+    """A number column without missing cells as float32 where that loses nothing that its type can tell, else None.
+
+    float32 is taken as it is, without a copy; integers are where all of them lie within 2^24.
+    """
+    values = column.values
+    if column.missing is not None or column.time:
+        return None
+    if values.dtype == np.float32:
+        return values
+    if values.dtype.kind not in "iu" or not len(values):
+        return None
+    if int(values.max()) > _EXACT_IN_FLOAT32 or int(values.min()) < -_EXACT_IN_FLOAT32:
+        return None
+    return values.astype(np.float32)
+
+
+_EXACT_IN_FLOAT32 = 1 << 24
+
+
 def number_values(column: NumberColumn, tokens: tuple[str, ...] = ()) -> Floats:
     """A number column as doubles with NaN for missing; number tokens (such as -999) become NaN too."""
     values = column.values.astype(np.float64)
@@ -237,7 +257,7 @@ def number_values(column: NumberColumn, tokens: tuple[str, ...] = ()) -> Floats:
     return values
 
 
-def refuse_large_integers(column: Column, values: Floats, source: str) -> None:
+def refuse_large_integers(column: Column, values: npt.NDArray[Any], source: str) -> None:
     """Raises InputError for an integer beyond 2^53, which doubles cannot hold apart from its neighbours."""
     if isinstance(column, LevelColumn) or (isinstance(column, NumberColumn) and column.values.dtype.kind not in "iu"):
         return

@@ -113,11 +113,11 @@ def require_column(name: str, names: Sequence[str], source: str, what: str = "co
         raise InputError(f"no {what} {name!r}", where=source or "table", fix=suggestion(name, names))
 
 
-def suggestion(name: str, names: Iterable[str]) -> str:
-    """The names most like `name`, or the first few."""
+def suggestion(name: str, names: Iterable[str], things: str = "columns") -> str:
+    """The names most like `name`, or the first few; things: what they name."""
     known = list(names)
     lowered = {known_name.lower(): known_name for known_name in known}
     near = [lowered[match] for match in difflib.get_close_matches(name.lower(), lowered, n=3, cutoff=0.6)]
     if near:
         return f"did you mean {' or '.join(map(repr, near))}?"
-    return f"columns are {', '.join(map(repr, known[:6]))}{', ...' if len(known) > 6 else ''}"
+    return f"{things} are {', '.join(map(repr, known[:6]))}{', ...' if len(known) > 6 else ''}"

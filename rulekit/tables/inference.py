@@ -20,7 +20,6 @@ from rulekit.tables.columns import (
     SECONDS_PER_DAY,
     Codes,
     Column,
-    Floats,
     LevelColumn,
     NumberColumn,
     RawTable,
@@ -28,6 +27,7 @@ from rulekit.tables.columns import (
     blank_tokens,
     column_place,
     factorize,
+    narrow_values,
     number_values,
     place,
     refuse_large_integers,
@@ -201,7 +201,8 @@ def _type_column(column: Column, raw: RawTable, declared: Declarations) -> _Type
     if not tokens and width != "float64" and _is_encoded(column):
         decided = decide_numbers(feature, "plain", Width("float32", integral=False), {}, time=False)
         return _Typed(decided, column.values)
-    values = number_values(column, tokens)
+    narrow = narrow_values(column) if not tokens and width != "float64" else None
+    values = number_values(column, tokens) if narrow is None else narrow
     refuse_large_integers(column, values, raw.source)
     if column.time:
         whole = not np.any(np.isfinite(values) & (np.mod(values, SECONDS_PER_DAY) != 0.0))
@@ -247,9 +248,9 @@ def _infer_text(column: TextColumn, feature: Feature, source: str, width: str | 
 
 
 def _numbers(
-    column: Column, values: Floats, feature: Feature, display: Display = "plain", width: str | None = None
+    column: Column, values: Array, feature: Feature, display: Display = "plain", width: str | None = None
 ) -> _Typed:
-    """Encode doubles (NaN is missing) as the numeric or Boolean feature."""
+    """Encode numbers (NaN is missing) as the numeric or Boolean feature."""
     if feature.kind == "boolean":
         return _Typed(Decided(feature), values.astype(np.float32))
     chosen = None if np.isnan(values).all() else choose_width(values, width)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -97,7 +98,7 @@ def shown_in(unit: str, display: Display) -> Display:
     return "money" if unit in CURRENCIES and display in ("plain", "integer") else display
 
 
-def is_boolean(column: NumberColumn, values: Floats) -> bool:
+def is_boolean(column: NumberColumn, values: npt.NDArray[Any]) -> bool:
     """Whether a number column holds bools, or nothing but 0 and 1."""
     if column.values.dtype.kind == "b":
         return True

@@ -17,7 +17,7 @@ from rulekit.errors import InputError
 from rulekit.graph.check import check
 from rulekit.graph.decisions import ArgMax, Fires, Median
 from rulekit.graph.nodes import Among, And, Compare, IsTrue, Node, Not, Or
-from rulekit.learners.cnll import PARAMETERS
+from rulekit.learners.cnll_settings import PARAMETERS
 from rulekit.learners.formula import probability_of_codes
 from rulekit.learners.growth import Grown, grow
 from rulekit.schema import Feature, Schema

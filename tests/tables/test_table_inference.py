@@ -234,3 +234,29 @@ def test_a_table_keeps_what_is_not_declared_anew() -> None:
     assert again.features[2] is table.features[2]
     assert again.features[1].levels == ("0.1", "2")
     assert infer(table, ignore=["b"]).names == ("a", "c")
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int64, np.uint8, np.int16])
+def test_narrow_numbers_are_inferred_as_doubles_are(dtype):
+    """They are not turned into doubles on the way; what is decided must not depend on that."""
+    rng = np.random.default_rng(1)
+    columns = {
+        "few": rng.integers(0, 5, 200),
+        "flag": rng.integers(0, 2, 200),
+        "large": rng.integers(0, 120, 200) * (1 if np.dtype(dtype).itemsize < 4 else 131_000),
+    }
+    narrow = infer({name: cells.astype(dtype) for name, cells in columns.items()})
+    double = infer({name: cells.astype(np.float64) for name, cells in columns.items()})
+    assert narrow.features == double.features
+    for mine, theirs in zip(narrow.arrays, double.arrays, strict=True):
+        assert mine.dtype == theirs.dtype
+        np.testing.assert_array_equal(mine, theirs)
+
+
+def test_a_float32_matrix_is_not_copied():
+    X = np.random.default_rng(0).normal(size=(100, 3)).astype(np.float32)
+    assert all(np.shares_memory(array, X) for array in infer(X).arrays)
+
+
+def test_integers_beyond_float32_keep_their_width():
+    assert infer({"a": np.array([2**24, 2**24 + 1])}).features[0].precision == "float64"
