@@ -28,9 +28,10 @@ from rulekit.learners.counting import Bools, Floats, Ints
 from rulekit.learners.formula import Bit, Formula
 from rulekit.learners.given import NO_BOUNDS, GivenColumn, with_columns
 from rulekit.learners.pair_bits import Junction, PairBit, contrary
+from rulekit.learners.prefixes import best_prefixes
 from rulekit.learners.read_once import Move
 from rulekit.learners.search import SearchSettings, Step, best_step, rest_strengths, steps_by_column, sums_by_code
-from rulekit.learners.squares import CodeSums, best_prefixes
+from rulekit.learners.squares import CodeSums
 from rulekit.learners.weak_features import complete
 from rulekit.schema import Feature
 

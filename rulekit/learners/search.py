@@ -15,9 +15,10 @@ from rulekit.learners.codes import matrix_of, side_by_side
 from rulekit.learners.counting import Bools, Floats, Histogram, Ints, count, count_dense
 from rulekit.learners.formula import Bit, Formula, Problem
 from rulekit.learners.objectives import Objective, allowed_intervals
+from rulekit.learners.prefixes import Best, best_prefixes
 from rulekit.learners.read_once import FIRST, Move
 from rulekit.learners.scanning import MoveTables, ScanResult, ScanRule, scan
-from rulekit.learners.squares import Best, CodeSums, add_code_sums, best_prefixes, fixed_lines, sums_of_entries
+from rulekit.learners.squares import CodeSums, add_code_sums, fixed_lines, sums_of_entries
 from rulekit.learners.threads import run_threads
 from rulekit.learners.weak_features import Weak, code_orders, complete
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from rulekit.learners.compiling import compiled
 from rulekit.learners.counting import Bools, Floats, Ints
+from rulekit.learners.prefixes import LEAST_STRENGTH
 from rulekit.learners.read_once import Move, ReadOnceTree
-from rulekit.learners.squares import LEAST_STRENGTH
 
 _OPERATORS = {"bit": 0, "and": 1, "or": 2}
 

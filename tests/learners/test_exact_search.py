@@ -11,9 +11,9 @@ from cnll_cases import problem_of, random_problem, row_objective
 from rulekit.learners.formula import Bit, Formula
 from rulekit.learners.growth import GrowthSettings, grow
 from rulekit.learners.objectives import MARGIN, SHORTEST, Objective
+from rulekit.learners.prefixes import LEAST_STRENGTH
 from rulekit.learners.read_once import Move, growth_moves
 from rulekit.learners.search import SearchSettings, best_step, rest_strengths
-from rulekit.learners.squares import LEAST_STRENGTH
 
 OBJECTIVES = [
     Objective(1, 0),

@@ -14,9 +14,9 @@ from rulekit.learners import objectives
 from rulekit.learners.formula import Formula
 from rulekit.learners.growth import GrowthSettings, Limits, grow
 from rulekit.learners.objectives import Objective, allowed_intervals
+from rulekit.learners.prefixes import LEAST_STRENGTH
 from rulekit.learners.refitting import sweep
 from rulekit.learners.search import SearchSettings
-from rulekit.learners.squares import LEAST_STRENGTH
 
 CASES = [
     (Objective(1, 0), "I", 0, 0, False, "threshold"),
