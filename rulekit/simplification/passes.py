@@ -26,6 +26,7 @@ from rulekit.simplification.rewriting import Change, Context, Law, context_of, r
 _LOG = logging.getLogger(__name__)
 
 MAX_ROUNDS = 40
+MAX_BUDGETS = 5
 _WORDS = 200
 _PARTS = 100
 
@@ -152,11 +153,32 @@ def net_changes(changes: list[tuple[str, Change]]) -> list[tuple[str, Change]]:
 def _run(
     graph: RuleGraph, passes: list[Pass], frozen: frozenset[Node], keep: frozenset[Node] = frozenset()
 ) -> tuple[tuple[Node, ...], list[tuple[str, Change]], list[str]]:
-    """The roots after all rounds; nodes of `frozen` stand as they are where they are part of a probability."""
-    roots = graph.roots
-    context = context_of(graph.schema, roots)
-    context.keep = keep
+    """The roots after all rounds; nodes of `frozen` stand as they are where they are part of a probability.
+
+    Minimisation stops where its budget is spent. The shorter formula then gets a budget of its own, as it would if it
+    were simplified once more, until nothing changes.
+    """
+    roots, messages = graph.roots, []
     found: list[tuple[str, Change]] = []
+    for _ in range(MAX_BUDGETS):
+        context = context_of(graph.schema, roots)
+        context.keep = keep
+        begun = roots
+        roots = _rounds(roots, passes, frozen, context, found)
+        messages = context.messages
+        if not messages or roots == begun:
+            break
+    return _legal(graph, roots), found, messages
+
+
+def _rounds(
+    roots: tuple[Node, ...],
+    passes: list[Pass],
+    frozen: frozenset[Node],
+    context: Context,
+    found: list[tuple[str, Change]],
+) -> tuple[Node, ...]:
+    """The roots after rounds of all passes within one budget; the changes are added to `found`."""
     for _ in range(MAX_ROUNDS):
         before = roots
         for one in passes:
@@ -166,7 +188,7 @@ def _run(
             found.extend((one.name, change) for change in changes)
         if roots == before:
             break
-    return _legal(graph, roots), found, context.messages
+    return roots
 
 
 def _legal(graph: RuleGraph, roots: tuple[Node, ...]) -> tuple[Node, ...]:

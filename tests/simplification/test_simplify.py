@@ -4,7 +4,7 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from random_graphs import random_boolean, random_graph, random_leaf, random_schema, random_table
 
@@ -70,6 +70,7 @@ def test_random_graphs_decide_and_report_as_before(seed):
 
 
 @given(st.integers(0, 10**6), st.sampled_from(["deep", "or of ands", "and of ors"]))
+@example(50000, "deep")  # its first budget was spent, and simplifying once more went on
 @settings(max_examples=40, deadline=None)
 def test_crowded_formulas_over_few_columns(seed, shape):
     rng = np.random.default_rng(seed)
