@@ -11,12 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from rulekit.learners.binning import BinnedColumn
 from rulekit.learners.codes import Codes
+from rulekit.learners.compiling import compiled
 from rulekit.learners.counting import Bools, Floats, Ints
 
 Clause = dict[int, Bools]
@@ -92,6 +94,18 @@ class ClauseSearch:
         """The search where the rows are worth `gain` [n], and a literal costs `cost`."""
         return replace(self, gain=gain, cost=cost)
 
+    def histogram(self, rows: Ints, gains: Floats) -> tuple[Floats, Ints]:
+        """The sum of the gains [rows] and the number of the rows with each code of each column [size + 1]."""
+        sums, counts = np.zeros(self.layout.size + 1), np.zeros(self.layout.size + 1, dtype=np.int64)
+        kernel = compiled(add_by_code)
+        if kernel is not None:
+            kernel(self.stacked, rows, gains, sums, counts)
+            return sums, counts
+        places = self.stacked[rows].ravel()
+        sums += np.bincount(places, np.repeat(gains, self.stacked.shape[1]), len(sums))
+        counts += np.bincount(places, minlength=len(counts))
+        return sums, counts
+
     def value(self, clause: Clause, free: Bools) -> float:
         """What a clause is worth on the rows that no other covers, less its literals."""
         rows = covered(clause, self.codes, len(self.gain)) & free
@@ -113,32 +127,35 @@ class ClauseSearch:
         failing = np.zeros(len(rows), dtype=np.int16)
         for holds in truth.values():
             failing += ~holds
+        lengths = {column: condition_literals(self.columns[column], held) for column, held in clause.items()}
+        literals = sum(lengths.values())
         best, found = least + 1e-9 * (1.0 + abs(least)), None
         for dropped in (None, *clause):
             inside = rows[failing == 0] if dropped is None else rows[failing == ~truth[dropped]]
             kept = {column: condition for column, condition in clause.items() if column != dropped}
-            literals = clause_literals(kept, self.columns)
-            value, column, condition = self._best_condition(inside, set(kept), room - literals)
-            value -= self.cost * literals
+            left = literals - (0 if dropped is None else lengths[dropped])
+            least = best + self.cost * left
+            value, column, condition = self._best_condition(inside, set(kept), room - left, least)
+            value -= self.cost * left
             if value > best:
                 best, found = value, kept if condition is None else {**kept, column: condition}
         return None if found is None else (found, best)
 
-    def _best_condition(self, rows: Ints, taken: set[int], room: float) -> tuple[float, int, Bools | None]:
-        """The best further condition on rows, as value, column and codes (None: no condition is better)."""
+    def _best_condition(
+        self, rows: Ints, taken: set[int], room: float, least: float = -np.inf
+    ) -> tuple[float, int, Bools | None]:
+        """The best further condition on rows, as value, column and codes (None: none beats none, and `least`)."""
         layout = self.layout
         gains = self.gain[rows]
-        width = len(layout.searched)
-        places = self.stacked[rows].ravel()
-        sums = np.asarray(np.bincount(places, np.repeat(gains, width), layout.size + 1), dtype=np.float64)
-        present = np.bincount(places, minlength=layout.size + 1) > 0
+        sums, counts = self.histogram(rows, gains)
+        present = counts > 0
         best: tuple[float, int, Bools | None] = (float(gains.sum()), -1, None)
         if room < 1:
             return best
         free = np.array([column not in taken for column in layout.searched.tolist()], dtype=bool)
         if len(layout.ordered):
             value, place, kind = _best_interval(layout, sums, present, self.cost, room, free)
-            if value > best[0]:
+            if value > max(best[0], least):
                 column = int(layout.searched[layout.ordered[place]])
                 best = value, column, _interval_condition(layout, sums, present, place, kind, self.columns[column])
         for place in layout.nominal:
@@ -149,9 +166,45 @@ class ClauseSearch:
             if not free[place] or not held.any() or not (present[inside] & ~held).any():
                 continue
             value = float(sums[inside][held].sum()) - self.cost
-            if value > best[0]:
+            if value > max(best[0], least):
                 best = value, column, held
         return best
+
+    def tightened(self, clauses: list[Clause]) -> list[Clause]:
+        """The clauses without levels that they need for no row: together they cover the same rows.
+
+        A level of which every row is covered by other clauses too may stand in a condition or not; without it the
+        condition says less that nothing in the data supports.
+        """
+        n = len(self.gain)
+        rows = [covered(clause, self.codes, n) for clause in clauses]
+        times = np.zeros(n, dtype=np.int16)
+        for held in rows:
+            times += held
+        tight = []
+        for clause, held in zip(clauses, rows, strict=True):
+            own = np.flatnonzero(held & (times == 1))
+            shorter = {column: self._needed(column, condition, own) for column, condition in clause.items()}
+            times -= held
+            times += covered(shorter, self.codes, n)
+            tight.append(shorter)
+        return tight
+
+    def _needed(self, column: int, condition: Bools, rows: Ints) -> Bools:
+        """Of a set of levels those that some of the rows have; any other condition as it is."""
+        if self.columns[column].ordered or not len(rows):
+            return condition
+        found = np.zeros_like(condition)
+        found[self.codes[column][rows]] = True
+        return condition & found
+
+    def total(self, clauses: Sequence[Clause]) -> float:
+        """What clauses are worth together, less their literals."""
+        some = np.zeros(len(self.gain), dtype=bool)
+        for clause in clauses:
+            some |= covered(clause, self.codes, len(some))
+        literals = sum(clause_literals(clause, self.columns) for clause in clauses)
+        return float(self.gain[some].sum()) - self.cost * literals
 
     def run(self, clauses: list[Clause], room: float) -> list[Clause]:
         """The clauses after sweeps over all of them, without those that are not worth their literals."""
@@ -164,7 +217,9 @@ class ClauseSearch:
             changed = False
             for k in range(len(clauses) - 1, -1, -1):
                 free = (times - rows[k]) == 0
-                others = sum(clause_literals(clause, self.columns) for i, clause in enumerate(clauses) if i != k)
+                others = 0
+                if room < np.inf:
+                    others = sum(clause_literals(clause, self.columns) for i, clause in enumerate(clauses) if i != k)
                 before = self.value(clauses[k], free)
                 clause, value = self.improved(clauses[k], free, room - others)
                 if value <= 0.0:
@@ -179,6 +234,15 @@ class ClauseSearch:
             if not changed:
                 break
         return clauses
+
+
+def add_by_code(stacked: Any, rows: Any, gains: Any, sums: Any, counts: Any) -> None:
+    """Add the gain [rows] of each row, and one, at the place of each of its codes: stacked [n, columns]."""
+    for i in range(len(rows)):
+        for j in range(stacked.shape[1]):
+            place = stacked[rows[i], j]
+            sums[place] += gains[i]
+            counts[place] += 1
 
 
 def _layout(columns: Sequence[BinnedColumn], searched: Ints) -> _Layout:

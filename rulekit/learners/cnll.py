@@ -44,6 +44,7 @@ from rulekit.learners.start import Start
 from rulekit.learners.start_schema import under_start
 from rulekit.learners.stopping import held_out_curve
 from rulekit.learners.threads import available_threads
+from rulekit.learners.way_race import raced_way
 from rulekit.learners.weak_features import Weak
 from rulekit.schema import Schema
 
@@ -299,8 +300,11 @@ class CNLLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 stopped, curve = curve.stopped, curve if curve.folds else None
         run = Run(label, problem, grown, 0, curve, stopped)
         if settings.dnf is not None:
-            way = WAYS[0 if curve is None else curve.way]
-            run = replace(run, plain=tuple(plain_dnfs(problem, grown.path, settings.dnf, [way])[0]))
+            if curve is not None:
+                way = curve.way
+            else:
+                way = 0 if stopped else raced_way(problem, grown.path, settings.dnf, groups, settings.seed)
+            run = replace(run, plain=tuple(plain_dnfs(problem, grown.path, settings.dnf, [WAYS[way]])[0]))
         units = len(run.path)
         # The clauses of a plain form have already had to pay for their literals.
         if curve is not None and (settings.dnf is None or self.parsimony > 0.0):

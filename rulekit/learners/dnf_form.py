@@ -11,13 +11,15 @@ above 1/2 and the leak below, so that the report and the decision agree.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from rulekit.graph.nodes import FALSE, TRUE, And, Hidden, Node, Or
 from rulekit.learners.binning import BinnedColumn
+from rulekit.learners.clause_growth import purest_cover
 from rulekit.learners.clause_search import Clause, ClauseSearch, clause_literals, covered
 from rulekit.learners.codes import Codes
 from rulekit.learners.conditions import condition_node
@@ -31,18 +33,23 @@ _STEPS = 4096  # of a row's gain; with the weights of all rows the sums stay bel
 _MOST_ROWS = 1 << 17
 _SWEEPS = 50
 _MARGIN = 0.001
+_NEAR = 0.8
 
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """How clauses are found: `trust` in the formula's probability (0: labels alone); what a literal costs, in rows."""
+    """How clauses are found: `trust` in the formula's probability (0: labels alone); what a literal costs, in rows.
+
+    from_rows: clauses that begin from the rows alone (rulekit.learners.clause_growth) compete with the implicants.
+    """
 
     trust: float
     cost: float
+    from_rows: bool = False
 
 
-# The first serves where labels are noisy or rows few; another is taken where cross-validation finds it clearly better.
-WAYS = (Way(0.9, 0.2), Way(0.5, 1.0), Way(0.2, 2.0))
+# The first serves where labels are noisy or rows few; another is taken where held-out rows find it clearly better.
+WAYS = (Way(0.9, 0.2), Way(0.5, 1.0, from_rows=True), Way(0.2, 2.0, from_rows=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,33 +124,42 @@ def plain_dnfs(
 
     The patterns of more than 20 units are too many, so that clauses begin as implicants of the formula of 20.
     """
+    return [_reported(problem, ordered, settings) for ordered in plain_clauses(problem, path, settings, ways)]
+
+
+def plain_clauses(
+    problem: Problem,
+    path: Sequence[tuple[ReadOnceTree, tuple[Bit, ...]]],
+    settings: DnfSettings,
+    ways: Sequence[Way],
+) -> Iterator[list[tuple[Clause, Bools]]]:
+    """By each way, as it is asked for, the clauses with their rows [n], each the one that adds most to those before."""
     if not path:
-        return [[] for _ in ways]
+        yield from ([] for _ in ways)
+        return
     tree, bits = path[min(len(path), MOST_BITS) - 1]
     probability = probability_of_codes(*path[-1], problem.codes)
     sample = _sample(len(probability))
     codes = problem.codes if sample is None else problem.codes.take(sample)
     lattice = Lattice.of(tree, bits, codes)
-    searched = _searched(problem, bits, settings)
-    search = ClauseSearch.over(problem.columns, codes, searched)
-    forms = []
+    search = ClauseSearch.over(problem.columns, codes, _searched(problem, bits, settings))
     for way in ways:
         gain = row_gains(problem, probability, way.trust)
-        clauses = _clauses(problem, lattice, search, gain if sample is None else gain[sample], settings, way)
-        ordered = _in_order(clauses, problem, gain)
-        forms.append([_reported(problem, ordered[: k + 1], settings.ridge) for k in range(len(ordered))])
-    return forms
+        own = search.with_gain(gain if sample is None else gain[sample], way.cost * _STEPS / problem.weight_unit)
+        yield _in_order(_clauses(lattice, own, settings, way.from_rows), problem, gain)
 
 
-def _clauses(
-    problem: Problem, lattice: Lattice, search: ClauseSearch, gain: Floats, settings: DnfSettings, way: Way
-) -> list[Clause]:
-    """The clauses that one way finds, for the gains [n] of the rows of the search."""
+def _clauses(lattice: Lattice, search: ClauseSearch, settings: DnfSettings, from_rows: bool) -> list[Clause]:
+    """The clauses that one way finds; those from the rows where they come near the implicants to begin with."""
     room = np.inf if settings.literals is None else float(settings.literals)
-    clauses = _greedy(lattice, problem.columns, gain, settings.clauses, room)
-    search = search.with_gain(gain, way.cost * _STEPS / problem.weight_unit)
-    clauses = search.run(clauses, room)
-    return _more(search, lattice, clauses, settings.clauses, room)
+    begun = _greedy(lattice, search.columns, search.gain, settings.clauses, room)
+    best = _more(search, lattice, search.run(begun, room), settings.clauses, room)
+    if from_rows:
+        cover = purest_cover(search, settings.clauses, room, _NEAR * search.total(best))
+        if cover:
+            other = _more(search, lattice, search.run(cover, room), settings.clauses, room)
+            best = max(best, other, key=search.total)
+    return search.tightened(best)
 
 
 def row_gains(problem: Problem, probability: Floats, trust: float) -> Floats:
@@ -232,21 +248,40 @@ def _in_order(clauses: list[Clause], problem: Problem, gain: Floats) -> list[tup
     return ordered
 
 
-def _reported(problem: Problem, clauses: list[tuple[Clause, Bools]], ridge: float) -> PlainDnf:
+def _reported(problem: Problem, clauses: list[tuple[Clause, Bools]], settings: DnfSettings) -> list[PlainDnf]:
+    """The forms of the first 1, 2, ... clauses; the rows count by which clauses hold."""
+    if not clauses:
+        return []
+    shown = np.stack([rows for _, rows in clauses], axis=1)
+    _, first, cell = np.unique(_numbers(shown), return_index=True, return_inverse=True)
+    cell, pattern = cell.reshape(-1), shown[first]
+    weight = problem.weights.astype(np.float64)
+    total = np.asarray(np.bincount(cell, weight, len(first)) * problem.weight_unit)
+    negative = np.asarray(np.bincount(cell, weight * (1 - problem.labels), len(first)) * problem.weight_unit)
+    plain = tuple(clause for clause, _ in clauses)
+    return [_fitted(plain[:k], pattern[:, :k], total, negative, settings.ridge) for k in range(1, len(plain) + 1)]
+
+
+def _numbers(shown: Bools) -> npt.NDArray[np.uint64]:
+    """Equal numbers [n] for equal rows of truth values [n, k], whatever k."""
+    found = np.zeros(len(shown), dtype=np.uint64)
+    for start in range(0, shown.shape[1], 32):
+        for column in range(start, min(start + 32, shown.shape[1])):
+            found = (found << np.uint64(1)) | shown[:, column]
+        if start + 32 < shown.shape[1]:
+            found = np.unique(found, return_inverse=True)[1].reshape(-1).astype(np.uint64)
+    return found
+
+
+def _fitted(clauses: tuple[Clause, ...], pattern: Bools, total: Floats, negative: Floats, ridge: float) -> PlainDnf:
     """The clauses with the strengths of least squared error, found one after the other until they stay.
 
+    pattern [cells, clauses]: which clauses hold; total, negative [cells]: the weight of all rows and of negative ones.
     A row that no clause but k leaves a probability u of not being positive has u (1 - p_k): its best p_k is a quotient
     of sums. The ridge pulls towards 1/2, which says nothing.
     """
-    shown = np.stack([rows for _, rows in clauses], axis=1)
-    packed = np.packbits(shown, axis=1)
-    _, first, cell = np.unique(packed, axis=0, return_index=True, return_inverse=True)
-    cell, pattern = cell.reshape(-1), shown[first]
-    weight = problem.weights.astype(np.float64)
-    total = np.bincount(cell, weight, len(first)) * problem.weight_unit
-    negative = np.bincount(cell, weight * (1 - problem.labels), len(first)) * problem.weight_unit
     stays = np.full(len(clauses) + 1, 0.5)
-    holds = np.column_stack([pattern, np.ones(len(first), dtype=bool)])
+    holds = np.column_stack([pattern, np.ones(len(pattern), dtype=bool)])
     high = np.append(np.full(len(clauses), 0.5 - _MARGIN), 1.0)
     low = np.append(np.zeros(len(clauses)), 0.5 + _MARGIN)
     for _ in range(_SWEEPS):
@@ -263,4 +298,4 @@ def _reported(problem: Problem, clauses: list[tuple[Clause, Bools]], ridge: floa
     positive = pattern.any(axis=1)
     error = float(np.where(positive, negative, total - negative).sum())
     strengths = tuple(float(1.0 - value) for value in stays[:-1])
-    return PlainDnf(tuple(clause for clause, _ in clauses), strengths, float(1.0 - stays[-1]), squares, error)
+    return PlainDnf(clauses, strengths, float(1.0 - stays[-1]), squares, error)

@@ -159,3 +159,42 @@ def test_plain_rules_do_not_go_on_from_others() -> None:
     start = CNLLClassifier(2, stopping="none").fit(X, y).rule_graph_
     with pytest.raises(InputError, match="does not go on"):
         CNLLClassifier(3, start=start, form="dnf").fit(X, y)
+
+
+LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
+
+
+def finished_boards() -> list[str]:
+    """All boards that a game of tic-tac-toe, x first, can end with: 958."""
+
+    def won(board: str) -> bool:
+        return any(board[a] != "b" and board[a] == board[b] == board[c] for a, b, c in LINES)
+
+    seen, ended, boards = set[str](), set[str](), {"b" * 9}
+    while boards:
+        seen |= boards
+        ended |= {board for board in boards if won(board) or "b" not in board}
+        boards = {
+            board[:i] + ("x" if board.count("b") % 2 else "o") + board[i + 1 :]
+            for board in boards - ended
+            for i in range(9)
+            if board[i] == "b"
+        } - seen
+    return sorted(ended)
+
+
+@pytest.mark.parametrize("left_out", [None, 0, 7])
+def test_the_rule_of_tic_tac_toe_is_the_eight_lines(left_out: int | None) -> None:
+    """`top_left in {b, x}` was once read for `top_left = x`, in 35 clauses, or 22 boards were decided wrongly."""
+    boards = finished_boards()
+    assert len(boards) == 958
+    kept = [board for i, board in enumerate(boards) if i % 10 != left_out]
+    cells = {f"cell{j}": [board[j] for board in kept] for j in range(9)}
+    y = [any(all(board[j] == "x" for j in line) for line in LINES) for board in kept]
+    model = CNLLClassifier(20, form="dnf", stopping="none", positive=True).fit(cells, y)
+    assert isinstance(model.rule_graph_.decision, Fires)
+    rule = model.rule_graph_.decision.formula
+    assert isinstance(rule, Or)
+    found = {frozenset(leaf for leaf in clause.children) for clause in rule.children if isinstance(clause, And)}
+    assert found == {frozenset(Among(f"cell{j}", ("x",), False) for j in line) for line in LINES}
+    assert model.score(cells, y) == 1.0

@@ -1,0 +1,131 @@
+"""Clauses begun from the rows alone: pure, within their limits, and given up where labels are noisy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rulekit.learners.binning import bin_table
+from rulekit.learners.clause_growth import purest_cover
+from rulekit.learners.clause_search import ClauseSearch, add_by_code, clause_literals, covered
+from rulekit.learners.counting import Bools
+from rulekit.tables.inference import infer
+
+
+def searched(data: dict[str, Any], positive: Bools, cost: float = 1.0) -> ClauseSearch:
+    n = len(positive)
+    columns, codes = bin_table(infer(data), np.ones(n, dtype=np.int64), 64)
+    return ClauseSearch.over(columns, codes, np.arange(len(columns))).with_gain(np.where(positive, 1.0, -1.0), cost)
+
+
+def levels(n: int, seed: int) -> dict[str, Any]:
+    """Nine columns of three levels, as the cells of a board, and a number."""
+    rng = np.random.default_rng(seed)
+    data: dict[str, Any] = {f"c{j}": [str(level) for level in rng.choice(list("box"), n)] for j in range(9)}
+    return {**data, "z": rng.random(n).round(3)}
+
+
+def lines(data: dict[str, Any]) -> Bools:
+    cells = np.array([data[f"c{j}"] for j in range(9)]) == "x"
+    last = cells[6:8].all(axis=0) & (data["z"] > 0.3)
+    return np.asarray(cells[:3].all(axis=0) | cells[3:6].all(axis=0) | last)
+
+
+def some_of(search: ClauseSearch, clauses: list[Any]) -> Bools:
+    rows = np.zeros(len(search.gain), dtype=bool)
+    for clause in clauses:
+        rows |= covered(clause, search.codes, len(rows))
+    return rows
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_law_of_small_clauses_is_covered_without_error(seed: int) -> None:
+    data = levels(1200, seed)
+    positive = lines(data)
+    search = searched(data, positive)
+    clauses = purest_cover(search, 20, np.inf, 0.0)
+    found = some_of(search, clauses)
+    assert not np.any(found & ~positive)
+    assert found[positive].mean() > 0.97
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 2**16), st.integers(1, 6), st.integers(1, 12))
+def test_it_is_within_its_limits_and_each_clause_is_worth_it(seed: int, most: int, room: int) -> None:
+    rng = np.random.default_rng(seed)
+    data = levels(120, seed)
+    search = searched(data, lines(data) ^ (rng.random(120) < 0.2))
+    clauses = purest_cover(search, most, float(room), 0.0)
+    assert len(clauses) <= most
+    assert sum(clause_literals(clause, search.columns) for clause in clauses) <= room
+    free = np.ones(120, dtype=bool)
+    for clause in clauses:
+        assert search.value(clause, free) > 0.0
+        free &= ~covered(clause, search.codes, 120)
+
+
+def test_a_cover_that_is_not_worth_enough_is_given_up() -> None:
+    data = levels(300, 0)
+    search = searched(data, np.random.default_rng(1).random(300) < 0.4)
+    worth = search.total(purest_cover(search, 20, np.inf, 0.0))
+    assert worth > 0.0
+    assert purest_cover(search, 20, np.inf, worth + 1.0) == []
+
+
+def test_conditions_that_keep_no_losses_out_are_dropped() -> None:
+    data = levels(1200, 1)
+    search = searched(data, lines(data))
+    for clause in purest_cover(search, 20, np.inf, 0.0):
+        losses = int((covered(clause, search.codes, 1200) & (search.gain < 0)).sum())
+        for column in clause:
+            shorter = {k: held for k, held in clause.items() if k != column}
+            assert int((covered(shorter, search.codes, 1200) & (search.gain < 0)).sum()) > losses
+
+
+def test_a_level_of_which_other_clauses_cover_every_row_is_left_out() -> None:
+    """On all finished boards `in {b, x}` once stood for `= x`: right on every board, but no row needs the b."""
+    data = {"a": list("xxbboo"), "c": list("pqpqpq")}
+    positive = np.array([True, True, True, False, False, False])
+    search = searched(data, positive)
+    wide, narrow = np.array([False, False, True, False, True]), np.array([False, False, True, False])
+    clauses = [{0: wide, 1: narrow}, {1: narrow, 0: np.array([False, False, True, False, False])}]
+    rows = some_of(search, clauses)
+    tight = search.tightened(clauses)
+    assert np.array_equal(some_of(search, tight), rows)
+    for k, clause in enumerate(tight):
+        own = covered(clause, search.codes, 6) & ~some_of(search, tight[:k] + tight[k + 1 :])
+        for column, condition in clause.items():
+            present = np.unique(search.codes[column][own])
+            assert not own.any() or set(np.flatnonzero(condition)) == set(present.tolist())
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 2**16))
+def test_tight_clauses_cover_the_same_rows(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    data = levels(100, seed)
+    search = searched(data, rng.random(100) < 0.5)
+    clauses = []
+    for _ in range(5):
+        chosen = rng.choice(10, 3, replace=False).tolist()
+        clauses.append({j: rng.random(search.columns[j].n_codes) < 0.7 for j in chosen})
+    tight = search.tightened(clauses)
+    assert np.array_equal(some_of(search, tight), some_of(search, clauses))
+    assert all(np.all(held <= clause[j]) for clause, one in zip(clauses, tight, strict=True) for j, held in one.items())
+
+
+def test_the_kernel_and_numpy_count_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = levels(500, 3)
+    search = searched(data, lines(data))
+    rows = np.flatnonzero(np.random.default_rng(0).random(500) < 0.5)
+    sums, counts = np.zeros(search.layout.size + 1), np.zeros(search.layout.size + 1, dtype=np.int64)
+    add_by_code(search.stacked, rows, search.gain[rows], sums, counts)
+    for switch in ("", "1"):
+        monkeypatch.setenv("RULEKIT_NO_NUMBA", switch)
+        found = search.histogram(rows, search.gain[rows])
+        assert np.array_equal(found[0], sums)
+        assert np.array_equal(found[1], counts)
