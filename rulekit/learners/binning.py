@@ -122,10 +122,9 @@ def bin_values(
     max_bins: int | None,
 ) -> tuple[BinnedColumn, npt.NDArray[Any]]:
     """The bins of distinct values [m] in ascending order by their weights [m], and the last value of each bin."""
-    bins = capped_quantiles(counts, max_bins)
-    first = np.flatnonzero(np.diff(bins, prepend=-1))
+    first = first_of_bins(counts, max_bins)
     low = values[first]
-    high = values[np.append(first[1:], len(bins)) - 1] if len(bins) else values
+    high = values[np.append(first[1:], len(values)) - 1] if len(values) else values
     return numeric_column(feature, index, low, high), high
 
 
@@ -240,10 +239,23 @@ def bin_levels(
 
 def capped_quantiles(counts: npt.NDArray[Any], max_bins: int | None) -> npt.NDArray[np.int64]:
     """The bin [m], counted from 0 without gaps, of each of m distinct values in ascending order."""
+    begins = np.zeros(len(counts), dtype=np.int64)
+    begins[first_of_bins(counts, max_bins)[1:]] = 1
+    return np.cumsum(begins)
+
+
+def first_of_bins(counts: npt.NDArray[Any], max_bins: int | None) -> npt.NDArray[np.int64]:
+    """Where each bin begins among m distinct values in ascending order, by capped quantiles of their weights [m]."""
     m = len(counts)
     if max_bins is None or m <= max_bins:
         return np.arange(m, dtype=np.int64)
-    cap, total = capped_total(lambda cap: _below(counts, cap), max_bins)
+    counts = counts.astype(np.float64, copy=False)
+    below: Any = compiled(_below) or _below_with_numpy
+    cap, total = capped_total(lambda cap: below(counts, cap), max_bins)
+    kernel = compiled(_first_of_bins)
+    if kernel:
+        first = np.empty(max_bins, dtype=np.int64)
+        return np.array(first[: kernel(counts, cap, total, max_bins, first)])
     capped = np.minimum(counts, cap)
     middle = np.cumsum(capped)
     capped /= 2
@@ -251,7 +263,21 @@ def capped_quantiles(counts: npt.NDArray[Any], max_bins: int | None) -> npt.NDAr
     middle /= total
     middle *= max_bins
     raw = np.minimum(middle, max_bins - 1, out=middle).astype(np.int64)
-    return np.cumsum(np.diff(raw, prepend=raw[:1]) > 0)
+    return np.flatnonzero(np.diff(raw, prepend=-1) > 0)
+
+
+def _first_of_bins(counts: Any, cap: float, total: float, max_bins: int, first: Any) -> int:
+    bins, last, reached = 0, -1, 0.0
+    for i in range(len(counts)):
+        capped = min(counts[i], cap)
+        reached += capped
+        middle = (reached - capped / 2) / total * max_bins
+        own = int(min(middle, max_bins - 1.0))
+        if own > last:
+            first[bins] = i
+            bins += 1
+            last = own
+    return bins
 
 
 def capped_total(below: Callable[[float], tuple[float, int]], max_bins: int) -> tuple[float, float]:
@@ -272,9 +298,19 @@ def capped_total(below: Callable[[float], tuple[float, int]], max_bins: int) -> 
     return cap, total
 
 
-def _below(counts: npt.NDArray[Any], cap: float) -> tuple[float, int]:
+def _below_with_numpy(counts: npt.NDArray[Any], cap: float) -> tuple[float, int]:
     within = counts <= cap
     return float(np.sum(counts, where=within)), int(np.count_nonzero(~within))
+
+
+def _below(counts: Any, cap: float) -> tuple[float, int]:
+    # Whole numbers, so that the sum can be one of integers, several at a time.
+    total, above = 0, 0
+    for i in range(len(counts)):
+        inside = counts[i] <= cap
+        total += int(counts[i]) if inside else 0
+        above += 0 if inside else 1
+    return float(total), above
 
 
 def code_type(n_codes: int) -> np.dtype[Any]:

@@ -136,13 +136,15 @@ def count_dense(
     weights = rows.weights[:1].copy() if equal else rows.weights
     counts = np.zeros(len(columns) * n_codes * n_keys, dtype=np.uint32 if equal else np.int64)
     kernel(matrix, columns, rows.cell, rows.labels, weights, equal, n_codes, n_keys, counts)
-    found = []
-    for flat in counts.reshape(len(columns), -1):
-        where = np.flatnonzero(flat)
-        values = flat[where].astype(np.int64) * (int(weights[0]) if equal else 1)
-        starts = np.searchsorted(where, np.arange(n_codes + 1) * n_keys)
-        found.append(Histogram(where % n_keys, values, starts))
-    return found
+    each = int(weights[0]) if equal else 1
+    return [dense_histogram(flat, n_codes, n_keys, each) for flat in counts.reshape(len(columns), -1)]
+
+
+def dense_histogram(counts: npt.NDArray[Any], n_codes: int, n_keys: int, each: int) -> Histogram:
+    """The entries of counts [n_codes * n_keys], each of which weighs so much."""
+    where = np.flatnonzero(counts)
+    starts = np.searchsorted(where, np.arange(n_codes + 1) * n_keys)
+    return Histogram(where % n_keys, counts[where].astype(np.int64) * each, starts)
 
 
 def _count_dense(

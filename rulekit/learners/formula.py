@@ -14,10 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.learners.binning import BinnedColumn
+from rulekit.learners.cell_counts import CellCounts
 from rulekit.learners.codes import Codes
 from rulekit.learners.counting import Bools, Floats, Ints
 from rulekit.learners.grouping import Rows, count_cells, split_cells
 from rulekit.learners.objectives import Objective
+from rulekit.learners.prefixes import Orders
 from rulekit.learners.read_once import Move, ReadOnceTree
 from rulekit.learners.squares import FixedPoint
 from rulekit.learners.tree_kernels import cell_lines
@@ -67,6 +69,12 @@ class Bit:
         """The columns that its condition reads."""
         return (self.column,)
 
+    def with_strengths(self, alpha: float, beta: float) -> Bit:
+        """The same bit with other strengths."""
+        if type(self) is not Bit:
+            return replace(self, alpha=alpha, beta=beta)
+        return Bit(self.column, self.condition, self.known, alpha, beta, self.rest, self.frozen)
+
     def seen(self, codes: Codes) -> tuple[npt.NDArray[Any], Bools]:
         """Codes [n] of the rows, and for which of them the condition holds."""
         return codes[self.column], self.condition
@@ -84,8 +92,11 @@ class Formula:
     counts: Ints = field(default_factory=lambda: np.zeros((1, 2), dtype=np.int64))
     _rows: Rows | None = None
     _known: tuple[list[Bit], Floats] | None = None
+    _measured: tuple[float, float] | None = None
     _fixed: FixedPoint | None = None
     _weights: dict[int, tuple[Ints, Ints]] = field(default_factory=dict)
+    _kept: CellCounts | None = None
+    orders: dict[tuple[str, int, bytes], tuple[Orders, Ints]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if len(self.cell) == 0:
@@ -98,6 +109,13 @@ class Formula:
             problem = self.problem
             self._rows = Rows(self.cell, problem.labels, problem.weights, len(self.pattern))
         return self._rows
+
+    def kept_counts(self, threads: int) -> CellCounts | None:
+        """The rows by cell, label and code, counted from step to step; None where that does not pay."""
+        if self._kept is None:
+            n_codes = [column.n_codes for column in self.problem.columns]
+            self._kept = CellCounts.of(self.problem.codes, n_codes, self.rows(), threads)
+        return self._kept
 
     def fixed_point(self) -> FixedPoint:
         """How sums over rows of these weights are written as integers."""
@@ -123,7 +141,8 @@ class Formula:
 
     def forget_rows(self) -> None:
         """Let go of all that is kept for each row; the formula must not change any more."""
-        self.cell, self._rows = self.cell[:0].copy(), None
+        self.cell = self.cell[:0].copy()
+        self._rows = self._kept = self._known = None
 
     def snapshot(self) -> tuple[ReadOnceTree, tuple[Bit, ...]]:
         return self.tree.copy(), tuple(self.bits)
@@ -144,20 +163,27 @@ class Formula:
         """U and V [cells, M] of the moves, and P(1) [cells] as it is."""
         return cell_lines(self.tree, self.strengths(), self.pattern[cells], moves)
 
-    def probability(self) -> Floats:
-        """P(1) [C] in each cell; kept until a bit or the cells change."""
+    def node_probabilities(self) -> Floats:
+        """The probability [nodes, C] of every node in each cell; kept until a bit or the cells change."""
         known = self._known
         if known is None or len(known[0]) != len(self.bits) or any(map(operator.is_not, known[0], self.bits)):
-            self._known = known = (list(self.bits), self.lines([])[2])
+            self._known = known = (list(self.bits), self.tree.probabilities(self.bit_probabilities()))
+            self._measured = None
         return known[1]
 
-    def set_strengths(self, alpha: Floats, beta: Floats, probability: Floats) -> None:
-        """Give the bits other strengths [T], with which P(1) is `probability` [C]."""
+    def probability(self) -> Floats:
+        """P(1) [C] in each cell."""
+        p = self.node_probabilities()
+        return np.asarray(p[self.tree.root]) if len(p) else np.zeros(len(self.pattern))
+
+    def set_strengths(self, alpha: Floats, beta: Floats, probabilities: Floats) -> None:
+        """Give the bits other strengths [T], with which the nodes have these probabilities [nodes, C]."""
+        self._measured = None
         self.bits = [
-            bit if bit.frozen else replace(bit, alpha=a, beta=b)
+            bit if bit.frozen or (bit.alpha == a and bit.beta == b) else bit.with_strengths(a, b)
             for bit, a, b in zip(self.bits, alpha.tolist(), beta.tolist(), strict=True)
         ]
-        self._known = (list(self.bits), probability)
+        self._known = (list(self.bits), probabilities)
 
     def add(self, bit: Bit, move: Move) -> None:
         """Join a new bit to the tree and split the cells by its condition."""
@@ -174,6 +200,8 @@ class Formula:
         """Put a bit with another condition in the place of bit `which`."""
         others = np.delete(self.pattern, which, axis=1)
         first, merged = _distinct_rows(others)
+        if self._kept is not None:
+            self._kept.merge(merged, self.rows())
         self.pattern = others[first]
         self.bits[which] = bit
         self._split(bit, which, merged)
@@ -184,6 +212,8 @@ class Formula:
         kept = split_cells(self.cell, *bit.seen(self.problem.codes), merged, len(self.pattern))
         at = self.pattern.shape[1] if at is None else at
         self.pattern = np.insert(self.pattern[kept // 2], at, kept % 2 == 1, axis=1)
+        if self._kept is not None and not self._kept.split(kept // 2):
+            self._kept = None
         self._count()
 
     def _count(self) -> None:
@@ -192,16 +222,27 @@ class Formula:
 
     def measure(self, objective: Objective) -> tuple[float, float]:
         """The objective J, and the weighted training error, of the formula as it stands."""
-        return self.measure_of(self.probability(), objective, self.bits)
+        p = self.probability()
+        if self._measured is None:
+            self._measured = self._errors(p)
+        return self._objective(*self._measured, objective, self.bits)
 
     def measure_of(self, p: Floats, objective: Objective, bits: list[Bit]) -> tuple[float, float]:
         """J and the weighted training error where the cells have probabilities p [C] and the formula these bits."""
+        return self._objective(*self._errors(p), objective, bits)
+
+    @staticmethod
+    def _objective(error: float, squares: float, objective: Objective, bits: list[Bit]) -> tuple[float, float]:
+        ridge = sum((bit.alpha - bit.rest) ** 2 + (bit.beta - bit.rest) ** 2 for bit in bits)
+        return objective.error * error + objective.brier * squares + objective.ridge * ridge, error
+
+    def _errors(self, p: Floats) -> tuple[float, float]:
+        """The weighted errors and squared errors where the cells have probabilities p [C]."""
         unit = self.problem.weight_unit
         negative, positive = self.counts[:, 0], self.counts[:, 1]
         error = float(np.where(p > 0.5, negative, positive).sum()) * unit
         squares = float((positive * (1.0 - p) ** 2 + negative * p**2).sum()) * unit
-        ridge = sum((bit.alpha - bit.rest) ** 2 + (bit.beta - bit.rest) ** 2 for bit in bits)
-        return objective.error * error + objective.brier * squares + objective.ridge * ridge, error
+        return error, squares
 
 
 def _distinct_rows(pattern: Bools) -> tuple[Ints, Ints]:

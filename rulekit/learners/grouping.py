@@ -32,6 +32,10 @@ class Rows:
     n_cells: int
     _grouped: Grouped | None = None
 
+    def sizes(self) -> Ints:
+        """How many rows [n_cells] each cell has."""
+        return np.diff(self.grouped().starts[::2])
+
     def grouped(self) -> Grouped:
         if self._grouped is None:
             self._grouped = group_rows(self.cell, self.labels, self.n_cells)

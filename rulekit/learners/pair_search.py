@@ -28,7 +28,7 @@ from rulekit.learners.counting import Bools, Floats, Ints
 from rulekit.learners.formula import Bit, Formula
 from rulekit.learners.given import NO_BOUNDS, GivenColumn, with_columns
 from rulekit.learners.pair_bits import Junction, PairBit, contrary
-from rulekit.learners.prefixes import best_prefixes
+from rulekit.learners.prefixes import Orders, best_prefixes
 from rulekit.learners.read_once import Move
 from rulekit.learners.search import SearchSettings, Step, best_step, rest_strengths, steps_by_column, sums_by_code
 from rulekit.learners.squares import CodeSums
@@ -170,12 +170,12 @@ class _PairSearch:
             sums, orders = _as_code_sums(sequences, halves)
             ridge, zero_beta = self.settings.objective.ridge, self.settings.zero_beta
             best = best_prefixes(sums, orders, self.rest, self.constant, ridge, self.least, zero_beta)
-            m = int(np.argmin(best.objective))
-            if np.isfinite(best.objective[m]):
-                sequence, prefix = sequences[int(best.order[m])], int(best.prefix[m])
-                strengths, rest = (float(best.left[m]), float(best.right[m])), float(self.rest[m])
+            m = int(np.argmin(best.objective[0]))
+            if np.isfinite(best.objective[0, m]):
+                sequence, prefix = sequences[int(best.order[0, m])], int(best.prefix[0, m])
+                strengths, rest = (float(best.left[0, m]), float(best.right[0, m])), float(self.rest[m])
                 yield _Found(
-                    float(best.objective[m]),
+                    float(best.objective[0, m]),
                     self.moves[m],
                     first,
                     column,
@@ -228,7 +228,7 @@ def _orders(binned: BinnedColumn, present: Ints, slope: Floats, curvature: Float
     return [present, np.append(present[1:], 0)] if present[0] == 0 and len(present) > 2 else [present]
 
 
-def _as_code_sums(sequences: list[_Sequence], halves: _Halves) -> tuple[CodeSums, list[Ints]]:
+def _as_code_sums(sequences: list[_Sequence], halves: _Halves) -> tuple[tuple[Floats, Floats, Ints], Orders]:
     """The sequences as codes of their own, one after the other, each ending with all rows that never join its side.
 
     So a proper prefix is a pair, and neither a single condition nor nothing.
@@ -251,11 +251,10 @@ def _as_code_sums(sequences: list[_Sequence], halves: _Halves) -> tuple[CodeSums
         result[parity] += totals[0]
         return result
 
-    weight = joined(halves.weight)
-    sums = CodeSums(joined(halves.slope), joined(halves.curvature), weight, np.zeros_like(weight))
-    return sums, [
-        np.arange(end - length, end)[None] for length, end in zip(lengths.tolist(), ends.tolist(), strict=True)
-    ]
+    sums = joined(halves.slope)[None], joined(halves.curvature)[None], joined(halves.weight)[None]
+    starts, number = np.concatenate([[0], ends]), np.arange(len(ends))
+    nothing = np.zeros(len(ends), dtype=np.int64)
+    return sums, Orders(np.arange(len(added)), starts, nothing, number, nothing.astype(np.bool_))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

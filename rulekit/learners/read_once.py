@@ -11,7 +11,7 @@ with c the probability of node N, v = dP/dc and a the strength of the bit.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -42,6 +42,8 @@ class ReadOnceTree:
     root: int = -1
     clauses: list[int] = field(default_factory=list)
     dual: bool = False
+    flat: Any = field(default=None, repr=False, compare=False)
+    """The tree as arrays (tree_kernels.FlatTree), once these were asked for; None again when a bit joins."""
 
     def copy(self) -> ReadOnceTree:
         return ReadOnceTree(
@@ -69,6 +71,7 @@ class ReadOnceTree:
 
     def join(self, move: Move, bit: int) -> None:
         """Put a new bit into the tree; a gate of the same operator takes it as one more child."""
+        self.flat = None
         leaf = self._add("bit", bit, move.node)
         if self.root < 0:
             self.root, self.parent[leaf] = leaf, -1

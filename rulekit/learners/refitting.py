@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from rulekit.learners.error_refitting import sweep_errors
 from rulekit.learners.formula import Formula
 from rulekit.learners.objectives import allowed_intervals
 from rulekit.learners.read_once import Move
@@ -20,11 +21,15 @@ def sweep(formula: Formula, settings: SearchSettings) -> bool:
     """Give every bit in turn its best strengths, the others staying; says whether anything changed."""
     free = [i for i, bit in enumerate(formula.bits) if not bit.frozen]
     if settings.objective.error:
-        changed = [_refit_errors(formula, which, settings) for which in free]
-        return any(changed)
+        done = sweep_errors(formula, settings) if free else False
+        if done is not None:
+            return done
+        changes = [_refit_errors(formula, which, settings) for which in free]
+        return any(changes)
     objective, _ = formula.measure(settings.objective)
     alpha, beta = formula.strengths()
-    probability = refit_sweep(
+    p = formula.node_probabilities()
+    changed = refit_sweep(
         formula.tree,
         alpha,
         beta,
@@ -36,10 +41,11 @@ def sweep(formula: Formula, settings: SearchSettings) -> bool:
         settings.objective.ridge,
         settings.zero_beta,
         _GAIN * (1.0 + objective),
+        p,
     )
-    if probability is not None:
-        formula.set_strengths(alpha, beta, probability)
-    return probability is not None
+    if changed:
+        formula.set_strengths(alpha, beta, p)
+    return changed
 
 
 def _refit_errors(formula: Formula, which: int, settings: SearchSettings) -> bool:

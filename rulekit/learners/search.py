@@ -15,7 +15,7 @@ from rulekit.learners.codes import matrix_of, side_by_side
 from rulekit.learners.counting import Bools, Floats, Histogram, Ints, count, count_dense
 from rulekit.learners.formula import Bit, Formula, Problem
 from rulekit.learners.objectives import Objective, allowed_intervals
-from rulekit.learners.prefixes import Best, best_prefixes
+from rulekit.learners.prefixes import Best, Orders, best_prefixes
 from rulekit.learners.read_once import FIRST, Move
 from rulekit.learners.scanning import MoveTables, ScanResult, ScanRule, scan
 from rulekit.learners.squares import CodeSums, add_code_sums, fixed_lines, sums_of_entries
@@ -26,6 +26,8 @@ _BLOCK = 1 << 21
 _CACHED = 1 << 18
 _DENSE = 1 << 18
 _WORTH_THREADS = 200_000
+_MOST_KEPT = 32
+_FIELDS = ("objective", "order", "prefix", "side", "left", "right")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +51,42 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ColumnResult:
-    """What was found in one column: the best of each move, the orders of codes that were tried, which codes occur."""
+class _Group:
+    """Columns that are counted together: positions [k] among those asked for; slope, curvature [k, n_codes, M]."""
 
+    at: Ints
+    slope: Floats
+    curvature: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Results:
+    """The best of every column with every move, and what is needed to make it a step."""
+
+    formula: Formula
+    moves: list[Move]
+    settings: SearchSettings
+    columns: Ints
+    rest: Floats
     best: Best
-    orders: list[Ints]
-    present: Bools
+    groups: list[_Group]
+
+    def step(self, k: int, m: int) -> Step:
+        """The step that takes the best of move m in the k-th column."""
+        best, column = self.best, int(self.columns[k])
+        binned, sums = self.formula.problem.columns[column], self.sums(k)
+        order = code_orders(binned, self.settings.weak, sums, self.rest)[int(best.order[k, m])]
+        prefix = order[m if len(order) > 1 else 0][: best.prefix[k, m]]
+        strengths = float(best.left[k, m]), float(best.right[k, m])
+        bit = _bit(binned, column, sums.weight > 0, prefix, strengths, float(self.rest[m]))
+        return Step(self.moves[m], bit, float(best.objective[k, m]))
+
+    def sums(self, k: int) -> CodeSums:
+        """The sums by code of the k-th column."""
+        group = next(group for group in self.groups if k in group.at)
+        at, n_codes = int(np.flatnonzero(group.at == k)[0]), self.formula.problem.columns[self.columns[k]].n_codes
+        weights = self.formula.code_weights(int(self.columns[k]))
+        return CodeSums(group.slope[at, :n_codes], group.curvature[at, :n_codes], *weights)
 
 
 def best_step(
@@ -64,19 +96,13 @@ def best_step(
 
     ridge_so_far: the ridge terms of the bits that stay, already times kappa.
     """
-    ridges = np.full(len(moves), ridge_so_far)
-    results = _search(formula, moves, settings, columns, ridges, one=True)
-    if not results:
+    results = _search(formula, moves, settings, columns, np.full(len(moves), ridge_so_far), one=True)
+    best = results.best
+    if best.objective.size == 0 or not np.isfinite(least := best.objective.min()):
         return None
-    number = np.repeat(np.arange(len(results)), len(moves))
-    move = np.tile(np.arange(len(moves)), len(results))
-    fields = [np.concatenate([getattr(r.best, name) for r in results]) for name in ("side", "prefix", "order")]
-    objective = np.concatenate([result.best.objective for result in results])
-    at = int(np.lexsort((move, *fields, number, objective))[0])
-    if not np.isfinite(objective[at]):
-        return None
-    k, m = int(number[at]), int(move[at])
-    return _step(formula, moves[m], int(columns[k]), results[k], m)
+    k, m = np.nonzero(best.objective == least)
+    at = np.lexsort((m, best.side[k, m], best.prefix[k, m], best.order[k, m], k))[0]
+    return results.step(int(k[at]), int(m[at]))
 
 
 def steps_by_column(
@@ -84,79 +110,119 @@ def steps_by_column(
 ) -> list[Step]:
     """The best step of every column with every move, of those that are allowed; arguments as in `best_step`."""
     results = _search(formula, moves, settings, columns, np.full(len(moves), ridge_so_far), one=False)
-    return [
-        _step(formula, move, column, result, m)
-        for column, result in zip(columns.tolist(), results, strict=True)
-        for m, move in enumerate(moves)
-        if np.isfinite(result.best.objective[m])
-    ]
+    return [results.step(k, m) for k, m in np.argwhere(np.isfinite(results.best.objective)).tolist()]
 
 
 def sums_by_code(
     formula: Formula, moves: list[Move], settings: SearchSettings, columns: npt.NDArray[np.int64]
 ) -> tuple[list[CodeSums], Floats]:
     """The sums of the squared error by the codes of each column, and the squared error [M] at strength 0."""
-    return _sums(formula, moves, settings, columns)
+    groups, constant = _sums(formula, moves, settings, columns)
+    rest = rest_strengths(formula, moves)
+    best = Best.none(len(columns), len(moves))
+    results = Results(formula, moves, settings, columns, rest, best, groups)
+    return [results.sums(k) for k in range(len(columns))], constant
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Replacements:
+    """For each of some bits the least objective [B] with another condition in its place (infinity: none is allowed)."""
+
+    objective: Floats
+    column: Ints
+    results: Results
+
+    def step(self, which: int) -> Step:
+        """The step that replaces the bit `which` of those asked for."""
+        return self.results.step(int(self.column[which]), which)
 
 
 def best_replacements(
     formula: Formula, which: list[int], settings: SearchSettings, columns: npt.NDArray[np.int64], ridges: Floats
-) -> list[Step | None]:
+) -> Replacements:
     """For each of some bits the best condition and strengths in its place, the rest of the formula staying.
 
     ridges: per bit the ridge terms of the others, already times kappa.
     """
     moves = [Move("bit", formula.tree.node_of_bit(bit)) if len(formula.bits) > 1 else FIRST for bit in which]
     results = _search(formula, moves, settings, columns, ridges, one=False)
-    if not results:
-        return [None] * len(moves)
-    objective = np.stack([result.best.objective for result in results])
-    chosen = np.argmin(objective, axis=0)
-    return [
-        _step(formula, move, int(columns[k]), results[k], m) if np.isfinite(objective[k, m]) else None
-        for m, (move, k) in enumerate(zip(moves, chosen.tolist(), strict=True))
-    ]
+    objective = np.concatenate([results.best.objective, np.full((1, len(moves)), np.inf)])
+    return Replacements(objective.min(axis=0), objective.argmin(axis=0), results)
 
 
 def _search(
     formula: Formula, moves: list[Move], settings: SearchSettings, columns: Ints, ridges: Floats, *, one: bool
-) -> list[ColumnResult]:
+) -> Results:
     """The best of every column; with `one`, a move that cannot be the best of all may be left out."""
     rest = rest_strengths(formula, moves)
     if settings.objective.error == 0.0:
-        return _search_squares(formula, moves, settings, columns, rest, ridges)
-    return _search_errors(formula, moves, settings, columns, rest, ridges, one)
+        best, groups = _search_squares(formula, moves, settings, columns, rest, ridges)
+    else:
+        best, groups = _search_errors(formula, moves, settings, columns, rest, ridges, one)
+    return Results(formula, moves, settings, columns, rest, best, groups)
 
 
 def _search_squares(
     formula: Formula, moves: list[Move], settings: SearchSettings, columns: Ints, rest: Floats, ridges: Floats
-) -> list[ColumnResult]:
-    problem = formula.problem
-    sums, constant = _sums(formula, moves, settings, columns)
-    least = max(1, int(np.ceil(settings.min_rows / problem.weight_unit - 1e-9)))
-    ridge = settings.objective.ridge
-    found = []
-    for column, own in zip(columns.tolist(), sums, strict=True):
-        orders = code_orders(problem.columns[column], settings.weak, own, rest)
-        best = best_prefixes(own, orders, rest, constant + ridges, ridge, least, settings.zero_beta)
-        found.append(ColumnResult(best, orders, own.weight > 0))
-    return found
+) -> tuple[Best, list[_Group]]:
+    groups, constant = _sums(formula, moves, settings, columns)
+    constant = constant + ridges
+    least, ridge = _least(formula, settings), settings.objective.ridge
+    best = Best.none(len(columns), len(moves))
+
+    def judge(group: _Group) -> None:
+        orders, weight = _orders(formula, columns[group.at], settings.weak, group.slope.shape[1])
+        sums = group.slope, group.curvature, weight
+        found = best_prefixes(sums, orders, rest, constant, ridge, least, settings.zero_beta)
+        for name in _FIELDS:
+            getattr(best, name)[group.at] = getattr(found, name)
+
+    worth = sum(group.slope.size for group in groups) >= _WORTH_THREADS
+    run_threads(judge, groups, settings.n_threads if worth else 1)
+    return best, groups
 
 
-def _sums(
-    formula: Formula, moves: list[Move], settings: SearchSettings, columns: Ints
-) -> tuple[list[CodeSums], Floats]:
-    """The sums of each column, and the squared error [M] at strength 0."""
+def _orders(formula: Formula, columns: Ints, weak: Weak, n_codes: int) -> tuple[Orders, Ints]:
+    """The orders of the codes of some columns, and their weights [k, n_codes]; kept, since they never change."""
+    key = (weak, n_codes, columns.tobytes())
+    if key not in formula.orders:
+        if len(formula.orders) >= _MOST_KEPT:
+            formula.orders.clear()
+        weights = np.zeros((len(columns), n_codes), dtype=np.int64)
+        orders, sorts = list[list[Ints]](), list[bool]()
+        for k, column in enumerate(columns.tolist()):
+            binned, own = formula.problem.columns[column], formula.code_weights(column)
+            weights[k, : len(own[0])] = own[0]
+            present, nothing = np.flatnonzero(own[0]), np.zeros((0, 0))
+            sorts.append(not binned.ordered)
+            if not binned.ordered:
+                orders.append([present] if len(present) > 1 else [])
+            else:
+                orders.append(
+                    [order[0] for order in code_orders(binned, weak, CodeSums(nothing, nothing, *own), nothing)]
+                )
+        formula.orders[key] = Orders.of(orders, sorts), weights
+    return formula.orders[key]
+
+
+def _least(formula: Formula, settings: SearchSettings) -> int:
+    """The least weight of either side of a condition, in units of the quantised weights."""
+    return max(1, int(np.ceil(settings.min_rows / formula.problem.weight_unit - 1e-9)))
+
+
+def _sums(formula: Formula, moves: list[Move], settings: SearchSettings, columns: Ints) -> tuple[list[_Group], Floats]:
+    """The sums of each group of columns, and the squared error [M] at strength 0."""
     problem, n_moves = formula.problem, len(moves)
     fixed = formula.fixed_point()
     width = fixed.parts * 2 * n_moves
-    groups = _column_groups(problem, columns, width)
+    threads = settings.n_threads if len(problem.labels) * len(columns) >= _WORTH_THREADS else 1
+    kept = formula.kept_counts(threads)
+    groups = [np.arange(len(columns))] if kept is not None else _column_groups(problem, columns, width)
     parts = [
         np.zeros((len(group), max(problem.columns[columns[i]].n_codes for i in group), width), dtype=np.int64)
         for group in groups
     ]
     constant = np.zeros(n_moves)
-    threads = settings.n_threads if len(problem.labels) * len(columns) >= _WORTH_THREADS else 1
     rows = formula.rows()
     # So many cells at a time that their lines stay small.
     block = max(1024, _BLOCK // (8 * (n_moves + 1)))
@@ -166,18 +232,20 @@ def _sums(
         constant += _squares_at_zero(u, formula.counts[cells], problem.weight_unit)
 
         table = fixed_lines(u, v, fixed)
+        if kept is not None:
+            kept.add_sums(rows, columns, table, first, parts[0])
+            continue
 
         def add(k: int, table: Ints = table, first: int = first) -> None:
             matrix, places = matrix_of(problem.codes, columns[groups[k]])
             add_code_sums(parts[k], matrix, places, rows, fixed, table, first)
 
         run_threads(add, range(len(groups)), threads)
-    place = {int(i): (part, at) for part, group in zip(parts, groups, strict=True) for at, i in enumerate(group)}
     found = []
-    for i, column in enumerate(columns.tolist()):
-        part, at = place[i]
-        n_codes = problem.columns[column].n_codes
-        found.append(CodeSums(*fixed.floats(part[at, :n_codes], n_moves), *formula.code_weights(column)))
+    for group, part in zip(groups, parts, strict=True):
+        slope, curvature = fixed.floats(part.reshape(-1, width), n_moves)
+        shape = (*part.shape[:2], n_moves)
+        found.append(_Group(group, slope.reshape(shape), curvature.reshape(shape)))
     return found, constant
 
 
@@ -205,19 +273,20 @@ def _search_errors(
     rest: Floats,
     ridges: Floats,
     one: bool,
-) -> list[ColumnResult]:
+) -> tuple[Best, list[_Group]]:
     problem, objective = formula.problem, settings.objective
     u, v, _ = formula.lines(moves)
     intervals = allowed_intervals(u.T, v.T, objective, settings.zero_beta)
     constant = objective.brier * _squares_at_zero(u, formula.counts, problem.weight_unit) + ridges
     tables = MoveTables(intervals.bucket, intervals.low, intervals.high, intervals.n, rest, constant)
-    least = max(1, int(np.ceil(settings.min_rows / problem.weight_unit - 1e-9)))
+    least = _least(formula, settings)
     scale = objective.error * problem.weight_unit
     threads = settings.n_threads if len(problem.labels) * len(columns) >= _WORTH_THREADS else 1
     best_so_far = [np.inf]
     counted = _counted_columns(formula, moves, (u, v), columns, threads)
+    best = Best.none(len(columns), len(moves))
 
-    def search(i: int) -> ColumnResult:
+    def search(i: int) -> None:
         binned = problem.columns[columns[i]]
         histogram, sums = counted[i]
         weighted = (
@@ -225,19 +294,19 @@ def _search_errors(
             np.ascontiguousarray(objective.brier * sums.curvature.T),
         )
         orders = code_orders(binned, settings.weak, sums, rest)
-        best = Best.none(len(moves))
         for variant, order in enumerate(orders):
             full = np.ascontiguousarray(np.broadcast_to(order, (len(moves), order.shape[1])))
             for side, (left, right) in enumerate(_sides(settings.zero_beta, int(intervals.n.max()))):
                 rule = ScanRule(scale, objective.ridge, least, *left, *right)
                 found = scan(histogram, tables, full, weighted, rule, best_so_far[0], one)
-                _keep_better(best, found, variant, side)
+                _keep_better(best, i, found, variant, side)
         # Only one number is shared between threads: whatever a thread reads, what is left out cannot be the best.
         if one:
-            best_so_far[0] = min(best_so_far[0], float(best.objective.min()))
-        return ColumnResult(best, orders, sums.weight > 0)
+            best_so_far[0] = min(best_so_far[0], float(best.objective[i].min()))
 
-    return run_threads(search, range(len(columns)), threads)
+    run_threads(search, range(len(columns)), threads)
+    groups = [_Group(np.array([i]), sums.slope[None], sums.curvature[None]) for i, (_, sums) in enumerate(counted)]
+    return best, groups
 
 
 def _counted_columns(
@@ -245,7 +314,8 @@ def _counted_columns(
 ) -> list[tuple[Histogram, CodeSums]]:
     """Each column counted by code and key, and its sums.
 
-    Rows are counted as they come where the counts of a column stay in the cache, else cell by cell.
+    Counts that are kept serve where all cells together have few. Else rows are counted as they come where the counts
+    of a column stay in the cache, or cell by cell.
     """
     problem, rows, fixed = formula.problem, formula.rows(), formula.fixed_point()
     table, n_keys = fixed_lines(*lines, fixed), 2 * len(formula.pattern)
@@ -255,9 +325,14 @@ def _counted_columns(
     dense = widest * n_keys <= min(16 * _DENSE, max(1024, 2 * len(problem.labels)))
     found: dict[int, tuple[Histogram, CodeSums]] = {}
 
+    kept = formula.kept_counts(threads)
+    by_key = None if kept is None else kept.by_key(rows)
+
     def count_group(group: Ints) -> None:
         matrix, places = matrix_of(problem.codes, columns[group])
-        histograms = count_dense(matrix, places, rows, widest, n_keys) if dense else None
+        histograms = by_key.histograms(columns[group]) if by_key is not None else None
+        if histograms is None:
+            histograms = count_dense(matrix, places, rows, widest, n_keys) if dense else None
         for at, i in enumerate(group.tolist()):
             if histograms is None:
                 histogram = count(problem.codes[columns[i]], rows.grouped(), problem.weights, n_codes[i])
@@ -272,29 +347,20 @@ def _counted_columns(
     return [found[i] for i in range(len(columns))]
 
 
-def _keep_better(best: Best, found: ScanResult, variant: int, side: int) -> None:
+def _keep_better(best: Best, column: int, found: ScanResult, variant: int, side: int) -> None:
     """Take over what is better; of equals the lower order, then the shorter prefix, then the first side stays."""
-    earlier = (found.objective == best.objective) & (best.order == variant) & (found.prefix < best.prefix)
-    better = (found.objective < best.objective) | (earlier & np.isfinite(found.objective))
+    objective, order, prefix = (getattr(best, name)[column] for name in ("objective", "order", "prefix"))
+    earlier = (found.objective == objective) & (order == variant) & (found.prefix < prefix)
+    better = (found.objective < objective) | (earlier & np.isfinite(found.objective))
     for name in ("objective", "prefix", "left", "right"):
-        getattr(best, name)[better] = getattr(found, name)[better]
-    best.order[better] = variant
-    best.side[better] = side
+        getattr(best, name)[column, better] = getattr(found, name)[better]
+    best.order[column, better] = variant
+    best.side[column, better] = side
 
 
 def _sides(zero_beta: bool, k: int) -> list[tuple[tuple[int, int], tuple[int, int]]]:
     """The intervals that the left and the right side may use; with beta = 0 one of them only the first, which is 0."""
     return [((1, k), (0, 1)), ((0, 1), (1, k))] if zero_beta else [((0, k), (0, k))]
-
-
-def _step(formula: Formula, move: Move, column: int, result: ColumnResult, m: int) -> Step:
-    """The step that takes the best of move m in a column."""
-    best, binned = result.best, formula.problem.columns[column]
-    order = result.orders[int(best.order[m])]
-    prefix = order[m if len(order) > 1 else 0][: best.prefix[m]]
-    rest = float(rest_strengths(formula, [move])[0])
-    bit = _bit(binned, column, result.present, prefix, (float(best.left[m]), float(best.right[m])), rest)
-    return Step(move, bit, float(best.objective[m]))
 
 
 def _bit(

@@ -34,9 +34,11 @@ class FlatTree:
 
 
 def flatten(tree: ReadOnceTree) -> FlatTree:
-    """The arrays of a tree."""
+    """The arrays of a tree; made once for each tree as it is."""
+    if isinstance(tree.flat, FlatTree):
+        return tree.flat
     counts = [len(below) for below in tree.children]
-    return FlatTree(
+    tree.flat = flat = FlatTree(
         np.array(tree.order(), dtype=np.int64),
         np.array([_OPERATORS[operator] for operator in tree.operator], dtype=np.int64),
         np.array(tree.bit, dtype=np.int64),
@@ -45,6 +47,7 @@ def flatten(tree: ReadOnceTree) -> FlatTree:
         np.array(tree.parent, dtype=np.int64),
         tree.root,
     )
+    return flat
 
 
 def cell_lines(
@@ -164,16 +167,15 @@ def refit_sweep(
     ridge: float,
     zero_beta: bool,
     slack: float,
-) -> Floats | None:
-    """Give each bit in turn the strengths of the least squared error, in place; None where none of them changed.
+    p: Floats,
+) -> bool:
+    """Give each bit in turn the strengths of the least squared error, in place; says whether any of them changed.
 
-    alpha, beta, rest, fixed [T]; counts [C, 2] by label. A change that gains no more than `slack` is not made. The
-    answer is the probability [C] of the formula with the new strengths.
+    alpha, beta, rest, fixed [T]; counts [C, 2] by label; p [nodes, C]: the probability of every node, which follows the
+    strengths. A change that gains no more than `slack` is not made.
     """
     kernel: Any = compiled(_refit_sweep) or _sweep_with_numpy
     flat = flatten(tree)
-    bits = np.where(pattern.T, alpha[:, None], beta[:, None])
-    p = tree.probabilities(bits)
     changed = kernel(
         flat.operator,
         np.array([tree.node_of_bit(i) for i in range(len(alpha))], dtype=np.int64),
@@ -193,7 +195,7 @@ def refit_sweep(
         slack,
         p,
     )
-    return p[tree.root].copy() if changed else None
+    return bool(changed)
 
 
 def _refit_sweep(

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from cnll_cases import problem_of, random_problem, row_objective, row_probabilities
 
-from rulekit.learners import objectives
+from rulekit.learners import growth, objectives
 from rulekit.learners.formula import Formula
 from rulekit.learners.growth import GrowthSettings, Limits, grow
 from rulekit.learners.objectives import Objective, allowed_intervals
@@ -162,6 +162,42 @@ def test_some_columns_are_drawn_by_the_seed() -> None:
         for s in (0, 0, 1, 2)
     }
     assert 1 < len(drawn) <= 3
+
+
+@pytest.mark.parametrize(("flips", "kept"), [(0.0, True), (0.3, False)], ids=["lines alone", "noise"])
+def test_a_lower_ridge_is_kept_only_where_laws_were_held_back(
+    flips: float, kept: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Six lines of three: the ridge for a coin's labels let none of their last conditions in."""
+    rng = np.random.default_rng(1)
+    X = rng.integers(0, 3, (600, 9)).astype(float)
+    crosses = X.reshape(-1, 3, 3) == 2
+    lines = crosses.all(axis=1).any(axis=1) | crosses.all(axis=2).any(axis=1)
+    problem = problem_of(X, lines ^ (rng.random(len(X)) < flips))
+    search = SearchSettings(Objective(0, 1, 12), min_rows=5)
+    settings = GrowthSettings(search, "tree", 12, 1, 3, ridge_by_noise=True)
+    grown = grow(problem, settings)
+    monkeypatch.setattr(growth, "_MOST_ROWS", 599.0)
+    once = grow(problem, settings)
+    errors, before = (one.formula.measure(Objective())[1] for one in (grown, once))
+    if kept:
+        assert errors <= before - 3.0 * np.sqrt(before)
+    else:
+        assert [bit.alpha for bit in grown.formula.bits] == [bit.alpha for bit in once.formula.bits]
+
+
+def test_a_second_growth_that_is_stopped_leaves_the_first() -> None:
+    problem = random_problem(np.random.default_rng(5), n=300)
+    settings = GrowthSettings(SearchSettings(Objective(0, 1, 12)), "tree", 4, 1, ridge_by_noise=True)
+    calls = []
+
+    def cancel(*event: float) -> bool:
+        calls.append(event)
+        return len(calls) == 6
+
+    whole, stopped = grow(problem, settings), grow(problem, settings, Limits(progress=cancel))
+    assert len(calls) == 6
+    assert (len(stopped.path), stopped.stopped, whole.stopped) == (4, "cancelled", "")
 
 
 def test_an_empty_formula_is_false() -> None:

@@ -1,0 +1,116 @@
+"""Counts kept from step to step: the same integers as counting all rows anew, whatever was split and merged."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rulekit.learners import cell_counts
+from rulekit.learners.cell_counts import CellCounts
+from rulekit.learners.cnll import CNLLClassifier
+from rulekit.learners.codes import MemoryCodes
+from rulekit.learners.compiling import compiled
+from rulekit.learners.counting import count_dense
+from rulekit.learners.grouping import Rows
+from rulekit.learners.squares import FixedPoint, add_code_sums, fixed_lines
+
+N_CODES = [3, 5, 2]
+
+pytestmark = pytest.mark.skipif(
+    compiled(cell_counts._count_rows) is None, reason="the counts are kept by compiled code"
+)
+
+
+@pytest.fixture(autouse=True)
+def _small_tables_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cell_counts, "_WORTH_KEEPING", 0)
+
+
+def rows_of(cell: np.ndarray, labels: np.ndarray, n_cells: int) -> Rows:
+    return Rows(cell.astype(np.int32), labels, np.broadcast_to(np.int64(3), cell.shape), n_cells)
+
+
+def table_of(rng: np.random.Generator, n: int) -> tuple[MemoryCodes, np.ndarray]:
+    matrix = np.stack([rng.integers(0, k, n) for k in N_CODES], axis=1).astype(np.uint8)
+    return MemoryCodes.of_matrix(matrix), rng.integers(0, 2, n)
+
+
+def check_sums(kept: CellCounts, codes: MemoryCodes, rows: Rows, rng: np.random.Generator) -> None:
+    """Sums of random lines from the counts equal those row by row."""
+    fixed = FixedPoint.of(rows.weights, 1.0)
+    assert codes.matrix is not None
+    u, v = rng.random((2, rows.n_cells, 2))
+    columns, table = np.array([0, 2]), fixed_lines(u, v, fixed)
+    expected, actual = np.zeros((2, 2, max(N_CODES), table.shape[1]), dtype=np.int64)
+    add_code_sums(expected, codes.matrix, columns, rows, fixed, table, 0)
+    kept.add_sums(rows, columns, table, 0, actual)
+    np.testing.assert_array_equal(actual, expected)
+
+
+@given(st.integers(0, 10**6), st.integers(1, 2), st.lists(st.booleans(), min_size=1, max_size=6))
+@settings(max_examples=40, deadline=None)
+def test_splits_and_merges_keep_the_sums(seed: int, threads: int, merging: list[bool]) -> None:
+    rng = np.random.default_rng(seed)
+    codes, labels = table_of(rng, 300)
+    cell = np.zeros(300, dtype=np.int64)
+    rows = rows_of(cell, labels, 1)
+    kept = CellCounts.of(codes, N_CODES, rows, threads)
+    assert kept is not None
+    for merge in merging:
+        n_cells = rows.n_cells
+        merged = rng.permutation(n_cells) // 2 if merge else np.arange(n_cells)
+        if merge:
+            kept.merge(merged, rows)
+        halves = 2 * merged[cell] + (rng.random(300) < rng.random())
+        occur, cell = np.unique(halves, return_inverse=True)
+        rows = rows_of(cell, labels, len(occur))
+        assert kept.split(occur // 2)
+        check_sums(kept, codes, rows, rng)
+        assert np.array_equal(kept.slot >= 0, rows.sizes() >= kept.least)
+
+
+def test_two_splits_without_a_count_between_are_not_followed() -> None:
+    rng = np.random.default_rng(0)
+    codes, labels = table_of(rng, 100)
+    kept = CellCounts.of(codes, N_CODES, rows_of(np.zeros(100), labels, 1), 1)
+    assert kept is not None
+    assert kept.split(np.zeros(2, dtype=np.int64))
+    assert not kept.split(np.zeros(2, dtype=np.int64))
+
+
+def test_histograms_are_those_of_counting_the_rows() -> None:
+    rng = np.random.default_rng(1)
+    codes, labels = table_of(rng, 5000)
+    rows = rows_of(rng.integers(0, 7, 5000) ** 2 // 6, labels, 7)
+    kept = CellCounts.of(codes, N_CODES, rows, 2)
+    assert kept is not None
+    assert codes.matrix is not None
+    counts = kept.by_key(rows)
+    assert counts is not None
+    expected = count_dense(codes.matrix, np.arange(3), rows, max(N_CODES), 2 * rows.n_cells)
+    assert expected is not None
+    for actual, own, n_codes in zip(counts.histograms(np.arange(3)), expected, N_CODES, strict=True):
+        np.testing.assert_array_equal(actual.keys, own.keys)
+        np.testing.assert_array_equal(actual.weights, own.weights)
+        np.testing.assert_array_equal(actual.starts, own.starts[: n_codes + 1])
+
+
+def test_unequal_weights_are_not_kept() -> None:
+    codes, labels = table_of(np.random.default_rng(2), 50)
+    rows = Rows(np.zeros(50, dtype=np.int32), labels, np.arange(1, 51), 1)
+    assert CellCounts.of(codes, N_CODES, rows, 1) is None
+
+
+@pytest.mark.parametrize("settings_of", [{}, {"algorithm": "II", "refit": 1, "backfit": 3, "max_bins": 16}])
+def test_the_model_is_that_of_counting_anew(settings_of: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(4000, 6)).astype(np.float32)
+    y = ((X[:, 0] > 0.3) & (X[:, 1] < 0.5)) | (X[:, 2] > 1.0) ^ (rng.random(4000) < 0.1)
+    learner = CNLLClassifier(9, stopping="none", **settings_of)
+    with_counts = str(learner.fit(X, y).rule_graph_)
+    monkeypatch.setattr(cell_counts, "_WORTH_KEEPING", 1 << 40)
+    assert str(learner.fit(X, y).rule_graph_) == with_counts
