@@ -25,6 +25,8 @@ def guarded(run: Callable[[], object], *, debug: bool) -> int:
     try:
         status = run()
         sys.stdout.flush()
+        if status == INTERRUPTED:  # how typer returns Ctrl-C, without a word
+            raise KeyboardInterrupt
         return status if isinstance(status, int) else 0
     except typer.Exit as stop:
         return stop.exit_code

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,7 +21,7 @@ def predict(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="CSV to write; standard output without it.")
     ] = None,
-    explain: Annotated[bool, typer.Option("--explain", help="One more column: the rules that fired.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Also which rules and conditions did it.")] = False,
     keep: Annotated[
         list[str] | None, typer.Option("--keep", metavar="COL", help="Copy this column of DATA, an id say.")
     ] = None,
@@ -31,7 +31,8 @@ def predict(
 ) -> None:
     """Predict labels and probabilities.
 
-    One row of output for every row: the label, the probability of each class and, if asked, the rules that fired.
+    One row of output for every row: the label, the probability of each class and, if asked, the rules that fired. Rules
+    that are enough only together stand as r1+r2; where probabilities decide, the conditions that counted follow.
 
     Extra columns are ignored and order is free; a missing column or an unparsable number is an error.
 
@@ -39,6 +40,7 @@ def predict(
     Example:
       rulekit predict model.json new.csv -o predictions.csv --explain
     """
+    from rulekit.graph.explaining import condition_texts
     from rulekit.graph.files import load, write_atomically
     from rulekit.graph.rule_graph import class_array
     from rulekit.tables.columns import cells_as_given
@@ -70,7 +72,7 @@ def predict(
     for k, label in enumerate(graph.classes):
         columns[f"probability({_text(label)})"] = outcome.probabilities[:, k]
     if explain:
-        columns["rules"] = [" ".join(rule["id"] for rule in row["rules"]) or None for row in graph.explain(table)]
+        columns |= _explained(graph.explain(table), conditions=bool(condition_texts(graph)))
     content = _csv(columns)
     if output is None:
         import sys
@@ -98,12 +100,36 @@ def _refuse_taken_names(keep: list[str], graph: RuleGraph, explain: bool) -> Non
     """A column of DATA that is called like one of the results would replace it or be replaced."""
     from rulekit.errors import InputError
 
-    results = {"label", *(f"probability({_text(label)})" for label in graph.classes), *(["rules"] if explain else [])}
+    explained = ["rules", "conditions"] if explain else []
+    results = {"label", *(f"probability({_text(label)})" for label in graph.classes), *explained}
     taken = [name for name in keep if name in results]
     if taken:
         raise InputError(
             f"the predictions have a column {taken[0]!r} of their own", where="--keep", fix="rename the one of the data"
         )
+
+
+def _explained(rows: list[dict[str, Any]], *, conditions: bool) -> dict[str, object]:
+    """The columns of --explain: ids of rules (`r1 r2`; `r1+r2` where they are enough only together), and of conditions.
+
+    A condition stands with what the probability would lose without it: `H3 0.41; not H1 0.08`.
+    """
+    columns: dict[str, object] = {"rules": [_rule_ids(row["rules"]) or None for row in rows]}
+    if conditions:
+        columns["conditions"] = [
+            "; ".join(f"{'' if c['holds'] else 'not '}{c['id']} {c['change']:.2g}" for c in row["conditions"]) or None
+            for row in rows
+        ]
+    return columns
+
+
+def _rule_ids(rules: list[dict[str, Any]]) -> str:
+    """Ids with a blank between them, a plus between those of one class that are enough only together."""
+    words: dict[object, str] = {}
+    for number, rule in enumerate(rules):
+        joint = ("together", rule["class"]) if "together" in rule else number
+        words[joint] = f"{words[joint]}+{rule['id']}" if joint in words else rule["id"]
+    return " ".join(words.values())
 
 
 def _text(label: object) -> str:
@@ -117,9 +143,12 @@ def _csv(columns: dict[str, object]) -> bytes:
 
 
 def _explain_ids(graph: RuleGraph) -> None:
-    """What the ids of the rules column stand for, once, on standard error."""
+    """What the ids of the rules and of the conditions stand for, once, on standard error."""
+    from rulekit.graph.explaining import condition_texts
     from rulekit.graph.language import print_node
     from rulekit.graph.rules import rules_of
 
     for rule in rules_of(graph):
         log(f"{rule.id}  {_text(graph.classes[rule.class_index])}: {print_node(rule.node, graph.schema)}")
+    for name, text in condition_texts(graph).items():
+        log(f"{name}  {text}")

@@ -12,6 +12,8 @@ from rulekit.graph.decisions import Median
 from rulekit.graph.files import load
 from rulekit.graph.nodes import Hidden, Node
 from rulekit.graph.rule_graph import RuleGraph
+from rulekit.graph.rules import rules_of
+from rulekit.graph.traversal import topological
 from rulekit.schema import Feature
 from rulekit.tables.classes import Label
 from rulekit.tables.labels import LabelledTable
@@ -47,6 +49,18 @@ class Start:
     def hidden_bits(self) -> tuple[Node, ...]:
         """The hidden bits of the rules: those that stay are not to be merged with new ones."""
         return tuple(node for node in self.graph.nodes() if isinstance(node, Hidden))
+
+    def covered(self, model: RuleGraph) -> list[str]:
+        """The ids of the Boolean rules that were to stay and do not stand in the model: other rules cover them."""
+        if self.freeze == "none":
+            return []
+        ids = {rule.node: rule.id for rule in rules_of(self.graph) if not rule.nested}
+        there = {rule.node for rule in rules_of(model)}
+        # where the model decides by a probability, a rule stands as a hidden bit that fires with probability 1
+        there |= {node.cause for node in model.nodes() if isinstance(node, Hidden)}
+        there |= {node for rule in rules_of(model) for node in topological([rule.node])}
+        kept = set(ids.values()) if self.freeze == "all" else set(self.freeze)
+        return [name for node, name in ids.items() if name in kept and node not in there]
 
     def declarations(self) -> Declarations:
         """What the columns that the rules read are, so that new data are read alike."""

@@ -11,8 +11,10 @@ import numpy as np
 
 from rulekit.audit.measuring import class_indices, measured
 from rulekit.audit.metrics import Figures
+from rulekit.dates import is_dated
 from rulekit.errors import InputError
 from rulekit.graph.files import ensure_writable, write_atomically
+from rulekit.graph.readable import counted, listed
 from rulekit.graph.rule_graph import RuleGraph, class_array
 from rulekit.graph.rules import counts
 from rulekit.graph.statistics import rule_statistics
@@ -139,6 +141,8 @@ def run(request: Request) -> None:
         graph = _with_statistics(graph, training)
     if not request.quiet:
         log(progress.summary(graph, time.monotonic() - started))
+        for note in _surprises(graph, start):
+            log(f"note: {note}")
     found = _measure(graph, request, training, held)
     if held is not None:
         graph = _with_held_out(graph, held)
@@ -161,8 +165,10 @@ def _refuse_two_choices(request: Request) -> None:
 def describe(rows: LabelledTable, line_width: int) -> str:
     """Rows, columns by kind, which have missing values; then the names by kind, cut to the line."""
     features = rows.table.features
-    kinds = {kind: sum(f.kind == kind for f in features) for kind in ("numeric", "categorical", "boolean")}
-    listed = ", ".join(f"{count} {kind}" for kind, count in kinds.items() if count)
+    by_kind: dict[str, list[str]] = {kind: [] for kind in ("numeric", "date", "datetime", "categorical", "boolean")}
+    for feature in features:
+        by_kind[feature.display if is_dated(feature) else feature.kind].append(_shown(feature.name))
+    kinds = ", ".join(f"{len(names)} {kind}" for kind, names in by_kind.items() if names)
     gaps = [
         feature.name
         for feature, array in zip(features, rows.table.arrays, strict=True)
@@ -172,17 +178,30 @@ def describe(rows: LabelledTable, line_width: int) -> str:
     if gaps:
         more = f" and {len(gaps) - 1} more" if len(gaps) > 1 else ""
         text = f" ({gaps[0]}{more} {'have' if more else 'has'} missing values)"
-    lines = [f"{len(rows)} rows, {len(features)} columns: {listed}{text}"]
-    for kind in kinds:
-        names = ", ".join(_shown(feature.name) for feature in features if feature.kind == kind)
+    lines = [f"{counted(len(rows), 'row')}, {counted(len(features), 'column')}: {kinds}{text}"]
+    for kind, names in by_kind.items():
         if names:
-            line = f"  {kind:<12} {names}"
+            line = f"  {kind:<12} {', '.join(names)}"
             lines.append(line if len(line) <= line_width else f"{line[: line_width - 4]} ...")
     return "\n".join(lines)
 
 
 def _shown(name: str) -> str:
     return name if name.isprintable() else repr(name)
+
+
+def _surprises(graph: RuleGraph, start: Start | None) -> list[str]:
+    """What a reader of the model would wonder about: no rule at all, or a frozen rule that is gone."""
+    found = []
+    if not counts(graph).rules:
+        found.append(f"no rule was found, every row is decided {graph.classes[graph.default]!r}")
+    covered = [] if start is None else start.covered(graph)
+    if covered:
+        verb = "is" if len(covered) == 1 else "are"
+        found.append(
+            f"{listed(covered)} of --start {verb} covered by other rules and left out; --no-simplify keeps all"
+        )
+    return found
 
 
 def _refuse_nothing_learned(graph: RuleGraph, request: Request) -> None:

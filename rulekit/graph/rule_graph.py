@@ -132,8 +132,8 @@ class RuleGraph:
         return probabilities_of_data(self, data)
 
     def explain(self, data: Any) -> list[dict[str, Any]]:
-        """Per row: the label, the probabilities, and the rules that fired with their ids and text."""
-        from rulekit.graph.rules import explain
+        """Per row: label, probabilities, the rules that fired and, where probabilities decide, the conditions."""
+        from rulekit.graph.explaining import explain
 
         return explain(self, self.table(data))
 

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.graph.decisions import ArgMax, Exceeds, Fires, Median
-from rulekit.graph.evaluation import decide, evaluate_nodes, probabilities
+from rulekit.graph.evaluation import evaluate_nodes
 from rulekit.graph.nodes import (
     Among,
     And,
@@ -116,46 +116,22 @@ def fired(graph: RuleGraph, table: Table) -> npt.NDArray[np.bool_]:
     A term of a sum that is a number fires where it is not zero.
     """
     rules = rules_of(graph)
-    values = _values(rules, table)
-    result = np.empty((table.n_rows, len(rules)), dtype=bool)
+    return firing(rules, rule_values(rules, table), table.n_rows)
+
+
+def firing(rules: tuple[Rule, ...], values: list[npt.NDArray[Any]], n_rows: int) -> npt.NDArray[np.bool_]:
+    """`fired` of rules whose `rule_values` are known."""
+    result = np.empty((n_rows, len(rules)), dtype=bool)
     for j, (rule, value) in enumerate(zip(rules, values, strict=True)):
         result[:, j] = value > 0.5 if rule.nested else value != 0
     return result
 
 
-def _values(rules: tuple[Rule, ...], table: Table) -> list[npt.NDArray[Any]]:
+def rule_values(rules: tuple[Rule, ...], table: Table) -> list[npt.NDArray[Any]]:
     """Per rule [n]: its truth, the probability of a random rule, the number of a numeric term."""
     read = [Probability(rule.node) if rule.nested else rule.node for rule in rules]
     values = evaluate_nodes(read, table)
     return [values[node] for node in read]
-
-
-def explain(graph: RuleGraph, table: Table) -> list[dict[str, Any]]:
-    """Per row: `label`, `probabilities` (K numbers in class order) and `rules`, those that fired.
-
-    Each rule has `id`, `class`, `text`, and where it applies `weight` (its part of a sum) and `probability` (that of a
-    random rule for this row).
-    """
-    from rulekit.graph.language import print_node
-
-    rules = rules_of(graph)
-    views: list[dict[str, Any]] = []
-    for rule in rules:
-        view = {"id": rule.id, "class": graph.classes[rule.class_index], "text": print_node(rule.node, graph.schema)}
-        views.append({**view, "weight": rule.weight} if rule.connective == "sum" else view)
-    labels, chances = decide(graph, table), probabilities(graph, table)
-    values, active = _values(rules, table), fired(graph, table)
-    return [
-        {
-            "label": graph.classes[labels[i]],
-            "probabilities": chances[i].tolist(),
-            "rules": [
-                {**views[j], "probability": float(values[j][i])} if rules[j].nested else dict(views[j])
-                for j in np.flatnonzero(active[i])
-            ],
-        }
-        for i in range(table.n_rows)
-    ]
 
 
 def rule_ids(nodes: Iterable[Node]) -> dict[Node, str]:

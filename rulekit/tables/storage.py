@@ -73,7 +73,7 @@ class Writer:
             with self._path.open("ab") as file:
                 file.write(values.data)
         except OSError as error:
-            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
                 raise
             raise InputError(
                 "the disk is full", where=str(self._path.parent), fix="make room, or name another folder in TMPDIR"

@@ -135,3 +135,12 @@ def test_quiet_hides_what_the_simplifier_says(run: Run, visits: Path, monkeypatc
 
     assert run(*options, "-q").err == ""
     assert logging.getLogger("rulekit").level == logging.NOTSET
+
+
+def test_dates_are_counted_apart_and_a_model_without_rules_says_so(run: Run) -> None:
+    """Dates were listed as numbers; `0 units` was all that was said of a model that decides every row alike."""
+    Path("flat.csv").write_text("day,y\n" + "".join(f"2024-01-0{i % 4 + 1},{'ab'[i // 4 % 2]}\n" for i in range(40)))
+    ran = run("train", "flat.csv", "--target", "y", "--type", "day=date", "-o", "m.json")
+    assert ran.status == 0, ran.err
+    assert "40 rows, 1 column: 1 date\n  date         day\n" in ran.err
+    assert "note: no rule was found, every row is decided 'a'" in ran.err

@@ -71,3 +71,18 @@ def test_the_rules_are_not_written_over(run: Run, table: Path) -> None:
     ran = run("train", str(table), "--target", "label", "--start", "m.json", "-o", "m.json")
     assert ran.status == 2
     assert "would be lost" in ran.err
+
+
+def test_a_frozen_rule_that_others_cover_is_named(run: Run, table: Path, rules: Path) -> None:
+    """It left the model without a word."""
+    text = RULES.replace("c in {violet},", "a > 0.7 and c in {red},\n  c in {red},")
+    rules.write_text(text)
+    train = ("train", str(table), "--target", "label", "--param", "stopping=none", "--param", "n_units=1")
+    covered, stays, _ = (rule.id for rule in rules_of(rulekit.load(rules)))
+    ran = run(*train, "--start", str(rules), "-o", "all.json")
+    assert ran.status == 0, ran.err
+    assert f"note: {covered} of --start is covered by other rules and left out" in ran.err
+    assert stays not in ran.err
+    ran = run(*train, "--start", str(rules), "--no-simplify", "-o", "whole.json")
+    assert "covered" not in ran.err
+    assert covered in {rule.id for rule in rules_of(rulekit.load("whole.json"))}

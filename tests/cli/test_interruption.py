@@ -55,3 +55,15 @@ def test_ctrl_c_keeps_the_best_model_and_says_so(large: Path) -> None:
     else:
         assert learning.returncode == 0, errors
         assert json.loads((large.parent / "m.json").read_text())["provenance"]["stopped"] == "interrupted"
+
+
+def test_ctrl_c_before_anything_was_learned_is_one_line(run: Run, large: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The status was 130, but nothing was said."""
+
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("rulekit_cli.training.read_labelled", interrupted)
+    ran = run("train", str(large), "--target", "y", "-o", "m.json")
+    assert (ran.status, ran.out, ran.err.strip()) == (130, "", "rulekit: stopped before anything was written")
+    assert not Path("m.json").exists()

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 from command_line import Run
+
+from rulekit.errors import InputError
+from rulekit.tables.storage import Store
 
 WORDS = ("--target", "label", "--param", "n_units=3", "--param", "n_folds=3")
 
@@ -40,3 +44,16 @@ def test_a_wrong_budget_is_one_line(run: Run, table: Path, memory: str, message:
     assert ran.status == 2
     assert message in ran.err
     assert len(ran.err.strip().splitlines()) == 1
+
+
+def test_a_limit_of_file_sizes_is_named_with_its_folder() -> None:
+    """All that was said was `File too large`, of no file."""
+    resource = pytest.importorskip("resource", reason="no limits of file sizes here")
+    column = Store().writer(np.float64)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
+    try:
+        with pytest.raises(InputError, match="TMPDIR"):
+            column.add(np.zeros(1000))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)

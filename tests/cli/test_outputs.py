@@ -12,6 +12,7 @@ from command_line import Run
 from test_bad_usage import assert_refused
 
 import rulekit
+from rulekit.graph.rules import rules_of
 
 
 def test_no_command_writes_over_what_it_reads(run: Run, model: Path, table: Path) -> None:
@@ -98,3 +99,41 @@ def test_predictions_of_a_table_in_a_read_only_folder_are_refused(run: Run, mode
         shutil.rmtree("closed")
         pytest.skip("this user may write everywhere")
     assert_refused(run("predict", str(model), str(table), "-o", "closed/p.csv"), "closed")
+
+
+WEAK = """rulekit rules 1
+column a: numeric
+column b: numeric
+column c: categorical {red, green, blue}
+label "label": {no, yes}
+default no
+decide yes when probability of any of (
+  H1 fires with probability 0.4 (else 0.1) when a > 0.5,
+  H2 fires with probability 0.4 (else 0.1) when c in {red},
+  H3 fires with probability 0.9 (else 0.1) when b > 2,
+) exceeds probability 0.5
+"""
+
+
+def test_an_explanation_names_weak_rules_that_decide_together(run: Run) -> None:
+    """The rules column was empty where several weak rules made a row positive."""
+    Path("weak.txt").write_text(WEAK)
+    Path("new.csv").write_text("a,b,c\n0.9,0,red\n0.1,0,blue\n0.1,3,blue\n")
+    assert run("import", "weak.txt", "-o", "weak.json").status == 0
+    assert run("export", "weak.json", "--to", "onnx", "-o", "weak.onnx").status == 0
+    h1, h2, h3 = (rule.id for rule in rules_of(rulekit.load("weak.json")))
+    for model in ("weak.json", "weak.onnx"):
+        ran = run("predict", model, "new.csv", "--explain")
+        header, *rows = (line.split(",") for line in ran.out.splitlines())
+        assert header[-2:] == ["rules", "conditions"]
+        # .676 falls to .514 without H1 or H2, and would rise with H3; .271 would rise to .919 with H3
+        assert [row[-2:] for row in rows] == [
+            [f"{h1}+{h2}", "H1 0.16; H2 0.16"],
+            ["", "not H3 0.65; not H1 0.24; not H2 0.24"],
+            [h3, "H3 0.65"],
+        ]
+        assert "H2  c in {red}" in ran.err
+
+
+def test_rules_that_decide_by_themselves_have_no_conditions_column(run: Run, model: Path, table: Path) -> None:
+    assert run("predict", str(model), str(table), "--explain").out.splitlines()[0].endswith("probability(yes),rules")

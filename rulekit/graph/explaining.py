@@ -1,0 +1,212 @@
+"""Why each row is decided as it is: the rules that fired, and where probabilities decide the conditions that did it.
+
+A formula of hidden bits can be more probable than its threshold though none of its rules is: then the fewest rules that
+reach the threshold together are named. How much a condition counts for a row is how far the probability of the decided
+class would fall if the condition went the other way, all else equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rulekit.graph.decisions import ArgMax, Exceeds, Fires, Median
+from rulekit.graph.evaluation import decide, evaluate_nodes, probabilities
+from rulekit.graph.nodes import Family, Hidden, Node, Probability
+from rulekit.graph.rebuilding import with_children
+from rulekit.graph.rules import Rule, firing, rule_values, rules_of
+from rulekit.graph.traversal import fold, topological
+from rulekit.numbers import probability_of
+
+if TYPE_CHECKING:
+    from rulekit.graph.rule_graph import RuleGraph
+    from rulekit.tables.table import Table
+
+Doubles = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.int64]
+
+_LEAST_SHARE = 0.01
+_HALF = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class _Noisy:
+    """A random formula that decides: the class it speaks for, and the probability that it must exceed."""
+
+    class_index: int
+    formula: Node
+    threshold: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Turned:
+    """How far the probability of a formula falls when each of its bits turns [n, bits], and whether its cause holds."""
+
+    noisy: _Noisy
+    bits: tuple[Hidden, ...]
+    fall: Doubles
+    holds: npt.NDArray[np.bool_]
+
+
+def explain(graph: RuleGraph, table: Table) -> list[dict[str, Any]]:
+    """Per row: `label`, `probabilities` (K, in class order), `rules` and, where probabilities decide, `conditions`.
+
+    Rules: those that fired; where a probability decides for a class and none of its rules is above the threshold alone,
+    the fewest that are so together, most probable first, each with `together`. Each rule has `id`, `class`, `text`, and
+    where it applies `weight` (its part of a sum) and `probability` (that of a random rule for this row).
+
+    Conditions: those that speak for the label in this row, the strongest first: `id` (the name of the hidden bit),
+    `class` of the formula, `text`, `holds`, and `change`, by how much the probability of the formula would change if
+    the condition went the other way. Those with less than a hundredth of the largest change are left out.
+    """
+    from rulekit.graph.language import print_node
+
+    rules = rules_of(graph)
+    views: list[dict[str, Any]] = []
+    for rule in rules:
+        view = {"id": rule.id, "class": graph.classes[rule.class_index], "text": print_node(rule.node, graph.schema)}
+        views.append({**view, "weight": rule.weight} if rule.connective == "sum" else view)
+    labels, chances = decide(graph, table), probabilities(graph, table)
+    values = rule_values(rules, table)
+    active = firing(rules, values, table.n_rows)
+    noisy = _noisy_formulas(graph)
+    joint = _together(noisy, rules, values, labels, isinstance(graph.decision, Median))
+    rows: list[dict[str, Any]] = []
+    for i in range(table.n_rows):
+        jointly = joint.get(i, [])
+        named = [
+            {**views[j], "probability": float(values[j][i])} if rules[j].nested else dict(views[j])
+            for j in np.flatnonzero(active[i])
+            if j not in jointly
+        ]
+        named += [{**views[j], "probability": float(values[j][i]), "together": True} for j in jointly]
+        rows.append({"label": graph.classes[labels[i]], "probabilities": chances[i].tolist(), "rules": named})
+    if noisy:
+        for row, conditions in zip(rows, _conditions(graph, noisy, table, labels), strict=True):
+            row["conditions"] = conditions
+    return rows
+
+
+def condition_texts(graph: RuleGraph) -> dict[str, str]:
+    """The condition behind each hidden bit of the formulas that decide, by the name of the bit."""
+    from rulekit.graph.language import print_node
+
+    bits = [bit for noisy in _noisy_formulas(graph) for bit in _bits(noisy.formula)]
+    return {bit.name: print_node(bit.cause, graph.schema) for bit in bits}
+
+
+def _bits(formula: Node) -> tuple[Hidden, ...]:
+    return tuple(node for node in topological([formula]) if isinstance(node, Hidden))
+
+
+def _noisy_formulas(graph: RuleGraph) -> list[_Noisy]:
+    """The random formulas that decide; none where Boolean rules or weights do."""
+    decision = graph.decision
+    if isinstance(decision, ArgMax):
+        pairs = enumerate(zip(decision.scores, decision.thresholds, strict=True))
+        return [_Noisy(k, s.formula, t) for k, (s, t) in pairs if isinstance(s, Probability) and _is_random(s)]
+    parts: Sequence[Fires | Exceeds] = decision.above if isinstance(decision, Median) else (decision,)
+    return [
+        _Noisy(
+            k + 1,
+            part.score.formula,
+            probability_of(part.threshold) if part.scale == "log-complement" else part.threshold,
+        )
+        for k, part in enumerate(parts)
+        if isinstance(part, Exceeds) and isinstance(part.score, Probability) and _is_random(part.score)
+    ]
+
+
+def _is_random(score: Probability) -> bool:
+    return score.formula.family is Family.RANDOM
+
+
+# Rules that reach a threshold together -----------------------------------------------------------------------------
+
+
+def _together(
+    noisy: list[_Noisy], rules: tuple[Rule, ...], values: list[npt.NDArray[Any]], labels: Indices, ranked: bool
+) -> dict[int, list[int]]:
+    """Per row of a class with no rule that is enough alone: the fewest that are together, most probable first.
+
+    Of rules that are joined otherwise than by or: all that can fire.
+    """
+    found: dict[int, list[int]] = {}
+    for part in noisy:
+        mine = [j for j, rule in enumerate(rules) if rule.class_index == part.class_index]
+        if not mine:
+            continue
+        chance = np.column_stack([values[j] for j in mine]).astype(np.float64)
+        decided = labels >= part.class_index if ranked else labels == part.class_index
+        # a rule that fired says it all, unless the threshold is so high that it is not enough alone
+        joined_by_or = rules[mine[0]].connective == "or"
+        least = max(part.threshold, _HALF)
+        alone = (chance > least).any(axis=1) if joined_by_or else (chance > _HALF).all(axis=1)
+        rows = np.flatnonzero(decided & ~alone)
+        order = np.argsort(-chance[rows], axis=1, kind="stable")
+        ordered = np.take_along_axis(chance[rows], order, axis=1)
+        count = np.count_nonzero(ordered > 0, axis=1)
+        if joined_by_or:
+            reached = 1.0 - np.cumprod(1.0 - ordered, axis=1) > part.threshold
+            count = np.where(reached.any(axis=1), reached.argmax(axis=1) + 1, count)
+        for i, first, many in zip(rows.tolist(), order.tolist(), count.tolist(), strict=True):
+            found.setdefault(i, []).extend(mine[k] for k in first[:many])
+    return found
+
+
+# Conditions that count in a row ------------------------------------------------------------------------------------
+
+
+def _conditions(graph: RuleGraph, noisy: list[_Noisy], table: Table, labels: Indices) -> list[list[dict[str, Any]]]:
+    """Per row the conditions that speak for its label, the strongest first."""
+    turned = [_turned(part, table) for part in noisy]
+    texts = condition_texts(graph)
+    found: list[list[dict[str, Any]]] = [[] for _ in range(table.n_rows)]
+    for part in turned:
+        sign = _direction(graph, part.noisy.class_index, labels)
+        speaks = part.fall * sign[:, np.newaxis]
+        label = graph.classes[part.noisy.class_index]
+        for i, j in zip(*np.nonzero(speaks > 0), strict=True):
+            bit = part.bits[j]
+            entry = {"id": bit.name, "class": label, "text": texts[bit.name], "holds": bool(part.holds[i, j])}
+            found[i].append({**entry, "change": float(speaks[i, j])})
+    return [_strongest(row) for row in found]
+
+
+def _strongest(row: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    ordered = sorted(row, key=lambda entry: -entry["change"])
+    return [entry for entry in ordered if entry["change"] >= _LEAST_SHARE * ordered[0]["change"]]
+
+
+def _direction(graph: RuleGraph, class_index: int, labels: Indices) -> Doubles:
+    """Per row 1 where the formula of a class speaks for the label, -1 where it speaks against it, else 0."""
+    if isinstance(graph.decision, ArgMax):
+        return np.asarray(labels == class_index, dtype=np.float64)
+    if isinstance(graph.decision, Median):  # only the two cuts beside the label
+        return np.where(labels == class_index, 1.0, np.where(labels == class_index - 1, -1.0, 0.0))
+    return np.where(labels == class_index, 1.0, -1.0)
+
+
+def _turned(noisy: _Noisy, table: Table) -> _Turned:
+    bits = _bits(noisy.formula)
+    scores = [Probability(_with_turned(noisy.formula, bit)) for bit in bits]
+    whole = Probability(noisy.formula)
+    causes = [bit.cause for bit in bits]
+    values = evaluate_nodes(list(dict.fromkeys([whole, *scores, *causes])), table)
+    empty = np.empty((table.n_rows, 0))
+    fall = np.column_stack([values[whole] - values[score] for score in scores]) if bits else empty
+    holds = np.column_stack([values[cause] for cause in causes]) if bits else empty.astype(bool)
+    return _Turned(noisy, bits, fall, holds)
+
+
+def _with_turned(formula: Node, bit: Hidden) -> Node:
+    """The formula where the cause of one bit holds on exactly the other rows."""
+
+    def rebuilt(node: Node, children: tuple[Node, ...]) -> Node:
+        return Hidden(bit.name, bit.cause, bit.off, bit.on) if node == bit else with_children(node, children)
+
+    return fold([formula], rebuilt)[formula]

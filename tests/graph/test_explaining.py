@@ -1,0 +1,105 @@
+"""Why a row is decided as it is: rules that are enough only together, and the conditions that counted."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rulekit.graph.decisions import ArgMax, Exceeds, Median
+from rulekit.graph.explaining import condition_texts, explain
+from rulekit.graph.nodes import And, Compare, Hidden, Or, Probability
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.graph.rules import rules_of
+from rulekit.numbers import strength_of
+from rulekit.schema import Feature, Schema
+from rulekit.tables.table import Table
+
+SCHEMA = Schema(tuple(Feature(name) for name in "abc"))
+BITS = tuple(Hidden(f"H{name}", Compare(name, ">", 0.0), strength_of(0.4), strength_of(0.1)) for name in "abc")
+ANY = Probability(Or(BITS))
+
+
+def table(*rows: tuple[float, float, float]) -> Table:
+    columns = np.array(rows, dtype=np.float32).T
+    return Table(SCHEMA.features, tuple(np.ascontiguousarray(column) for column in columns), len(rows))
+
+
+def two_classes(score: Probability, threshold: float = 0.5) -> RuleGraph:
+    return RuleGraph(SCHEMA, ("no", "yes"), Exceeds(score, threshold), (score,), 0)
+
+
+def test_weak_rules_that_decide_together_are_named():
+    """A row that no rule alone makes positive was explained by nothing at all."""
+    model = two_classes(ANY)
+    names = {rule.node: rule.id for rule in rules_of(model)}
+    both, none = explain(model, table((1.0, -1.0, 1.0), (-1.0, -1.0, -1.0)))
+    assert both["label"] == "yes"
+    assert [(rule["id"], rule["together"]) for rule in both["rules"]] == [
+        (names[BITS[0]], True),
+        (names[BITS[2]], True),
+    ]
+    assert [rule["probability"] for rule in both["rules"]] == pytest.approx([0.4, 0.4])
+    assert (none["label"], none["rules"]) == ("no", [])
+
+
+def test_a_rule_that_is_enough_alone_stands_alone():
+    strong = Hidden("S", Compare("c", ">", 0.0), strength_of(0.9))
+    (row,) = explain(two_classes(Probability(Or((*BITS[:2], strong)))), table((1.0, 1.0, 1.0)))
+    assert [rule["text"] for rule in row["rules"]] == ["S fires with probability 0.9 when c > 0"]
+    assert "together" not in row["rules"][0]
+
+
+@pytest.mark.parametrize(("threshold", "many"), [(0.05, 1), (0.5, 2), (0.7, 3)])
+def test_together_means_above_the_threshold_of_the_model(threshold, many):
+    (row,) = explain(two_classes(ANY, threshold), table((1.0, 1.0, 1.0)))
+    assert [rule.get("together") for rule in row["rules"]] == [True] * many
+
+
+def test_a_threshold_that_a_rule_misses_takes_another_one_to_it():
+    strong = Hidden("S", Compare("c", ">", 0.0), strength_of(0.8))
+    model = two_classes(Probability(Or((BITS[0], strong))), 0.85)
+    alone, joint = explain(model, table((-9.0, 1.0, 1.0), (1.0, 1.0, 1.0)))
+    assert (alone["label"], [rule.get("together") for rule in alone["rules"]]) == ("no", [None])
+    assert (joint["label"], [rule.get("together") for rule in joint["rules"]]) == ("yes", [True, True])
+
+
+def test_conditions_stand_in_the_order_of_what_they_change():
+    score = Probability(Or((BITS[0], And(BITS[1:]))))
+    yes, no = explain(two_classes(score, 0.3), table((1.0, -1.0, 1.0), (-1.0, 1.0, -1.0)))
+    # P(yes) = 1 - (1 - a)(1 - b c), each bit .4 where its condition holds, else .1
+    assert [(c["id"], c["holds"]) for c in yes["conditions"]] == [("Ha", True), ("Hc", True)]
+    assert [c["change"] for c in yes["conditions"]] == pytest.approx([0.3 * 0.96, 0.6 * 0.1 * 0.3])
+    assert yes["conditions"][0]["text"] == "a > 0"
+    assert [(c["id"], c["holds"]) for c in no["conditions"]] == [("Ha", False), ("Hc", False)]
+    assert [c["change"] for c in no["conditions"]] == pytest.approx([0.3 * 0.96, 0.9 * 0.4 * 0.3])
+    assert condition_texts(two_classes(score)) == {"Ha": "a > 0", "Hb": "b > 0", "Hc": "c > 0"}
+
+
+def test_several_classes_are_explained_by_the_formula_of_the_label():
+    scores = tuple(Probability(Or((bit, BITS[2]))) for bit in BITS[:2])
+    decision = ArgMax(scores, (0.5, 0.5), (0, 1))
+    row = explain(RuleGraph(SCHEMA, ("u", "v"), decision, (), 0), table((-1.0, 1.0, 1.0)))[0]
+    assert row["label"] == "v"
+    assert {rule["class"] for rule in row["rules"]} == {"v"}
+    assert {(c["id"], c["class"]) for c in row["conditions"]} == {("Hb", "v"), ("Hc", "v")}
+
+
+def test_a_rank_is_explained_by_the_cuts_on_either_side():
+    cuts = (Exceeds(Probability(Or(BITS[:2])), 0.5), Exceeds(Probability(Or(BITS[1:])), 0.5))
+    row = explain(RuleGraph(SCHEMA, ("low", "mid", "high"), Median(cuts), (), 0), table((1.0, 1.0, -1.0)))[0]
+    assert row["label"] == "mid"
+    assert [rule["class"] for rule in row["rules"]] == ["mid", "mid"]
+    found = {(c["id"], c["class"], c["holds"]) for c in row["conditions"]}
+    assert found == {("Ha", "mid", True), ("Hb", "mid", True), ("Hc", "high", False)}
+
+
+@given(st.lists(st.tuples(*[st.sampled_from([-1.0, 1.0, float("nan")])] * 3), min_size=1, max_size=5))
+def test_every_positive_row_has_a_rule_and_every_row_a_condition(cells):
+    for threshold in (0.2, 0.5, 0.75):
+        for row in explain(two_classes(ANY, threshold), table(*cells)):
+            assert bool(row["rules"]) >= (row["label"] == "yes")
+            changes = [condition["change"] for condition in row["conditions"]]
+            assert changes == sorted(changes, reverse=True)
+            assert all(change > 0 for change in changes)
