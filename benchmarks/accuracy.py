@@ -1,13 +1,14 @@
 """Accuracy, AUC, rules, literals and time on all shared binary tables, ours and peers interleaved in one run.
 
-    python -m benchmarks.accuracy [TABLE ...] [--environment build/peers] [--results build/accuracy.jsonl]
-    python -m benchmarks.accuracy --curves [TABLE ...]
+    python -m benchmarks.accuracy [TABLE ...] [--environment build/peers] [--results build/accuracy.jsonl] [--write]
+    python -m benchmarks.accuracy --curves [TABLE ...] [--results build/curves.jsonl] [--write]
 
 Five stratified folds with a named seed; the same rows for all. Each fit has a process of its own, one thread and a
 limit of CPU seconds; after one hit on a table the learner's other folds there are skipped and counted. The peers'
 environment is made with venv and pip where it is not there. Finished fits are kept in the results file, so a run can
 be stopped and gone on with; `--only ours` does ours and HistGradientBoosting anew. `--curves` draws accuracy against
-size instead.
+size instead: about 10 minutes on a quiet core, one with `--only ours`; `--curves tic_tac_toe --folds 2 --results
+FILE` is a smaller run. The page and the picture are written with `--write` (or where another `--page` is named).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchmarks.peers.catalogue import ENTRIES, OUR_NAMES, sized
-from benchmarks.peers.curves import FAMILIES, SIZES, TABLES, WITH_PATH, draw, mean_and_error
+from benchmarks.peers.curves import FAMILIES, SIZES, TABLES, WITH_PATH, curve_report, draw
 from benchmarks.peers.data import FOLD_TABLES, load
 from benchmarks.peers.environment import DEFAULT, Environment, environment
 from benchmarks.peers.pages import PAGE, replace_section, run_with
@@ -27,7 +28,8 @@ from benchmarks.peers.runner import Limits, Servers, Task, Wanted, machine, run
 from benchmarks.peers.splits import stratified_folds
 
 REFERENCE = "HistGB 100"
-PICTURE = PAGE.parent / "pictures" / "accuracy_size.png"
+OURS = "rulekit"
+PICTURE = "accuracy_size.png"
 
 
 def tasks(names: Sequence[str], folder: Path, n_folds: int, seed: int) -> Iterator[Task]:
@@ -55,7 +57,8 @@ def compare(arguments: argparse.Namespace, peers: Environment) -> None:
         note = f"{arguments.folds} stratified folds, seed {arguments.seed}."
         lines = [*run_with(servers.versions, arguments.limit), note, "", *accuracy_report(results, peers.missing)]
     print("\n".join(lines))
-    replace_section(arguments.page, "accuracy", lines)
+    if arguments.write:
+        replace_section(arguments.page, "accuracy", lines)
 
 
 def curves(arguments: argparse.Namespace, peers: Environment) -> None:
@@ -65,12 +68,12 @@ def curves(arguments: argparse.Namespace, peers: Environment) -> None:
     if not arguments.report_only:
         results.retry()
     if arguments.only:
-        results.forget(lambda row: row["peer"].split(" ")[0] == "rulekit" and row["table"] in tables)
+        results.forget(lambda row: row["peer"].split(" ")[0] == OURS and row["table"] in tables)
     wanted = [
         Wanted(name, sized(name, size).environment, size)
         for size in SIZES
         for name in FAMILIES
-        if (name not in WITH_PATH or size == SIZES[-1]) and (name in WITH_PATH or not arguments.only)
+        if (name not in WITH_PATH or size == SIZES[-1]) and (name == OURS or not arguments.only)
     ]
     with Servers(peers) as servers:
         if not arguments.report_only:
@@ -78,21 +81,13 @@ def curves(arguments: argparse.Namespace, peers: Environment) -> None:
             run(work, [*wanted, Wanted.of(ENTRIES[REFERENCE])], results, servers, Limits(arguments.limit))
         servers.greet()
         lines = run_with(servers.versions, arguments.limit)
-    draw(results, arguments.picture, tables)
-    lines += [
-        f"{arguments.folds} stratified folds, seed {arguments.seed}; bands are one standard error over folds.",
-        "",
-        "![test accuracy against size](pictures/accuracy_size.png)",
-        "",
-        "| | " + " | ".join(map(str, SIZES)) + " |",
-        "|---" * (len(SIZES) + 1) + "|",
-    ]
-    for table in tables:
-        for name in FAMILIES:
-            points = [mean_and_error(results, table, name, size)[0] for size in SIZES]
-            lines.append(f"| {table}, {name} | " + " | ".join(f"{point:.4f}" for point in points) + " |")
+    drawn = arguments.picture or (arguments.page.parent / "pictures" if arguments.write else Path("build")) / PICTURE
+    draw(results, drawn, tables)
+    lines += curve_report(results, tables, peers.missing, f"{arguments.folds} stratified folds, seed {arguments.seed}")
+    print(f"picture: {drawn}")
     print("\n".join(lines))
-    replace_section(arguments.page, "curves", lines)
+    if arguments.write:
+        replace_section(arguments.page, "curves", lines)
 
 
 def main() -> None:
@@ -109,9 +104,11 @@ def main() -> None:
     parser.add_argument("--peers", nargs="*", help="only these entries: " + ", ".join(ENTRIES))
     parser.add_argument("--only", choices=["ours"], help="do ours and HistGB anew, keep the others")
     parser.add_argument("--report-only", action="store_true", help="from the results so far, nothing is run")
-    parser.add_argument("--page", type=Path, default=PAGE)
-    parser.add_argument("--picture", type=Path, default=PICTURE)
+    parser.add_argument("--write", action="store_true", help="replace the section of the page and its picture")
+    parser.add_argument("--page", type=Path, default=PAGE, help="the page; another one than the default is written")
+    parser.add_argument("--picture", type=Path, help="where the curves are drawn")
     arguments = parser.parse_args()
+    arguments.write |= arguments.page != PAGE
     peers = environment(arguments.environment)
     print(f"{machine()}; a fit may take {arguments.limit:g} CPU seconds, one thread", flush=True)
     (curves if arguments.curves else compare)(arguments, peers)

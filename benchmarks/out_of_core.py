@@ -1,32 +1,39 @@
 """Learning from a file larger than the memory budget, beside the same learner in memory, each in its own process.
 
-    python -m benchmarks.out_of_core [--rows 10000000] [--memory 500MB] [--small 1000000] [--folder FOLDER]
+    python -m benchmarks.out_of_core [--rows 10000000] [--memory 500MB] [--in-memory 1000000] [--small] [--write]
 
 Makes Parquet files of 28 float32 columns (benchmarks.made_tables), reads them and learns 20 units of the default
-without inner folds: the small one in memory and out of core, whose model files must be the same, and the large one out
-of core. Reading, binning and learning are timed, compilation is not: every process first fits 1,000 rows. Prints
+without inner folds: fewer rows in memory and out of core, whose model files must be the same, and all of them out of
+core. Reading, binning and learning are timed, compilation is not: every process first fits 1,000 rows. Prints
 seconds, the time a row beside that in memory, and the peak of the resident set of the process, everything included.
-About ten minutes on two cores; 2 GB of disk, and as much again while it runs. Exit status 1 where a figure is missed.
+Finished runs are kept in build/benchmarks/out_of_core.jsonl. --write replaces the section "out of core" of
+docs/benchmarks.md. About 5 minutes on two quiet cores, 2 GB of disk and as much again while it runs; with --small
+(300,000 rows, 100,000 in memory) less than one. Exit status 1 where a figure is missed.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from benchmarks import made_tables
 from benchmarks.contenders import DEFAULT, WARM_ROWS
+from benchmarks.kept import Found, Kept
 from benchmarks.machine import stamp
 from benchmarks.measuring import in_process
+from benchmarks.sections import add_options, kept, markdown, publish
+from rulekit.tables.budget import Budget, parse_memory
 
-LIMIT = 3600.0
 TARGET = "y"
 MOST_TIMES = 3.0
+
+Runs = dict[str, Found]
 
 
 def blocks(rows: int) -> Iterator[made_tables.Rows]:
@@ -48,17 +55,16 @@ def write_parquet(path: str, rows: int) -> None:
             writer.write_table(pa.table(columns, schema=schema))
 
 
-def learn(path: str, memory: str | None, output: str) -> dict[str, float]:
-    """Read a file and learn from it, in memory or within a budget; seconds and peak memory of this process."""
+def learn(path: str, memory: str | None, output: str) -> dict[str, Any]:
+    """Read a file and learn from it, in memory or within a budget: seconds, peak memory of this process, SHA-256."""
     from rulekit import CNLLClassifier
     from rulekit.graph.rule_graph import class_array
-    from rulekit.tables.budget import Budget, parse_memory
     from rulekit.tables.labels import read_labelled
     from rulekit.tables.spilling import read_labelled_blocks
 
     warm = next(blocks(WARM_ROWS))
     CNLLClassifier(**DEFAULT, memory=memory).fit(warm.X, warm.y)
-    begun = time.perf_counter()
+    begun, used = time.perf_counter(), time.process_time()
     learner = CNLLClassifier(**DEFAULT, memory=memory, target=TARGET, positive=1)
     if memory is None:
         rows = read_labelled(path, TARGET)
@@ -68,9 +74,16 @@ def learn(path: str, memory: str | None, output: str) -> dict[str, float]:
         rows = read_labelled_blocks(path, TARGET, Budget(parse_memory(memory)))
         read = time.perf_counter()
         learner.fit(rows)
-    seconds = time.perf_counter() - begun
+    seconds, processor = time.perf_counter() - begun, time.process_time() - used
     learner.rule_graph_.save(output)
-    return {"seconds": seconds, "reading": read - begun, "peak": peak_memory()}
+    model = hashlib.sha256(Path(output).read_bytes()).hexdigest()
+    return {
+        "seconds": seconds,
+        "reading": read - begun,
+        "processor": processor,
+        "peak": peak_memory(),
+        "model": model,
+    }
 
 
 def peak_memory() -> int:
@@ -85,55 +98,103 @@ def peak_memory() -> int:
     return peak if sys.platform == "darwin" else 1024 * peak
 
 
+def runs(rows: int, fewer: int, memory: str) -> dict[str, tuple[int, str | None]]:
+    """Rows and budget of each run by name; the first is what the others are compared with."""
+    return {
+        f"in memory, {fewer:,} rows": (fewer, None),
+        f"{memory}, {fewer:,} rows": (fewer, memory),
+        f"{memory}, {rows:,} rows": (rows, memory),
+    }
+
+
+def compare(finished: Kept, wanted: Mapping[str, tuple[int, str | None]], folder: str | None, limit: float) -> Runs:
+    """Make the files that are needed and learn from them, one run after the other."""
+    found: Runs = {}
+    with tempfile.TemporaryDirectory(dir=folder) as place:
+        for name, (n, budget) in wanted.items():
+            path, output = str(Path(place, f"{n}.parquet")), str(Path(place, "model.json"))
+            if name not in finished and not Path(path).exists():
+                for other in Path(place).glob("*.parquet"):
+                    other.unlink()
+                print(f"  making {n:,} rows", flush=True)
+                in_process("benchmarks.out_of_core:write_parquet", {"path": path, "rows": n}, limit=limit)
+            arguments = {"path": path, "memory": budget, "output": output}
+            found[name] = finished.measure(name, "benchmarks.out_of_core:learn", arguments, limit=limit)
+            run = found[name]
+            shown = run.stopped or f"{run.value['seconds']:8.1f} s   peak {run.value['peak'] / 1e6:6.0f} MB"
+            print(f"  {name:<28} {shown}", flush=True)
+    return found
+
+
+def section(found: Runs, wanted: Mapping[str, tuple[int, str | None]], memory: str) -> tuple[list[str], bool]:
+    """The lines of the page, and whether every figure is reached."""
+    first, second, last = found
+    in_memory = found[first].value["seconds"] / wanted[first][0] if found[first].value else float("nan")
+    cells = []
+    for name, run in found.items():
+        if run.value is None:
+            cells.append((name, run.stopped, *[""] * 6))
+            continue
+        n, value = wanted[name][0], run.value
+        each = value["seconds"] / n
+        cells.append(
+            (
+                name,
+                f"{value['seconds']:.1f}",
+                f"{value['reading']:.1f}",
+                f"{value['processor']:.1f}",
+                f"{1e6 * each:.2f}",
+                f"{each / in_memory:.2f}",
+                f"{value['peak'] / 1e6:.0f}",
+                f"{n * made_tables.COLUMNS * 4e-6:.0f}",
+            )
+        )
+    header = ("run", "wall s", "of it reading", "CPU s", "us a row", "times in memory", "peak MB", "float32 data, MB")
+    figures = []
+    value = found[last].value
+    if value is not None:
+        times = value["seconds"] / wanted[last][0] / in_memory
+        within = value["peak"] <= parse_memory(memory)
+        figures = [
+            (f"{last}: finishes", True),
+            (f"peak of the whole process within {memory}: {value['peak'] / 1e6:.0f} MB", within),
+            (f"time a row below {MOST_TIMES:g} times that in memory: {times:.2f}", times < MOST_TIMES),
+        ]
+    else:
+        figures = [(f"{last}: {found[last].stopped}", False)]
+    if found[first].value and found[second].value:
+        same = found[first].value["model"] == found[second].value["model"]
+        figures.append((f"the same model file in memory and out of core from {wanted[first][0]:,} rows", same))
+    words = [f"- {text}: {'met' if met else 'NOT met'}" for text, met in figures]
+    return [*markdown(header, cells), "", *words], all(met for _, met in figures)
+
+
 def main() -> int:
     """Run the comparison; exit status 1 where a figure is missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=10_000_000)
-    parser.add_argument("--small", type=int, default=1_000_000)
+    parser.add_argument("--in-memory", type=int, default=1_000_000, help="rows of the comparison with memory")
     parser.add_argument("--memory", default="500MB")
     parser.add_argument("--folder", help="where the files are made (default: the temporary folder)")
-    options = parser.parse_args()
-    print(stamp())
-    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
-        return compare(Path(folder), options.rows, options.small, options.memory)
-
-
-def compare(folder: Path, rows: int, small: int, memory: str) -> int:
-    """Make the files, learn from them, print what was found."""
-    from rulekit.tables.budget import parse_memory
-
-    files = {n: str(folder / f"{n}.parquet") for n in {rows, small}}
-    for n, path in files.items():
-        in_process("benchmarks.out_of_core:write_parquet", {"path": path, "rows": n}, limit=LIMIT)
-    runs: list[tuple[str, int, str | None]] = [
-        (f"in memory, {small:,} rows", small, None),
-        (f"{memory}, {small:,} rows", small, memory),
-        (f"{memory}, {rows:,} rows", rows, memory),
-    ]
-    models, found = [], []
-    for name, n, budget in runs:
-        model = folder / f"{len(models)}.json"
-        arguments = {"path": files[n], "memory": budget, "output": str(model)}
-        run = in_process("benchmarks.out_of_core:learn", arguments, limit=LIMIT)
-        models.append(model.read_bytes())
-        found.append(run)
-        per_row = run["seconds"] / n / (found[0]["seconds"] / small)
-        print(line(name, run, per_row), flush=True)
-    same = models[0] == models[1]
-    ratio = found[2]["seconds"] / rows / (found[0]["seconds"] / small)
-    within = found[2]["peak"] <= parse_memory(memory)
-    print(f"the same model file from {small:,} rows: {'yes' if same else 'NO'}")
-    print(f"peak memory within {memory}: {'yes' if within else 'NO'}")
-    print(f"time a row below {MOST_TIMES:g} times that in memory: {'yes' if ratio < MOST_TIMES else 'NO'}")
-    return 0 if same and within and ratio < MOST_TIMES else 1
-
-
-def line(name: str, run: dict[str, Any], per_row: float) -> str:
-    """One run as a line."""
-    return (
-        f"{name:<26} {run['seconds']:8.1f} s (reading {run['reading']:6.1f} s)   {per_row:5.2f} times a row   "
-        f"peak {run['peak'] / 1e6:6.0f} MB"
+    parser.add_argument("--limit", type=float, default=1200.0, help="wall seconds for the process of one run")
+    add_options(parser)
+    arguments = parser.parse_args()
+    rows, fewer = (300_000, 100_000) if arguments.small else (arguments.rows, arguments.in_memory)
+    expected = "less than one minute" if arguments.small else "about 5 minutes for 10,000,000 rows"
+    print(f"{expected} on two quiet cores; at most {arguments.limit:g} s for the process of one run", flush=True)
+    begun = time.monotonic()
+    finished, wanted = kept(arguments, "out_of_core"), runs(rows, fewer, arguments.memory)
+    found = compare(finished, wanted, arguments.folder, arguments.limit)
+    lines, met = section(found, wanted, arguments.memory)
+    about = (
+        f"A Parquet file of {made_tables.COLUMNS} float32 columns, 20 units of the default without inner folds; "
+        "reading, binning and learning are timed, compilation is not; one run each, in a process of its own, whose "
+        "peak is that of its resident set with Python and all libraries. `times in memory` compares the time a row "
+        "with that of the first line."
     )
+    publish(arguments, "out of core", [stamp(day=finished.day), "", about, "", *lines])
+    print(f"{time.monotonic() - begun:.0f} s in all")
+    return 0 if met else 1
 
 
 if __name__ == "__main__":

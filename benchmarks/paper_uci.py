@@ -24,7 +24,7 @@ import polars as pl
 from sklearn.ensemble import AdaBoostClassifier, RandomForestClassifier
 
 from benchmarks.machine import stamp
-from benchmarks.peers.data import load
+from benchmarks.paper_tables import STUDIES, Configuration, Study, numbers, prepared, split, table
 from benchmarks.peers.pages import PAGE, replace_section
 from rulekit import CNLLClassifier
 from rulekit.graph.rules import counts
@@ -39,101 +39,6 @@ FOREST = 300
 PEERS = "peers"
 CURVE = "curve"
 
-# Written out, so that these rows stay what they were when a default changes.
-_TREE: Mapping[str, Any] = {
-    "algorithm": "tree",
-    "objective": "brier",
-    "refit": 1,
-    "backfit": 5,
-    "max_bins": 64,
-    "min_rows": 5,
-}
-VARIANT_E: Mapping[str, Any] = {**_TREE, "ridge": 8, "ridge_scale": "none"}
-DEFAULT: Mapping[str, Any] = {**_TREE, "ridge": 12, "ridge_scale": "noise"}
-_PLAIN: Mapping[str, Any] = {"objective": "error+brier", "ridge": 0, "refit": 0, "backfit": 0, "min_rows": 1}
-
-
-@dataclass(frozen=True, slots=True)
-class Configuration:
-    """A named setting of CNLLClassifier and the most units it may have (several: the same fit, read at each)."""
-
-    name: str
-    parameters: Mapping[str, Any]
-    limits: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Paper:
-    """What the paper reports: test error of CNLL and of AdaBoost (500), in %, and the mean number of its features."""
-
-    error: float
-    boosted: float
-    units: int
-
-
-@dataclass(frozen=True, slots=True)
-class Study:
-    """A table with the paper's sizes, how many splits are drawn, and what is fitted; the first is the table's own."""
-
-    name: str
-    file: str
-    n_train: int
-    n_test: int
-    splits: int
-    paper: Paper
-    configurations: tuple[Configuration, ...]
-
-
-def _studies() -> dict[str, Study]:
-    two = {**_PLAIN, "algorithm": "II", "max_bins": 16, "brier_weight": 1.0}
-    likelihood = {**two, "weak": "llr", "max_bins": 10, "brier_weight": 0.1, "refit": 1}
-    tree = {**two, "algorithm": "tree"}
-    own = {
-        "cancer": ("C: II, llr, 10 bins, lambda 0.1, refit", likelihood, (11,)),
-        "iono": ("A: II, lambda 1, 16 bins", two, (15,)),
-        "ocr49": ("D: tree, lambda 1, 16 bins", tree, (15, 31)),
-        "splice": ("A: II, lambda 1", two, (12,)),
-    }
-    files = {
-        "cancer": ("breast_cancer_wisconsin", 630, 69, 60, Paper(1.74, 4.29, 9)),
-        "iono": ("ionosphere", 315, 36, 60, Paper(6.11, 9.58, 5)),
-        "ocr49": ("mnist_4_9_8x8", 1000, 5000, 10, Paper(5.83, 6.28, 15)),
-        "splice": ("splice", 1000, 2175, 10, Paper(4.70, 6.79, 15)),
-    }
-    return {
-        name: Study(
-            name,
-            *files[name],
-            (
-                Configuration(*own[name]),
-                Configuration("variant E: tree, Brier, ridge 8", VARIANT_E, (own[name][2][-1], 20)),
-                Configuration("common default: as E, ridge 12 by noise", DEFAULT, (own[name][2][-1], 20)),
-            ),
-        )
-        for name in files
-    }
-
-
-STUDIES = _studies()
-
-
-# Data ----------------------------------------------------------------------------------------------------------------
-
-
-def table(study: Study, folder: Path) -> tuple[pl.DataFrame, Array]:
-    """Columns and labels; of splice the 3,175 rows whose letters are all A, C, G or T."""
-    found = load(study.file, folder)
-    if study.name != "splice":
-        return found.frame, found.labels
-    plain = found.frame.select(pl.all_horizontal(pl.all().is_in(["A", "C", "G", "T"]))).to_series().to_numpy()
-    return found.frame.filter(pl.Series(plain)), found.labels[plain]
-
-
-def split(study: Study, rows: int, seed: int) -> tuple[Array, Array]:
-    """Training and test rows of one named seed, drawn at random without replacement, as in the paper."""
-    order = np.random.default_rng(seed).permutation(rows)
-    return order[: study.n_train], order[study.n_train : study.n_train + study.n_test]
-
 
 # Fits ----------------------------------------------------------------------------------------------------------------
 
@@ -141,23 +46,27 @@ def split(study: Study, rows: int, seed: int) -> tuple[Array, Array]:
 def fit_configuration(
     configuration: Configuration, train: tuple[pl.DataFrame, Array], test: tuple[pl.DataFrame, Array]
 ) -> Iterator[Record]:
-    """One record per limit of units, and one with training and test error by the number of units."""
-    model = CNLLClassifier(max(configuration.limits), **configuration.parameters).fit(*train)
-    graphs = list(model.path_)
-    errors = [[error(graph.predict(rows), labels) for graph in graphs] for rows, labels in (train, test)]
+    """One record per limit and fixed number of units, and one with the errors by the number of units."""
+    model = CNLLClassifier(max(configuration.limits), n_threads=1, **configuration.parameters)
+    rows, rows_test = prepared(configuration.columns, train[0], test[0])
+    graphs = list(model.fit(rows, train[1]).path_)
+    errors = [[error(graph.predict(x), y) for graph in graphs] for x, y in ((rows, train[1]), (rows_test, test[1]))]
     held_out = model.curve_[0]
+
+    def at(title: str, units: int) -> Record:
+        units = min(units, len(graphs))
+        record = {"model": f"{configuration.name}, {title}", "units": units}
+        record["literals"] = counts(graphs[units - 1]).literals
+        return {**record, "train": errors[0][units - 1], "test": errors[1][units - 1]}
+
     for limit in configuration.limits:
         # The same as a fit with n_units=limit: its path, and its curve, are the first part of these.
         best = 1 if held_out is None else Curve(held_out.wrong[:, :limit], held_out.weights).best()
-        units = min(best, len(graphs))
-        yield {
-            "model": f"{configuration.name}, up to {limit} units",
-            "units": units,
-            "literals": counts(graphs[units - 1]).literals,
-            "train": errors[0][units - 1],
-            "test": errors[1][units - 1],
-        }
-    yield {"model": CURVE, "train": errors[0], "test": errors[1]}
+        yield at(f"up to {limit} units", best)
+    for units in configuration.fixed:
+        yield at(f"{units} units, no cross-validation", units)
+    held = [] if held_out is None else held_out.error.tolist()
+    yield {"model": CURVE, "train": errors[0], "test": errors[1], "held out": held}
 
 
 def error(predicted: Array, labels: Array) -> float:
@@ -186,16 +95,6 @@ def fit_peers(train: tuple[pl.DataFrame, Array], test: tuple[pl.DataFrame, Array
         "train": error(forest.predict(x), train[1]),
         "test": error(forest.predict(x_test), test[1]),
     }
-
-
-def numbers(train: pl.DataFrame, test: pl.DataFrame) -> tuple[Array, Array]:
-    """Both frames as numbers: levels one-hot, missing numbers the median of the training rows."""
-    words = [name for name, kind in zip(train.columns, train.dtypes, strict=True) if kind == pl.String]
-    both = pl.concat([train, test]).to_dummies(words) if words else pl.concat([train, test])
-    values = both.to_numpy().astype(np.float64)
-    x, x_test = values[: len(train)], values[len(train) :]
-    middle = np.nanmedian(x, axis=0)
-    return np.where(np.isnan(x), middle, x), np.where(np.isnan(x_test), middle, x_test)
 
 
 # Runs ----------------------------------------------------------------------------------------------------------------
@@ -237,7 +136,9 @@ def run(study: Study, folder: Path, seeds: Sequence[int], results: Path | None =
 class Line:
     """One model over the splits: means, the standard error of the test error, and what it is beyond AdaBoost's (500).
 
-    Errors in %; the standard errors take overlapping splits as independent, which makes them too small.
+    Errors in %; held_out: that of the cross-validation inside the training rows, NaN where there was none, the only one
+    by which configurations may be compared before they are chosen. The standard errors take overlapping splits as
+    independent, which makes them too small.
     """
 
     model: str
@@ -248,6 +149,7 @@ class Line:
     test_error: float
     beyond: float
     beyond_error: float
+    held_out: float = float("nan")
 
 
 def lines(records: Sequence[Record]) -> list[Line]:
@@ -265,8 +167,11 @@ def lines(records: Sequence[Record]) -> list[Line]:
                 mean["units"],
                 mean["literals"],
                 100 * mean["train"],
-                *(100 * value for value in (test.mean(), _standard_error(test))),
-                *(100 * value for value in (beyond.mean(), _standard_error(beyond))),
+                100 * float(test.mean()),
+                100 * _standard_error(test),
+                100 * float(beyond.mean()),
+                100 * _standard_error(beyond),
+                100 * _held_out(records, model),
             )
         )
     return found
@@ -275,6 +180,13 @@ def lines(records: Sequence[Record]) -> list[Line]:
 def _by_seed(records: Sequence[Record], model: str, key: str) -> npt.NDArray[np.float64]:
     chosen = sorted((r["seed"], r[key]) for r in records if r["model"] == model)
     return np.array([value for _, value in chosen], dtype=np.float64)
+
+
+def _held_out(records: Sequence[Record], model: str) -> float:
+    """The mean held-out error of a model at its size, from the curves of its fits."""
+    curves = {(r["of"], r["seed"]): r.get("held out", []) for r in records if r["model"] == CURVE}
+    chosen = [(curves.get((r["of"], r["seed"]), []), r["units"]) for r in records if r["model"] == model]
+    return float(np.mean([held[units - 1] if held else float("nan") for held, units in chosen]))
 
 
 def _standard_error(values: npt.NDArray[np.float64]) -> float:
@@ -304,13 +216,14 @@ def report(study: Study, records: Sequence[Record]) -> list[str]:
         f"(seeds {seeds[0]} to {seeds[-1]}). The paper: CNLL {paper.error} % with about {paper.units} features, "
         f"AdaBoost (500) {paper.boosted} %.",
         "",
-        "| model | test error % | less AdaBoost 500, paired | training error % | units | literals |",
-        "|---|--:|--:|--:|--:|--:|",
+        "| model | test error % | less AdaBoost 500, paired | training error % | held out % | units | literals |",
+        "|---|--:|--:|--:|--:|--:|--:|",
     ]
     for line in lines(records):
+        held_out = "" if np.isnan(line.held_out) else f"{line.held_out:.2f}"
         rows.append(
             f"| {line.model} | {line.test:.2f} ± {line.test_error:.2f} | {line.beyond:+.2f} ± {line.beyond_error:.2f} "
-            f"| {line.train:.2f} | {line.units:.1f} | {line.literals:.1f} |"
+            f"| {line.train:.2f} | {held_out} | {line.units:.1f} | {line.literals:.1f} |"
         )
     return rows
 

@@ -1,29 +1,28 @@
 """Prediction: the latency of one row and the rows a second of every target, beside boosting and a tree, in one run.
 
-    python -m benchmarks.prediction [--rows 1000000] [--rounds 5]
+    python -m benchmarks.prediction [--rows 1000000] [--rounds 3] [--limit 120] [--small] [--write]
 
 One model (20 units, the default, learned on 200,000 rows of the made table), float32 rows; each way in a process of
-its own, interleaved, the order turning. Ratios are to HistGradientBoosting(100).predict of the same round. Writes
-docs/benchmarks.md (section "prediction"), docs/pictures/prediction.png and build/benchmarks/prediction.json. With the
-defaults it takes about 5 minutes on two cores.
+its own, interleaved, the order turning. Ratios are to HistGradientBoosting(100).predict of the same round. Finished
+rounds are kept in build/benchmarks/prediction.jsonl, so that a run can be gone on with. --write replaces the section
+"prediction" of docs/benchmarks.md and pictures/prediction.png. It takes about 3 minutes on two quiet cores, and one
+more where the environment of skl2onnx must be made; with --small (50,000 rows, one round) about one minute.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import tempfile
 import time
 from collections.abc import Mapping
-from pathlib import Path
 
+from benchmarks.kept import Kept
 from benchmarks.machine import stamp
-from benchmarks.measuring import ProcessFailedError, in_process, ratios, spread
-from benchmarks.peers.pages import PAGE
-from benchmarks.pictures import FOLDER, draw_bars
-from benchmarks.prediction_ways import CHUNK, SLOW_ROWS, TRAINED
-from benchmarks.sections import markdown, write_section
-from benchmarks.training_time import RESULTS, Timed
+from benchmarks.measuring import in_process, ratios, spread
+from benchmarks.pictures import Bars, draw_bar_panels
+from benchmarks.prediction_ways import CHUNK, OURS, SINGLE, SLOW_ROWS, TRAINED
+from benchmarks.sections import add_options, kept, markdown, picture, publish
+from benchmarks.training_time import Timed
 
 BASE, ONE_THREAD = "boosting", "boosting, 1 thread"
 NAMES = {
@@ -40,31 +39,41 @@ NAMES = {
 REQUIRED = 20.0
 
 
-def run(folder: Path, rounds: int, refused: Mapping[str, str], limit: float) -> dict[str, Timed]:
-    """All ways in turn, round by round."""
-    results = {way: Timed(stopped=refused.get(way, "")) for way in NAMES}
+def run(finished: Kept, rows: int, rounds: int, limit: float) -> dict[str, Timed]:
+    """All ways in turn, round by round; who passes the limit once is left out of the other rounds."""
+    results = {way: Timed() for way in NAMES}
     order = list(NAMES)
-    for turn in range(rounds):
-        for way in [*order[turn % len(order) :], *order[: turn % len(order)]]:
-            timed = results[way]
-            if timed.stopped:
-                continue
-            try:
-                arguments = {"way": way.partition(",")[0], "folder": str(folder)}
+    keys = {(turn, way): f"{rows} rows, round {turn + 1}, {way}" for turn in range(rounds) for way in order}
+    with tempfile.TemporaryDirectory() as folder:
+        if any(key not in finished for key in keys.values()):
+            print(f"  making {rows:,} rows, the model and its exports", flush=True)
+            refused = in_process("benchmarks.prediction_ways:prepare", {"folder": folder, "rows": rows}, limit=600.0)
+            for way, why in refused.items():
+                results[way].stopped = why
+        for turn in range(rounds):
+            for way in [*order[turn % len(order) :], *order[: turn % len(order)]]:
+                timed = results[way]
+                if timed.stopped:
+                    continue
+                arguments = {"way": way.partition(",")[0], "folder": folder}
                 environment = {"OMP_NUM_THREADS": "1"} if way == ONE_THREAD else {}
-                found = in_process("benchmarks.prediction_ways:timed", arguments, limit=limit, environment=environment)
-                timed.runs.append(found)
-            except ProcessFailedError as error:
-                timed.stopped = str(error)
-                print(f"  round {turn + 1}  {NAMES[way]:48s} {error}", flush=True)
-                continue
-            last = timed.runs[-1]
-            print(
-                f"  round {turn + 1}  {NAMES[way]:48s} {1e6 * last['latency']:9.1f} us  "
-                f"{last['at_once'] / 1e6:8.3f} M rows/s  {last['in_chunks'] / 1e6:8.3f} in chunks",
-                flush=True,
-            )
+                function = "benchmarks.prediction_ways:timed"
+                found = finished.measure(keys[turn, way], function, arguments, limit=limit, environment=environment)
+                timed.stopped = found.stopped
+                if not found.stopped:
+                    timed.runs.append(found.value)
+                print(f"  round {turn + 1}  {NAMES[way]:48s} {_line(timed)}", flush=True)
     return results
+
+
+def _line(timed: Timed) -> str:
+    if timed.stopped:
+        return timed.stopped
+    last = timed.runs[-1]
+    return (
+        f"{1e6 * last['latency']:9.1f} us  {last['at_once'] / 1e6:8.3f} M rows/s  "
+        f"{last['in_chunks'] / 1e6:8.3f} in chunks"
+    )
 
 
 def section(results: Mapping[str, Timed], rows: int) -> list[str]:
@@ -84,9 +93,9 @@ def section(results: Mapping[str, Timed], rows: int) -> list[str]:
                 NAMES[way],
                 spread(1e6 * v for v in latency).text(1),
                 faster,
-                spread(v / 1e6 for v in speeds["at_once"]).text(),
+                spread(v / 1e6 for v in speeds["at_once"]).text(3),
                 more["at_once"],
-                spread(v / 1e6 for v in speeds["in_chunks"]).text(),
+                spread(v / 1e6 for v in speeds["in_chunks"]).text(3),
                 more["in_chunks"],
             )
         )
@@ -111,43 +120,53 @@ def verdicts(results: Mapping[str, Timed]) -> list[str]:
     return found
 
 
+def explanation(rows: int, rounds: int, limit: float) -> list[str]:
+    """What the table means, in words."""
+    return [
+        f"A model of 20 units learned on {min(TRAINED, rows):,} rows of 28 float32 columns of the made table, and what "
+        f"it was exported to; {rounds} rounds in turn, each way in a process of its own, at most {limit:g} s of wall "
+        f"time for the process; medians and (ranges) over rounds. One row: the median of {SINGLE} calls on different "
+        f"rows in a warm process. At once, and in calls of {CHUNK:,} rows: the better of two passes, in millions of "
+        f"rows a second. What takes rows one by one is timed on {min(rows, SLOW_ROWS):,}; putting rows into lists and "
+        "mappings is not timed. Where a line does not say one thread, all cores may be used. `Times faster` compares "
+        "with HistGradientBoosting(100).predict of the same round.",
+        "",
+        "![latency and throughput](pictures/prediction.png)",
+        "",
+    ]
+
+
+def diagrams(results: Mapping[str, Timed], rows: int) -> list[Bars]:
+    """Latency and throughput as bars."""
+    ran = {way: timed for way, timed in results.items() if timed.runs}
+    ours = frozenset(NAMES[way] for way in OURS)
+    found = {what: {NAMES[way]: spread(t.values(what)) for way, t in ran.items()} for what in ("latency", "at_once")}
+    bars = {what: {name: (s.low, s.median, s.high) for name, s in each.items()} for what, each in found.items()}
+    latency = {name: (1e6 * low, 1e6 * middle, 1e6 * high) for name, (low, middle, high) in bars["latency"].items()}
+    return [
+        Bars("one row (shorter is better)", "microseconds", latency, ours),
+        Bars(f"{rows:,} rows at once (longer is better)", "rows a second", bars["at_once"], ours),
+    ]
+
+
 def main() -> None:
     """Measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=1_000_000)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--limit", type=float, default=120.0)
-    parser.add_argument("--page", type=Path, default=PAGE)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--limit", type=float, default=120.0, help="wall seconds for the process of one way")
+    add_options(parser)
     arguments = parser.parse_args()
+    rows, rounds = (50_000, 1) if arguments.small else (arguments.rows, arguments.rounds)
+    expected = "one minute" if arguments.small else "3 minutes for 3 rounds of 1,000,000 rows"
+    print(f"about {expected} on two quiet cores; at most {arguments.limit:g} s for the process of one way", flush=True)
     begun = time.monotonic()
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        prepared = {"folder": name, "rows": arguments.rows}
-        refused = in_process("benchmarks.prediction_ways:prepare", prepared, limit=600.0)
-        results = run(folder, arguments.rounds, refused, arguments.limit)
-    lines = [
-        stamp(),
-        "",
-        f"A model of 20 units learned on {min(TRAINED, arguments.rows):,} rows of 28 float32 columns; "
-        f"{arguments.rounds} rounds in turn, each way in a process of its own; medians and (ranges). One row: the "
-        f"median call in a warm process. Rows given one by one are timed on {SLOW_ROWS:,}; how rows are put into lists "
-        "and mappings is not timed. HistGradientBoosting uses all cores, rulekit one.",
-        "",
-        *section(results, arguments.rows),
-        "",
-        "![prediction](pictures/prediction.png)",
-    ]
-    print("\n".join(lines))
-    write_section(arguments.page, "prediction", lines)
-    bars = {
-        NAMES[way]: (found.low, found.median, found.high)
-        for way, timed in results.items()
-        if timed.runs and (found := spread(timed.values("at_once")))
-    }
-    draw_bars(FOLDER / "prediction.png", "Prediction, rows a second", "rows a second", bars)
-    RESULTS.mkdir(parents=True, exist_ok=True)
-    (RESULTS / "prediction.json").write_text(json.dumps({way: timed.runs for way, timed in results.items()}, indent=1))
-    print(f"{time.monotonic() - begun:.0f} s in all")
+    finished = kept(arguments, "prediction")
+    results = run(finished, rows, rounds, arguments.limit)
+    lines = [stamp(day=finished.day), "", *explanation(rows, rounds, arguments.limit), *section(results, rows)]
+    draw_bar_panels(picture(arguments, "prediction"), diagrams(results, rows))
+    publish(arguments, "prediction", lines)
+    print(f"{time.monotonic() - begun:.0f} s in all; picture: {picture(arguments, 'prediction')}")
 
 
 if __name__ == "__main__":

@@ -217,7 +217,10 @@ def _convert(place: Path) -> dict[str, str]:
         if ran.returncode:
             return {"converted": f"skl2onnx cannot be installed: {_last(ran.stderr)}"}
     files = [str(place / name) for name in ("X_train.npy", "y_train.npy", "boosting.onnx")]
-    ran = subprocess.run([str(python), "-c", CONVERT, *files], capture_output=True, text=True, check=False)
+    # One thread, as this is not timed: those of OpenMP wait busily for each other where the machine is not quiet.
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    convert = [str(python), "-c", CONVERT, *files]
+    ran = subprocess.run(convert, capture_output=True, text=True, check=False, env=environment)
     return {"converted": f"skl2onnx failed: {_last(ran.stderr)}"} if ran.returncode else {}
 
 

@@ -1,42 +1,85 @@
 """All benchmarks, one after the other, each in a process of its own.
 
-    python -m benchmarks.run [NAME ...]
+    python -m benchmarks.run [NAME ...] [--small] [--write] [--list]
 
-Without names all are run. What needs data that is not there says so and is passed over.
+Without names all are run. --small and --write are handed to those that know them; --list prints the commands with the
+minutes that each takes on two quiet cores. What needs data that is not there says so and is passed over.
 """
 
 from __future__ import annotations
 
+import argparse
 import subprocess
 import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """What a command measures, its arguments, its minutes, and which of --small and --write it knows."""
+
+    what: str
+    minutes: float
+    knows: frozenset[str] = frozenset()
+    arguments: tuple[str, ...] = ()
+    module: str = ""
+
+
+WRITE = frozenset({"--write"})
+BOTH = frozenset({"--write", "--small"})
+# Speed first, as long as the machine is quiet; what follows does not depend on it, or counts CPU seconds.
 BENCHMARKS = {
-    "paper_cnll": "the tables of the CNLL paper and adult, beside AdaBoost, a tree and HistGradientBoosting",
-    "accuracy": "all shared binary tables beside peers: accuracy, AUC, rules, literals, time",
-    "small_models": "20 units beside HistGradientBoosting and FIGS",
-    "training_time": "training time and peak memory beside HistGradientBoosting",
-    "cost_laws": "training time against rows, columns and units",
-    "same_model": "the same model file with any number of threads, without numba, in blocks",
-    "prediction": "latency and throughput of every target beside boosting and a tree",
-    "paper_uci": "the CNLL paper's UCI tables beside AdaBoost and a random forest",
-    "logical": "tic_tac_toe and kr_vs_kp, ten folds",
-    "parity": "every model x every way to run it on adversarial rows",
-    "start_up": "cold starts of the command",
-    "reading": "a large CSV beside polars",
+    "training_time": Benchmark("training time and peak memory beside HistGradientBoosting", 7),
+    "cost_laws": Benchmark("training time and memory against rows, columns and units", 8, BOTH),
+    "prediction": Benchmark("latency and throughput of every target beside boosting and a tree", 3, BOTH),
+    "out_of_core": Benchmark("a file larger than the memory budget", 5, BOTH),
+    "same_model": Benchmark("the same model file with any number of threads, without numba, in blocks", 3, BOTH),
+    "start_up": Benchmark("cold starts of the command", 1),
+    "reading": Benchmark("a large CSV beside polars", 1),
+    "accuracy": Benchmark("all shared binary tables beside peers: accuracy, AUC, rules, literals, time", 90, WRITE),
+    "curves": Benchmark("accuracy against size", 10, WRITE, ("--curves",), "accuracy"),
+    "small_models": Benchmark("20 units beside HistGradientBoosting and FIGS", 6),
+    "paper_cnll": Benchmark("the tables of the CNLL paper and adult, beside AdaBoost, a tree and boosting", 10),
+    "paper_uci": Benchmark("the CNLL paper's UCI tables beside AdaBoost and a random forest", 30, WRITE),
+    "logical": Benchmark("tic_tac_toe and kr_vs_kp, ten folds", 3, WRITE),
+    "parity": Benchmark("every model x every way to run it on adversarial rows", 2),
 }
+
+
+def command(name: str, given: Sequence[str] = ()) -> list[str]:
+    """The arguments after `python` that run a benchmark with those of the given options that it knows."""
+    found = BENCHMARKS[name]
+    return ["-m", f"benchmarks.{found.module or name}", *found.arguments, *(o for o in given if o in found.knows)]
 
 
 def main() -> None:
     """Run the named benchmarks, or all; exit with 1 if one failed."""
-    names = sys.argv[1:] or list(BENCHMARKS)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", help="of " + ", ".join(BENCHMARKS))
+    parser.add_argument("--small", action="store_true", help="smaller runs where there are some")
+    parser.add_argument("--write", action="store_true", help="write the sections of docs/benchmarks.md")
+    parser.add_argument("--list", action="store_true", help="print the commands and their minutes, run nothing")
+    arguments = parser.parse_args()
+    names = arguments.names or list(BENCHMARKS)
     unknown = [name for name in names if name not in BENCHMARKS]
     if unknown:
-        sys.exit(f"no benchmark {unknown[0]!r}; there are {', '.join(BENCHMARKS)}")
+        parser.error(f"no benchmark {unknown[0]!r}; there are {', '.join(BENCHMARKS)}")
+    given = [option for option in ("--small", "--write") if getattr(arguments, option[2:])]
+    if arguments.list:
+        for name in names:
+            print(f"{BENCHMARKS[name].minutes:4g} min   python {' '.join(command(name, given))}")
+        return
     failed = []
     for name in names:
-        print(f"\n== {name}: {BENCHMARKS[name]}", flush=True)
-        if subprocess.run([sys.executable, "-m", f"benchmarks.{name}"], check=False).returncode:
+        found = BENCHMARKS[name]
+        small = "" if "--small" in given and "--small" in found.knows else f", about {found.minutes:g} minutes"
+        print(f"\n== {name}: {found.what}{small}", flush=True)
+        begun = time.monotonic()
+        if subprocess.run([sys.executable, *command(name, given)], check=False).returncode:
             failed.append(name)
+        print(f"== {name}: {'failed' if name in failed else 'done'} after {time.monotonic() - begun:.0f} s", flush=True)
     if failed:
         sys.exit(f"failed: {', '.join(failed)}")
 

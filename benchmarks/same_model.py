@@ -1,17 +1,17 @@
 """One thread, two threads, numpy without numba, blocks of rows, a memory budget: the same model file, byte for byte.
 
-    python -m benchmarks.same_model [--rows 100000] [--fallback-rows 20000]
+    python -m benchmarks.same_model [--rows 60000] [--fallback-rows 10000] [--small] [--write]
 
 Learns every table with every setting in every way and compares the SHA-256 of the saved files; exits with 1 where one
-differs. The numpy fallback is slow, so it is compared with the others on fewer rows. Writes docs/benchmarks.md
-(section "same model") and build/benchmarks/same_model.json. With the defaults it takes about 4 minutes on two cores.
+differs. The numpy fallback is slow, so it is compared with the others on fewer rows. Finished tables are kept in
+build/benchmarks/same_model.jsonl. --write replaces the section "same model" of docs/benchmarks.md. It takes about 3
+minutes on two cores; with --small (5,000 and 1,000 rows) about one.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
-import json
 import sys
 import tempfile
 import time
@@ -23,11 +23,10 @@ import numpy as np
 
 from benchmarks import made_tables
 from benchmarks.contenders import DEFAULT, SECOND
+from benchmarks.kept import Kept
 from benchmarks.machine import stamp
-from benchmarks.measuring import in_process
-from benchmarks.peers.pages import PAGE
-from benchmarks.sections import markdown, write_section
-from benchmarks.training_time import RESULTS
+from benchmarks.measuring import ProcessFailedError
+from benchmarks.sections import add_options, kept, markdown, publish
 
 Given = dict[str, Any]
 Digests = dict[str, dict[str, str]]
@@ -38,7 +37,7 @@ SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "E, five folds": {**DEFAULT, "n_units": 8, "stopping": "cv"},
     "II, every cut": {**SECOND, "n_units": 6, "max_bins": None},
 }
-SLOW_WITHOUT_BINS = 20_000  # a column of 100,000 distinct values has as many cuts
+SLOW_WITHOUT_BINS = 10_000  # a column of 100,000 distinct values has as many cuts
 BUDGET = "2GB"
 SIXTEENTH = 16
 FALLBACK = {"RULEKIT_NO_NUMBA": "1"}
@@ -108,13 +107,18 @@ def in_blocks(given: Given, size: int) -> Iterator[tuple[Any, ...]]:
 
 
 def digests(
-    rows: int, ways: list[str], most_cuts: int = SLOW_WITHOUT_BINS, settings: list[str] | None = None
+    rows: int,
+    ways: list[str],
+    most_cuts: int = SLOW_WITHOUT_BINS,
+    settings: list[str] | None = None,
+    tables: list[str] | None = None,
 ) -> Digests:
     """By table and setting (all, or those named), the digest of the model learned in each way."""
     from rulekit import CNLLClassifier
 
     found: Digests = {}
-    for table, make in TABLES.items():
+    for table in TABLES if tables is None else tables:
+        make = TABLES[table]
         for setting in SETTINGS if settings is None else settings:
             parameters = SETTINGS[setting]
             given = make(min(rows, most_cuts) if parameters.get("max_bins", 0) is None else rows)
@@ -134,16 +138,35 @@ THREADS = ["1 thread", "2 threads", "3 threads"]
 STORED = ["blocks", "memory budget"]
 
 
-def compare(rows: int, fallback_rows: int, limit: float = 900.0) -> tuple[Digests, Digests]:
-    """Digests with numba on all rows, and with and without numba on fewer."""
-    function = "benchmarks.same_model:digests"
-    compiled = in_process(function, {"rows": rows, "ways": [*THREADS, *STORED]}, limit=limit)
-    fewer = {"rows": fallback_rows, "most_cuts": fallback_rows // 10}
-    both = in_process(function, {**fewer, "ways": THREADS[:1]}, limit=limit)
-    numpy = in_process(function, {**fewer, "ways": THREADS[:2]}, limit=limit, environment=FALLBACK)
-    for name, learned in numpy.items():
-        both[name] |= {f"numpy, {way}": found for way, found in learned.items()}
+def compare(finished: Kept, rows: int, fallback_rows: int, limit: float) -> tuple[Digests, Digests]:
+    """Digests with numba on all rows, and with and without numba on fewer; a process for each table."""
+    compiled: Digests = {}
+    both: Digests = {}
+    fewer = {"rows": fallback_rows, "most_cuts": most_cuts(fallback_rows)}
+    for table in TABLES:
+        runs: tuple[tuple[Digests, str, Given, dict[str, str]], ...] = (
+            (compiled, "", {"rows": rows, "most_cuts": most_cuts(rows), "ways": [*THREADS, *STORED]}, {}),
+            (both, "", {**fewer, "ways": THREADS[:1]}, {}),
+            (both, "numpy, ", {**fewer, "ways": THREADS[:2]}, FALLBACK),
+        )
+        for found, prefix, given, environment in runs:
+            key = f"{table}, {prefix}{given['rows']} rows, {', '.join(given['ways'])}"
+            arguments = {**given, "tables": [table]}
+            run = finished.measure(
+                key, "benchmarks.same_model:digests", arguments, limit=limit, environment=environment
+            )
+            if run.stopped:
+                raise ProcessFailedError(f"{key}: {run.stopped}", late=run.late)
+            for name, learned in run.value.items():
+                found.setdefault(name, {}).update({f"{prefix}{way}": digest for way, digest in learned.items()})
+            words = "identical so far" if not differing(found) else f"DIFFERENT: {', '.join(differing(found))}"
+            print(f"  {key}: {words}", flush=True)
     return compiled, both
+
+
+def most_cuts(rows: int) -> int:
+    """Rows of a table whose every value is a cut."""
+    return min(SLOW_WITHOUT_BINS, max(200, rows // 6))
 
 
 def differing(found: Digests) -> list[str]:
@@ -154,35 +177,42 @@ def differing(found: Digests) -> list[str]:
 def main() -> None:
     """Compare, print, write; exit with 1 where a model differs."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", type=int, default=100_000)
-    parser.add_argument("--fallback-rows", type=int, default=20_000)
-    parser.add_argument("--page", type=Path, default=PAGE)
+    parser.add_argument("--rows", type=int, default=60_000)
+    parser.add_argument("--fallback-rows", type=int, default=10_000)
+    parser.add_argument("--limit", type=float, default=600.0, help="wall seconds for the process of one table")
+    add_options(parser)
     arguments = parser.parse_args()
+    rows, fewer = (5_000, 1_000) if arguments.small else (arguments.rows, arguments.fallback_rows)
+    expected = "one minute" if arguments.small else "3 minutes for 60,000 and 10,000 rows"
+    print(f"about {expected} on two cores; at most {arguments.limit:g} s for the process of one table", flush=True)
     begun = time.monotonic()
-    compiled, both = compare(arguments.rows, arguments.fallback_rows)
-    names = list(compiled)
+    finished = kept(arguments, "same_model")
+    try:
+        compiled, both = compare(finished, rows, fewer, arguments.limit)
+    except ProcessFailedError as error:
+        sys.exit(f"not finished: {error}")
+    wrong = [*differing(compiled), *differing(both)]
+    verdict = f"DIFFERENT: {', '.join(wrong)}" if wrong else "all model files of a table and setting are identical: met"
     lines = [
-        stamp(),
+        stamp(day=finished.day),
         "",
-        f"The SHA-256 of the model file of each table and setting: {arguments.rows:,} rows with {', '.join(THREADS)}, "
-        f'in {SIXTEENTH} blocks of rows, and with `memory="{BUDGET}"`; {arguments.fallback_rows:,} rows with numba and '
-        f"without (`RULEKIT_NO_NUMBA=1`), there with 1 and 2 threads. Where every value is a cut (`max_bins=None`), "
-        f"{SLOW_WITHOUT_BINS:,} and {arguments.fallback_rows // 10:,} rows.",
+        f"The SHA-256 of the model file of each table and setting: {rows:,} rows with {', '.join(THREADS)}, in "
+        f'{SIXTEENTH} blocks of rows, and with `memory="{BUDGET}"`; {fewer:,} rows with numba on 1 thread and with '
+        "numpy alone (`RULEKIT_NO_NUMBA=1`) on 1 and 2 threads. Where every value is a cut (`max_bins=None`), "
+        f"{most_cuts(rows):,} and {most_cuts(fewer):,} rows. E is the default, II algorithm II with refit.",
         "",
         *markdown(
-            ("table, setting", "threads, blocks, budget", "model file", "numba, numpy", "model file"),
+            ("table, setting", f"{rows:,} rows: ways", "model file", f"{fewer:,} rows: numba, numpy", "model file"),
             [
                 (name, *(cell for found in (compiled, both) for cell in (_verdict(found[name]), _short(found[name]))))
-                for name in names
+                for name in compiled
             ],
         ),
+        "",
+        f"- {verdict}",
     ]
-    print("\n".join(lines))
-    write_section(arguments.page, "same model", lines)
-    RESULTS.mkdir(parents=True, exist_ok=True)
-    (RESULTS / "same_model.json").write_text(json.dumps({"compiled": compiled, "fallback": both}, indent=1))
-    wrong = [*differing(compiled), *differing(both)]
-    print(f"{time.monotonic() - begun:.0f} s in all; {f'DIFFERENT: {wrong}' if wrong else 'all models are identical'}")
+    publish(arguments, "same model", lines)
+    print(f"{time.monotonic() - begun:.0f} s in all")
     sys.exit(1 if wrong else 0)
 
 

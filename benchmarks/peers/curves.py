@@ -12,11 +12,11 @@ from benchmarks.peers.results import Results
 
 SIZES = (1, 2, 3, 5, 7, 10, 15, 20, 30)
 # Of these families one fit passes through all sizes.
-WITH_PATH = ("rulekit",)
+WITH_PATH = ("rulekit", "AdaBoost")
 FAMILIES: Mapping[str, tuple[str, str]] = {
     "rulekit": ("rulekit, units", "#c0392b"),
     "FIGS": ("FIGS, splits", "#2471a3"),
-    "CART": ("CART, leaves", "#229954"),
+    "CART": ("CART, splits", "#229954"),
     "AdaBoost": ("AdaBoost, stumps", "#b7950b"),
 }
 TABLES = ("adult", "heloc", "magic_telescope", "german_credit", "breast_cancer_wisconsin", "tic_tac_toe")
@@ -51,12 +51,51 @@ def draw(results: Results, path: Path, tables: Sequence[str] = TABLES) -> None:
         axis.remove()
     for axis in axes[:, 0]:
         axis.set_ylabel("test accuracy")
-    figure.supxlabel("size (units, splits, leaves or stumps)")
+    figure.supxlabel("tests in the model (units, splits or stumps)")
     handles, labels = axes[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=len(labels), frameon=False)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=130)
     plt.close(figure)
+
+
+def curve_report(results: Results, tables: Sequence[str], missing: Mapping[str, str], splits: str) -> list[str]:
+    """The lines of the page: each table's accuracies by size, the best of each size in bold, and what is missing."""
+    lines = [
+        f"{splits}; test accuracy in %, ± the standard error over folds; the best of each size in bold. Bands in the "
+        "picture are one standard error.",
+        "",
+        "![test accuracy against size](pictures/accuracy_size.png)",
+        "",
+    ]
+    found = cells(results)
+    for table in tables:
+        boosted = found.get((table, "HistGB 100"))
+        mark = f" (HistGB 100: {100 * boosted.accuracy:.2f})" if boosted and boosted.finished else ""
+        points = {f: [mean_and_error(results, table, f, size) for size in SIZES] for f in FAMILIES}
+        best = [
+            max((points[f][k][0] for f in FAMILIES), key=lambda v: -1.0 if np.isnan(v) else v)
+            for k in range(len(SIZES))
+        ]
+        lines += [f"| {table}{mark} | {' | '.join(map(str, SIZES))} |", "|---|" + "--:|" * len(SIZES)]
+        for family, (label, _) in FAMILIES.items():
+            shown = [_cell(*point, first) for point, first in zip(points[family], best, strict=True)]
+            lines.append(f"| {label} | {' | '.join(shown)} |")
+        lines.append("")
+    missed = [
+        f"- {peer} on {table}: {cell.why}; {cell.skipped} of {cell.finished + cell.skipped} folds without a result"
+        for (table, peer), cell in found.items()
+        if table in tables and cell.skipped
+    ]
+    missed += [f"- not installed: {name} ({why})" for name, why in missing.items()]
+    return [*lines, "**Not finished, failed or not installed**", "", *(missed or ["- none"])]
+
+
+def _cell(mean: float, error: float, best: float) -> str:
+    if np.isnan(mean):
+        return "-"
+    text = f"{100 * mean:.2f} ± {100 * error:.2f}"
+    return f"**{text}**" if round(mean, 9) == round(best, 9) else text
 
 
 def mean_and_error(results: Results, table: str, family: str, size: int) -> tuple[float, float]:

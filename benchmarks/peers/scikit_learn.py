@@ -122,11 +122,24 @@ def logistic_size(model: Any) -> Size:
     return Size(1, int(np.count_nonzero(model[-1].coef_)))
 
 
+def stumps_path(model: Any, inputs: Any) -> list[npt.NDArray[Any]]:
+    """The decisions [n] of the first 1, 2, ... stumps: those of a model of so many rounds, whose draws are the same."""
+    return [np.asarray(decided) for decided in model.staged_predict(inputs)]
+
+
 MODULES = ("sklearn.ensemble", "sklearn.tree", "sklearn.linear_model", "sklearn.pipeline")
 ENTRIES = (
     Peer("HistGB 100", boosted, boosted_size, {"random_state": 0}, MODULES),
     Peer("HistGB 100, native levels", native, boosted_size, {"random_state": 0}, MODULES, inputs=same),
     Peer("CART depth 4", tree, tree_size, {"max_depth": 4, "random_state": 0}, MODULES, at_most_20=True),
-    Peer("AdaBoost 20", stumps, stumps_size, {"n_estimators": 20, "random_state": 0}, MODULES, at_most_20=True),
+    Peer(
+        "AdaBoost 20",
+        stumps,
+        stumps_size,
+        {"n_estimators": 20, "random_state": 0},
+        MODULES,
+        at_most_20=True,
+        path=stumps_path,
+    ),
     Peer("logistic", logistic, logistic_size, {"max_iter": 1000}, MODULES),
 )

@@ -1,15 +1,12 @@
-"""What measures is measured: processes of their own, limits, peak memory, medians, exponents, sections."""
+"""What measures is measured: processes of their own, limits, peak memory, medians, sections."""
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 import pytest
 
 from benchmarks import made_tables
 from benchmarks.boosted_stumps import boost, decide
-from benchmarks.cost_laws import exponent
 from benchmarks.measuring import ProcessFailedError, Watch, _SampledPeak, in_process, ratios, spread
 from benchmarks.sections import markdown, write_section
 from benchmarks.training_time import BOOSTING, OURS, OURS_II, Timed, requirements
@@ -67,13 +64,6 @@ def test_a_late_process_is_stopped():
     with pytest.raises(ProcessFailedError, match=r"stopped after 0\.3 s") as caught:
         in_process("subprocess:run", {"args": ["sleep", "5"]}, limit=0.3)
     assert caught.value.late
-
-
-def test_an_exponent_is_that_of_the_upper_decade():
-    times = {n: 0.5 + 1e-6 * n for n in (10, 100, 1000)} | {10**k: 3.0 * 10.0**k for k in (6, 7)}
-    assert exponent(times) == pytest.approx(1.0)
-    assert exponent({10: 1.0, 30: 9.0, 100: 100.0}) == pytest.approx(2.0)
-    assert math.isnan(exponent({10: 1.0}))
 
 
 def test_requirements_compare_with_the_limit():

@@ -92,5 +92,16 @@ def test_every_entry_builds_or_belongs_to_the_other_environment() -> None:
 def test_families_for_curves_change_only_the_size() -> None:
     assert sized("rulekit", 7).parameters == {**ours.SMALL, "n_units": 7}
     assert sized("FIGS", 5).parameters == {**ENTRIES["FIGS"].parameters, "max_rules": 5}
-    assert sized("CART", 1).parameters["max_leaf_nodes"] == 2
+    assert sized("CART", 1).parameters["max_leaf_nodes"] == 2  # one split
     assert sized("AdaBoost", 3).name == "AdaBoost 3"
+
+
+def test_the_first_stumps_of_adaboost_are_the_model_of_so_many_rounds() -> None:
+    """Curves fit the largest model only."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(300, 6))
+    y = (X[:, 0] + X[:, 1] * X[:, 2] > 0).astype(np.int8)
+    path = scikit_learn.stumps_path(scikit_learn.stumps({"n_estimators": 9, "random_state": 0}).fit(X, y), X)
+    for size in (1, 4, 9):
+        few = scikit_learn.stumps({"n_estimators": size, "random_state": 0}).fit(X, y)
+        assert path[size - 1].tolist() == few.predict(X).tolist()

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 from benchmarks.logical import LOGICAL, lines_of_x, ours
-from benchmarks.paper_uci import CURVE, STUDIES, curve, fit_configuration, lines, split, table
+from benchmarks.paper_tables import DEFAULT, QUANTILES, STUDIES, prepared, split, table
+from benchmarks.paper_uci import CURVE, Record, curve, fit_configuration, lines
 from benchmarks.peers.data import load
+from rulekit import CNLLClassifier
 from rulekit.graph.nodes import Among, And, Or
+from rulekit.learners.automatic import AUTOMATIC, resolved
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data"
-# Which configuration is looked at, and the most that its error in % may be at each limit of units. On cancer and splice
-# these are the requirements; on iono and ocr49 (7.0; 8.0 and 7.1 on other splits, on which a random forest has 5.8 and
-# 4.2 %, here 7.4 and 4.3) two standard errors above what was measured.
-MOST = {"cancer": (0, (4.8,)), "iono": (2, (8.8, 8.6)), "ocr49": (0, (8.7, 8.0)), "splice": (2, (4.0, 4.0))}
+# Which configuration is looked at, and the most that its error in % may be at a size. On cancer and splice these are
+# the requirements. On iono and ocr49 (7.0; 8.0 and 7.1, from other splits, on which a random forest has 5.8 and 4.2 %,
+# here 7.4 and 4.3) they are two standard errors above what was measured; ocr49 meets 8.0 with 15 units as they are.
+MOST = {
+    "cancer": (0, {"up to 11 units": 4.8}),
+    "iono": (2, {"up to 15 units": 8.8, "up to 20 units": 8.6}),
+    "ocr49": (0, {"up to 15 units": 8.7, "up to 40 units": 7.6, "15 units": 8.0, "31 units": 7.6}),
+    "splice": (2, {"up to 12 units": 4.0, "up to 20 units": 4.0}),
+}
 
 
 def test_a_split_has_the_papers_sizes_and_no_row_twice() -> None:
@@ -24,6 +34,57 @@ def test_a_split_has_the_papers_sizes_and_no_row_twice() -> None:
         train, test = split(study, study.n_train + study.n_test, seed=200)
         assert (len(train), len(test)) == (study.n_train, study.n_test)
         assert len(np.unique(np.concatenate([train, test]))) == study.n_train + study.n_test
+
+
+def test_the_row_of_the_default_has_its_settings() -> None:
+    """It is written out, so that kept results stay true; where the default changes, this row needs a new run."""
+    for study in STUDIES.values():
+        chosen = resolved(CNLLClassifier().get_params(), study.n_train)
+        assert {name: DEFAULT[name] for name in AUTOMATIC} == chosen
+        assert DEFAULT["algorithm"] == CNLLClassifier().algorithm
+
+
+def test_plain_quantiles_cut_every_table_where_the_training_rows_say() -> None:
+    train = pl.DataFrame(
+        {"even": np.arange(160.0), "heavy": [1.0] * 120 + list(range(2, 42)), "gap": [None, *range(159)]}
+    )
+    test = pl.DataFrame({"even": [-5.0, 9.0, 10.0, 500.0], "heavy": [0.0, 1.0, 2.0, 99.0], "gap": [None, 0, 1, 2]})
+    binned, binned_test = prepared("plain quantiles", train, test)
+    assert binned["even"].n_unique() == QUANTILES
+    assert np.bincount(binned["even"].to_numpy().astype(int)).tolist() == [10] * QUANTILES
+    assert binned_test["even"].to_list() == [0.0, 0.0, 1.0, QUANTILES - 1]
+    # Three quarters of the weight at one value leave a quarter of the cuts.
+    assert binned["heavy"].n_unique() == QUANTILES // 4 + 1
+    assert binned_test["heavy"].to_list()[:2] == [0.0, 0.0]
+    assert np.isnan(binned["gap"][0])
+    assert np.isnan(binned_test["gap"][0])
+    assert not binned["gap"][1:].is_nan().any()
+
+
+def test_one_hot_columns_have_one_true_level_for_each_row() -> None:
+    train, test = pl.DataFrame({"a": ["x", "y", "z"], "b": ["u", "u", "v"]}), pl.DataFrame({"a": ["z"], "b": ["u"]})
+    bits, bits_test = prepared("one-hot", train, test)
+    assert bits.columns == bits_test.columns == ["a_x", "a_y", "a_z", "b_u", "b_v"]
+    assert bits.rows() == [
+        (True, False, False, True, False),
+        (False, True, False, True, False),
+        (False, False, True, False, True),
+    ]
+    assert bits_test.rows() == [(False, False, True, True, False)]
+
+
+def test_a_fit_is_read_at_its_limits_and_at_fixed_sizes() -> None:
+    """Cross-validation may stop below a limit, a fixed size is taken as it is; the curve has all sizes."""
+    random = np.random.default_rng(0)
+    frame = pl.DataFrame(random.normal(size=(200, 4)), schema=["a", "b", "c", "d"])
+    labels = ((frame["a"] + frame["b"]) > random.normal(size=200)).to_numpy().astype(np.int8)
+    chosen = replace(STUDIES["ocr49"].configurations[0], limits=(2, 6), fixed=(4,))
+    records = list(fit_configuration(chosen, (frame[:150], labels[:150]), (frame[150:], labels[150:])))
+    assert [r["model"].rpartition(", ")[2] for r in records[:2]] == ["up to 2 units", "up to 6 units"]
+    assert records[0]["units"] <= 2
+    assert records[2]["units"] == 4
+    assert records[2]["test"] == records[-1]["test"][3]
+    assert len(records[-1]["test"]) == len(records[-1]["held out"]) == 6
 
 
 def test_lines_pair_the_splits_with_adaboost() -> None:
@@ -37,6 +98,20 @@ def test_lines_pair_the_splits_with_adaboost() -> None:
     assert ours_line.test == pytest.approx(10.0)
     assert ours_line.beyond == pytest.approx(-5.0)
     assert ours_line.beyond_error == pytest.approx(0.0)
+
+
+def test_a_line_has_the_held_out_error_at_its_own_size() -> None:
+    fit = {"of": "ours", "seed": 0}
+    boosted = {"model": "AdaBoost, 500 stumps", "of": "peers", "seed": 0}
+    sizes = {"units": 2, "literals": 2, "train": 0.0, "test": 0.1}
+    records = [
+        {**boosted, **sizes},
+        {**fit, "model": "ours", **sizes},
+        {**fit, "model": CURVE, "held out": [0.3, 0.2, 0.1]},
+    ]
+    boosted_line, own = lines(records)
+    assert own.held_out == pytest.approx(20.0)
+    assert np.isnan(boosted_line.held_out)
 
 
 def test_a_path_that_ended_early_goes_on_in_the_mean_curve() -> None:
@@ -67,16 +142,18 @@ def test_error_and_units_on_the_papers_splits(name: str) -> None:
     study, (which, most) = STUDIES[name], MOST[name]
     configuration = study.configurations[which]
     frame, labels = table(study, DATA)
-    records = []
+    records: list[Record] = []
     for seed in range(200, 200 + study.splits):
         rows, rows_test = split(study, len(labels), seed)
         train, test = (frame[rows], labels[rows]), (frame[rows_test], labels[rows_test])
         records.extend(r for r in fit_configuration(configuration, train, test) if r["model"] != CURVE)
-    models = list(dict.fromkeys(record["model"] for record in records))
-    for model, limit, error in zip(models, configuration.limits, most, strict=True):
-        chosen = [record for record in records if record["model"] == model]
+    for title, error in most.items():
+        chosen = [
+            r for r in records if r["model"].removesuffix(", no cross-validation") == f"{configuration.name}, {title}"
+        ]
+        assert len(chosen) == study.splits
         assert 100 * np.mean([record["test"] for record in chosen]) <= error
-        assert max(record["units"] for record in chosen) <= limit
+        assert max(record["units"] for record in chosen) <= int(title.split()[-2])
 
 
 @pytest.mark.slow
