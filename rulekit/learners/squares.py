@@ -154,21 +154,28 @@ def _add_by_row(
     sums: Any,
     n_codes: int,
 ) -> None:
-    n_columns, width = len(columns), table.shape[1]
-    for i in range(len(cell)):
-        key = 2 * np.int64(cell[i]) + np.int64(labels[i])
+    # Places are unsigned: a signed one is tested for counting from the end, which takes a third of the time.
+    flat, lines, n_columns = matrix.reshape(-1), table.reshape(-1), np.uint64(len(columns))
+    d, codes, width = np.uint64(matrix.shape[1]), np.uint64(n_codes), np.uint64(table.shape[1])
+    wanted, one, two = columns.astype(np.uint64), np.uint64(1), np.uint64(2)
+    for i in range(np.uint64(len(cell))):
+        key = (two * np.uint64(cell[i]) + np.uint64(labels[i])) * width
         w = 1 if equal else weights[i] // divisor
+        if width == two:
+            slope, curvature = w * lines[key], w * lines[key + one]
+            for j in range(n_columns):
+                at = (j * codes + np.uint64(flat[i * d + wanted[j]])) * two
+                sums[at] += slope
+                sums[at + one] += curvature
+            continue
+        line = lines[key : key + width]
         for j in range(n_columns):
-            at = (j * n_codes + np.int64(matrix[i, columns[j]])) * width
-            if width == 2:
-                sums[at] += w * table[key, 0]
-                sums[at + 1] += w * table[key, 1]
-            elif equal:
-                into, line = sums[at : at + width], table[key]
+            at = (j * codes + np.uint64(flat[i * d + wanted[j]])) * width
+            into = sums[at : at + width]
+            if equal:
                 for m in range(width):
                     into[m] += line[m]
             else:
-                into, line = sums[at : at + width], table[key]
                 for m in range(width):
                     into[m] += w * line[m]
 
@@ -221,14 +228,15 @@ def _add_by_cell(
     sums: Any,
     n_codes: int,
 ) -> None:
-    n_columns, width = len(columns), table.shape[1]
+    flat, n_columns, wanted = matrix.reshape(-1), np.uint64(len(columns)), columns.astype(np.uint64)
+    d, codes, width = np.uint64(matrix.shape[1]), np.uint64(n_codes), np.uint64(table.shape[1])
     for key in range(len(table)):
         line = table[key]
         for i in range(starts[first + key], starts[first + key + 1]):
-            row = order[i]
-            w = 1 if equal else weights[row] // divisor
+            row = np.uint64(order[i])
+            w = 1 if equal else weights[order[i]] // divisor
             for j in range(n_columns):
-                at = (j * n_codes + np.int64(matrix[row, columns[j]])) * width
+                at = (j * codes + np.uint64(flat[row * d + wanted[j]])) * width
                 into = sums[at : at + width]
                 if equal:
                     for m in range(width):

@@ -14,7 +14,7 @@ from rulekit_exporters.text import TARGET, show
 from rulekit.errors import FormatError, GraphError, InputError
 from rulekit.graph.decisions import Fires
 from rulekit.graph.evaluation import decide, probabilities
-from rulekit.graph.nodes import Among, And, Compare, IsTrue, Missing, Not, Or
+from rulekit.graph.nodes import FALSE, Among, And, Compare, IsTrue, Missing, Not, Or
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
 from rulekit.schema import Feature, Schema
@@ -180,3 +180,9 @@ def test_a_negated_literal_stands_without_parentheses():
         Fires(And((Compare("age", ">", 30.0), Not(IsTrue("home", missing=True))))),
     )
     assert "age > 30 and not home" in show(graph, 100)
+
+
+def test_a_class_without_a_rule_is_never_decided():
+    schema = Schema((Feature("x"),), target="y")
+    graph = RuleGraph(schema, (False, True), Fires(FALSE))
+    assert show(graph).splitlines()[0] == "y is never true (no rule)"

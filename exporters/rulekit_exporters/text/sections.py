@@ -220,15 +220,15 @@ def _feature(node: Node) -> str:
 def _headings(graph: RuleGraph, by_class: Mapping[int, Sequence[Rule]]) -> list[tuple[int, str]]:
     target, labels, decision = name(graph.schema.target), list(map(quoted, graph.classes)), graph.decision
     if isinstance(decision, Fires | Exceeds):
-        return [(1, f"{target} is {labels[1]} when {_test(decision, by_class.get(1, []))}")]
+        return [(1, _said(target, labels[1], _test(decision, by_class.get(1, []))))]
     if isinstance(decision, Median):
         return [
-            (k + 1, f"{target} is above {labels[k]} when {_test(part, by_class.get(k + 1, []))}")
+            (k + 1, _said(target, f"above {labels[k]}", _test(part, by_class.get(k + 1, []))))
             for k, part in enumerate(decision.above)
         ]
     assert isinstance(decision, ArgMax)
     if is_rule_sets(decision):
-        return [(k, f"{target} is {labels[k]} when {_any_of(by_class.get(k, []))}") for k in range(len(labels))]
+        return [(k, _said(target, label, _any_of(by_class.get(k, [])))) for k, label in enumerate(labels)]
     apart = len(set(decision.thresholds)) > 1
     return [
         (
@@ -250,8 +250,12 @@ def _above(threshold: float, words: str) -> str:
     return "" if threshold == float("-inf") else f"{words}{weight(threshold)}"
 
 
+def _said(target: str, label: str, test: str) -> str:
+    return f"{target} is {label} when {test}" if test else f"{target} is never {label} (no rule)"
+
+
 def _any_of(rules: Sequence[Rule]) -> str:
-    return "any of" if len(rules) > 1 else "this holds" if rules else "nothing holds (no rule)"
+    return "any of" if len(rules) > 1 else "this holds" if rules else ""
 
 
 def _test(part: Fires | Exceeds, rules: Sequence[Rule]) -> str:
