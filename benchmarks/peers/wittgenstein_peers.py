@@ -31,9 +31,35 @@ def fit(model: Any, inputs: Any, labels: Any) -> Any:
 
 
 def predict(model: Any, inputs: Any) -> tuple[Any, Any]:
-    """It decides by True and False."""
+    """It decides by True and False; the probabilities are its own, from the class counts of the rules that hold.
+
+    Its `predict_proba` looks at row after row (minutes for thousands of rows and 70 rules); the sums here are the same.
+    """
     decided = np.asarray(model.predict(inputs)).astype(np.int8)
-    return decided, np.asarray(model.predict_proba(inputs))[:, 1]
+    frame = _prepared(model, inputs)
+    counts = np.zeros((len(frame), 2))
+    for rule in model.ruleset_.rules:
+        counts[frame.index.get_indexer(rule.covers(frame).index)] += rule.smoothed_class_freqs_
+    counts[decided == 0] = model.ruleset_.smoothed_uncovered_class_freqs_
+    return decided, counts[:, 1] / counts.sum(axis=1)
+
+
+def _prepared(model: Any, inputs: Any) -> Any:
+    """The rows with numbers in the model's own bins, as its `predict` makes them."""
+    from wittgenstein import preprocess
+
+    return preprocess.preprocess_prediction_data(
+        {
+            "X": inputs,
+            "class_feat": model.class_feat,
+            "pos_class": model.pos_class,
+            "bin_transformer_": model.bin_transformer_,
+            "user_requested_feature_names": None,
+            "selected_features_": model.selected_features_,
+            "trainset_features_": model.trainset_features_,
+            "verbosity": 0,
+        }
+    )
 
 
 def size(model: Any) -> Size:
