@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rulekit.learners.clause_search import Clause, ClauseSearch, clause_literals, covered
+from rulekit.learners.clause_search import Clause, ClauseSearch, clause_literals
 from rulekit.learners.counting import Bools, Floats, Ints
 
 _MOST_CONDITIONS = 16
@@ -55,7 +55,7 @@ def purest_cover(search: ClauseSearch, most: int, room: float, enough: float) ->
         if worth + (most - len(clauses)) * value < enough:
             return []
         room -= literals
-        free &= ~covered(clause, search.codes, len(free))
+        free &= ~search.rows_of(clause)
     return clauses if worth >= enough else []
 
 
@@ -141,5 +141,5 @@ def _generalised(search: ClauseSearch, clause: Clause, free: Bools) -> Clause:
 
 
 def _losses(search: ClauseSearch, clause: Clause, free: Bools) -> float:
-    rows = covered(clause, search.codes, len(free)) & free
+    rows = search.rows_of(clause) & free
     return float(np.maximum(-search.gain[rows], 0.0).sum())

@@ -17,6 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.learners.binning import BinnedColumn
+from rulekit.learners.clause_changes import best_change, change_with_numpy, condition_of
+from rulekit.learners.clause_kernels import add_by_failing, gain_of, mark_covered
 from rulekit.learners.codes import Codes
 from rulekit.learners.compiling import compiled
 from rulekit.learners.counting import Bools, Floats, Ints
@@ -37,9 +39,9 @@ def covered(clause: Clause, codes: Codes, n: int) -> Bools:
 
 def condition_literals(column: BinnedColumn, condition: Bools) -> int:
     """The literals of a set of codes: its bounds where it is an interval of numbers, else one."""
-    if column.feature.kind != "numeric" or not condition[1:].any():
+    if column.feature.kind != "numeric" or len(condition) < 2 or condition[1] or condition[-1]:
         return 1
-    return max(1, int(not condition[1]) + int(not condition[-1]))
+    return 2 if condition[1:].any() else 1
 
 
 def clause_literals(clause: Clause, columns: Sequence[BinnedColumn]) -> int:
@@ -49,20 +51,25 @@ def clause_literals(clause: Clause, columns: Sequence[BinnedColumn]) -> int:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Layout:
-    """Where the codes of the searched columns stand in one histogram: offset of each, ordered ones as a padded table.
+    """Where the codes of the searched columns stand in one histogram (its last place is always 0).
 
-    searched: the columns; ordered: places in `searched`; table [ordered, B]: histogram places of the codes 1, 2, ...
-    (the last place, always 0, beyond the last code); length: how many codes; bound_cost: literals of a second bound.
+    searched: the columns; place_of: the place of each among them; offset, sizes: where the codes of each begin, and how
+    many they are; ordered, nominal: places; second: the literals of an interval of each ordered column.
     """
 
     searched: Ints
+    place_of: dict[int, int]
     offset: Ints
+    sizes: Ints
     size: int
     ordered: Ints
-    table: Ints
-    length: Ints
-    second_bound: Floats
-    nominal: tuple[int, ...]
+    nominal: Ints
+    second: Floats
+
+    @property
+    def parts(self) -> tuple[Ints, Ints, Ints, Ints, Floats]:
+        """What the choice of a change reads."""
+        return self.ordered, self.nominal, self.offset, self.sizes, self.second
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,14 +113,40 @@ class ClauseSearch:
         counts += np.bincount(places, minlength=len(counts))
         return sums, counts
 
+    def rows_of(self, clause: Clause) -> Bools:
+        """The rows [n] on which all conditions of a clause hold."""
+        kernel = compiled(mark_covered)
+        if kernel is None:
+            return covered(clause, self.codes, len(self.gain))
+        found = np.empty(len(self.gain), dtype=bool)
+        kernel(self.stacked, *self._marked(clause), found)
+        return found
+
+    def _marked(self, clause: Clause) -> tuple[Ints, Bools]:
+        """The places of the conditions among the searched columns, and which places of a histogram they allow."""
+        layout = self.layout
+        places, holds = np.empty(len(clause), dtype=np.int64), np.zeros(layout.size + 1, dtype=bool)
+        for j, (column, condition) in enumerate(clause.items()):
+            place = layout.place_of[column]
+            places[j], start = place, int(layout.offset[place])
+            holds[start : start + len(condition)] = condition
+        return places, holds
+
     def value(self, clause: Clause, free: Bools) -> float:
         """What a clause is worth on the rows that no other covers, less its literals."""
-        rows = covered(clause, self.codes, len(self.gain)) & free
-        return float(self.gain[rows].sum()) - self.cost * clause_literals(clause, self.columns)
+        kernel = compiled(gain_of)
+        if kernel is None:
+            gain = float(self.gain[covered(clause, self.codes, len(self.gain)) & free].sum())
+        else:
+            gain = float(kernel(self.stacked, *self._marked(clause), self.gain, free))
+        return gain - self.cost * clause_literals(clause, self.columns)
 
-    def improved(self, clause: Clause, free: Bools, room: float) -> tuple[Clause, float]:
-        """A clause, with at most `room` literals, that no change of one condition or exchange of two makes better."""
-        best = self.value(clause, free)
+    def improved(self, clause: Clause, free: Bools, room: float, value: float | None = None) -> tuple[Clause, float]:
+        """A clause, with at most `room` literals, that no change of one condition or exchange of two makes better.
+
+        value: what the clause is worth, where it is known.
+        """
+        best = self.value(clause, free) if value is None else value
         rows = np.flatnonzero(free)
         for _ in range(_ROUNDS):
             found = self._best_change(clause, rows, room, best)
@@ -123,52 +156,50 @@ class ClauseSearch:
         return clause, best
 
     def _best_change(self, clause: Clause, rows: Ints, room: float, least: float) -> tuple[Clause, float] | None:
-        truth = {column: condition[self.codes[column][rows]] for column, condition in clause.items()}
-        failing = np.zeros(len(rows), dtype=np.int16)
-        for holds in truth.values():
-            failing += ~holds
-        lengths = {column: condition_literals(self.columns[column], held) for column, held in clause.items()}
-        literals = sum(lengths.values())
-        best, found = least + 1e-9 * (1.0 + abs(least)), None
-        for dropped in (None, *clause):
-            inside = rows[failing == 0] if dropped is None else rows[failing == ~truth[dropped]]
-            kept = {column: condition for column, condition in clause.items() if column != dropped}
-            left = literals - (0 if dropped is None else lengths[dropped])
-            least = best + self.cost * left
-            value, column, condition = self._best_condition(inside, set(kept), room - left, least)
-            value -= self.cost * left
-            if value > best:
-                best, found = value, kept if condition is None else {**kept, column: condition}
-        return None if found is None else (found, best)
-
-    def _best_condition(
-        self, rows: Ints, taken: set[int], room: float, least: float = -np.inf
-    ) -> tuple[float, int, Bools | None]:
-        """The best further condition on rows, as value, column and codes (None: none beats none, and `least`)."""
+        """The best clause that has a condition less, one more or another one; None where none is better."""
         layout = self.layout
-        gains = self.gain[rows]
-        sums, counts = self.histogram(rows, gains)
-        present = counts > 0
-        best: tuple[float, int, Bools | None] = (float(gains.sum()), -1, None)
-        if room < 1:
-            return best
-        free = np.array([column not in taken for column in layout.searched.tolist()], dtype=bool)
-        if len(layout.ordered):
-            value, place, kind = _best_interval(layout, sums, present, self.cost, room, free)
-            if value > max(best[0], least):
-                column = int(layout.searched[layout.ordered[place]])
-                best = value, column, _interval_condition(layout, sums, present, place, kind, self.columns[column])
-        for place in layout.nominal:
+        places, holds = self._marked(clause)
+        sums, counts, totals = self._by_failing(clause, rows, places, holds)
+        lengths = [condition_literals(self.columns[column], held) for column, held in clause.items()]
+        lefts = np.array([sum(lengths), *(sum(lengths) - length for length in lengths)], dtype=np.int64)
+        least += 1e-9 * (1.0 + abs(least))
+        choose: Any = compiled(best_change) or change_with_numpy
+        part, place, kind, best = choose(sums, counts, totals, lefts, places, *layout.parts, self.cost, room, least)
+        if part < 0:
+            return None
+        changed = dict(clause)
+        if part > 0:
+            del changed[list(clause)[part - 1]]
+        if place >= 0:
+            column = self.columns[int(layout.searched[place])]
             start = int(layout.offset[place])
-            column = int(layout.searched[place])
-            inside = slice(start, start + self.columns[column].n_codes)
-            held = sums[inside] > 0
-            if not free[place] or not held.any() or not (present[inside] & ~held).any():
-                continue
-            value = float(sums[inside][held].sum()) - self.cost
-            if value > max(best[0], least):
-                best = value, column, held
-        return best
+            inside = slice(start, start + column.n_codes)
+            changed[int(layout.searched[place])] = condition_of(kind, sums[part, inside], counts[part, inside] > 0)
+        return changed, float(best)
+
+    def _by_failing(self, clause: Clause, rows: Ints, places: Ints, holds: Bools) -> tuple[Floats, Ints, Floats]:
+        """Gains and numbers [1 + conditions, size + 1] by code, and gains in all, of the rows that a clause covers.
+
+        And of those that it covers without one of its conditions.
+        """
+        parts, size = 1 + len(places), self.layout.size + 1
+        sums, counts, totals = np.zeros((parts, size)), np.zeros((parts, size), dtype=np.int64), np.zeros(parts)
+        kernel = compiled(add_by_failing)
+        if kernel is not None:
+            kernel(self.stacked, rows, self.gain, places, holds, sums, counts, totals)
+        else:
+            failing, first = np.zeros(len(rows), dtype=np.int16), np.zeros(len(rows), dtype=np.int16)
+            for j, (column, condition) in enumerate(clause.items()):
+                fails = ~condition[self.codes[column][rows]]
+                failing += fails
+                first[fails] = j + 1
+            for part in range(parts):
+                inside = rows[(failing == min(part, 1)) & (first == part)]
+                sums[part], counts[part] = self.histogram(inside, self.gain[inside])
+                totals[part] = self.gain[inside].sum()
+        for total in (sums, counts, totals):
+            total[1:] += total[0]
+        return sums, counts, totals
 
     def tightened(self, clauses: list[Clause]) -> list[Clause]:
         """The clauses without levels that they need for no row: together they cover the same rows.
@@ -177,7 +208,7 @@ class ClauseSearch:
         condition says less that nothing in the data supports.
         """
         n = len(self.gain)
-        rows = [covered(clause, self.codes, n) for clause in clauses]
+        rows = [self.rows_of(clause) for clause in clauses]
         times = np.zeros(n, dtype=np.int16)
         for held in rows:
             times += held
@@ -186,7 +217,7 @@ class ClauseSearch:
             own = np.flatnonzero(held & (times == 1))
             shorter = {column: self._needed(column, condition, own) for column, condition in clause.items()}
             times -= held
-            times += covered(shorter, self.codes, n)
+            times += self.rows_of(shorter)
             tight.append(shorter)
         return tight
 
@@ -202,14 +233,14 @@ class ClauseSearch:
         """What clauses are worth together, less their literals."""
         some = np.zeros(len(self.gain), dtype=bool)
         for clause in clauses:
-            some |= covered(clause, self.codes, len(some))
+            some |= self.rows_of(clause)
         literals = sum(clause_literals(clause, self.columns) for clause in clauses)
         return float(self.gain[some].sum()) - self.cost * literals
 
     def run(self, clauses: list[Clause], room: float) -> list[Clause]:
         """The clauses after sweeps over all of them, without those that are not worth their literals."""
         n = len(self.gain)
-        rows = [covered(clause, self.codes, n) for clause in clauses]
+        rows = [self.rows_of(clause) for clause in clauses]
         times = np.zeros(n, dtype=np.int16)
         for held in rows:
             times += held
@@ -221,14 +252,14 @@ class ClauseSearch:
                 if room < np.inf:
                     others = sum(clause_literals(clause, self.columns) for i, clause in enumerate(clauses) if i != k)
                 before = self.value(clauses[k], free)
-                clause, value = self.improved(clauses[k], free, room - others)
+                clause, value = self.improved(clauses[k], free, room - others, before)
                 if value <= 0.0:
                     times -= rows[k]
                     del clauses[k], rows[k]
                     changed = True
                 elif value > before + 1e-9 * (1.0 + abs(before)):
                     times -= rows[k]
-                    clauses[k], rows[k] = clause, covered(clause, self.codes, n)
+                    clauses[k], rows[k] = clause, self.rows_of(clause)
                     times += rows[k]
                     changed = True
             if not changed:
@@ -246,81 +277,17 @@ def add_by_code(stacked: Any, rows: Any, gains: Any, sums: Any, counts: Any) -> 
 
 
 def _layout(columns: Sequence[BinnedColumn], searched: Ints) -> _Layout:
-    sizes = np.array([columns[column].n_codes for column in searched.tolist()], dtype=np.int64)
-    offset = np.cumsum(sizes) - sizes
-    size = int(sizes.sum())
-    places = range(len(searched))
-    ordered = np.array([p for p in places if columns[int(searched[p])].ordered], dtype=np.int64)
-    length = sizes[ordered] - 1
-    table = np.full((len(ordered), int(length.max(initial=1))), size, dtype=np.int64)
-    for i, place in enumerate(ordered.tolist()):
-        table[i, : length[i]] = offset[place] + 1 + np.arange(length[i])
-    numeric = np.array([columns[int(searched[p])].feature.kind == "numeric" for p in ordered.tolist()])
-    nominal = tuple(p for p in places if not columns[int(searched[p])].ordered)
-    return _Layout(searched, offset, size, ordered, table, length, numeric.astype(np.float64), nominal)
-
-
-_PREFIX, _SUFFIX, _INTERVAL, _KNOWN = range(4)
-
-
-def _best_interval(
-    layout: _Layout, sums: Floats, present: Bools, cost: float, room: float, free: Bools
-) -> tuple[float, int, int]:
-    """The best interval of codes of an ordered column, missing on the better side: value, row of the table, kind."""
-    below = _below(layout, sums)
-    total = below[:, -1]
-    missing = sums[layout.offset[layout.ordered]]
-    known = np.where(present[layout.offset[layout.ordered]], np.maximum(missing, 0.0), 0.0)
-    inner = (np.arange(below.shape[1]) >= 1) & (np.arange(below.shape[1]) < layout.length[:, None])
-    prefix = np.where(inner, below, -np.inf).max(axis=1)
-    suffix = total - np.where(inner, below, np.inf).min(axis=1)
-    lowest = np.minimum.accumulate(below, axis=1)
-    interval = (below - lowest).max(axis=1)
-    second = 1.0 + layout.second_bound
-    values = np.stack(
-        [
-            prefix + known - cost,
-            suffix + known - cost,
-            np.where(second <= room, interval + known - second * cost, -np.inf),
-            np.where(missing < 0.0, total - cost, -np.inf),
-        ]
+    own = [columns[column] for column in searched.tolist()]
+    sizes = np.array([column.n_codes for column in own], dtype=np.int64)
+    in_order = np.array([column.ordered for column in own], dtype=bool)
+    second = [2.0 if column.feature.kind == "numeric" else 1.0 for column in own if column.ordered]
+    return _Layout(
+        searched,
+        {column: place for place, column in enumerate(searched.tolist())},
+        np.cumsum(sizes) - sizes,
+        sizes,
+        int(sizes.sum()),
+        np.flatnonzero(in_order),
+        np.flatnonzero(~in_order),
+        np.array(second, dtype=np.float64),
     )
-    values[:, ~free[layout.ordered]] = -np.inf
-    place = int(np.argmax(values.max(axis=0)))
-    kind = int(np.argmax(values[:, place]))
-    return float(values[kind, place]), place, kind
-
-
-def _below(layout: _Layout, sums: Floats) -> Floats:
-    """The gain [ordered, B + 1] of the codes below each cut; the place beyond the last code holds 0."""
-    steps = np.cumsum(sums[layout.table], axis=1)
-    return np.concatenate([np.zeros((len(steps), 1)), steps], axis=1)
-
-
-def _interval_condition(
-    layout: _Layout, sums: Floats, present: Bools, place: int, kind: int, column: BinnedColumn
-) -> Bools:
-    """The codes of the chosen interval; a cut inside a gap that no row fills lies in its middle."""
-    start, length = int(layout.offset[layout.ordered[place]]), int(layout.length[place])
-    below = _below(layout, sums)[place, : length + 1]
-    filled = present[start + 1 : start + 1 + length]
-    first, last = 0, length
-    if kind == _PREFIX:
-        last = _middle(1 + int(np.argmax(below[1:-1])), filled)
-    elif kind == _SUFFIX:
-        first = _middle(1 + int(np.argmin(below[1:-1])), filled)
-    elif kind == _INTERVAL:
-        last = int(np.argmax(below - np.minimum.accumulate(below)))
-        first = int(np.argmin(below[: last + 1]))
-        first, last = _middle(first, filled) if first else 0, _middle(last, filled) if last < length else length
-    condition = np.zeros(column.n_codes, dtype=bool)
-    condition[1 + first : 1 + last] = True
-    condition[0] = kind != _KNOWN and bool(present[start]) and bool(sums[start] > 0.0)
-    return condition
-
-
-def _middle(cut: int, filled: Bools) -> int:
-    """The middle of the run of cuts that part the same rows, from `cut` up."""
-    beyond = np.flatnonzero(filled[cut:])
-    most = cut + (int(beyond[0]) if len(beyond) else 0)
-    return (cut + most) // 2

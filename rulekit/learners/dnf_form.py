@@ -218,12 +218,11 @@ def _best_prime(lattice: Lattice, columns: Sequence[BinnedColumn], room: float) 
 
 def _more(search: ClauseSearch, lattice: Lattice, clauses: list[Clause], most: int, room: float) -> list[Clause]:
     """Further clauses for the rows that are left, each begun as an implicant or as no condition at all."""
-    n = len(search.gain)
+    free = np.ones(len(search.gain), dtype=bool)
+    for clause in clauses:
+        free &= ~search.rows_of(clause)
     grown = False
     while len(clauses) < most:
-        free = np.ones(n, dtype=bool)
-        for clause in clauses:
-            free &= ~covered(clause, search.codes, n)
         left = room - sum(clause_literals(clause, search.columns) for clause in clauses)
         lattice.restrict_to(np.where(free, search.gain, 0.0))
         begun = _best_prime(lattice, search.columns, left)
@@ -231,6 +230,7 @@ def _more(search: ClauseSearch, lattice: Lattice, clauses: list[Clause], most: i
         if value <= 0.0:
             break
         clauses.append(clause)
+        free &= ~search.rows_of(clause)
         grown = True
     return search.run(clauses, room) if grown else clauses
 
@@ -281,19 +281,28 @@ def _fitted(clauses: tuple[Clause, ...], pattern: Bools, total: Floats, negative
     of sums. The ridge pulls towards 1/2, which says nothing.
     """
     stays = np.full(len(clauses) + 1, 0.5)
-    holds = np.column_stack([pattern, np.ones(len(pattern), dtype=bool)])
+    holds = np.vstack([pattern.T, np.ones(len(pattern), dtype=bool)])
     high = np.append(np.full(len(clauses), 0.5 - _MARGIN), 1.0)
     low = np.append(np.zeros(len(clauses)), 0.5 + _MARGIN)
+    cells = [np.flatnonzero(held) for held in holds]
+    weights = [(negative[held], total[held]) for held in cells]
+    factors = np.where(holds, 0.5, 1.0)
     for _ in range(_SWEEPS):
         before = stays.copy()
-        for k in range(len(stays)):
-            rest = np.prod(np.where(holds, np.where(np.arange(len(stays)) == k, 1.0, stays), 1.0), axis=1)[holds[:, k]]
-            aim = float((negative[holds[:, k]] * rest).sum()) + ridge * 0.5
-            bend = float((total[holds[:, k]] * rest * rest).sum()) + ridge
+        done = np.ones(len(pattern))
+        for k, (held, (losses, weight)) in enumerate(zip(cells, weights, strict=True)):
+            # The product over all clauses but k, in their order: those before it are multiplied already.
+            factors[k] = done
+            rest = np.multiply.reduce(factors[k:], axis=0)[held]
+            aim = float((losses * rest).sum()) + ridge * 0.5
+            bend = float((weight * rest * rest).sum()) + ridge
             stays[k] = min(max(aim / bend, low[k]), high[k]) if bend > 0.0 else 0.5
+            factors[k] = 1.0
+            factors[k, held] = stays[k]
+            done *= factors[k]
         if np.abs(stays - before).max() < 1e-9:
             break
-    dark = np.prod(np.where(holds, stays, 1.0), axis=1)
+    dark = np.multiply.reduce(factors, axis=0)
     squares = float((negative * (1.0 - dark) ** 2 + (total - negative) * dark**2).sum())
     positive = pattern.any(axis=1)
     error = float(np.where(positive, negative, total - negative).sum())

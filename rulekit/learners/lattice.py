@@ -9,15 +9,22 @@ covers: both take T passes over the 2^T numbers, for any number of implicants (7
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from rulekit.learners.codes import Codes
+from rulekit.learners.compiling import compiled
 from rulekit.learners.counting import Bools, Floats, Ints
 from rulekit.learners.formula import Bit
 from rulekit.learners.read_once import ReadOnceTree
 
 MOST_BITS = 20
+_PAIRS = 5  # of a cell and an implicant, compiled, in the time of one sum over all patterns
+# Of 64 patterns those without bit 0, 1, ... 5.
+_WITHOUT = np.array(
+    [sum(1 << place for place in range(64) if not place >> bit & 1) for bit in range(6)], dtype=np.uint64
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,11 +91,19 @@ class Lattice:
     def _gains(self, cells: Ints, gain: Floats) -> Floats:
         """The gain [primes] of the cells that each implicant covers: cell by cell, or over all patterns at once."""
         count = len(self.literals)
-        if len(cells) * len(self.primes) > count << count:
+        # Rows that a chosen clause covers gain nothing: as a rule most cells are empty.
+        some = gain != 0.0
+        cells, gain = cells[some], gain[some]
+        kernel = compiled(_add_cells)
+        pairs = len(cells) * len(self.primes)
+        if pairs > (_PAIRS if kernel is not None else 1) * (count << count):
             everywhere = np.zeros(1 << count)
             everywhere[cells] = gain
             return _superset_sums(everywhere, count)[self.primes]
         sums = np.zeros(len(self.primes))
+        if kernel is not None:
+            kernel(self.primes, cells, gain, sums)
+            return sums
         narrow = self.primes.astype(np.int32)
         for cell, value in zip(cells.tolist(), gain.tolist(), strict=True):
             sums += np.where(narrow & ~np.int32(cell) == 0, value, 0.0)
@@ -109,23 +124,52 @@ def _probabilities(tree: ReadOnceTree, literals: list[Oriented]) -> Floats:
         product = np.ones([1] * count)
         for child in tree.children[node]:
             below = made.pop(child)
-            product = product * (below if conjunction else 1.0 - below)
-        made[node] = product if conjunction else 1.0 - product
+            if not conjunction:
+                below = np.subtract(1.0, below, out=below)
+            # A new array of the full size costs more than its arithmetic.
+            whole = np.broadcast_shapes(product.shape, below.shape)
+            out = product if product.shape == whole else below if below.shape == whole else None
+            product = np.multiply(product, below, out=out)
+        made[node] = product if conjunction else np.subtract(1.0, product, out=product)
     return np.broadcast_to(made[tree.root], (2,) * count)
 
 
 def _minimal(truth: Bools) -> Bools:
-    """The true patterns of which no smaller one is true [2^T]."""
-    found = truth.copy()
+    """The true patterns of which no smaller one is true [2^T]; 64 patterns are one word."""
+    size = truth.size
+    packed = np.zeros(max(8, size // 8), dtype=np.uint8)
+    packed[: -(-size // 8)] = np.packbits(truth.reshape(-1), bitorder="little")
+    words = packed.view("<u8")
+    found = words.copy()
     for axis in range(truth.ndim):
-        np.moveaxis(found, axis, 0)[1] &= ~np.moveaxis(truth, axis, 0)[0]
-    return found.reshape(-1)
+        if axis < 6:
+            found &= ~((words & _WITHOUT[axis]) << np.uint64(1 << axis))
+        else:
+            pairs = (-1, 2, 1 << axis - 6)
+            found.reshape(pairs)[:, 1] &= ~words.reshape(pairs)[:, 0]
+    return np.unpackbits(found.view(np.uint8), count=size, bitorder="little").view(bool)
 
 
 def _superset_sums(values: Floats, count: int) -> Floats:
     """For each pattern the sum of the values [2^T] of all patterns that hold it."""
-    sums = values.copy().reshape((2,) * count)
+    sums = values.copy()
     for axis in range(count):
-        view = np.moveaxis(sums, axis, 0)
-        view[0] += view[1]
-    return sums.reshape(-1)
+        pairs = sums.reshape(-1, 2, 1 << axis)
+        pairs[:, 0] += pairs[:, 1]
+    return sums
+
+
+def _add_cells(primes: Any, cells: Any, gain: Any, sums: Any) -> None:
+    """Add to each prime [primes] the gain of the cells that it covers, four cells at a time."""
+    whole = len(cells) - len(cells) % 4
+    for c in range(0, whole, 4):
+        out_0, out_1, out_2, out_3 = ~cells[c], ~cells[c + 1], ~cells[c + 2], ~cells[c + 3]
+        gain_0, gain_1, gain_2, gain_3 = gain[c], gain[c + 1], gain[c + 2], gain[c + 3]
+        for p in range(len(primes)):
+            prime = primes[p]
+            first = (gain_0 if prime & out_0 == 0 else 0.0) + (gain_1 if prime & out_1 == 0 else 0.0)
+            second = (gain_2 if prime & out_2 == 0 else 0.0) + (gain_3 if prime & out_3 == 0 else 0.0)
+            sums[p] += first + second
+    for c in range(whole, len(cells)):
+        for p in range(len(primes)):
+            sums[p] += gain[c] if primes[p] & ~cells[c] == 0 else 0.0

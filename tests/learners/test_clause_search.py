@@ -48,7 +48,7 @@ def conditions(search: ClauseSearch, column: int) -> list[np.ndarray]:
 def test_no_single_condition_is_better(seed: int, cost: float) -> None:
     search = search_of(seed, cost)
     rows = np.arange(len(search.gain))
-    value, column, condition = search._best_condition(rows, set(), np.inf)
+    clause, value = search._best_change({}, rows, np.inf, float(search.gain.sum())) or ({}, search.gain.sum())
     best = search.gain.sum()
     for j in range(len(search.columns)):
         for other in conditions(search, j):
@@ -56,7 +56,7 @@ def test_no_single_condition_is_better(seed: int, cost: float) -> None:
             if not held.all():
                 best = max(best, search.gain[held].sum() - cost * condition_literals(search.columns[j], other))
     assert value == pytest.approx(best)
-    if condition is not None:
+    for column, condition in clause.items():
         held = condition[search.codes[column]]
         worth = search.gain[held].sum() - cost * condition_literals(search.columns[column], condition)
         assert value == pytest.approx(worth)
@@ -88,6 +88,25 @@ def test_a_cut_lies_in_the_middle_of_a_gap() -> None:
     columns, codes = bin_table(infer(data), np.ones(n, dtype=np.int64), None)
     gain = np.where(np.arange(n) < 15, 1.0, -1.0)
     search = ClauseSearch.over(columns, codes, np.array([0])).with_gain(gain, 0.1)
-    _, _, condition = search._best_condition(np.flatnonzero(data["y"] == 1.0), set(), np.inf)
-    assert condition is not None
-    assert np.flatnonzero(condition[1:]).max() + 1 == 20
+    rows = np.flatnonzero(data["y"] == 1.0)
+    changed = search._best_change({}, rows, np.inf, float(gain[rows].sum()))
+    assert changed is not None
+    assert np.flatnonzero(changed[0][0][1:]).max() + 1 == 20
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("room", [2.0, 3.0, np.inf])
+def test_numpy_finds_what_the_compiled_search_finds(seed: int, room: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From any clause: its rows, its value, and every step of the search, to the last bit."""
+    search = search_of(seed, 15.0)
+    rng = np.random.default_rng(seed)
+    free = rng.random(len(search.gain)) < 0.7
+    clause: Clause = {2: rng.random(search.columns[2].n_codes) < 0.7, 0: rng.random(search.columns[0].n_codes) < 0.7}
+    found = []
+    for numpy_alone in ("0", "1"):
+        monkeypatch.setenv("RULEKIT_NO_NUMBA", numpy_alone)
+        better, value = search.improved(clause, free, room)
+        codes = [(column, condition.tolist()) for column, condition in better.items()]
+        found.append((search.rows_of(clause).tolist(), search.value(clause, free), codes, value))
+    assert found[0] == found[1]
+    assert found[0][0] == covered(clause, search.codes, len(search.gain)).tolist()

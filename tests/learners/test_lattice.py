@@ -10,7 +10,7 @@ from cnll_cases import random_problem
 
 from rulekit.learners.formula import probability_of_codes
 from rulekit.learners.growth import Grown, GrowthSettings, grow
-from rulekit.learners.lattice import Lattice, oriented
+from rulekit.learners.lattice import Lattice, _minimal, _superset_sums, oriented
 from rulekit.learners.objectives import Objective
 from rulekit.learners.search import SearchSettings
 
@@ -62,3 +62,22 @@ def test_the_gains_are_those_of_the_rows_that_are_left() -> None:
     assert lattice.gains.tolist() == [gain[rows].sum() for rows in covers]
     lattice.cover(int(lattice.primes[0]))
     assert lattice.gains.tolist() == [gain[rows & ~covers[0]].sum() for rows in covers]
+
+
+@pytest.mark.parametrize("bits", [1, 3, 6, 7, 9])
+def test_minimal_patterns_in_words_of_64(bits: int) -> None:
+    true = np.random.default_rng(bits).random(1 << bits) < 0.4
+    expected = [true[p] and not any(true[p & ~(1 << t)] for t in range(bits) if p >> t & 1) for p in range(1 << bits)]
+    assert _minimal(true.reshape((2,) * bits)).tolist() == expected
+
+
+@pytest.mark.parametrize("numpy_alone", ["0", "1"])
+def test_gains_cell_by_cell_are_those_over_all_patterns(numpy_alone: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RULEKIT_NO_NUMBA", numpy_alone)
+    formula = grown(2)
+    found = Lattice.of(*formula.path[-1], formula.formula.problem.codes)
+    gain = np.random.default_rng(1).integers(-9, 9, len(found.cells)).astype(np.float64)
+    one_by_one = found._gains(found.cells, gain)
+    everywhere = np.zeros(1 << len(found.literals))
+    everywhere[found.cells] = gain
+    assert np.array_equal(one_by_one, _superset_sums(everywhere, len(found.literals))[found.primes])
