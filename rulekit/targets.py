@@ -17,6 +17,8 @@ import numpy.typing as npt
 from rulekit.errors import InputError
 
 if TYPE_CHECKING:
+    from rulekit.graph.decisions import Decision
+    from rulekit.graph.nodes import Node
     from rulekit.graph.rule_graph import RuleGraph
     from rulekit.tables.table import Table
 
@@ -44,6 +46,20 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
+class Reading:
+    """What an artifact computes, taken from its operators or its code without running it.
+
+    leaves: Compare, Among, IsTrue and Missing nodes over the graph's schema, by whose truth alone the cells of a row
+    reach the label, so that two rows on which all of them agree get the same label. decision: how the label follows
+    from them, where that could be read back as nodes. reason: why the one or the other is not there, "" where both are.
+    """
+
+    leaves: frozenset[Node] | None
+    decision: Decision | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Target:
     """One way to write a rule graph.
 
@@ -57,6 +73,9 @@ class Target:
     others), numeric and Boolean columns as float64 [n] with NaN for missing, categories as object [n] of text or None.
     Verification runs it on doubles between two float32 values, which an encoded table cannot hold; None: the target
     takes encoded values only.
+
+    inspect(artifact bytes, graph) reads the artifact without running it and without trusting the rules that it carries,
+    for proofs; the graph is for its schema and classes. None: nothing can be proved about the target's artifacts.
     """
 
     name: str
@@ -68,6 +87,7 @@ class Target:
     options: Mapping[str, str] = field(default_factory=dict)
     expresses: frozenset[str] = frozenset()
     run_raw: Callable[[bytes, RuleGraph, Mapping[str, npt.NDArray[Any]]], Outcome] | None = None
+    inspect: Callable[[bytes, RuleGraph], Reading] | None = None
 
 
 def target_names() -> list[str]:
