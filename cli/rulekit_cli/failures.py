@@ -11,10 +11,10 @@ from collections.abc import Callable
 import typer
 
 from rulekit.errors import RulekitError
+from rulekit_cli.entry import INTERRUPTED, say_interrupted
 
 CHECK_FAILED = 1
 BAD_INPUT = 2
-INTERRUPTED = 130
 
 # typer bundles its own click: the base of usage errors is reached through a public name.
 _UsageError: type[Exception] = typer.BadParameter.__mro__[2]
@@ -31,8 +31,7 @@ def guarded(run: Callable[[], object], *, debug: bool) -> int:
     except typer.Exit as stop:
         return stop.exit_code
     except (typer.Abort, KeyboardInterrupt):
-        _say("stopped before anything was written")
-        return INTERRUPTED
+        return say_interrupted()
     except BrokenPipeError:
         # The reader of a pipe has gone; Python would complain again when it closes standard output.
         with contextlib.suppress(OSError):

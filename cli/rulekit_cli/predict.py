@@ -40,7 +40,7 @@ def predict(
     Example:
       rulekit predict model.json new.csv -o predictions.csv --explain
     """
-    from rulekit.graph.explaining import condition_texts
+    from rulekit.graph.explaining import has_conditions
     from rulekit.graph.files import load, write_atomically
     from rulekit.graph.rule_graph import class_array
     from rulekit.tables.columns import cells_as_given
@@ -72,7 +72,7 @@ def predict(
     for k, label in enumerate(graph.classes):
         columns[f"probability({_text(label)})"] = outcome.probabilities[:, k]
     if explain:
-        columns |= _explained(graph.explain(table), conditions=bool(condition_texts(graph)))
+        columns |= _explained(graph.explain(table), conditions=has_conditions(graph))
     content = _csv(columns)
     if output is None:
         import sys
@@ -82,7 +82,7 @@ def predict(
         write_atomically(output, content)
         log(f"wrote {output}: {len(table)} rows")
     if explain:
-        _explain_ids(graph)
+        _explain_rules(graph)
 
 
 def _score(path: Path, graph: RuleGraph, table: Table) -> Outcome:
@@ -110,14 +110,14 @@ def _refuse_taken_names(keep: list[str], graph: RuleGraph, explain: bool) -> Non
 
 
 def _explained(rows: list[dict[str, Any]], *, conditions: bool) -> dict[str, object]:
-    """The columns of --explain: ids of rules (`r1 r2`; `r1+r2` where they are enough only together), and of conditions.
+    """The columns of --explain: ids of rules (`r1 r2`; `r1+r2` where they are enough only together), and conditions.
 
-    A condition stands with what the probability would lose without it: `H3 0.41; not H1 0.08`.
+    A condition stands with what the probability would lose without it: `sex in {female} 0.41; not (age <= 15) 0.08`.
     """
     columns: dict[str, object] = {"rules": [_rule_ids(row["rules"]) or None for row in rows]}
     if conditions:
         columns["conditions"] = [
-            "; ".join(f"{'' if c['holds'] else 'not '}{c['id']} {c['change']:.2g}" for c in row["conditions"]) or None
+            "; ".join(f"{condition['said']} {condition['change']:.2g}" for condition in row["conditions"]) or None
             for row in rows
         ]
     return columns
@@ -142,13 +142,21 @@ def _csv(columns: dict[str, object]) -> bytes:
     return polars.DataFrame(columns).write_csv().encode()
 
 
-def _explain_ids(graph: RuleGraph) -> None:
-    """What the ids of the rules and of the conditions stand for, once, on standard error."""
-    from rulekit.graph.explaining import condition_texts
+def _explain_rules(graph: RuleGraph) -> None:
+    """What the ids of the rules stand for, once, on standard error."""
+    from textwrap import wrap
+
+    from rulekit.graph.explaining import without_strengths
     from rulekit.graph.language import print_node
     from rulekit.graph.rules import rules_of
+    from rulekit_cli.console import width
 
-    for rule in rules_of(graph):
-        log(f"{rule.id}  {_text(graph.classes[rule.class_index])}: {print_node(rule.node, graph.schema)}")
-    for name, text in condition_texts(graph).items():
-        log(f"{name}  {text}")
+    rules = rules_of(graph)
+    for rule in rules:
+        node = without_strengths(rule.node) if rule.nested else rule.node
+        line = f"{rule.id}  {_text(graph.classes[rule.class_index])}: {print_node(node, graph.schema)}"
+        hanging = " " * (len(rule.id) + 2)
+        for part in wrap(line, width(), subsequent_indent=hanging, break_long_words=False, break_on_hyphens=False):
+            log(part)
+    if any(rule.nested for rule in rules):
+        log("their conditions count by strengths, which rulekit show prints")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -66,6 +67,31 @@ class LearningProgress:
         return f"{self.learner}   {total}{why}   {seconds:.1f} s"
 
 
+class _Shown(logging.Handler):
+    """Lines of a log above the bars."""
+
+    def __init__(self, bar: Progress) -> None:
+        super().__init__()
+        self._bar = bar
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._bar.console.print(record.getMessage(), markup=False, highlight=False)
+
+
+@contextmanager
+def _compiling_shown(bar: Progress) -> Iterator[None]:
+    """Say that kernels are compiled, where they are."""
+    logger, handler = logging.getLogger("rulekit.learners.compiling"), _Shown(bar)
+    level = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+        logger.removeHandler(handler)
+
+
 @contextmanager
 def learning_progress(learner: str, quiet: bool) -> Iterator[LearningProgress]:
     """A progress display while learning."""
@@ -76,5 +102,5 @@ def learning_progress(learner: str, quiet: bool) -> Iterator[LearningProgress]:
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[note]}"), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar, _compiling_shown(bar):
         yield LearningProgress(learner, bar)

@@ -6,7 +6,6 @@ here and in `rulekit.graph.expressions`. Class labels are looked up at the end, 
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from rulekit.graph.expressions import Piece, real
 from rulekit.graph.nodes import Node
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.graph.words import label, unquoted
+from rulekit.near_names import near_names
 from rulekit.schema import Feature, Schema
 
 VERSIONS = (1,)
@@ -248,5 +248,5 @@ def _undated(part: Any, feature: Feature) -> Any:
 
 def _nearest(word: str, known: Iterable[str], what: str) -> str:
     names = list(known)
-    close = difflib.get_close_matches(word, names[:10_000], n=1)
+    close = near_names(word, names, most=1)
     return f"did you mean {close[0]!r}?" if close else f"{what} {', '.join(names[:6])}" + (", ..." * (len(names) > 6))

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from rulekit.graph.decisions import ArgMax, Exceeds, Fires, Median
 from rulekit.graph.evaluation import decide, evaluate_nodes, probabilities
-from rulekit.graph.nodes import Family, Hidden, Node, Probability
+from rulekit.graph.nodes import Among, Family, Hidden, IsTrue, Missing, Node, Not, Probability
 from rulekit.graph.rebuilding import with_children
 from rulekit.graph.rules import Rule, firing, rule_values, rules_of
 from rulekit.graph.traversal import fold, topological
@@ -24,6 +24,7 @@ from rulekit.numbers import probability_of
 
 if TYPE_CHECKING:
     from rulekit.graph.rule_graph import RuleGraph
+    from rulekit.schema import Schema
     from rulekit.tables.table import Table
 
 Doubles = npt.NDArray[np.float64]
@@ -44,10 +45,14 @@ class _Noisy:
 
 @dataclass(frozen=True, slots=True)
 class _Turned:
-    """How far the probability of a formula falls when each of its bits turns [n, bits], and whether its cause holds."""
+    """How far the probability of a formula falls when each condition goes the other way, and whether it holds, [n, C].
+
+    names, causes [C]: the conditions of its bits, each with the names of all the bits that it causes.
+    """
 
     noisy: _Noisy
-    bits: tuple[Hidden, ...]
+    names: tuple[str, ...]
+    causes: tuple[Node, ...]
     fall: Doubles
     holds: npt.NDArray[np.bool_]
 
@@ -59,9 +64,10 @@ def explain(graph: RuleGraph, table: Table) -> list[dict[str, Any]]:
     the fewest that are so together, most probable first, each with `together`. Each rule has `id`, `class`, `text`, and
     where it applies `weight` (its part of a sum) and `probability` (that of a random rule for this row).
 
-    Conditions: those that speak for the label in this row, the strongest first: `id` (the name of the hidden bit),
-    `class` of the formula, `text`, `holds`, and `change`, by how much the probability of the formula would change if
-    the condition went the other way. Those with less than a hundredth of the largest change are left out.
+    Conditions: those that speak for the label in this row, the strongest first: `id` (the hidden bits that it causes),
+    `class` of the formula, `text`, `holds`, `said` (the condition, or where it fails its contrary), and `change`, by
+    how much the probability of the formula would change if the condition went the other way. Those with less than a
+    hundredth of the largest change are left out.
     """
     from rulekit.graph.language import print_node
 
@@ -91,12 +97,23 @@ def explain(graph: RuleGraph, table: Table) -> list[dict[str, Any]]:
     return rows
 
 
-def condition_texts(graph: RuleGraph) -> dict[str, str]:
-    """The condition behind each hidden bit of the formulas that decide, by the name of the bit."""
-    from rulekit.graph.language import print_node
+def has_conditions(graph: RuleGraph) -> bool:
+    """Whether probabilities decide, so that `explain` names conditions too."""
+    return bool(_noisy_formulas(graph))
 
-    bits = [bit for noisy in _noisy_formulas(graph) for bit in _bits(noisy.formula)]
-    return {bit.name: print_node(bit.cause, graph.schema) for bit in bits}
+
+def without_strengths(rule: Node) -> Node:
+    """The conditions of a random rule as plain logic: each hidden bit by what makes it more probable.
+
+    That is its cause, or the contrary of its cause where the bit fires less often with it than without.
+    """
+
+    def plain(node: Node, children: tuple[Node, ...]) -> Node:
+        if isinstance(node, Hidden):
+            return children[0] if node.on >= node.off else Not(children[0])
+        return with_children(node, children)
+
+    return fold([rule], plain)[rule]
 
 
 def _bits(formula: Node) -> tuple[Hidden, ...]:
@@ -163,18 +180,33 @@ def _together(
 
 def _conditions(graph: RuleGraph, noisy: list[_Noisy], table: Table, labels: Indices) -> list[list[dict[str, Any]]]:
     """Per row the conditions that speak for its label, the strongest first."""
-    turned = [_turned(part, table) for part in noisy]
-    texts = condition_texts(graph)
     found: list[list[dict[str, Any]]] = [[] for _ in range(table.n_rows)]
-    for part in turned:
+    for part in [_turned(part, table) for part in noisy]:
         sign = _direction(graph, part.noisy.class_index, labels)
         speaks = part.fall * sign[:, np.newaxis]
         label = graph.classes[part.noisy.class_index]
+        views = [
+            [
+                _view(name, label, cause, holds, graph.schema)
+                for name, cause in zip(part.names, part.causes, strict=True)
+            ]
+            for holds in (False, True)
+        ]
         for i, j in zip(*np.nonzero(speaks > 0), strict=True):
-            bit = part.bits[j]
-            entry = {"id": bit.name, "class": label, "text": texts[bit.name], "holds": bool(part.holds[i, j])}
-            found[i].append({**entry, "change": float(speaks[i, j])})
+            found[i].append({**views[int(part.holds[i, j])][j], "change": float(speaks[i, j])})
     return [_strongest(row) for row in found]
+
+
+def _view(name: str, label: object, cause: Node, holds: bool, schema: Schema) -> dict[str, Any]:
+    """What is said of a condition that holds, or fails, in a row."""
+    from rulekit.graph.language import print_node
+
+    text = print_node(cause, schema)
+    # numbers follow: what may end in one, or joins conditions, stands in parentheses (as some leaves do by themselves)
+    bare = isinstance(cause, (Among | IsTrue | Missing) if holds else IsTrue)
+    enclosed = text if bare or (text.startswith("(") and not cause.children) else f"({text})"
+    said = enclosed if holds else f"not {enclosed}"
+    return {"id": name, "class": label, "text": text, "holds": holds, "said": said}
 
 
 def _strongest(row: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -192,21 +224,25 @@ def _direction(graph: RuleGraph, class_index: int, labels: Indices) -> Doubles:
 
 
 def _turned(noisy: _Noisy, table: Table) -> _Turned:
-    bits = _bits(noisy.formula)
-    scores = [Probability(_with_turned(noisy.formula, bit)) for bit in bits]
+    bits: dict[Node, list[str]] = {}
+    for bit in _bits(noisy.formula):
+        bits.setdefault(bit.cause, []).append(bit.name)
+    causes = tuple(bits)
+    scores = [Probability(_with_turned(noisy.formula, cause)) for cause in causes]
     whole = Probability(noisy.formula)
-    causes = [bit.cause for bit in bits]
     values = evaluate_nodes(list(dict.fromkeys([whole, *scores, *causes])), table)
     empty = np.empty((table.n_rows, 0))
-    fall = np.column_stack([values[whole] - values[score] for score in scores]) if bits else empty
-    holds = np.column_stack([values[cause] for cause in causes]) if bits else empty.astype(bool)
-    return _Turned(noisy, bits, fall, holds)
+    fall = np.column_stack([values[whole] - values[score] for score in scores]) if causes else empty
+    holds = np.column_stack([values[cause] for cause in causes]) if causes else empty.astype(bool)
+    return _Turned(noisy, tuple("+".join(names) for names in bits.values()), causes, fall, holds)
 
 
-def _with_turned(formula: Node, bit: Hidden) -> Node:
-    """The formula where the cause of one bit holds on exactly the other rows."""
+def _with_turned(formula: Node, cause: Node) -> Node:
+    """The formula where one condition holds on exactly the other rows."""
 
     def rebuilt(node: Node, children: tuple[Node, ...]) -> Node:
-        return Hidden(bit.name, bit.cause, bit.off, bit.on) if node == bit else with_children(node, children)
+        if isinstance(node, Hidden) and node.cause == cause:
+            return Hidden(node.name, cause, node.off, node.on)
+        return with_children(node, children)
 
     return fold([formula], rebuilt)[formula]

@@ -39,14 +39,15 @@ def change_with_numpy(
         value, place, kind = float(totals[part]), -1, 0
         taken = np.delete(places, part - 1) if part else places
         if left >= 1:
-            free = ordered[~np.isin(ordered, taken)]
+            untaken = ~np.isin(ordered, taken)
+            free = ordered[untaken]
             if len(free):
                 other, at, which = _best_interval(
                     sums[part],
                     counts[part] > 0,
                     offset[free],
                     sizes[free],
-                    second[~np.isin(ordered, taken)],
+                    second[untaken],
                     cost,
                     left,
                 )
@@ -145,17 +146,19 @@ def best_change(
     sums, counts [parts, size + 1], totals, lefts [parts]: gains, rows and literals without the condition of the part.
     """
     found, found_place, found_kind = -1, -1, 0
+    taken = np.zeros(len(offset), dtype=np.bool_)
     for part in range(len(totals)):
+        for j in range(len(places)):
+            taken[places[j]] = True
+        if part > 0:  # the condition of the part itself is dropped, so its column is free
+            taken[places[part - 1]] = False
         base = cost * lefts[part]
         least = best + base
         value, place, kind = totals[part], -1, 0
         if room - lefts[part] >= 1:
             most, most_place, most_kind = -np.inf, -1, 0
             for k in range(len(ordered)):
-                taken = False
-                for j in range(len(places)):
-                    taken |= places[j] == ordered[k] and j + 1 != part
-                if taken:
+                if taken[ordered[k]]:
                     continue
                 start = offset[ordered[k]]
                 length = sizes[ordered[k]] - 1
@@ -187,10 +190,7 @@ def best_change(
             if most > max(value, least):
                 value, place, kind = most, most_place, most_kind
             for k in range(len(nominal)):
-                taken = False
-                for j in range(len(places)):
-                    taken |= places[j] == nominal[k] and j + 1 != part
-                if taken:
+                if taken[nominal[k]]:
                     continue
                 start = offset[nominal[k]]
                 some, outside, total = False, False, 0.0

@@ -6,13 +6,17 @@ from dataclasses import replace
 
 import numpy as np
 
+from rulekit.learners.compiling import compiled
+from rulekit.learners.counting import Bools, Floats, Ints
 from rulekit.learners.error_refitting import sweep_errors
 from rulekit.learners.formula import Formula
 from rulekit.learners.objectives import allowed_intervals
-from rulekit.learners.read_once import Move
+from rulekit.learners.prefixes import LEAST_STRENGTH
+from rulekit.learners.read_once import Move, ReadOnceTree
+from rulekit.learners.refit_kernels import sweep_squares
 from rulekit.learners.scanning import best_strengths
 from rulekit.learners.search import SearchSettings
-from rulekit.learners.tree_kernels import refit_sweep
+from rulekit.learners.tree_kernels import flatten
 
 _GAIN = 1e-12
 
@@ -26,25 +30,71 @@ def sweep(formula: Formula, settings: SearchSettings) -> bool:
             return done
         changes = [_refit_errors(formula, which, settings) for which in free]
         return any(changes)
+    return _sweep_squares(formula, settings)
+
+
+def _sweep_squares(formula: Formula, settings: SearchSettings) -> bool:
+    """A sweep for the least squared error, where there is no other: compiled, or with numpy to the same bits."""
     objective, _ = formula.measure(settings.objective)
     alpha, beta = formula.strengths()
-    p = formula.node_probabilities()
-    changed = refit_sweep(
-        formula.tree,
-        alpha,
-        beta,
-        np.array([bit.rest for bit in formula.bits]),
-        np.array([bit.frozen for bit in formula.bits], dtype=np.bool_),
-        formula.pattern,
-        formula.counts,
-        formula.problem.weight_unit,
-        settings.objective.ridge,
-        settings.zero_beta,
-        _GAIN * (1.0 + objective),
-        p,
-    )
+    rest = np.array([bit.rest for bit in formula.bits])
+    fixed = np.array([bit.frozen for bit in formula.bits], dtype=np.bool_)
+    holds, p = np.ascontiguousarray(formula.pattern.T), formula.node_probabilities()
+    bits = alpha, beta, rest, fixed, holds, formula.counts
+    scale = formula.problem.weight_unit, settings.objective.ridge, settings.zero_beta, _GAIN * (1.0 + objective)
+    kernel = compiled(sweep_squares)
+    if kernel is None:
+        changed = _sweep_with_numpy(formula.tree, *bits, *scale, p)
+    else:
+        flat = flatten(formula.tree)
+        leaf = np.array([formula.tree.node_of_bit(i) for i in range(len(alpha))], dtype=np.int64)
+        gates = flat.operator, flat.starts, flat.children, flat.parent, flat.root
+        changed = bool(kernel(*gates, leaf, *bits, *scale, p))
     if changed:
         formula.set_strengths(alpha, beta, p)
+    return changed
+
+
+def _sweep_with_numpy(
+    tree: ReadOnceTree,
+    alpha: Floats,
+    beta: Floats,
+    rest: Floats,
+    fixed: Bools,
+    holds: Bools,
+    counts: Ints,
+    unit: float,
+    ridge: float,
+    zero_beta: bool,
+    slack: float,
+    p: Floats,
+) -> bool:
+    """As `refit_kernels.sweep_squares`, in place."""
+    negative, positive = counts[:, 0] * unit, counts[:, 1] * unit
+    changed = False
+    for t in np.flatnonzero(~fixed).tolist():
+        leaf = tree.node_of_bit(t)
+        v = tree.derivatives(p)[leaf]
+        line = p[tree.root] - v * p[leaf]
+        a = v * (positive * (1.0 - line) - negative * line)
+        b = v * v * (positive + negative)
+        gain = 0.0
+        found: list[float] = []
+        for side, old in ((holds[t], alpha[t]), (~holds[t], beta[t])):
+            if zero_beta and len(found) == 1:
+                found.append(0.0)
+                continue
+            # bincount adds one cell after the other, as the compiled loop does; a sum would add in pairs.
+            aim = float(np.bincount(side, a, 2)[1]) + ridge * float(rest[t])
+            bend = float(np.bincount(side, b, 2)[1]) + ridge
+            best = aim / bend if bend > 0.0 else float(rest[t])
+            found.append(min(max(best, LEAST_STRENGTH), 1.0 - LEAST_STRENGTH))
+            gain += old * (bend * old - 2.0 * aim) - found[-1] * (bend * found[-1] - 2.0 * aim)
+        if not gain > slack:
+            continue
+        changed = True
+        alpha[t], beta[t] = found
+        p[:] = tree.probabilities(np.where(holds, alpha[:, np.newaxis], beta[:, np.newaxis]))
     return changed
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, get_args
 
 from rulekit.errors import InputError
+from rulekit.near_names import near_names
 from rulekit.schema import Feature, Precision, Role, Unseen
 
 KINDS = ("numeric", "boolean", "categorical", "date", "datetime", "money", "ordered:LOW,...,HIGH", "ignore")
@@ -116,8 +116,6 @@ def require_column(name: str, names: Sequence[str], source: str, what: str = "co
 def suggestion(name: str, names: Iterable[str], things: str = "columns") -> str:
     """The names most like `name`, or the first few; things: what they name."""
     known = list(names)
-    lowered = {known_name.lower(): known_name for known_name in known}
-    near = [lowered[match] for match in difflib.get_close_matches(name.lower(), lowered, n=3, cutoff=0.6)]
-    if near:
+    if near := near_names(name, known):
         return f"did you mean {' or '.join(map(repr, near))}?"
     return f"{things} are {', '.join(map(repr, known[:6]))}{', ...' if len(known) > 6 else ''}"

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from rulekit.errors import InputError
+from rulekit.near_names import near_files
 from rulekit.schema import Schema
 from rulekit.tables.columns import RawTable
-from rulekit.tables.declarations import Declarations, Missing, suggestion
+from rulekit.tables.declarations import Declarations, Missing
 from rulekit.tables.delimited import read_delimited
 from rulekit.tables.encoding import encode_columns
 from rulekit.tables.inference import infer_columns
@@ -176,8 +177,8 @@ def _neighbours(file: Path) -> str:
         names = [entry.name for entry in file.parent.iterdir()]
     except OSError:
         return ""
-    found = suggestion(file.name, names)
-    return found if found.startswith("did you mean") else ""
+    near = near_files(file.name, names)
+    return f"did you mean {' or '.join(map(repr, near))}?" if near else ""
 
 
 def _wanted(names: list[str], columns: Collection[str] | None, without: Collection[str]) -> list[str]:

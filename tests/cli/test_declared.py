@@ -18,7 +18,7 @@ from test_bad_usage import assert_refused
         (["--ignore", "label"], ["label", "ignored"]),
         (["--type", "label=ignore"], ["label", "ignored"]),
         (["--type", "label=ordered:no,yes"], ["label", "--ordered"]),
-        (["--missing", "bb=?"], ["'bb'", "did you mean 'b'"]),
+        (["--missing", "bb=?"], ["'bb'", "columns are 'a', 'b'"]),
         (["--type", "c=ordered:"], ["'c'", "empty level"]),
         (["--ordered", ""], ["no class ''"]),
     ],

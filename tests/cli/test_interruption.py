@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -67,3 +68,29 @@ def test_ctrl_c_before_anything_was_learned_is_one_line(run: Run, large: Path, m
     ran = run("train", str(large), "--target", "y", "-o", "m.json")
     assert (ran.status, ran.out, ran.err.strip()) == (130, "", "rulekit: stopped before anything was written")
     assert not Path("m.json").exists()
+
+
+STOPPED_AT = """
+import os, signal, sys
+class Stop:
+    def find_spec(self, name, path=None, target=None):
+        if name == sys.argv[1]:
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Stop())
+from rulekit_cli.entry import main
+main()
+"""
+
+
+@pytest.mark.parametrize("module", ["rulekit_cli.main", "typer", "rulekit_cli.train", "rulekit_cli.failures"])
+def test_ctrl_c_while_the_command_is_being_read_is_one_line(tmp_path: Path, module: str) -> None:
+    """In its first moments the command was stopped with a traceback."""
+    ran = subprocess.run(
+        [sys.executable, "-c", STOPPED_AT, module], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (ran.returncode, ran.stderr) == (130, "rulekit: stopped before anything was written\n")
+
+
+def test_the_console_script_is_the_one_that_listens_at_once() -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    assert project["scripts"]["rulekit"] == "rulekit_cli.entry:main"

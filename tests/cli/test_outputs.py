@@ -7,6 +7,7 @@ import shutil
 import threading
 from pathlib import Path
 
+import polars as pl
 import pytest
 from command_line import Run
 from test_bad_usage import assert_refused
@@ -128,11 +129,57 @@ def test_an_explanation_names_weak_rules_that_decide_together(run: Run) -> None:
         assert header[-2:] == ["rules", "conditions"]
         # .676 falls to .514 without H1 or H2, and would rise with H3; .271 would rise to .919 with H3
         assert [row[-2:] for row in rows] == [
-            [f"{h1}+{h2}", "H1 0.16; H2 0.16"],
-            ["", "not H3 0.65; not H1 0.24; not H2 0.24"],
-            [h3, "H3 0.65"],
+            [f"{h1}+{h2}", "(a > 0.5) 0.16; c in {red} 0.16"],
+            ["", "not (b > 2) 0.65; not (a > 0.5) 0.24; not (c in {red}) 0.24"],
+            [h3, "(b > 2) 0.65"],
         ]
-        assert "H2  c in {red}" in ran.err
+        assert ran.err.splitlines() == [
+            f"{h1}  yes: a > 0.5",
+            f"{h2}  yes: c in {{red}}",
+            f"{h3}  yes: b > 2",
+            "their conditions count by strengths, which rulekit show prints",
+        ]
+
+
+NESTED = """rulekit rules 1
+column "years of education": numeric
+column "hours a week": numeric
+column "ticket class": categorical {first, second, third}
+label "label": {no, yes}
+default no
+decide yes when probability of any of (
+  all of (
+    any of (
+      "H1+H3" fires with probability 0.9 (else 0.1) when "years of education" > 12,
+      "H2+H5" fires with probability 0.1 (else 0.8) when "hours a week" > 20,
+    ),
+    "H4+H7" fires with probability 0.95 (else 0.3) when "ticket class" in {first} or "hours a week" is missing,
+    H8 fires with probability 0.95 (else 0.3) when "years of education" > 12,
+  ),
+) exceeds probability 0.5
+"""
+
+
+def test_an_explanation_needs_no_list_of_hidden_bits(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A nested rule was one line of hundreds of characters; the conditions column held names that nothing prints."""
+    monkeypatch.setenv("COLUMNS", "80")
+    Path("nested.txt").write_text(NESTED)
+    Path("new.csv").write_text("years of education,hours a week,ticket class\n16,40,first\n8,40,third\n")
+    assert run("import", "nested.txt", "-o", "nested.json").status == 0
+    ran = run("predict", "nested.json", "new.csv", "--explain")
+    (rule,) = rules_of(rulekit.load("nested.json"))
+    assert ran.err.splitlines() == [
+        f'{rule.id}  yes: ("years of education" > 12 or not "hours a week" > 20) and',
+        '         ("ticket class" in {first} or "hours a week" is missing) and "years of',
+        '         education" > 12',
+        "their conditions count by strengths, which rulekit show prints",
+    ]
+    # P(yes) = (1 - .1 .9) .95 .95 = .821; fewer years would leave (1 - .9 .9) .95 .3, another class (1 - .1 .9) .3 .95
+    with Path("p.csv").open("w") as file:
+        file.write(ran.out)
+    said = pl.read_csv("p.csv")["conditions"].to_list()
+    assert said[0] == '("years of education" > 12) 0.77; ("ticket class" in {first} or "hours a week" is missing) 0.56'
+    assert said[1].startswith('not ("years of education" > 12) 0.')
 
 
 def test_rules_that_decide_by_themselves_have_no_conditions_column(run: Run, model: Path, table: Path) -> None:

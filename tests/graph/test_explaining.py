@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rulekit.graph.decisions import ArgMax, Exceeds, Median
-from rulekit.graph.explaining import condition_texts, explain
-from rulekit.graph.nodes import And, Compare, Hidden, Or, Probability
+from rulekit.graph.explaining import explain, has_conditions, without_strengths
+from rulekit.graph.nodes import Among, And, Compare, Hidden, IsTrue, Node, Not, Or, Probability
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
 from rulekit.numbers import strength_of
@@ -74,7 +74,62 @@ def test_conditions_stand_in_the_order_of_what_they_change():
     assert yes["conditions"][0]["text"] == "a > 0"
     assert [(c["id"], c["holds"]) for c in no["conditions"]] == [("Ha", False), ("Hc", False)]
     assert [c["change"] for c in no["conditions"]] == pytest.approx([0.3 * 0.96, 0.9 * 0.4 * 0.3])
-    assert condition_texts(two_classes(score)) == {"Ha": "a > 0", "Hb": "b > 0", "Hc": "c > 0"}
+    assert [c["said"] for c in yes["conditions"]] == ["(a > 0)", "(c > 0)"]
+    assert [c["said"] for c in no["conditions"]] == ["not (a > 0)", "not (c > 0)"]
+    assert has_conditions(two_classes(score))
+
+
+def test_a_condition_of_several_bits_turns_with_all_of_them():
+    """It stood twice, each time with what one bit counts."""
+    again = Hidden("Z", BITS[0].cause, strength_of(0.7), strength_of(0.2))
+    (row,) = explain(two_classes(Probability(And((Or((BITS[0], BITS[1])), again))), 0.3), table((1.0, 1.0, 1.0)))
+    assert [c["id"] for c in row["conditions"]] == ["Ha+Z", "Hb"]
+    assert row["conditions"][0]["change"] == pytest.approx(0.64 * 0.7 - 0.46 * 0.2)
+
+
+def test_bits_of_one_name_in_two_formulas_are_told_apart():
+    """The texts were looked up by the name of the bit, so the class u was explained by the condition of v."""
+    scores = tuple(
+        Probability(Hidden("H1", Compare(column, ">", 0.0), strength_of(0.9), strength_of(0.1))) for column in "ab"
+    )
+    graph = RuleGraph(SCHEMA, ("u", "v"), ArgMax(scores, (0.5, 0.5), (0, 1)), (), 0)
+    rows = explain(graph, table((1.0, -1.0, 1.0), (-1.0, 1.0, 1.0)))
+    assert [[c["text"] for c in row["conditions"]] for row in rows] == [["a > 0"], ["b > 0"]]
+
+
+@pytest.mark.parametrize(
+    ("cause", "holding", "failing"),
+    [
+        (Among("d", ("x",)), "d in {x}", "not (d in {x})"),
+        (Among("d", ("x",), unseen=True), "(d in {x} or unseen)", "not (d in {x} or unseen)"),
+        (IsTrue("e"), "e", "not e"),
+        (Compare("a", "<=", 0.5, missing=True), "(a <= 0.5 or missing)", "not (a <= 0.5 or missing)"),
+        (Not(Compare("a", ">", 0.5)), "(not a > 0.5)", "not (not a > 0.5)"),
+        (
+            And((Or((Compare("a", ">", 0.0), Compare("b", ">", 0.5))), Compare("c", ">", 0.0))),
+            "((a > 0 or b > 0.5) and c > 0)",
+            "not ((a > 0 or b > 0.5) and c > 0)",
+        ),
+    ],
+)
+def test_a_condition_stands_so_that_a_number_can_follow(cause: Node, holding: str, failing: str):
+    schema = Schema((*SCHEMA, Feature("d", "categorical", ("x", "y")), Feature("e", "boolean")))
+    score = Probability(Hidden("H", cause, strength_of(0.9), strength_of(0.1)))
+    graph = RuleGraph(schema, ("no", "yes"), Exceeds(score, 0.5), (score,), 0)
+    holds, fails = (
+        {"a": 1.0, "b": 1.0, "c": 1.0, "d": "x", "e": True},
+        {"a": 0.0, "b": 0.0, "c": 0.0, "d": "y", "e": False},
+    )
+    rows = graph.explain([holds, fails])
+    said = {row["conditions"][0]["holds"]: row["conditions"][0]["said"] for row in rows}
+    assert said == {True: holding, False: failing}
+
+
+def test_rules_without_strengths_are_what_makes_them_likelier():
+    seldom = Hidden("S", Compare("c", ">", 1.0), strength_of(0.1), strength_of(0.6))
+    rule = And((Or((BITS[0], seldom)), BITS[1]))
+    causes = [bit.cause for bit in (*BITS, seldom)]
+    assert without_strengths(rule) == And((Or((causes[0], Not(causes[3]))), causes[1]))
 
 
 def test_several_classes_are_explained_by_the_formula_of_the_label():

@@ -21,7 +21,8 @@ from rulekit.learners.squares import FixedPoint, add_code_sums, fixed_lines
 N_CODES = [3, 5, 2]
 
 pytestmark = pytest.mark.skipif(
-    compiled(cell_counts._count_rows) is None, reason="the counts are kept by compiled code"
+    compiled(cell_counts._count_rows) is None,
+    reason="numba is not installed: the counts are kept by compiled code only",
 )
 
 

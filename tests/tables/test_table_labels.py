@@ -68,8 +68,8 @@ def test_ordered_classes() -> None:
     assert data.schema.ordered_classes
     with pytest.raises(InputError, match="class 'high' is missing from the order"):
         split(["mid", "low", "high"], ordered=("low", "mid"))
-    with pytest.raises(InputError, match="no class 'hi'; did you mean 'high'"):
-        split(["mid", "low", "high"], ordered=("low", "mid", "hi"))
+    with pytest.raises(InputError, match="no class 'hihg'; did you mean 'high'"):
+        split(["mid", "low", "high"], ordered=("low", "mid", "hihg"))
 
 
 def test_missing_labels_are_refused_or_dropped_never_silent() -> None:

@@ -1,0 +1,25 @@
+"""The console script: answers Ctrl-C in one line from its first moment on, while the command is still being read."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+
+INTERRUPTED = 130
+
+
+def main() -> None:
+    """Run the `rulekit` command and leave with its exit status."""
+    try:
+        from rulekit_cli import main as command
+
+        command.main()
+    except KeyboardInterrupt:  # before the command itself listens
+        sys.exit(say_interrupted())
+
+
+def say_interrupted() -> int:
+    """Say that nothing was written; the exit status of that."""
+    with contextlib.suppress(OSError, ValueError):
+        print("rulekit: stopped before anything was written", file=sys.stderr)
+    return INTERRUPTED

@@ -1,0 +1,29 @@
+"""Which of the known names somebody may have meant by a name that is not there."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+_ALIKE = 0.7
+_MOST_COMPARED = 10_000
+
+
+def near_names(name: str, names: Iterable[str], most: int = 3, alike: float = _ALIKE) -> list[str]:
+    """The names most like `name`, the likest first; capitals do not matter.
+
+    alike: the least share of letters in common, from difflib: `incme` for `income` has .91, `outcome` .62.
+    """
+    lowered = {known.lower(): known for known in list(names)[:_MOST_COMPARED]}
+    return [lowered[near] for near in difflib.get_close_matches(name.lower(), lowered, most, alike)]
+
+
+def near_files(name: str, names: Iterable[str]) -> list[str]:
+    """Likewise of names of files: what comes before their endings must be alike, since many files share those."""
+    known = list(names)
+    stems = set(near_names(_stem(name), map(_stem, known)))
+    return near_names(name, [file for file in known if _stem(file) in stems], alike=0.0)
+
+
+def _stem(name: str) -> str:
+    return name.lstrip(".").partition(".")[0]
