@@ -16,7 +16,7 @@ def export(
     output: Annotated[Path, typer.Option("-o", "--output", help="The file to write.")],
     input_: Annotated[str | None, typer.Option("--input", help="onnx: tensor, columns or codes.")] = None,
     opset: Annotated[int | None, typer.Option("--opset", help="onnx: operator set, 12 by default.")] = None,
-    optimize: Annotated[str | None, typer.Option("--optimize", help="onnx: throughput or latency.")] = None,
+    optimize: Annotated[str | None, typer.Option("--optimize", help="onnx: throughput, or latency of one row.")] = None,
     fired: Annotated[bool, typer.Option("--fired", help="onnx: one more output, which rules fired.")] = False,
     no_text: Annotated[bool, typer.Option("--no-text", help="onnx: leave the rule text out.")] = False,
     format_: Annotated[

@@ -49,14 +49,17 @@ class PreparedCircuit:
 
 
 @lru_cache(maxsize=64)
-def prepare(formula: Node) -> PreparedCircuit:
-    """The circuit of a formula with tables as large as pays; raises as `build_circuit`."""
+def prepare(formula: Node, sizes: tuple[int, ...] = _SIZES) -> PreparedCircuit:
+    """The circuit of a formula with tables as large as pays; raises as `build_circuit`.
+
+    sizes: the most Boolean nodes that a table may read, the largest first; the last one is taken whatever it costs.
+    """
     circuit = build_circuit(formula)
     causes = circuit.causes
     place = {cause: i for i, cause in enumerate(causes)}
-    for most in _SIZES:
+    for most in sizes:
         masks = _masks(circuit.steps, place, most)
-        cones = _parts(circuit.steps, masks, np.inf if most == _SIZES[-1] else _MOST_WORK)
+        cones = _parts(circuit.steps, masks, np.inf if most == sizes[-1] else _MOST_WORK)
         if cones is not None:
             break
     assert cones is not None

@@ -183,8 +183,7 @@ def test_fired_rules() -> None:
         ({"opset": "new"}, InputError, "12"),
         ({"opset": True}, InputError, "12"),
         ({"fired": "perhaps"}, InputError, "true or false"),
-        ({"optimize": "size"}, InputError, "throughput"),
-        ({"optimize": "latency"}, Unsupported, "throughput"),
+        ({"optimize": "size"}, InputError, "throughput or latency"),
         ({"input": "tensor"}, Unsupported, "'city'.*columns or codes"),
     ],
 )

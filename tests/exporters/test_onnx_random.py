@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from onnx_cases import forms_of
+from onnx_cases import assert_formulations_agree, forms_of
 from random_graphs import random_graph, random_table
 from rulekit_exporters.onnx import emit, read, run, run_reference
 from rulekit_exporters.onnx.running import fired_rules
@@ -28,6 +28,22 @@ def compare(seed: int) -> None:
         assert read(artifact) == graph
         if seed % 3 == 0:
             np.testing.assert_array_equal(fired_rules(artifact, graph, table)[1], fired(graph, table))
+
+
+@pytest.mark.parametrize("seed", range(2000, 2030))
+def test_every_formulation_of_random_graphs(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    graph = random_graph(rng)
+    assert_formulations_agree(graph, random_table(rng, graph.schema, 200))
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("block", range(5))
+def test_every_formulation_of_many_random_graphs(block: int) -> None:
+    for seed in range(3000 + 30 * block, 3030 + 30 * block):
+        rng = np.random.default_rng(seed)
+        graph = random_graph(rng)
+        assert_formulations_agree(graph, random_table(rng, graph.schema, 300))
 
 
 @pytest.mark.parametrize("seed", range(40))

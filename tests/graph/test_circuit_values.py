@@ -67,13 +67,12 @@ def test_values_are_those_of_the_steps_to_the_last_bit(shape, n):
 
 
 @pytest.mark.parametrize("most", [1, 4, 8, 16])
-def test_the_size_of_the_tables_does_not_show(most, monkeypatch):
+def test_the_size_of_the_tables_does_not_show(most):
     rng = np.random.default_rng(most)
     formula = nested(20, rng)
     truths = [rng.random(40) < 0.3 for _ in range(20)]
     expected = circuit_values(prepare(formula), truths, 40)
-    monkeypatch.setattr(module, "_SIZES", (most, 1))
-    smaller = prepare.__wrapped__(formula)
+    smaller = prepare(formula, (most, 1))
     assert max(len(step.causes) for step in smaller.steps if isinstance(step, Lookup)) <= most
     np.testing.assert_array_equal(circuit_values(smaller, truths, 40), expected)
 

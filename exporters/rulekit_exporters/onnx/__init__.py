@@ -1,4 +1,4 @@
-"""The ONNX target: portable graphs of default-domain operators that decide exactly as the rule graph does.
+"""The ONNX target: models that decide exactly as the rule graph does, portable unless latency is asked for.
 
 onnx and onnxruntime are imported when a function of the target is called, not when the target is found.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from rulekit.targets import Artifact, Outcome, Target
+from rulekit.targets import Artifact, Outcome, Reading, Target
 
 if TYPE_CHECKING:
     from rulekit.graph.rule_graph import RuleGraph
@@ -54,10 +54,17 @@ def read(artifact: bytes) -> RuleGraph:
     return read_graph(artifact)
 
 
+def inspect(artifact: bytes, graph: RuleGraph) -> Reading:
+    """What the operators of a model compute, read without running them; raises FormatError where it is no ONNX file."""
+    from rulekit_exporters.onnx.inspection.reader import inspect as read_operators
+
+    return read_operators(artifact, graph)
+
+
 OPTIONS = {
     "input": "tensor (one [N, d] of all columns), columns (one [N, 1] per used column) or codes (columns, with "
     "integer codes for categories); default: tensor where no used column is categorical, else columns",
-    "optimize": "throughput (the only one so far)",
+    "optimize": "throughput (default), or latency: least time for one row, as one tree operator where there is one",
     "opset": "version of the default operator set, 12 (default) or later",
     "fired": "true: a third output says which rules fired; default false",
     "text": "false: leave the rule text out of the metadata; default true",
@@ -78,6 +85,7 @@ TARGET = Target(
     run=run,
     run_raw=run_raw,
     read=read,
+    inspect=inspect,
     options=OPTIONS,
     expresses=EXPRESSES,
 )

@@ -22,13 +22,15 @@ Truth = bool | str
 Number = float | str
 
 ML_DOMAIN = "ai.onnx.ml"
+# the oldest version that has each operator in the form used here
+ML_VERSIONS = {"LabelEncoder": 2, "TreeEnsembleClassifier": 1}
 
 
 @dataclass(slots=True)
 class Operation:
     kind: str
     inputs: tuple[str, ...]
-    output: str
+    outputs: tuple[str, ...]
     domain: str
     attributes: dict[str, Any]
 
@@ -50,7 +52,7 @@ class Builder:
     operations: list[Operation] = field(default_factory=list)
     constants: dict[str, Array] = field(default_factory=dict)
     _known_constants: dict[tuple[str, tuple[int, ...], bytes], str] = field(default_factory=dict)
-    _known_operations: dict[tuple[Any, ...], str] = field(default_factory=dict)
+    _known_operations: dict[tuple[Any, ...], tuple[str, ...]] = field(default_factory=dict)
     _count: int = 0
 
     def _fresh(self) -> str:
@@ -76,10 +78,20 @@ class Builder:
 
     def operate(self, kind: str, *inputs: str, domain: str = "", **attributes: Any) -> str:
         """The name of the output of one operation."""
+        return self._operate(1, kind, inputs, domain, attributes)[0]
+
+    def operate_twice(self, kind: str, *inputs: str, domain: str = "", **attributes: Any) -> tuple[str, str]:
+        """The names of the outputs of one operation that has two."""
+        first, second = self._operate(2, kind, inputs, domain, attributes)
+        return first, second
+
+    def _operate(
+        self, count: int, kind: str, inputs: tuple[str, ...], domain: str, attributes: dict[str, Any]
+    ) -> tuple[str, ...]:
         key = (kind, inputs, domain, repr(sorted(attributes.items())))
         if key not in self._known_operations:
-            self._known_operations[key] = self._fresh()
-            self.operations.append(Operation(kind, inputs, self._known_operations[key], domain, attributes))
+            outputs = self._known_operations[key] = tuple(self._fresh() for _ in range(count))
+            self.operations.append(Operation(kind, inputs, outputs, domain, attributes))
         return self._known_operations[key]
 
     def cast(self, tensor: str, dtype: Any) -> str:
@@ -162,24 +174,24 @@ class Builder:
         self, inputs: list[Port], outputs: list[tuple[str, Port]], opset: int, metadata: dict[str, str], producer: str
     ) -> Any:
         """The ModelProto: `outputs` pairs a tensor with the port that it becomes; dead operations are dropped."""
-        produced = {operation.output for operation in self.operations}
+        produced = {output for operation in self.operations for output in operation.outputs}
         public: dict[str, str] = {}
         for tensor, port in outputs:
             if tensor in produced and tensor not in public:
                 public[tensor] = port.name
             else:  # an output must be an operation's own
-                self.operations.append(Operation("Identity", (tensor,), port.name, "", {}))
+                self.operations.append(Operation("Identity", (tensor,), (port.name,), "", {}))
         alive = {port.name for _, port in outputs} | {tensor for tensor, _ in outputs}
         kept: list[Operation] = []
         for operation in reversed(self.operations):
-            if operation.output in alive:
+            if not alive.isdisjoint(operation.outputs):
                 alive.update(operation.inputs)
                 kept.append(operation)
         nodes = [
             helper.make_node(
                 operation.kind,
                 [public.get(name, name) for name in operation.inputs],
-                [public.get(operation.output, operation.output)],
+                [public.get(name, name) for name in operation.outputs],
                 domain=operation.domain or None,
                 **operation.attributes,
             )
@@ -193,8 +205,9 @@ class Builder:
             [numpy_helper.from_array(array, name) for name, array in self.constants.items() if name in alive],
         )
         opsets = [helper.make_opsetid("", opset)]
-        if any(operation.domain == ML_DOMAIN for operation in kept):
-            opsets.append(helper.make_opsetid(ML_DOMAIN, 2))
+        versions = [ML_VERSIONS[operation.kind] for operation in kept if operation.domain == ML_DOMAIN]
+        if versions:
+            opsets.append(helper.make_opsetid(ML_DOMAIN, max(versions)))
         ir_version = max(7, helper.find_min_ir_version_for(opsets))
         model = helper.make_model(graph, opset_imports=opsets, ir_version=ir_version, producer_name=producer)
         helper.set_model_props(model, metadata)

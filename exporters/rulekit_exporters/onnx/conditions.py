@@ -82,8 +82,12 @@ def compare(feature: Feature, op: str, value: float, missing: bool) -> Signed:
     strict = op if not missing else ("<=" if op == ">" else ">")
     if strict == ">":
         return Signed(Condition(feature.name, ">", t), not missing)
-    above = math.nextafter(t, math.inf) if wide else next_float32(t)
-    return Signed(Condition(feature.name, "<", above + 0.0), not missing)
+    return Signed(Condition(feature.name, "<", next_above(t, wide)), not missing)
+
+
+def next_above(value: float, wide: bool) -> float:
+    """The next number of a column's width, never -0.0."""
+    return (math.nextafter(value, math.inf) if wide else next_float32(value)) + 0.0
 
 
 def is_wide(feature: Feature) -> bool:

@@ -10,49 +10,27 @@ import numpy as np
 
 from rulekit.errors import Unsupported
 from rulekit.graph.decisions import ArgMax, Exceeds, Fires, Median
-from rulekit.graph.nodes import Hidden, Node, Or, Probability
 from rulekit_exporters.onnx.builder import Number, Truth
-from rulekit_exporters.onnx.dnf import emit_dnf
+from rulekit_exporters.onnx.dnf import emit_dnf, emit_dnf_pair
+from rulekit_exporters.onnx.noisy_or import reported_number, strengths
 
 if TYPE_CHECKING:
     from rulekit_exporters.onnx.emitter import Emitter
 
 
-def fires(emitter: Emitter, decision: Fires) -> str:
-    """[1, N] float of 0 and 1: the formula holds."""
-    product = emit_dnf(emitter, decision.formula)
-    return product or as_float(emitter, emitter.truth(decision.formula))
+def holds(emitter: Emitter, decision: Fires | Exceeds) -> Truth:
+    """Whether the formula of a decision holds, or its score is strictly above the threshold."""
+    if isinstance(decision, Fires):
+        return emitter.truth(decision.formula)
+    by_sum = decision.scale == "log-complement"
+    score = strengths(emitter, decision.score) if by_sum else emitter.number(decision.score)
+    return emitter.builder.above(score, decision.threshold)
 
 
-def exceeds(emitter: Emitter, decision: Exceeds) -> str:
-    """[1, N] float of 0 and 1: the score is strictly above the threshold."""
-    if decision.scale == "log-complement":
-        score = strengths(emitter, decision.score)
-    else:
-        score = emitter.number(decision.score)
-    return as_float(emitter, emitter.builder.above(score, decision.threshold))
-
-
-def strengths(emitter: Emitter, score: Node) -> Number:
-    """The strengths of the hidden bits of an Or, added from left to right; a true Boolean child is infinite."""
-    builder = emitter.builder
-    formula = score.formula if isinstance(score, Probability) else score
-    total: Number = 0.0
-    for child in formula.children if isinstance(formula, Or) else (formula,):
-        if isinstance(child, Hidden):
-            part = builder.choose(emitter.truth(child.cause), child.on, child.off)
-        else:
-            part = builder.choose(emitter.truth(child), math.inf, 0.0)
-        total = builder.add(total, part)
-    return total
-
-
-def as_float(emitter: Emitter, value: Truth) -> str:
-    row = emitter.inputs.fill(value) if isinstance(value, bool) else value
-    return emitter.builder.cast(row, np.float32)
-
-
-BINARY: dict[type[Any], Callable[[Emitter, Any], str]] = {Fires: fires, Exceeds: exceeds}
+def indicator(emitter: Emitter, decision: Fires | Exceeds) -> str:
+    """[1, N] float of 0 and 1: a decision holds."""
+    product = emit_dnf(emitter, decision.formula) if isinstance(decision, Fires) else None
+    return product or emitter.builder.cast(emitter.row(holds(emitter, decision)), np.float32)
 
 
 def argmax(emitter: Emitter, decision: ArgMax) -> str:
@@ -80,7 +58,7 @@ def median(emitter: Emitter, decision: Median) -> str:
     builder = emitter.builder
     total = ""
     for part in decision.above:
-        row = BINARY[type(part)](emitter, part)
+        row = indicator(emitter, part)
         total = builder.operate("Add", total, row) if total else row
     flat = builder.operate("Reshape", total, builder.constant([-1], np.int64))
     return builder.cast(flat, np.int64)
@@ -93,12 +71,8 @@ def emit_outputs(emitter: Emitter) -> tuple[str, str]:
     """The tensors of the class index [N] int64 and of the probabilities [N, K] float."""
     builder, graph = emitter.builder, emitter.graph
     kind = type(graph.decision)
-    if kind in BINARY:
-        fired = BINARY[kind](emitter, graph.decision)
-        # a 0/1 row becomes [1 - p, p], and ArgMax its index: portable, unlike a cast to int64
-        pair = builder.constant([[-1.0, 1.0]], np.float32), builder.constant([1.0, 0.0], np.float32)
-        one_hot = builder.operate("Gemm", fired, *pair, transA=1)
-        index = builder.operate("ArgMax", one_hot, axis=1, keepdims=0)
+    if isinstance(graph.decision, Fires | Exceeds):
+        index, one_hot = binary(emitter, graph.decision)
     elif kind in SEVERAL:
         index = SEVERAL[kind](emitter, graph.decision)
         one_hot = builder.operate(
@@ -109,12 +83,35 @@ def emit_outputs(emitter: Emitter) -> tuple[str, str]:
     return index, reported(emitter) or one_hot
 
 
+def binary(emitter: Emitter, decision: Fires | Exceeds) -> tuple[str, str]:
+    """The class index [N] int64 by ArgMax, portable unlike a cast to int64, of the [N, 2] float of 0 and 1.
+
+    Over columns a truth value and its contrary are transposed: 3 ns a row less than a product with the pair.
+    """
+    builder = emitter.builder
+    product = ""
+    if isinstance(decision, Fires):
+        one_hot = emit_dnf_pair(emitter, decision.formula)
+        if one_hot is not None:
+            return builder.operate("ArgMax", one_hot, axis=1, keepdims=0), one_hot
+        product = emit_dnf(emitter, decision.formula) or ""
+    if emitter.plan.form != "tensor" and not product:
+        contrary = builder.constant([[True], [False]])
+        rows = builder.operate("Xor", emitter.row(holds(emitter, decision)), contrary)
+        one_hot = builder.cast(builder.operate("Transpose", rows, perm=[1, 0]), np.float32)
+    else:
+        row = product or indicator(emitter, decision)
+        weights, offset = builder.constant([[-1.0, 1.0]], np.float32), builder.constant([1.0, 0.0], np.float32)
+        one_hot = builder.operate("Gemm", row, weights, offset, transA=1)
+    return builder.operate("ArgMax", one_hot, axis=1, keepdims=0), one_hot
+
+
 def reported(emitter: Emitter) -> str:
     """[N, K] float probabilities, computed in double; "" where the decision itself is reported."""
     builder, graph = emitter.builder, emitter.graph
     if not graph.probability:
         return ""
-    values = [emitter.number(node) for node in graph.probability]
+    values = [reported_number(emitter, node) for node in graph.probability]
     if len(values) == 1:
         values = [builder.subtract(1.0, values[0]), values[0]]
     else:

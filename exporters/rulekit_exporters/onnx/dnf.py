@@ -20,10 +20,14 @@ if TYPE_CHECKING:
 
 LARGEST_PRODUCT = 200
 FEWEST_LITERALS = 3
+# Most clauses that are counted in both columns of the probabilities at once.
+MOST_OF_PAIR = 16
+# A block of fewer times as many rows as are used is taken as it is, without a Gather.
+MOST_OF_BLOCK = 2
 # The slots of so many clauses and 8192 rows fit the processor's second cache.
 SLOT_CLAUSES = 32
 
-Clause = dict[int, bool]  # row of the literal block -> its sign
+Clause = dict[int, bool]  # place of a literal or unit -> its sign
 
 
 def clauses_of(emitter: Emitter, formula: Node) -> list[Clause] | None:
@@ -71,30 +75,63 @@ def literals_of(emitter: Emitter, node: Node) -> list[tuple[int, bool] | bool] |
 
 def emit_dnf(emitter: Emitter, formula: Node) -> str | None:
     """[1, N] float of 0 and 1: the formula as a DNF over the block; None where another formulation is due."""
+    found = satisfied(emitter, formula)
+    if found is None:
+        return None
+    clauses, height = found
+    builder = emitter.builder
+    if height == 1:
+        return clauses
+    ones = builder.constant(np.ones((1, height), dtype=np.float32))
+    return builder.operate("Min", builder.operate("MatMul", ones, clauses), builder.constant(1.0, np.float32))
+
+
+def emit_dnf_pair(emitter: Emitter, formula: Node) -> str | None:
+    """[N, 2] float of 0 and 1, negative and positive: two operators fewer than `emit_dnf` and a pair of its row.
+
+    With c satisfied clauses it is 1 - c and c, clipped to 0 and 1. None where there is no DNF, or one of so many
+    clauses that a product of two columns is dearer than one of one.
+    """
+    found = satisfied(emitter, formula)
+    if found is None or not 1 < found[1] <= MOST_OF_PAIR:
+        return None
+    clauses, height = found
+    builder = emitter.builder
+    weights = builder.constant([[-1.0, 1.0]] * height, np.float32)
+    pair = builder.operate("Gemm", clauses, weights, builder.constant([1.0, 0.0], np.float32), transA=1)
+    return builder.operate("Clip", pair, builder.constant(0.0, np.float32), builder.constant(1.0, np.float32))
+
+
+def satisfied(emitter: Emitter, formula: Node) -> tuple[str, int] | None:
+    """[height, N] float of 0 and 1, not all 0 where the formula holds, and its height; None if it is no DNF."""
     clauses = clauses_of(emitter, formula)
     if clauses is None or not clauses or not all(clauses) or sum(map(len, clauses)) < FEWEST_LITERALS:
         return None
-    builder = emitter.builder
-    size = emitter.inputs.block_size * len(clauses)
-    satisfied = by_product(emitter, clauses) if size <= LARGEST_PRODUCT else by_slots(emitter, clauses)
-    if len(clauses) == 1:
-        return satisfied
-    height = len(clauses) if size <= LARGEST_PRODUCT else min(len(clauses), SLOT_CLAUSES)
-    ones = builder.constant(np.ones((1, height), dtype=np.float32))
-    return builder.operate("Min", builder.operate("MatMul", ones, satisfied), builder.constant(1.0, np.float32))
+    if len({place for clause in clauses for place in clause}) * len(clauses) <= LARGEST_PRODUCT:
+        return by_product(emitter, clauses), len(clauses)
+    return by_slots(emitter, clauses), min(len(clauses), SLOT_CLAUSES)
 
 
 def by_product(emitter: Emitter, clauses: list[Clause]) -> str:
     """[K, N] float of 0 and 1: Relu(true literals - clause length + 1), small integers and so exact."""
-    builder, inputs = emitter.builder, emitter.inputs
-    weights = np.zeros((len(clauses), inputs.block_size), dtype=np.float32)
+    builder = emitter.builder
+    places = _places(emitter, clauses)
+    column = {place: j for j, place in enumerate(places)}
+    weights = np.zeros((len(clauses), len(places)), dtype=np.float32)
     bias = np.ones((len(clauses), 1), dtype=np.float32)
     for k, clause in enumerate(clauses):
         for place, positive in clause.items():
-            weights[k, place] = 1.0 if positive else -1.0
+            weights[k, column[place]] = 1.0 if positive else -1.0
         bias[k] -= sum(clause.values())
-    bits = builder.cast(inputs.block_rows(range(inputs.block_size)), np.float32)
+    bits = builder.cast(emitter.bit_rows(places), np.float32)
     return builder.operate("Relu", builder.operate("Gemm", builder.constant(weights), bits, builder.constant(bias)))
+
+
+def _places(emitter: Emitter, clauses: list[Clause]) -> list[int]:
+    """The literals and units of some clauses in order; the whole literal block where they are most of it."""
+    used = sorted({place for clause in clauses for place in clause})
+    whole = range(emitter.inputs.block_size)
+    return list(whole) if used[-1] < len(whole) < MOST_OF_BLOCK * len(used) else used
 
 
 def by_slots(emitter: Emitter, clauses: list[Clause]) -> str:
@@ -116,12 +153,12 @@ def by_slots(emitter: Emitter, clauses: list[Clause]) -> str:
 
 def slots(emitter: Emitter, clauses: list[Clause]) -> str:
     """[K, N] bool: which clauses hold."""
-    builder, inputs = emitter.builder, emitter.inputs
+    builder = emitter.builder
     rows = [list(clause.items()) for clause in clauses]
     result = ""
     for s in range(max(map(len, rows))):
         slot = [row[min(s, len(row) - 1)] for row in rows]  # short clauses repeat their last literal
-        bits = inputs.block_rows([place for place, _ in slot])
+        bits = emitter.bit_rows([place for place, _ in slot])
         negative = np.array([[not positive] for _, positive in slot])
         if negative.any():
             bits = builder.operate("Xor", bits, builder.constant(negative))

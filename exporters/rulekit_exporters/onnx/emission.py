@@ -1,10 +1,4 @@
-"""RuleGraph -> ONNX model: plan the inputs, emit the decision and the probabilities, check, load and run.
-
-Formulations, chosen by cost (findings/onnx.md, section 2): all comparisons of a tensor input form one literal block
-[L, N]; a decision that is a DNF over it is a matrix product or gathered slots (`dnf`); sums on a power-of-two grid are
-one matrix product (`grid_sums`); everything else is one operation per node on [1, N] rows, doubles in the fixed order
-of the graph.
-"""
+"""RuleGraph -> ONNX model: plan the inputs, build each formulation, take the cheapest, check, load and run."""
 
 from __future__ import annotations
 
@@ -19,16 +13,18 @@ from rulekit.graph.check import check
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.targets import Artifact
 from rulekit_exporters.onnx.builder import Builder, Port, element_type, serialize
-from rulekit_exporters.onnx.decisions import emit_outputs
+from rulekit_exporters.onnx.costs import cost
 from rulekit_exporters.onnx.emitter import Emitter
 from rulekit_exporters.onnx.fired import emit_fired
+from rulekit_exporters.onnx.formulations import Emit, formulations
 from rulekit_exporters.onnx.inputs import InputPlan, Inputs, plan_inputs
-from rulekit_exporters.onnx.labels import integer_labels, label_texts
+from rulekit_exporters.onnx.labels import integer_labels
 from rulekit_exporters.onnx.metadata import PRODUCER, describe
 from rulekit_exporters.onnx.options import Options, parse_options
 from rulekit_exporters.onnx.self_check import check_artifact
 
 MAX_SHOWN = 20
+FALLEN_BACK = "it is the portable graph of least time for one row"
 
 
 def emit_model(graph: RuleGraph, options: Mapping[str, Any]) -> Artifact:
@@ -37,11 +33,19 @@ def emit_model(graph: RuleGraph, options: Mapping[str, Any]) -> Artifact:
     parsed = parse_options(options)
     plan = plan_inputs(graph, parsed.input)
     names = output_names(plan, ("label", "probabilities", "fired") if parsed.fired else ("label", "probabilities"))
-    artifact = build(graph, plan, parsed, names)
+    candidates = formulations(graph, plan, parsed)
+    models = {name: build(graph, plan, parsed, names, emit) for name, emit in candidates.emitters.items()}
+    cheapest = min(models, key=lambda name: cost(models[name], parsed.optimize)) if len(models) > 1 else "operators"
+    artifact = serialize(models[cheapest])
     check_artifact(artifact, graph)
     shown = ", ".join(plan.names[:MAX_SHOWN]) + (", ..." if len(plan.names) > MAX_SHOWN else "")
     summary = f"opset {parsed.opset}, input {plan.form}: {shown}, outputs {', '.join(names.values())}"
-    return Artifact({"": artifact}, graph.digest, warnings_of(graph, plan, names), summary)
+    if cheapest == "tree":
+        summary += f", a tree of {candidates.leaves} leaves"
+    warnings = warnings_of(graph, plan, names)
+    if candidates.no_tree:
+        warnings += (f"optimize=latency: this model is no tree operator, because {candidates.no_tree}; {FALLEN_BACK}",)
+    return Artifact({"": artifact}, graph.digest, warnings, summary)
 
 
 def output_names(plan: InputPlan, roles: tuple[str, ...]) -> dict[str, str]:
@@ -55,15 +59,15 @@ def output_names(plan: InputPlan, roles: tuple[str, ...]) -> dict[str, str]:
     return names
 
 
-def build(graph: RuleGraph, plan: InputPlan, options: Options, names: dict[str, str]) -> bytes:
-    """The bytes of the model."""
+def build(graph: RuleGraph, plan: InputPlan, options: Options, names: dict[str, str], emit: Emit) -> Any:
+    """The ModelProto of one formulation."""
     builder = Builder(frozenset((*plan.names, *names.values())))
     inputs = Inputs(plan, graph.schema, builder)
     emitter = Emitter(graph, plan, builder, inputs)
     emitter.prepare()
-    index, probabilities = emit_outputs(emitter)
+    label, probabilities = emit(emitter)
     outputs = [
-        (label_tensor(emitter, index), Port(names["label"], label_element(graph), ("N",))),
+        (label, Port(names["label"], label_element(graph), ("N",))),
         (probabilities, Port(names["probabilities"], element_type(np.float32), ("N", len(graph.classes)))),
     ]
     metadata = describe(graph, plan, options, names)
@@ -72,23 +76,9 @@ def build(graph: RuleGraph, plan: InputPlan, options: Options, names: dict[str, 
         outputs.append((tensor, Port(names["fired"], element_type(np.bool_), ("N", len(ids)))))
         metadata["rulekit.fired"] = json.dumps(ids)
     try:
-        model = builder.model(inputs.ports(), outputs, options.opset, metadata, PRODUCER)
+        return builder.model(inputs.ports(), outputs, options.opset, metadata, PRODUCER)
     except (UnicodeError, ValueError) as error:
         raise Unsupported("a name that is no valid Unicode", "onnx", "rename the column or level") from error
-    return serialize(model)
-
-
-def label_tensor(emitter: Emitter, index: str) -> str:
-    """[N] labels from class indices: the integers themselves, or a lookup."""
-    integers = integer_labels(emitter.graph.classes)
-    if integers == list(range(len(emitter.graph.classes))):
-        return index
-    builder = emitter.builder
-    if integers is not None:
-        table = builder.constant(integers, np.int64)
-    else:
-        table = builder.constant(np.array(label_texts(emitter.graph), dtype=object))
-    return builder.operate("Gather", table, index, axis=0)
 
 
 def label_element(graph: RuleGraph) -> int:

@@ -106,7 +106,7 @@ class Inputs:
         position = builder.constant([self._schema.positions[column]], np.int64)
         if is_wide(self._schema[column]):  # no transpose of doubles: slow at multiples of 1024 rows
             return self._flat(builder.operate("Gather", TENSOR_NAME, position, axis=1))
-        return builder.operate("Gather", self._transposed(self._narrow()), position, axis=0)
+        return builder.operate("Gather", self._transposed(self.narrow_tensor()), position, axis=0)
 
     def _flat(self, tensor: str) -> str:
         """[1, N] of [N, 1], by the one operator that keeps the name of the dimension N and stays where it is.
@@ -117,7 +117,29 @@ class Inputs:
         """
         return self._builder.operate("Flatten", tensor, axis=0)
 
-    def _narrow(self) -> str:
+    def side_by_side(self) -> tuple[str, dict[str, int]]:
+        """[N, d] columns as a tree reads them, and the place of each: categories as codes, double where one is wide."""
+        if self._plan.form == "tensor":
+            return TENSOR_NAME, dict(self._schema.positions)
+        builder = self._builder
+        wide = any(is_wide(self._schema[column]) for column in self._plan.columns)
+        width = np.float64 if wide else np.float32
+        parts = []
+        for column, name in zip(self._plan.columns, self._plan.names, strict=True):
+            feature, cells = self._schema[column], name
+            if feature.kind == "categorical" and self._plan.form == "columns":
+                keys, codes = encoder_table(feature)
+                unseen = 0.0 if feature.unseen == "missing" else 1.0
+                attributes = {"keys_strings": keys, "values_floats": [float(c) for c in codes], "default_float": unseen}
+                cells = builder.operate("LabelEncoder", name, domain=ML_DOMAIN, **attributes)
+            if wide is not is_wide(feature) or (feature.kind == "categorical" and self._plan.form == "codes"):
+                cells = builder.cast(cells, width)
+            parts.append(cells)
+        columns = parts[0] if len(parts) == 1 else builder.operate("Concat", *parts, axis=1)
+        return columns, {column: j for j, column in enumerate(self._plan.columns)}
+
+    def narrow_tensor(self) -> str:
+        """[N, d] float32: the tensor input."""
         return self._builder.cast(TENSOR_NAME, np.float32) if self._plan.wide else TENSOR_NAME
 
     def _transposed(self, tensor: str) -> str:
@@ -231,18 +253,18 @@ class Inputs:
         missing = [c for c in conditions if c.relation == "missing"]
         parts = []
         if compared:
-            values = self._columns([c.feature for c in compared])
+            values = self.columns([c.feature for c in compared])
             signs = np.array([[1.0 if c.relation == ">" else -1.0] for c in compared], dtype=np.float32)
             bounds = np.array([[c.bound] for c in compared], dtype=np.float32)
             if (signs < 0).any():
                 values = builder.operate("Mul", values, builder.constant(signs))
             parts.append(builder.operate("Greater", values, builder.constant(signs * bounds)))
         if missing:
-            parts.append(builder.operate("IsNaN", self._columns([c.feature for c in missing])))
+            parts.append(builder.operate("IsNaN", self.columns([c.feature for c in missing])))
         return (parts[0] if len(parts) == 1 else builder.operate("Concat", *parts, axis=0)), compared + missing
 
-    def _columns(self, names: list[str]) -> str:
-        """[len(names), N] float32 columns."""
+    def columns(self, names: list[str]) -> str:
+        """[len(names), N]: float32 columns, in that order."""
         builder = self._builder
         if self._plan.form != "tensor":
             distinct = list(dict.fromkeys(names))
@@ -253,7 +275,7 @@ class Inputs:
             order = builder.constant([distinct.index(name) for name in names], np.int64)
             return builder.operate("Gather", stacked, order, axis=0)
         positions = [self._schema.positions[name] for name in names]
-        tensor, used = self._narrow(), sorted(set(positions))
+        tensor, used = self.narrow_tensor(), sorted(set(positions))
         if len(used) < FEW_COLUMNS * len(self._schema):
             tensor = builder.operate("Gather", tensor, builder.constant(used, np.int64), axis=1)
             positions = [used.index(position) for position in positions]

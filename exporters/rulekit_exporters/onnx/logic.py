@@ -11,6 +11,7 @@ from rulekit.graph.nodes import Among, AtLeast, Constant, LinearThreshold, Missi
 from rulekit_exporters.onnx.builder import Truth
 from rulekit_exporters.onnx.conditions import bit_of, literal_of, membership
 from rulekit_exporters.onnx.reals import sum_of
+from rulekit_exporters.onnx.sum_blocks import unit_rows
 
 if TYPE_CHECKING:
     from rulekit_exporters.onnx.emitter import Emitter
@@ -67,21 +68,21 @@ def at_least(emitter: Emitter, node: Node) -> Truth:
 
 
 def block_literal(emitter: Emitter, node: Node) -> tuple[int, bool] | None:
-    """Row and sign of a leaf, or of a negated leaf, in the literal block; None where it does not stand there."""
+    """Place (`Emitter.bit_place`) and sign of a leaf or unit, or of a negated one; None where it has no place."""
     positive = True
     while isinstance(node, Not):
         node, positive = node.child, not positive
-    bit = bit_of(node, emitter.graph.schema)
-    place = emitter.inputs.block_row(bit[0]) if bit is not None else None
-    if bit is None or place is None:
+    place = emitter.bit_place(node)
+    if place is None:
         return None
-    return place, bit[1] is positive
+    bit = bit_of(node, emitter.graph.schema)
+    return place, positive if bit is None else bit[1] is positive
 
 
 def count_above(emitter: Emitter, children: Sequence[Node], bound: int) -> Truth:
     """Whether more than `bound` children are true: one product with a row of small integers, exact in float32."""
-    builder, inputs = emitter.builder, emitter.inputs
-    weights: dict[int, int] = {}  # by row of the literal block
+    builder = emitter.builder
+    weights: dict[int, int] = {}  # by place of a literal or unit
     others: dict[str, int] = {}  # by [1, N] tensor
     offset = 0
     for child in children:
@@ -100,7 +101,7 @@ def count_above(emitter: Emitter, children: Sequence[Node], bound: int) -> Truth
     row: list[int] = []
     inside = sorted(place for place, weight in weights.items() if weight)
     if inside:
-        parts.append(inputs.block_rows(inside))
+        parts.append(emitter.bit_rows(inside))
         row.extend(weights[place] for place in inside)
     parts.extend(others)
     row.extend(others.values())
@@ -113,6 +114,9 @@ def count_above(emitter: Emitter, children: Sequence[Node], bound: int) -> Truth
 
 def linear_threshold(emitter: Emitter, node: Node) -> Truth:
     assert isinstance(node, LinearThreshold)
+    place = emitter.sums.unit_place(node)
+    if place is not None:
+        return unit_rows(emitter, [place])[0]
     total = sum_of(emitter, node.terms, node.bias)
     # a sum that overflowed to NaN is not >= 0, so the comparison is not built from its contrary
     if not isinstance(total, str):

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from rulekit.errors import InputError, Unsupported
+from rulekit.errors import InputError
 
 InputForm = Literal["tensor", "columns", "codes"]
+Optimize = Literal["throughput", "latency"]
 
 OLDEST_OPSET = 12
 
@@ -21,6 +22,7 @@ class Options:
     opset: int = OLDEST_OPSET
     fired: bool = False
     text: bool = True
+    optimize: Optimize = "throughput"
 
 
 def parse_options(options: Mapping[str, Any]) -> Options:
@@ -33,13 +35,10 @@ def parse_options(options: Mapping[str, Any]) -> Options:
     if form not in (None, "tensor", "columns", "codes"):
         raise InputError(f"input is {form!r}", where="onnx", fix="one of tensor, columns, codes")
     optimize = options.get("optimize", "throughput")
-    if optimize == "latency":
-        raise Unsupported("optimize=latency", "onnx", "use optimize=throughput: the portable graph")
-    if optimize != "throughput":
-        raise InputError(f"optimize is {optimize!r}", where="onnx", fix="only throughput")
-    return Options(
-        form, _opset(options.get("opset", OLDEST_OPSET)), _flag(options, "fired", False), _flag(options, "text", True)
-    )
+    if optimize not in ("throughput", "latency"):
+        raise InputError(f"optimize is {optimize!r}", where="onnx", fix="throughput or latency")
+    opset = _opset(options.get("opset", OLDEST_OPSET))
+    return Options(form, opset, _flag(options, "fired", False), _flag(options, "text", True), optimize)
 
 
 def _opset(value: object) -> int:

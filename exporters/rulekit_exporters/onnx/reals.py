@@ -12,6 +12,7 @@ from rulekit.numbers import float32
 from rulekit_exporters.onnx.builder import Number
 from rulekit_exporters.onnx.conditions import is_wide
 from rulekit_exporters.onnx.grid_sums import grid_sum
+from rulekit_exporters.onnx.sum_blocks import number_row
 
 if TYPE_CHECKING:
     from rulekit_exporters.onnx.emitter import Emitter
@@ -62,6 +63,9 @@ def step_table(emitter: Emitter, node: Step, weight: float) -> Number:
 
 def linear(emitter: Emitter, node: Node) -> Number:
     assert isinstance(node, Linear)
+    block = emitter.sums.block_of(node)
+    if block is not None:
+        return number_row(emitter, block, node)
     return sum_of(emitter, node.terms, node.bias)
 
 

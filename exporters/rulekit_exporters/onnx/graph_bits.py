@@ -1,0 +1,65 @@
+"""What a graph reads of its columns: the largest nodes of pure logic, and the bits behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rulekit.graph.nodes import And, AtLeast, Column, Constant, Family, Node, Not, Or, Step
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.graph.traversal import fold, topological
+from rulekit.numbers import float32
+from rulekit_exporters.onnx.conditions import Bit, Condition, bit_of, is_wide, next_above
+
+LOGIC = (Constant, Not, And, Or, AtLeast)
+
+
+class NotOfBitsError(Exception):
+    """What a graph decides is no function of few enough bits; the text says why."""
+
+
+def reads(graph: RuleGraph) -> tuple[list[Node], list[Bit]]:
+    """The largest nodes of pure logic that the decision and the probabilities read, and the bits of step functions.
+
+    Raises NotOfBitsError where a sum takes up the values of a column.
+    """
+    found = [*graph.decision.roots, *graph.probability]
+    logical = fold(found, lambda node, parts: is_logic(node) and all(parts))
+    roots: dict[Node, None] = {}
+    bits: dict[Bit, None] = {}
+    done: set[Node] = set()
+    stack = found[::-1]
+    while stack:
+        node = stack.pop()
+        if node in done:
+            continue
+        done.add(node)
+        if logical[node]:
+            roots[node] = None
+        elif isinstance(node, Column):
+            raise NotOfBitsError(f"a sum takes up the values of the column {node.feature!r}")
+        elif isinstance(node, Step):
+            bits.update(dict.fromkeys(bits_of_steps(graph, node)))
+        else:
+            stack.extend(reversed(node.children))
+    return list(roots), list(bits)
+
+
+def is_logic(node: Node) -> bool:
+    """Whether a node is a Boolean leaf or connective, whatever stands below it."""
+    return node.family is Family.BOOLEAN and (isinstance(node, LOGIC) or not node.children)
+
+
+def bits_of_steps(graph: RuleGraph, node: Step) -> list[Bit]:
+    """The cuts of a step function that are passed, and its column missing where that is like neither end."""
+    wide = is_wide(graph.schema[node.feature])
+    cuts = [(cut if wide else float32(cut)) + 0.0 for cut in node.cuts]
+    if node.missing == node.values[-1] != node.values[0]:  # x < t' is false for missing, as above all cuts
+        return [Condition(node.feature, "<", next_above(cut, wide)) for cut in cuts]
+    passed: list[Bit] = [Condition(node.feature, ">", cut) for cut in cuts]
+    return passed if node.missing == node.values[0] else [*passed, Condition(node.feature, "missing")]
+
+
+def bits_below(graph: RuleGraph, roots: Sequence[Node]) -> list[Bit]:
+    """The bits of all leaves below some nodes, each once."""
+    found = (bit_of(node, graph.schema) for node in topological(roots))
+    return list(dict.fromkeys(asked[0] for asked in found if asked is not None))

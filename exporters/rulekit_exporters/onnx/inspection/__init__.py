@@ -1,0 +1,1 @@
+"""What an ONNX model decides, read from its operators and constants (`reader.inspect`)."""

@@ -1,0 +1,168 @@
+"""Arithmetic on single elements: exact sums, cleaned columns, rounded operations of doubles."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+
+from rulekit.numbers import is_power_of_two
+from rulekit.verification.artifact_nodes import Arithmetic, Choice, Greater, Number, Opaque
+from rulekit_exporters.onnx.inspection.values import (
+    BITS,
+    Category,
+    Cleaned,
+    Element,
+    Exact,
+    Given,
+    UnreadableError,
+    Unused,
+    added,
+    exact,
+    holds_exactly,
+    is_constant,
+    is_representable,
+    opaque,
+    refusal,
+    to_node,
+)
+
+
+def plus(a: Element, b: Element, width: str) -> Element:
+    return _linear("+", a, b, width, Fraction(1))
+
+
+def minus(a: Element, b: Element, width: str) -> Element:
+    return _linear("-", a, b, width, Fraction(-1))
+
+
+def _linear(operator: str, a: Element, b: Element, width: str, factor: Fraction) -> Element:
+    one, other = exact(a), exact(b)
+    if one is not None and other is not None:
+        total = added(one, other, factor)
+        (bound, grid), (other_bound, other_grid) = one.size, other.size
+        if is_representable(bound + other_bound, min(grid, other_grid), BITS[width]):
+            return total
+    return _rounded(operator, a, b, width)
+
+
+def times(a: Element, b: Element, width: str) -> Element:
+    for one, other in ((a, b), (b, a)):
+        if not is_constant(other):
+            continue
+        if isinstance(one, Given):
+            if other in (1, -1):
+                return replace(one, sign=one.sign * int(other))
+            return _scaled(Cleaned(one, -math.inf, math.inf), float(other))
+        if isinstance(one, Cleaned):
+            return _scaled(one, float(other))
+        if isinstance(one, Unused) and is_power_of_two(abs(float(other))):
+            return one
+        known = exact(one)
+        if known is not None and math.isfinite(other):
+            product = added(Exact(Fraction(0)), known, Fraction(other))
+            if holds_exactly(product, BITS[width]):
+                return product
+    return _rounded("*", a, b, width)
+
+
+def over(a: Element, b: Element, width: str) -> Element:
+    if isinstance(a, Cleaned) and is_constant(b) and is_power_of_two(abs(float(b))):
+        return _scaled(a, 1.0 / float(b))
+    if is_constant(b) and is_power_of_two(abs(float(b))):
+        return times(a, 1.0 / float(b), width)
+    return opaque("/", a, b, note=width)
+
+
+def _rounded(operator: str, a: Element, b: Element, width: str) -> Element:
+    """One operation of doubles; in another width only the operands are known."""
+    one, other = to_node(a), to_node(b)
+    return Arithmetic(operator, one, other) if width == "f8" else Opaque(f"{operator} {width}", (one, other))
+
+
+def _scaled(cleaned: Cleaned, factor: float) -> Cleaned:
+    if not is_power_of_two(factor):
+        raise UnreadableError(refusal(cleaned))
+    if cleaned.rounded:
+        return replace(cleaned, factor=cleaned.factor * factor)
+    return replace(cleaned, scale=cleaned.scale * factor)
+
+
+def negative(a: Element, width: str) -> Element:
+    if isinstance(a, Given):
+        return replace(a, sign=-a.sign)
+    if isinstance(a, Unused):
+        return a
+    known = exact(a)
+    if known is not None:
+        return added(Exact(Fraction(0)), known, Fraction(-1))
+    return opaque("-", a)
+
+
+def least(a: Element, b: Element, width: str) -> Element:
+    return _bounded(a, b, upper=True)
+
+
+def most(a: Element, b: Element, width: str) -> Element:
+    return _bounded(a, b, upper=False)
+
+
+def _bounded(a: Element, b: Element, upper: bool) -> Element:
+    """The smaller (upper) or larger of two numbers."""
+    for one, other in ((a, b), (b, a)):
+        if is_constant(other) and isinstance(one, Unused):
+            return one if one.state == "finite" else replace(one, state="bounded")
+        if is_constant(other) and isinstance(one, Given | Cleaned):
+            return _clipped(one, float(other), upper)
+        if is_constant(other) and isinstance(one, Category):
+            return Category(one.feature, tuple((min if upper else max)(value, other) for value in one.values))
+        known = exact(one)
+        if known is not None and known.limits is not None and is_constant(other) and float(other).is_integer():
+            return _bounded_sum(known, int(other), upper)
+    one, other = to_node(a), to_node(b)
+    return Choice(Greater(one, other), other, one) if upper else Choice(Greater(one, other), one, other)
+
+
+def _bounded_sum(value: Exact, limit: int, upper: bool) -> Element:
+    """An integer cut off at a limit: a truth value where only the limit and its neighbour remain."""
+    assert value.limits is not None
+    low, high = value.limits
+    if high <= limit or low >= limit:
+        return value if (high <= limit) == upper else limit
+    if upper and low == limit - 1:
+        return added(Exact(Fraction(limit - 1)), _indicator(value, limit - 1))
+    if not upper and high == limit + 1:
+        return added(Exact(Fraction(limit)), _indicator(value, limit))
+    node = to_node(value)
+    over_limit = Greater(node, Number(float(limit)))
+    return Choice(over_limit, Number(float(limit)), node) if upper else Choice(over_limit, node, Number(float(limit)))
+
+
+def _indicator(value: Exact, limit: int) -> Exact:
+    """1 where an integer is above a limit."""
+    return Exact(Fraction(0), ((Greater(to_node(value), Number(float(limit))), Fraction(1)),))
+
+
+def _clipped(value: Given | Cleaned, limit: float, upper: bool) -> Cleaned:
+    cleaned = value if isinstance(value, Cleaned) else Cleaned(value, -math.inf, math.inf)
+    if cleaned.rounded or cleaned.scale != 1.0 or cleaned.given.sign < 0:
+        raise UnreadableError(refusal(cleaned))
+    # clipping to [low, high]: the upper bound counts last
+    if upper:
+        return replace(cleaned, low=min(cleaned.low, limit), high=min(cleaned.high, limit))
+    return replace(cleaned, low=max(cleaned.low, limit), high=max(cleaned.high, limit))
+
+
+def rectified(a: Element, width: str) -> Element:
+    return most(a, 0, width)
+
+
+def rounded(a: Element, width: str) -> Element:
+    if isinstance(a, Cleaned):
+        return a if a.rounded else replace(a, rounded=True)
+    if isinstance(a, Unused):
+        return a
+    known = exact(a)
+    if known is not None and known.size[1] >= 0:
+        return a
+    return opaque("round", a)

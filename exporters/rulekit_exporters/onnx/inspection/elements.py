@@ -1,0 +1,290 @@
+"""Operators of ONNX on single elements (`rulekit_exporters.onnx.inspection.values`).
+
+An operation takes elements and the width of its result and returns an element. What it cannot tell of nodes is an
+`Opaque` node named by the operator, which the nodes determine alone; numbers of a row are taken only by comparisons,
+by IsNaN and on the way to a `Column`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from operator import eq
+from typing import Any
+
+from rulekit.graph.nodes import FALSE, TRUE, And, Family, LinearThreshold, Missing, Node, Not, Or
+from rulekit.numbers import float32
+from rulekit.verification.artifact_nodes import Choice, Greater, Number
+from rulekit_exporters.onnx.inspection.arithmetic import (
+    least,
+    minus,
+    most,
+    negative,
+    over,
+    plus,
+    rectified,
+    rounded,
+    times,
+)
+from rulekit_exporters.onnx.inspection.values import (
+    BITS,
+    Category,
+    Cleaned,
+    Element,
+    Exact,
+    Given,
+    Picked,
+    UnreadableError,
+    Unused,
+    Winner,
+    above,
+    added,
+    column_of,
+    exact,
+    holds_exactly,
+    is_constant,
+    missing,
+    opaque,
+    refusal,
+    to_node,
+    truth,
+)
+
+# Logic ---------------------------------------------------------------------------------------------------------------
+
+
+def logical_not(a: Element, width: str) -> Element:
+    node = truth(a)
+    return node.children[0] if isinstance(node, Not) else Not(node)
+
+
+def logical_and(a: Element, b: Element, width: str) -> Element:
+    one, other = truth(a), truth(b)
+    if FALSE in (one, other):
+        return FALSE
+    return other if one == TRUE else one if other == TRUE else And((one, other))
+
+
+def logical_or(a: Element, b: Element, width: str) -> Element:
+    one, other = truth(a), truth(b)
+    if TRUE in (one, other):
+        return TRUE
+    return other if one == FALSE else one if other == FALSE else Or((one, other))
+
+
+def logical_xor(a: Element, b: Element, width: str) -> Element:
+    one, other = truth(a), truth(b)
+    for first, second in ((one, other), (other, one)):
+        if first in (TRUE, FALSE):
+            return second if first == FALSE else logical_not(second, width)
+    return Or((And((one, Not(other))), And((Not(one), other))))
+
+
+# Comparisons ---------------------------------------------------------------------------------------------------------
+
+
+def greater(a: Element, b: Element, width: str) -> Element:
+    return _compare(a, b, or_equal=False)
+
+
+def greater_or_equal(a: Element, b: Element, width: str) -> Element:
+    return _compare(a, b, or_equal=True)
+
+
+def equal(a: Element, b: Element, width: str) -> Element:
+    if width == "bool":
+        return logical_not(logical_xor(a, b, width), width)
+    for one, other in ((a, b), (b, a)):
+        if isinstance(one, Category) and is_constant(other):
+            return _by_code(one, partial(eq, other))
+    at_least, at_most = greater_or_equal(a, b, width), greater_or_equal(b, a, width)
+    return logical_and(at_least, at_most, width)
+
+
+def _compare(a: Element, b: Element, or_equal: bool) -> Element:
+    if is_constant(a) and is_constant(b):
+        return TRUE if (a >= b if or_equal else a > b) else FALSE
+    if isinstance(a, Given) and is_constant(b):
+        return above(a, float(b), or_equal)
+    if isinstance(b, Given) and is_constant(a):  # a > b is -b > -a
+        return above(replace(b, sign=-b.sign), -float(a), or_equal)
+    if isinstance(a, Category) and is_constant(b):
+        return _by_code(a, lambda value: value >= b if or_equal else value > b)
+    if isinstance(b, Category) and is_constant(a):
+        return _by_code(b, lambda value: a >= value if or_equal else a > value)
+    if isinstance(a, Picked) and is_constant(b):
+        return Picked(tuple(bool(value >= b if or_equal else value > b) for value in a.values), a.index)
+    if isinstance(b, Picked) and is_constant(a):
+        return Picked(tuple(bool(a >= value if or_equal else a > value) for value in b.values), b.index)
+    one, other = exact(a), exact(b)
+    if not or_equal:
+        return Greater(to_node(a), to_node(b))
+    if one is not None and other is not None:  # no NaN
+        return Not(Greater(to_node(b), to_node(a)))
+    if other is not None and not other.terms and other.constant == 0:
+        return LinearThreshold(((1.0, to_node(a)),), 0.0)
+    return Greater(opaque("at least", a, b), Number(0.5))
+
+
+def _by_code(category: Category, holds: Callable[[Any], bool]) -> Category:
+    return Category(category.feature, tuple(bool(holds(value)) for value in category.values))
+
+
+def is_nan(a: Element, width: str) -> Element:
+    if isinstance(a, Given):
+        return missing(a)
+    if isinstance(a, Cleaned):
+        return missing(a.given)
+    if isinstance(a, Unused):
+        return replace(a, state="missing")
+    if exact(a) is not None:
+        return FALSE
+    return Greater(opaque("is no number", a), Number(0.5))
+
+
+# Choices and types ----------------------------------------------------------------------------------------------------
+
+
+def chosen(condition: Element, a: Element, b: Element, width: str) -> Element:
+    """A where the condition holds, else b."""
+    if condition in (True, False) and isinstance(condition, bool):
+        return a if condition else b
+    if isinstance(condition, Unused) and isinstance(b, Unused) and is_constant(a):
+        if condition.state != "missing" or b.state == "raw" or condition.reason != b.reason:
+            raise UnreadableError(refusal(b))
+        return replace(b, state="finite")
+    node = truth(condition)
+    if node in (TRUE, FALSE):
+        return a if node == TRUE else b
+    if isinstance(b, Cleaned) and isinstance(node, Missing) and is_constant(a):
+        if node.feature != b.given.feature.name:
+            raise UnreadableError(refusal(b))
+        return column_of(b, float(a))
+    if width == "bool":
+        return logical_or(logical_and(node, a, width), logical_and(logical_not(node, width), b, width), width)
+    return Choice(node, to_node(a), to_node(b))
+
+
+def cast(a: Element, width: str, origin: str) -> Element:
+    """The element in another type."""
+    if isinstance(a, Given):
+        if width not in ("f4", "f8"):
+            raise UnreadableError(refusal(a))
+        return replace(a, single=a.single or width == "f4")
+    if isinstance(a, Unused) and width in ("f4", "f8"):
+        return a
+    if isinstance(a, Cleaned):
+        if (origin, width) not in (("f4", "f8"), (width, width)):
+            raise UnreadableError(refusal(a))
+        return a
+    if isinstance(a, Category):
+        kind = {"b": bool, "i": int, "f": float}.get(width[0])
+        if kind is None or any(
+            isinstance(v, str) or (kind is float and _cast_constant(v, width) != v) for v in a.values
+        ):
+            raise UnreadableError(refusal(a))
+        return Category(a.feature, tuple(map(kind, a.values)))
+    if is_constant(a):
+        return _cast_constant(a, width)
+    if isinstance(a, Picked):
+        if any(isinstance(value, str) for value in a.values):
+            raise UnreadableError(refusal(a))
+        return Picked(tuple(_cast_constant(value, width) for value in a.values), a.index)
+    if width == "bool":
+        if isinstance(a, Node) and a.family is Family.BOOLEAN:
+            return a
+        return logical_not(equal(a, 0, origin), width)
+    if width not in BITS:
+        raise UnreadableError("numbers become texts")
+    known = exact(a)
+    if known is not None and (known.size[1] >= 0 or width[0] == "f") and holds_exactly(known, BITS[width]):
+        return known
+    if isinstance(a, Winner):
+        return a
+    if origin == "f4" and width == "f8":
+        return a
+    return opaque("cast", a, note=width)
+
+
+def _cast_constant(value: Any, width: str) -> Any:
+    if width == "bool":
+        return bool(value)
+    if width == "f4":
+        return float32(float(value))
+    return float(value) if width == "f8" else int(value)
+
+
+# Tables --------------------------------------------------------------------------------------------------------------
+
+
+def looked_up(values: list[Any], index: Element) -> Element:
+    """values[index], a negative index counted from the end."""
+    size = len(values)
+
+    def at(place: Any) -> Any:
+        if isinstance(place, bool | int | float) and float(place).is_integer() and -size <= place < size:
+            return values[int(place)]
+        raise UnreadableError("an index may leave its table")
+
+    if isinstance(index, Category):
+        return Category(index.feature, tuple(map(at, index.values)))
+    if isinstance(index, Winner):
+        return Winner(index.scores, tuple(map(at, index.values)))
+    if isinstance(index, Picked):
+        return Picked(tuple(map(at, index.values)), index.index)
+    if is_constant(index):
+        return at(index)
+    known = exact(index)
+    limits = None if known is None else known.limits
+    if known is not None and limits is not None and (limits[0] < 0 or limits[1] >= size):
+        limits = known.close_limits
+    if known is None or limits is None or limits[0] < -size or limits[1] >= size:
+        raise UnreadableError("an index may leave its table")
+    if limits[0] < 0:
+        known, values = added(known, Exact(Fraction(size))), [*values, *values]
+        limits = limits[0] + size, limits[1] + size
+    first, last = int(limits[0]), int(limits[1])
+    if len(set(map(repr, values[first : last + 1]))) == 1:
+        return values[first]
+    return Picked(tuple(values), known)
+
+
+def winner(scores: list[Element]) -> Element:
+    """The place of the first largest score."""
+    nodes = [to_node(score) for score in scores]
+    if len(nodes) == 2:  # a place that may be added to and looked up
+        one, other = exact(scores[0]), exact(scores[1])
+        if one is not None and other is not None:
+            return Exact(Fraction(0), ((Greater(to_node(added(other, one, Fraction(-1))), Number(0.0)), Fraction(1)),))
+    return Winner(tuple(nodes), tuple(range(len(nodes))))
+
+
+UNARY: dict[str, Callable[[Element, str], Element]] = {
+    "Not": logical_not,
+    "IsNaN": is_nan,
+    "Neg": negative,
+    "Relu": rectified,
+    "Round": rounded,
+    "Identity": lambda a, width: a,
+}
+# Known by their operands only.
+UNARY_OPAQUE = frozenset(("Exp", "Sigmoid", "Tanh", "Log", "Sqrt", "Abs", "Reciprocal", "Floor", "Ceil", "Erf", "Sign"))
+BINARY: dict[str, Callable[[Element, Element, str], Element]] = {
+    "And": logical_and,
+    "Or": logical_or,
+    "Xor": logical_xor,
+    "Greater": greater,
+    "Less": lambda a, b, width: greater(b, a, width),
+    "GreaterOrEqual": greater_or_equal,
+    "LessOrEqual": lambda a, b, width: greater_or_equal(b, a, width),
+    "Equal": equal,
+    "Add": plus,
+    "Sub": minus,
+    "Mul": times,
+    "Div": over,
+    "Min": least,
+    "Max": most,
+}
+COMPARING = frozenset(("Greater", "Less", "GreaterOrEqual", "LessOrEqual", "Equal", "IsNaN", "Not", "And", "Or", "Xor"))

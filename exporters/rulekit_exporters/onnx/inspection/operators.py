@@ -1,0 +1,44 @@
+"""The operators of the default domain that are read; any other is refused by its name."""
+
+from __future__ import annotations
+
+from rulekit_exporters.onnx.inspection.elements import BINARY, UNARY, UNARY_OPAQUE
+from rulekit_exporters.onnx.inspection.products import gemm, matmul
+from rulekit_exporters.onnx.inspection.tensors import (
+    Reader,
+    argmax,
+    binary,
+    cast_to,
+    clip,
+    concat,
+    expand,
+    flatten,
+    gather,
+    pad,
+    reshape,
+    shape,
+    softmax,
+    transpose,
+    unary,
+    where,
+)
+
+READERS: dict[str, Reader] = {
+    **{kind: binary(kind) for kind in BINARY},
+    **{kind: unary(kind) for kind in (*UNARY, *UNARY_OPAQUE)},
+    "Where": where,
+    "Clip": clip,
+    "Cast": cast_to,
+    "Shape": shape,
+    "Transpose": transpose,
+    "Flatten": flatten,
+    "Reshape": reshape,
+    "Concat": concat,
+    "Expand": expand,
+    "Pad": pad,
+    "Gather": gather,
+    "MatMul": matmul,
+    "Gemm": gemm,
+    "ArgMax": argmax,
+    "Softmax": softmax,
+}

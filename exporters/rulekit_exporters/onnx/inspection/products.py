@@ -1,0 +1,99 @@
+"""Matrix products of constants and rows: sums that no order of additions rounds, or numbers known by their terms."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rulekit_exporters.onnx.inspection.tensors import Attributes, Reach, Rows, Value, constant, rows, same_width
+from rulekit_exporters.onnx.inspection.values import (
+    BITS,
+    Element,
+    Exact,
+    UnreadableError,
+    Unused,
+    exact,
+    is_constant,
+    is_representable,
+    opaque,
+)
+
+
+def matmul(reach: Reach, inputs: Sequence[Value | None], attributes: Attributes) -> Value:
+    a, b = inputs[0], inputs[1]
+    if isinstance(a, Rows):
+        if a.elements.ndim != 2 or a.axis != 0:
+            raise UnreadableError("rows are added up")
+        weights = constant(b)
+        product = _product(reach, weights[None, :] if weights.ndim == 1 else weights.T, _turned(a))
+        return Rows(product.elements[0], 0, product.width) if weights.ndim == 1 else _turned(product)
+    weights = constant(a)
+    product = _product(reach, weights[None, :] if weights.ndim == 1 else weights, rows(b))
+    return Rows(product.elements[0], 0, product.width) if weights.ndim == 1 else product
+
+
+def gemm(reach: Reach, inputs: Sequence[Value | None], attributes: Attributes) -> Value:
+    if attributes.get("alpha", 1.0) != 1.0 or attributes.get("beta", 1.0) != 1.0:
+        raise UnreadableError("a scaled product")
+    a, b = (
+        value if not attributes.get(name, 0) else _turned(value) if isinstance(value, Rows) else constant(value).T
+        for value, name in zip(inputs[:2], ("transA", "transB"), strict=True)
+    )
+    bias = inputs[2] if len(inputs) > 2 else None
+    if isinstance(a, Rows):
+        if a.elements.ndim != 2 or a.axis != 0:
+            raise UnreadableError("rows are added up")
+        spread = None if bias is None else np.broadcast_to(constant(bias), (1, constant(b).shape[1])).T
+        return _turned(_product(reach, constant(b).T, _turned(a), spread))
+    spread = None if bias is None else np.broadcast_to(constant(bias), (constant(a).shape[0], 1))
+    return _product(reach, constant(a), rows(b), spread)
+
+
+def _turned(value: Rows) -> Rows:
+    return Rows(value.elements.T, 1 - value.axis, value.width)
+
+
+def _product(reach: Reach, weights: npt.NDArray[Any], value: Rows, bias: npt.NDArray[Any] | None = None) -> Rows:
+    """Weights [k, l] times [l, N], plus bias [k, 1]: sums that no order rounds, or numbers known by their terms."""
+    if value.elements.ndim != 2 or value.axis != 1 or weights.ndim != 2 or weights.shape[1] != len(value.elements):
+        raise UnreadableError("rows are added up")
+    operands: list[Value] = [weights, value] if bias is None else [weights, value, bias]
+    width = same_width(operands)
+    reach.spend(weights.size)
+    terms = list(value.elements[:, 0])
+    known = [exact(term) for term in terms]
+    result = np.empty((len(weights), 1), dtype=object)
+    for k, row in enumerate(weights.tolist()):
+        start = 0.0 if bias is None else bias[k, 0].item()
+        result[k, 0] = _sum(row, terms, known, start, width)
+    return Rows(result, 1, width)
+
+
+def _sum(row: list[Any], terms: Sequence[Element], known: list[Exact | None], start: float, width: str) -> Element:
+    unused = [
+        weight == 0 and isinstance(term, Unused) and term.state == "finite"
+        for weight, term in zip(row, terms, strict=True)
+    ]
+    readable = all(part is not None or left_out for part, left_out in zip(known, unused, strict=True))
+    if readable and all(map(math.isfinite, (start, *row))):
+        weights: dict[Any, Fraction] = {}
+        constant_part = bound = Fraction(start)
+        bound, grid = Exact(constant_part).size
+        for weight, part in zip(row, known, strict=True):
+            if weight == 0 or part is None:
+                continue
+            factor = Fraction(weight)
+            size, step = Exact(part.constant * factor, tuple((n, w * factor) for n, w in part.terms)).size
+            bound, grid = bound + size, min(grid, step)
+            constant_part += part.constant * factor
+            for node, own in part.terms:
+                weights[node] = weights.get(node, Fraction(0)) + own * factor
+        if is_representable(bound, grid, BITS[width]):
+            return Exact(constant_part, tuple((node, weight) for node, weight in weights.items() if weight))
+    used = [term for weight, term in zip(row, terms, strict=True) if not is_constant(term)]
+    return opaque("product", *used, note=f"{width} {start!r} {row!r}")

@@ -1,0 +1,344 @@
+"""Operators of ONNX on tensors of elements that stand for one row (`rulekit_exporters.onnx.inspection.elements`).
+
+A tensor that has a value for each row keeps its shape with 1 in place of the number of rows; `axis` is that place.
+Anything but the operators of the table is refused by name, so that nothing is guessed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rulekit.numbers import float32
+from rulekit_exporters.onnx.inspection.elements import (
+    BINARY,
+    COMPARING,
+    UNARY,
+    UNARY_OPAQUE,
+    cast,
+    chosen,
+    looked_up,
+    winner,
+)
+from rulekit_exporters.onnx.inspection.values import (
+    Element,
+    UnreadableError,
+    opaque,
+)
+
+MOST_ELEMENTS = 3_000_000  # of all tensors together
+Attributes = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """Elements [.., 1, ..] with the rows along `axis`, and their type ("bool", "f4", "f8", "i8", "text")."""
+
+    elements: npt.NDArray[Any]
+    axis: int
+    width: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A shape that is computed with: None stands for the number of rows."""
+
+    sizes: tuple[int | None, ...]
+
+
+Value = Rows | Shape | npt.NDArray[Any]
+# Inputs, attributes and the number of the operator set -> outputs.
+Reader = Callable[["Reach", Sequence[Value | None], Attributes], Value]
+
+
+@dataclass(slots=True)
+class Reach:
+    """What reading has cost so far, and whether an operation was met that a runtime may leave out.
+
+    onnxruntime (seen in 1.31) drops a product with a double constant whose float32 value is 1, and a sum with one whose
+    float32 value is 0, so that the formula is not what is computed.
+    """
+
+    elements: int = 0
+    dropped: bool = False
+
+    def spend(self, count: int) -> None:
+        self.elements += count
+        if self.elements > MOST_ELEMENTS:
+            raise UnreadableError("it has too many elements to be read")
+
+
+def rows(value: Value | None) -> Rows:
+    if not isinstance(value, Rows):
+        raise UnreadableError("an operator that reads no row")
+    return value
+
+
+def constant(value: Value | None) -> npt.NDArray[Any]:
+    if not isinstance(value, np.ndarray):
+        raise UnreadableError("a constant of an operator hangs on the row")
+    return value
+
+
+def width_of(array: npt.NDArray[Any]) -> str:
+    if array.dtype.kind in "OUS":
+        return "text"
+    return {"b": "bool"}.get(array.dtype.kind, f"{array.dtype.kind}{array.dtype.itemsize}")
+
+
+def plain(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The same array with Python's own numbers, texts and truth values."""
+    result = np.empty(array.shape, dtype=object)
+    flat = [value.decode() if isinstance(value, bytes) else value for value in array.reshape(-1).tolist()]
+    result.reshape(-1)[:] = flat if array.ndim else flat[:1]
+    return result
+
+
+def full(value: Value, like: Rows) -> npt.NDArray[Any]:
+    """The elements of an operand beside the rows of another one; raises UnreadableError where rows would mix."""
+    if isinstance(value, Rows):
+        if value.axis - value.elements.ndim != like.axis - like.elements.ndim:
+            raise UnreadableError("rows are combined with each other")
+        return value.elements
+    array = constant(value)
+    back = like.axis - like.elements.ndim
+    if array.ndim >= -back and array.shape[back] != 1:
+        raise UnreadableError("a constant differs from row to row")
+    return plain(array)
+
+
+def elementwise(reach: Reach, operation: Callable[..., Element], values: Sequence[Value], width: str) -> Rows:
+    """An operation on operands that are broadcast."""
+    like = max((v for v in values if isinstance(v, Rows)), key=lambda v: v.elements.ndim, default=None)
+    if like is None:
+        raise UnreadableError("an operator on constants alone")
+    operands = [full(value, like) for value in values]
+    try:
+        arrays = np.broadcast_arrays(*operands)
+    except ValueError:
+        raise UnreadableError("shapes that do not fit") from None
+    reach.spend(arrays[0].size)
+    result = np.empty(arrays[0].shape, dtype=object)
+    flat = result.reshape(-1)
+    for i, elements in enumerate(zip(*(array.reshape(-1) for array in arrays), strict=True)):
+        flat[i] = operation(*elements)
+    return Rows(result, result.ndim + like.axis - like.elements.ndim, width)
+
+
+def same_width(values: Sequence[Value]) -> str:
+    widths = {value.width if isinstance(value, Rows) else width_of(constant(value)) for value in values}
+    if len(widths) != 1:
+        raise UnreadableError("operands of several types")
+    return widths.pop()
+
+
+def binary(kind: str) -> Reader:
+    operation = BINARY[kind]
+
+    def read(reach: Reach, inputs: Sequence[Value | None], attributes: Attributes) -> Value:
+        values = [value for value in inputs if value is not None]
+        width = same_width(values)
+        if kind in ("Add", "Sub", "Mul", "Div") and width == "f8":
+            reach.dropped |= any(isinstance(v, np.ndarray) and _may_be_dropped(v, kind) for v in values)
+        result = values[0]
+        if len(values) == 1:
+            return rows(result)
+        for value in values[1:]:
+            result_width = "bool" if kind in COMPARING else width
+            result = elementwise(reach, lambda a, b: operation(a, b, width), [result, value], result_width)
+        return result
+
+    return read
+
+
+def _may_be_dropped(array: npt.NDArray[Any], kind: str) -> bool:
+    neutral = 1.0 if kind in ("Mul", "Div") else 0.0
+    return any(value != neutral and float32(value) == neutral for value in array.reshape(-1)[:64].tolist())
+
+
+def unary(kind: str) -> Reader:
+    def read(reach: Reach, inputs: Sequence[Value | None], attributes: Attributes) -> Value:
+        value = inputs[0]
+        if not isinstance(value, Rows):
+            if kind == "Identity" and value is not None:
+                return value
+            raise UnreadableError("an operator on constants alone")
+        width = value.width
+        if kind in UNARY_OPAQUE:
+            return elementwise(reach, lambda a: opaque(kind, a, note=width), [value], width)
+        return elementwise(reach, lambda a: UNARY[kind](a, width), [value], "bool" if kind in COMPARING else width)
+
+    return read
+
+
+def where(reach: Reach, inputs: Sequence[Value | None], attributes: Attributes) -> Value:
+    condition, a, b = (value for value in inputs if value is not None)
+    width = same_width([a, b])
+    return elementwise(reach, lambda c, x, y: chosen(c, x, y, width), [condition, a, b], width)
+
+
+def clip(reach: Reach, inputs: Sequence[Value | None], attributes: Attributes) -> Value:
+    result = inputs[0]
+    for bound, kind in zip(inputs[1:], ("Max", "Min"), strict=False):
+        if bound is not None and result is not None:
+            result = binary(kind)(reach, [result, bound], {})
+    return rows(result)
+
+
+def cast_to(reach: Reach, inputs: Sequence[Value | None], attributes: Attributes) -> Value:
+    import onnx
+
+    value = rows(inputs[0])
+    names = {"FLOAT": "f4", "DOUBLE": "f8", "INT64": "i8", "INT32": "i4", "BOOL": "bool"}
+    width = names.get(onnx.TensorProto.DataType.Name(attributes["to"]), "")
+    if not width:
+        raise UnreadableError("a cast to another type")
+    return elementwise(reach, lambda a: cast(a, width, value.width), [value], width)
+
+
+# Shapes --------------------------------------------------------------------------------------------------------------
+
+
+def shape(reach: Reach, inputs: Sequence[Value | None], attributes: Attributes) -> Value:
+    value = rows(inputs[0])
+    if attributes:
+        raise UnreadableError("a part of a shape")
+    return Shape(tuple(None if i == value.axis else size for i, size in enumerate(value.elements.shape)))
+
+
+def transpose(reach: Reach, inputs: Sequence[Value | None], attributes: Attributes) -> Value:
+    value = rows(inputs[0])
+    order = attributes.get("perm", list(range(value.elements.ndim))[::-1])
+    return Rows(value.elements.transpose(order), list(order).index(value.axis), value.width)
+
+
+def flatten(reach: Reach, inputs: Sequence[Value | None], attributes: Attributes) -> Value:
+    value = rows(inputs[0])
+    axis = attributes.get("axis", 1)
+    sizes = value.elements.shape
+    first, last = math.prod(sizes[:axis]), math.prod(sizes[axis:])
+    mixed = first if value.axis < axis else last
+    if mixed != 1:
+        raise UnreadableError("rows and columns are flattened together")
+    return Rows(value.elements.reshape(first, last), 0 if value.axis < axis else 1, value.width)
+
+
+def reshape(reach: Reach, inputs: Sequence[Value | None], attributes: Attributes) -> Value:
+    value, sizes = rows(inputs[0]), [int(size) for size in constant(inputs[1]).tolist()]
+    target = [value.elements.shape[i] if size == 0 and i != value.axis else size for i, size in enumerate(sizes)]
+    if value.axis < len(sizes) and sizes[value.axis] == 0 and -1 not in sizes:
+        target[value.axis] = -1
+    if target.count(-1) != 1 or math.prod(size for size in target if size != -1) != value.elements.size:
+        raise UnreadableError("a shape that hangs on the number of rows")
+    axis = target.index(-1)
+    before = [size for size in value.elements.shape[: value.axis] if size != 1]
+    if before != [size for size in target[:axis] if size != 1]:
+        raise UnreadableError("rows and columns change places")
+    return Rows(value.elements.reshape([1 if size == -1 else size for size in target]), axis, value.width)
+
+
+def concat(reach: Reach, inputs: Sequence[Value | None], attributes: Attributes) -> Value:
+    parts = [value for value in inputs if value is not None]
+    if any(isinstance(part, Shape) for part in parts):
+        sizes: list[int | None] = []
+        for part in parts:
+            sizes += part.sizes if isinstance(part, Shape) else [int(size) for size in constant(part).tolist()]
+        return Shape(tuple(sizes))
+    like = next((part for part in parts if isinstance(part, Rows)), None)
+    if like is None:
+        raise UnreadableError("an operator on constants alone")
+    axis = attributes["axis"] % like.elements.ndim
+    if axis == like.axis:
+        raise UnreadableError("rows are put one after another")
+    reach.spend(sum(math.prod(p.elements.shape if isinstance(p, Rows) else constant(p).shape) for p in parts))
+    joined = np.concatenate([full(part, like) for part in parts], axis=axis)
+    return Rows(joined, like.axis, same_width(parts))
+
+
+def expand(reach: Reach, inputs: Sequence[Value | None], attributes: Attributes) -> Value:
+    value, target = inputs[0], inputs[1]
+    if not isinstance(target, Shape) or target.sizes.count(None) != 1:
+        raise UnreadableError("a shape that hangs on the number of rows")
+    axis = target.sizes.index(None)
+    sizes = tuple(1 if size is None else size for size in target.sizes)
+    reach.spend(math.prod(sizes))
+    if isinstance(value, Rows):
+        like = Rows(np.empty(sizes, dtype=object), axis, value.width)
+        elements, width = full(value, like), value.width
+    else:
+        elements, width = plain(constant(value)), width_of(constant(value))
+    return Rows(np.broadcast_to(elements, np.broadcast_shapes(elements.shape, sizes)).copy(), axis, width)
+
+
+def pad(reach: Reach, inputs: Sequence[Value | None], attributes: Attributes) -> Value:
+    value, widths = rows(inputs[0]), constant(inputs[1]).tolist()
+    if attributes.get("mode", b"constant") != b"constant" or len(inputs) > 3 or min(widths) < 0:
+        raise UnreadableError("a padding of another kind")
+    rank = value.elements.ndim
+    if widths[value.axis] or widths[value.axis + rank]:
+        raise UnreadableError("rows are put one after another")
+    filler = plain(constant(inputs[2])).reshape(-1)[0] if len(inputs) > 2 else 0.0
+    around = list(zip(widths[:rank], widths[rank:], strict=True))
+    reach.spend(math.prod(size + sum(pair) for size, pair in zip(value.elements.shape, around, strict=True)))
+    return Rows(np.pad(value.elements, around, constant_values=filler), value.axis, value.width)
+
+
+def gather(reach: Reach, inputs: Sequence[Value | None], attributes: Attributes) -> Value:
+    data, index = inputs[0], inputs[1]
+    axis = attributes.get("axis", 0)
+    if isinstance(data, Shape):
+        return Shape(tuple(data.sizes[place] for place in constant(index).reshape(-1).tolist()))
+    if isinstance(data, Rows) and isinstance(index, np.ndarray):
+        axis %= data.elements.ndim
+        if axis == data.axis or index.ndim > 1:
+            raise UnreadableError("rows are picked")
+        reach.spend(index.size * max(1, data.elements.size // max(1, data.elements.shape[axis])))
+        try:
+            taken = np.take(data.elements, index, axis=axis)
+        except IndexError:
+            raise UnreadableError("an index may leave its table") from None
+        return Rows(taken, data.axis - (index.ndim == 0 and axis < data.axis), data.width)
+    table, places = constant(data), rows(index)
+    axis %= table.ndim
+    spread = plain(np.moveaxis(table, axis, 0)).reshape(table.shape[axis], -1)
+    sizes = (*table.shape[:axis], *places.elements.shape, *table.shape[axis + 1 :])
+    reach.spend(math.prod(sizes))
+    columns = [spread[:, j].tolist() for j in range(spread.shape[1])]
+    found: npt.NDArray[Any] = np.empty((len(columns), places.elements.size), dtype=object)
+    for i, element in enumerate(places.elements.reshape(-1)):
+        for j, column in enumerate(columns):
+            found[j, i] = looked_up(column, element)
+    before, after = table.shape[:axis], table.shape[axis + 1 :]
+    shaped = found.reshape(*before, *after, *places.elements.shape)
+    order = [*range(axis), *range(table.ndim - 1, shaped.ndim), *range(axis, table.ndim - 1)]
+    return Rows(shaped.transpose(order).reshape(sizes), axis + places.axis, width_of(table))
+
+
+def argmax(reach: Reach, inputs: Sequence[Value | None], attributes: Attributes) -> Value:
+    value = rows(inputs[0])
+    axis = attributes.get("axis", 0) % value.elements.ndim
+    if axis == value.axis or attributes.get("select_last_index", 0):
+        raise UnreadableError("an arg-max of another kind")
+    moved = np.moveaxis(value.elements, axis, -1)
+    flat = moved.reshape(-1, moved.shape[-1])
+    reach.spend(flat.size * flat.shape[1])
+    found = np.empty(len(flat), dtype=object)
+    for i, scores in enumerate(flat):
+        found[i] = winner(scores.tolist())
+    row_axis = value.axis - (axis < value.axis)
+    result = Rows(found.reshape(moved.shape[:-1]), row_axis, "i8")
+    if not attributes.get("keepdims", 1):
+        return result
+    return Rows(np.expand_dims(result.elements, axis), value.axis, "i8")
+
+
+def softmax(reach: Reach, inputs: Sequence[Value | None], attributes: Attributes) -> Value:
+    """Each share hangs on all scores of the row."""
+    value = rows(inputs[0])
+    shared = opaque("Softmax", *value.elements.reshape(-1).tolist(), note=value.width)
+    return elementwise(reach, lambda a: opaque("share", a, shared), [value], value.width)

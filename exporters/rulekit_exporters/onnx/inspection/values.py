@@ -1,0 +1,370 @@
+"""What one element of a tensor is for a row, as far as it can be told without running the model.
+
+An element is a Python number, text or truth value that is the same for all rows, or
+
+    Node      a truth value (Boolean family) or a double (Real family) in the vocabulary of proofs
+    Exact     an integer-like sum of truth values and cleaned columns that no order of additions rounds
+    Given     a number of the row as the model is given it, perhaps rounded to float32 or negated
+    Cleaned   such a number on its way to a `Column`: clipped, scaled, rounded, not yet free of NaN
+    Category  a number, text or truth value for each code of a category
+    Winner    a value for each place of an arg-max
+    Picked    a value for each integer that an Exact takes
+
+Whatever else is computed from nodes is an `Opaque` node; whatever else is computed from a number of the row is refused.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, Literal
+
+from rulekit.graph.cells import inferred_feature
+from rulekit.graph.nodes import (
+    FALSE,
+    LEAVES,
+    TRUE,
+    Among,
+    And,
+    Column,
+    Compare,
+    Constant,
+    Family,
+    IsTrue,
+    Linear,
+    Missing,
+    Node,
+    Not,
+    Or,
+)
+from rulekit.numbers import next_float32
+from rulekit.schema import Feature
+from rulekit.verification.artifact_nodes import Choice, Greater, Lookup, Number, Opaque, RawCompare
+from rulekit.verification.cell_space import axis_of, crossing
+from rulekit.verification.exact_numbers import fits, grid_of
+
+BITS = {"f4": 24, "f8": 53, "i4": 31, "i8": 63}
+
+
+class UnreadableError(Exception):
+    """Why an element or an operator cannot be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exact:
+    """constant + sum of weight * node, over Boolean nodes and columns with a step."""
+
+    constant: Fraction
+    terms: tuple[tuple[Node, Fraction], ...] = ()
+
+    @property
+    def size(self) -> tuple[Fraction, int]:
+        """A bound of every partial sum, and the exponent of a power of two that divides all parts."""
+        bound, grid = abs(self.constant), grid_of(self.constant)
+        for node, weight in self.terms:
+            largest, step = _extent(node)
+            bound += abs(weight) * largest
+            grid = min(grid, grid_of(weight) + step)
+        return bound, grid
+
+    @property
+    def limits(self) -> tuple[Fraction, Fraction] | None:
+        """The least and largest integer that it may be; None where it may be no integer."""
+        low = high = self.constant
+        for node, weight in self.terms:
+            if node.family is not Family.BOOLEAN:
+                return None
+            low, high = low + min(weight, Fraction(0)), high + max(weight, Fraction(0))
+        return (low, high) if self.size[1] >= 0 else None
+
+    @property
+    def close_limits(self) -> tuple[Fraction, Fraction] | None:
+        """As `limits`, but without what no row shows: leaves of one column that exclude or imply each other."""
+        by_column: dict[str, list[tuple[Node, Fraction]]] = {}
+        rest = []
+        for node, weight in self.terms:
+            if isinstance(node, LEAVES):
+                by_column.setdefault(node.feature, []).append((node, weight))
+            else:
+                rest.append((node, weight))
+        limits = Exact(self.constant, tuple(rest)).limits
+        if limits is None or self.size[1] < 0:
+            return None
+        low, high = limits
+        for name, terms in by_column.items():
+            leaves = [node for node, _ in terms]
+            readings = axis_of(inferred_feature(name, leaves), leaves).readings
+            cells = zip(*(readings[node].tolist() for node in leaves), strict=True)
+            sums = [sum(weight for (_, weight), held in zip(terms, cell, strict=True) if held) for cell in cells]
+            low, high = low + min(sums), high + max(sums)
+        return low, high
+
+
+@dataclass(frozen=True, slots=True)
+class Unused:
+    """A number that may be anything, for a reason: it may be cleaned with its neighbours, and have the weight 0.
+
+    state: "raw", "bounded" (but perhaps NaN), "missing" (the truth of its being NaN) or "finite".
+    """
+
+    reason: str
+    state: Literal["raw", "bounded", "missing", "finite"] = "raw"
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A numeric or Boolean column: in double as it is given, or rounded to float32; sign is 1 or -1."""
+
+    feature: Feature
+    single: bool
+    sign: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Cleaned:
+    """factor * round(scale * clip(x, low, high)), rounded half-even where it is rounded; NaN for missing."""
+
+    given: Given
+    low: float
+    high: float
+    scale: float = 1.0
+    rounded: bool = False
+    factor: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Category:
+    """values by code: missing, unseen, the levels."""
+
+    feature: Feature
+    values: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Winner:
+    """values[j] where the j-th score is the first of the largest ones."""
+
+    scores: tuple[Node, ...]
+    values: tuple[Any, ...]
+
+    def wins(self, place: int) -> Node:
+        beats: list[Node] = []
+        for other, score in enumerate(self.scores):
+            if other < place:
+                beats.append(Greater(self.scores[place], score))
+            elif other > place:
+                beats.append(Not(Greater(score, self.scores[place])))
+        return And(beats)
+
+
+@dataclass(frozen=True, slots=True)
+class Picked:
+    """values[index]."""
+
+    values: tuple[Any, ...]
+    index: Exact
+
+
+Element = Any
+
+
+def is_constant(element: Element) -> bool:
+    return isinstance(element, bool | int | float | str)
+
+
+def exact(element: Element) -> Exact | None:
+    """An element as a sum that nothing rounds; None for another kind."""
+    if isinstance(element, Exact):
+        return element
+    if isinstance(element, bool | int) or (isinstance(element, float) and math.isfinite(element)):
+        return Exact(Fraction(element))
+    if isinstance(element, Node) and element.family is Family.BOOLEAN:
+        if isinstance(element, Constant):
+            return Exact(Fraction(int(element.value)))
+        return Exact(Fraction(0), ((element, Fraction(1)),))
+    if isinstance(element, Category):
+        return _sum_of_levels(element)
+    return None
+
+
+def added(first: Exact, second: Exact, factor: Fraction = Fraction(1)) -> Exact:
+    """First + factor * second."""
+    weights = dict(first.terms)
+    for node, weight in second.terms:
+        weights[node] = weights.get(node, Fraction(0)) + factor * weight
+    kept = tuple((node, weight) for node, weight in weights.items() if weight)
+    return Exact(first.constant + factor * second.constant, kept)
+
+
+def holds_exactly(value: Exact, bits: int) -> bool:
+    """Whether every partial sum, in any order, is a number of so many bits."""
+    return is_representable(*value.size, bits)
+
+
+def is_representable(bound: Fraction, grid: int, bits: int) -> bool:
+    """Whether every multiple of 2^grid up to the bound is a number of so many bits, far from the ends of its range."""
+    return fits(bound, grid, bits) and (bits != 24 or grid >= 2000 or (grid >= -120 and bound < 2**100))
+
+
+def to_node(element: Element) -> Node:
+    """An element as a node of the Real or Boolean family; raises UnreadableError for a number of the row."""
+    if isinstance(element, Node):
+        return element
+    if isinstance(element, bool):
+        return TRUE if element else FALSE
+    if isinstance(element, int | float):
+        return Number(float(element))
+    if isinstance(element, Winner):
+        return Opaque("winner", element.scores)
+    if isinstance(element, Picked):
+        return _lookup(element)
+    known = exact(element)
+    if known is None:
+        raise UnreadableError(refusal(element))
+    if not known.terms:
+        return Number(float(known.constant))
+    if known.constant == 0 and len(known.terms) == 1 and known.terms[0][1] == 1:
+        return known.terms[0][0]
+    return Linear([(float(weight), node) for node, weight in known.terms], float(known.constant))
+
+
+def _lookup(picked: Picked) -> Node:
+    """A table over an integer as a node."""
+    values, index = picked.values, picked.index
+    if not all(isinstance(value, bool | int | float) for value in values):
+        return Opaque("picked", (to_node(index),))
+    if isinstance(values[0], bool):
+        return Greater(Lookup(values, to_node(index)), Number(0.5))
+    if index.limits == (Fraction(0), Fraction(1)) and len(index.terms) == 1:  # one truth value or its contrary
+        node, weight = index.terms[0]
+        on, off = (values[1], values[0]) if weight > 0 else (values[0], values[1])
+        return Choice(node, Number(float(on)), Number(float(off)))
+    return Lookup(values, to_node(index))
+
+
+def truth(element: Element) -> Node:
+    """An element of Boolean type as a node."""
+    if isinstance(element, Category):
+        return membership(element.feature, element.values)
+    node = to_node(element)
+    if node.family is not Family.BOOLEAN:
+        raise UnreadableError("a number stands where a truth value should")
+    return node
+
+
+def refusal(element: Element) -> str:
+    """Why an element cannot be computed with."""
+    if isinstance(element, Given):
+        return f"the numbers of {element.feature.name!r} are computed with"
+    if isinstance(element, Cleaned):
+        return f"the numbers of {element.given.feature.name!r} are added up without a value for missing"
+    if isinstance(element, Unused):
+        return element.reason
+    if isinstance(element, Category):
+        return f"the texts of {element.feature.name!r} are computed with"
+    return "texts are computed with"
+
+
+def opaque(kind: str, *elements: Element, note: str = "") -> Node:
+    """A number that the elements determine."""
+    return Opaque(f"{kind} {note}".strip(), [to_node(element) for element in elements])
+
+
+# Leaves --------------------------------------------------------------------------------------------------------------
+
+
+def above(given: Given, bound: float, or_equal: bool = False) -> Node:
+    """X > bound, or x >= bound; false for NaN."""
+    if bound != bound:
+        return FALSE
+    if given.sign < 0:
+        return _not_missing(given, _above(given, -bound, not or_equal))
+    return _above(given, bound, or_equal)
+
+
+def _not_missing(given: Given, contrary: Node) -> Node:
+    """The contrary of a leaf where x is there, false where it is missing."""
+    if isinstance(contrary, RawCompare):
+        return RawCompare(contrary.feature, "<=", contrary.value)
+    if isinstance(contrary, Compare):
+        return Compare(contrary.feature, "<=", contrary.value)
+    return And((Not(contrary), Not(Missing(given.feature.name))))
+
+
+def _above(given: Given, bound: float, or_equal: bool) -> Node:
+    feature = given.feature
+    name = feature.name
+    if feature.kind == "boolean":
+        passes = [value >= bound if or_equal else value > bound for value in (0.0, 1.0)]
+        if passes[0]:
+            return Not(Missing(name))
+        return IsTrue(name) if passes[1] else FALSE
+    if or_equal:
+        if bound == -math.inf:
+            return Not(Missing(name))
+        bound = -next_float32(-bound) if given.single else math.nextafter(bound, -math.inf)
+    rounds = feature.precision == "float32"
+    if rounds == given.single and math.isfinite(bound):
+        return Compare(name, ">", bound)
+    return RawCompare(name, ">", crossing(bound) if given.single else bound)
+
+
+def missing(given: Given) -> Node:
+    return Missing(given.feature.name)
+
+
+def membership(feature: Feature, truth_by_code: tuple[bool, ...]) -> Node:
+    """The leaf that holds for these codes."""
+    if len(set(truth_by_code)) == 1:
+        return TRUE if truth_by_code[0] else FALSE
+    levels = tuple(level for level, holds in zip(feature.levels, truth_by_code[2:], strict=True) if holds)
+    return Among(feature.name, levels, truth_by_code[0], truth_by_code[1])
+
+
+def _sum_of_levels(category: Category) -> Exact | None:
+    """A number for each code as a sum of memberships."""
+    values = category.values
+    if not all(isinstance(value, bool | int | float) and math.isfinite(value) for value in values):
+        return None
+    base = values[1]
+    terms = []
+    for value in dict.fromkeys(values):
+        if value != base:
+            held = tuple(v == value for v in values)
+            terms.append((membership(category.feature, held), Fraction(value) - Fraction(base)))
+    return Exact(Fraction(base), tuple(terms))
+
+
+def column_of(cleaned: Cleaned, when_missing: float) -> Exact | Node | Unused:
+    """A cleaned number whose missing value is stated: a multiple of a `Column`."""
+    given, feature = cleaned.given, cleaned.given.feature
+    if not (math.isfinite(cleaned.low) and math.isfinite(cleaned.high) and cleaned.low <= cleaned.high):
+        raise UnreadableError(f"the numbers of {feature.name!r} are added up without bounds")
+    if given.sign < 0 or (feature.kind == "numeric" and given.single != (feature.precision == "float32")):
+        return Unused(f"the numbers of {feature.name!r} are not those that the model adds up", "finite")
+    if not cleaned.rounded:
+        if cleaned.scale != 1.0 or cleaned.factor != 1.0:
+            raise UnreadableError(f"the numbers of {feature.name!r} are scaled")
+        return Column(feature.name, when_missing, cleaned.low, cleaned.high)
+    multiple = cleaned.scale * cleaned.factor  # of the column, whose step is 1 / scale
+    column = Column(feature.name, when_missing / multiple, cleaned.low, cleaned.high, 1.0 / cleaned.scale)
+    if column.missing * multiple != when_missing:
+        raise UnreadableError(f"the value of {feature.name!r} for missing is too small or large")
+    return Exact(Fraction(0), ((column, Fraction(multiple)),))
+
+
+def _extent(node: Node) -> tuple[Fraction, int]:
+    """Bound and grid of a term."""
+    if not isinstance(node, Column):
+        return Fraction(1), 0
+    largest = max(abs(Fraction(value)) for value in (node.low, node.high, node.missing)) + Fraction(node.step)
+    return largest, min(grid_of(Fraction(node.step)), grid_of(Fraction(node.missing)))
+
+
+def negated(given: Given) -> Given:
+    return replace(given, sign=-given.sign)
+
+
+def either(nodes: list[Node]) -> Node:
+    return nodes[0] if len(nodes) == 1 else Or(nodes)

@@ -1,0 +1,260 @@
+"""ONNX operators read back: every export is proved, and a fault put into one is found with a row."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import onnx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from onnx import numpy_helper
+from random_graphs import random_graph
+from rulekit_exporters.onnx.inspection.reader import inspect
+
+from benchmarks.parity_models import MODELS
+from rulekit.errors import RulekitError, Unsupported
+from rulekit.graph.decisions import Exceeds, Fires
+from rulekit.graph.nodes import (
+    Among,
+    And,
+    Column,
+    Compare,
+    IsTrue,
+    Linear,
+    LinearThreshold,
+    Missing,
+    Node,
+    Not,
+    Or,
+    Step,
+)
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.schema import Feature, Schema
+from rulekit.targets import find_target
+from rulekit.verification.parity import verify
+
+TARGET = find_target("onnx")
+FORMS = ({}, {"input": "columns"}, {"input": "codes"}, {"optimize": "latency"}, {"fired": "true", "text": "false"})
+SCHEMA = Schema(
+    (
+        Feature("age"),
+        Feature("account", precision="float64"),
+        Feature("member", "boolean"),
+        Feature("colour", "categorical", ("red", "green", "3"), missing_tokens=("?",)),
+        *(Feature(f"x{i}") for i in range(30)),
+    ),
+    target="y",
+)
+
+
+def _graph(*rules: Node) -> RuleGraph:
+    return RuleGraph(SCHEMA, ("no", "yes"), Fires(Or(rules)))
+
+
+def _proof(graph: RuleGraph, options, content: bytes | None = None, rows: int = 0):
+    content = TARGET.emit(graph, options).main if content is None else content
+    return verify(graph, content, target=TARGET, rows=rows)
+
+
+@given(st.integers(0, 2**32), st.sampled_from(FORMS))
+@settings(max_examples=12, deadline=None)
+def test_every_export_is_proved_unless_its_numbers_have_no_theorem(seed, options):
+    graph = random_graph(np.random.default_rng(seed))
+    try:
+        content = TARGET.emit(graph, options).main
+    except Unsupported:
+        return
+    report = _proof(graph, options, content)
+    assert report.ok
+    assert (report.proof == "proved") == (report.basis != "tested"), report.proof_reason
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", MODELS)
+def test_every_model_of_the_parity_table_is_proved(name):
+    graph = MODELS[name]()
+    for options in ({}, {"optimize": "latency"}):
+        report = _proof(graph, options)
+        assert (report.proof == "proved") == (name != "LTU, not rounded"), report.proof_reason
+
+
+@pytest.mark.full
+def test_what_sympy_cannot_prove_names_the_extra_that_can(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pysat.solvers", None)  # importing it fails
+    report = _proof(MODELS["chain 150 deep"](), {"optimize": "latency"})  # proved with python-sat, as all models are
+    assert report.ok
+    assert "rulekit-portable[proof]" in report.proof_reason
+
+
+def test_the_leaves_of_a_dnf_are_those_of_the_graph():
+    leaves = {
+        Compare("age", ">", 28.5),
+        Compare("account", ">", 0.1),
+        IsTrue("member"),
+        Among("colour", ("red", "3"), unseen=True),
+        Compare("x3", "<=", -2.5),
+        Missing("x4"),
+    }
+    a = sorted(leaves, key=lambda node: node.digest)
+    graph = _graph(And(a[:2]), And((a[2], Not(a[3]))), And(a[4:]))
+    for options in ({}, {"input": "codes"}):
+        reading = inspect(TARGET.emit(graph, options).main, graph)
+        assert reading.decision is not None
+        assert reading.leaves == reading.probability_leaves
+        assert {type(leaf) for leaf in reading.leaves} <= {Compare, Among, IsTrue, Missing}
+        shown = {(leaf.feature, getattr(leaf, "value", None)) for leaf in reading.leaves}
+        assert {("age", 28.5), ("account", 0.1), ("x3", -2.5), ("x4", None)} <= shown
+
+
+def test_columns_that_are_added_up_are_read_as_they_are_cleaned():
+    narrow = Column("age", 0.5, -4.0, 4.0, 2.0**-6)
+    wide = Column("account", -1.25, 0.0, 8.0, 0.25)
+    unit = LinearThreshold([(0.25, narrow), (-0.5, wide), (1.0, IsTrue("member"))], -0.125)
+    graph = RuleGraph(SCHEMA, ("no", "yes"), Fires(Or((unit, Compare("x1", ">", 3.0)))))
+    for options in ({"input": "columns"}, {"input": "codes"}):
+        reading = inspect(TARGET.emit(graph, options).main, graph)
+        assert {leaf for leaf in reading.leaves if isinstance(leaf, Column)} == {narrow, wide}
+        assert _proof(graph, options).proof == "proved"
+
+
+def _mutated(content: bytes, change) -> bytes:
+    """The model with every constant and operator passed through `change`, until it has changed one."""
+    model = onnx.ModelProto.FromString(content)
+    change(model)
+    return model.SerializeToString()
+
+
+def _shift(value: float, up: bool):
+    """Every float32 constant equal to a value is moved by one float32."""
+
+    def change(model) -> None:
+        moved = 0
+        for constant in model.graph.initializer:
+            array = numpy_helper.to_array(constant)
+            if array.dtype == np.float32 and np.any(np.abs(array) == np.float32(value)):
+                array = array.copy()
+                place = np.abs(array) == np.float32(value)
+                array[place] = np.nextafter(array[place], np.float32(np.inf if up else -np.inf))
+                constant.CopyFrom(numpy_helper.from_array(array, constant.name))
+                moved += 1
+        assert moved
+
+    return change
+
+
+def _rename(old: str, new: str):
+    def change(model) -> None:
+        nodes = [node for node in model.graph.node if node.op_type == old]
+        nodes[0].op_type = new
+
+    return change
+
+
+def _relabel(model) -> None:
+    """A level of the encoder gets another level's code."""
+    for node in model.graph.node:
+        for attribute in node.attribute:
+            if node.op_type == "LabelEncoder" and attribute.name == "keys_strings":
+                place = list(attribute.strings).index(b"red")
+                attribute.strings[place] = b"rot"
+
+
+def _other_missing_token(model) -> None:
+    for node in model.graph.node:
+        for attribute in node.attribute:
+            if node.op_type == "LabelEncoder" and attribute.name == "keys_strings":
+                place = list(attribute.strings).index(b"?")
+                attribute.strings[place] = b"!"
+
+
+FAULTS = {
+    "threshold one float32 up": _shift(28.5, True),
+    "threshold one float32 down": _shift(28.5, False),
+    "level renamed": _relabel,
+    "missing token renamed": _other_missing_token,
+    "comparison turned": _rename("Greater", "Less"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_is_found_without_an_adversarial_row(fault):
+    """Few cells, so all are run; then forty columns, so that the solver has to find the row."""
+    colour = And((Among("colour", ("red", "3"), missing=True), Compare("x0", ">", 1.5)))
+    few = _graph(And((Compare("age", ">", 28.5), Compare("x1", "<=", 3.25))), colour)
+    many = _graph(
+        *few.decision.formula.children,
+        *(And((Compare(f"x{i}", ">", i / 4), Compare(f"x{i + 1}", "<=", -1.0))) for i in range(2, 28, 2)),
+    )
+    for graph in (few, many):
+        content = TARGET.emit(graph, {}).main
+        report = _proof(graph, {}, _mutated(content, FAULTS[fault]))
+        assert report.different_decisions > 0, report.proof_reason
+        row = {name: [value] for name, value in report.counter_example.row.items()}
+        assert graph.predict(row)[0] == report.counter_example.expected
+        assert report.tampered
+        assert _proof(graph, {}, content).proof == "proved"
+
+
+@pytest.mark.full
+@given(st.integers(0, 2**32))
+@settings(max_examples=25, deadline=None)
+def test_what_is_proved_of_a_changed_model_is_true(seed):
+    """A constant of a random export is changed: a proof of equality must hold on adversarial rows."""
+    rng = np.random.default_rng(seed)
+    graph = random_graph(rng)
+    try:
+        model = onnx.ModelProto.FromString(TARGET.emit(graph, FORMS[int(rng.integers(len(FORMS)))]).main)
+    except Unsupported:
+        return
+    if not model.graph.initializer:
+        return
+    constant = model.graph.initializer[int(rng.integers(len(model.graph.initializer)))]
+    array = numpy_helper.to_array(constant).copy()
+    if array.dtype.kind not in "fi" or not array.size:
+        return
+    flat = array.reshape(-1)
+    place = int(rng.integers(flat.size))
+    if array.dtype.kind == "f":
+        flat[place] = rng.choice(
+            [np.nextafter(flat[place], flat.dtype.type(np.inf)), -flat[place], flat[place] + 1, 0.0]
+        )
+    else:
+        flat[place] += rng.integers(-1, 2)
+    constant.CopyFrom(numpy_helper.from_array(array, constant.name))
+    content = model.SerializeToString()
+    try:
+        proof = _proof(graph, {}, content)
+        tested = verify(graph, content, target=TARGET, rows=500, proving=False)
+    except RulekitError:  # the runtime refuses it
+        return
+    if proof.proof == "proved":
+        assert tested.different_decisions == 0
+
+
+def test_a_step_function_of_many_cuts_is_read_as_a_table():
+    cuts = tuple(float(i) for i in range(40))
+    score = Linear([(1.0, Step(f"x{i}", cuts, tuple(i % 7 / 8 for i in range(41)), 0.5)) for i in range(8)], 0.0)
+    graph = RuleGraph(SCHEMA, (0, 1), Exceeds(score, 3.0, "score"))
+    report = _proof(graph, {"input": "columns"})
+    assert (report.proof, report.proof_method) == ("proved", "normal form")
+
+
+def test_an_operation_that_a_runtime_drops_leaves_no_formula():
+    """Onnxruntime leaves out a product with a double whose float32 value is 1, whatever the specification says."""
+    bits = [(1.0 + 2.0**-30, Or((Compare(f"x{i}", ">", 0.5), Compare(f"x{i + 1}", ">", 0.25)))) for i in range(20)]
+    graph = RuleGraph(SCHEMA, (0, 1), Exceeds(Linear(bits, 0.0), 2.0, "score"))
+    content = TARGET.emit(graph, {"input": "columns"}).main
+    assert inspect(content, graph).decision is not None
+
+    def change(model) -> None:
+        one = numpy_helper.from_array(np.array(1.0 + 2.0**-40), "nearly_one")
+        model.graph.initializer.append(one)
+        name = model.graph.input[0].name
+        model.graph.node.insert(0, onnx.helper.make_node("Cast", [name], ["as_double"], to=11))
+        model.graph.node.insert(1, onnx.helper.make_node("Mul", ["as_double", "nearly_one"], ["unused_product"]))
+
+    reading = inspect(_mutated(content, change), graph)
+    assert reading.decision is None
+    assert reading.reason == "it has an operation that a runtime may leave out"

@@ -1,0 +1,250 @@
+"""optimize=latency: one tree operator where the graph is one, exactly; else the portable graph, with the reason."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+from onnx_cases import (
+    SCHEMA,
+    THRESHOLDS,
+    adversarial_table,
+    assert_formulations_agree,
+    every_formulation,
+    operator_kinds,
+)
+from rulekit_exporters.onnx import emit, run
+from rulekit_exporters.onnx.decision_tree import MOST_LEAVES, decision_tree
+from rulekit_exporters.onnx.graph_bits import NotOfBitsError
+from rulekit_exporters.onnx.running import runtime_session
+
+from rulekit.graph.decisions import ArgMax, Exceeds, Fires, Median
+from rulekit.graph.evaluation import decide
+from rulekit.graph.nodes import (
+    Among,
+    And,
+    AtLeast,
+    Column,
+    Compare,
+    Constant,
+    Hidden,
+    IsTrue,
+    Linear,
+    LinearThreshold,
+    Missing,
+    Node,
+    Not,
+    Or,
+    Probability,
+    Step,
+)
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.numbers import strength_of
+from rulekit.schema import Feature, Schema
+
+TREE = "TreeEnsembleClassifier"
+NARROW = Schema((*(Feature(f"x{j}") for j in range(6)), Feature("flag", "boolean")), "y")
+
+
+def literal(rng: np.random.Generator) -> Node:
+    column = f"x{rng.integers(6)}"
+    draw = rng.random()
+    if draw < 0.1:
+        return IsTrue("flag", bool(rng.random() < 0.5))
+    if draw < 0.2:
+        return Missing(column)
+    node = Compare(column, str(rng.choice(["<=", ">"])), float(rng.choice(THRESHOLDS)), bool(rng.random() < 0.4))
+    return Not(node) if rng.random() < 0.2 else node
+
+
+def dnf(rng: np.random.Generator, lengths: tuple[int, ...]) -> Node:
+    return Or([And([literal(rng) for _ in range(length)]) for length in lengths])
+
+
+def noisy(causes: list[Node], threshold: float) -> RuleGraph:
+    bits = [Hidden(f"h{i}", c, strength_of(0.9 - i / 10), strength_of(0.05)) for i, c in enumerate(causes)]
+    chance = Probability(Or(bits))
+    return RuleGraph(NARROW, ("no", "yes"), Exceeds(chance, threshold), (chance,))
+
+
+def latency(graph: RuleGraph, **options: object) -> list[str]:
+    return operator_kinds(emit(graph, {"optimize": "latency", "text": False, **options}).main)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_rule_set_over_a_tensor_is_one_operator(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    graph = RuleGraph(NARROW, (0, 1), Fires(dnf(rng, (3, 4, 2, 4))))
+    assert latency(graph, input="tensor") == [TREE]
+    assert "tree" in assert_formulations_agree(graph, adversarial_table(NARROW, seed=seed))
+
+
+def test_the_operator_is_that_of_version_1_and_always_says_where_missing_goes() -> None:
+    """ai.onnx.ml 3 and 5 are refused by older runtimes; the specification's evaluator needs the attribute."""
+    graph = RuleGraph(NARROW, (0, 1), Fires(Or((Compare("x0", ">", 1.0), Compare("x1", "<=", 2.0)))))
+    model = onnx.ModelProto.FromString(emit(graph, {"optimize": "latency"}).main)
+    assert {item.domain: item.version for item in model.opset_import} == {"": 12, "ai.onnx.ml": 1}
+    attributes = {item.name: item for item in model.graph.node[0].attribute}
+    assert set(attributes["nodes_missing_value_tracks_true"].ints) == {0, 1}
+    assert {mode.decode() for mode in attributes["nodes_modes"].strings} == {"BRANCH_GT", "LEAF"}
+    leaves = [mode == b"LEAF" for mode in attributes["nodes_modes"].strings].count(True)
+    assert list(attributes["class_ids"].ints) == [0, 1] * leaves
+
+
+@pytest.mark.parametrize("classes", [(0, 1), (1, 0), (False, True), ("no", "yes"), (2.5, 3)])
+def test_labels_of_every_kind(classes: tuple[str | int | float, ...]) -> None:
+    graph = RuleGraph(NARROW, classes, Fires(Compare("x0", ">", 1.0, True)))
+    outcome = run(emit(graph, {"optimize": "latency"}).main, graph, adversarial_table(NARROW))
+    np.testing.assert_array_equal(outcome.labels, decide(graph, adversarial_table(NARROW)))
+    assert_formulations_agree(graph)
+
+
+@pytest.mark.parametrize("threshold", [0.02, 0.3, 0.5, 0.75, 0.9, 0.99])
+def test_a_label_that_is_not_the_larger_probability(threshold: float) -> None:
+    """Of two classes onnxruntime's operator decides by its own rule, which is not that of the graph."""
+    causes: list[Node] = [Compare("x0", ">", 0.1), Compare("x1", "<=", 0.0), Compare("x2", ">", -1.5, True)]
+    graph = noisy(causes, threshold)
+    assert TREE in operator_kinds(every_formulation(graph)["tree"])
+    assert_formulations_agree(graph)
+
+
+def test_several_classes() -> None:
+    a = [Compare(f"x{i}", ">", 0.1 * i, i % 2 == 0) for i in range(4)]
+    ranked = ArgMax((And((a[0], a[1])), a[2], Or((a[3], Not(a[0])))), (0.5, 0.5, 0.5), (2, 0, 1))
+    ordered = Schema(NARROW.features, "y", ordered_classes=True)
+    graphs = [
+        RuleGraph(NARROW, ("a", "b", "c"), ranked, default=1),
+        RuleGraph(NARROW, (0, 1, 2), ranked, default=1),
+        RuleGraph(ordered, (1, 2, 3, 4), Median((Fires(Or((a[0], a[1]))), Fires(a[0]), Fires(And((a[0], a[2])))))),
+    ]
+    for graph in graphs:
+        assert latency(graph) == [TREE]
+        assert_formulations_agree(graph)
+
+
+def test_sums_of_steps_and_of_literals() -> None:
+    total = Linear(
+        (
+            (1.0, Step("x0", (-1.5, 0.1, 2.0), (0.1, -0.7, 0.3, 1.1), -0.3)),
+            (0.5, Step("x1", (0.0,), (0.0, 1.0), 1.0)),
+            (-0.1, Compare("x2", ">", 0.1, True)),
+        ),
+        0.25,
+    )
+    unit = LinearThreshold([(0.3, Compare("x0", ">", 0.0)), (-0.1, IsTrue("flag"))], -0.15)
+    graph = RuleGraph(NARROW, (0, 1), Exceeds(total, 0.25, "score"))
+    assert latency(graph) == [TREE]
+    assert_formulations_agree(graph)
+    assert_formulations_agree(RuleGraph(NARROW, (0, 1), Fires(And((unit, Compare("x3", "<=", 0.5, True))))))
+
+
+def test_categories_stand_in_the_tree_as_codes() -> None:
+    schema = Schema(
+        (
+            Feature("city", "categorical", ("Rome", "3", "new\nline", "ünï", "Oslo"), missing_tokens=("?", "NA")),
+            Feature("size", "categorical", ("s", "m", "l"), unseen="missing"),
+            Feature("x"),
+        ),
+        "y",
+    )
+    rules = Or(
+        (
+            And((Among("city", ("Rome", "new\nline", "Oslo"), unseen=True), Compare("x", ">", 0.1))),
+            And((Missing("city"), Among("size", ("s", "l"), missing=True))),
+            And((Among("city", ("3",), missing=True), Not(Missing("size")))),
+        )
+    )
+    graph = RuleGraph(schema, (0, 1), Fires(rules))
+    assert latency(graph) == ["LabelEncoder", "LabelEncoder", "Concat", TREE]
+    assert latency(graph, input="codes") == ["Cast", "Cast", "Concat", TREE]
+    assert_formulations_agree(graph)
+
+
+def test_codes_out_of_range_are_unseen_in_a_tree() -> None:
+    schema = Schema((Feature("city", "categorical", ("a", "b", "c")), Feature("x")), "y")
+    for unseen in (False, True):
+        for missing in (False, True):
+            graph = RuleGraph(schema, (0, 1), Fires(Among("city", ("a", "c"), missing, unseen)))
+            session = runtime_session(every_formulation(graph, "codes")["tree"])
+            codes = np.array([[-(2**62)], [-1], [0], [1], [2], [3], [4], [5], [2**40], [2**63 - 1]])
+            expected = [unseen, unseen, missing, unseen, True, False, True, unseen, unseen, unseen]
+            assert session({"city": codes})[0].tolist() == [int(value) for value in expected]
+
+
+def test_a_double_column_is_compared_as_a_double() -> None:
+    """2^24 + 1 is 2^24 in float32: a tree that cast its input would decide otherwise."""
+    schema = Schema((Feature("account", precision="float64"), Feature("other", precision="float64")), "y")
+    rules = Or((Compare("account", ">", 2.0**24), And((Compare("other", "<=", 0.5, True), Missing("account")))))
+    graph = RuleGraph(schema, (0, 1), Fires(rules))
+    assert latency(graph, input="tensor") == [TREE]
+    table = adversarial_table(schema, (2.0**24, 2.0**24 + 1, 0.5, 0.5 + 2.0**-50))
+    assert_formulations_agree(graph, table)
+
+
+def test_narrow_columns_beside_a_double_column_keep_their_width() -> None:
+    graph = RuleGraph(SCHEMA, (0, 1), Fires(Or((Compare("x", ">", 0.1), Compare("wide", "<=", 0.5)))))
+    tensor = emit(graph, {"optimize": "latency", "input": "tensor"})
+    assert TREE not in operator_kinds(tensor.main)
+    assert "'x'" in tensor.warnings[0]
+    assert latency(graph, input="columns") == ["Cast", "Concat", TREE]
+    assert_formulations_agree(graph, adversarial_table(SCHEMA, (0.1, 0.5)))
+
+
+@pytest.mark.parametrize(
+    ("graph", "reason"),
+    [
+        (RuleGraph(SCHEMA, (0, 1), Fires(Compare("wide", ">", 0.1))), "'wide' is no float32"),
+        (RuleGraph(NARROW, (0, 1), Fires(Constant(True))), "no column"),
+        (
+            RuleGraph(NARROW, (0, 1), Fires(LinearThreshold([(1.0, Column("x0", 0.0, -1.0, 1.0, 0.5))], 0.0))),
+            "values of the column 'x0'",
+        ),
+        (
+            RuleGraph(
+                Schema(tuple(Feature(f"x{j}") for j in range(40)), "y"),
+                (0, 1),
+                Fires(AtLeast(20, [Compare(f"x{j}", ">", 0.0) for j in range(40)])),
+            ),
+            "boxes",
+        ),
+        (
+            RuleGraph(
+                Schema(tuple(Feature(f"x{j}") for j in range(14)), "y"),
+                (0, 1),
+                Fires(AtLeast(7, [Compare(f"x{j}", ">", 0.0) for j in range(14)])),
+            ),
+            "leaves",
+        ),
+    ],
+)
+def test_what_is_no_tree_falls_back_with_its_reason(graph: RuleGraph, reason: str) -> None:
+    artifact = emit(graph, {"optimize": "latency", "text": False})
+    assert TREE not in operator_kinds(artifact.main)
+    assert reason in artifact.warnings[0]
+    assert "portable" in artifact.warnings[0]
+    assert_formulations_agree(graph)
+
+
+def test_fired_rules_are_an_output_of_the_portable_graph() -> None:
+    graph = RuleGraph(NARROW, (0, 1), Fires(Or((Compare("x0", ">", 1.0), Compare("x1", "<=", 2.0)))))
+    artifact = emit(graph, {"optimize": "latency", "fired": True})
+    assert TREE not in operator_kinds(artifact.main)
+    assert "fired" in artifact.warnings[0]
+
+
+def test_no_branch_is_impossible_and_no_split_is_idle() -> None:
+    rng = np.random.default_rng(4)
+    for _ in range(20):
+        tree = decision_tree(RuleGraph(NARROW, (0, 1), Fires(dnf(rng, (2, 3, 3)))), coded=False)
+        assert tree.leaves <= 1 + 2 * 3 * 3 + 2 * 3 + 2 + 50
+        assert len(set(tree.nodes)) == len(tree.nodes)
+
+
+def test_the_leaves_of_a_tree_are_limited() -> None:
+    columns = Schema(tuple(Feature(f"x{j}") for j in range(13)), "y")
+    parity: Node = Compare("x0", ">", 0.0)
+    for j in range(1, 13):
+        other = Compare(f"x{j}", ">", 0.0)
+        parity = Or((And((parity, Not(other))), And((Not(parity), other))))
+    with pytest.raises(NotOfBitsError, match=str(2 * MOST_LEAVES)):
+        decision_tree(RuleGraph(columns, (0, 1), Fires(parity)), coded=False)
