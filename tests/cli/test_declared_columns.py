@@ -62,7 +62,7 @@ def test_every_artifact_carries_the_dates(run: Run, trained: Path, visits: Path)
         assert verified.status == 0, verified.out
         assert run("import", name, "-o", "again.json").status == 0
         assert json.loads(Path("again.json").read_text())["digest"] == json.loads(trained.read_text())["digest"]
-    assert "signed_up <= 2018-12-31" in Path("m.py").read_text().split("def decide")[1].split("return")[0]
+    assert "signed_up <= 2018-12-31" in Path("m.py").read_text().split("def decide")[1].split("def ")[0]
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,11 @@ from typing import Any
 
 import numpy as np
 from rulekit_exporters.onnx import emit, run, run_reference
+from rulekit_exporters.onnx.builder import serialize
+from rulekit_exporters.onnx.emission import build, output_names
+from rulekit_exporters.onnx.formulations import formulations
+from rulekit_exporters.onnx.inputs import plan_inputs
+from rulekit_exporters.onnx.options import parse_options
 
 from rulekit.graph.evaluation import decide, probabilities
 from rulekit.graph.oracle import evaluate_row
@@ -92,6 +97,36 @@ def assert_same_everywhere(graph: RuleGraph, table: Table | None = None, **optio
                 outcome = runner(artifact.main, graph, table)
             np.testing.assert_array_equal(outcome.labels, labels, err_msg=f"{form} {runner.__name__}")
             np.testing.assert_allclose(outcome.probabilities, chances, rtol=0, atol=1e-6)
+
+
+def every_formulation(graph: RuleGraph, form: str | None = None, **options: Any) -> dict[str, bytes]:
+    """A model of each formulation that the graph has, the tree among them, by its name."""
+    parsed = parse_options({"input": form, "text": False, "optimize": "latency", **options})
+    plan = plan_inputs(graph, parsed.input)
+    names = output_names(plan, ("label", "probabilities"))
+    found = formulations(graph, plan, parsed).emitters
+    return {name: serialize(build(graph, plan, parsed, names, write)) for name, write in found.items()}
+
+
+def assert_formulations_agree(graph: RuleGraph, table: Table | None = None) -> set[str]:
+    """Every formulation in every form decides as numpy, in both evaluators; the names of the formulations."""
+    table = table if table is not None else adversarial_table(graph.schema)
+    with np.errstate(all="ignore"):
+        labels, chances = decide(graph, table), probabilities(graph, table)
+    seen: set[str] = set()
+    for form in forms_of(graph):
+        for name, artifact in every_formulation(graph, form).items():
+            seen.add(name)
+            for runner in (run, run_reference):
+                # the specification's evaluator walks through a tree in Python, row by row
+                some = slice(None, None, 6 if name == "tree" and runner is run_reference else 1)
+                part = Table(table.features, tuple(a[some] for a in table.arrays), len(labels[some]))
+                with np.errstate(all="ignore"):
+                    outcome = runner(artifact, graph, part)
+                told = f"{form} {name} {runner.__name__}"
+                np.testing.assert_array_equal(outcome.labels, labels[some], err_msg=told)
+                np.testing.assert_allclose(outcome.probabilities, chances[some], rtol=0, atol=1e-6, err_msg=told)
+    return seen
 
 
 def operator_kinds(artifact: bytes) -> list[str]:

@@ -83,10 +83,41 @@ def test_rows_before_a_bad_one_are_written(program):
     assert done.returncode == 2
 
 
-def test_usage(program):
-    wrong, helped = score_csv(program, "", "--what"), score_csv(program, "", "--help")
-    assert (wrong.returncode, wrong.stderr.count(b"\n"), wrong.stdout) == (2, 1, b"")
-    assert (helped.returncode, helped.stderr) == (0, b"")
+@pytest.mark.parametrize("arguments", [("-h",), ("--help",)])
+def test_help(program, arguments):
+    done = score_csv(program, "", *arguments)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.startswith(b"usage: python THIS.py [--delimiter C] < rows.csv > predictions.csv\n")
+    assert b"--self-test" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--what",), "'--what': no such option"),
+        (("--what=3", "--help"), "'--what=3': no such option"),
+        (("rows.csv",), "'rows.csv': rows come on standard input"),
+        (("--delimiter",), "--delimiter takes one character, or tab"),
+        (("--delimiter", ""), "--delimiter takes one character, or tab"),
+        (("--delimiter", ";;"), "--delimiter takes one character, or tab"),
+        (("--delimiter", '"'), "--delimiter takes one character, or tab"),
+        (("--delimiter=\n",), "--delimiter takes one character, or tab"),
+        (("--delimiter", ";", "rows.csv"), "'rows.csv': rows come on standard input"),
+        (("--self-test", "--help"), "--self-test stands alone"),
+        (("--self-test", "rows.csv"), "--self-test stands alone"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_status_2(program, arguments, message):
+    done = score_csv(program, f"{HEADER}\n40,0,13,x\n", *arguments)
+    assert done.stderr.decode() == f"{message}; --help tells more\n"
+    assert (done.returncode, done.stdout) == (2, b"")
+
+
+@pytest.mark.parametrize("arguments", [("--delimiter", "\t"), ("--delimiter=tab",), ("--delimiter", "\\t")])
+def test_tabs(program, arguments):
+    done = score_csv(program, f"{HEADER}\n,9999,,\n".replace(",", "\t"), *arguments)
+    assert done.stdout.decode().splitlines()[1].startswith(">50K,")
+    assert done.returncode == 0
 
 
 def test_a_single_column_keeps_its_empty_lines(tmp_path):

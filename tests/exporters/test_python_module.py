@@ -13,10 +13,23 @@ from random_graphs import random_graph, random_table
 from rulekit_exporters.python import TARGET
 from rulekit_exporters.python.running import run
 
-from rulekit.errors import FormatError, InputError
+from rulekit.errors import FormatError
 from rulekit.graph.decisions import Exceeds, Fires
 from rulekit.graph.evaluation import decide, probabilities
-from rulekit.graph.nodes import Among, And, Compare, Constant, Hidden, IsTrue, Linear, Missing, Not, Or, Probability
+from rulekit.graph.nodes import (
+    Among,
+    And,
+    AtLeast,
+    Compare,
+    Constant,
+    Hidden,
+    IsTrue,
+    Linear,
+    Missing,
+    Not,
+    Or,
+    Probability,
+)
 from rulekit.graph.oracle import evaluate_row
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature, Schema
@@ -175,8 +188,6 @@ def test_lists_of_cells_decide_like_their_rows(first, other, tmp_path):
 
 def test_counting_conditions_of_numpy_scalars(tmp_path):
     """np.True_ + np.True_ is np.True_, so an at-least must not add conditions up without an integer start."""
-    from rulekit.graph.nodes import AtLeast
-
     features = (Feature("a"), Feature("b"))
     formula = AtLeast(2, (Compare("a", ">", 0.0), Compare("b", ">", 0.0)))
     module = module_of(RuleGraph(Schema(features), (0, 1), Fires(formula)), tmp_path)
@@ -265,6 +276,14 @@ def test_deep_and_wide_graphs_are_within_the_parser_s_limits(tmp_path):
     table = random_table(np.random.default_rng(3), schema, 100)
     assert_parity(RuleGraph(schema, (0, 1), Fires(Or((deep, wide)))), table, tmp_path, "logic")
     assert_parity(RuleGraph(schema, (0, 1), Exceeds(total, 0.0, "score")), table, tmp_path, "sums")
+
+
+@pytest.mark.full
+def test_thousands_of_rules_are_within_the_parser_s_limits_in_columns(tmp_path):
+    """`a | b | c` nests once for each operator: a disjunction of 3,000 clauses could not be parsed."""
+    clauses = tuple(Compare("x", ">", float(i), missing=i == 7) for i in range(3200))
+    graph = RuleGraph(Schema((Feature("x"),)), (0, 1), Fires(Or(clauses)))
+    assert_parity(graph, random_table(np.random.default_rng(3), graph.schema, 20), tmp_path)
 
 
 def test_a_constant_decision_reads_no_column(tmp_path):
@@ -358,11 +377,6 @@ def test_other_class_names_are_not_those_of_the_model():
     assert b'"rich"' in source
     with pytest.raises(FormatError, match="CLASSES are 'poor', 'rich' and not those of the model"):
         run(source, graph, random_table(np.random.default_rng(7), graph.schema, 3))
-
-
-def test_unknown_options_are_refused():
-    with pytest.raises(InputError, match="no option 'fast'"):
-        TARGET.emit(income(), {"fast": True})
 
 
 def test_no_denial_is_denied(tmp_path):

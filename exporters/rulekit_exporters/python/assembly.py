@@ -1,7 +1,7 @@
 """The whole module: header, constants, functions, the run-time helpers that these need, and the rules as data.
 
-`probabilities` and the CSV reader are always there; of rulekit_exporters.python.runtime a module receives the
-functions that its own code calls, directly or by way of one another.
+`probabilities` and the command line are always there; of rulekit_exporters.python.runtime and command_line a module
+receives the functions that its own code calls, directly or by way of one another.
 """
 
 from __future__ import annotations
@@ -18,12 +18,21 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import Rule, rules_of
 from rulekit.graph.traversal import topological
 from rulekit.schema import Feature
-from rulekit_exporters.python.functions import decide_function, decide_many_function, probabilities_function, signature
+from rulekit_exporters.python.functions import (
+    decide_function,
+    decide_many_function,
+    predict_function,
+    predict_many_function,
+    predict_proba_function,
+    probabilities_function,
+)
 from rulekit_exporters.python.lowering import Context
 from rulekit_exporters.python.names import Names, comment, literal, printable
+from rulekit_exporters.python.self_test import self_test
 from rulekit_exporters.text.view import show
 
 BEGIN, END, MARK = "# rules: begin", "# rules: end", "# | "
+TITLE_OF_TESTS = "# Rows at the edges of the rules, with the model's answers: --self-test ".ljust(119, "-")
 MAX_COMMENT = 400
 _IMPORTS_OF_RULES = """
 from bisect import bisect_left
@@ -33,20 +42,26 @@ from typing import Any
 """
 
 
-def module_source(graph: RuleGraph) -> str:
+def module_source(graph: RuleGraph, with_self_test: bool = True) -> str:
     """The Python text of a graph."""
     context = context_of(graph)
-    parameters = [context.columns[name] for name in graph.used_features]
+    label = _label_type(graph)
     functions = [
-        decide_function(graph, context, parameters),
-        probabilities_function(graph, context, parameters),
-        decide_many_function(graph, context, parameters),
-        *_interface(graph),
+        decide_function(graph, context),
+        probabilities_function(graph, context),
+        predict_function(graph, context, label),
+        predict_proba_function(graph, context),
+        predict_many_function(label),
+        decide_many_function(graph, context),
     ]
     body = ["\n".join(lines) for lines in functions]
     constants = [*_tables(graph), *(_constant(name, text) for name, text in context.constants.items())]
-    main = 'if __name__ == "__main__":\n    sys.exit(score_csv(sys.argv[1:], USED, CLASSES, decide, probabilities))\n'
-    code = "\n".join([*constants, *body, main])
+    test = self_test(graph) if with_self_test else None
+    functions_of_main = "USED, CLASSES, decide, probabilities"
+    main = f"sys.exit(command_line(sys.argv[1:], {functions_of_main}, {'self_test' if test else None}))"
+    main = f'if __name__ == "__main__":\n    {main}\n'
+    tests = "\n\n".join([*test.constants, "\n" + test.function]) if test else ""
+    code = "\n".join([*constants, *body, tests, main])
     imports, definitions, helpers = _runtime_for(code)
     parts = [
         _docstring(graph),
@@ -57,6 +72,7 @@ def module_source(graph: RuleGraph) -> str:
         "\n# How cells are read, and the arithmetic -- the same in every module ".ljust(119, "-"),
         *(["\n".join(definitions)] if definitions else []),
         "\n" + "\n\n\n".join(helpers),
+        *([f"\n{TITLE_OF_TESTS}", tests] if test else []),
         "\n" + main,
     ]
     return "\n\n".join(parts) + "\n" + _rules_as_data(graph)
@@ -66,16 +82,19 @@ def context_of(graph: RuleGraph) -> Context:
     """Identifiers of the used columns, and the comment above each rule: its id and text."""
     names = Names()
     comments: dict[Node, str] = {}
+    briefs: dict[Node, str] = {}
     labels: dict[Node, str] = {}
     for rule in rules_of(graph):
         if rule.node in comments:
             continue
         labels[rule.node] = names.fresh(rule.id)
-        comments[rule.node] = comment(_shortened(_rule_text(rule, graph)), 8)
+        comments[rule.node] = comment(_shortened(_rule_text(rule, graph)), 4)
+        briefs[rule.node] = f"# {rule.id}"
         if isinstance(rule.node, Hidden):
             comments.setdefault(rule.node.children[0], comments[rule.node])
+            briefs.setdefault(rule.node.children[0], briefs[rule.node])
     columns = {name: names.fresh(name.lower()) for name in graph.used_features}
-    return Context(graph.schema, names, columns, comments, labels)
+    return Context(graph.schema, names, columns, comments, labels, briefs)
 
 
 def _rule_text(rule: Rule, graph: RuleGraph) -> str:
@@ -101,7 +120,7 @@ def _docstring(graph: RuleGraph) -> str:
         "missing. predict_many(data) takes rows, a mapping of columns, a data frame or an array, and is fast",
         "where numpy is installed. Nothing but the standard library is needed.",
         "",
-        "Command line: python THIS.py < rows.csv > predictions.csv",
+        "Command line: python THIS.py < rows.csv > predictions.csv, or with --self-test or --help.",
         "",
         f"digest {graph.digest}",
     ]
@@ -157,55 +176,10 @@ def _constant(name: str, text: str) -> str:
     return "\n".join([f"{name} = {before}", *lines, line, after])
 
 
-def _interface(graph: RuleGraph) -> list[list[str]]:
-    """`predict`, `predict_proba`, `predict_many`: cells are looked up directly, and cleaned only where that fails."""
-    by_place = ["row", *(str(graph.schema.positions[name]) for name in graph.used_features)]
+def _label_type(graph: RuleGraph) -> str:
+    """The annotation of a label."""
     label = {bool: "bool", int: "int", float: "float"}.get(type(graph.classes[0]), "str")
-    label = label if len({type(c) for c in graph.classes}) == 1 else "Any"
-
-    def look_up(function: str, wrap: str) -> list[str]:
-        close = "]" if wrap else ""
-        return [
-            "    try:",
-            "        if isinstance(row, dict):",
-            f"            return {wrap}{function}(row){close}",
-            f"        if len(row) == {len(graph.schema)}:",
-            *_call(f"return {wrap}{function}", by_place, close, 12),
-            "    except (TypeError, LookupError):  # missing or textual cells, absent columns, other kinds of mapping",
-            "        pass",
-            f"    return {wrap}{function}(cells(row, len(COLUMNS), USED), *range(len(USED))){close}",
-        ]
-
-    return [
-        [
-            *signature("predict", ["row: Any"], label),
-            '    """Label of a row; raises KeyError for an absent column, ValueError for an unreadable cell."""',
-            *look_up("decide", "CLASSES["),
-        ],
-        [
-            *signature("predict_proba", ["row: Any"], "list[float]"),
-            '    """Probabilities of a row in the order of CLASSES; raises as `predict`."""',
-            *look_up("probabilities", ""),
-        ],
-        [
-            *signature("predict_many", ["data: Any"], f"list[{label}]"),
-            '    """Labels of rows, of a mapping or frame of columns, or of a two-dimensional array."""',
-            '    by_column = hasattr(data, "keys") or hasattr(data, "shape")',
-            "    np = numpy_or_none() if by_column else None",
-            "    if np is None:",
-            "        return [predict(row) for row in rows_of(data)]",
-            "    columns = columns_of(np, data, len(COLUMNS), USED)",
-            "    return [CLASSES[k] for k in in_blocks(np, decide_many, columns, length_of(data))]",
-        ],
-    ]
-
-
-def _call(function: str, arguments: list[str], close: str, indent: int) -> list[str]:
-    margin = " " * indent
-    single = f"{margin}{function}({', '.join(arguments)}){close}"
-    if len(single) <= 120:
-        return [single]
-    return [f"{margin}{function}(", *(f"{margin}    {argument}," for argument in arguments), f"{margin}){close}"]
+    return label if len({type(c) for c in graph.classes}) == 1 else "Any"
 
 
 def _rules_as_data(graph: RuleGraph) -> str:
@@ -222,16 +196,18 @@ def _rules_as_data(graph: RuleGraph) -> str:
 @cache
 def _runtime() -> tuple[list[tuple[str, str, frozenset[str]]], list[ast.stmt]]:
     """Functions and constants of the run-time source (name, text, names it mentions), and its imports."""
-    source = files("rulekit_exporters.python").joinpath("runtime.py").read_text("utf-8")
     pieces: list[tuple[str, str, frozenset[str]]] = []
     imports: list[ast.stmt] = []
-    for statement in ast.parse(source).body:
-        if isinstance(statement, ast.Import | ast.ImportFrom):
-            imports.append(statement)
-        elif isinstance(statement, ast.FunctionDef | ast.Assign):
-            name = statement.name if isinstance(statement, ast.FunctionDef) else ast.unparse(statement.targets[0])
-            text = ast.get_source_segment(source, statement) or ""
-            pieces.append((name, text, frozenset(_words_of(statement))))
+    for file in ("runtime.py", "command_line.py"):
+        source = files("rulekit_exporters.python").joinpath(file).read_text("utf-8")
+        for statement in ast.parse(source).body:
+            if isinstance(statement, ast.Import | ast.ImportFrom):
+                if not ast.unparse(statement).startswith("from rulekit"):
+                    imports.append(statement)
+            elif isinstance(statement, ast.FunctionDef | ast.Assign):
+                name = statement.name if isinstance(statement, ast.FunctionDef) else ast.unparse(statement.targets[0])
+                text = ast.get_source_segment(source, statement) or ""
+                pieces.append((name, text, frozenset(_words_of(statement))))
     return pieces, imports
 
 

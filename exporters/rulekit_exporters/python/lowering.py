@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from rulekit.errors import Unsupported
-from rulekit.graph.circuit import Bit, Circuit, Complement, Fixed, Given, Mix, Product
 from rulekit.graph.nodes import (
     Among,
     And,
@@ -33,9 +32,10 @@ from rulekit.graph.nodes import (
     Probability,
     Step,
 )
-from rulekit.graph.probability import build_circuit, operands
+from rulekit.graph.probability import build_circuit
 from rulekit.numbers import double_crossing, float32
 from rulekit.schema import Feature, Schema
+from rulekit_exporters.python.circuits import circuit_expression
 from rulekit_exporters.python.expressions import Expression, atom, layout, parenthesised
 from rulekit_exporters.python.names import Names, literal
 from rulekit_exporters.python.runtime import clipped
@@ -45,17 +45,23 @@ MAX_DEPTH = 20
 MAX_LENGTH = 4000
 MAX_INLINE_LEVELS = 8
 MAX_LOOKUPS = 2
+MAX_OPERANDS = 100
 
 
 @dataclass(slots=True)
 class Context:
-    """What all function bodies of a module share: identifiers of columns, module constants, comments by node."""
+    """What all function bodies of a module share: identifiers of columns, module constants, comments by node.
+
+    comments: the rule's id and text, stated once in the module; briefs: its id alone, wherever the rule stands again;
+    labels: the id as an identifier.
+    """
 
     schema: Schema
     names: Names
     columns: Mapping[str, str]
     comments: Mapping[Node, str]
     labels: Mapping[Node, str] = field(default_factory=dict)
+    briefs: Mapping[Node, str] = field(default_factory=dict)
     constants: dict[str, str] = field(default_factory=dict)
     _known: dict[object, str] = field(default_factory=dict)
 
@@ -68,10 +74,24 @@ class Context:
 
 
 class Body:
-    """The statements of one function, and what each node is called in it."""
+    """The statements of one function, and what each node is called in it.
 
-    def __init__(self, context: Context, spelling: Spelling, roots: Iterable[Node]) -> None:
+    keys: by column name, what a cell is looked up by in the function's `row` (a literal); None where the columns are
+    parameters. comments: by node, what stands above its code. indent: of the statements, in blanks.
+    """
+
+    def __init__(
+        self,
+        context: Context,
+        spelling: Spelling,
+        roots: Iterable[Node],
+        keys: Mapping[str, str] | None = None,
+        comments: Mapping[Node, str] | None = None,
+        indent: int = 4,
+    ) -> None:
         self.context, self.spelling = context, spelling
+        self._comments = context.comments if comments is None else comments
+        self._indent = indent
         self._cells = dict(context.columns)
         self.lines: list[str] = []
         self._done: dict[Node, Expression] = {}
@@ -82,8 +102,13 @@ class Body:
         for node in self._order:
             self._uses.update(needs(node))
         self._reads = Counter(getattr(node, "feature", "") for node in self._order)
-        if spelling.scalar:
-            self._bind_cells()
+        if keys is not None:
+            self._bind_cells(keys)
+
+    @property
+    def leaves(self) -> int:
+        """How many leaves the function's roots have, each counted once."""
+        return sum(self._reads.values()) - self._reads[""]
 
     def expression(self, root: Node) -> Expression:
         """The expression of a root; its statements are appended first."""
@@ -92,6 +117,10 @@ class Body:
                 self._done[node] = self._write(node)
         return self._done[root]
 
+    def written(self, node: Node) -> Expression:
+        """The expression of a node whose statements are there already."""
+        return self._done[node]
+
     def name(self, root: Node) -> str:
         """The text of a root as one operand of an arithmetic expression."""
         return parenthesised(self.expression(root), SUM).text
@@ -99,11 +128,15 @@ class Body:
     def say(self, before: str, expression: Expression, after: str = "") -> None:
         """Append a statement, below the comment of its expression."""
         self.note(expression.comment)
-        self.lines += layout(before, expression, after, 4)
+        self.lines += layout(before, expression, after, self._indent)
 
     def note(self, text: str) -> None:
         """Append comment lines."""
-        self.lines += [f"    {line}" for line in text.splitlines()]
+        self.put(*text.splitlines())
+
+    def put(self, *lines: str, deeper: int = 0) -> None:
+        """Append lines at the indentation of the function's statements, or `deeper` blanks further in."""
+        self.lines += [" " * (self._indent + deeper) + line for line in lines]
 
     def fresh(self, wish: str) -> str:
         """A variable of this function: `wish` followed by a number."""
@@ -115,11 +148,11 @@ class Body:
         if rule is None:
             raise Unsupported(type(node).__name__, "python", "export it to a target that can, or simplify it away")
         expression = rule(self, node)
-        comment = self.context.comments.get(node, "")
+        comment = self._comments.get(node, "")
         large = expression.depth > MAX_DEPTH or len(expression.text) > MAX_LENGTH
-        if large or (self._uses[node] > 1 and node.children):
+        if large or (self._uses[node] > 1 and (node.children or isinstance(node, Column | Step))):
             label = self.context.labels.get(node, "")
-            variable = self.fresh("value") if node.family is Family.REAL else label if label else self.fresh("holds")
+            variable = label or self.fresh({Family.REAL: "value", Family.PROBABILITY: "p"}.get(node.family, "holds"))
             if expression.text != variable:
                 self.note(comment)
                 self.say(f"{variable} = ", expression)
@@ -138,15 +171,15 @@ class Body:
         """Whether the function reads a column."""
         return self._reads[feature] > 0
 
-    def _bind_cells(self) -> None:
+    def _bind_cells(self, keys: Mapping[str, str]) -> None:
         """Cells that are read often, or cleaned first, become variables; others are looked up where they are read."""
         for name, column in self.context.columns.items():
             feature = self.context.schema[name]
             cleaned = feature.kind == "categorical" or feature.missing_tokens
             if self._reads[name] > (0 if cleaned else MAX_LOOKUPS):
-                self.lines.append(f"    {column} = row[{column}]")
+                self.put(f"{column} = row[{keys[name]}]")
             else:
-                self._cells[name] = f"row[{column}]"
+                self._cells[name] = f"row[{keys[name]}]"
 
     def compare(self, node: Compare) -> Expression:
         crossing = crossing_of(node.value, self.context.schema[node.feature])
@@ -198,10 +231,22 @@ class Body:
         return self.spelling.negated(self._done[node.child])
 
     def conjunction(self, node: And) -> Expression:
-        return self.spelling.all_of(self._children(node))
+        return self._connected(self.spelling.all_of, self._children(node))
 
     def disjunction(self, node: Or) -> Expression:
-        return self.spelling.any_of(self._children(node))
+        return self._connected(self.spelling.any_of, self._children(node))
+
+    def _connected(
+        self, connective: Callable[[tuple[Expression, ...]], Expression], parts: tuple[Expression, ...]
+    ) -> Expression:
+        """The parts in one expression; of many columns in several, as `a | b | c` nests (`a or b or c` does not)."""
+        if self.spelling.scalar or len(parts) <= MAX_OPERANDS:
+            return connective(parts)
+        variable = self.fresh("holds")
+        for start in range(0, len(parts), MAX_OPERANDS):
+            before = (atom(variable),) if start else ()
+            self.say(f"{variable} = ", connective((*before, *parts[start : start + MAX_OPERANDS])))
+        return atom(variable)
 
     def at_least(self, node: AtLeast) -> Expression:
         return self.spelling.at_least(node.k, self._children(node))
@@ -218,11 +263,11 @@ class Body:
     def _sum(self, bias: float, weights: tuple[float, ...], children: tuple[Node, ...]) -> str:
         """Statements that add weight * child to the bias from left to right; a false Boolean child adds nothing."""
         total = self.fresh("total")
-        self.lines.append(f"    {total} = {literal(bias) if self.spelling.scalar else f'np.full(n, {literal(bias)})'}")
+        self.put(f"{total} = {literal(bias) if self.spelling.scalar else f'np.full(n, {literal(bias)})'}")
         for weight, child in zip(weights, children, strict=True):
             value = self._done[child]
             if child.family is not Family.BOOLEAN:
-                self.lines += [f"    {line}" for line in self.spelling.add(total, weight, value)]
+                self.put(*self.spelling.add(total, weight, value))
             else:
                 self.add_if(total, value, literal(weight))
         return total
@@ -231,7 +276,7 @@ class Body:
         """Add an amount where the condition holds; the total is never -0.0, so adding nothing equals adding zero."""
         if self.spelling.scalar:
             self.say("if ", condition, ":")
-            self.lines.append(f"        {total} += {amount}")
+            self.put(f"{total} += {amount}", deeper=4)
         else:
             self.note(condition.comment)
             self.say(f"{total} = {total} + ", self.spelling.choose(condition, amount, "0.0"))
@@ -268,55 +313,7 @@ class Body:
         return atom(f"logistic({inner})" if self.spelling.scalar else f"logistic_column(np, {inner})")
 
     def probability(self, node: Probability) -> Expression:
-        return self._circuit(build_circuit(node.formula))
-
-    def _circuit(self, circuit: Circuit) -> Expression:
-        """The steps in order; the complement of a bit that is used nowhere else is one constant or another."""
-        steps = circuit.steps
-        uses = Counter(i for step in steps for i in operands(step))
-        folded = {
-            s.a for s in steps if isinstance(s, Complement) and uses[s.a] == 1 and isinstance(steps[s.a], Bit | Given)
-        }
-        texts: list[str] = []
-        for i, step in enumerate(steps):
-            if isinstance(step, Fixed) and i < len(steps) - 1:
-                texts.append(literal(step.value))
-            elif i in folded:
-                texts.append("")
-            else:
-                texts.append(self.fresh("p"))
-                self._step(texts, step, steps[step.a] if isinstance(step, Complement) and step.a in folded else None)
-        return atom(texts[-1])
-
-    def _step(self, v: list[str], step: object, folded: object) -> None:
-        match folded or step:
-            case Bit(cause, on, off):
-                yes, no = (1.0 - on, 1.0 - off) if folded else (on, off)
-                self._choice(v[-1], cause, yes, no)
-            case Given(node):
-                yes, no = (0.0, 1.0) if folded else (1.0, 0.0)
-                self._choice(v[-1], node, yes, no)
-            case Fixed(value):
-                self.lines.append(f"    {v[-1]} = {literal(value)}")
-            case Complement(a):
-                self.lines.append(f"    {v[-1]} = 1.0 - {v[a]}")
-            case Product(a, b):
-                self.lines.append(f"    {v[-1]} = {v[a]} * {v[b]}")
-            case Mix(p, high, low):
-                self.lines.append(f"    {v[-1]} = {v[p]} * {v[high]} + (1.0 - {v[p]}) * {v[low]}")
-            case unknown:
-                raise Unsupported(type(unknown).__name__, "python", "the circuit has a step that is not in its page")
-
-    def _choice(self, variable: str, cause: Node, yes: float, no: float) -> None:
-        condition = self._done[cause]
-        if self.spelling.scalar and (len(condition.text) > 70 or condition.commented):
-            self.note(condition.comment)
-            self.lines.append(f"    {variable} = {literal(no)}")
-            self.say("if ", replace(condition, comment=""), ":")
-            self.lines.append(f"        {variable} = {literal(yes)}")
-        else:
-            self.note(condition.comment)
-            self.say(f"{variable} = ", self.spelling.choose(condition, literal(yes), literal(no)))
+        return circuit_expression(self, build_circuit(node.formula))
 
 
 RULES: dict[type[Node], Callable[..., Expression]] = {

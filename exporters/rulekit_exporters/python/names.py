@@ -8,13 +8,15 @@ import math
 import re
 import textwrap
 
-from rulekit_exporters.python import runtime
+from rulekit_exporters.python import command_line, runtime
 
 _TAKEN = (
     set(keyword.kwlist)
     | set(keyword.softkwlist)
     | set(dir(builtins))
     | set(vars(runtime))
+    | set(vars(command_line))
+    | {"TEST_CELLS", "TEST_ROWS", "TEST_CHANCES", "self_test"}
     | {"np", "n", "row", "data", "l", "O", "I", "best", "chosen", "score", "decide", "decide_many", "probabilities"}
     | {"predict", "predict_proba", "predict_many", "bisect_left", "nan", "inf"}
     | {"CLASSES", "COLUMNS", "USED", "DIGEST", "Row", "annotations"}

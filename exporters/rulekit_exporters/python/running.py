@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import subprocess
@@ -21,6 +22,7 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, Feature
 from rulekit.tables.table import Array, Table
 from rulekit.targets import Outcome
+from rulekit_exporters.python.functions import missing_numbers
 
 Labels = npt.NDArray[np.int64]
 
@@ -31,12 +33,13 @@ ROWS_PER_LINE = 1000
 def run(artifact: bytes, graph: RuleGraph, table: Table, seconds: float = SECONDS) -> Outcome:
     """Labels and probabilities of a table's rows, by the module's own `predict` and `predict_proba`.
 
-    `predict_many` scores them as well; where its label is another one, the label of the two that is not the graph's is
-    the answer, so that a comparison with the graph finds a fault in either. The process is `python -I` with an empty
-    environment, in an empty folder. Raises FormatError where the module fails, exceeds the time limit, or answers with
-    anything but a label and K numbers for every row.
+    Every row goes in as a mapping, as a sequence and, through `predict_many`, in columns; where the labels are not the
+    same, one that is not the graph's is the answer, so that a comparison with the graph finds a fault in any of them.
+    The process is `python -I` with an empty environment, in an empty folder. Raises FormatError where the module fails,
+    exceeds the time limit, or answers with anything but a label and K numbers for every row.
     """
-    columns = [cells_of(graph.schema[name], table.array(name)) for name in graph.used_features]
+    used = [(graph.schema[name], table.array(name)) for name in graph.used_features]
+    columns = [_missing_by_turns(feature, cells_of(feature, array)) for feature, array in used]
     return _execute(artifact, graph, columns, table.n_rows, seconds, lambda: decide(graph, table))
 
 
@@ -122,6 +125,18 @@ def cells_of(feature: Feature, encoded: Array) -> list[Any]:
     return [texts[code] for code in encoded.tolist()]
 
 
+def _missing_by_turns(feature: Feature, cells: list[Any]) -> list[Any]:
+    """The cells of a column of numbers where each missing one is None or a number that means missing, by turns.
+
+    Raw rows hold every text that means missing, but no such number: most targets take those for what they are.
+    """
+    numbers = () if feature.kind == "categorical" else missing_numbers(feature)
+    if not numbers:
+        return cells
+    turns = itertools.cycle((None, *map(_exact, numbers)))
+    return [next(turns) if cell is None else cell for cell in cells]
+
+
 def _exact(value: float) -> str | None:
     """A double as hexadecimal text, None for missing."""
     return None if value != value else float(value).hex()
@@ -140,14 +155,15 @@ def _outcome(text: str, graph: RuleGraph, n_rows: int, right: Callable[[], Label
     try:
         answer = json.loads(text)
         labels = np.array(answer["labels"], dtype=np.int64)
-        many = np.array(answer.get("many", answer["labels"]), dtype=np.int64)
+        others = [np.array(answer.get(way, answer["labels"]), dtype=np.int64) for way in ("sequences", "many")]
         flat = [float.fromhex(value) for value in answer["probabilities"]]
         probabilities = np.array(flat, dtype=np.float64).reshape(n_rows, k)
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         raise FormatError(f"the module's answer is not {k} numbers for each row ({error})") from None
-    for found in (labels, many):
+    for found in (labels, *others):
         if found.shape != (n_rows,) or (n_rows and not 0 <= found.min() <= found.max() < k):
             raise FormatError("the module answered with labels that the model does not have")
-    if (labels != many).any():
-        labels = np.where(labels == right(), many, labels)
+    for found in others:
+        if (labels != found).any():
+            labels = np.where(labels == right(), found, labels)
     return Outcome(labels, probabilities)

@@ -1,4 +1,4 @@
-"""Run-time helpers of generated modules: reading cells, the vocabulary's arithmetic, scoring CSV.
+"""Run-time helpers of generated modules: reading cells, the vocabulary's arithmetic.
 
 The functions that a module needs are copied from this file, word for word (rulekit_exporters.python.assembly), so
 what is tested here is what is shipped. They use the standard library alone; numpy comes in as the argument `np` of
@@ -8,16 +8,11 @@ tokens) for categories.
 
 from __future__ import annotations
 
-import csv
 import datetime
-import io
-import itertools
 import math
-import os
 import re
 import struct
-import sys
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from math import inf, nan
 from typing import Any
 
@@ -133,8 +128,8 @@ def cell(value: Any, column: str, kind: str, tokens: Sequence[str]) -> Any:
     return {"flag": flag, "day": day, "moment": moment}.get(kind, number)(value, column, tokens)
 
 
-def cells(row: Any, width: int, used: Sequence[Used]) -> list[Any]:
-    """The used cells of a row, a mapping by column name or a sequence of `width` cells in schema order.
+def cells(row: Any, width: int, used: Sequence[Used]) -> dict[str, Any]:
+    """The used cells of a row by name; the row is a mapping, or a sequence of `width` cells in schema order.
 
     Raises KeyError where a used column is absent, ValueError where a cell or the number of cells is wrong.
     """
@@ -143,12 +138,12 @@ def cells(row: Any, width: int, used: Sequence[Used]) -> list[Any]:
         for _, name, _, _ in used:
             if name not in names:
                 raise KeyError(name)
-        return [cell(row[name], name, kind, tokens) for _, name, kind, tokens in used]
+        return {name: cell(row[name], name, kind, tokens) for _, name, kind, tokens in used}
     if isinstance(row, str | bytes) or not hasattr(row, "__len__"):
         raise TypeError(f"a row is a mapping or a sequence of {width} cells, not {type(row).__name__}")
     if len(row) != width:
         raise ValueError(f"a row has {width} cells in the order of COLUMNS, not {len(row)}")
-    return [cell(row[position], name, kind, tokens) for position, name, kind, tokens in used]
+    return {name: cell(row[position], name, kind, tokens) for position, name, kind, tokens in used}
 
 
 def unknown(value: Any, column: str) -> ValueError:
@@ -338,76 +333,3 @@ def stepped(np: Any, column: Any, cuts: Sequence[float], values: Sequence[float]
 def logistic_column(np: Any, z: Any) -> Any:
     """`logistic` for a column."""
     return np.array([logistic(value) for value in z.tolist()], dtype=np.float64)
-
-
-# CSV from standard input to standard output --------------------------------------------------------------------------
-
-
-def csv_rows(lines: Iterable[str], delimiter: str, used: Sequence[Used]) -> Iterator[list[Any]]:
-    """The used cells of each row under a header; order is free, other columns and spaces around cells are ignored.
-
-    Raises ValueError naming the line where a column is missing or stands twice, a cell is not a number, or a row is
-    longer or shorter than the header.
-    """
-    reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=True, strict=True)
-    try:
-        header = next(reader, None)
-        if header is None:
-            raise ValueError("there is no header line")
-        names = {name for _, name, _, _ in used}
-        header = [name if name in names else name.strip(" \t\r") for name in header]
-        for _, name, _, _ in used:
-            if header.count(name) != 1:
-                raise ValueError(
-                    f"{'no column' if name not in header else 'more than one column'} {name!r} in the header"
-                )
-        picked = [(header.index(name), name, kind, tokens) for _, name, kind, tokens in used]
-        for row in reader:
-            if not row and len(header) > 1:
-                continue
-            row = row or [""]
-            if len(row) != len(header):
-                raise ValueError(f"{len(row)} cells, the header has {len(header)}")
-            yield [cell(row[position].strip(" \t\r"), name, kind, tokens) for position, name, kind, tokens in picked]
-    except (ValueError, csv.Error) as error:
-        raise ValueError(f"line {max(reader.line_num, 1)}: {error}") from None
-
-
-def score_csv(
-    arguments: Sequence[str],
-    used: Sequence[Used],
-    classes: Sequence[Any],
-    decide: Callable[..., int],
-    probabilities: Callable[..., list[float]],
-) -> int:
-    """Score CSV from standard input to standard output: label and probabilities of each row. Returns the exit status.
-
-    0: done; 2: bad input or usage, said in one line on standard error.
-    """
-    delimiter = ","
-    if len(arguments) == 2 and arguments[0] == "--delimiter" and len(arguments[1]) == 1:
-        delimiter = arguments[1]
-    elif arguments:
-        helped = list(arguments) in (["-h"], ["--help"])
-        print("usage: [--delimiter C] < rows.csv > predictions.csv", file=sys.stdout if helped else sys.stderr)
-        return 0 if helped else 2
-    source = io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8-sig", newline="")
-    sink = io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline="")
-    writer = csv.writer(sink, lineterminator="\n")
-    names = [str(label).lower() if isinstance(label, bool) else str(label) for label in classes]
-    try:
-        rows = csv_rows(source, delimiter, used)
-        first = next(rows, None)
-        writer.writerow(["label", *(f"probability({name})" for name in names)])
-        places = range(len(used))
-        for row in itertools.chain([] if first is None else [first], rows):
-            writer.writerow([names[decide(row, *places)], *map(repr, probabilities(row, *places))])
-        sink.flush()
-    except BrokenPipeError:  # the reader of our output has gone; silence the interpreter's own flush
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (ValueError, OSError) as error:  # UnicodeDecodeError is a ValueError
-        message = "".join(c if c.isprintable() else repr(c)[1:-1] for c in f"standard input: {error}")
-        sink.flush()
-        print(message, file=sys.stderr)
-        return 2
-    return 0

@@ -16,7 +16,7 @@ from rulekit_exporters.python.names import literal
 _MEMBERSHIP = re.compile(r"(\w+) (not )?in ")
 
 # Binding strengths. Python's comparisons bind more tightly than `not` and less tightly than `~`, `&`, `|`.
-CHOICE, LOW, MIDDLE, HIGH, SUM = 0, 1, 2, 3, 8
+CHOICE, LOW, MIDDLE, HIGH, SUM, PRODUCT = 0, 1, 2, 3, 8, 9
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""What a generated module decides, read from its code (`reader.inspect`)."""

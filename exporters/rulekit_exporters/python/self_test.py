@@ -1,0 +1,265 @@
+"""The rows that a generated module carries to test itself, and their answers by the graph.
+
+They are chosen among rows that rulekit.verification aims at the graph, with every number moved to the edge of its
+interval between thresholds, which changes no comparison and keeps the list of different cells short. For each leaf one
+such row is found on which the leaf decides (else: changes the probability), and taken with the leaf on either side.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rulekit.graph.evaluation import decide, probabilities
+from rulekit.graph.nodes import LEAVES, Among, Column, Compare, IsTrue, Node, Step
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.schema import Feature
+from rulekit.tables.encoding import encode
+from rulekit.tables.table import Table, missing_cells
+from rulekit.verification.adversarial import adversarial_rows
+from rulekit_exporters.python.functions import missing_numbers
+from rulekit_exporters.python.lowering import crossing_of
+from rulekit_exporters.python.names import literal
+from rulekit_exporters.python.running import unseen_level
+
+ROWS, MIN_ROWS = 64, 32
+MAX_LEAVES = 40
+MAX_TEXT = 8000
+CANDIDATES = 200
+MAX_CELLS = 10_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class SelfTest:
+    """Constants of the module by name, as text, and its function `self_test`."""
+
+    constants: tuple[str, ...]
+    function: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Cells:
+    """The cells of one column that rows are made of, each once, and the index [n] of the cell of each candidate."""
+
+    values: tuple[Any, ...]
+    index: npt.NDArray[np.intp]
+
+
+def self_test(graph: RuleGraph) -> SelfTest:
+    """Rows as constants, with the class and the probabilities that the graph gives each.
+
+    There are ROWS of them, more where the leaves need more, and fewer where their text is longer than MAX_TEXT.
+    """
+    names = graph.used_features
+    columns = _candidates(graph)
+    rows = _chosen(graph, columns) if names else [()]
+    table = _table(graph, columns, np.array(rows, dtype=np.intp).reshape(len(rows), len(names)))
+    labels, reported = decide(graph, table).tolist(), list(map(tuple, probabilities(graph, table).tolist()))
+    chances = tuple(dict.fromkeys(reported))
+    kept: list[dict[int, int]] = [{} for _ in names]
+    items: list[tuple[int, ...]] = []
+    length = 0
+    for row, label, chance in zip(rows, labels, reported, strict=True):
+        places = [own.setdefault(i, len(own)) for own, i in zip(kept, row, strict=True)]
+        items.append((label, chances.index(chance), *places))
+        length += len(literal(items[-1]))
+        if length > MAX_TEXT and len(items) >= MIN_ROWS:
+            break
+    cells = [[columns[name].values[i] for i in own] for name, own in zip(names, kept, strict=True)]
+    used = chances[: 1 + max(chances.index(chance) for chance in reported[: len(items)])]
+    return SelfTest(
+        (
+            "# Of each column of USED the cells that the rows are made of.\n" + _tuple("TEST_CELLS", "Any", cells, 1),
+            "# Probabilities of the classes.\n" + _tuple("TEST_CHANCES", "float", used),
+            "# Rows: the number of the class, of its probabilities, and of each cell.\n"
+            + _tuple("TEST_ROWS", "int", items),
+        ),
+        _FUNCTION,
+    )
+
+
+def _tuple(name: str, of: str, items: Iterable[Iterable[Any]], most: int = 100) -> str:
+    """An assignment of a tuple of tuples, at most `most` on a line; a longer one is broken between its own items."""
+    lines, line = [], "   "
+    for number, item in enumerate(items):
+        if number % most == 0 and line.strip():
+            lines.append(line)
+            line = "   "
+        pieces = [f" {literal(value)}," for value in item]
+        whole = f" ({''.join(pieces).strip() if len(pieces) == 1 else ''.join(pieces).strip(' ,')}),"
+        for piece in [whole] if len(whole) < 112 else [f" ({pieces[0].strip()}", *pieces[1:], " ),"]:
+            if len(line) + len(piece) > 120 and line.strip():
+                lines.append(line)
+                line = "   "
+            line += piece
+    return "\n".join([f"{name}: tuple[tuple[{of}, ...], ...] = (", *lines, *([line] if line.strip() else []), ")"])
+
+
+_FUNCTION = '''def self_test() -> int:
+    """Score the rows above in every form of input; returns 0 where all answers are the model's, else 1."""
+    rows = test_rows(TEST_CELLS, TEST_CHANCES, TEST_ROWS)
+    ways = {
+        "decide": decide,
+        "probabilities": probabilities,
+        "predict": predict,
+        "predict_proba": predict_proba,
+        "predict_many": predict_many,
+    }
+    return check_rows(COLUMNS, USED, CLASSES, rows, ways)'''
+
+
+# Candidates ----------------------------------------------------------------------------------------------------------
+
+
+def _candidates(graph: RuleGraph) -> dict[str, _Cells]:
+    """Adversarial rows, by used column, every cell moved to the edge of its interval."""
+    n_rows = max(24, min(CANDIDATES, MAX_CELLS // (2 * MAX_LEAVES * (len(graph.used_features) + len(graph.nodes())))))
+    raw = adversarial_rows(graph, n_rows)
+    crossings: dict[str, set[float]] = {name: set() for name in graph.used_features}
+    points: dict[str, set[float]] = {name: set() for name in graph.used_features}
+    for node in graph.nodes():
+        if isinstance(node, Compare | Step):
+            feature = graph.schema[node.feature]
+            crossings[node.feature] |= {crossing_of(cut, feature) for cut in _cuts(node)}
+        elif isinstance(node, Column):
+            points[node.feature] |= _points(node)
+    found = {}
+    for name in graph.used_features:
+        feature = graph.schema[name]
+        if feature.kind == "categorical":
+            codes = raw.table.array(name).astype(np.intp)
+            others = (*feature.missing_tokens, *_look_alikes(feature))
+            found[name] = _Cells((None, unseen_level(feature), *feature.levels, *others), codes)
+        else:
+            found[name] = _numbers(feature, raw.columns[name], crossings[name], points[name])
+    return found
+
+
+def _look_alikes(feature: Feature) -> list[str]:
+    """Another way in which a table may write the last level that has one."""
+    whole = [f"{level}.0" for level in feature.levels if level.removeprefix("-").isdigit()]
+    words = [level.upper() for level in feature.levels if level in ("true", "false")]
+    return [text for text in (*whole, *words) if text not in feature.levels][-1:]
+
+
+def _cuts(node: Node) -> tuple[float, ...]:
+    if isinstance(node, Compare):
+        return (node.value,)
+    return node.cuts if isinstance(node, Step) else ()
+
+
+def _points(node: Column) -> set[float]:
+    """Values of a clipped column: its bounds and beyond them, and between them on and off its grid."""
+    middle = node.low + (node.high - node.low) / 2
+    return {node.low, node.high, middle, node.low + node.step * 1.5, 2 * node.high - middle}
+
+
+def _numbers(feature: Feature, given: npt.NDArray[Any], crossings: set[float], points: set[float]) -> _Cells:
+    """Both edges at each crossing, infinities, zero, numbers that mean missing, `points`; NaN comes last."""
+    edges = {edge for cut in crossings if math.isfinite(cut) for edge in (cut, math.nextafter(cut, math.inf))}
+    special = (0.0, 1.0) if feature.kind == "boolean" else (0.0, -math.inf, math.inf)
+    ordered = sorted({*edges, *points, *special, *missing_numbers(feature)})
+    return _Cells((*ordered, math.nan), np.searchsorted(ordered, given))
+
+
+# Choice --------------------------------------------------------------------------------------------------------------
+
+
+def _chosen(graph: RuleGraph, columns: Mapping[str, _Cells]) -> list[tuple[int, ...]]:
+    """Rows as the index of the cell of each used column, the most telling first."""
+    names = graph.used_features
+    matrix = np.stack([columns[name].index for name in names], axis=1)
+    found = dict.fromkeys(tuple(row) for row in _uniform(graph, columns))
+    edges = _edges(graph, columns)
+    pairs = np.tile(matrix, (len(edges), 2, 1, 1))
+    for pair, (position, low, high) in zip(pairs, edges, strict=True):
+        pair[0, :, position], pair[1, :, position] = low, high
+    for pair, row in zip(pairs, _deciding(graph, columns, pairs), strict=True):
+        found.update(dict.fromkeys(tuple(half[row].tolist()) for half in pair))
+    others = dict.fromkeys(row for row in map(tuple, matrix.tolist()) if row not in found)
+    return [*found, *list(others)[: max(0, ROWS - len(found))]]
+
+
+def _deciding(graph: RuleGraph, columns: Mapping[str, _Cells], pairs: npt.NDArray[np.intp]) -> list[int]:
+    """For each pair of `pairs` [m, 2, n, columns] the first row whose label differs, else its probability, else 0."""
+    table = _table(graph, columns, pairs.reshape(-1, pairs.shape[3]))
+    labels = decide(graph, table).reshape(pairs.shape[:3])
+    chances = probabilities(graph, table).reshape(*pairs.shape[:3], len(graph.classes))
+    by_label = labels[:, 0] != labels[:, 1]
+    by_chance = (chances[:, 0] != chances[:, 1]).any(axis=2)
+    rows: list[int] = np.where(by_label.any(axis=1), by_label.argmax(axis=1), by_chance.argmax(axis=1)).tolist()
+    return rows
+
+
+def _uniform(graph: RuleGraph, columns: Mapping[str, _Cells]) -> Iterator[list[int]]:
+    """Rows of one kind of cell throughout: missing, lowest, highest, zero, levels never seen, look-alikes."""
+    values = [columns[name].values for name in graph.used_features]
+    features = [graph.schema[name] for name in graph.used_features]
+    last = [0 if f.kind == "categorical" else len(own) - 1 for f, own in zip(features, values, strict=True)]
+    yield last
+    numeric = [f.kind != "categorical" for f in features]
+    if any(numeric):
+        yield [0 if is_number else place for is_number, place in zip(numeric, last, strict=True)]
+        yield [place - 1 if is_number else place for is_number, place in zip(numeric, last, strict=True)]
+        yield [own.index(0.0) if n else place for n, own, place in zip(numeric, values, last, strict=True)]
+    if not all(numeric):
+        yield [place if n or f.unseen == "error" else 1 for n, f, place in zip(numeric, features, last, strict=True)]
+        yield [place if n else len(own) - 1 for n, own, place in zip(numeric, values, last, strict=True)]
+
+
+def _edges(graph: RuleGraph, columns: Mapping[str, _Cells]) -> list[tuple[int, int, int]]:
+    """Column, and the indices of two of its cells on either side of a leaf; of at most MAX_LEAVES leaves and cuts."""
+    position = {name: i for i, name in enumerate(graph.used_features)}
+    found: dict[tuple[int, int, int], None] = {}
+    for node in graph.nodes():
+        if not isinstance(node, (*LEAVES, Step, Column)):
+            continue
+        cells = columns[node.feature]
+        for low, high in _sides(node, graph.schema[node.feature], cells.values):
+            found[position[node.feature], low, high] = None
+    edges = list(found)
+    count = min(MAX_LEAVES, len(edges))
+    return [edges[i * len(edges) // count] for i in range(count)]
+
+
+def _sides(node: Node, feature: Feature, values: Sequence[Any]) -> Iterator[tuple[int, int]]:
+    """Pairs of indices of cells between which the leaf changes its value."""
+    missing = 0 if feature.kind == "categorical" else len(values) - 1
+    for cut in _cuts(node):
+        crossing = crossing_of(cut, feature)
+        if math.isfinite(crossing):
+            low = values.index(crossing)
+            yield low, low + 1
+    if isinstance(node, Among):
+        wanted = set(node.levels)
+        inside = [i for i, level in enumerate(feature.levels, 2) if level in wanted][:1]
+        outside = [i for i, level in enumerate(feature.levels, 2) if level not in wanted][:1]
+        unseen = [] if feature.unseen == "error" else [1]
+        yield from ((i, j) for i in inside for j in (*(outside or unseen), *unseen, missing))
+    elif isinstance(node, IsTrue | Column) and feature.kind == "boolean":
+        yield values.index(0.0), values.index(1.0)
+    elif isinstance(node, Column):
+        yield values.index(node.low), values.index(node.high)
+    if feature.kind != "categorical":
+        yield missing, values.index(0.0)
+
+
+def _table(graph: RuleGraph, columns: Mapping[str, _Cells], rows: npt.NDArray[np.intp]) -> Table:
+    """Rows [n, columns] of indices of cells, encoded."""
+    data: dict[str, npt.NDArray[Any]] = {}
+    for name, places in zip(graph.used_features, rows.T, strict=True):
+        own = columns[name].values
+        values = np.empty(len(own), dtype=object if graph.schema[name].kind == "categorical" else np.float64)
+        values[:] = own
+        data[name] = values[places]
+    return encode(data, graph.schema, used=data) if data else _empty(graph, len(rows))
+
+
+def _empty(graph: RuleGraph, n_rows: int) -> Table:
+    """A table for a graph that reads no column."""
+    return Table(graph.schema.features, tuple(missing_cells(f, n_rows) for f in graph.schema), n_rows)

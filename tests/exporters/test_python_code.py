@@ -1,0 +1,89 @@
+"""What the code of generated modules looks like, and its arithmetic on probabilities."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from generated import module_of, plain_columns
+from golden_graphs import income
+from random_graphs import random_table
+from rulekit_exporters.python import TARGET, functions
+
+from rulekit.graph.decisions import Exceeds, Fires
+from rulekit.graph.evaluation import decide, probabilities
+from rulekit.graph.nodes import And, AtLeast, Column, Compare, Constant, Hidden, LinearThreshold, Not, Or, Probability
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.graph.rules import rules_of
+from rulekit.schema import Feature, Schema
+
+
+def noisy_formulas():
+    """Circuits of every kind of step: long products, sums of mixtures, bits and plain conditions that are shared."""
+    causes = [Compare("x", ">", i / 8) if i % 2 else Compare("y", "<=", i / 16, missing=True) for i in range(40)]
+    bits = [Hidden(f"h{i}", cause, 0.1 + i / 7, i / 90) for i, cause in enumerate(causes)]
+    always = Hidden("always", Constant(True), 0.3)
+    yield Or(bits)
+    yield And(bits[:20])
+    yield Or([And([bits[k], bits[k + 1], bits[k + 2]]) for k in range(0, 30, 3)])
+    yield Or([And([bits[0], bits[1]]), And([bits[0], Not(bits[2])]), And([bits[1], causes[3]])])
+    yield AtLeast(3, bits[:6])
+    yield And([always, Not(Or(bits[:3])), causes[5]])
+    yield Or([always, AtLeast(2, [And([bits[0], always]), bits[4], Not(bits[0])])])
+    yield always
+    yield bits[0]
+
+
+@pytest.mark.parametrize("formula", list(noisy_formulas()), ids=range(9))
+def test_probabilities_are_the_graph_s_to_the_last_bit(formula, tmp_path):
+    probability = Probability(formula)
+    schema = Schema((Feature("x"), Feature("y")))
+    graph = RuleGraph(schema, (0, 1), Exceeds(probability, 0.4), (probability,))
+    table = random_table(np.random.default_rng(11), schema, 300)
+    module = module_of(graph, tmp_path)
+    rows = list(zip(*plain_columns(table), strict=True))
+    expected = probabilities(graph, table).tolist()
+    assert [module.predict_proba(row) for row in rows] == expected
+    assert [module.predict_proba({"x": x, "y": y}) for x, y in rows] == expected
+    labels = decide(graph, table).tolist()
+    assert [module.predict(row) for row in rows] == labels
+    assert [module.predict({"x": x, "y": y}) for x, y in rows] == labels
+    assert module.predict_many(np.array(rows)) == labels
+
+
+def sequence_code(graph):
+    """What stands in `predict` for sequences."""
+    source = TARGET.emit(graph, {"self_test": False}).main.decode()
+    return source.partition("if len(row) == ")[2].partition("    except (")[0]
+
+
+def test_few_rules_stand_in_predict_itself_and_thousands_do_not(monkeypatch):
+    """A call with the cells named took as long as the rules."""
+    assert "if row[1] > 5100.000244140625:" in sequence_code(income())
+    assert 'return ">50K"' in sequence_code(income())
+    monkeypatch.setattr(functions, "MAX_REPEATED", 3)
+    assert "CLASSES[decide({" in sequence_code(income())
+    assert '"age": row[0],' in sequence_code(income())
+
+
+def test_a_rule_is_stated_once_and_its_id_wherever_it_stands():
+    source = TARGET.emit(income(), {"self_test": False}).main.decode().partition("# rules: begin")[0]
+    for rule in rules_of(income()):
+        assert source.count(f"# {rule.id}: ") == 1
+        assert source.count(f"# {rule.id}\n") == 4  # probabilities, predict, predict_proba, decide_many
+
+
+def test_every_clause_is_an_if_of_its_own():
+    source = TARGET.emit(income(), {}).main.decode()
+    body = source.partition("def decide(")[2].partition("\ndef ")[0]
+    assert body.count("return 1") == 2
+    assert body.rstrip().endswith("return 0")
+
+
+def test_a_rounded_column_is_cleaned_once_however_many_sums_read_it():
+    """A tree of 15 linear threshold units over 30 columns rounded each of them 15 times."""
+    cells = [Column(f"x{j}", 0.0, -4.0, 4.0, 0.25) for j in range(3)]
+    units = [LinearThreshold([(0.5, cell) for cell in cells], 0.25 * k) for k in range(4)]
+    schema = Schema(tuple(Feature(f"x{j}") for j in range(3)))
+    source = TARGET.emit(RuleGraph(schema, (0, 1), Fires(Or(units))), {"self_test": False}).main.decode()
+    assert source.count("= clipped(") == 2 * 3  # decide and predict
+    assert source.count("= clipped_column(") == 3

@@ -1,0 +1,160 @@
+"""A generated module tests itself: its own rows, through every function and form of input."""
+
+from __future__ import annotations
+
+import math
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from generated import module_of
+from golden_graphs import INCOME, MODELS, income, score
+from random_graphs import random_graph
+from rulekit_exporters.python import TARGET
+
+from rulekit.errors import InputError
+from rulekit.graph.decisions import Fires
+from rulekit.graph.nodes import Among, And, Compare, Constant, IsTrue, Or
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.schema import Feature, Schema
+
+
+def self_test(source, folder, *flags):
+    path = folder / "model.py"
+    path.write_bytes(source)
+    command = [sys.executable, "-I", *flags, str(path), "--self-test"]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+def run_here(graph, folder, capsys):
+    status = module_of(graph, folder, self_test=True).self_test()
+    return status, capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_rows_of_a_module_are_decided_as_the_model_decides(name, tmp_path):
+    done = self_test(TARGET.emit(MODELS[name](), {}).main, tmp_path)
+    assert re.fullmatch(r"self-test: [1-9][0-9]* rows, 0 different\n", done.stdout)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_random_models_pass_their_own_test(seed, tmp_path, capsys):
+    graph = random_graph(np.random.default_rng(7000 + seed), plain=seed % 2 == 0)
+    status, line = run_here(graph, tmp_path, capsys)
+    assert (status, line.endswith("rows, 0 different\n")) == (0, True), line
+
+
+def test_without_numpy_it_says_so(tmp_path):
+    done = self_test(TARGET.emit(income(), {}).main, tmp_path, "-S")
+    assert done.stdout.endswith("0 different (without numpy: columns were scored row by row)\n")
+    assert done.returncode == 0
+
+
+PLACES = {
+    "decide": "predict of a mapping gives",
+    "predict": "predict of a sequence gives",
+    "decide_many": "predict_many of columns gives",
+    "probabilities": "predict_proba of a mapping gives",
+    "predict_proba": "predict_proba of a sequence gives",
+}
+
+
+@pytest.mark.parametrize("crossing", ["5100.000244140625", "28.500000953674316", "12.500000476837158"])
+@pytest.mark.parametrize("function", PLACES)
+def test_a_threshold_that_is_one_ulp_off_is_found(function, crossing, tmp_path):
+    source = TARGET.emit(income(), {}).main.decode()
+    start = source.index(f"def {function}(")
+    place = source.index(crossing, start)
+    moved = repr(math.nextafter(float(crossing), math.inf))
+    done = self_test((source[:place] + moved + source[place + len(crossing) :]).encode(), tmp_path)
+    assert PLACES[function] in done.stdout
+    assert done.stdout.startswith("self-test: row ")
+    assert done.stdout.count("\n") == 1
+    assert done.returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b'in {"Married-AF-spouse", "Married-civ-spouse"}', b'in {"Married-AF-spouse"}'),
+        (b'CLASSES = ("<=50K", ">50K")', b'CLASSES = ("<=50K", "rich")'),
+        (b'    (0, "age", "number", ()),', b'    (2, "age", "number", ()),'),
+        (b"return [1.0 - positive, positive]", b"return [positive, 1.0 - positive]"),
+        (b"    return np.where(positive, 1, 0)", b"    return np.where(positive, 0, 1)"),
+        (b"cell(row[at].strip", b"cell(row[0].strip"),
+        (b"def decide(row: Any) -> int:", b"def decide(row: Any) -> int:\n    raise ArithmeticError('no')"),
+    ],
+)
+def test_other_faults_are_found(old, new, tmp_path):
+    source = TARGET.emit(income(), {}).main
+    assert old in source
+    done = self_test(source.replace(old, new, 1), tmp_path)
+    assert (done.returncode, done.stderr, done.stdout.count("\n")) == (1, "", 1), done
+
+
+def test_both_sides_of_thresholds_and_every_kind_of_cell_are_there():
+    features = (
+        Feature("x", missing_tokens=("-999",)),
+        Feature("c", "categorical", ("3", "7"), missing_tokens=("?",)),
+        Feature("b", "boolean"),
+    )
+    formula = Or((Compare("x", ">", 0.1), And((Among("c", ("3",)), IsTrue("b")))))
+    text = TARGET.emit(RuleGraph(Schema(features), (0, 1), Fires(formula)), {}).main.decode()
+    cells = text[text.index("TEST_CELLS") : text.index("TEST_CHANCES")]
+    _, x, c, b, _ = cells.replace("\n\n", "\n").split("\n", 4)
+    for value in ("nan", "inf", "-inf", "-999.0", "0.1000000052154064", "0.10000000521540642"):
+        assert re.search(rf"[( ]{re.escape(value)}[,)]", x)
+    for value in ("None", '"3"', '"7"', '"7.0"', '"never seen"'):
+        assert value in c
+    assert {*re.findall(r"[a-z0-9.]+", b)} == {"nan", "0.0", "1.0"}
+
+
+def test_it_is_deterministic_and_does_not_change_what_is_read():
+    graph = score()
+    with_rows, without = TARGET.emit(graph, {}).main, TARGET.emit(graph, {"self_test": "false"}).main
+    assert with_rows == TARGET.emit(score(), {"self_test": True}).main
+    assert TARGET.read(with_rows) == TARGET.read(without) == graph
+    assert TARGET.read(with_rows).digest == graph.digest
+
+
+def test_it_can_be_left_out(tmp_path):
+    source = TARGET.emit(income(), {"self_test": False}).main
+    assert b"TEST_" not in source
+    assert b"def self_test" not in source
+    done = self_test(source, tmp_path)
+    assert done.stderr == "--self-test: this module was written without its rows; --help tells more\n"
+    assert (done.returncode, done.stdout) == (2, "")
+
+
+@pytest.mark.parametrize(("options", "message"), [({"self_test": "maybe"}, "true or false"), ({"fast": 1}, "'fast'")])
+def test_wrong_options_are_refused(options, message):
+    with pytest.raises(InputError, match=message):
+        TARGET.emit(income(), options)
+
+
+def test_a_model_without_columns(tmp_path, capsys):
+    """The text of a row without cells was taken for a row that is too long."""
+    status, line = run_here(RuleGraph(INCOME, (0, 1), Fires(Constant(True))), tmp_path, capsys)
+    assert (status, line) == (0, "self-test: 1 rows, 0 different\n")
+
+
+def test_texts_that_csv_changes_are_tested_in_the_other_forms(tmp_path, capsys):
+    feature = Feature(" c\n", "categorical", (" a", 'b"', "c,\nd", "\x00", "e "), missing_tokens=("# rules: end",))
+    graph = RuleGraph(Schema((feature,)), ("no", "yes"), Fires(Among(" c\n", (" a", "c,\nd", "\x00"))))
+    status, line = run_here(graph, tmp_path, capsys)
+    assert (status, line.endswith(" 0 different\n")) == (0, True), line
+    assert TARGET.read((tmp_path / "model.py").read_bytes()) == graph
+
+
+def test_large_models_keep_it_short(tmp_path, capsys):
+    levels = tuple(f"level {i}" for i in range(1500))
+    features = (Feature("c", "categorical", levels), *(Feature(f"x{i}") for i in range(80)))
+    clauses = [And((Compare(f"x{i}", ">", i / 7), Among("c", levels[i::80]))) for i in range(80)]
+    graph = RuleGraph(Schema(features), (0, 1), Fires(Or(clauses)))
+    status, line = run_here(graph, tmp_path, capsys)
+    assert (status, line.endswith(" 0 different\n")) == (0, True), line
+    sizes = [len(TARGET.emit(graph, {"self_test": yes}).main) for yes in (False, True)]
+    assert sizes[1] - sizes[0] < 60_000
