@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rulekit.graph.nodes import Node
     from rulekit.graph.rule_graph import RuleGraph
     from rulekit.tables.table import Table
+    from rulekit.verification.artifact_nodes import Labels
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +50,28 @@ class Outcome:
 class Reading:
     """What an artifact computes, taken from its operators or its code without running it.
 
-    leaves: Compare, Among, IsTrue and Missing nodes over the graph's schema, by whose truth alone the cells of a row
-    reach the label, so that two rows on which all of them agree get the same label. decision: how the label follows
-    from them, where that could be read back as nodes. reason: why the one or the other is not there, "" where both are.
+    leaves: Compare, Among, IsTrue, Missing and RawCompare nodes over the graph's schema, and Column nodes where numbers
+    are added up, by which alone the cells of a row reach the label: two rows on which all agree get the same label. A
+    Compare of a float32 column means the rounded value, as in a model; an artifact that compares doubles as it is given
+    them (generated Python) has a RawCompare for each. None: not known.
+
+    decision: how the label follows, where that could be read back: a decision over nodes of rulekit.graph and of
+    rulekit.verification.artifact_nodes, with the classes in the graph's order; Labels says for each class when.
+
+    probability_leaves: as leaves, for the reported probabilities; None: not known. probabilities: a Real or Boolean
+    node for each class, before any rounding to float32, where that could be read back. texts: by category, the texts
+    that the artifact may tell apart otherwise than the schema does (a level with blanks, another missing token); they
+    are run one by one. default: the class index where no class of an ArgMax takes part. reason: why leaves or decision
+    are not there, "" where both are.
     """
 
     leaves: frozenset[Node] | None
-    decision: Decision | None = None
+    decision: Decision | Labels | None = None
     reason: str = ""
+    probability_leaves: frozenset[Node] | None = None
+    texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    default: int | None = None
+    probabilities: tuple[Node, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

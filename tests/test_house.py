@@ -131,6 +131,7 @@ def test_a_wheel_holds_three_packages_and_works_elsewhere(tmp_path: Path) -> Non
         "rulekit/py.typed",
         "rulekit/graph/rules.lark",
         "rulekit/graph/model.schema.json",
+        "rulekit/verification/parity.schema.json",
         "rulekit_cli/loans.csv",
     ):
         assert needed in names

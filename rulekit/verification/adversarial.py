@@ -6,6 +6,8 @@ boundary value of every used column is visited in turn. The same graph, number o
 
 from __future__ import annotations
 
+import math
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,12 +15,14 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.graph.evaluation import evaluate_nodes
-from rulekit.graph.nodes import LEAVES, Node
+from rulekit.graph.nodes import LEAVES, Compare, Node, Step
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import FIRST_LEVEL_CODE, UNSEEN_CODE, Feature
 from rulekit.tables.encoding import encode
 from rulekit.tables.table import Table
+from rulekit.verification.artifact_nodes import RawCompare
 from rulekit.verification.boundaries import Pool, pool_of, thresholds_of
+from rulekit.verification.cell_space import cuts_of
 from rulekit.verification.goals import Goal, Mask, draw_goals
 from rulekit.verification.ties import move_to_ties
 
@@ -43,10 +47,15 @@ class RawRows:
         return self.table.n_rows
 
 
-def adversarial_rows(graph: RuleGraph, n_rows: int, seed: int = 0) -> RawRows:
-    """`n_rows` rows aimed at the boundaries of `graph`; deterministic in `seed`."""
+def adversarial_rows(graph: RuleGraph, n_rows: int, seed: int = 0, aims: Collection[Node] = ()) -> RawRows:
+    """`n_rows` rows aimed at the boundaries of `graph` and of `aims`, the leaves of an artifact.
+
+    Deterministic in `seed`; thresholds of the artifact that the graph has as well change nothing.
+    """
     rng = np.random.default_rng(seed)
     thresholds = thresholds_of(graph)
+    for name, foreign in _foreign_cuts(graph, aims).items():
+        thresholds[name] = tuple(sorted({*thresholds.get(name, ()), *foreign}))
     features = _tested_features(graph, n_rows)
     pools = {f.name: pool_of(f, thresholds.get(f.name, ())) for f in features}
     truth = _truth_on_pools(graph, pools)
@@ -54,6 +63,19 @@ def adversarial_rows(graph: RuleGraph, n_rows: int, seed: int = 0) -> RawRows:
     columns = {name: pools[name].values[index] for name, index in cells.items()}
     move_to_ties(graph, columns, rng)
     return RawRows(columns, encode(columns, graph.schema, used=columns))
+
+
+def _foreign_cuts(graph: RuleGraph, aims: Collection[Node]) -> dict[str, list[float]]:
+    """By numeric column the finite doubles at which the aims change and the graph does not."""
+    nodes = graph.nodes() if aims else []
+    found: dict[str, list[float]] = {}
+    for feature in graph.schema:
+        theirs = [node for node in aims if isinstance(node, Compare | RawCompare) and node.feature == feature.name]
+        if theirs and feature.kind == "numeric":
+            ours = [node for node in nodes if isinstance(node, Compare | Step) and node.feature == feature.name]
+            known = set(cuts_of(feature, ours))
+            found[feature.name] = [cut for cut in cuts_of(feature, theirs) if cut not in known and math.isfinite(cut)]
+    return {name: cuts for name, cuts in found.items() if cuts}
 
 
 def raw_columns(table: Table) -> Columns:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,14 @@ from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.tables.table import Table
 from rulekit.targets import Artifact, Outcome, Target, find_target, find_target_for
 from rulekit.verification.adversarial import adversarial_rows, raw_columns
+from rulekit.verification.digests import digest_of_labels, digest_of_rows, versions
 from rulekit.verification.guarantee import guarantee
+from rulekit.verification.proof import Proof, columns_read, prove, read_artifact
 from rulekit.verification.report import MAX_GAP, CounterExample, Report
 
 Columns = Mapping[str, npt.NDArray[Any]]
 BLOCK_ROWS = 65_536
+SKIPPED = "no proof was asked for"
 
 
 def verify(
@@ -33,24 +37,30 @@ def verify(
     data: Any = None,
     rows: int = 20_000,
     seed: int = 0,
+    proving: bool = True,
 ) -> Report:
-    """Compare an artifact with `graph` on adversarial rows, and on the rows of `data` where given.
+    """Prove that an artifact decides as `graph` does, and compare them on adversarial rows and on those of `data`.
 
     artifact: a path, the bytes of the main file, or what an exporter returned; target: the export target or its name,
     by default told from the ending of the path. data: anything that `graph.predict` takes. The artifact is run on
-    encoded rows and, where its target can, on the raw doubles and texts as well.
+    encoded rows and, where its target can, on the raw doubles and texts as well. proving: False leaves the proof out.
     Raises InputError where the artifact cannot be read, belongs to no target or was exported from a model of other
     columns or classes, FormatError where it is damaged.
     """
     content, found = _artifact(artifact, target)
     table = None if data is None else graph.table(data)
-    carried = "none"
+    carried, rows_sha256, decisions_sha256 = "none", "", ""
     try:
         carried, inside = _carried(graph, content, found)
-        comparison = _Comparison(graph)
+        reading = read_artifact(graph, content, found)
+        comparison = _Comparison(graph, columns_read(graph, reading))
+        proof = (
+            prove(graph, reading, partial(comparison.add_cells, found, content)) if proving else Proof(reason=SKIPPED)
+        )
         if rows > 0:
-            made = adversarial_rows(graph, rows, seed)
-            comparison.add(made.table, made.columns, found, content)
+            made = adversarial_rows(graph, rows, seed, aims=reading.leaves or ())
+            rows_sha256 = digest_of_rows(made.table)
+            decisions_sha256 = digest_of_labels(comparison.add(made.table, made.columns, found, content))
             if inside is not None and (decide(inside, made.table) != decide(graph, made.table)).any():
                 carried += ", which decides otherwise"
         for block in _blocks(table) if table is not None else ():
@@ -60,12 +70,16 @@ def verify(
         where = os.fspath(artifact) if isinstance(artifact, str | os.PathLike) else ""
         raise type(error)(what, where=where) from error
     return comparison.report(
+        proof,
         target=found.name,
         sha256=hashlib.sha256(content).hexdigest(),
         carried=carried,
         adversarial_rows=max(rows, 0),
         given_rows=0 if table is None else table.n_rows,
         seed=seed,
+        rows_sha256=rows_sha256,
+        decisions_sha256=decisions_sha256,
+        versions=versions(),
     )
 
 
@@ -90,14 +104,23 @@ def verify_evaluators(graph: RuleGraph, *, rows: int = 2_000, seed: int = 0) -> 
     expected = comparison.expected(made.table)
     columns = raw_columns(made.table)
     comparison.compare(expected, run(columns), lambda: columns, encoded=True)
-    return comparison.report(target="oracle", sha256="", carried="none", adversarial_rows=rows, given_rows=0, seed=seed)
+    return comparison.report(
+        Proof(reason=SKIPPED),
+        target="oracle",
+        sha256="",
+        carried="none",
+        adversarial_rows=rows,
+        given_rows=0,
+        seed=seed,
+    )
 
 
 class _Comparison:
     """Adds up differences over blocks of rows and keeps the first row that differs."""
 
-    def __init__(self, graph: RuleGraph) -> None:
+    def __init__(self, graph: RuleGraph, shown: Sequence[str] = ()) -> None:
         self.graph = graph
+        self.shown = tuple(shown) or graph.used_features  # the columns of a counter-example
         self.different = 0
         self.gap = 0.0
         self.raw_rows = 0
@@ -107,14 +130,26 @@ class _Comparison:
     def expected(self, table: Table) -> Outcome:
         return Outcome(decide(self.graph, table), probabilities(self.graph, table))
 
-    def add(self, table: Table, columns: Columns, target: Target, content: bytes) -> None:
-        """One block of rows, encoded and raw."""
+    def add(self, table: Table, columns: Columns, target: Target, content: bytes) -> list[Outcome]:
+        """One block of rows, encoded and raw; gives what the artifact answered."""
         expected = self.expected(table)
-        self.compare(expected, target.run(content, self.graph, table), lambda: raw_columns(table), encoded=True)
+        answers = [target.run(content, self.graph, table)]
+        self.compare(expected, answers[0], lambda: raw_columns(table), encoded=True)
         if target.run_raw is not None:
-            found = target.run_raw(content, self.graph, columns)
-            self.compare(expected, found, lambda: columns, encoded=False)
+            answers.append(target.run_raw(content, self.graph, columns))
+            self.compare(expected, answers[1], lambda: columns, encoded=False)
             self.raw_rows += table.n_rows
+        return answers
+
+    def add_cells(self, target: Target, content: bytes, columns: Columns, table: Table) -> bool:
+        """Rows that stand for cells, raw where the target can; says whether some label differs."""
+        before = self.different
+        expected = self.expected(table)
+        if target.run_raw is None:
+            self.compare(expected, target.run(content, self.graph, table), lambda: raw_columns(table), encoded=True)
+        else:
+            self.compare(expected, target.run_raw(content, self.graph, columns), lambda: columns, encoded=False)
+        return self.different > before
 
     def compare(self, expected: Outcome, found: Outcome, columns: Callable[[], Columns], *, encoded: bool) -> None:
         """Counts the rows on which two outcomes differ; `columns` gives the raw values for a counter-example."""
@@ -140,7 +175,7 @@ class _Comparison:
         label = int(found.labels[row])
         classes = self.graph.classes
         return CounterExample(
-            {name: _cell(columns[name][row]) for name in self.graph.used_features},
+            {name: _cell(columns[name][row]) for name in self.shown if name in columns},
             encoded,
             classes[int(expected.labels[row])],
             classes[label] if 0 <= label < len(classes) else f"class index {label}",
@@ -148,11 +183,18 @@ class _Comparison:
             tuple(found.probabilities[row].tolist()),
         )
 
-    def report(self, **known: Any) -> Report:
+    def report(self, proof: Proof, **known: Any) -> Report:
         from rulekit import __version__
 
         basis = guarantee(self.graph)
         return Report(
+            proof="proved" if proof.proved and self.different == 0 else "tested",
+            proof_reason=proof.reason,
+            proof_method=proof.method,
+            proof_cells=proof.cells,
+            proof_cells_run=proof.cells_run,
+            proof_probabilities=proof.probabilities,
+            threshold_differences=proof.differences,
             digest=self.graph.digest,
             basis=basis.basis,
             basis_reason=basis.reason,

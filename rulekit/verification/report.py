@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
 
+REPORT_VERSION = 1
 MAX_GAP = 1e-6  # of a reported probability; ONNX reports float32, whose rounding is 3e-8
 
 
@@ -43,6 +44,14 @@ class Report:
     adversarial_rows and given_rows are the rows compared; raw_rows those of them that the artifact was also given in
     raw doubles and text; cells counts values over all comparisons. different_decisions and largest_gap are over all of
     them (a gap that is no number counts as 1). basis and basis_reason: see rulekit.verification.guarantee.
+    proof: "proved" where the decisions are equal on every row there is, else "tested", for proof_reason; proof_method
+    is "cells" (every reachable cell was run), "normal form" or "solver" (the operators, read back, are the same
+    formula). proof_cells: reachable cells, 0 where not known; proof_cells_run: how many were run; proof_probabilities:
+    whether the reported probabilities were compared on every cell. threshold_differences: thresholds and levels of the
+    artifact that are not the graph's, in words.
+    rows_sha256 and decisions_sha256: of the adversarial rows as they were encoded, and of the labels that the artifact
+    gave them, by which the verification is repeated elsewhere; "" without such rows. versions: of Python and of the
+    packages that ran the artifact.
     Contains no clock, host or path, so the same inputs give the same report.
     """
 
@@ -61,6 +70,16 @@ class Report:
     largest_gap: float
     counter_example: CounterExample | None = None
     version: str = ""
+    proof: Literal["proved", "tested"] = "tested"
+    proof_reason: str = ""
+    proof_method: str = ""
+    proof_cells: int = 0
+    proof_cells_run: int = 0
+    proof_probabilities: bool = False
+    threshold_differences: tuple[str, ...] = ()
+    rows_sha256: str = ""
+    decisions_sha256: str = ""
+    versions: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def ok(self) -> bool:
@@ -84,8 +103,31 @@ class Report:
 
     def to_json(self) -> str:
         """The report as JSON text; infinities are the texts "inf" and "-inf", missing is null."""
-        content = {"ok": self.ok, "max_gap": MAX_GAP, **asdict(self)}
+        content = {"report_version": REPORT_VERSION, "ok": self.ok, "max_gap": MAX_GAP, **asdict(self)}
         return json.dumps(_plain(content), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+    @property
+    def conclusion(self) -> str:
+        """What holds of the decisions: proved, and how, or tested, and why no more."""
+        if self.proof == "proved":
+            how = {
+                "cells": f"all {self.proof_cells:,} cells",
+                "normal form": "the same formula",
+                "solver": "by a solver",
+            }
+            return f"proved ({how[self.proof_method]})"
+        return f"tested on {self.adversarial_rows + self.given_rows:,} rows: {self.proof_reason}"
+
+    @property
+    def suspicion(self) -> str:
+        """What an artifact that does not decide as the graph, or carries another, is; "" for none."""
+        if self.carried.startswith("unreadable"):
+            return f"damaged: graph inside the artifact: {self.carried}"
+        if self.foreign:
+            return f"foreign: graph inside the artifact: {self.carried}"
+        if self.tampered:
+            return "tampered: it carries this very model; changed after the export, or a fault of the exporter"
+        return "it carries no graph" if self.carried == "none" and not self.ok else ""
 
     def __str__(self) -> str:
         rows = f"{self.adversarial_rows:,} adversarial"
@@ -93,11 +135,10 @@ class Report:
             rows += f" and {self.given_rows:,} given"
         text = f"{rows} rows: {self.different_decisions:,} different decisions"
         text += f", probabilities within {self.largest_gap:.1g}"
-        if self.foreign or self.carried.startswith("unreadable"):
-            text += f"; graph inside the artifact: {self.carried}"
-        if self.tampered:
-            text += "; it carries this very model: changed after the export, or a fault of the exporter"
-        return text if self.counter_example is None else f"{text}\n{self.counter_example}"
+        lines = [text, self.suspicion, self.conclusion if self.ok else "", *self.threshold_differences]
+        if self.counter_example is not None:
+            lines.append(str(self.counter_example))
+        return "\n".join(filter(None, lines))
 
 
 def _plain(value: Any) -> Any:

@@ -70,17 +70,22 @@ def test_a_moved_threshold_is_caught(name, change, tmp_path):
     assert report.foreign if name == "text" else report.tampered
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        _changed_text(b"return 1 if", b"return 0 if"),
-        _changed_text(b"np.where(positive, 1, 0)", b"np.where(positive, 0, 1)"),
-    ],
-    ids=["scalar", "columns"],
-)
-def test_every_function_that_decides_is_run(change):
-    """`predict_many` has code of its own, which verification did not run."""
-    report = verify(GRAPH, change(find_target("python").emit(GRAPH, {}).main), target="python", rows=500)
+def _turned(function: str) -> bytes:
+    """The module of x0 > 0.1 where one of the functions that hold the rule has it the wrong way round."""
+    content = find_target("python").emit(GRAPH, {}).main.decode()
+    start = content.index(f"def {function}(")
+    place = content.index("> 0.1000", start)
+    return (content[:place] + "<=" + content[place + 1 :]).encode()
+
+
+@pytest.mark.parametrize("rows", [0, 500])
+@pytest.mark.parametrize("function", ["decide", "predict", "decide_many"])
+def test_every_function_that_decides_counts(function, rows):
+    """A row as a mapping, as a sequence and as columns each has code of its own, which verification once did not run.
+
+    Without rows the fault is found in the code, and with rows on them; both show one.
+    """
+    report = verify(GRAPH, _turned(function), target="python", rows=rows)
     assert report.different_decisions > 0
     row = report.counter_example
     assert row.expected == int((row.row["x0"] or 0.0) > 0.1) != row.found

@@ -12,7 +12,8 @@ from rulekit.graph.nodes import Vocabulary
 from rulekit.graph.readable import counted
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.tables.table import Table
-from rulekit.targets import Artifact, Outcome, Target
+from rulekit.targets import Artifact, Outcome, Reading, Target
+from rulekit.verification.proof import reading_of_graph
 from rulekit_exporters.text.tables import c50, comma_separated, markdown
 from rulekit_exporters.text.view import show
 
@@ -61,6 +62,11 @@ def run(artifact: bytes, graph: RuleGraph, table: Table) -> Outcome:
     return Outcome(decide(parsed, table), probabilities(parsed, table))
 
 
+def inspect(artifact: bytes, graph: RuleGraph) -> Reading:
+    """What the text says, parsed: nothing of it is run."""
+    return reading_of_graph(read(artifact), graph)
+
+
 TARGET = Target(
     name="text",
     description="the rule language, tables of rules, and forms for people",
@@ -68,6 +74,7 @@ TARGET = Target(
     emit=emit,
     run=run,
     read=read,
+    inspect=inspect,
     options={"format": "rules (the rule language, can be read back), show, full, table (markdown), csv or c50"},
     expresses=frozenset(Vocabulary.TYPES),
 )

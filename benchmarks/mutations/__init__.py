@@ -1,0 +1,1 @@
+"""Single faults put into exported artifacts, and whether `rulekit verify` catches them."""

@@ -1,0 +1,204 @@
+"""`rulekit verify ARTIFACT --against REPORT`: the same verification again, without the model."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import Run
+
+from benchmarks.parity_models import MODELS
+from rulekit.graph.decisions import Fires
+from rulekit.graph.nodes import Compare
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.verification.parity import verify
+
+GRAPH = MODELS["threshold"]()  # x0 > 0.1
+SUFFIXES = {"onnx": ".onnx", "python": ".py", "text": ".txt"}
+
+
+@pytest.fixture(params=sorted(SUFFIXES))
+def exported(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """An artifact and parity.json beside it."""
+    return export(str(request.param), tmp_path)
+
+
+def export(target: str, folder: Path) -> Path:
+    path = folder / f"model{SUFFIXES[target]}"
+    GRAPH.export(path, target)
+    (folder / "parity.json").write_text(verify(GRAPH, path, rows=400).to_json())
+    return path
+
+
+def report(folder: Path, **changes: Any) -> str:
+    """The report with other values."""
+    content = json.loads((folder / "parity.json").read_text()) | changes
+    (folder / "parity.json").write_text(json.dumps({k: v for k, v in content.items() if v is not ...}))
+    return "parity.json"
+
+
+@pytest.mark.full
+def test_the_whole_chain_with_the_model_away(run: Run, model: Path) -> None:
+    assert run("export", "model.json", "--to", "onnx", "-o", "model.onnx").status == 0
+    ran = run("verify", "model.json", "model.onnx", "--data", "table.csv", "--report", "parity.json")
+    assert ran.status == 0, ran.out + ran.err
+    model.unlink()
+    ran = run("verify", "model.onnx", "--against", "parity.json")
+    assert (ran.status, ran.out[:8]) == (0, "repeated")
+    assert "the 300 given rows of the report are not in it" in ran.out
+
+
+def test_a_verification_is_repeated_without_the_model(exported: Path, run: Run) -> None:
+    ran = run("verify", exported.name, "--against", "parity.json")
+    assert (ran.status, ran.err) == (0, "")
+    first, second = ran.out.splitlines()
+    assert first == (
+        "repeated   400 rows: 0 different decisions; file, graph, rows and decisions are those of the report"
+    )
+    assert second.split() in (["proved", "(all", "2", "cells)"], ["proved", "(the", "same", "formula)"])
+
+
+def test_a_repetition_as_json(exported: Path, run: Run) -> None:
+    found = json.loads(run("verify", exported.name, "--against", "parity.json", "--json").out)
+    assert (found["repeated"], found["differences"]) == (True, [])
+    assert found["here"] == json.loads(Path("parity.json").read_text())
+
+
+@pytest.mark.full
+def test_the_digests_are_the_same_in_another_process(exported: Path) -> None:
+    """Rows are drawn and leaves are sets: neither may hang on the order of hashes."""
+    code = "from rulekit_cli.main import main; main()"
+    command = [sys.executable, "-c", code, "verify", exported.name, "--against", "parity.json"]
+    for seed in ("1", "2"):
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=False, env={"PYTHONHASHSEED": seed}, cwd=exported.parent
+        )
+        assert (done.returncode, done.stdout[:8]) == (0, "repeated"), done.stdout + done.stderr
+
+
+def test_a_changed_file_that_decides_alike_is_named(run: Run, tmp_path: Path) -> None:
+    path = export("text", tmp_path)
+    path.write_bytes(path.read_bytes() + b"\n# a remark\n")
+    ran = run("verify", path.name, "--against", "parity.json")
+    assert ran.status == 1
+    assert "changed: not the file of the report, though it carries the same graph and decides like it" in ran.out
+
+
+def test_a_tampered_file_is_named_with_a_row(run: Run, tmp_path: Path) -> None:
+    path = export("python", tmp_path)
+    text = path.read_text()
+    assert "> 0.100" in text
+    path.write_text(text.replace("> 0.100", "> 0.101", 1))
+    ran = run("verify", path.name, "--against", "parity.json")
+    assert ran.status == 1
+    assert ran.out.startswith("DIFFERENT")
+    assert "tampered: not the file of the report; it carries the same graph and does not answer like it" in ran.out
+    assert " expected, " in ran.out.splitlines()[-1]
+
+
+def test_an_export_of_another_model_is_foreign(run: Run, tmp_path: Path) -> None:
+    path = export("onnx", tmp_path)
+    RuleGraph(GRAPH.schema, GRAPH.classes, Fires(Compare("x1", ">", 0.1))).export(path, "onnx")
+    ran = run("verify", path.name, "--against", "parity.json")
+    assert ran.status == 1
+    assert "foreign: it carries the graph" in ran.out
+
+
+def test_a_damaged_artifact_is_named(run: Run, tmp_path: Path) -> None:
+    path = export("onnx", tmp_path)
+    path.write_bytes(path.read_bytes()[:100])
+    ran = run("verify", path.name, "--against", "parity.json")
+    assert (ran.status, ran.err) == (1, "")
+    assert ran.out.startswith("DIFFERENT  damaged: ")
+
+
+@pytest.mark.parametrize(
+    ("changes", "what"),
+    [
+        ({"decisions_sha256": "0" * 64}, "decisions differ from those of the report: with the same versions"),
+        ({"rows_sha256": "0" * 64, "version": "0.0.9"}, "other rows were made from the same seed: rulekit 0.0.9 there"),
+        ({"digest": "0" * 64}, "the report compared it with the graph 000000000000, which it does not carry"),
+        ({"ok": False}, "the report itself says that the artifact differs from its model"),
+        ({"target": "python"}, "another target: an artifact of text, and the report is about one of python"),
+    ],
+)
+def test_what_differs_from_the_report_is_said(changes: dict[str, Any], what: str, run: Run, tmp_path: Path) -> None:
+    path = export("text", tmp_path)
+    ran = run("verify", path.name, "--against", report(tmp_path, **changes))
+    assert ran.status == 1
+    assert ran.out.startswith("DIFFERENT")
+    assert what in ran.out
+
+
+@pytest.mark.parametrize(
+    ("changes", "what"),
+    [
+        ({"report_version": ...}, "a report of rulekit 0.1.0, which could not be repeated yet; verify again"),
+        ({"report_version": 99}, "report version 99, and this rulekit reads 1"),
+        ({"adversarial_rows": 10**15}, "adversarial_rows is 1000000000000000, not a number of rows up to 10,000,000"),
+        ({"adversarial_rows": True}, "adversarial_rows is True"),
+        ({"adversarial_rows": 0}, "the report is about given rows alone"),
+        ({"seed": -1}, "seed is -1, not a seed"),
+        ({"sha256": "../../etc/passwd"}, "sha256 is '../../etc/passwd', not a digest"),
+        ({"digest": ...}, "the report has no 'digest'"),
+        ({"different_decisions": 3}, "the report says that all is well and counts differences"),
+        ({"versions": []}, "versions is [], not versions by name"),
+    ],
+)
+def test_a_report_that_cannot_be_repeated_is_one_line(
+    changes: dict[str, Any], what: str, run: Run, tmp_path: Path
+) -> None:
+    path = export("text", tmp_path)
+    ran = run("verify", path.name, "--against", report(tmp_path, **changes))
+    assert (ran.status, ran.out, ran.err.count("\n")) == (2, "", 1)
+    assert f"parity.json: {what}" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        (b"", "not JSON"),
+        (b"\xff\xfe", "this is no UTF-8 text"),
+        (b"[]", "this is no report of a verification"),
+        (b"{}", "this is no report of a verification"),
+        (b'{"a": 1, "a": 2}', "the key 'a' stands twice"),
+        (b'{"largest_gap": NaN}', "NaN is no JSON"),
+        (b"[" * 200_000, "nested too deeply"),
+        (b" " * (1 << 24) + b"{}", "the file is larger than 16 MB"),
+    ],
+)
+def test_a_hostile_report_is_one_line(content: bytes, what: str, run: Run, tmp_path: Path) -> None:
+    (tmp_path / "model.txt").write_text("rulekit rules 1\n")
+    (tmp_path / "parity.json").write_bytes(content)
+    ran = run("verify", "model.txt", "--against", "parity.json")
+    assert (ran.status, ran.out, ran.err.count("\n")) == (2, "", 1)
+    assert f"parity.json: {what}" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        (("model.txt",), "a model is needed, or the report of an earlier verification; rulekit verify MODEL ARTIFACT"),
+        (("a.json", "b.onnx", "c.onnx"), "3 files are given"),
+        (("m.json", "model.txt", "--against", "p.json"), "--against takes the artifact alone"),
+        (("model.txt", "--against", "p.json", "--rows", "5"), "--rows does not go with --against"),
+        (("model.txt", "--against", "p.json", "--data", "t.csv"), "--data does not go with --against"),
+        (("model.txt", "--against", "nothing.json"), "nothing.json: cannot be read"),
+        (("m.json", "model.json"), "model.json: this is a model, not an artifact of one"),
+    ],
+)
+def test_both_forms_are_told_apart(words: tuple[str, ...], what: str, run: Run) -> None:
+    ran = run("verify", *words)
+    assert (ran.status, ran.out, ran.err.count("\n")) == (2, "", 1)
+    assert what in ran.err
+
+
+def test_the_help_shows_both_forms(run: Run) -> None:
+    shown = run("verify", "--help").out
+    assert "[MODEL] ARTIFACT" in shown
+    assert "rulekit verify model.json model.onnx --data loans.csv --report parity.json" in shown
+    assert "rulekit verify model.onnx --against parity.json" in shown

@@ -1,0 +1,190 @@
+"""Forms say what graphs decide: on every cell, and equal forms for what IEEE 754 makes equal."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from random_graphs import random_graph
+
+from rulekit.graph.decisions import ArgMax, Exceeds, Fires, Median
+from rulekit.graph.evaluation import decide
+from rulekit.graph.nodes import (
+    And,
+    AtLeast,
+    Column,
+    Compare,
+    Hidden,
+    Linear,
+    LinearThreshold,
+    Node,
+    Not,
+    Or,
+    Probability,
+    Step,
+)
+from rulekit.numbers import strength_of
+from rulekit.schema import Feature, Schema
+from rulekit.verification.artifact_nodes import Arithmetic, Choice, Greater, Labels, Lookup, Number
+from rulekit.verification.cell_space import cell_space
+from rulekit.verification.meaning import Meaning
+from rulekit.verification.satisfying import satisfying
+
+SCHEMA = Schema((*(Feature(f"x{i}") for i in range(6)), Feature("flag", "boolean")), target="y")
+X = [Compare(f"x{i}", ">", 0.5 * i) for i in range(6)]
+Y = [Compare(f"x{i}", "<=", 2.5 - i, missing=True) for i in range(6)]
+
+
+def _labels(decision, other, classes: int = 2):
+    """A space of two decisions and the labels of both."""
+    meaning = Meaning(cell_space(SCHEMA, [*decision.roots, *other.roots]))
+    return meaning.forms, meaning.labels(decision, 0, classes), meaning.labels(other, 0, classes)
+
+
+def _equal(decision, other, classes: int = 2) -> bool:
+    """Whether two decisions are equal, by their normal forms or by the solver."""
+    forms, first, second = _labels(decision, other, classes)
+    answer = satisfying(
+        forms, forms.disjunction([forms.choice(a, b ^ 1, b) for a, b in zip(first, second, strict=True)])
+    )
+    assert not answer.reason
+    return answer.cells is None
+
+
+def _same(one: Node, other: Node) -> bool:
+    """Whether two formulas have one normal form; if so the solver must agree."""
+    _, first, second = _labels(Fires(one), Fires(other))
+    assert first != second or _equal(Fires(one), Fires(other))
+    return first == second
+
+
+def _values(meaning: Meaning, cells: np.ndarray) -> dict[int, np.ndarray] | None:
+    """The truth of every form on rows of cells [n, columns]; None where a form is known by its making only."""
+    values: dict[int, np.ndarray] = {}
+    for index, kind in enumerate(meaning.forms.kinds):
+        if kind[0] == "true":
+            values[index] = np.ones(len(cells), dtype=bool)
+        elif kind[0] == "cells":
+            size = len(meaning.space.axes[kind[1]])
+            mask = np.array([bool(kind[2] >> cell & 1) for cell in range(size)])
+            values[index] = mask[cells[:, kind[1]]]
+        elif kind[0] == "and":
+            values[index] = np.all([values[edge >> 1] ^ bool(edge & 1) for edge in kind[1]], axis=0)
+        else:
+            return None
+    return values
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_the_forms_of_a_graph_are_its_decisions_on_every_cell(seed):
+    graph = random_graph(np.random.default_rng(seed))
+    space = cell_space(graph.schema, graph.decision.roots, also=graph.used_features)
+    meaning = Meaning(space)
+    edges = meaning.labels(graph.decision, graph.default, len(graph.classes))
+    numbers = np.arange(min(len(space), 3_000))
+    _, table = space.rows(numbers)
+    places = []
+    for axis in reversed(space.axes):
+        numbers, cell = np.divmod(numbers, len(axis))
+        places.append(cell)
+    values = _values(meaning, np.stack(places[::-1], axis=1))
+    if values is None or not space.whole:
+        return
+    found = np.stack([values[edge >> 1] ^ bool(edge & 1) for edge in edges])
+    assert np.array_equal(found.sum(axis=0), np.ones(table.n_rows))
+    assert np.array_equal(found.argmax(axis=0), decide(graph, table))
+
+
+def test_logic_over_cells_is_canonical():
+    assert _same(And((X[0], X[1])), And((X[1], And((X[0], X[0])))))
+    assert _same(Not(Or((X[0], X[1]))), And((Not(X[0]), Not(X[1]))))
+    assert _same(And((Compare("x0", ">", 3.0), Compare("x0", ">", 5.0))), Compare("x0", ">", 5.0))
+    assert _same(Or((Compare("x0", "<=", 3.0), Compare("x0", ">", 3.0, missing=True))), Or((X[1], Not(X[1]))))
+    assert not _same(Or((Compare("x0", "<=", 3.0), Compare("x0", ">", 3.0))), Or((X[1], Not(X[1]))))
+    assert not _same(X[0], Compare("x0", ">", 1e-45))
+
+
+def test_counts_are_logic():
+    assert _same(AtLeast(6, X), And(X))
+    assert _same(AtLeast(1, X), Or(X))
+    assert _equal(Fires(AtLeast(3, X)), Fires(Not(AtLeast(4, [Not(x) for x in X]))))
+    assert not _equal(Fires(AtLeast(3, X)), Fires(Not(AtLeast(3, [Not(x) for x in X]))))
+    assert _same(Greater(Linear([(2.0, x) for x in X], 0.5), Number(5.0)), AtLeast(3, X))
+
+
+def test_exact_sums_do_not_hang_on_the_order_of_their_terms():
+    terms = [(0.25 * (i + 1), x) for i, x in enumerate(X)] + [(1.0, Step("x5", (-1.0, 1.0), (0.5, 0.75, -3.0), 0.125))]
+    one, other = Linear(terms, 0.5), Linear(terms[::-1], 0.5)
+    _, first, second = _labels(Exceeds(one, 2.0, "score"), Exceeds(other, 2.0, "score"))
+    assert first == second
+    assert not _same(LinearThreshold(terms, -2.0), LinearThreshold(terms, -2.25))
+
+
+def test_rounded_sums_hang_on_their_order():
+    """0.1 + 0.2 + 0.3 is not 0.3 + 0.2 + 0.1, whatever the truth of the terms' conditions."""
+    pairs = [Or((x, y)) for x, y in zip(X, Y[::-1], strict=True)]  # of two columns each, so no table
+    terms = list(zip((0.1, 0.2, 0.3, 1e-9), pairs, strict=False))
+    score = Linear(terms, 0.7)
+    meaning = Meaning(cell_space(SCHEMA, [score]))
+    assert meaning.sum(score) != meaning.sum(Linear(terms[::-1], 0.7))
+    steps: Node = Number(0.7)
+    for weight, node in terms:
+        steps = Arithmetic("+", steps, Choice(node, Number(weight), Number(0.0)))
+    assert meaning.sum(score) == meaning.sum(steps)
+
+
+def test_a_circuit_is_the_same_as_its_steps():
+    bits = [Hidden(f"h{i}", x, strength_of(p)) for i, (x, p) in enumerate(zip(X, (0.9, 0.7, 0.4), strict=False))]
+    graph = Exceeds(Probability(Or(bits)), 0.5)
+    product: Node = Number(1.0)
+    for bit in bits:
+        missed = Arithmetic("-", Number(1.0), Choice(bit.cause, Number(bit.probability_on), Number(0.0)))
+        product = Arithmetic("*", product, missed)
+    steps = Fires(Greater(Arithmetic("-", Number(1.0), product), Number(0.5)))
+    _, first, second = _labels(graph, steps)
+    assert first == second
+    other = Fires(Greater(Arithmetic("-", Number(1.0), product), Number(math.nextafter(0.5, 1.0))))
+    meaning = Meaning(cell_space(SCHEMA, [*graph.roots, *other.roots]))
+    assert meaning.labels(graph, 0, 2) == meaning.labels(other, 0, 2)  # no value lies between the two
+
+
+def test_a_table_is_the_same_as_the_circuit_that_filled_it():
+    """The probability of two bits as four numbers, looked up by 2 a + b."""
+    bits = [Hidden("h1", X[0], strength_of(0.9)), Hidden("h2", X[1], strength_of(0.7))]
+    on = [bit.probability_on for bit in bits]
+    values = [1.0 - (1.0 - a) * (1.0 - b) for a in (0.0, on[0]) for b in (0.0, on[1])]
+    table = Lookup(values, Linear([(2.0, X[0]), (1.0, X[1])], 0.0))
+    for threshold in (0.5, 0.8, 0.95):
+        assert _equal(Exceeds(Probability(Or(bits)), threshold), Fires(Greater(table, Number(threshold))))
+    assert not _equal(Exceeds(Probability(Or(bits)), 0.5), Fires(Greater(table, Number(0.8))))
+
+
+def test_an_arg_max_is_the_same_as_its_labels():
+    scores = (And(X[:2]), Or((X[2], X[3])), X[4])
+    decision = ArgMax(scores, (0.5, 0.5, 0.5), (2, 0, 1))
+    # class 2 is preferred; the default is 0
+    labels = Labels(
+        (
+            And((Not(X[4]), Or((scores[0], Not(Or(scores)))))),
+            And((Not(X[4]), Not(scores[0]), scores[1])),
+            X[4],
+        )
+    )
+    assert _equal(decision, labels, 3)
+    assert not _equal(ArgMax(scores, (0.5, 0.5, 0.5), (2, 1, 0)), labels, 3)
+
+
+def test_a_median_counts_its_parts():
+    above = (Fires(Or(X[:2])), Fires(And(X[:2])))
+    labels = Labels((Not(Or(X[:2])), And((Or(X[:2]), Not(And(X[:2])))), And(X[:2])))
+    assert _equal(Median(above), labels, 3)
+
+
+def test_a_column_of_few_steps_is_a_table_and_one_of_many_an_atom():
+    few, many = Column("x0", 0.0, -1.0, 1.0, 0.5), Column("x1", 0.0, -1e6, 1e6, 0.5)
+    flag = Column("flag", 0.5, 0.0, 1.0)
+    meaning = Meaning(cell_space(SCHEMA, [few, many, flag]))
+    assert not meaning.sum(few).atoms
+    assert not meaning.sum(flag).atoms
+    assert meaning.sum(many).atoms

@@ -1,0 +1,130 @@
+"""Both solvers against trying every assignment, and on sets of clauses whose answer is known."""
+
+from __future__ import annotations
+
+import sys
+from itertools import pairwise, product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rulekit.verification import solver as solving
+from rulekit.verification.solver import Answer, solve
+
+LIBRARIES = ("python-sat", "sympy")
+Clauses = list[list[int]]
+
+
+@pytest.fixture(params=LIBRARIES)
+def library(request, monkeypatch):
+    _choose(request.param, monkeypatch)
+    return request.param
+
+
+def _choose(library: str, monkeypatch) -> None:
+    if library == "sympy":
+        monkeypatch.setitem(sys.modules, "pysat.solvers", None)  # importing it fails
+
+
+def _solve(library: str, n: int, clauses: Clauses) -> Answer:
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        _choose(library, monkeypatch)
+        return solve(n, clauses)
+
+
+def _holds(clauses: Clauses, values: tuple[bool, ...]) -> bool:
+    return all(any(values[abs(literal) - 1] == (literal > 0) for literal in clause) for clause in clauses)
+
+
+@st.composite
+def _instances(draw) -> tuple[int, Clauses]:
+    n = draw(st.integers(1, 7))
+    literal = st.integers(1, n).flatmap(lambda variable: st.sampled_from([variable, -variable]))
+    return n, draw(st.lists(st.lists(literal, max_size=4), max_size=30))
+
+
+def _agrees_with_every_assignment(n: int, clauses: Clauses) -> None:
+    possible = any(_holds(clauses, values) for values in product((False, True), repeat=n))
+    for library in LIBRARIES:
+        answer = _solve(library, n, clauses)
+        assert answer.reason == ""
+        assert (answer.values is not None) == possible
+        if answer.values is not None:
+            assert len(answer.values) == n
+            assert _holds(clauses, answer.values)
+        assert _solve(library, n, clauses) == answer
+
+
+@settings(max_examples=150, deadline=None)
+@given(_instances())
+def test_the_answer_is_that_of_every_assignment(instance):
+    _agrees_with_every_assignment(*instance)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_neither_few_nor_many_clauses(seed):
+    """Three literals a clause and 4.3 clauses a variable: about half of the sets can hold."""
+    rng = np.random.default_rng(seed)
+    n = 10
+    clauses = [
+        (np.where(rng.random(3) < 0.5, 1, -1) * (rng.permutation(n)[:3] + 1)).tolist() for _ in range(round(4.3 * n))
+    ]
+    _agrees_with_every_assignment(n, clauses)
+
+
+def _pigeons(holes: int) -> tuple[int, Clauses]:
+    """One pigeon more than holes."""
+
+    def sits(pigeon: int, hole: int) -> int:
+        return pigeon * holes + hole + 1
+
+    clauses = [[sits(p, h) for h in range(holes)] for p in range(holes + 1)]
+    for h in range(holes):
+        clauses += [[-sits(p, h), -sits(q, h)] for p in range(holes + 1) for q in range(p)]
+    return holes * (holes + 1), clauses
+
+
+def test_python_sat_is_the_one_where_it_is_installed():
+    assert solving._minisat() is not None
+
+
+def test_pigeons_do_not_fit(library):
+    assert solve(*_pigeons(5)) == Answer(None)
+
+
+def test_seven_holes_are_too_many_for_the_one_that_does_not_learn():
+    assert _solve("python-sat", *_pigeons(7)) == Answer(None)
+    assert "rulekit-portable[proof]" in _solve("sympy", *_pigeons(7)).reason
+
+
+def test_the_search_is_bounded():
+    assert _solve("python-sat", *_pigeons(10)) == Answer(None, "too large for the solver: more than 20,000 conflicts")
+
+
+def test_a_package_of_the_same_name_without_solvers_is_passed_over(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pysat", type(sys)("pysat"))
+    monkeypatch.delitem(sys.modules, "pysat.solvers", raising=False)
+    assert solve(1, [[1]]) == Answer((True,))
+
+
+@pytest.mark.parametrize("clauses", [[[]], [[1], []], [[1], [-1]]])
+def test_nothing_satisfies_an_empty_clause(library, clauses):
+    assert solve(1, clauses) == Answer(None)
+
+
+def test_a_long_chain_of_implications_needs_no_search(library):
+    n = 9_000
+    clauses = [[1], *([-i, j] for i, j in pairwise(range(1, n + 1)))]
+    assert solve(n, clauses) == Answer((True,) * n)
+    assert solve(n, [*clauses, [-n]]) == Answer(None)
+
+
+def test_too_many_clauses_are_not_begun_without_python_sat():
+    n = solving.MOST_CLAUSES + 1
+    clauses = [[i] for i in range(1, n + 1)]
+    assert _solve("python-sat", n, clauses).values == (True,) * n
+    assert _solve("sympy", n, clauses) == Answer(
+        None, "too large for the solver; rulekit-portable[proof] has a faster one"
+    )
