@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo check test test-slow bench conformance clean
+.PHONY: demo check test test-slow bench conformance runtimes serve clean
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -21,8 +21,8 @@ check: $(STAMP)  ## before each commit: lint, format, types, fast tests
 	$(BIN)/mypy
 	$(BIN)/pytest -n 2 -m "not slow and not full"
 
-test: $(STAMP)  ## everything but the paper tables
-	$(BIN)/pytest -n 2 -m "not slow"
+test: $(STAMP)  ## everything but the paper tables and what needs other runtimes (make runtimes)
+	$(BIN)/pytest -n 2 -m "not slow" --ignore tests/runtimes
 
 test-slow: $(STAMP)  ## paper tables on the shared benchmark data
 	$(BIN)/pytest -m slow
@@ -30,9 +30,16 @@ test-slow: $(STAMP)  ## paper tables on the shared benchmark data
 conformance: $(STAMP)  ## the long parity run over all exporters
 	$(BIN)/pytest -n 2 tests/conformance
 
+runtimes: $(STAMP)  ## the exports in every runtime that can be installed here; the others are skipped with a reason
+	$(BIN)/python -m benchmarks.runtimes.environments
+	$(BIN)/pytest -n 2 --dist loadfile -rs tests/runtimes
+
+serve: $(STAMP)  ## the sample page, which scores a model in the browser
+	$(BIN)/python -m samples.serve
+
 bench: $(STAMP)  ## accuracy and speed, peers in the same run
 	$(BIN)/python -m pip install --quiet --editable ".[bench]"
 	$(BIN)/python -m benchmarks.run
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) build dist samples/serve/node_modules *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

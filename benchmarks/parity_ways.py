@@ -160,6 +160,7 @@ def onnx_ways() -> list[Way]:
         Way("onnx tensor", onnx, {"input": "tensor"}, uses_categories, quick=True),
         Way("onnx columns", onnx, {"input": "columns"}, quick=True),
         Way("onnx codes", onnx, {"input": "codes"}),
+        Way("onnx latency", onnx, {"optimize": "latency"}),
         Way("onnx reference", reference),
         Way("onnx codes reference", reference, {"input": "codes"}),
     ]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import os
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -17,6 +15,7 @@ import numpy.typing as npt
 
 from benchmarks import made_tables
 from benchmarks.contenders import DEFAULT
+from benchmarks.conversion import BOOSTING, convert
 
 Array = npt.NDArray[Any]
 
@@ -24,18 +23,6 @@ CHUNK = 10_000
 SINGLE = 400
 SLOW_ROWS = 20_000  # a way that takes rows one by one is timed on fewer
 TRAINED = 200_000
-CONVERTER = Path(__file__).parents[1] / "build" / "skl2onnx"
-REQUIREMENTS = ("scikit-learn", "skl2onnx==1.20.0", "protobuf<6")
-CONVERT = """
-import sys
-import numpy as np
-from sklearn.ensemble import HistGradientBoostingClassifier
-from skl2onnx import to_onnx
-X, y = np.load(sys.argv[1]), np.load(sys.argv[2])
-model = HistGradientBoostingClassifier(max_iter=100, early_stopping=False, random_state=0).fit(X, y)
-converted = to_onnx(model, X[:1], options={"zipmap": False})
-open(sys.argv[3], "wb").write(converted.SerializeToString())
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,26 +191,5 @@ def prepare(folder: str, rows: int) -> dict[str, str]:
     model.export(place / "model.onnx", to="onnx")
     model.export(place / "model.py", to="python")
     np.save(place / "labels.npy", model.predict(made.X[:CHUNK]))
-    return _convert(place)
-
-
-def _convert(place: Path) -> dict[str, str]:
-    """HistGradientBoosting as ONNX, by skl2onnx in an environment of its own, which is made where it is not there."""
-    python = CONVERTER / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    if not python.exists():
-        subprocess.run([sys.executable, "-m", "venv", str(CONVERTER)], check=True)
-        install = [str(python), "-m", "pip", "--disable-pip-version-check", "install", "--quiet", *REQUIREMENTS]
-        ran = subprocess.run(install, capture_output=True, text=True, check=False)
-        if ran.returncode:
-            return {"converted": f"skl2onnx cannot be installed: {_last(ran.stderr)}"}
-    files = [str(place / name) for name in ("X_train.npy", "y_train.npy", "boosting.onnx")]
-    # One thread, as this is not timed: those of OpenMP wait busily for each other where the machine is not quiet.
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    convert = [str(python), "-c", CONVERT, *files]
-    ran = subprocess.run(convert, capture_output=True, text=True, check=False, env=environment)
-    return {"converted": f"skl2onnx failed: {_last(ran.stderr)}"} if ran.returncode else {}
-
-
-def _last(text: str) -> str:
-    lines = [line for line in text.strip().splitlines() if line.strip()]
-    return lines[-1].strip()[:200] if lines else "no message"
+    stopped = convert(BOOSTING, [place / name for name in ("X_train.npy", "y_train.npy", "boosting.onnx")])
+    return {"converted": stopped} if stopped else {}

@@ -34,6 +34,7 @@ BENCHMARKS = {
     "training_time": Benchmark("training time and peak memory beside HistGradientBoosting", 7),
     "cost_laws": Benchmark("training time and memory against rows, columns and units", 8, BOTH),
     "prediction": Benchmark("latency and throughput of every target beside boosting and a tree", 3, BOTH),
+    "serving": Benchmark("exports beside an empty call, a C loop, skl2onnx and Python by hand", 2, BOTH),
     "out_of_core": Benchmark("a file larger than the memory budget", 5, BOTH),
     "same_model": Benchmark("the same model file with any number of threads, without numba, in blocks", 3, BOTH),
     "start_up": Benchmark("cold starts of the command", 1),
@@ -44,6 +45,8 @@ BENCHMARKS = {
     "paper_cnll": Benchmark("the tables of the CNLL paper and adult, beside AdaBoost, a tree and boosting", 10),
     "paper_uci": Benchmark("the CNLL paper's UCI tables beside AdaBoost and a random forest", 30, WRITE),
     "logical": Benchmark("tic_tac_toe and kr_vs_kp, ten folds", 3, WRITE),
+    "runtimes": Benchmark("every ONNX export in every runtime (make runtimes installs them)", 12, WRITE),
+    "mutations": Benchmark("500 single faults in exports: does verify catch each that matters?", 15, WRITE),
     "parity": Benchmark("every model x every way to run it on adversarial rows", 2),
 }
 

@@ -15,6 +15,7 @@ TITLES = {
     "out of core": ("A file larger than the memory budget", "out_of_core --write"),
     "same model": ("The same model everywhere", "same_model --write"),
     "prediction": ("Prediction: latency and throughput", "prediction --write"),
+    "serving": ("Serving: exports beside an empty call, C, skl2onnx and Python by hand", "serving --write"),
 }
 
 

@@ -202,7 +202,8 @@ def test_pictures_are_drawn(tmp_path: Path):
 def test_every_benchmark_of_the_list_is_a_module_and_gets_the_options_that_it_knows():
     for name in every.BENCHMARKS:
         _, module, *rest = every.command(name, ["--small", "--write"])
-        source = Path(every.__file__).with_name(f"{module.partition('.')[2]}.py").read_text()
+        place = Path(every.__file__).with_name(module.partition(".")[2])
+        source = (place / "__main__.py" if place.is_dir() else place.with_suffix(".py")).read_text()
         for option in rest:
             shared = option in ("--small", "--write") and "add_options(parser)" in source
             assert shared or f'"{option}"' in source, (name, option)

@@ -1,0 +1,1 @@
+"""Scoring exported models in a browser and in Node.js."""

@@ -1,0 +1,128 @@
+"""The table of declared gaps cannot become untrue: neither an undeclared gap nor one that has gone passes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from rulekit_exporters.onnx.labels import label_texts
+
+from benchmarks.parity import ALL_MODELS
+from benchmarks.runtimes.cases import Case, cases_of
+from benchmarks.runtimes.catalogue import RUNTIMES
+from benchmarks.runtimes.comparing import Cell, compare, conclude
+from benchmarks.runtimes.environments import PYTHONS, ROOT
+from benchmarks.runtimes.exchange import Answer
+from benchmarks.runtimes.gaps import GAPS, Gap
+from benchmarks.runtimes.pages import gaps_table
+
+NAN = Gap("slow", "NaN", "compares it as infinity")
+TEXT = Gap("slow", "text input", "no texts", "no tensors of text")
+DOUBLES = Gap("slow", "doubles", "computes in float32")
+
+
+@pytest.fixture(scope="module")
+def case() -> Case:
+    return next(cases_of({"DNF": ALL_MODELS["DNF"]}, 200, ["columns"]))
+
+
+def right(case: Case) -> Answer:
+    """What a runtime without a fault answers."""
+    texts = np.array(label_texts(case.graph), dtype=object)
+    return Answer(texts[case.expected.labels], case.expected.probabilities.copy())
+
+
+def wrong_at(case: Case, row: int) -> Answer:
+    """All right but one row."""
+    answer = right(case)
+    assert answer.labels is not None
+    labels = answer.labels.copy()
+    labels[row] = next(text for text in label_texts(case.graph) if text != labels[row])
+    return replace(answer, labels=labels)
+
+
+def row_with(case: Case, value: str, there: bool) -> int:
+    others = np.logical_or.reduce([rows for name, rows in case.values.items() if name != value])
+    return int(np.flatnonzero((case.values[value] == there) & ~others)[0])
+
+
+def test_the_right_answer_has_no_fault(case: Case) -> None:
+    cell = compare(case, "slow", right(case), ())
+
+    assert cell == Cell("DNF", "columns", rows=200)
+
+
+def test_one_wrong_decision_is_a_fault_that_shows_the_row(case: Case) -> None:
+    cell = compare(case, "slow", wrong_at(case, 7), ())
+
+    assert cell.different == 1
+    assert "1 different decisions; age = " in cell.fault
+
+
+def test_a_probability_that_is_off_is_a_fault(case: Case) -> None:
+    answer = right(case)
+    assert answer.probabilities is not None
+    answer.probabilities[3] += 2e-6
+
+    assert "0 different decisions" in compare(case, "slow", answer, ()).fault
+
+
+def test_a_label_that_is_no_class_is_a_fault(case: Case) -> None:
+    answer = replace(right(case), labels=np.array(["maybe"] * 200, dtype=object))
+
+    assert "'maybe' is no class" in compare(case, "slow", answer, ()).fault
+
+
+@pytest.mark.parametrize("answer", [None, Answer(), Answer(error="out of memory")])
+def test_no_answer_is_a_fault(case: Case, answer: Answer | None) -> None:
+    assert compare(case, "slow", answer, ()).fault
+
+
+def test_rows_of_a_declared_value_may_differ_and_others_not(case: Case) -> None:
+    excused = compare(case, "slow", wrong_at(case, row_with(case, "NaN", True)), (NAN,))
+    caught = compare(case, "slow", wrong_at(case, row_with(case, "NaN", False)), (NAN,))
+
+    assert (excused.fault, excused.different, excused.shown) == ("", 0, (NAN,))
+    assert excused.rows + excused.left_out == 200
+    assert caught.fault
+
+
+def test_a_declared_refusal_must_be_that_refusal(case: Case) -> None:
+    refused = compare(case, "slow", Answer(error="there are no tensors of text here"), (TEXT,))
+    otherwise = compare(case, "slow", Answer(error="out of memory"), (TEXT,))
+    taken = compare(case, "slow", right(case), (TEXT,))
+
+    assert (refused.fault, refused.shown) == ("", (TEXT,))
+    assert "out of memory" in otherwise.fault
+    assert "is declared to refuse 'text input', and took" in taken.fault
+
+
+def test_a_gap_of_another_runtime_excuses_nothing(case: Case) -> None:
+    assert compare(case, "fast", Answer(error="no tensors of text"), (TEXT,)).fault
+
+
+def test_a_gap_that_no_case_shows_is_a_fault(case: Case) -> None:
+    right_cell = compare(case, "slow", right(case), (NAN, DOUBLES))
+
+    faults = conclude("slow", [right_cell], (NAN, DOUBLES)).faults
+
+    assert [fault.split(",")[0] for fault in faults] == [
+        "slow is declared to lack 'NaN'",
+        "slow is declared to lack 'doubles'",
+    ]
+
+
+def test_the_declared_gaps_are_of_known_runtimes_and_told_once() -> None:
+    assert {gap.runtime for gap in GAPS} <= set(RUNTIMES)
+    assert len({(gap.runtime, gap.feature) for gap in GAPS}) == len(GAPS)
+
+
+def test_the_page_has_the_declared_gaps() -> None:
+    text = (ROOT / "docs" / "runtimes.md").read_text()
+
+    assert "\n".join(gaps_table()) in text, "python -m benchmarks.runtimes --write"
+
+
+def test_the_oldest_environment_has_the_floors_of_the_project() -> None:
+    assert {"onnxruntime==1.18.1", "numpy==1.26.4", "onnx==1.16.2"} <= set(PYTHONS["oldest"])
