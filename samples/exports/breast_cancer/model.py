@@ -37,7 +37,7 @@ column name, or a sequence of all columns in the order of COLUMNS; None, NaN and
 missing. predict_many(data) takes rows, a mapping of columns, a data frame or an array, and is fast
 where numpy is installed. Nothing but the standard library is needed.
 
-Command line: python THIS.py < rows.csv > predictions.csv
+Command line: python THIS.py < rows.csv > predictions.csv, or with --self-test or --help.
 
 digest aab6327344f1f8092a812628d55fa356a4f141be2ec1fc9c9983de66f443d0b3
 """
@@ -52,8 +52,8 @@ import math
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from math import nan
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from math import inf, nan
 from typing import Any
 
 DIGEST = "aab6327344f1f8092a812628d55fa356a4f141be2ec1fc9c9983de66f443d0b3"
@@ -80,88 +80,150 @@ USED: tuple[Used, ...] = (
 )
 
 
-def decide(
-    row: Any,
-    mean_concave_points: Any = "mean_concave_points",
-    area_error: Any = "area_error",
-    worst_texture: Any = "worst_texture",
-    worst_perimeter: Any = "worst_perimeter",
-    worst_area: Any = "worst_area",
-    worst_smoothness: Any = "worst_smoothness",
-    worst_concavity: Any = "worst_concavity",
-    worst_concave_points: Any = "worst_concave_points",
-) -> int:
-    """Class index of a row; its cells bear the names of the columns, or other keys, or places."""
-    p1 = 0.9638159788947044 if row[worst_perimeter] > 107.20000076293945 else 0.040782180748579075
-    p2 = 0.999 if row[mean_concave_points] > 0.04900000058114528 else 0.6607983590864053
-    p3 = p1 * p2
-    p4 = 0.999 if row[worst_area] > 870.0000305175781 else 0.7800169778013147
-    p5 = p3 * p4
-    p6 = 1.0 - p5
-    p7 = 0.6417909862584955 if row[worst_smoothness] > 0.17500000447034833 else 0.999
-    p8 = p6 * p7
-    p9 = 0.8026721316214511 if row[worst_texture] > 32.83000373840332 else 0.999
-    p10 = p8 * p9
-    p11 = 1.0 - p10
-    p12 = 0.999 if row[worst_texture] > 20.77000141143799 else 0.5281695450982652
-    p13 = p11 * p12
-    p14 = 0.999 if row[worst_concavity] > 0.1900000050663948 else 0.5883022282654261
-    p15 = p13 * p14
-    p16 = 1.0 - p15
-    # r730f5a: H5 fires with probability 0.349 (else 0.001) when worst_concave_points > 0.162
-    p17 = 0.6512734789694343 if row[worst_concave_points] > 0.16200000792741776 else 0.999
-    p18 = p16 * p17
-    # r246a23: H8 fires with probability 0.303 (else 0.001) when area_error > 78
-    p19 = 0.697095523688385 if row[area_error] > 78.00000381469727 else 0.999
-    p20 = p18 * p19
-    # r8dc78d: H10 fires with probability 0.269 (else 0.001) when worst_concave_points > 0.177
-    p21 = 0.7314468802720797 if row[worst_concave_points] > 0.17700000852346418 else 0.999
-    p22 = p20 * p21
-    p23 = 1.0 - p22
-    positive = p23 > 0.5
-    return 1 if positive else 0
+def decide(row: Any) -> int:
+    """Class index of a row, a mapping by column name."""
+    p1 = (
+        (0.9638159788947044 if row["worst_perimeter"] > 107.20000076293945 else 0.040782180748579075)
+        * (0.999 if row["mean_concave_points"] > 0.04900000058114528 else 0.6607983590864053)
+        * (0.999 if row["worst_area"] > 870.0000305175781 else 0.7800169778013147)
+    )
+    p2 = (
+        (1.0 - p1)
+        * (0.6417909862584955 if row["worst_smoothness"] > 0.17500000447034833 else 0.999)
+        * (0.8026721316214511 if row["worst_texture"] > 32.83000373840332 else 0.999)
+    )
+    p3 = (
+        (1.0 - p2)
+        * (0.999 if row["worst_texture"] > 20.77000141143799 else 0.5281695450982652)
+        * (0.999 if row["worst_concavity"] > 0.1900000050663948 else 0.5883022282654261)
+    )
+    p4 = (
+        (1.0 - p3)
+        # r730f5a: H5 fires with probability 0.349 (else 0.001) when worst_concave_points > 0.162
+        * (0.6512734789694343 if row["worst_concave_points"] > 0.16200000792741776 else 0.999)
+        # r246a23: H8 fires with probability 0.303 (else 0.001) when area_error > 78
+        * (0.697095523688385 if row["area_error"] > 78.00000381469727 else 0.999)
+        # r8dc78d: H10 fires with probability 0.269 (else 0.001) when worst_concave_points > 0.177
+        * (0.7314468802720797 if row["worst_concave_points"] > 0.17700000852346418 else 0.999)
+    )
+    return 1 if 1.0 - p4 > 0.5 else 0
 
 
-def probabilities(
-    row: Any,
-    mean_concave_points: Any = "mean_concave_points",
-    area_error: Any = "area_error",
-    worst_texture: Any = "worst_texture",
-    worst_perimeter: Any = "worst_perimeter",
-    worst_area: Any = "worst_area",
-    worst_smoothness: Any = "worst_smoothness",
-    worst_concavity: Any = "worst_concavity",
-    worst_concave_points: Any = "worst_concave_points",
-) -> list[float]:
-    """Probability of each class; see `decide`."""
-    p1 = 0.9638159788947044 if row[worst_perimeter] > 107.20000076293945 else 0.040782180748579075
-    p2 = 0.999 if row[mean_concave_points] > 0.04900000058114528 else 0.6607983590864053
-    p3 = p1 * p2
-    p4 = 0.999 if row[worst_area] > 870.0000305175781 else 0.7800169778013147
-    p5 = p3 * p4
-    p6 = 1.0 - p5
-    p7 = 0.6417909862584955 if row[worst_smoothness] > 0.17500000447034833 else 0.999
-    p8 = p6 * p7
-    p9 = 0.8026721316214511 if row[worst_texture] > 32.83000373840332 else 0.999
-    p10 = p8 * p9
-    p11 = 1.0 - p10
-    p12 = 0.999 if row[worst_texture] > 20.77000141143799 else 0.5281695450982652
-    p13 = p11 * p12
-    p14 = 0.999 if row[worst_concavity] > 0.1900000050663948 else 0.5883022282654261
-    p15 = p13 * p14
-    p16 = 1.0 - p15
-    # r730f5a: H5 fires with probability 0.349 (else 0.001) when worst_concave_points > 0.162
-    p17 = 0.6512734789694343 if row[worst_concave_points] > 0.16200000792741776 else 0.999
-    p18 = p16 * p17
-    # r246a23: H8 fires with probability 0.303 (else 0.001) when area_error > 78
-    p19 = 0.697095523688385 if row[area_error] > 78.00000381469727 else 0.999
-    p20 = p18 * p19
-    # r8dc78d: H10 fires with probability 0.269 (else 0.001) when worst_concave_points > 0.177
-    p21 = 0.7314468802720797 if row[worst_concave_points] > 0.17700000852346418 else 0.999
-    p22 = p20 * p21
-    p23 = 1.0 - p22
-    positive = p23
+def probabilities(row: Any) -> list[float]:
+    """Probability of each class; the row as for `decide`."""
+    p1 = (
+        (0.9638159788947044 if row["worst_perimeter"] > 107.20000076293945 else 0.040782180748579075)
+        * (0.999 if row["mean_concave_points"] > 0.04900000058114528 else 0.6607983590864053)
+        * (0.999 if row["worst_area"] > 870.0000305175781 else 0.7800169778013147)
+    )
+    p2 = (
+        (1.0 - p1)
+        * (0.6417909862584955 if row["worst_smoothness"] > 0.17500000447034833 else 0.999)
+        * (0.8026721316214511 if row["worst_texture"] > 32.83000373840332 else 0.999)
+    )
+    p3 = (
+        (1.0 - p2)
+        * (0.999 if row["worst_texture"] > 20.77000141143799 else 0.5281695450982652)
+        * (0.999 if row["worst_concavity"] > 0.1900000050663948 else 0.5883022282654261)
+    )
+    p4 = (
+        (1.0 - p3)
+        # r730f5a
+        * (0.6512734789694343 if row["worst_concave_points"] > 0.16200000792741776 else 0.999)
+        # r246a23
+        * (0.697095523688385 if row["area_error"] > 78.00000381469727 else 0.999)
+        # r8dc78d
+        * (0.7314468802720797 if row["worst_concave_points"] > 0.17700000852346418 else 0.999)
+    )
+    positive = 1.0 - p4
     return [1.0 - positive, positive]
+
+
+def predict(row: Any) -> str:
+    """Label of a row; raises KeyError for an absent column, ValueError for an unreadable cell."""
+    try:
+        match row:
+            case {}:  # any mapping
+                return CLASSES[decide(row)]
+        if len(row) == 30:
+            # `decide` once more, on places: to name the cells first would take longer than the rules.
+            p1 = (
+                (0.9638159788947044 if row[22] > 107.20000076293945 else 0.040782180748579075)
+                * (0.999 if row[7] > 0.04900000058114528 else 0.6607983590864053)
+                * (0.999 if row[23] > 870.0000305175781 else 0.7800169778013147)
+            )
+            p2 = (
+                (1.0 - p1)
+                * (0.6417909862584955 if row[24] > 0.17500000447034833 else 0.999)
+                * (0.8026721316214511 if row[21] > 32.83000373840332 else 0.999)
+            )
+            p3 = (
+                (1.0 - p2)
+                * (0.999 if row[21] > 20.77000141143799 else 0.5281695450982652)
+                * (0.999 if row[26] > 0.1900000050663948 else 0.5883022282654261)
+            )
+            p4 = (
+                (1.0 - p3)
+                # r730f5a
+                * (0.6512734789694343 if row[27] > 0.16200000792741776 else 0.999)
+                # r246a23
+                * (0.697095523688385 if row[13] > 78.00000381469727 else 0.999)
+                # r8dc78d
+                * (0.7314468802720797 if row[27] > 0.17700000852346418 else 0.999)
+            )
+            return "malignant" if 1.0 - p4 > 0.5 else "benign"
+    except (TypeError, LookupError):  # missing or textual cells, absent columns
+        pass
+    return CLASSES[decide(cells(row, len(COLUMNS), USED))]
+
+
+def predict_proba(row: Any) -> list[float]:
+    """Probabilities of a row in the order of CLASSES; raises as `predict`."""
+    try:
+        match row:
+            case {}:  # any mapping
+                return probabilities(row)
+        if len(row) == 30:
+            # `probabilities` once more, on places: to name the cells first would take longer than the rules.
+            p1 = (
+                (0.9638159788947044 if row[22] > 107.20000076293945 else 0.040782180748579075)
+                * (0.999 if row[7] > 0.04900000058114528 else 0.6607983590864053)
+                * (0.999 if row[23] > 870.0000305175781 else 0.7800169778013147)
+            )
+            p2 = (
+                (1.0 - p1)
+                * (0.6417909862584955 if row[24] > 0.17500000447034833 else 0.999)
+                * (0.8026721316214511 if row[21] > 32.83000373840332 else 0.999)
+            )
+            p3 = (
+                (1.0 - p2)
+                * (0.999 if row[21] > 20.77000141143799 else 0.5281695450982652)
+                * (0.999 if row[26] > 0.1900000050663948 else 0.5883022282654261)
+            )
+            p4 = (
+                (1.0 - p3)
+                # r730f5a
+                * (0.6512734789694343 if row[27] > 0.16200000792741776 else 0.999)
+                # r246a23
+                * (0.697095523688385 if row[13] > 78.00000381469727 else 0.999)
+                # r8dc78d
+                * (0.7314468802720797 if row[27] > 0.17700000852346418 else 0.999)
+            )
+            positive = 1.0 - p4
+            return [1.0 - positive, positive]
+    except (TypeError, LookupError):  # missing or textual cells, absent columns
+        pass
+    return probabilities(cells(row, len(COLUMNS), USED))
+
+
+def predict_many(data: Any) -> list[str]:
+    """Labels of rows, of a mapping or frame of columns, or of a two-dimensional array."""
+    by_column = hasattr(data, "keys") or hasattr(data, "shape")
+    np = numpy_or_none() if by_column else None
+    if np is None:
+        return [predict(row) for row in rows_of(data)]
+    columns = columns_of(np, data, len(COLUMNS), USED)
+    return [CLASSES[k] for k in in_blocks(np, decide_many, columns, length_of(data))]
 
 
 def decide_many(
@@ -177,68 +239,32 @@ def decide_many(
     worst_concave_points: Any,
 ) -> Any:
     """`decide` for n rows at once, on columns of numpy."""
-    p1 = np.where(worst_perimeter > 107.20000076293945, 0.9638159788947044, 0.040782180748579075)
-    p2 = np.where(mean_concave_points > 0.04900000058114528, 0.999, 0.6607983590864053)
-    p3 = p1 * p2
-    p4 = np.where(worst_area > 870.0000305175781, 0.999, 0.7800169778013147)
-    p5 = p3 * p4
-    p6 = 1.0 - p5
-    p7 = np.where(worst_smoothness > 0.17500000447034833, 0.6417909862584955, 0.999)
-    p8 = p6 * p7
-    p9 = np.where(worst_texture > 32.83000373840332, 0.8026721316214511, 0.999)
-    p10 = p8 * p9
-    p11 = 1.0 - p10
-    p12 = np.where(worst_texture > 20.77000141143799, 0.999, 0.5281695450982652)
-    p13 = p11 * p12
-    p14 = np.where(worst_concavity > 0.1900000050663948, 0.999, 0.5883022282654261)
-    p15 = p13 * p14
-    p16 = 1.0 - p15
-    # r730f5a: H5 fires with probability 0.349 (else 0.001) when worst_concave_points > 0.162
-    p17 = np.where(worst_concave_points > 0.16200000792741776, 0.6512734789694343, 0.999)
-    p18 = p16 * p17
-    # r246a23: H8 fires with probability 0.303 (else 0.001) when area_error > 78
-    p19 = np.where(area_error > 78.00000381469727, 0.697095523688385, 0.999)
-    p20 = p18 * p19
-    # r8dc78d: H10 fires with probability 0.269 (else 0.001) when worst_concave_points > 0.177
-    p21 = np.where(worst_concave_points > 0.17700000852346418, 0.7314468802720797, 0.999)
-    p22 = p20 * p21
-    p23 = 1.0 - p22
-    positive = p23 > 0.5
+    p1 = (
+        np.where(worst_perimeter > 107.20000076293945, 0.9638159788947044, 0.040782180748579075)
+        * np.where(mean_concave_points > 0.04900000058114528, 0.999, 0.6607983590864053)
+        * np.where(worst_area > 870.0000305175781, 0.999, 0.7800169778013147)
+    )
+    p2 = (
+        (1.0 - p1)
+        * np.where(worst_smoothness > 0.17500000447034833, 0.6417909862584955, 0.999)
+        * np.where(worst_texture > 32.83000373840332, 0.8026721316214511, 0.999)
+    )
+    p3 = (
+        (1.0 - p2)
+        * np.where(worst_texture > 20.77000141143799, 0.999, 0.5281695450982652)
+        * np.where(worst_concavity > 0.1900000050663948, 0.999, 0.5883022282654261)
+    )
+    p4 = (
+        (1.0 - p3)
+        # r730f5a
+        * np.where(worst_concave_points > 0.16200000792741776, 0.6512734789694343, 0.999)
+        # r246a23
+        * np.where(area_error > 78.00000381469727, 0.697095523688385, 0.999)
+        # r8dc78d
+        * np.where(worst_concave_points > 0.17700000852346418, 0.7314468802720797, 0.999)
+    )
+    positive = 1.0 - p4 > 0.5
     return np.where(positive, 1, 0)
-
-
-def predict(row: Any) -> str:
-    """Label of a row; raises KeyError for an absent column, ValueError for an unreadable cell."""
-    try:
-        if isinstance(row, dict):
-            return CLASSES[decide(row)]
-        if len(row) == 30:
-            return CLASSES[decide(row, 7, 13, 21, 22, 23, 24, 26, 27)]
-    except (TypeError, LookupError):  # missing or textual cells, absent columns, other kinds of mapping
-        pass
-    return CLASSES[decide(cells(row, len(COLUMNS), USED), *range(len(USED)))]
-
-
-def predict_proba(row: Any) -> list[float]:
-    """Probabilities of a row in the order of CLASSES; raises as `predict`."""
-    try:
-        if isinstance(row, dict):
-            return probabilities(row)
-        if len(row) == 30:
-            return probabilities(row, 7, 13, 21, 22, 23, 24, 26, 27)
-    except (TypeError, LookupError):  # missing or textual cells, absent columns, other kinds of mapping
-        pass
-    return probabilities(cells(row, len(COLUMNS), USED), *range(len(USED)))
-
-
-def predict_many(data: Any) -> list[str]:
-    """Labels of rows, of a mapping or frame of columns, or of a two-dimensional array."""
-    by_column = hasattr(data, "keys") or hasattr(data, "shape")
-    np = numpy_or_none() if by_column else None
-    if np is None:
-        return [predict(row) for row in rows_of(data)]
-    columns = columns_of(np, data, len(COLUMNS), USED)
-    return [CLASSES[k] for k in in_blocks(np, decide_many, columns, length_of(data))]
 
 
 # How cells are read, and the arithmetic -- the same in every module -------------------------------------------------
@@ -250,6 +276,15 @@ MOMENT = re.compile(
     "(Z|[+-][0-9]{2}:?[0-9]{2})?)?"
 )
 EPOCH = datetime.datetime(1970, 1, 1)
+HELP = """usage: python THIS.py [--delimiter C] < rows.csv > predictions.csv
+       python THIS.py --self-test
+
+Reads CSV with a header from standard input (UTF-8; the order of columns is free, others than those of the rules are
+ignored) and writes the label and the probability of each class of every row.
+
+  --delimiter C  what stands between cells; "tab" is a tab
+  --self-test    score the rows that this module carries in every form of input; status 1 where an answer differs
+  --help         this text"""
 
 
 def number(value: Any, column: str, tokens: Sequence[str]) -> float:
@@ -329,8 +364,8 @@ def cell(value: Any, column: str, kind: str, tokens: Sequence[str]) -> Any:
     return {"flag": flag, "day": day, "moment": moment}.get(kind, number)(value, column, tokens)
 
 
-def cells(row: Any, width: int, used: Sequence[Used]) -> list[Any]:
-    """The used cells of a row, a mapping by column name or a sequence of `width` cells in schema order.
+def cells(row: Any, width: int, used: Sequence[Used]) -> dict[str, Any]:
+    """The used cells of a row by name; the row is a mapping, or a sequence of `width` cells in schema order.
 
     Raises KeyError where a used column is absent, ValueError where a cell or the number of cells is wrong.
     """
@@ -339,12 +374,12 @@ def cells(row: Any, width: int, used: Sequence[Used]) -> list[Any]:
         for _, name, _, _ in used:
             if name not in names:
                 raise KeyError(name)
-        return [cell(row[name], name, kind, tokens) for _, name, kind, tokens in used]
+        return {name: cell(row[name], name, kind, tokens) for _, name, kind, tokens in used}
     if isinstance(row, str | bytes) or not hasattr(row, "__len__"):
         raise TypeError(f"a row is a mapping or a sequence of {width} cells, not {type(row).__name__}")
     if len(row) != width:
         raise ValueError(f"a row has {width} cells in the order of COLUMNS, not {len(row)}")
-    return [cell(row[position], name, kind, tokens) for position, name, kind, tokens in used]
+    return {name: cell(row[position], name, kind, tokens) for position, name, kind, tokens in used}
 
 
 def numpy_or_none() -> Any:
@@ -427,7 +462,48 @@ def length_of(data: Any) -> int:
     return max((len(column) for column in data.values()), default=0)
 
 
-def csv_rows(lines: Iterable[str], delimiter: str, used: Sequence[Used]) -> Iterator[list[Any]]:
+def command_line(
+    arguments: Sequence[str],
+    used: Sequence[Used],
+    classes: Sequence[Any],
+    decide: Callable[[Any], int],
+    probabilities: Callable[[Any], list[float]],
+    self_test: Callable[[], int] | None,
+) -> int:
+    """Do what the arguments ask for; returns the exit status: 0 done, 1 the self-test failed, 2 bad input or usage."""
+    if list(arguments) in (["-h"], ["--help"]):
+        print(HELP)
+        return 0
+    if list(arguments) == ["--self-test"] and self_test is not None:
+        return self_test()
+    delimiter, fault = delimiter_of(arguments)
+    if list(arguments) == ["--self-test"]:
+        fault = "--self-test: this module was written without its rows"
+    if fault:
+        print(f"{fault}; --help tells more", file=sys.stderr)
+        return 2
+    return score_csv(delimiter, used, classes, decide, probabilities)
+
+
+def delimiter_of(arguments: Sequence[str]) -> tuple[str, str]:
+    """The delimiter that the arguments ask for, and what is wrong with them ("" where nothing is)."""
+    delimiter = ","
+    rest = iter(arguments)
+    for text in rest:
+        name, given, value = text.partition("=")
+        if name == "--delimiter":
+            value = value if given else next(rest, "")
+            delimiter = {"tab": "\t", "\\t": "\t"}.get(value, value)
+            if len(delimiter) != 1 or delimiter in '"\r\n\0':
+                return "", "--delimiter takes one character, or tab"
+        elif text in ("--self-test", "--help", "-h"):
+            return "", f"{text} stands alone"
+        else:
+            return "", f"{text!r}: {'no such option' if text.startswith('-') else 'rows come on standard input'}"
+    return delimiter, ""
+
+
+def csv_rows(lines: Iterable[str], delimiter: str, used: Sequence[Used]) -> Iterator[dict[str, Any]]:
     """The used cells of each row under a header; order is free, other columns and spaces around cells are ignored.
 
     Raises ValueError naming the line where a column is missing or stands twice, a cell is not a number, or a row is
@@ -452,29 +528,22 @@ def csv_rows(lines: Iterable[str], delimiter: str, used: Sequence[Used]) -> Iter
             row = row or [""]
             if len(row) != len(header):
                 raise ValueError(f"{len(row)} cells, the header has {len(header)}")
-            yield [cell(row[position].strip(" \t\r"), name, kind, tokens) for position, name, kind, tokens in picked]
+            yield {name: cell(row[at].strip(" \t\r"), name, kind, tokens) for at, name, kind, tokens in picked}
     except (ValueError, csv.Error) as error:
         raise ValueError(f"line {max(reader.line_num, 1)}: {error}") from None
 
 
 def score_csv(
-    arguments: Sequence[str],
+    delimiter: str,
     used: Sequence[Used],
     classes: Sequence[Any],
-    decide: Callable[..., int],
-    probabilities: Callable[..., list[float]],
+    decide: Callable[[Any], int],
+    probabilities: Callable[[Any], list[float]],
 ) -> int:
     """Score CSV from standard input to standard output: label and probabilities of each row. Returns the exit status.
 
-    0: done; 2: bad input or usage, said in one line on standard error.
+    0: done; 2: bad input, said in one line on standard error.
     """
-    delimiter = ","
-    if len(arguments) == 2 and arguments[0] == "--delimiter" and len(arguments[1]) == 1:
-        delimiter = arguments[1]
-    elif arguments:
-        helped = list(arguments) in (["-h"], ["--help"])
-        print("usage: [--delimiter C] < rows.csv > predictions.csv", file=sys.stdout if helped else sys.stderr)
-        return 0 if helped else 2
     source = io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8-sig", newline="")
     sink = io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline="")
     writer = csv.writer(sink, lineterminator="\n")
@@ -483,9 +552,8 @@ def score_csv(
         rows = csv_rows(source, delimiter, used)
         first = next(rows, None)
         writer.writerow(["label", *(f"probability({name})" for name in names)])
-        places = range(len(used))
         for row in itertools.chain([] if first is None else [first], rows):
-            writer.writerow([names[decide(row, *places)], *map(repr, probabilities(row, *places))])
+            writer.writerow([names[decide(row)], *map(repr, probabilities(row))])
         sink.flush()
     except BrokenPipeError:  # the reader of our output has gone; silence the interpreter's own flush
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -497,8 +565,179 @@ def score_csv(
     return 0
 
 
+def check_rows(
+    columns: Sequence[str],
+    used: Sequence[Used],
+    classes: Sequence[Any],
+    rows: Sequence[tuple[Sequence[Any], int, Sequence[float]]],
+    ways: Mapping[str, Callable[[Any], Any]],
+) -> int:
+    """Score rows in every form of input; returns 0 where each answer is the model's, else 1. Says so in one line.
+
+    rows: cells of the columns of `used`, class index and probabilities by the model. ways: the module's functions.
+    """
+    try:
+        fault = first_difference(columns, used, classes, rows, ways)
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        fault = f"{type(error).__name__}: {error}"
+    note = "" if numpy_or_none() is not None else " (without numpy: columns were scored row by row)"
+    print(f"self-test: {fault}" if fault else f"self-test: {len(rows)} rows, 0 different{note}")
+    return 1 if fault else 0
+
+
+def first_difference(
+    columns: Sequence[str],
+    used: Sequence[Used],
+    classes: Sequence[Any],
+    rows: Sequence[tuple[Sequence[Any], int, Sequence[float]]],
+    ways: Mapping[str, Callable[[Any], Any]],
+) -> str:
+    """The first row that some function scores otherwise than the model, in words; "" where there is none."""
+    names = [name for _, name, _, _ in used]
+    given = [dict(zip(names, cells, strict=True)) for cells, _, _ in rows]
+    predict, predict_proba, predict_many = ways["predict"], ways["predict_proba"], ways["predict_many"]
+    by_column = {name: [row[name] for row in given] for name in names}
+    of_columns = [predict_many(by_column), [predict(row) for row in rows_of(by_column)]] if names else []
+    of_rows = predict_many(given)
+    from_text = csv_rows(csv_lines(names, given), ",", used)
+    for number, (row, (_, index, chances)) in enumerate(zip(given, rows, strict=True)):
+        blank = {name: None if absent(value) else value for name, value in row.items()}
+        in_order = [blank.get(name) for name in columns]
+        texts = [repr(value) if isinstance(value, float) else value for value in in_order]
+        labels = [
+            ("predict of a mapping", predict(row)),
+            ("predict of a mapping with None", predict(blank)),
+            ("predict of a sequence", predict(in_order)),
+            ("predict of a sequence of texts", predict(texts)),
+            ("predict_many of rows", of_rows[number]),
+            *(("predict_many of columns", found[number]) for found in of_columns),
+        ]
+        reports = [
+            ("predict_proba of a mapping", predict_proba(row)),
+            ("predict_proba of a sequence", predict_proba(in_order)),
+        ]
+        if names and is_plain(row.values()):
+            cells = next(from_text)
+            labels.append(("CSV", classes[ways["decide"](cells)]))
+            reports.append(("CSV", ways["probabilities"](cells)))
+        for way, label in labels:
+            if repr(label) != repr(classes[index]):
+                return f"row {number + 1}: {way} gives {label!r}, the model {classes[index]!r}: {blank}"
+        for way, found in reports:
+            if len(found) != len(chances) or any(abs(a - b) > 1e-12 for a, b in zip(found, chances, strict=True)):
+                return f"row {number + 1}: {way} gives {found}, the model {list(chances)}: {blank}"
+    return ""
+
+
+def csv_lines(names: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """CSV of the rows that are the same after it."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, quoting=csv.QUOTE_ALL)
+    writer.writerow(names)
+    for row in rows:
+        if is_plain(row.values()):
+            writer.writerow(row.values())
+    text.seek(0)
+    return text
+
+
+def is_plain(cells: Iterable[Any]) -> bool:
+    """Whether no cell begins or ends with a blank, which readers of CSV drop."""
+    return all(value == value.strip(" \t\r") for value in cells if isinstance(value, str))
+
+
+def test_rows(
+    cells: Sequence[Sequence[Any]], chances: Sequence[Sequence[float]], rows: Sequence[Sequence[int]]
+) -> list[tuple[list[Any], int, Sequence[float]]]:
+    """Cells, class index and probabilities of each row, which is kept as indices: of these, then of each column's."""
+    return [
+        ([own[i] for own, i in zip(cells, places, strict=True)], index, chances[chance])
+        for index, chance, *places in rows
+    ]
+
+
+# Rows at the edges of the rules, with the model's answers: --self-test -----------------------------------------------
+
+# Of each column of USED the cells that the rows are made of.
+TEST_CELLS: tuple[tuple[Any, ...], ...] = (
+    (nan, -inf, inf, 0.0, 0.04900000058114528, 0.04900000058114529),
+    (nan, -inf, inf, 0.0, 78.00000381469727, 78.00000381469728),
+    (nan, -inf, inf, 0.0, 20.77000141143799, 32.83000373840332, 32.83000373840333, 20.770001411437992),
+    (nan, -inf, inf, 0.0, 107.20000076293945, 107.20000076293947),
+    (nan, -inf, inf, 0.0, 870.0000305175781, 870.0000305175782),
+    (nan, -inf, inf, 0.0, 0.17500000447034833, 0.17500000447034836),
+    (nan, -inf, inf, 0.0, 0.1900000050663948, 0.19000000506639483),
+    (nan, -inf, inf, 0.0, 0.16200000792741776, 0.17700000852346418, 0.16200000792741778, 0.1770000085234642),
+)
+
+# Probabilities of the classes.
+TEST_CHANCES: tuple[tuple[float, ...], ...] = (
+    (0.9898847514179598, 0.01011524858204016), (0.0071703307675020644, 0.9928296692324979),
+    (0.680057655320123, 0.31994234467987703), (0.34258260497259896, 0.657417395027401),
+    (0.5494373755179655, 0.45056262448203455), (0.4981898284147033, 0.5018101715852967),
+    (0.4618792997963992, 0.5381207002036008), (0.6016485233965153, 0.3983514766034847),
+    (0.49095139867891935, 0.5090486013210807), (0.4198263188122495, 0.5801736811877505),
+    (0.7745056946875772, 0.22549430531242276), (0.49828097540925287, 0.5017190245907471),
+    (0.5045801043006147, 0.49541989569938527), (0.48619924621285127, 0.5138007537871487),
+    (0.6989937056204438, 0.30100629437955617), (0.4333368678322367, 0.5666631321677633),
+    (0.4877531364107789, 0.5122468635892211), (0.6907349641449945, 0.30926503585500553),
+    (0.4503076708153535, 0.5496923291846465), (0.5678474039136889, 0.43215259608631107),
+    (0.41576597804130866, 0.5842340219586913), (0.6001003510962372, 0.39989964890376284),
+    (0.23281731667087324, 0.7671826833291268), (0.31797866068919023, 0.6820213393108098),
+    (0.6872674220000011, 0.3127325779999989), (0.3647641599371545, 0.6352358400628455),
+    (0.3264428898608993, 0.6735571101391007), (0.3344200735867079, 0.6655799264132921),
+    (0.8427917854278356, 0.15720821457216438), (0.8804865640356863, 0.11951343596431374),
+    (0.7366598795912459, 0.2633401204087541), (0.419818748829766, 0.580181251170234),
+    (0.19712892369786916, 0.8028710763021308), (0.019015585838905946, 0.980984414161094),
+    (0.2929467172869753, 0.7070532827130247), (0.2105848941088807, 0.7894151058911193),
+    (0.9741401569106202, 0.02585984308937983), (0.9835392743296669, 0.016460725670333076),
+    (0.3284370964216483, 0.6715629035783517), (0.4189729034090217, 0.5810270965909783),
+    (0.44879454091920934, 0.5512054590807907), (0.017149365616643042, 0.982850634383357),
+    (0.8011360691451126, 0.1988639308548874),
+)
+
+# Rows: the number of the class, of its probabilities, and of each cell.
+TEST_ROWS: tuple[tuple[int, ...], ...] = (
+    (0, 0, 0, 0, 0, 0, 0, 0, 0, 0), (0, 0, 1, 1, 1, 1, 1, 1, 1, 1), (1, 1, 2, 2, 2, 2, 2, 2, 2, 2),
+    (0, 0, 3, 3, 3, 3, 3, 3, 3, 3), (0, 2, 2, 2, 4, 4, 2, 4, 2, 4), (1, 3, 2, 2, 4, 5, 2, 4, 2, 4),
+    (0, 2, 2, 2, 4, 0, 2, 4, 2, 4), (0, 2, 2, 2, 4, 3, 2, 4, 2, 4), (0, 4, 4, 4, 3, 2, 4, 4, 3, 5),
+    (1, 5, 5, 4, 3, 2, 4, 4, 3, 5), (1, 6, 0, 2, 4, 2, 2, 4, 2, 4), (1, 6, 3, 2, 4, 2, 2, 4, 2, 4),
+    (0, 7, 2, 3, 4, 5, 4, 4, 2, 3), (1, 8, 2, 3, 4, 5, 5, 4, 2, 3), (1, 9, 2, 2, 4, 2, 0, 4, 2, 4),
+    (1, 9, 2, 2, 4, 2, 3, 4, 2, 4), (0, 10, 2, 4, 2, 4, 4, 4, 2, 3), (1, 11, 2, 4, 2, 4, 4, 5, 2, 3),
+    (1, 3, 2, 2, 4, 2, 2, 0, 2, 4), (1, 3, 2, 2, 4, 2, 2, 3, 2, 4), (0, 12, 2, 4, 5, 5, 4, 2, 3, 4),
+    (1, 13, 2, 4, 6, 5, 4, 2, 3, 4), (1, 3, 2, 2, 0, 2, 2, 4, 2, 4), (1, 3, 2, 2, 3, 2, 2, 4, 2, 4),
+    (0, 14, 2, 4, 4, 2, 5, 4, 4, 4), (1, 15, 2, 4, 7, 2, 5, 4, 4, 4), (0, 14, 2, 4, 3, 2, 5, 4, 4, 4),
+    (1, 8, 2, 4, 3, 2, 5, 4, 5, 4), (1, 16, 2, 2, 4, 2, 2, 4, 0, 4), (1, 16, 2, 2, 4, 2, 2, 4, 3, 4),
+    (0, 17, 4, 2, 4, 3, 4, 4, 4, 4), (1, 18, 4, 2, 4, 3, 4, 4, 4, 6), (1, 3, 2, 2, 4, 2, 2, 4, 2, 0),
+    (1, 3, 2, 2, 4, 2, 2, 4, 2, 3), (1, 16, 2, 5, 3, 2, 5, 4, 4, 4), (1, 8, 2, 0, 4, 2, 2, 4, 2, 4),
+    (1, 8, 2, 3, 4, 2, 2, 4, 2, 4), (0, 19, 4, 4, 2, 4, 4, 4, 4, 5), (1, 20, 4, 4, 2, 4, 4, 4, 4, 7),
+    (1, 3, 2, 2, 4, 2, 2, 4, 2, 4), (0, 21, 4, 4, 5, 2, 4, 2, 4, 4), (1, 22, 2, 2, 3, 2, 2, 4, 4, 7),
+    (1, 23, 2, 2, 4, 2, 5, 4, 3, 5), (0, 24, 4, 2, 4, 4, 4, 4, 2, 4), (1, 25, 2, 4, 4, 5, 4, 4, 4, 2),
+    (1, 26, 4, 2, 5, 4, 5, 4, 4, 2), (1, 27, 3, 2, 4, 2, 4, 4, 2, 5), (1, 20, 4, 4, 2, 4, 4, 4, 4, 2),
+    (0, 28, 3, 0, 4, 5, 4, 4, 4, 3), (0, 29, 4, 4, 4, 4, 2, 2, 0, 3), (1, 5, 2, 4, 3, 2, 4, 4, 3, 5),
+    (0, 30, 2, 4, 3, 5, 4, 2, 3, 4), (1, 31, 2, 4, 4, 4, 4, 2, 4, 2), (1, 32, 2, 2, 5, 2, 2, 4, 3, 5),
+    (1, 33, 2, 4, 5, 2, 2, 4, 2, 2), (1, 34, 2, 2, 4, 4, 1, 2, 4, 2), (1, 35, 3, 4, 5, 2, 3, 2, 2, 5),
+    (0, 36, 4, 4, 5, 3, 4, 3, 2, 4), (0, 37, 4, 4, 7, 4, 4, 3, 4, 4), (1, 38, 4, 4, 2, 4, 4, 5, 2, 5),
+    (1, 39, 2, 4, 4, 4, 2, 5, 3, 2), (1, 40, 2, 2, 4, 4, 4, 4, 4, 5), (1, 41, 2, 4, 5, 2, 2, 2, 2, 5),
+    (0, 42, 4, 3, 4, 4, 4, 2, 2, 4),
+)
+
+
+def self_test() -> int:
+    """Score the rows above in every form of input; returns 0 where all answers are the model's, else 1."""
+    rows = test_rows(TEST_CELLS, TEST_CHANCES, TEST_ROWS)
+    ways = {
+        "decide": decide,
+        "probabilities": probabilities,
+        "predict": predict,
+        "predict_proba": predict_proba,
+        "predict_many": predict_many,
+    }
+    return check_rows(COLUMNS, USED, CLASSES, rows, ways)
+
+
 if __name__ == "__main__":
-    sys.exit(score_csv(sys.argv[1:], USED, CLASSES, decide, probabilities))
+    sys.exit(command_line(sys.argv[1:], USED, CLASSES, decide, probabilities, self_test))
 
 
 # The same rules in the rule language, from which rulekit reads this module (never by running it).

@@ -15,7 +15,7 @@ column name, or a sequence of all columns in the order of COLUMNS; None, NaN and
 missing. predict_many(data) takes rows, a mapping of columns, a data frame or an array, and is fast
 where numpy is installed. Nothing but the standard library is needed.
 
-Command line: python THIS.py < rows.csv > predictions.csv
+Command line: python THIS.py < rows.csv > predictions.csv, or with --self-test or --help.
 
 digest 9687d505d46d790ec9c242eb276275a5598ee1113ccdabe5bceba9b1ddc6e1bd
 """
@@ -30,8 +30,8 @@ import math
 import os
 import re
 import sys
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from math import nan
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from math import inf, nan
 from typing import Any
 
 DIGEST = "9687d505d46d790ec9c242eb276275a5598ee1113ccdabe5bceba9b1ddc6e1bd"
@@ -48,94 +48,102 @@ USED: tuple[Used, ...] = (
 )
 
 
-def decide(
-    row: Any,
-    income: Any = "income",
-    amount: Any = "amount",
-    late_payments: Any = "late_payments",
-    homeowner: Any = "homeowner",
-    purpose: Any = "purpose",
-) -> int:
-    """Class index of a row; its cells bear the names of the columns, or other keys, or places."""
-    purpose = row[purpose]
+def decide(row: Any) -> int:
+    """Class index of a row, a mapping by column name."""
+    purpose = row["purpose"]
     if type(purpose) is not str:
         purpose = level(purpose)
-    positive = (
-        # rb2629c: purpose in {gambling}
-        purpose in {"gambling"}
-        # ra3b540: late_payments > 2 and not homeowner
-        or (row[late_payments] > 2.0000001192092896 and row[homeowner] <= 0.5)
-        # r861e5b: income <= 24900 and amount > 7900
-        or (row[income] <= 24900.0009765625 and row[amount] > 7900.000244140625)
-    )
-    return 1 if positive else 0
-
-
-def probabilities(
-    row: Any,
-    income: Any = "income",
-    amount: Any = "amount",
-    late_payments: Any = "late_payments",
-    homeowner: Any = "homeowner",
-    purpose: Any = "purpose",
-) -> list[float]:
-    """Probability of each class; see `decide`."""
-    purpose = row[purpose]
-    if type(purpose) is not str:
-        purpose = level(purpose)
-    p1 = 0.8939622358116216 if row[income] <= 24900.0009765625 else 0.046818326960899735
-    p2 = 0.999 if row[amount] > 7900.000244140625 else 0.06391843451031691
-    p3 = p1 * p2
-    p4 = 1.0 - p3
     # rb2629c: purpose in {gambling}
-    p5 = 0.12532145319571253 if purpose in {"gambling"} else 0.9702180354767056
-    p6 = p4 * p5
-    p7 = 0.8334393069724678 if row[late_payments] > 2.0000001192092896 else 0.001
-    p8 = 0.999 if row[homeowner] <= 0.5 else 0.13329871851809763
-    p9 = p7 * p8
-    p10 = 1.0 - p9
-    p11 = p6 * p10
-    p12 = 1.0 - p11
-    positive = p12
-    return [1.0 - positive, positive]
+    if purpose in {"gambling"}:
+        return 1
+    # ra3b540: late_payments > 2 and not homeowner
+    if row["late_payments"] > 2.0000001192092896 and row["homeowner"] <= 0.5:
+        return 1
+    # r861e5b: income <= 24900 and amount > 7900
+    if row["income"] <= 24900.0009765625 and row["amount"] > 7900.000244140625:
+        return 1
+    return 0
 
 
-def decide_many(np: Any, n: int, income: Any, amount: Any, late_payments: Any, homeowner: Any, purpose: Any) -> Any:
-    """`decide` for n rows at once, on columns of numpy."""
-    purpose = levels_of(purpose)
-    positive = (
-        # rb2629c: purpose in {gambling}
-        among(np, purpose, {"gambling"})
-        # ra3b540: late_payments > 2 and not homeowner
-        | ((late_payments > 2.0000001192092896) & (homeowner <= 0.5))
-        # r861e5b: income <= 24900 and amount > 7900
-        | ((income <= 24900.0009765625) & (amount > 7900.000244140625))
+def probabilities(row: Any) -> list[float]:
+    """Probability of each class; the row as for `decide`."""
+    purpose = row["purpose"]
+    if type(purpose) is not str:
+        purpose = level(purpose)
+    p1 = (
+        (0.8939622358116216 if row["income"] <= 24900.0009765625 else 0.046818326960899735)
+        * (0.999 if row["amount"] > 7900.000244140625 else 0.06391843451031691)
     )
-    return np.where(positive, 1, 0)
+    p2 = (
+        (0.8334393069724678 if row["late_payments"] > 2.0000001192092896 else 0.001)
+        * (0.999 if row["homeowner"] <= 0.5 else 0.13329871851809763)
+    )
+    p3 = (
+        (1.0 - p1)
+        # rb2629c
+        * (0.12532145319571253 if purpose in {"gambling"} else 0.9702180354767056)
+        * (1.0 - p2)
+    )
+    positive = 1.0 - p3
+    return [1.0 - positive, positive]
 
 
 def predict(row: Any) -> str:
     """Label of a row; raises KeyError for an absent column, ValueError for an unreadable cell."""
     try:
-        if isinstance(row, dict):
-            return CLASSES[decide(row)]
+        match row:
+            case {}:  # any mapping
+                return CLASSES[decide(row)]
         if len(row) == 7:
-            return CLASSES[decide(row, 0, 1, 2, 4, 5)]
-    except (TypeError, LookupError):  # missing or textual cells, absent columns, other kinds of mapping
+            # `decide` once more, on places: to name the cells first would take longer than the rules.
+            purpose = row[5]
+            if type(purpose) is not str:
+                purpose = level(purpose)
+            # rb2629c
+            if purpose in {"gambling"}:
+                return "yes"
+            # ra3b540
+            if row[2] > 2.0000001192092896 and row[4] <= 0.5:
+                return "yes"
+            # r861e5b
+            if row[0] <= 24900.0009765625 and row[1] > 7900.000244140625:
+                return "yes"
+            return "no"
+    except (TypeError, LookupError):  # missing or textual cells, absent columns
         pass
-    return CLASSES[decide(cells(row, len(COLUMNS), USED), *range(len(USED)))]
+    return CLASSES[decide(cells(row, len(COLUMNS), USED))]
 
 
 def predict_proba(row: Any) -> list[float]:
     """Probabilities of a row in the order of CLASSES; raises as `predict`."""
     try:
-        if isinstance(row, dict):
-            return probabilities(row)
+        match row:
+            case {}:  # any mapping
+                return probabilities(row)
         if len(row) == 7:
-            return probabilities(row, 0, 1, 2, 4, 5)
-    except (TypeError, LookupError):  # missing or textual cells, absent columns, other kinds of mapping
+            # `probabilities` once more, on places: to name the cells first would take longer than the rules.
+            purpose = row[5]
+            if type(purpose) is not str:
+                purpose = level(purpose)
+            p1 = (
+                (0.8939622358116216 if row[0] <= 24900.0009765625 else 0.046818326960899735)
+                * (0.999 if row[1] > 7900.000244140625 else 0.06391843451031691)
+            )
+            p2 = (
+                (0.8334393069724678 if row[2] > 2.0000001192092896 else 0.001)
+                * (0.999 if row[4] <= 0.5 else 0.13329871851809763)
+            )
+            p3 = (
+                (1.0 - p1)
+                # rb2629c
+                * (0.12532145319571253 if purpose in {"gambling"} else 0.9702180354767056)
+                * (1.0 - p2)
+            )
+            positive = 1.0 - p3
+            return [1.0 - positive, positive]
+    except (TypeError, LookupError):  # missing or textual cells, absent columns
         pass
-    return probabilities(cells(row, len(COLUMNS), USED), *range(len(USED)))
+    return probabilities(cells(row, len(COLUMNS), USED))
 
 
 def predict_many(data: Any) -> list[str]:
@@ -148,6 +156,20 @@ def predict_many(data: Any) -> list[str]:
     return [CLASSES[k] for k in in_blocks(np, decide_many, columns, length_of(data))]
 
 
+def decide_many(np: Any, n: int, income: Any, amount: Any, late_payments: Any, homeowner: Any, purpose: Any) -> Any:
+    """`decide` for n rows at once, on columns of numpy."""
+    purpose = levels_of(purpose)
+    positive = (
+        # rb2629c
+        among(np, purpose, {"gambling"})
+        # ra3b540
+        | ((late_payments > 2.0000001192092896) & (homeowner <= 0.5))
+        # r861e5b
+        | ((income <= 24900.0009765625) & (amount > 7900.000244140625))
+    )
+    return np.where(positive, 1, 0)
+
+
 # How cells are read, and the arithmetic -- the same in every module -------------------------------------------------
 
 Used = tuple[int, str, str, tuple[str, ...]]
@@ -157,6 +179,15 @@ MOMENT = re.compile(
     "(Z|[+-][0-9]{2}:?[0-9]{2})?)?"
 )
 EPOCH = datetime.datetime(1970, 1, 1)
+HELP = """usage: python THIS.py [--delimiter C] < rows.csv > predictions.csv
+       python THIS.py --self-test
+
+Reads CSV with a header from standard input (UTF-8; the order of columns is free, others than those of the rules are
+ignored) and writes the label and the probability of each class of every row.
+
+  --delimiter C  what stands between cells; "tab" is a tab
+  --self-test    score the rows that this module carries in every form of input; status 1 where an answer differs
+  --help         this text"""
 
 
 def number(value: Any, column: str, tokens: Sequence[str]) -> float:
@@ -261,8 +292,8 @@ def cell(value: Any, column: str, kind: str, tokens: Sequence[str]) -> Any:
     return {"flag": flag, "day": day, "moment": moment}.get(kind, number)(value, column, tokens)
 
 
-def cells(row: Any, width: int, used: Sequence[Used]) -> list[Any]:
-    """The used cells of a row, a mapping by column name or a sequence of `width` cells in schema order.
+def cells(row: Any, width: int, used: Sequence[Used]) -> dict[str, Any]:
+    """The used cells of a row by name; the row is a mapping, or a sequence of `width` cells in schema order.
 
     Raises KeyError where a used column is absent, ValueError where a cell or the number of cells is wrong.
     """
@@ -271,12 +302,12 @@ def cells(row: Any, width: int, used: Sequence[Used]) -> list[Any]:
         for _, name, _, _ in used:
             if name not in names:
                 raise KeyError(name)
-        return [cell(row[name], name, kind, tokens) for _, name, kind, tokens in used]
+        return {name: cell(row[name], name, kind, tokens) for _, name, kind, tokens in used}
     if isinstance(row, str | bytes) or not hasattr(row, "__len__"):
         raise TypeError(f"a row is a mapping or a sequence of {width} cells, not {type(row).__name__}")
     if len(row) != width:
         raise ValueError(f"a row has {width} cells in the order of COLUMNS, not {len(row)}")
-    return [cell(row[position], name, kind, tokens) for position, name, kind, tokens in used]
+    return {name: cell(row[position], name, kind, tokens) for position, name, kind, tokens in used}
 
 
 def numpy_or_none() -> Any:
@@ -370,7 +401,48 @@ def among(np: Any, column: Any, levels: Container[str | None]) -> Any:
     return holds[column[0]]
 
 
-def csv_rows(lines: Iterable[str], delimiter: str, used: Sequence[Used]) -> Iterator[list[Any]]:
+def command_line(
+    arguments: Sequence[str],
+    used: Sequence[Used],
+    classes: Sequence[Any],
+    decide: Callable[[Any], int],
+    probabilities: Callable[[Any], list[float]],
+    self_test: Callable[[], int] | None,
+) -> int:
+    """Do what the arguments ask for; returns the exit status: 0 done, 1 the self-test failed, 2 bad input or usage."""
+    if list(arguments) in (["-h"], ["--help"]):
+        print(HELP)
+        return 0
+    if list(arguments) == ["--self-test"] and self_test is not None:
+        return self_test()
+    delimiter, fault = delimiter_of(arguments)
+    if list(arguments) == ["--self-test"]:
+        fault = "--self-test: this module was written without its rows"
+    if fault:
+        print(f"{fault}; --help tells more", file=sys.stderr)
+        return 2
+    return score_csv(delimiter, used, classes, decide, probabilities)
+
+
+def delimiter_of(arguments: Sequence[str]) -> tuple[str, str]:
+    """The delimiter that the arguments ask for, and what is wrong with them ("" where nothing is)."""
+    delimiter = ","
+    rest = iter(arguments)
+    for text in rest:
+        name, given, value = text.partition("=")
+        if name == "--delimiter":
+            value = value if given else next(rest, "")
+            delimiter = {"tab": "\t", "\\t": "\t"}.get(value, value)
+            if len(delimiter) != 1 or delimiter in '"\r\n\0':
+                return "", "--delimiter takes one character, or tab"
+        elif text in ("--self-test", "--help", "-h"):
+            return "", f"{text} stands alone"
+        else:
+            return "", f"{text!r}: {'no such option' if text.startswith('-') else 'rows come on standard input'}"
+    return delimiter, ""
+
+
+def csv_rows(lines: Iterable[str], delimiter: str, used: Sequence[Used]) -> Iterator[dict[str, Any]]:
     """The used cells of each row under a header; order is free, other columns and spaces around cells are ignored.
 
     Raises ValueError naming the line where a column is missing or stands twice, a cell is not a number, or a row is
@@ -395,29 +467,22 @@ def csv_rows(lines: Iterable[str], delimiter: str, used: Sequence[Used]) -> Iter
             row = row or [""]
             if len(row) != len(header):
                 raise ValueError(f"{len(row)} cells, the header has {len(header)}")
-            yield [cell(row[position].strip(" \t\r"), name, kind, tokens) for position, name, kind, tokens in picked]
+            yield {name: cell(row[at].strip(" \t\r"), name, kind, tokens) for at, name, kind, tokens in picked}
     except (ValueError, csv.Error) as error:
         raise ValueError(f"line {max(reader.line_num, 1)}: {error}") from None
 
 
 def score_csv(
-    arguments: Sequence[str],
+    delimiter: str,
     used: Sequence[Used],
     classes: Sequence[Any],
-    decide: Callable[..., int],
-    probabilities: Callable[..., list[float]],
+    decide: Callable[[Any], int],
+    probabilities: Callable[[Any], list[float]],
 ) -> int:
     """Score CSV from standard input to standard output: label and probabilities of each row. Returns the exit status.
 
-    0: done; 2: bad input or usage, said in one line on standard error.
+    0: done; 2: bad input, said in one line on standard error.
     """
-    delimiter = ","
-    if len(arguments) == 2 and arguments[0] == "--delimiter" and len(arguments[1]) == 1:
-        delimiter = arguments[1]
-    elif arguments:
-        helped = list(arguments) in (["-h"], ["--help"])
-        print("usage: [--delimiter C] < rows.csv > predictions.csv", file=sys.stdout if helped else sys.stderr)
-        return 0 if helped else 2
     source = io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8-sig", newline="")
     sink = io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline="")
     writer = csv.writer(sink, lineterminator="\n")
@@ -426,9 +491,8 @@ def score_csv(
         rows = csv_rows(source, delimiter, used)
         first = next(rows, None)
         writer.writerow(["label", *(f"probability({name})" for name in names)])
-        places = range(len(used))
         for row in itertools.chain([] if first is None else [first], rows):
-            writer.writerow([names[decide(row, *places)], *map(repr, probabilities(row, *places))])
+            writer.writerow([names[decide(row)], *map(repr, probabilities(row))])
         sink.flush()
     except BrokenPipeError:  # the reader of our output has gone; silence the interpreter's own flush
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -440,8 +504,157 @@ def score_csv(
     return 0
 
 
+def check_rows(
+    columns: Sequence[str],
+    used: Sequence[Used],
+    classes: Sequence[Any],
+    rows: Sequence[tuple[Sequence[Any], int, Sequence[float]]],
+    ways: Mapping[str, Callable[[Any], Any]],
+) -> int:
+    """Score rows in every form of input; returns 0 where each answer is the model's, else 1. Says so in one line.
+
+    rows: cells of the columns of `used`, class index and probabilities by the model. ways: the module's functions.
+    """
+    try:
+        fault = first_difference(columns, used, classes, rows, ways)
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        fault = f"{type(error).__name__}: {error}"
+    note = "" if numpy_or_none() is not None else " (without numpy: columns were scored row by row)"
+    print(f"self-test: {fault}" if fault else f"self-test: {len(rows)} rows, 0 different{note}")
+    return 1 if fault else 0
+
+
+def first_difference(
+    columns: Sequence[str],
+    used: Sequence[Used],
+    classes: Sequence[Any],
+    rows: Sequence[tuple[Sequence[Any], int, Sequence[float]]],
+    ways: Mapping[str, Callable[[Any], Any]],
+) -> str:
+    """The first row that some function scores otherwise than the model, in words; "" where there is none."""
+    names = [name for _, name, _, _ in used]
+    given = [dict(zip(names, cells, strict=True)) for cells, _, _ in rows]
+    predict, predict_proba, predict_many = ways["predict"], ways["predict_proba"], ways["predict_many"]
+    by_column = {name: [row[name] for row in given] for name in names}
+    of_columns = [predict_many(by_column), [predict(row) for row in rows_of(by_column)]] if names else []
+    of_rows = predict_many(given)
+    from_text = csv_rows(csv_lines(names, given), ",", used)
+    for number, (row, (_, index, chances)) in enumerate(zip(given, rows, strict=True)):
+        blank = {name: None if absent(value) else value for name, value in row.items()}
+        in_order = [blank.get(name) for name in columns]
+        texts = [repr(value) if isinstance(value, float) else value for value in in_order]
+        labels = [
+            ("predict of a mapping", predict(row)),
+            ("predict of a mapping with None", predict(blank)),
+            ("predict of a sequence", predict(in_order)),
+            ("predict of a sequence of texts", predict(texts)),
+            ("predict_many of rows", of_rows[number]),
+            *(("predict_many of columns", found[number]) for found in of_columns),
+        ]
+        reports = [
+            ("predict_proba of a mapping", predict_proba(row)),
+            ("predict_proba of a sequence", predict_proba(in_order)),
+        ]
+        if names and is_plain(row.values()):
+            cells = next(from_text)
+            labels.append(("CSV", classes[ways["decide"](cells)]))
+            reports.append(("CSV", ways["probabilities"](cells)))
+        for way, label in labels:
+            if repr(label) != repr(classes[index]):
+                return f"row {number + 1}: {way} gives {label!r}, the model {classes[index]!r}: {blank}"
+        for way, found in reports:
+            if len(found) != len(chances) or any(abs(a - b) > 1e-12 for a, b in zip(found, chances, strict=True)):
+                return f"row {number + 1}: {way} gives {found}, the model {list(chances)}: {blank}"
+    return ""
+
+
+def csv_lines(names: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """CSV of the rows that are the same after it."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, quoting=csv.QUOTE_ALL)
+    writer.writerow(names)
+    for row in rows:
+        if is_plain(row.values()):
+            writer.writerow(row.values())
+    text.seek(0)
+    return text
+
+
+def is_plain(cells: Iterable[Any]) -> bool:
+    """Whether no cell begins or ends with a blank, which readers of CSV drop."""
+    return all(value == value.strip(" \t\r") for value in cells if isinstance(value, str))
+
+
+def test_rows(
+    cells: Sequence[Sequence[Any]], chances: Sequence[Sequence[float]], rows: Sequence[Sequence[int]]
+) -> list[tuple[list[Any], int, Sequence[float]]]:
+    """Cells, class index and probabilities of each row, which is kept as indices: of these, then of each column's."""
+    return [
+        ([own[i] for own, i in zip(cells, places, strict=True)], index, chances[chance])
+        for index, chance, *places in rows
+    ]
+
+
+# Rows at the edges of the rules, with the model's answers: --self-test -----------------------------------------------
+
+# Of each column of USED the cells that the rows are made of.
+TEST_CELLS: tuple[tuple[Any, ...], ...] = (
+    (nan, -inf, inf, 0.0, 24900.0009765625, 24900.000976562504),
+    (nan, -inf, inf, 0.0, 7900.000244140625, 7900.000244140626),
+    (nan, -inf, inf, 0.0, 2.0000001192092896, 2.00000011920929),
+    (nan, 0.0, 1.0),
+    (None, "never seen", "home", "gambling", "car", "education"),
+)
+
+# Probabilities of the classes.
+TEST_CHANCES: tuple[tuple[float, ...], ...] = (
+    (0.9671856636556599, 0.032814336344340056), (0.9138652658075015, 0.08613473419249851),
+    (0.8220931458713961, 0.17790685412860385), (0.11804245947645231, 0.8819575405235477),
+    (0.1531286587706, 0.8468713412294), (0.1619227890742937, 0.8380772109257063),
+    (0.8598494432625396, 0.14015055673746035), (0.10373326018732432, 0.8962667398126757),
+    (0.9247161943368507, 0.0752838056631493), (0.10364344619895827, 0.8963565538010417),
+    (0.013399053033493646, 0.9866009469665064), (0.01736665403601456, 0.9826333459639854),
+    (0.10503329643829096, 0.894966703561709), (0.15481270134138136, 0.8451872986586186),
+    (0.1061884070751351, 0.8938115929248649), (0.9146571912727526, 0.08534280872724742),
+    (0.09222116225622057, 0.9077788377437794), (0.9239155596188243, 0.07608444038117568),
+    (0.8131504697033587, 0.1868495302966413), (0.12482160048335911, 0.8751783995166409),
+    (0.019779374677994954, 0.980220625322005),
+)
+
+# Rows: the number of the class, of its probabilities, and of each cell.
+TEST_ROWS: tuple[tuple[int, ...], ...] = (
+    (0, 0, 0, 0, 0, 0, 0), (0, 1, 1, 1, 1, 1, 0), (0, 2, 2, 2, 2, 2, 0), (0, 1, 3, 3, 3, 1, 0), (0, 0, 0, 0, 0, 0, 1),
+    (0, 0, 0, 0, 0, 0, 2), (1, 3, 4, 4, 0, 1, 3), (0, 1, 4, 4, 0, 1, 4), (0, 1, 4, 4, 0, 1, 1), (0, 1, 4, 4, 0, 1, 0),
+    (0, 1, 4, 4, 4, 1, 1), (1, 4, 4, 4, 5, 1, 1), (0, 1, 4, 4, 3, 1, 1), (1, 5, 2, 4, 2, 1, 1), (0, 6, 2, 4, 2, 2, 1),
+    (0, 6, 2, 4, 2, 0, 1), (1, 7, 4, 2, 4, 2, 1), (0, 8, 5, 2, 4, 2, 1), (0, 8, 0, 2, 4, 2, 1), (1, 7, 3, 2, 4, 2, 1),
+    (1, 9, 4, 5, 0, 1, 1), (0, 1, 4, 0, 0, 1, 1), (0, 1, 4, 3, 0, 1, 1), (0, 1, 3, 0, 3, 1, 1), (1, 9, 3, 2, 4, 1, 2),
+    (1, 7, 4, 2, 3, 2, 1), (1, 10, 4, 2, 4, 2, 3), (1, 11, 4, 2, 2, 1, 0), (0, 0, 2, 4, 4, 2, 1), (1, 5, 2, 4, 5, 1, 1),
+    (1, 11, 4, 5, 2, 1, 1), (1, 12, 4, 4, 2, 2, 3), (0, 0, 2, 4, 4, 0, 1), (1, 13, 0, 2, 2, 1, 1),
+    (0, 0, 2, 3, 3, 0, 1), (1, 7, 4, 2, 4, 0, 1), (1, 13, 2, 2, 2, 1, 5), (1, 3, 4, 4, 4, 1, 3), (1, 9, 4, 5, 4, 1, 1),
+    (1, 14, 5, 2, 2, 0, 3), (0, 15, 4, 4, 4, 2, 1), (1, 9, 4, 2, 3, 1, 1), (1, 11, 4, 2, 5, 1, 1),
+    (0, 8, 2, 2, 4, 2, 1), (1, 9, 3, 2, 4, 1, 1), (1, 16, 3, 2, 2, 0, 1), (1, 7, 3, 2, 4, 0, 1), (1, 5, 5, 4, 2, 1, 1),
+    (0, 17, 2, 2, 4, 1, 0), (0, 8, 2, 2, 4, 0, 1), (0, 15, 3, 4, 4, 0, 1), (1, 13, 2, 5, 5, 1, 1),
+    (0, 18, 4, 4, 2, 2, 1), (1, 11, 3, 2, 2, 1, 1), (1, 9, 4, 2, 0, 1, 1), (1, 16, 4, 2, 2, 0, 1),
+    (1, 4, 3, 4, 2, 1, 1), (1, 19, 2, 3, 4, 1, 3), (1, 9, 3, 5, 4, 1, 1), (1, 16, 3, 2, 2, 2, 1), (0, 0, 5, 4, 3, 0, 1),
+    (1, 20, 4, 3, 2, 1, 3), (1, 9, 4, 5, 3, 1, 5), (1, 11, 4, 2, 2, 1, 1),
+)
+
+
+def self_test() -> int:
+    """Score the rows above in every form of input; returns 0 where all answers are the model's, else 1."""
+    rows = test_rows(TEST_CELLS, TEST_CHANCES, TEST_ROWS)
+    ways = {
+        "decide": decide,
+        "probabilities": probabilities,
+        "predict": predict,
+        "predict_proba": predict_proba,
+        "predict_many": predict_many,
+    }
+    return check_rows(COLUMNS, USED, CLASSES, rows, ways)
+
+
 if __name__ == "__main__":
-    sys.exit(score_csv(sys.argv[1:], USED, CLASSES, decide, probabilities))
+    sys.exit(command_line(sys.argv[1:], USED, CLASSES, decide, probabilities, self_test))
 
 
 # The same rules in the rule language, from which rulekit reads this module (never by running it).
