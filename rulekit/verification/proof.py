@@ -107,8 +107,9 @@ class _Prover:
         read_back = () if reading.decision is None else reading.decision.roots
         deciding: list[Node] = [*graph.decision.roots, *(reading.leaves or ()), *read_back]
         reported = [*graph.probability, *(reading.probabilities or ())]
-        self.decided = cell_space(graph.schema, deciding, reading.texts, graph.used_features)
-        self.formulas = cell_space(graph.schema, [*deciding, *reported], reading.texts, graph.used_features)
+        columns = columns_read(graph, reading)
+        self.decided = cell_space(graph.schema, deciding, reading.texts, columns)
+        self.formulas = cell_space(graph.schema, [*deciding, *reported], reading.texts, columns)
         self.differences = threshold_differences(graph, reading)
         self.reported: CellSpace | None = None
         if reading.probability_leaves is not None:
@@ -116,7 +117,7 @@ class _Prover:
                 graph.schema,
                 [*deciding, *graph.probability, *reading.probability_leaves],
                 reading.texts,
-                graph.used_features,
+                columns,
             )
 
     def prove(self, few: int, many: int) -> Proof:
