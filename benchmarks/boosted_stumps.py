@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.learners.binning import BinnedColumn, bin_table
-from rulekit.learners.codes import Codes
-from rulekit.learners.counting import count
-from rulekit.learners.grouping import Grouped, group_rows
-from rulekit.learners.threads import available_threads, run_threads
+from rulekit.learners.binned.binning import BinnedColumn, bin_table
+from rulekit.learners.binned.codes import Codes
+from rulekit.learners.counting.grouping import Grouped, group_rows
+from rulekit.learners.counting.histograms import count
+from rulekit.learners.counting.threads import available_threads, run_threads
 from rulekit.tables.table import Table
 
 Array = npt.NDArray[Any]

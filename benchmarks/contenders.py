@@ -103,7 +103,7 @@ def boosted_histograms(data: str, form: str = "typed", repeats: int = 1) -> dict
 
 def boosted_stumps(data: str, rounds: int = 20, repeats: int = 1) -> dict[str, Any]:
     """AdaBoost.M1 on rulekit's codes and kernels; the seconds of one round are the median over the rounds."""
-    from rulekit.tables.inference import infer
+    from rulekit.tables.kinds.inference import infer
 
     seconds: list[float] = []
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.learners.cnll import CNLLClassifier
+from rulekit.learners.cnll.estimator import CNLLClassifier
 
 Columns = dict[str, npt.NDArray[Any]]
 

@@ -26,7 +26,7 @@ from benchmarks.peers.data import load
 from benchmarks.peers.pages import PAGE, replace_section
 from rulekit import CNLLClassifier, RuleGraph
 from rulekit.graph.nodes import Among, And, Node, Or
-from rulekit.graph.prime_implicants import threshold_rule
+from rulekit.graph.probability.prime_implicants import threshold_rule
 
 Array = npt.NDArray[Any]
 

@@ -28,7 +28,7 @@ from benchmarks.kept import Found, Kept
 from benchmarks.machine import stamp
 from benchmarks.measuring import in_process
 from benchmarks.sections import add_options, kept, markdown, publish
-from rulekit.tables.budget import Budget, parse_memory
+from rulekit.tables.spooling.budget import Budget, parse_memory
 
 TARGET = "y"
 MOST_TIMES = 3.0
@@ -60,7 +60,7 @@ def learn(path: str, memory: str | None, output: str) -> dict[str, Any]:
     from rulekit import CNLLClassifier
     from rulekit.graph.rule_graph import class_array
     from rulekit.tables.labels import read_labelled
-    from rulekit.tables.spilling import read_labelled_blocks
+    from rulekit.tables.spooling.spilling import read_labelled_blocks
 
     warm = next(blocks(WARM_ROWS))
     CNLLClassifier(**DEFAULT, memory=memory).fit(warm.X, warm.y)

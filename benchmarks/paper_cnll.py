@@ -26,7 +26,7 @@ from rulekit.graph.decisions import Fires
 from rulekit.graph.nodes import And, IsTrue, Or
 from rulekit.graph.rules import counts
 from rulekit.synthetic import exclusive_or, noisy_logical
-from rulekit.tables.inference import infer
+from rulekit.tables.kinds.inference import infer
 
 Array = npt.NDArray[Any]
 

@@ -28,7 +28,7 @@ from benchmarks.paper_tables import STUDIES, Configuration, Study, numbers, prep
 from benchmarks.peers.pages import PAGE, replace_section
 from rulekit import CNLLClassifier
 from rulekit.graph.rules import counts
-from rulekit.learners.stopping import Curve
+from rulekit.learners.fitting.stopping import Curve
 
 Array = npt.NDArray[Any]
 Record = dict[str, Any]

@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from rulekit.graph.evaluation import decide, probabilities
-from rulekit.graph.file_format import from_json, to_json
+from rulekit.graph.evaluation.evaluator import decide, probabilities
+from rulekit.graph.files.file_format import from_json, to_json
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.tables.table import Table
 from rulekit.targets import Artifact, Outcome, Target, find_target
-from rulekit.verification.adversarial import raw_columns
+from rulekit.verification.rows.adversarial import raw_columns
 
 RawRun = Callable[[bytes, RuleGraph, Mapping[str, Any]], Outcome]
 

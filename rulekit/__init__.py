@@ -6,9 +6,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rulekit.graph.files import load
+    from rulekit.graph.files.model_files import load
     from rulekit.graph.rule_graph import RuleGraph
-    from rulekit.learners.cnll import CNLLClassifier
+    from rulekit.learners.cnll.estimator import CNLLClassifier
     from rulekit.schema import Feature, Schema
     from rulekit.simplification.passes import simplify
     from rulekit.tables.reading import read_table
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _LAZY = {
-    "CNLLClassifier": "rulekit.learners.cnll",
+    "CNLLClassifier": "rulekit.learners.cnll.estimator",
     "Feature": "rulekit.schema",
     "RuleGraph": "rulekit.graph.rule_graph",
     "Schema": "rulekit.schema",
     "Table": "rulekit.tables.table",
-    "load": "rulekit.graph.files",
+    "load": "rulekit.graph.files.model_files",
     "read_table": "rulekit.tables.reading",
     "simplify": "rulekit.simplification.passes",
     "verify": "rulekit.verification.parity",

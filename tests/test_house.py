@@ -129,8 +129,8 @@ def test_a_wheel_holds_three_packages_and_works_elsewhere(tmp_path: Path) -> Non
     assert top == {"rulekit", "rulekit_exporters", "rulekit_cli"}
     for needed in (
         "rulekit/py.typed",
-        "rulekit/graph/rules.lark",
-        "rulekit/graph/model.schema.json",
+        "rulekit/graph/language/rules.lark",
+        "rulekit/graph/files/model.schema.json",
         "rulekit/verification/parity.schema.json",
         "rulekit_cli/loans.csv",
     ):

@@ -16,8 +16,8 @@ from benchmarks.mutations.faults import KINDS, Site
 from benchmarks.mutations.models import SMALL
 from benchmarks.mutations.truth import Truth, confirmed, truth_of
 from benchmarks.parity_models import MODELS
+from rulekit.cells.reachable import count_cells, representatives
 from rulekit.errors import RulekitError
-from rulekit.graph.cells import count_cells, representatives
 from rulekit.graph.nodes import Column
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.targets import find_target

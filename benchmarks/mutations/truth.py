@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from benchmarks.mutations.faults import Site
 from rulekit.errors import RulekitError
-from rulekit.graph.evaluation import decide, probabilities
+from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.nodes import Column, Compare, Step
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.numbers import double_crossing, float32, next_float32

@@ -18,7 +18,7 @@ def table_of(part: Part) -> Any:
     """A typed Table: text is categorical, "" and NaN are missing."""
     import polars as pl
 
-    from rulekit.tables.inference import infer
+    from rulekit.tables.kinds.inference import infer
 
     columns = {}
     for name, values in part.typed.items():
@@ -64,7 +64,7 @@ def entry(name: str, changes: Mapping[str, Any] | None = None, at_most_20: bool 
         build,
         size,
         {**SMALL, **(changes or {})},
-        ("rulekit", "rulekit.learners.cnll", "rulekit.tables.inference", "polars"),
+        ("rulekit", "rulekit.learners.cnll.estimator", "rulekit.tables.kinds.inference", "polars"),
         inputs=table_of,
         predict=predict,
         compiles=True,

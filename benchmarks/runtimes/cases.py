@@ -14,10 +14,10 @@ from rulekit_exporters.onnx.running import class_indices, plan_of, raw_feeds
 
 from benchmarks.runtimes.exchange import Answer, write_case
 from rulekit.errors import FormatError, Unsupported
-from rulekit.graph.evaluation import decide, probabilities
+from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.targets import Outcome, find_target
-from rulekit.verification.adversarial import RawRows, adversarial_rows
+from rulekit.verification.rows.adversarial import RawRows, adversarial_rows
 
 Mask = npt.NDArray[np.bool_]
 

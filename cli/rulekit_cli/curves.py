@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rulekit.errors import InputError
-from rulekit.graph.readable import counted
+from rulekit.graph.language.readable import counted
 
 if TYPE_CHECKING:
-    from rulekit.learners.path import PathPoint
+    from rulekit.learners.fitting.path import PathPoint
 
 PICTURES = (".png", ".svg", ".pdf")
 _MOST_PANELS = 12

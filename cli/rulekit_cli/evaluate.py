@@ -42,8 +42,8 @@ def evaluate(
       rulekit evaluate model.json test.csv
     """
     from rulekit.audit.metrics import figures
-    from rulekit.graph.evaluation import decide, probabilities
-    from rulekit.graph.files import load
+    from rulekit.graph.evaluation.evaluator import decide, probabilities
+    from rulekit.graph.files.model_files import load
     from rulekit.graph.rules import counts
     from rulekit.tables.labels import read_for_model
 
@@ -91,7 +91,7 @@ def _shown(label: object) -> str:
 
 def totals(measured: Figures, size: Counts) -> str:
     """One line: accuracy with its standard error, F1, AUC, log loss, size."""
-    from rulekit.graph.readable import counted
+    from rulekit.graph.language.readable import counted
 
     area = "-" if measured.auc is None else f"{measured.auc:.3f}"
     return (

@@ -36,8 +36,8 @@ def export(
       rulekit export model.json --to text -o rules.txt
       rulekit export model.json --to python -o model.py
     """
-    from rulekit.graph.files import export as write
-    from rulekit.graph.files import load
+    from rulekit.graph.files.model_files import export as write
+    from rulekit.graph.files.model_files import load
     from rulekit_cli.outputs import refuse_overwriting
 
     refuse_overwriting(output, model)

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 def disagreements(graph: RuleGraph) -> int:
     """On how many of 2,000 adversarial rows the label is not what the probability says at the model's threshold."""
-    from rulekit.graph.evaluation import decide, probabilities
-    from rulekit.verification.adversarial import adversarial_rows
+    from rulekit.graph.evaluation.evaluator import decide, probabilities
+    from rulekit.verification.rows.adversarial import adversarial_rows
 
     table = adversarial_rows(graph, 2000).table
     threshold = float(graph.provenance.get("threshold", 0.5))
@@ -35,8 +35,8 @@ def import_model(
     Example:
       rulekit import rules.txt -o model.json
     """
-    from rulekit.graph.files import load
-    from rulekit.graph.readable import counted
+    from rulekit.graph.files.model_files import load
+    from rulekit.graph.language.readable import counted
     from rulekit.graph.rules import counts
     from rulekit_cli.outputs import refuse_artifact_ending
 

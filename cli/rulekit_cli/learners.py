@@ -12,7 +12,7 @@ from rulekit.errors import InputError
 from rulekit.tables.labels import LabelledTable
 from rulekit_cli.start import Start
 
-LEARNERS = {"cnll": ("rulekit.learners.cnll", "CNLLClassifier")}
+LEARNERS = {"cnll": ("rulekit.learners.cnll.estimator", "CNLLClassifier")}
 
 _SET_BY_OPTIONS = {
     "callback": "",

@@ -41,11 +41,11 @@ def predict(
       rulekit predict model.json new.csv -o predictions.csv --explain
     """
     from rulekit.graph.explaining import has_conditions
-    from rulekit.graph.files import load, write_atomically
+    from rulekit.graph.files.model_files import load, write_atomically
     from rulekit.graph.rule_graph import class_array
-    from rulekit.tables.columns import cells_as_given
     from rulekit.tables.declarations import require_column
-    from rulekit.tables.encoding import encode_columns
+    from rulekit.tables.kinds.encoding import encode_columns
+    from rulekit.tables.raw.columns import cells_as_given
     from rulekit.tables.reading import read_columns
     from rulekit_cli.outputs import refuse_overwriting
 
@@ -90,7 +90,7 @@ def _score(path: Path, graph: RuleGraph, table: Table) -> Outcome:
     from rulekit.targets import Outcome, find_target_for
 
     if path.suffix.lower() == ".json":
-        from rulekit.graph.evaluation import decide, probabilities
+        from rulekit.graph.evaluation.evaluator import decide, probabilities
 
         return Outcome(decide(graph, table), probabilities(graph, table))
     return find_target_for(str(path)).run(path.read_bytes(), graph, table)
@@ -147,7 +147,7 @@ def _explain_rules(graph: RuleGraph) -> None:
     from textwrap import wrap
 
     from rulekit.graph.explaining import without_strengths
-    from rulekit.graph.language import print_node
+    from rulekit.graph.language.text import print_node
     from rulekit.graph.rules import rules_of
     from rulekit_cli.console import width
 

@@ -81,7 +81,7 @@ class _Shown(logging.Handler):
 @contextmanager
 def _compiling_shown(bar: Progress) -> Iterator[None]:
     """Say that kernels are compiled, where they are."""
-    logger, handler = logging.getLogger("rulekit.learners.compiling"), _Shown(bar)
+    logger, handler = logging.getLogger("rulekit.learners.counting.compiling"), _Shown(bar)
     level = logger.level
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)

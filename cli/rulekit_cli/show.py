@@ -35,14 +35,14 @@ def show(
       rulekit show model.json
       rulekit show model.onnx --format table
     """
-    from rulekit.graph.files import load
+    from rulekit.graph.files.model_files import load
 
     graph = load(model)
     stopped = graph.provenance.get("stopped")
     if stopped:
         log(f"note: training was stopped early ({stopped}); this was the best model so far")
     if format_ is View.json:
-        from rulekit.graph.file_format import to_json
+        from rulekit.graph.files.file_format import to_json
 
         text = to_json(graph)
     elif format_ is View.language:

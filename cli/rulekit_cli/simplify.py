@@ -22,7 +22,7 @@ def simplify(
       rulekit simplify model.json -o smaller.json --explain
     """
     from rulekit.errors import InputError
-    from rulekit.graph.files import load
+    from rulekit.graph.files.model_files import load
     from rulekit.graph.rules import counts
     from rulekit.simplification.passes import simplify_explained
     from rulekit_cli.outputs import refuse_artifact_ending

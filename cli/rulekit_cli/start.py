@@ -9,13 +9,13 @@ from typing import Literal
 from rulekit.dates import is_dated
 from rulekit.errors import InputError
 from rulekit.graph.decisions import Median
-from rulekit.graph.files import load
+from rulekit.graph.files.model_files import load
 from rulekit.graph.nodes import Hidden, Node
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
 from rulekit.graph.traversal import topological
 from rulekit.schema import Feature
-from rulekit.tables.classes import Label
+from rulekit.tables.kinds.classes import Label
 from rulekit.tables.labels import LabelledTable
 
 
@@ -42,7 +42,7 @@ class Start:
 
     def read_alike(self, rows: LabelledTable) -> LabelledTable:
         """The rows under the columns and levels of the rules; raises InputError where they do not fit."""
-        from rulekit.learners.start_schema import under_start
+        from rulekit.learners.cnll.start.start_schema import under_start
 
         return replace(rows, table=under_start(self.graph, rows.table))
 

@@ -87,7 +87,7 @@ def _compare(
 ) -> None:
     """MODEL ARTIFACT."""
     from rulekit.errors import InputError
-    from rulekit.graph.files import load, write_atomically
+    from rulekit.graph.files.model_files import load, write_atomically
     from rulekit.tables.reading import read_table
     from rulekit.verification.parity import verify as compare
     from rulekit_cli.outputs import refuse_overwriting

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.audit.metrics import Figures, figures
-from rulekit.graph.evaluation import decide, probabilities
+from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.tables.labels import LabelledTable
 from rulekit.tables.storage import StoredArrays

@@ -109,7 +109,7 @@ def with_threshold(graph: RuleGraph, threshold: float) -> RuleGraph:
     The decision becomes the exact rule [P > t] where it is short, else the comparison of the circuit. Statistics of
     rules are dropped, because the rules change. Raises InputError where the model reports no probability.
     """
-    from rulekit.graph.prime_implicants import threshold_rule
+    from rulekit.graph.probability.prime_implicants import threshold_rule
 
     if len(graph.probability) != 1:
         raise InputError("only a two-class model that reports a probability has a threshold to choose")

@@ -28,7 +28,7 @@ from rulekit.graph.nodes import (
     Probability,
     Step,
 )
-from rulekit.graph.probability import hidden_bits
+from rulekit.graph.probability.compilation import hidden_bits
 from rulekit.graph.rules import columns_of, rules_of
 from rulekit.graph.traversal import topological
 from rulekit.numbers import float32

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.graph.decisions import ArgMax, Exceeds, Fires, Median
-from rulekit.graph.evaluation import decide, evaluate_nodes, probabilities
+from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes, probabilities
 from rulekit.graph.nodes import Among, Family, Hidden, IsTrue, Missing, Node, Not, Probability
 from rulekit.graph.rebuilding import with_children
 from rulekit.graph.rules import Rule, firing, rule_values, rules_of
@@ -69,7 +69,7 @@ def explain(graph: RuleGraph, table: Table) -> list[dict[str, Any]]:
     how much the probability of the formula would change if the condition went the other way. Those with less than a
     hundredth of the largest change are left out.
     """
-    from rulekit.graph.language import print_node
+    from rulekit.graph.language.text import print_node
 
     rules = rules_of(graph)
     views: list[dict[str, Any]] = []
@@ -199,7 +199,7 @@ def _conditions(graph: RuleGraph, noisy: list[_Noisy], table: Table, labels: Ind
 
 def _view(name: str, label: object, cause: Node, holds: bool, schema: Schema) -> dict[str, Any]:
     """What is said of a condition that holds, or fails, in a row."""
-    from rulekit.graph.language import print_node
+    from rulekit.graph.language.text import print_node
 
     text = print_node(cause, schema)
     # numbers follow: what may end in one, or joins conditions, stands in parentheses (as some leaves do by themselves)

@@ -63,7 +63,7 @@ class Node(metaclass=_Interning):
         return self
 
     def __reduce__(self) -> tuple[Callable[[str], Node], tuple[str]]:
-        from rulekit.graph.file_format import node_from_json, node_to_json
+        from rulekit.graph.files.file_format import node_from_json, node_to_json
 
         return node_from_json, (node_to_json(self),)
 

@@ -81,7 +81,7 @@ class RuleGraph:
     @cached_property
     def digest(self) -> str:
         """SHA-256 over schema, nodes, decision, probability, classes and default, as hex."""
-        from rulekit.graph.file_format import digest_content
+        from rulekit.graph.files.file_format import digest_content
 
         return hashlib.sha256(json.dumps(digest_content(self), sort_keys=True).encode()).hexdigest()
 
@@ -92,13 +92,13 @@ class RuleGraph:
         return hash(self.digest)
 
     def __reduce__(self) -> tuple[Callable[[str], RuleGraph], tuple[str]]:
-        from rulekit.graph.file_format import from_json, to_json
+        from rulekit.graph.files.file_format import from_json, to_json
 
         return from_json, (to_json(self),)
 
     def __str__(self) -> str:
         """The rules in the rule language."""
-        from rulekit.graph.language import print_graph
+        from rulekit.graph.language.text import print_graph
 
         return print_graph(self)
 
@@ -111,13 +111,13 @@ class RuleGraph:
 
         Only the columns that the model uses must be there; other columns are ignored, order is free.
         """
-        from rulekit.tables.encoding import encode
+        from rulekit.tables.kinds.encoding import encode
 
         return encode(data, self.schema, used=self.used_features)
 
     def decide(self, data: Any) -> npt.NDArray[np.int64]:
         """Class index [n] of each row."""
-        from rulekit.graph.evaluation import decide_data
+        from rulekit.graph.evaluation.evaluator import decide_data
 
         return decide_data(self, data)
 
@@ -127,7 +127,7 @@ class RuleGraph:
 
     def predict_proba(self, data: Any) -> npt.NDArray[np.float64]:
         """Probabilities [n, K] in the order of `classes`; each row sums to 1."""
-        from rulekit.graph.evaluation import probabilities_of_data
+        from rulekit.graph.evaluation.evaluator import probabilities_of_data
 
         return probabilities_of_data(self, data)
 
@@ -139,13 +139,13 @@ class RuleGraph:
 
     def export(self, path: str | os.PathLike[str], to: str, **options: Any) -> None:
         """Write the artifact of export target `to`; raises Unsupported or InputError."""
-        from rulekit.graph.files import export
+        from rulekit.graph.files.model_files import export
 
         export(self, path, to, options)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model file (JSON), by way of a temporary file that is renamed."""
-        from rulekit.graph.files import save
+        from rulekit.graph.files.model_files import save
 
         save(self, path)
 

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.graph.decisions import ArgMax, Exceeds, Fires, Median
-from rulekit.graph.evaluation import evaluate_nodes
+from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.nodes import (
     Among,
     And,

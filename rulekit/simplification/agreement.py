@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.errors import BudgetError
-from rulekit.graph.circuit import Circuit, Mix
 from rulekit.graph.decisions import ArgMax, Exceeds, Fires, Median
 from rulekit.graph.nodes import Family, Hidden, Node
-from rulekit.graph.prime_implicants import Group, probability_on_patterns, reachable_patterns
-from rulekit.graph.probability import build_circuit
+from rulekit.graph.probability.circuit import Circuit, Mix
+from rulekit.graph.probability.compilation import build_circuit
+from rulekit.graph.probability.prime_implicants import Group, probability_on_patterns, reachable_patterns
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Schema
 

@@ -1,4 +1,4 @@
-"""Reachable cells of whole graphs, and whether two graphs decide alike on them (a cell: see rulekit.graph.cells)."""
+"""Reachable cells of whole graphs, and whether two graphs decide alike on them (rulekit.cells.reachable)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Literal
 
 import numpy as np
 
-from rulekit.graph.cells import count_cells, features_read, has_column, product, representatives
-from rulekit.graph.evaluation import decide
+from rulekit.cells.reachable import count_cells, features_read, has_column, product, representatives
+from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature
 from rulekit.tables.table import Array, Table

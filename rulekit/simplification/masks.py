@@ -13,7 +13,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from rulekit.graph.cells import readers, thresholds
+from rulekit.cells.reachable import readers, thresholds
 from rulekit.graph.negation import much_longer
 from rulekit.graph.nodes import FALSE, TRUE, Among, And, Compare, IsTrue, Missing, Node, Not, Or
 from rulekit.numbers import canonical_threshold, float32

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rulekit.graph.cells import READS
+from rulekit.cells.reachable import READS
 from rulekit.graph.nodes import Hidden, Linear, LinearThreshold, Node, Step
 
 

@@ -260,7 +260,7 @@ def _worded(law: str, change: Change) -> Applied:
 
 def _words(node: Node) -> str:
     """The text of a node, cut where it is long; of a node with many parts only its type and digest."""
-    from rulekit.graph.printing import word
+    from rulekit.graph.language.printing import word
 
     seen, stack = {node}, [node]
     while stack and len(seen) <= _PARTS:

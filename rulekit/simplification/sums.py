@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.graph.cells import count_cells, features_read, has_column, product, representatives
+from rulekit.cells.reachable import count_cells, features_read, has_column, product, representatives
 from rulekit.graph.negation import negate
 from rulekit.graph.nodes import (
     FALSE,
@@ -28,7 +28,7 @@ from rulekit.graph.nodes import (
     Node,
     Step,
 )
-from rulekit.graph.prime_implicants import Group, reachable_patterns, shortest_form
+from rulekit.graph.probability.prime_implicants import Group, reachable_patterns, shortest_form
 from rulekit.numbers import float32
 from rulekit.simplification.rewriting import Context
 
@@ -256,7 +256,7 @@ def _constant_on_cells(node: LinearThreshold, context: Context) -> Node:
     columns = [representatives(feature, (node,)) for feature in features.values()]
     if count_cells(columns) > _MAX_CELLS:
         return node
-    from rulekit.graph.evaluation import evaluate_nodes
+    from rulekit.graph.evaluation.evaluator import evaluate_nodes
 
     holds = evaluate_nodes((node,), product(list(features.values()), columns))[node]
     return TRUE if holds.all() else FALSE if not holds.any() else node

@@ -12,14 +12,14 @@ import numpy.typing as npt
 
 from rulekit.errors import InputError
 from rulekit.schema import Feature, Schema
-from rulekit.tables.cells import numeric_values
-from rulekit.tables.classes import Label, choose_classes, class_key, label_values
-from rulekit.tables.columns import Column, Mask, RawTable, column_place, factorize, place, take_column
 from rulekit.tables.declarations import Declarations, Missing, require_column
-from rulekit.tables.encoding import encode_columns
-from rulekit.tables.inference import infer, infer_columns
+from rulekit.tables.kinds.classes import Label, choose_classes, class_key, label_values
+from rulekit.tables.kinds.conversion import numeric_values
+from rulekit.tables.kinds.encoding import encode_columns
+from rulekit.tables.kinds.inference import infer, infer_columns
+from rulekit.tables.raw.columns import Column, Mask, RawTable, column_place, factorize, place, take_column
+from rulekit.tables.raw.sources import raw_table
 from rulekit.tables.reading import read_columns
-from rulekit.tables.sources import raw_table
 from rulekit.tables.table import Array, Table
 
 

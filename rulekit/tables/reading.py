@@ -11,12 +11,12 @@ from typing import Any, Literal
 from rulekit.errors import InputError
 from rulekit.near_names import near_files
 from rulekit.schema import Schema
-from rulekit.tables.columns import RawTable
 from rulekit.tables.declarations import Declarations, Missing
-from rulekit.tables.delimited import read_delimited
-from rulekit.tables.encoding import encode_columns
-from rulekit.tables.inference import infer_columns
-from rulekit.tables.sources import raw_table
+from rulekit.tables.kinds.encoding import encode_columns
+from rulekit.tables.kinds.inference import infer_columns
+from rulekit.tables.raw.columns import RawTable
+from rulekit.tables.raw.delimited import read_delimited
+from rulekit.tables.raw.sources import raw_table
 from rulekit.tables.table import Table
 
 _JSON_LINES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")

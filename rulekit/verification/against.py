@@ -13,7 +13,7 @@ import os
 from dataclasses import dataclass
 
 from rulekit.errors import FormatError, InputError, RulekitError
-from rulekit.graph.files import read_bounded
+from rulekit.graph.files.model_files import read_bounded
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.targets import Target, find_target_for
 from rulekit.verification.parity import verify

@@ -13,16 +13,16 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.errors import FormatError, GraphError, InputError, RulekitError
-from rulekit.graph.evaluation import decide, probabilities
-from rulekit.graph.oracle import evaluate_row
+from rulekit.graph.evaluation.evaluator import decide, probabilities
+from rulekit.graph.evaluation.oracle import evaluate_row
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.tables.table import Table
 from rulekit.targets import Artifact, Outcome, Target, find_target, find_target_for
-from rulekit.verification.adversarial import adversarial_rows, raw_columns
 from rulekit.verification.digests import digest_of_labels, digest_of_rows, versions
 from rulekit.verification.guarantee import guarantee
-from rulekit.verification.proof import Proof, columns_read, prove, read_artifact
+from rulekit.verification.proof.prove import Proof, columns_read, prove, read_artifact
 from rulekit.verification.report import MAX_GAP, CounterExample, Report
+from rulekit.verification.rows.adversarial import adversarial_rows, raw_columns
 
 Columns = Mapping[str, npt.NDArray[Any]]
 BLOCK_ROWS = 65_536

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from rulekit.errors import FormatError
-from rulekit.graph.files import decode, read_bounded
+from rulekit.graph.files.model_files import decode, read_bounded
 from rulekit.verification.report import REPORT_VERSION
 
 MAX_BYTES = 1 << 24

@@ -11,9 +11,9 @@ import pytest
 
 from rulekit import CNLLClassifier
 from rulekit.audit.measuring import measured
-from rulekit.tables.budget import Budget
 from rulekit.tables.labels import read_labelled
-from rulekit.tables.spilling import read_labelled_blocks
+from rulekit.tables.spooling.budget import Budget
+from rulekit.tables.spooling.spilling import read_labelled_blocks
 
 
 def flat(value: Any) -> list[Any]:

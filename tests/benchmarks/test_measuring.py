@@ -10,8 +10,8 @@ from benchmarks.boosted_stumps import boost, decide
 from benchmarks.measuring import ProcessFailedError, Watch, _SampledPeak, in_process, ratios, spread
 from benchmarks.sections import markdown, write_section
 from benchmarks.training_time import BOOSTING, OURS, OURS_II, Timed, requirements
-from rulekit.learners.binning import bin_table
-from rulekit.tables.inference import infer
+from rulekit.learners.binned.binning import bin_table
+from rulekit.tables.kinds.inference import infer
 
 MEGABYTE = 1_000_000
 

@@ -13,7 +13,7 @@ from rulekit_cli.progress import learning_progress
 def test_compiling_is_said_as_progress_is(
     terminal: bool, quiet: bool, said: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    logger = logging.getLogger("rulekit.learners.compiling")
+    logger = logging.getLogger("rulekit.learners.counting.compiling")
     before = (logger.level, list(logger.handlers))
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
     with learning_progress("cnll", quiet):

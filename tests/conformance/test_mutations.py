@@ -14,7 +14,7 @@ from benchmarks.mutations.python import sites as python_sites
 from benchmarks.mutations.running import WAYS, Result, Way, run
 from benchmarks.mutations.truth import confirmed, truth_of
 from benchmarks.parity_models import MODELS
-from rulekit.graph.evaluation import decide
+from rulekit.graph.evaluation.evaluator import decide
 from rulekit.targets import find_target
 
 ONNX = tuple(way for way in WAYS if way.target == "onnx")

@@ -13,8 +13,8 @@ from rulekit_exporters.onnx.formulations import formulations
 from rulekit_exporters.onnx.inputs import plan_inputs
 from rulekit_exporters.onnx.options import parse_options
 
-from rulekit.graph.evaluation import decide, probabilities
-from rulekit.graph.oracle import evaluate_row
+from rulekit.graph.evaluation.evaluator import decide, probabilities
+from rulekit.graph.evaluation.oracle import evaluate_row
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature, Schema
 from rulekit.tables.table import Table

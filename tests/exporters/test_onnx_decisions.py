@@ -12,7 +12,7 @@ from rulekit_exporters.onnx import emit, run, run_reference
 
 from rulekit.errors import Unsupported
 from rulekit.graph.decisions import ArgMax, Exceeds, Fires, Median
-from rulekit.graph.evaluation import decide, evaluate_nodes
+from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes
 from rulekit.graph.nodes import (
     FALSE,
     TRUE,

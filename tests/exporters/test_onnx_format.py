@@ -17,7 +17,7 @@ from rulekit_exporters.onnx.running import fired_rules
 
 from rulekit.errors import FormatError, InputError, Unsupported
 from rulekit.graph.decisions import Exceeds, Fires
-from rulekit.graph.evaluation import decide
+from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.nodes import Among, And, Compare, Hidden, IsTrue, Missing, Node, Or, Probability
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import fired, rules_of

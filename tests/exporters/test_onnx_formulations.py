@@ -13,7 +13,7 @@ from onnx_cases import (
     operator_kinds,
 )
 from rulekit_exporters.onnx import emit
-from rulekit_exporters.onnx.grid_sums import bits_needed
+from rulekit_exporters.onnx.operators.grid_sums import bits_needed
 
 from rulekit.graph.decisions import ArgMax, Exceeds, Fires
 from rulekit.graph.nodes import (
@@ -164,7 +164,7 @@ def test_sums_on_a_grid_are_one_product(grid: float, products: int, width: type 
     rng = np.random.default_rng(5)
     total = Linear((*steps(rng, 6, grid), (0.5, Compare("x0", ">", 0.1, True)), (-0.25, IsTrue("flag"))), 0.5)
     table = adversarial_table(NARROW, (0.0, 0.1, 0.5))
-    from rulekit.graph.evaluation import evaluate_nodes
+    from rulekit.graph.evaluation.evaluator import evaluate_nodes
 
     attained = np.unique(evaluate_nodes([total], table)[total])
     for threshold in (float(attained[len(attained) // 2]), float(np.nextafter(attained[3], -np.inf))):
@@ -212,7 +212,7 @@ def test_a_grid_sum_under_another_weight() -> None:
         inner = Linear(steps(rng, 4, grid), 0.0)
         scaled = Linear(((0.1, inner), (1 / 3, Column("x0", 0.0, -1.0, 1.0))), 0.0)
         table = adversarial_table(NARROW, (0.0, 0.1, 0.5))
-        from rulekit.graph.evaluation import evaluate_nodes
+        from rulekit.graph.evaluation.evaluator import evaluate_nodes
 
         for value in np.unique(evaluate_nodes([scaled], table)[scaled])[::17]:
             assert_same_everywhere(RuleGraph(NARROW, (0, 1), Exceeds(scaled, float(value), "score")), table)

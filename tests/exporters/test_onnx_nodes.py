@@ -10,7 +10,7 @@ from onnx_cases import SCHEMA, THRESHOLDS, adversarial_table, assert_same_everyw
 from rulekit_exporters.onnx import TARGET, emit, run
 
 from rulekit.graph.decisions import ArgMax, Exceeds, Fires
-from rulekit.graph.evaluation import decide
+from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.nodes import (
     FALSE,
     TRUE,

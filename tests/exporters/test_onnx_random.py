@@ -9,7 +9,7 @@ from random_graphs import random_graph, random_table
 from rulekit_exporters.onnx import emit, read, run, run_reference
 from rulekit_exporters.onnx.running import fired_rules
 
-from rulekit.graph.evaluation import decide, probabilities
+from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.rules import fired
 
 

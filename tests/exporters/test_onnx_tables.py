@@ -14,11 +14,11 @@ from onnx_cases import (
     operator_kinds,
 )
 from rulekit_exporters.onnx import emit, run
-from rulekit_exporters.onnx.cell_table import MOST_CELLS, cell_table
-from rulekit_exporters.onnx.graph_bits import NotOfBitsError
+from rulekit_exporters.onnx.cell_tables.cell_table import MOST_CELLS, cell_table
+from rulekit_exporters.onnx.cell_tables.graph_bits import NotOfBitsError
 
 from rulekit.graph.decisions import ArgMax, Exceeds, Fires
-from rulekit.graph.evaluation import decide, probabilities
+from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.nodes import (
     Among,
     And,

@@ -10,7 +10,7 @@ from random_graphs import random_table
 from rulekit_exporters.python import TARGET, functions
 
 from rulekit.graph.decisions import Exceeds, Fires
-from rulekit.graph.evaluation import decide, probabilities
+from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.nodes import And, AtLeast, Column, Compare, Constant, Hidden, LinearThreshold, Not, Or, Probability
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of

@@ -19,9 +19,9 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.numbers import double_crossing
 from rulekit.schema import Feature, Schema
 from rulekit.targets import Reading
-from rulekit.verification.artifact_nodes import Labels, RawCompare
 from rulekit.verification.parity import verify
-from rulekit.verification.proof import prove
+from rulekit.verification.proof.artifact_nodes import Labels, RawCompare
+from rulekit.verification.proof.prove import prove
 
 SCHEMA = Schema(
     (

@@ -15,7 +15,8 @@ from rulekit_exporters.python.running import run
 
 from rulekit.errors import FormatError
 from rulekit.graph.decisions import Exceeds, Fires
-from rulekit.graph.evaluation import decide, probabilities
+from rulekit.graph.evaluation.evaluator import decide, probabilities
+from rulekit.graph.evaluation.oracle import evaluate_row
 from rulekit.graph.nodes import (
     Among,
     And,
@@ -30,7 +31,6 @@ from rulekit.graph.nodes import (
     Or,
     Probability,
 )
-from rulekit.graph.oracle import evaluate_row
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature, Schema
 

@@ -9,11 +9,11 @@ from rulekit_exporters.text import TARGET, show
 from rulekit_exporters.text.outline import legend, outline
 
 from rulekit.graph.decisions import ArgMax, Exceeds, Fires
+from rulekit.graph.language.words import name, one_line
 from rulekit.graph.nodes import FALSE, TRUE, Among, And, AtLeast, Compare, Hidden, IsTrue, Node, Not, Or, Probability
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
 from rulekit.graph.traversal import topological
-from rulekit.graph.words import name, one_line
 from rulekit.numbers import strength_of
 from rulekit.schema import Feature, Schema
 

@@ -13,7 +13,7 @@ from rulekit_exporters.text import TARGET, show
 
 from rulekit.errors import FormatError, GraphError, InputError
 from rulekit.graph.decisions import Fires
-from rulekit.graph.evaluation import decide, probabilities
+from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.nodes import FALSE, Among, And, Compare, IsTrue, Missing, Not, Or
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of

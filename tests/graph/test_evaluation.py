@@ -10,9 +10,10 @@ from random_graphs import random_formula, random_graph, random_schema, random_ta
 from table_rows import row_of
 
 from rulekit.errors import GraphError, InputError
-from rulekit.graph import node_values
 from rulekit.graph.decisions import ArgMax, Exceeds, Fires
-from rulekit.graph.evaluation import decide, evaluate_nodes, probabilities
+from rulekit.graph.evaluation import node_values
+from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes, probabilities
+from rulekit.graph.evaluation.oracle import evaluate_node, evaluate_row
 from rulekit.graph.nodes import (
     FALSE,
     TRUE,
@@ -32,8 +33,7 @@ from rulekit.graph.nodes import (
     Step,
     Vocabulary,
 )
-from rulekit.graph.oracle import evaluate_node, evaluate_row
-from rulekit.graph.probability import build_circuit
+from rulekit.graph.probability.compilation import build_circuit
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature, Schema
 from rulekit.tables.table import Table

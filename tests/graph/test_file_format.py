@@ -23,8 +23,8 @@ from random_graphs import random_graph
 
 from rulekit.errors import FormatError, GraphError
 from rulekit.graph.decisions import ArgMax, Exceeds, Fires, Median
-from rulekit.graph.file_format import MAX_NODES, from_json, node_from_json, node_to_json, short_ids, to_json
-from rulekit.graph.node_fields import DECISION_FIELDS, NODE_FIELDS
+from rulekit.graph.files.file_format import MAX_NODES, from_json, node_from_json, node_to_json, short_ids, to_json
+from rulekit.graph.files.node_fields import DECISION_FIELDS, NODE_FIELDS
 from rulekit.graph.nodes import (
     Among,
     And,
@@ -76,7 +76,7 @@ def test_random_graphs_come_back_with_their_digest_and_fit_the_published_schema(
 
 @cache
 def validator() -> jsonschema.protocols.Validator:
-    schema = json.loads(files("rulekit.graph").joinpath("model.schema.json").read_text(encoding="utf-8"))
+    schema = json.loads(files("rulekit.graph.files").joinpath("model.schema.json").read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator.check_schema(schema)
     return jsonschema.Draft202012Validator(schema)
 
@@ -328,7 +328,7 @@ def test_an_id_that_stands_twice_is_refused() -> None:
 
 def test_the_number_of_nodes_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     text = to_json(small_graph())
-    monkeypatch.setattr("rulekit.graph.file_format.MAX_NODES", 3)
+    monkeypatch.setattr("rulekit.graph.files.file_format.MAX_NODES", 3)
 
     with pytest.raises(FormatError, match="nodes are more than the 3 that are read"):
         from_json(text)

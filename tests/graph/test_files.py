@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from rulekit.errors import FormatError, InputError
-from rulekit.graph import files
 from rulekit.graph.decisions import Fires
-from rulekit.graph.file_format import from_json, to_json
-from rulekit.graph.files import ensure_writable, export, load, save, write_all, write_atomically
-from rulekit.graph.language import parse_graph
+from rulekit.graph.files import model_files as files
+from rulekit.graph.files.file_format import from_json, to_json
+from rulekit.graph.files.model_files import ensure_writable, export, load, save, write_all, write_atomically
+from rulekit.graph.language.text import parse_graph
 from rulekit.graph.nodes import Compare, Vocabulary
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature, Schema

@@ -14,9 +14,9 @@ import pytest
 from random_graphs import random_graph
 
 from rulekit.errors import FormatError
-from rulekit.graph.file_format import to_json
-from rulekit.graph.files import load
-from rulekit.graph.language import parse_graph, print_graph
+from rulekit.graph.files.file_format import to_json
+from rulekit.graph.files.model_files import load
+from rulekit.graph.language.text import parse_graph, print_graph
 from rulekit.graph.rule_graph import RuleGraph
 
 STRANGE: tuple[Any, ...] = (

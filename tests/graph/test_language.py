@@ -19,7 +19,9 @@ from random_graphs import random_graph
 from rulekit.errors import FormatError
 from rulekit.graph.check import check
 from rulekit.graph.decisions import ArgMax, Exceeds, Fires, Median
-from rulekit.graph.language import parse_graph, print_graph, print_node
+from rulekit.graph.language.printing import Exact
+from rulekit.graph.language.text import parse_graph, print_graph, print_node
+from rulekit.graph.language.words import RESERVED, number
 from rulekit.graph.nodes import (
     FALSE,
     TRUE,
@@ -41,10 +43,8 @@ from rulekit.graph.nodes import (
     Step,
     Vocabulary,
 )
-from rulekit.graph.printing import Exact
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
-from rulekit.graph.words import RESERVED, number
 from rulekit.numbers import float32, strength_of
 from rulekit.schema import Feature, Schema
 
@@ -359,7 +359,7 @@ def test_every_node_type_has_words() -> None:
 
 
 def test_reserved_words_are_those_of_the_grammar() -> None:
-    grammar = (Path(sys.modules["rulekit.graph.language"].__file__ or "").parent / "rules.lark").read_text()
+    grammar = (Path(sys.modules["rulekit.graph.language.text"].__file__ or "").parent / "rules.lark").read_text()
     keywords = set(re.findall(r'"([a-z]+)"', grammar))
 
     assert keywords == RESERVED
@@ -450,7 +450,7 @@ def test_an_edited_line_is_a_new_model_whatever_the_digest_comment_says() -> Non
 
 
 def test_lark_is_imported_only_when_a_text_is_read() -> None:
-    code = "import sys, rulekit.graph.language; sys.exit('lark' in sys.modules)"
+    code = "import sys, rulekit.graph.language.text; sys.exit('lark' in sys.modules)"
 
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from rulekit.graph.modules import modules_below
 from rulekit.graph.nodes import TRUE, And, Hidden, IsTrue, Node, Not, Or
-from rulekit.graph.probability import _masks
+from rulekit.graph.probability.compilation import _masks
+from rulekit.graph.probability.modules import modules_below
 
 A, B, C, D = (Hidden(name, TRUE, 1.0) for name in "abcd")
 

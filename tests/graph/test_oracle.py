@@ -8,6 +8,7 @@ import pytest
 
 from rulekit.errors import GraphError, InputError
 from rulekit.graph.decisions import ArgMax, Exceeds, Fires, Median
+from rulekit.graph.evaluation.oracle import evaluate_node, evaluate_row, read_level
 from rulekit.graph.nodes import (
     FALSE,
     TRUE,
@@ -29,7 +30,6 @@ from rulekit.graph.nodes import (
     Probability,
     Step,
 )
-from rulekit.graph.oracle import evaluate_node, evaluate_row, read_level
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.numbers import float32, next_float32, strength_of
 from rulekit.schema import Feature, Schema
@@ -243,7 +243,7 @@ def test_a_node_without_a_value_is_refused_by_name(node):
 
 def test_look_alikes_of_levels_mean_what_they_mean_in_tables() -> None:
     """The oracle took "3.0" for a level never seen, while every reader takes it for "3"."""
-    from rulekit.tables.encoding import encode
+    from rulekit.tables.kinds.encoding import encode
 
     feature = Feature("c", "categorical", ("3", "true", "-4"))
     schema = Schema((feature,))

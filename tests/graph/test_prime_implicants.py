@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_graphs import random_formula, random_schema
 
-from rulekit.graph.cells import count_cells, features_read, has_column, product, representatives
-from rulekit.graph.evaluation import evaluate_nodes
+from rulekit.cells.reachable import count_cells, features_read, has_column, product, representatives
+from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.nodes import (
     FALSE,
     TRUE,
@@ -25,7 +25,7 @@ from rulekit.graph.nodes import (
     Or,
     Probability,
 )
-from rulekit.graph.prime_implicants import threshold_rule
+from rulekit.graph.probability.prime_implicants import threshold_rule
 from rulekit.numbers import strength_of
 from rulekit.schema import Feature, Schema
 

@@ -12,10 +12,10 @@ from random_graphs import random_formula, random_schema, random_table
 from table_rows import row_of
 
 from rulekit.errors import BudgetError, GraphError
-from rulekit.graph.circuit import Bit, Complement, Fixed, Given, Mix, Product
+from rulekit.graph.evaluation.oracle import evaluate_node, probability_by_states, run_circuit
 from rulekit.graph.nodes import TRUE, And, AtLeast, Column, Compare, Hidden, IsTrue, Node, Not, Or, Probability
-from rulekit.graph.oracle import evaluate_node, probability_by_states, run_circuit
-from rulekit.graph.probability import build_circuit, hidden_bits, random_nodes
+from rulekit.graph.probability.circuit import Bit, Complement, Fixed, Given, Mix, Product
+from rulekit.graph.probability.compilation import build_circuit, hidden_bits, random_nodes
 from rulekit.graph.traversal import topological
 from rulekit.numbers import strength_of
 from rulekit.schema import Feature, Schema

@@ -6,9 +6,9 @@ import math
 
 import pytest
 
-from rulekit.graph.language import print_graph, print_node
+from rulekit.graph.language.readable import amount, chance, counted, level_set, listed, percent, share, weight
+from rulekit.graph.language.text import print_graph, print_node
 from rulekit.graph.nodes import Among, Column, Compare, Or, Step
-from rulekit.graph.readable import amount, chance, counted, level_set, listed, percent, share, weight
 from rulekit.numbers import strength_of
 from rulekit.schema import Feature, Schema
 

@@ -9,7 +9,7 @@ import pytest
 from random_graphs import random_graph, random_table
 
 from rulekit.graph.decisions import ArgMax, Exceeds, Fires, Median
-from rulekit.graph.evaluation import decide, evaluate_nodes
+from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes
 from rulekit.graph.explaining import explain
 from rulekit.graph.nodes import (
     FALSE,

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.learners.binning import bin_column
-from rulekit.learners.codes import MemoryCodes
-from rulekit.learners.counting import quantise
-from rulekit.learners.formula import Formula, Problem
+from rulekit.learners.binned.binning import bin_column
+from rulekit.learners.binned.codes import MemoryCodes
+from rulekit.learners.cnll.formula.noisy_formula import Formula, Problem
+from rulekit.learners.counting.histograms import quantise
 from rulekit.schema import Feature
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rulekit.learners.binning import assign_bins, bin_column, bin_table, capped_quantiles
+from rulekit.learners.binned.binning import assign_bins, bin_column, bin_table, capped_quantiles
 from rulekit.schema import Feature
 from rulekit.tables.table import Table
 

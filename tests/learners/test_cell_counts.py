@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rulekit.learners import cell_counts
-from rulekit.learners.cell_counts import CellCounts
-from rulekit.learners.cnll import CNLLClassifier
-from rulekit.learners.codes import MemoryCodes
-from rulekit.learners.compiling import compiled
-from rulekit.learners.counting import count_dense
-from rulekit.learners.grouping import Rows
-from rulekit.learners.squares import FixedPoint, add_code_sums, fixed_lines
+from rulekit.learners.binned.codes import MemoryCodes
+from rulekit.learners.cnll.estimator import CNLLClassifier
+from rulekit.learners.cnll.formula import cell_counts
+from rulekit.learners.cnll.formula.cell_counts import CellCounts
+from rulekit.learners.cnll.formula.squares import FixedPoint, add_code_sums, fixed_lines
+from rulekit.learners.counting.compiling import compiled
+from rulekit.learners.counting.grouping import Rows
+from rulekit.learners.counting.histograms import count_dense
 
 N_CODES = [3, 5, 2]
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rulekit.learners.binning import bin_table
-from rulekit.learners.clause_growth import purest_cover
-from rulekit.learners.clause_search import ClauseSearch, add_by_code, clause_literals, covered
-from rulekit.learners.counting import Bools
-from rulekit.tables.inference import infer
+from rulekit.learners.binned.binning import bin_table
+from rulekit.learners.cnll.plain.clause_growth import purest_cover
+from rulekit.learners.cnll.plain.clause_search import ClauseSearch, add_by_code, clause_literals, covered
+from rulekit.learners.counting.histograms import Bools
+from rulekit.tables.kinds.inference import infer
 
 
 def searched(data: dict[str, Any], positive: Bools, cost: float = 1.0) -> ClauseSearch:

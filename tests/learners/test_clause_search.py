@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rulekit.learners.binning import bin_table
-from rulekit.learners.clause_search import Clause, ClauseSearch, clause_literals, condition_literals, covered
-from rulekit.tables.inference import infer
+from rulekit.learners.binned.binning import bin_table
+from rulekit.learners.cnll.plain.clause_search import Clause, ClauseSearch, clause_literals, condition_literals, covered
+from rulekit.tables.kinds.inference import infer
 
 
 def search_of(seed: int, cost: float, n: int = 150) -> ClauseSearch:

@@ -10,10 +10,10 @@ from cnll_cases import problem_of
 from test_read_once import random_tree, truth
 
 from rulekit.errors import BudgetError
-from rulekit.learners.clauses import clause_statistics, to_dnf
-from rulekit.learners.growth import GrowthSettings, grow
-from rulekit.learners.objectives import Objective
-from rulekit.learners.search import SearchSettings
+from rulekit.learners.cnll.clauses import clause_statistics, to_dnf
+from rulekit.learners.cnll.formula.objectives import Objective
+from rulekit.learners.cnll.search.best_step import SearchSettings
+from rulekit.learners.cnll.search.growth import GrowthSettings, grow
 from rulekit.synthetic import exclusive_or
 
 
@@ -30,7 +30,7 @@ def test_the_clauses_are_the_formula(seed: int) -> None:
 
 def test_algorithm_one_follows_section_32() -> None:
     """((H1 or H2) and H3) or H4 becomes H1 H3, H2 H3, H4."""
-    from rulekit.learners.read_once import FIRST, Move, ReadOnceTree
+    from rulekit.learners.cnll.formula.read_once import FIRST, Move, ReadOnceTree
 
     tree = ReadOnceTree()
     tree.join(FIRST, 0)
@@ -41,7 +41,7 @@ def test_algorithm_one_follows_section_32() -> None:
 
 def test_too_many_clauses_are_refused_by_name() -> None:
     tree = random_tree(np.random.default_rng(0), 1)
-    from rulekit.learners.read_once import Move
+    from rulekit.learners.cnll.formula.read_once import Move
 
     for pair in range(20):  # (a or b) and (c or d) and ... has 2^20 clauses
         tree.join(Move("and", tree.root), 2 * pair + 1)

@@ -17,14 +17,14 @@ from rulekit.errors import InputError
 from rulekit.graph.check import check
 from rulekit.graph.decisions import ArgMax, Fires, Median
 from rulekit.graph.nodes import Among, And, Compare, IsTrue, Node, Not, Or
-from rulekit.learners.cnll_settings import PARAMETERS
-from rulekit.learners.formula import probability_of_codes
-from rulekit.learners.growth import Grown, grow
+from rulekit.learners.cnll.formula.noisy_formula import probability_of_codes
+from rulekit.learners.cnll.search.growth import Grown, grow
+from rulekit.learners.cnll.settings import PARAMETERS
 from rulekit.schema import Feature, Schema
 from rulekit.synthetic import exclusive_or, loans, noisy_logical
 from rulekit.tables.data_hash import data_hash
-from rulekit.tables.encoding import encode
-from rulekit.tables.inference import infer
+from rulekit.tables.kinds.encoding import encode
+from rulekit.tables.kinds.inference import infer
 from rulekit.tables.labels import split_labels
 from rulekit.tables.table import Table
 
@@ -314,7 +314,7 @@ def test_class_weights_move_the_errors() -> None:
 
 def test_groups_reach_the_inner_folds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the rows of weight zero."""
-    import rulekit.learners.cnll as module
+    import rulekit.learners.cnll.estimator as module
 
     X, y = loan_rows(60)
     given = []
@@ -421,7 +421,7 @@ def test_a_rare_class_of_ordered_ones_is_learned() -> None:
 @pytest.mark.parametrize("reason", ["interrupted", "time limit"])
 def test_a_stop_in_the_first_fold_is_a_stop(monkeypatch: pytest.MonkeyPatch, reason: Any) -> None:
     """No fold was finished, so there is no curve; the other classes once went on as if nothing had happened."""
-    import rulekit.learners.stopping as module
+    import rulekit.learners.fitting.stopping as module
 
     def cut_short(*args: Any) -> Grown:
         grown = grow(*args)
@@ -438,7 +438,7 @@ def test_a_stop_in_the_first_fold_is_a_stop(monkeypatch: pytest.MonkeyPatch, rea
 
 def test_an_interrupted_step_is_not_in_the_history(monkeypatch: pytest.MonkeyPatch) -> None:
     """The bit was joined, and backfit was cut short: the formula is the one before."""
-    import rulekit.learners.growth as module
+    import rulekit.learners.cnll.search.growth as module
 
     def interrupt(*_: Any) -> None:
         raise KeyboardInterrupt

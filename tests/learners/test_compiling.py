@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rulekit.learners import refit_kernels
-from rulekit.learners.compiling import _parts, _watch_compiler, compiled
-from rulekit.learners.read_once import Move, ReadOnceTree
-from rulekit.learners.refit_kernels import best_strengths_of_bit, give_strengths, line_of_bit, sweep_squares
-from rulekit.learners.tree_kernels import flatten
+from rulekit.learners.cnll.formula.read_once import Move, ReadOnceTree
+from rulekit.learners.cnll.formula.tree_kernels import flatten
+from rulekit.learners.cnll.search import refit_kernels
+from rulekit.learners.cnll.search.refit_kernels import best_strengths_of_bit, give_strengths, line_of_bit, sweep_squares
+from rulekit.learners.counting.compiling import _parts, _watch_compiler, compiled
 
 with_numba = pytest.mark.skipif(compiled(give_strengths) is None, reason="numba is not installed")
 
@@ -119,8 +119,8 @@ LOGGED = """
 import logging
 logging.basicConfig(level=logging.INFO, format="%(message)s")
 import numpy as np
-from rulekit.learners.compiling import compiled
-from rulekit.learners.refit_kernels import _errors
+from rulekit.learners.counting.compiling import compiled
+from rulekit.learners.cnll.search.refit_kernels import _errors
 compiled(_errors)(np.array([0.25]), np.array([[1, 2]]), np.empty(1))
 """
 

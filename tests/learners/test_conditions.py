@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rulekit.graph.evaluation import evaluate_nodes
+from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.nodes import Among, And, Compare, IsTrue, Missing, Not, Or
-from rulekit.learners.binning import bin_column
-from rulekit.learners.conditions import condition_node
+from rulekit.learners.binned.binning import bin_column
+from rulekit.learners.binned.conditions import condition_node
 from rulekit.schema import Feature
 from rulekit.tables.table import Table
 

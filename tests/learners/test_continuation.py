@@ -15,8 +15,8 @@ from rulekit import CNLLClassifier, RuleGraph, simplify
 from rulekit.errors import InputError
 from rulekit.graph.check import check
 from rulekit.graph.decisions import ArgMax, Exceeds, Fires, Median
-from rulekit.graph.evaluation import decide, probabilities
-from rulekit.graph.language import parse_graph
+from rulekit.graph.evaluation.evaluator import decide, probabilities
+from rulekit.graph.language.text import parse_graph
 from rulekit.graph.nodes import Among, And, Compare, Hidden, IsTrue, Node, Not, Or, Probability
 from rulekit.graph.rules import rules_of
 from rulekit.schema import Feature, Schema

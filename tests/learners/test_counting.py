@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from cnll_cases import random_problem
 
-from rulekit.learners import compiling, counting
-from rulekit.learners.counting import count, quantise
-from rulekit.learners.grouping import group_rows
-from rulekit.learners.growth import GrowthSettings, grow
-from rulekit.learners.objectives import Objective
-from rulekit.learners.search import SearchSettings
+from rulekit.learners.cnll.formula.objectives import Objective
+from rulekit.learners.cnll.search.best_step import SearchSettings
+from rulekit.learners.cnll.search.growth import GrowthSettings, grow
+from rulekit.learners.counting import compiling
+from rulekit.learners.counting import histograms as counting
+from rulekit.learners.counting.grouping import group_rows
+from rulekit.learners.counting.histograms import count, quantise
 
 
 def random_rows(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from cnll_cases import problem_of, random_problem, row_objective
 
-from rulekit.learners.formula import Bit, Formula
-from rulekit.learners.growth import GrowthSettings, grow
-from rulekit.learners.objectives import MARGIN, SHORTEST, Objective
-from rulekit.learners.prefixes import LEAST_STRENGTH
-from rulekit.learners.read_once import Move, growth_moves
-from rulekit.learners.search import SearchSettings, best_step, rest_strengths
+from rulekit.learners.cnll.formula.noisy_formula import Bit, Formula
+from rulekit.learners.cnll.formula.objectives import MARGIN, SHORTEST, Objective
+from rulekit.learners.cnll.formula.prefixes import LEAST_STRENGTH
+from rulekit.learners.cnll.formula.read_once import Move, growth_moves
+from rulekit.learners.cnll.search.best_step import SearchSettings, best_step, rest_strengths
+from rulekit.learners.cnll.search.growth import GrowthSettings, grow
 
 OBJECTIVES = [
     Objective(1, 0),

@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 from cnll_cases import problem_of, random_problem, row_objective, row_probabilities
 
-from rulekit.learners import growth, objectives
-from rulekit.learners.formula import Formula
-from rulekit.learners.growth import GrowthSettings, Limits, grow
-from rulekit.learners.objectives import Objective, allowed_intervals
-from rulekit.learners.prefixes import LEAST_STRENGTH
-from rulekit.learners.refitting import sweep
-from rulekit.learners.search import SearchSettings
+from rulekit.learners.cnll.formula import objectives
+from rulekit.learners.cnll.formula.noisy_formula import Formula
+from rulekit.learners.cnll.formula.objectives import Objective, allowed_intervals
+from rulekit.learners.cnll.formula.prefixes import LEAST_STRENGTH
+from rulekit.learners.cnll.search import growth
+from rulekit.learners.cnll.search.best_step import SearchSettings
+from rulekit.learners.cnll.search.growth import GrowthSettings, Limits, grow
+from rulekit.learners.cnll.search.refitting import sweep
 
 CASES = [
     (Objective(1, 0), "I", 0, 0, False, "threshold"),
@@ -202,6 +203,6 @@ def test_a_second_growth_that_is_stopped_leaves_the_first() -> None:
 
 def test_an_empty_formula_is_false() -> None:
     problem = random_problem(np.random.default_rng(1))
-    from rulekit.learners.read_once import ReadOnceTree
+    from rulekit.learners.cnll.formula.read_once import ReadOnceTree
 
     assert Formula(problem, ReadOnceTree()).probability().tolist() == [0.0]

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from cnll_cases import random_problem
 
-from rulekit.learners.formula import probability_of_codes
-from rulekit.learners.growth import Grown, GrowthSettings, grow
-from rulekit.learners.lattice import Lattice, _minimal, _superset_sums, oriented
-from rulekit.learners.objectives import Objective
-from rulekit.learners.search import SearchSettings
+from rulekit.learners.cnll.formula.noisy_formula import probability_of_codes
+from rulekit.learners.cnll.formula.objectives import Objective
+from rulekit.learners.cnll.plain.lattice import Lattice, _minimal, _superset_sums, oriented
+from rulekit.learners.cnll.search.best_step import SearchSettings
+from rulekit.learners.cnll.search.growth import Grown, GrowthSettings, grow
 
 
 def grown(seed: int, units: int = 6) -> Grown:

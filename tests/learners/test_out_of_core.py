@@ -14,18 +14,18 @@ from hypothesis import strategies as st
 
 from rulekit import CNLLClassifier
 from rulekit.errors import InputError
-from rulekit.learners import disk_codes, stored_binning
-from rulekit.learners.binning import bin_column
-from rulekit.learners.codes import MemoryCodes
-from rulekit.learners.disk_codes import DiskCodes
-from rulekit.learners.formula import Problem
-from rulekit.learners.stopping import fold_of_rows
+from rulekit.learners.binned import disk_codes, stored_binning
+from rulekit.learners.binned.binning import bin_column
+from rulekit.learners.binned.codes import MemoryCodes
+from rulekit.learners.binned.disk_codes import DiskCodes
+from rulekit.learners.cnll.formula.noisy_formula import Problem
+from rulekit.learners.fitting.stopping import fold_of_rows
 from rulekit.schema import Feature
 from rulekit.tables import storage
-from rulekit.tables.budget import Budget
-from rulekit.tables.inference import infer
+from rulekit.tables.kinds.inference import infer
 from rulekit.tables.labels import read_labelled
-from rulekit.tables.spilling import read_labelled_blocks
+from rulekit.tables.spooling.budget import Budget
+from rulekit.tables.spooling.spilling import read_labelled_blocks
 from rulekit.tables.storage import Store, StoredColumn
 
 DEFAULT: dict[str, Any] = {

@@ -12,14 +12,14 @@ from cnll_cases import problem_of, random_problem
 from rulekit import CNLLClassifier, simplify
 from rulekit.graph.check import check
 from rulekit.graph.nodes import Hidden
-from rulekit.learners import pair_search
-from rulekit.learners.formula import Formula, Problem
-from rulekit.learners.growth import GrowthSettings, grow
-from rulekit.learners.objectives import Objective
-from rulekit.learners.pair_bits import PairBit, contrary
-from rulekit.learners.pair_search import best_with_pairs
-from rulekit.learners.read_once import FIRST, ReadOnceTree, growth_moves
-from rulekit.learners.search import SearchSettings, best_step
+from rulekit.learners.cnll.formula.noisy_formula import Formula, Problem
+from rulekit.learners.cnll.formula.objectives import Objective
+from rulekit.learners.cnll.formula.read_once import FIRST, ReadOnceTree, growth_moves
+from rulekit.learners.cnll.search import pair_search
+from rulekit.learners.cnll.search.best_step import SearchSettings, best_step
+from rulekit.learners.cnll.search.growth import GrowthSettings, grow
+from rulekit.learners.cnll.search.pair_bits import PairBit, contrary
+from rulekit.learners.cnll.search.pair_search import best_with_pairs
 
 BRIER = SearchSettings(Objective(0, 1, 2.0), "pairs")
 

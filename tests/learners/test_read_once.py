@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from rulekit.learners.read_once import FIRST, Move, ReadOnceTree, growth_moves
+from rulekit.learners.cnll.formula.read_once import FIRST, Move, ReadOnceTree, growth_moves
 
 
 def random_tree(rng: np.random.Generator, bits: int, algorithm: str = "tree", dual: bool = False) -> ReadOnceTree:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from rulekit import CNLLClassifier
 from rulekit.graph.rules import counts
-from rulekit.learners.read_once import Move, ReadOnceTree, growth_moves
-from rulekit.learners.size_limits import SizeLimits
+from rulekit.learners.cnll.formula.read_once import Move, ReadOnceTree, growth_moves
+from rulekit.learners.fitting.size_limits import SizeLimits
 from rulekit.synthetic import loans
 
 SEEDS = st.integers(0, 2**16)

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from cnll_cases import problem_of
 
-from rulekit.learners.growth import GrowthSettings
-from rulekit.learners.objectives import Objective
-from rulekit.learners.search import SearchSettings
-from rulekit.learners.stopping import Curve, clearly_best, fold_of_rows, held_out_curve, smoothed
+from rulekit.learners.cnll.formula.objectives import Objective
+from rulekit.learners.cnll.search.best_step import SearchSettings
+from rulekit.learners.cnll.search.growth import GrowthSettings
+from rulekit.learners.fitting.stopping import Curve, clearly_best, fold_of_rows, held_out_curve, smoothed
 
 
 def rows(seed: int, n: int = 200, values: int = 5) -> tuple[np.ndarray, np.ndarray]:

@@ -15,7 +15,7 @@ from benchmarks.paper_uci import CURVE, Record, curve, fit_configuration, lines
 from benchmarks.peers.data import load
 from rulekit import CNLLClassifier
 from rulekit.graph.nodes import Among, And, Or
-from rulekit.learners.automatic import AUTOMATIC, resolved
+from rulekit.learners.cnll.automatic import AUTOMATIC, resolved
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data"
 # Which configuration is looked at, and the most that its error in % may be at a size. On cancer and splice these are

@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rulekit.learners.binning import bin_table
-from rulekit.learners.dnf_form import WAYS, DnfSettings
-from rulekit.learners.formula import Problem
-from rulekit.learners.growth import GrowthSettings, grow
-from rulekit.learners.objectives import Objective
-from rulekit.learners.search import SearchSettings
-from rulekit.learners.way_race import clearly_fewer, raced_way
-from rulekit.tables.inference import infer
+from rulekit.learners.binned.binning import bin_table
+from rulekit.learners.cnll.formula.noisy_formula import Problem
+from rulekit.learners.cnll.formula.objectives import Objective
+from rulekit.learners.cnll.plain.dnf_form import WAYS, DnfSettings
+from rulekit.learners.cnll.plain.way_race import clearly_fewer, raced_way
+from rulekit.learners.cnll.search.best_step import SearchSettings
+from rulekit.learners.cnll.search.growth import GrowthSettings, grow
+from rulekit.tables.kinds.inference import infer
 
 GROWTH = GrowthSettings(SearchSettings(Objective(0.0, 1.0, 2.0)), "tree", 4, 1, 3)
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rulekit.learners.binning import BinnedColumn, bin_column
-from rulekit.learners.squares import CodeSums
-from rulekit.learners.weak_features import code_orders, complete, log_likelihood_ratios
+from rulekit.learners.binned.binning import BinnedColumn, bin_column
+from rulekit.learners.cnll.formula.squares import CodeSums
+from rulekit.learners.cnll.search.weak_features import code_orders, complete, log_likelihood_ratios
 from rulekit.schema import Feature
 
 

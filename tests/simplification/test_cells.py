@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from rulekit.graph.cells import representatives
+from rulekit.cells.reachable import representatives
 from rulekit.graph.decisions import Fires
-from rulekit.graph.evaluation import decide
+from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.nodes import Among, And, Compare, IsTrue, Missing, Not, Or
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature, Schema
@@ -51,7 +51,7 @@ def test_every_value_of_a_column_falls_in_a_cell_that_is_shown():
     leaves = [
         Compare("x", op, float(v), bool(m)) for op in ("<=", ">") for v in (-1.5, 0.0, 5e-324, 0.1) for m in (0, 1)
     ]
-    from rulekit.graph.evaluation import evaluate_nodes
+    from rulekit.graph.evaluation.evaluator import evaluate_nodes
 
     def patterns(values):
         table = Table((X,), (values.astype(np.float32),), len(values))

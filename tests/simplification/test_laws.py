@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from rulekit.graph.cells import features_read, product, representatives
-from rulekit.graph.evaluation import evaluate_nodes
+from rulekit.cells.reachable import features_read, product, representatives
+from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.nodes import (
     FALSE,
     TRUE,

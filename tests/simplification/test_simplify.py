@@ -11,8 +11,8 @@ from random_graphs import random_boolean, random_graph, random_leaf, random_sche
 from rulekit import simplify
 from rulekit.graph.check import check
 from rulekit.graph.decisions import ArgMax, Exceeds, Fires
-from rulekit.graph.evaluation import decide, probabilities
-from rulekit.graph.language import parse_graph, print_graph
+from rulekit.graph.evaluation.evaluator import decide, probabilities
+from rulekit.graph.language.text import parse_graph, print_graph
 from rulekit.graph.nodes import (
     FALSE,
     TRUE,

@@ -14,13 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rulekit.errors import InputError
-from rulekit.tables.budget import Budget, parse_memory
-from rulekit.tables.columns import TextColumn
 from rulekit.tables.data_hash import data_hash
-from rulekit.tables.delimited_blocks import last_row_end
-from rulekit.tables.dictionaries import Dictionary, TextAllowance
 from rulekit.tables.labels import LabelledTable, read_labelled
-from rulekit.tables.spilling import read_labelled_blocks
+from rulekit.tables.raw.columns import TextColumn
+from rulekit.tables.spooling.budget import Budget, parse_memory
+from rulekit.tables.spooling.delimited_blocks import last_row_end
+from rulekit.tables.spooling.dictionaries import Dictionary, TextAllowance
+from rulekit.tables.spooling.spilling import read_labelled_blocks
 from rulekit.tables.storage import Store, StoredArrays
 
 TINY = Budget(10**9, rows_per_block=16, bytes_per_block=40)

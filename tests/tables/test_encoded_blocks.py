@@ -11,8 +11,8 @@ from rulekit.graph.decisions import Fires
 from rulekit.graph.nodes import Among, And, Compare
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature, Schema
-from rulekit.tables import encoding
-from rulekit.tables.encoding import encode, encode_blocks
+from rulekit.tables.kinds import encoding
+from rulekit.tables.kinds.encoding import encode, encode_blocks
 
 SCHEMA = Schema(
     (

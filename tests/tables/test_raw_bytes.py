@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 
 from rulekit.errors import InputError
-from rulekit.tables.raw_bytes import has_plain_quotes
+from rulekit.tables.raw.raw_bytes import has_plain_quotes
 from rulekit.tables.reading import read_columns
 
 

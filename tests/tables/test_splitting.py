@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rulekit.errors import InputError
-from rulekit.tables.inference import infer
+from rulekit.tables.kinds.inference import infer
 from rulekit.tables.splitting import held_out
 
 

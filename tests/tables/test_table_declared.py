@@ -13,10 +13,10 @@ from rulekit_exporters.python.runtime import moment
 
 from rulekit.errors import InputError
 from rulekit.schema import Feature
-from rulekit.tables.columns import parse_moments
-from rulekit.tables.encoding import encode
-from rulekit.tables.inference import infer
+from rulekit.tables.kinds.encoding import encode
+from rulekit.tables.kinds.inference import infer
 from rulekit.tables.labels import label_for_model, read_for_model, read_labelled, split_labels
+from rulekit.tables.raw.columns import parse_moments
 
 MOMENTS = ["2024-05-31", "2024-05-31 12:00", "2024-05-31T12:00:07", "2024-05-31T12:00:07.25", "1969-12-31T23:59:59.9"]
 ZONED = {"2024-05-31T12:00Z": 0, "2024-05-31T12:00:00+02:00": 2, "2024-05-31 12:00-0530": -5.5}

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 
 from rulekit.errors import InputError
 from rulekit.schema import Feature, Schema
-from rulekit.tables.encoding import encode
-from rulekit.tables.inference import infer
+from rulekit.tables.kinds.encoding import encode
+from rulekit.tables.kinds.inference import infer
 from rulekit.tables.table import Table
 
 NAN = float("nan")

@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 from rulekit.errors import InputError
-from rulekit.tables.inference import infer
-from rulekit.tables.precision import choose_width
+from rulekit.tables.kinds.inference import infer
+from rulekit.tables.kinds.precision import choose_width
 from rulekit.tables.table import Table
 
 NAN = float("nan")

@@ -11,7 +11,7 @@ import pytest
 from rulekit.errors import InputError
 from rulekit.schema import Schema
 from rulekit.tables.data_hash import data_hash
-from rulekit.tables.inference import infer
+from rulekit.tables.kinds.inference import infer
 from rulekit.tables.labels import label_for_model, read_for_model, read_labelled, split_labels
 
 

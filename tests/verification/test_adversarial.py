@@ -9,13 +9,13 @@ import pytest
 from random_graphs import random_graph
 
 from benchmarks.parity_models import MODELS
+from rulekit.cells.boundaries import pool_of, thresholds_of
 from rulekit.graph.decisions import Fires
-from rulekit.graph.evaluation import decide, evaluate_nodes
+from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes
 from rulekit.graph.nodes import And, Column, Compare, LinearThreshold
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature, Schema
-from rulekit.verification.adversarial import adversarial_rows, raw_columns
-from rulekit.verification.boundaries import pool_of, thresholds_of
+from rulekit.verification.rows.adversarial import adversarial_rows, raw_columns
 
 
 def _equal(a, b):

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from random_graphs import random_graph, random_schema, random_threshold
 
+from rulekit.cells.space import axis_of, cell_space, cleaned, crossing, cuts_of
 from rulekit.errors import GraphError
-from rulekit.graph.evaluation import evaluate_nodes
+from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.nodes import Among, Column, Compare, IsTrue, Missing, Step
 from rulekit.numbers import double_crossing, float32
 from rulekit.schema import Feature, Schema
-from rulekit.tables.encoding import encode
-from rulekit.verification.artifact_nodes import RawCompare
-from rulekit.verification.cell_space import axis_of, cell_space, cleaned, crossing, cuts_of
+from rulekit.tables.kinds.encoding import encode
+from rulekit.verification.proof.artifact_nodes import RawCompare
 
 NARROW, WIDE = Feature("x"), Feature("w", precision="float64")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rulekit.schema import Feature, Schema
-from rulekit.tables.encoding import encode
+from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.table import Table
 from rulekit.targets import Outcome
 from rulekit.verification.digests import digest_of_labels, digest_of_rows, versions

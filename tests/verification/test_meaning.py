@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from random_graphs import random_graph
 
+from rulekit.cells.space import cell_space
 from rulekit.graph.decisions import ArgMax, Exceeds, Fires, Median
-from rulekit.graph.evaluation import decide
+from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.nodes import (
     And,
     AtLeast,
@@ -26,10 +27,9 @@ from rulekit.graph.nodes import (
 )
 from rulekit.numbers import strength_of
 from rulekit.schema import Feature, Schema
-from rulekit.verification.artifact_nodes import Arithmetic, Choice, Greater, Labels, Lookup, Number
-from rulekit.verification.cell_space import cell_space
-from rulekit.verification.meaning import Meaning
-from rulekit.verification.satisfying import satisfying
+from rulekit.verification.proof.artifact_nodes import Arithmetic, Choice, Greater, Labels, Lookup, Number
+from rulekit.verification.proof.meaning import Meaning
+from rulekit.verification.proof.satisfying import satisfying
 
 SCHEMA = Schema((*(Feature(f"x{i}") for i in range(6)), Feature("flag", "boolean")), target="y")
 X = [Compare(f"x{i}", ">", 0.5 * i) for i in range(6)]

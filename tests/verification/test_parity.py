@@ -13,7 +13,7 @@ from benchmarks.parity_models import MODELS
 from benchmarks.parity_ways import FILE
 from rulekit.errors import FormatError, InputError
 from rulekit.graph.decisions import Exceeds, Fires
-from rulekit.graph.evaluation import decide
+from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.nodes import Among, And, AtLeast, Compare, Hidden, IsTrue, Node, Not, Or, Probability
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.numbers import next_float32, strength_of

@@ -15,7 +15,7 @@ from random_graphs import random_graph
 from benchmarks.parity_models import MODELS
 from rulekit.errors import FormatError
 from rulekit.graph.decisions import ArgMax, Exceeds, Fires
-from rulekit.graph.evaluation import decide, probabilities
+from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.nodes import (
     Among,
     And,
@@ -35,9 +35,9 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.numbers import double_crossing, next_float32, strength_of
 from rulekit.schema import Feature, Schema
 from rulekit.targets import Outcome, Reading, Target, find_target
-from rulekit.verification.artifact_nodes import RawCompare
 from rulekit.verification.parity import verify
-from rulekit.verification.proof import leaves_below, reading_of_graph
+from rulekit.verification.proof.artifact_nodes import RawCompare
+from rulekit.verification.proof.prove import leaves_below, reading_of_graph
 
 TEXT = find_target("text")
 SCHEMA = Schema(

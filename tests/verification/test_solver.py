@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rulekit.verification import solver as solving
-from rulekit.verification.solver import Answer, solve
+from rulekit.verification.proof import solver as solving
+from rulekit.verification.proof.solver import Answer, solve
 
 LIBRARIES = ("python-sat", "sympy")
 Clauses = list[list[int]]

@@ -14,12 +14,12 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.targets import Artifact
 from rulekit_exporters.onnx.builder import Builder, Port, element_type, serialize
 from rulekit_exporters.onnx.costs import cost
-from rulekit_exporters.onnx.emitter import Emitter
-from rulekit_exporters.onnx.fired import emit_fired
 from rulekit_exporters.onnx.formulations import Emit, formulations
 from rulekit_exporters.onnx.inputs import InputPlan, Inputs, plan_inputs
 from rulekit_exporters.onnx.labels import integer_labels
 from rulekit_exporters.onnx.metadata import PRODUCER, describe
+from rulekit_exporters.onnx.operators.emitter import Emitter
+from rulekit_exporters.onnx.operators.fired import emit_fired
 from rulekit_exporters.onnx.options import Options, parse_options
 from rulekit_exporters.onnx.self_check import check_artifact
 

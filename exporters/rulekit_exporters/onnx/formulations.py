@@ -16,14 +16,14 @@ import numpy as np
 from rulekit.graph.nodes import Probability
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.traversal import topological
-from rulekit_exporters.onnx.cell_table import cell_table, emit_table
-from rulekit_exporters.onnx.decisions import emit_outputs
-from rulekit_exporters.onnx.emitter import Emitter
-from rulekit_exporters.onnx.graph_bits import NotOfBitsError, is_logic
+from rulekit_exporters.onnx.cell_tables.cell_table import cell_table, emit_table
+from rulekit_exporters.onnx.cell_tables.graph_bits import NotOfBitsError, is_logic
 from rulekit_exporters.onnx.inputs import InputPlan
 from rulekit_exporters.onnx.labels import integer_labels, label_texts
-from rulekit_exporters.onnx.latency import emit_latency, tree_for
+from rulekit_exporters.onnx.operators.decisions import emit_outputs
+from rulekit_exporters.onnx.operators.emitter import Emitter
 from rulekit_exporters.onnx.options import Options
+from rulekit_exporters.onnx.trees.latency import emit_latency, tree_for
 
 # The tensors of the label, as the model gives it, and of the probabilities.
 Emit = Callable[[Emitter], tuple[str, str]]

@@ -10,7 +10,7 @@ from typing import Any
 
 import rulekit
 from rulekit.errors import FormatError, RulekitError
-from rulekit.graph.file_format import from_json, to_json
+from rulekit.graph.files.file_format import from_json, to_json
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit_exporters.onnx.inputs import InputPlan, encoder_table
 from rulekit_exporters.onnx.labels import label_texts

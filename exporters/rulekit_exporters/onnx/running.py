@@ -12,7 +12,7 @@ import numpy.typing as npt
 from rulekit.errors import FormatError, InputError
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature, Schema
-from rulekit.tables.encoding import encode
+from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.table import Array, Table
 from rulekit.targets import Outcome
 from rulekit_exporters.onnx.conditions import is_wide

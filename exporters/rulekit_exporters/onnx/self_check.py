@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rulekit.errors import RulekitError
-from rulekit.graph.evaluation import decide
+from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.nodes import Among, Column, Compare, Step
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature

@@ -12,7 +12,7 @@ from functools import cache
 from importlib.resources import files
 
 from rulekit.dates import is_dated
-from rulekit.graph.language import print_graph, print_node
+from rulekit.graph.language.text import print_graph, print_node
 from rulekit.graph.nodes import Hidden, Node
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import Rule, rules_of

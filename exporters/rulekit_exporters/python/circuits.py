@@ -1,4 +1,4 @@
-"""Probabilities as arithmetic: the steps of a circuit (rulekit.graph.circuit) in readable statements."""
+"""Probabilities as arithmetic: the steps of a circuit (rulekit.graph.probability.circuit) in readable statements."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rulekit.errors import Unsupported
-from rulekit.graph.circuit import Bit, Circuit, Complement, Fixed, Given, Mix, Product
 from rulekit.graph.nodes import Node
-from rulekit.graph.probability import operands
+from rulekit.graph.probability.circuit import Bit, Circuit, Complement, Fixed, Given, Mix, Product
+from rulekit.graph.probability.compilation import operands
 from rulekit_exporters.python.expressions import ATOM, Expression, atom, joined, parenthesised
 from rulekit_exporters.python.names import literal
 from rulekit_exporters.python.spelling import PRODUCT, SUM

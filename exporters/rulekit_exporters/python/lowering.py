@@ -1,8 +1,8 @@
 """From nodes to statements: one function body for some roots, in either spelling.
 
 A node is written in place where it is used once and small, else assigned to a variable first. Sums and circuits are
-straight-line code in the order that the graph gives (rulekit.graph.circuit), one operation at a time. Nothing
-recurses; the depth of an expression is bounded, so that no graph outgrows Python's parser.
+straight-line code in the order that the graph gives (rulekit.graph.probability.circuit), one operation at a time.
+Nothing recurses; the depth of an expression is bounded, so that no graph outgrows Python's parser.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from rulekit.graph.nodes import (
     Probability,
     Step,
 )
-from rulekit.graph.probability import build_circuit
+from rulekit.graph.probability.compilation import build_circuit
 from rulekit.numbers import double_crossing, float32
 from rulekit.schema import Feature, Schema
 from rulekit_exporters.python.circuits import circuit_expression

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from rulekit.errors import FormatError
-from rulekit.graph.language import parse_graph
+from rulekit.graph.language.text import parse_graph
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit_exporters.python.assembly import BEGIN, END, MARK
 

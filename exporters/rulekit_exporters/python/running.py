@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.errors import FormatError
-from rulekit.graph.evaluation import decide
+from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, Feature
 from rulekit.tables.table import Array, Table

@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.graph.evaluation import decide, probabilities
+from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.nodes import LEAVES, Among, Column, Compare, IsTrue, Node, Step
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature
-from rulekit.tables.encoding import encode
+from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.table import Table, missing_cells
-from rulekit.verification.adversarial import adversarial_rows
+from rulekit.verification.rows.adversarial import adversarial_rows
 from rulekit_exporters.python.functions import missing_numbers
 from rulekit_exporters.python.lowering import crossing_of
 from rulekit_exporters.python.names import literal

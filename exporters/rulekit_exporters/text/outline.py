@@ -10,13 +10,13 @@ from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rulekit.graph.file_format import short_ids
-from rulekit.graph.language import print_node
+from rulekit.graph.files.file_format import short_ids
+from rulekit.graph.language.readable import chance
+from rulekit.graph.language.text import print_node
+from rulekit.graph.language.words import one_line
 from rulekit.graph.nodes import And, AtLeast, Constant, Family, Hidden, Node, Not, Or
-from rulekit.graph.readable import chance
 from rulekit.graph.rules import literals
 from rulekit.graph.traversal import topological
-from rulekit.graph.words import one_line
 from rulekit.schema import Schema
 
 DEEPEST = 10

@@ -13,13 +13,13 @@ from itertools import groupby
 from typing import Any
 
 from rulekit.graph.decisions import ArgMax, Exceeds, Fires, Median
-from rulekit.graph.language import print_node
+from rulekit.graph.language.readable import chance, counted, listed, share, weight
+from rulekit.graph.language.text import print_node
+from rulekit.graph.language.words import label, name, one_line
 from rulekit.graph.nodes import And, Family, Hidden, Linear, Logistic, Missing, Node, Not, Probability, Step
-from rulekit.graph.readable import chance, counted, listed, share, weight
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import Rule, rules_of
 from rulekit.graph.traversal import topological
-from rulekit.graph.words import label, name, one_line
 from rulekit.schema import Schema
 from rulekit_exporters.text.outline import Line, conditions_of, outline
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import csv
 import io
 
-from rulekit.graph.readable import percent
+from rulekit.graph.language.readable import percent
+from rulekit.graph.language.words import label, number
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.graph.words import label, number
 from rulekit_exporters.text.sections import Row, closing, missing_note, quoted, reported, sections
 from rulekit_exporters.text.view import outlined
 

@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from rulekit.errors import FormatError, GraphError, InputError
-from rulekit.graph.evaluation import decide, probabilities
-from rulekit.graph.language import parse_graph, print_graph
+from rulekit.graph.evaluation.evaluator import decide, probabilities
+from rulekit.graph.language.readable import counted
+from rulekit.graph.language.text import parse_graph, print_graph
 from rulekit.graph.nodes import Vocabulary
-from rulekit.graph.readable import counted
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.tables.table import Table
 from rulekit.targets import Artifact, Outcome, Reading, Target
-from rulekit.verification.proof import reading_of_graph
+from rulekit.verification.proof.prove import reading_of_graph
 from rulekit_exporters.text.tables import c50, comma_separated, markdown
 from rulekit_exporters.text.view import show
 

@@ -6,9 +6,9 @@ import shutil
 import textwrap
 from collections.abc import Sequence
 
-from rulekit.graph.readable import percent
+from rulekit.graph.language.readable import percent
+from rulekit.graph.language.words import one_line
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.graph.words import one_line
 from rulekit_exporters.text.outline import Line, legend
 from rulekit_exporters.text.sections import Row, Section, closing, links, missing_note, reported, sections, summary
 

@@ -20,7 +20,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal
 
-from rulekit.graph.cells import inferred_feature
+from rulekit.cells.reachable import inferred_feature
+from rulekit.cells.space import axis_of, crossing
 from rulekit.graph.nodes import (
     FALSE,
     LEAVES,
@@ -40,9 +41,8 @@ from rulekit.graph.nodes import (
 )
 from rulekit.numbers import next_float32
 from rulekit.schema import Feature
-from rulekit.verification.artifact_nodes import Choice, Greater, Lookup, Number, Opaque, RawCompare
-from rulekit.verification.cell_space import axis_of, crossing
-from rulekit.verification.exact_numbers import fits, grid_of
+from rulekit.verification.proof.artifact_nodes import Choice, Greater, Lookup, Number, Opaque, RawCompare
+from rulekit.verification.proof.exact_numbers import fits, grid_of
 
 BITS = {"f4": 24, "f8": 53, "i4": 31, "i8": 63}
 

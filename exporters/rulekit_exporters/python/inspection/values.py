@@ -33,7 +33,7 @@ from rulekit.graph.nodes import (
 )
 from rulekit.numbers import canonical_threshold, double_crossing, float32
 from rulekit.schema import Feature
-from rulekit.verification.artifact_nodes import Choice, Lookup, Number, RawCompare
+from rulekit.verification.proof.artifact_nodes import Choice, Lookup, Number, RawCompare
 
 
 class UnreadableError(RulekitError):

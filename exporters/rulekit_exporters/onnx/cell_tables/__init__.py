@@ -1,0 +1,1 @@
+"""Graphs as tables over the cells of their columns."""

@@ -1,0 +1,1 @@
+"""Nodes and decisions as ONNX operators."""

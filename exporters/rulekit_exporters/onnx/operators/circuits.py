@@ -1,0 +1,97 @@
+"""The probability of a random formula: its circuit step by step in doubles, with parts of it looked up in tables.
+
+A part of the circuit that reads few Boolean nodes has few values. They are computed here, by the circuit's own steps in
+their own order (`rulekit.graph.evaluation.circuit_values`), so a value that is looked up has the same bits as one
+computed for the row. All lookups of a formula are one product, which gives the places in one table, and one Gather.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rulekit.graph.evaluation.circuit_values import Lookup, prepare
+from rulekit.graph.nodes import Node
+from rulekit.graph.probability.circuit import Bit, Complement, Fixed, Given, Mix, Product
+from rulekit.graph.probability.compilation import build_circuit
+from rulekit_exporters.onnx.builder import Array, Number
+from rulekit_exporters.onnx.operators.stacking import choices, stack
+
+if TYPE_CHECKING:
+    from rulekit_exporters.onnx.operators.emitter import Emitter
+
+# The most Boolean nodes of a part; a table of 2^8 doubles has 2 kB. The last size makes no tables worth the name.
+SIZES = (8, 4, 1)
+
+
+def probability(emitter: Emitter, formula: Node) -> Number:
+    """[1, N] double, or a constant: the circuit of a formula, every rounding its own operator."""
+    values: dict[int, Number] = {}
+    if emitter.tables:
+        prepared = prepare(formula, SIZES)
+        steps = list(zip(prepared.numbers, prepared.steps, strict=True))
+        values.update(_lookups(emitter, prepared.causes, [(i, s) for i, s in steps if isinstance(s, Lookup)]))
+    else:
+        steps = list(enumerate(build_circuit(formula).steps))
+    builder = emitter.builder
+    last = 0
+    for last, step in steps:
+        match step:
+            case Bit(cause, on, off):
+                values[last] = builder.choose(emitter.truth(cause), on, off)
+            case Given(node):
+                values[last] = builder.choose(emitter.truth(node), 1.0, 0.0)
+            case Fixed(value):
+                values[last] = value
+            case Complement(a):
+                values[last] = builder.subtract(1.0, values[a])
+            case Product(a, b):
+                values[last] = builder.multiply(values[a], values[b])
+            case Mix(p, high, low):
+                first = builder.multiply(values[p], values[high])
+                second = builder.multiply(builder.subtract(1.0, values[p]), values[low])
+                values[last] = builder.add(first, second)
+    return values[last]
+
+
+def _lookups(emitter: Emitter, causes: tuple[Node, ...], steps: list[tuple[int, Lookup]]) -> dict[int, Number]:
+    """The parts of a circuit that are tables."""
+    builder = emitter.builder
+    found: dict[int, Number] = {}
+    large: list[tuple[int, Lookup]] = []
+    single: list[tuple[int, Lookup]] = []
+    for number, step in steps:
+        if not step.causes:
+            found[number] = float(step.values[0])
+        elif len(step.causes) == 1:
+            single.append((number, step))
+        else:
+            large.append((number, step))
+    wanted = [(causes[step.causes[0]], float(step.values[1]), float(step.values[0])) for _, step in single]
+    found.update(zip((number for number, _ in single), choices(emitter, wanted), strict=True))
+    if large:
+        rows = _rows_of_tables(emitter, causes, [step for _, step in large])
+        for t, (number, _) in enumerate(large):
+            place = builder.constant([t], np.int64)
+            found[number] = builder.operate("Gather", rows, place, axis=0) if len(large) > 1 else rows
+    return found
+
+
+def _rows_of_tables(emitter: Emitter, causes: tuple[Node, ...], tables: list[Lookup]) -> str:
+    """[tables, N] double: what each table holds for a row; places are whole numbers below 2^24, exact in float32."""
+    builder = emitter.builder
+    stacked = stack(emitter, (causes[cause] for table in tables for cause in table.causes))
+    weights = np.zeros((len(tables), stacked.height), dtype=np.float32)
+    starts = np.zeros((len(tables), 1), dtype=np.float32)
+    entries: list[Array] = []
+    for t, table in enumerate(tables):
+        flipped = 0
+        for power, cause in enumerate(reversed(table.causes)):
+            weights[t, stacked.row[causes[cause]]] += 1 << power
+            flipped |= (not stacked.positive[causes[cause]]) << power
+        starts[t] = sum(map(len, entries))
+        entries.append(table.values[np.arange(len(table.values)) ^ flipped])
+    bits = builder.cast(stacked.rows, np.float32)
+    places = builder.operate("Gemm", builder.constant(weights), bits, builder.constant(starts))
+    return builder.operate("Gather", builder.constant(np.concatenate(entries)), builder.cast(places, np.int64), axis=0)

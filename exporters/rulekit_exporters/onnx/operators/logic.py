@@ -1,0 +1,138 @@
+"""Boolean nodes: leaves, connectives, linear threshold units."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rulekit.graph.nodes import Among, AtLeast, Constant, LinearThreshold, Missing, Node, Not
+from rulekit_exporters.onnx.builder import Truth
+from rulekit_exporters.onnx.conditions import bit_of, literal_of, membership
+from rulekit_exporters.onnx.operators.reals import sum_of
+from rulekit_exporters.onnx.operators.sum_blocks import unit_rows
+
+if TYPE_CHECKING:
+    from rulekit_exporters.onnx.operators.emitter import Emitter
+
+# A connective of more operands is one count (Gather, Cast, MatMul, Greater) instead of a chain of operators; a chain
+# costs 0.1 ns per row and operand but 0.25 us per operand and call (findings/onnx.md, section 2).
+LONGEST_CHAIN = 6
+
+
+def leaf(emitter: Emitter, node: Node) -> Truth:
+    """Compare, IsTrue, Missing of a number; Among, Missing of a category by its table."""
+    literal = literal_of(node, emitter.graph.schema)
+    if literal is not None:
+        return emitter.inputs.holds(literal)
+    assert isinstance(node, Among | Missing)
+    known = membership(node, emitter.graph.schema)
+    return emitter.inputs.belongs(known) if len(set(known.table)) == 2 else known.table[0]
+
+
+def constant(emitter: Emitter, node: Node) -> Truth:
+    assert isinstance(node, Constant)
+    return node.value
+
+
+def negation(emitter: Emitter, node: Node) -> Truth:
+    return emitter.builder.negate(emitter.truth(node.children[0]))
+
+
+def conjunction(emitter: Emitter, node: Node) -> Truth:
+    children = tuple(dict.fromkeys(node.children))
+    if is_long(emitter, children):
+        return count_above(emitter, children, len(children) - 1)
+    return emitter.builder.chain("And", map(emitter.truth, children))
+
+
+def disjunction(emitter: Emitter, node: Node) -> Truth:
+    children = tuple(dict.fromkeys(node.children))
+    if is_long(emitter, children):
+        return count_above(emitter, children, 0)
+    return emitter.builder.chain("Or", map(emitter.truth, children))
+
+
+def is_long(emitter: Emitter, children: Sequence[Node]) -> bool:
+    """Whether counting is cheaper: many operands, most of them rows of the literal block."""
+    inside = sum(block_literal(emitter, child) is not None for child in children)
+    return len(children) > LONGEST_CHAIN and 2 * inside > len(children)
+
+
+def at_least(emitter: Emitter, node: Node) -> Truth:
+    assert isinstance(node, AtLeast)
+    if node.k <= 0 or node.k > len(node.children):
+        return node.k <= 0
+    return count_above(emitter, node.children, node.k - 1)
+
+
+def block_literal(emitter: Emitter, node: Node) -> tuple[int, bool] | None:
+    """Place (`Emitter.bit_place`) and sign of a leaf or unit, or of a negated one; None where it has no place."""
+    positive = True
+    while isinstance(node, Not):
+        node, positive = node.child, not positive
+    place = emitter.bit_place(node)
+    if place is None:
+        return None
+    bit = bit_of(node, emitter.graph.schema)
+    return place, positive if bit is None else bit[1] is positive
+
+
+def count_above(emitter: Emitter, children: Sequence[Node], bound: int) -> Truth:
+    """Whether more than `bound` children are true: one product with a row of small integers, exact in float32."""
+    builder = emitter.builder
+    weights: dict[int, int] = {}  # by place of a literal or unit
+    others: dict[str, int] = {}  # by [1, N] tensor
+    offset = 0
+    for child in children:
+        literal = block_literal(emitter, child)
+        if literal is not None:
+            place, positive = literal
+            weights[place] = weights.get(place, 0) + (1 if positive else -1)
+            offset += 0 if positive else 1
+        else:
+            value = emitter.truth(child)
+            if isinstance(value, bool):
+                offset += value
+            else:
+                others[value] = others.get(value, 0) + 1
+    parts: list[str] = []
+    row: list[int] = []
+    inside = sorted(place for place, weight in weights.items() if weight)
+    if inside:
+        parts.append(emitter.bit_rows(inside))
+        row.extend(weights[place] for place in inside)
+    parts.extend(others)
+    row.extend(others.values())
+    if not parts:
+        return offset > bound
+    stacked = parts[0] if len(parts) == 1 else builder.operate("Concat", *parts, axis=0)
+    count = builder.operate("MatMul", builder.constant([row], np.float32), builder.cast(stacked, np.float32))
+    return builder.operate("Greater", count, builder.constant(bound - offset + 0.5, np.float32))
+
+
+def linear_threshold(emitter: Emitter, node: Node) -> Truth:
+    assert isinstance(node, LinearThreshold)
+    place = emitter.sums.unit_place(node)
+    if place is not None:
+        return unit_rows(emitter, [place])[0]
+    total = sum_of(emitter, node.terms, node.bias)
+    # a sum that overflowed to NaN is not >= 0, so the comparison is not built from its contrary
+    if not isinstance(total, str):
+        return total >= 0.0
+    return emitter.builder.operate("GreaterOrEqual", total, emitter.builder.double(0.0))
+
+
+LOGIC: dict[str, Callable[[Emitter, Node], Truth]] = {
+    "Compare": leaf,
+    "Among": leaf,
+    "IsTrue": leaf,
+    "Missing": leaf,
+    "Constant": constant,
+    "Not": negation,
+    "And": conjunction,
+    "Or": disjunction,
+    "AtLeast": at_least,
+    "LinearThreshold": linear_threshold,
+}

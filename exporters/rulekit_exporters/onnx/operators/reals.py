@@ -1,0 +1,92 @@
+"""Real nodes: cleaned columns, step functions and sums, in double and in one fixed order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rulekit.graph.nodes import Column, Family, Linear, Node, Step
+from rulekit.numbers import float32
+from rulekit_exporters.onnx.builder import Number
+from rulekit_exporters.onnx.conditions import is_wide
+from rulekit_exporters.onnx.operators.grid_sums import grid_sum
+from rulekit_exporters.onnx.operators.sum_blocks import number_row
+
+if TYPE_CHECKING:
+    from rulekit_exporters.onnx.operators.emitter import Emitter
+
+
+def column(emitter: Emitter, node: Node) -> Number:
+    """Clip, round half-even to a multiple of the step, replace what is missing."""
+    assert isinstance(node, Column)
+    builder, feature = emitter.builder, emitter.graph.schema[node.feature]
+    row = emitter.inputs.row(node.feature)
+    value = row if is_wide(feature) else builder.cast(row, np.float64)
+    value = builder.operate("Clip", value, builder.double(node.low), builder.double(node.high))
+    if node.step:
+        step = builder.double(node.step)
+        rounded = builder.operate("Round", builder.operate("Div", value, step))
+        value = builder.operate("Mul", rounded, step)
+    missing = builder.operate("IsNaN", row)
+    return builder.operate("Where", missing, builder.double(node.missing), value)
+
+
+def step(emitter: Emitter, node: Node) -> Number:
+    """values[count of cuts below x], the table holding one entry more for missing."""
+    assert isinstance(node, Step)
+    return step_table(emitter, node, 1.0)
+
+
+def step_table(emitter: Emitter, node: Step, weight: float) -> Number:
+    """Weight times a step function: the products are rounded once, in the table."""
+    builder, feature = emitter.builder, emitter.graph.schema[node.feature]
+    values = [weight * value for value in (*node.values, node.missing)]
+    if len(set(values)) == 1:
+        return values[0]
+    width = np.float64 if is_wide(feature) else np.float32
+    row = emitter.inputs.row(node.feature)
+    marks = []
+    counts = [1.0] * len(node.cuts)
+    if node.cuts:
+        cuts = np.array([[cut if is_wide(feature) else float32(cut)] for cut in node.cuts], dtype=width)
+        marks.append(builder.operate("Greater", row, builder.constant(cuts)))
+    if values[-1] != values[0]:
+        marks.append(builder.operate("IsNaN", row))  # no cut is below NaN, so this alone leads to the last entry
+        counts.append(len(node.cuts) + 1.0)
+    stacked = marks[0] if len(marks) == 1 else builder.operate("Concat", *marks, axis=0)
+    # exact in float32: a count below 2^24
+    count = builder.operate("MatMul", builder.constant([counts], np.float32), builder.cast(stacked, np.float32))
+    return builder.operate("Gather", builder.constant(values, np.float64), builder.cast(count, np.int64), axis=0)
+
+
+def linear(emitter: Emitter, node: Node) -> Number:
+    assert isinstance(node, Linear)
+    block = emitter.sums.block_of(node)
+    if block is not None:
+        return number_row(emitter, block, node)
+    return sum_of(emitter, node.terms, node.bias)
+
+
+def sum_of(emitter: Emitter, terms: Sequence[tuple[float, Node]], bias: float) -> Number:
+    """Bias + sum of weight * child: one product where it is exact in any order, else term by term from the left."""
+    exact = grid_sum(emitter, terms, bias)
+    if exact is not None:
+        return exact
+    builder = emitter.builder
+    total: Number = bias
+    for weight, child in terms:
+        total = builder.add(total, term(emitter, weight, child))
+    return total
+
+
+def term(emitter: Emitter, weight: float, child: Node) -> Number:
+    if child.family is Family.BOOLEAN:
+        return emitter.builder.choose(emitter.truth(child), weight, 0.0)
+    if isinstance(child, Step):
+        return step_table(emitter, child, weight)
+    return emitter.builder.multiply(weight, emitter.number(child))
+
+
+REALS: dict[str, Callable[[Emitter, Node], Number]] = {"Column": column, "Step": step, "Linear": linear}

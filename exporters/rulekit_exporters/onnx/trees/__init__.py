@@ -1,0 +1,1 @@
+"""Graphs as one decision tree in one operator."""

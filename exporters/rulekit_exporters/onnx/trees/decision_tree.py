@@ -1,0 +1,216 @@
+"""A graph as one decision tree: tests `x > bound` that lead every row to its label and probabilities.
+
+The truth values that the graph reads are edges of one decision diagram over its literals. Expanded from the top, with
+the interval in which each column lies at hand, it is a tree without impossible branches. Each leaf is a box of rows
+that no literal tells apart, so its label and probabilities are those of any row in it, and the graph's own evaluator
+says them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rulekit.errors import BudgetError
+from rulekit.graph.evaluation.evaluator import decide, probabilities
+from rulekit.graph.nodes import And, AtLeast, Constant, Node, Not, Or
+from rulekit.graph.probability.decision_diagram import FALSE, TRUE, Diagram
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.graph.traversal import fold
+from rulekit.tables.table import Array, Table, encoded_dtype
+from rulekit_exporters.onnx.cell_tables.column_intervals import (
+    Interval,
+    Test,
+    branches,
+    representative,
+    test_for,
+    truth,
+    whole,
+)
+from rulekit_exporters.onnx.cell_tables.graph_bits import NotOfBitsError, reads
+from rulekit_exporters.onnx.conditions import Bit, bit_of
+
+# Boxes before equal neighbours are joined, leaves of the tree, nodes of the diagram.
+MOST_BOXES = 1 << 13
+MOST_LEAVES = 1 << 12
+MOST_EDGES = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """An outcome: index of a label and its probabilities in the tree's table of outcomes."""
+
+    outcome: int
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A test, and the places in the tree's list of its branches."""
+
+    test: Test
+    yes: int
+    no: int
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionTree:
+    """nodes: each after its branches, equal parts once, the last the root; labels [outcomes], float32 probabilities.
+
+    leaves: of the tree with every part as often as it is reached.
+    """
+
+    nodes: tuple[Leaf | Split, ...]
+    labels: Array
+    probabilities: Array
+    leaves: int
+
+
+def decision_tree(graph: RuleGraph, coded: bool) -> DecisionTree:
+    """The tree of a graph; raises NotOfBitsError where a sum takes up values of a column, or the tree is too large.
+
+    coded: categories are fed as codes, any integer, and not as text.
+    """
+    roots, bits = reads(graph)
+    order = _order(graph, roots, bits)
+    try:
+        diagram, edges = _diagram(graph, roots, bits, order)
+    except BudgetError as error:
+        raise NotOfBitsError(f"its decision diagram has more than {MOST_EDGES} nodes") from error
+    start = {name: whole(graph.schema[name], coded) for name in graph.used_features}
+    splits, boxes = _expand(graph, diagram, edges, order, start)
+    return _joined(graph, splits, boxes)
+
+
+# The diagram -------------------------------------------------------------------------------------------------------
+
+
+def _order(graph: RuleGraph, roots: Sequence[Node], bits: Sequence[Bit]) -> list[Bit]:
+    """The bits from the top: of each connective the smaller parts first, of leaves those that stand more often."""
+    counts: Counter[Node] = Counter()
+    sizes = fold(roots, lambda node, parts: min(sum(parts), 1 << 30) or 1)
+    for node in sizes:
+        counts.update(node.children)
+    found: dict[Bit, None] = {}
+    done: set[Node] = set()
+    stack = list(reversed(roots))
+    while stack:
+        node = stack.pop()
+        if node in done:
+            continue
+        done.add(node)
+        asked = bit_of(node, graph.schema)
+        if asked is not None:
+            found[asked[0]] = None
+        stack.extend(sorted(node.children, key=lambda child: (sizes[child], -counts[child]), reverse=True))
+    found.update(dict.fromkeys(bits))
+    return list(found)
+
+
+def _diagram(
+    graph: RuleGraph, roots: Sequence[Node], bits: Sequence[Bit], order: Sequence[Bit]
+) -> tuple[Diagram, tuple[int, ...]]:
+    """A diagram, and its edges for the roots and the bits of step functions."""
+    diagram = Diagram(MOST_EDGES)
+    variables = {bit: diagram.variable(level) for level, bit in enumerate(order)}
+
+    def edge(node: Node, parts: tuple[int, ...]) -> int:
+        match node:
+            case Constant():
+                return TRUE if node.value else FALSE
+            case Not():
+                return parts[0] ^ 1
+            case And():
+                return diagram.conjunction(parts)
+            case Or():
+                return diagram.disjunction(parts)
+            case AtLeast():
+                return diagram.at_least(node.k, parts)
+        asked = bit_of(node, graph.schema)
+        if asked is None:  # a leaf over a category that has one value for all
+            return TRUE if getattr(node, "missing", False) else FALSE
+        return variables[asked[0]] ^ (not asked[1])
+
+    edges = fold(roots, edge)
+    return diagram, (*(edges[root] for root in roots), *(variables[bit] for bit in bits))
+
+
+# The tree ----------------------------------------------------------------------------------------------------------
+
+
+def _expand(
+    graph: RuleGraph, diagram: Diagram, edges: tuple[int, ...], order: Sequence[Bit], start: dict[str, Interval]
+) -> tuple[list[tuple[Test, int, int] | int], list[dict[str, Interval]]]:
+    """Splits as (test, place where it holds, place where not), or the number of a box; parents first; the boxes."""
+    schema = graph.schema
+    nodes: list[tuple[Test, int, int] | int] = []
+    boxes: list[dict[str, Interval]] = []
+    waiting = [(edges, start, -1, False)]
+    while waiting:
+        edges, known, parent, holds = waiting.pop()
+        test = None
+        while test is None and (level := min((diagram.branches(e)[0] for e in edges if e > FALSE), default=-1)) >= 0:
+            bit = order[level]
+            value = truth(bit, known[bit.feature], schema)
+            if value is None:
+                test = test_for(bit, known[bit.feature], schema)
+            else:
+                edges = tuple(_cofactor(diagram, edge, level, value) for edge in edges)
+        if parent >= 0:
+            link = nodes[parent]
+            assert isinstance(link, tuple)
+            nodes[parent] = (link[0], len(nodes), link[2]) if holds else (link[0], link[1], len(nodes))
+        if test is None:
+            nodes.append(len(boxes))
+            boxes.append(known)
+            if len(boxes) > MOST_BOXES:
+                raise NotOfBitsError(f"it would have more than {MOST_BOXES} boxes")
+            continue
+        yes, no = branches(test, known[test.feature])
+        waiting.append((edges, {**known, test.feature: no}, len(nodes), False))
+        waiting.append((edges, {**known, test.feature: yes}, len(nodes), True))
+        nodes.append((test, -1, -1))
+    return nodes, boxes
+
+
+def _cofactor(diagram: Diagram, edge: int, level: int, value: bool) -> int:
+    if edge <= FALSE:
+        return edge
+    at, high, low = diagram.branches(edge)
+    return edge if at != level else high if value else low
+
+
+def _joined(
+    graph: RuleGraph, splits: list[tuple[Test, int, int] | int], boxes: list[dict[str, Interval]]
+) -> DecisionTree:
+    """The tree with the outcomes of its boxes; a split whose branches are equal is dropped."""
+    features = [graph.schema[name] for name in graph.used_features]
+    arrays = tuple(
+        np.array([representative(box[f.name], f) for box in boxes], dtype=encoded_dtype(f)) for f in features
+    )
+    table = Table(tuple(features), arrays, len(boxes))
+    labels, chances = decide(graph, table), probabilities(graph, table).astype(np.float32)
+    distinct, outcome = np.unique(np.column_stack([labels, chances]), axis=0, return_inverse=True)
+    places: dict[Leaf | Split, int] = {}
+    sizes: list[int] = []
+    place_of = [0] * len(splits)
+    for i in range(len(splits) - 1, -1, -1):
+        split = splits[i]
+        if isinstance(split, int):
+            node: Leaf | Split = Leaf(int(outcome[split]))
+        else:
+            node = Split(split[0], place_of[split[1]], place_of[split[2]])
+            if node.yes == node.no:
+                place_of[i] = node.yes
+                continue
+        if node not in places:
+            places[node] = len(places)
+            sizes.append(1 if isinstance(node, Leaf) else sizes[node.yes] + sizes[node.no])
+        place_of[i] = places[node]
+    leaves = sizes[place_of[0]]
+    if leaves > MOST_LEAVES:
+        raise NotOfBitsError(f"it would have {leaves} leaves")
+    nodes = tuple(places)[: place_of[0] + 1]
+    return DecisionTree(nodes, distinct[:, 0].astype(np.int64), distinct[:, 1:].astype(np.float32), leaves)

@@ -1,0 +1,158 @@
+"""The values of one column at which evaluators go wrong: thresholds and their neighbours, special numbers, level texts.
+
+A pool is what `rulekit.verification.rows.adversarial` draws cells from: raw values (float64 with NaN for missing, or
+text and None) in a fixed order, beginning with those that a rule of the graph turns on (`Pool.sharp`).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rulekit.graph.nodes import Column, Compare, Step
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.numbers import double_crossing, float32, next_float32
+from rulekit.schema import Feature
+
+FLOAT32_MAX = float(np.finfo(np.float32).max)
+TINIEST_FLOAT32 = 2.0**-149
+
+# Zeros, subnormals of both widths and their rounding edge, the largest numbers and where float32 overflows, integers
+# that collide in float32 or in double, ordinary numbers.
+SPECIAL = (
+    *(math.nan, math.inf, -math.inf, 0.0, -0.0, 5e-324, -5e-324, TINIEST_FLOAT32, -TINIEST_FLOAT32),
+    *(
+        TINIEST_FLOAT32 / 2,
+        math.nextafter(TINIEST_FLOAT32 / 2, 1.0),
+        2.0**-126,
+        2.0**-126 - TINIEST_FLOAT32,
+        2.0**-1022,
+    ),
+    *(1e300, -1e300, FLOAT32_MAX, -FLOAT32_MAX, math.nextafter(FLOAT32_MAX, math.inf), 1.7976931348623157e308),
+    *(2.0**128 - 2.0**103, math.nextafter(2.0**128 - 2.0**103, 0.0), -(2.0**128) + 2.0**103),
+    *(2.0**24, 2.0**24 + 1, 2.0**24 + 2, 2.0**24 + 3, -(2.0**24) - 1, 2.0**31, 2.0**53 - 1, 2.0**53),
+    *(1.0, -1.0, 0.5, 0.1, 1.0 / 3.0, 2.0, 7.0, 100.0),
+)
+
+UNSEEN_TEXTS = (
+    "never seen in training",
+    "nan",
+    "None",
+    "NaN",
+    "null",
+    "0",
+    "1",
+    "-1",
+    "\u00e9",
+    "e\u0301",
+    "\U0001f600",
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pool:
+    """Raw values of one column; the first `sharp` of them stand at a threshold or are a level's look-alike."""
+
+    values: npt.NDArray[Any]
+    sharp: int
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+def thresholds_of(graph: RuleGraph) -> dict[str, tuple[float, ...]]:
+    """Every number of a column at which some node may change its value, ascending, by column name.
+
+    Thresholds and cuts; of a clipped column its bounds and, where it is rounded, up to 64 of the half-way points.
+    """
+    found: dict[str, set[float]] = {}
+    for node in graph.nodes():
+        if isinstance(node, Compare):
+            found.setdefault(node.feature, set()).add(node.value)
+        elif isinstance(node, Step):
+            found.setdefault(node.feature, set()).update(node.cuts)
+        elif isinstance(node, Column):
+            found.setdefault(node.feature, set()).update((node.low, node.high, *_half_steps(node)))
+    return {name: tuple(sorted(values)) for name, values in found.items()}
+
+
+def _half_steps(column: Column) -> tuple[float, ...]:
+    if column.step == 0.0 or column.high - column.low < column.step:
+        return ()
+    first, last = math.floor(column.low / column.step), math.floor(column.high / column.step)
+    count = min(64, last - first + 1)
+    halves = ((first + (last - first) * i // max(count - 1, 1) + 0.5) * column.step for i in range(count))
+    return tuple(half for half in halves if column.low <= half <= column.high)
+
+
+def numeric_pool(feature: Feature, thresholds: tuple[float, ...]) -> Pool:
+    """Each threshold, the doubles and float32 beside it, the double where rounding crosses it, mid-points, specials."""
+    sharp: list[float] = []
+    for value in thresholds:
+        sharp.extend(_around(value, feature.precision))
+    middles = [low + (high - low) / 2 for low, high in pairwise(thresholds)]
+    outside = [thresholds[0] - 1.0, thresholds[-1] + 1.0] if thresholds else []
+    return _pool(sharp, [*middles, *outside, *SPECIAL])
+
+
+def boolean_pool() -> Pool:
+    """True, false, missing."""
+    return Pool(np.array([1.0, 0.0, math.nan, -0.0]), 3)
+
+
+def categorical_pool(feature: Feature) -> Pool:
+    """Each level and its look-alikes, empty text, missing tokens, None, and levels that training never saw.
+
+    A column that refuses unseen levels gets none.
+    """
+    known = set(feature.levels)
+    nothing = [None, "", *feature.missing_tokens]
+    alike: list[str] = []
+    if feature.unseen != "error":
+        for level in feature.levels[:64]:
+            alike.extend((f"{level} ", f" {level}", level.upper(), level.lower(), level.title(), level[:-1]))
+            alike.extend((level + level[-1:], f"{level}.0", f"0{level}", f"{level}\x00"))
+            if level.removeprefix("-").isdigit():
+                alike.extend((f"{level}.", f"{level}.00", f"+{level}", f"+{level}.0"))
+            elif level in ("true", "false"):
+                alike.extend((level.swapcase(), level[:-1] + level[-1].upper(), level[:1]))
+        for token in feature.missing_tokens[:64]:
+            alike.extend((f"{token}.0", token.upper(), token.title()))
+        alike.extend(UNSEEN_TEXTS)
+    texts = dict.fromkeys([*nothing, *feature.levels, *(text for text in alike if text not in known)])
+    values = np.empty(len(texts), dtype=object)
+    values[:] = list(texts)
+    return Pool(values, len(values))
+
+
+def pool_of(feature: Feature, thresholds: tuple[float, ...]) -> Pool:
+    """The pool of any column."""
+    if feature.kind == "categorical":
+        return categorical_pool(feature)
+    return boolean_pool() if feature.kind == "boolean" else numeric_pool(feature, thresholds)
+
+
+def _around(value: float, precision: str) -> list[float]:
+    """A threshold, one step either side in both widths, and both edges of the doubles that round to it."""
+    nearest = float32(value)
+    if math.isinf(nearest):
+        return [value, *_beside(value)]
+    beside = [value, nearest, next_float32(nearest), -next_float32(-nearest)]
+    edges = [double_crossing(nearest), double_crossing(-next_float32(-nearest))] if precision == "float32" else []
+    near = [step for centre in (value, *edges) for step in _beside(centre)]
+    return [*beside, *edges, *near]
+
+
+def _beside(value: float) -> tuple[float, float]:
+    return math.nextafter(value, -math.inf), math.nextafter(value, math.inf)
+
+
+def _pool(sharp: list[float], plain: list[float]) -> Pool:
+    """Without duplicates (by bits, so that both zeros stay)."""
+    unique = {value.hex(): value for value in (*sharp, *plain)}
+    return Pool(np.array(list(unique.values())), len({value.hex() for value in sharp}))

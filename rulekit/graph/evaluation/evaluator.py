@@ -1,0 +1,178 @@
+"""The numpy evaluator: labels, probabilities and node values of an encoded table.
+
+Goals: the same decisions as rulekit.graph.evaluation.oracle, bit for bit, at memory speed
+(rulekit.graph.evaluation.node_values).
+
+Shapes: Boolean nodes give bool [n], Real and Probability nodes float64 [n]. Random nodes have no value for a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rulekit.errors import InputError
+from rulekit.graph.decisions import ArgMax, Decision, Exceeds, Fires, Median
+from rulekit.graph.evaluation.node_values import Array, Values, in_blocks
+from rulekit.graph.nodes import Family, Hidden, Node
+from rulekit.tables.kinds.encoding import encode_blocks
+
+if TYPE_CHECKING:
+    from rulekit.graph.rule_graph import RuleGraph
+    from rulekit.tables.table import Table
+
+
+def decide(graph: RuleGraph, table: Table) -> npt.NDArray[np.int64]:
+    """Class index [n] of each row; raises InputError where the table lacks or encodes a used column differently."""
+    check_encoding(graph, table)
+    return _decide(graph, table)
+
+
+def _decide(graph: RuleGraph, table: Table) -> npt.NDArray[np.int64]:
+    labels = np.empty(table.n_rows, dtype=np.int64)
+    for rows, values in in_blocks(_decision_inputs(graph.decision), table):
+        labels[rows] = _labels(graph, values, rows.stop - rows.start)
+    return labels
+
+
+def probabilities(graph: RuleGraph, table: Table) -> npt.NDArray[np.float64]:
+    """Probabilities [n, K] in class order, each row of sum 1; raises as `decide`."""
+    check_encoding(graph, table)
+    return _probabilities(graph, table)
+
+
+def _probabilities(graph: RuleGraph, table: Table) -> npt.NDArray[np.float64]:
+    result = np.zeros((table.n_rows, len(graph.classes)))
+    needed = graph.probability or _decision_inputs(graph.decision)
+    for rows, values in in_blocks(needed, table):
+        _report(graph, values, result[rows])
+    return result
+
+
+def decide_data(graph: RuleGraph, data: Any) -> npt.NDArray[np.int64]:
+    """`decide` of whatever `RuleGraph.table` reads, encoded block by block; raises InputError as that does."""
+    return _joined([_decide(graph, part) for part in encode_blocks(data, graph.schema, graph.used_features)])
+
+
+def probabilities_of_data(graph: RuleGraph, data: Any) -> npt.NDArray[np.float64]:
+    """`probabilities` of whatever `RuleGraph.table` reads, encoded block by block."""
+    return _joined([_probabilities(graph, part) for part in encode_blocks(data, graph.schema, graph.used_features)])
+
+
+def _joined(parts: list[Array]) -> Array:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def evaluate_nodes(nodes: Sequence[Node], table: Table) -> Values:
+    """The values [n] of Boolean, Real and Probability nodes over a table; raises GraphError for other nodes."""
+    results: Values = {
+        node: np.empty(table.n_rows, dtype=bool if node.family is Family.BOOLEAN else np.float64) for node in nodes
+    }
+    for rows, values in in_blocks(tuple(results), table):
+        for node, result in results.items():
+            result[rows] = values[node]
+    return results
+
+
+def check_encoding(graph: RuleGraph, table: Table) -> None:
+    """Raise InputError unless the table encodes every used column as the graph's schema does."""
+    own = {feature.name: feature for feature in table.features}
+    for name in graph.used_features:
+        if name not in own:
+            raise InputError(f"no column {name!r}", where=table.source or "table", fix="give every column of the model")
+        wanted, given = graph.schema[name], own[name]
+        for what in ("kind", "precision", "levels"):
+            if getattr(wanted, what) != getattr(given, what):
+                raise InputError(
+                    f"encoded with another {what} than the model's",
+                    where=f"column {name!r}",
+                    fix="encode the data by the model's schema (RuleGraph.table)",
+                )
+
+
+# Decisions ---------------------------------------------------------------------------------------------------------
+
+
+def _decision_inputs(decision: Decision) -> tuple[Node, ...]:
+    """The nodes whose values a decision reads (of a log-complement, what stands below the Or)."""
+    parts = decision.above if isinstance(decision, Median) else (decision,)
+    inputs: list[Node] = []
+    for part in parts:
+        if isinstance(part, Exceeds) and part.scale == "log-complement":
+            inputs += [_cause(child) for child in _disjuncts(part.score)]
+        else:
+            inputs += part.roots
+    return tuple(dict.fromkeys(inputs))
+
+
+def _labels(graph: RuleGraph, values: Values, n: int) -> Array:
+    decision = graph.decision
+    if isinstance(decision, Median):
+        label = np.zeros(n, dtype=np.int64)
+        for part in decision.above:
+            label += _is_above(part, values, n)
+        return label
+    if isinstance(decision, ArgMax):
+        return _arg_max(decision, values, n, graph.default)
+    return _is_above(decision, values, n)
+
+
+def _is_above(decision: Fires | Exceeds, values: Values, n: int) -> Array:
+    if isinstance(decision, Fires):
+        return values[decision.formula]
+    if decision.scale == "log-complement":
+        return _strength(decision.score, values, n) > decision.threshold
+    return values[decision.score] > decision.threshold
+
+
+def _strength(score: Node, values: Values, n: int) -> Array:
+    """The sum of strengths [n], in double from left to right."""
+    total = np.zeros(n)
+    for child in _disjuncts(score):
+        on, off = (child.on, child.off) if isinstance(child, Hidden) else (np.inf, 0.0)
+        total += np.array((off, on)).take(values[_cause(child)].view(np.uint8))
+    return total
+
+
+def _disjuncts(score: Node) -> tuple[Node, ...]:
+    return score.children[0].children
+
+
+def _cause(child: Node) -> Node:
+    return child.cause if isinstance(child, Hidden) else child
+
+
+def _arg_max(decision: ArgMax, values: Values, n: int, default: int) -> Array:
+    best = np.full(n, -np.inf)
+    label = np.full(n, default, dtype=np.int64)
+    none_yet = np.ones(n, dtype=bool)
+    for index in decision.preference:
+        score = values[decision.scores[index]]
+        better = (score > best) | none_yet
+        better &= score > decision.thresholds[index]
+        np.copyto(best, score, where=better)
+        np.copyto(label, index, where=better)
+        none_yet &= ~better
+    return label
+
+
+def _report(graph: RuleGraph, values: Values, result: Array) -> None:
+    """Fill a block [rows, K] of zeros with its probabilities."""
+    n = len(result)
+    if not graph.probability:
+        result[np.arange(n), _labels(graph, values, n).astype(np.int64)] = 1.0
+    elif len(graph.probability) == 1:
+        result[:, 1] = values[graph.probability[0]]
+        np.subtract(1.0, result[:, 1], out=result[:, 0])
+    else:
+        total = np.zeros(n)
+        for k, node in enumerate(graph.probability):
+            result[:, k] = values[node]
+            total += result[:, k]
+        nothing = ~(total > 0)
+        np.copyto(total, 1.0, where=nothing)
+        result /= total[:, None]
+        result[nothing, graph.default] = 1.0

@@ -1,0 +1,275 @@
+"""The values of nodes over the rows of a table, block by block.
+
+A list of nodes is compiled once into a plan (each node once, children first, each result freed after its last use),
+and the plan runs over blocks of rows that stay in the processor's cache. A new node type joins by one entry in
+`_RULES`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rulekit.errors import GraphError, InputError
+from rulekit.graph.evaluation.circuit_values import circuit_values, prepare
+from rulekit.graph.nodes import (
+    Among,
+    And,
+    AtLeast,
+    Column,
+    Compare,
+    Constant,
+    Family,
+    IsTrue,
+    Linear,
+    LinearThreshold,
+    Logistic,
+    Missing,
+    Node,
+    Not,
+    Or,
+    Probability,
+    Step,
+)
+from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature
+
+if TYPE_CHECKING:
+    from rulekit.tables.table import Table
+
+Array = npt.NDArray[Any]
+Values = dict[Node, Array]
+
+ROWS_PER_BLOCK = 16384
+
+_COUNTED_CUTS = 32  # above it a binary search beats counting
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """The nodes to compute in order, and after each the nodes whose values are no longer needed."""
+
+    nodes: tuple[Node, ...]
+    inputs: tuple[tuple[Node, ...], ...]
+    finished: tuple[tuple[Node, ...], ...]
+
+
+@lru_cache(maxsize=64)
+def _plan(roots: tuple[Node, ...]) -> _Plan:
+    order: list[Node] = []
+    inputs: dict[Node, tuple[Node, ...]] = {}
+    stack = [(root, False) for root in reversed(roots)]
+    done: set[Node] = set()
+    while stack:
+        node, inputs_done = stack.pop()
+        if node in done:
+            continue
+        if inputs_done:
+            done.add(node)
+            order.append(node)
+            continue
+        if type(node) not in _RULES or node.family is Family.RANDOM:
+            raise GraphError(f"{type(node).__name__} ({node.family.value}) has no value for a row", where=repr(node))
+        inputs[node] = prepare(node.formula).causes if isinstance(node, Probability) else node.children
+        stack.append((node, True))
+        stack.extend((child, False) for child in reversed(inputs[node]) if child not in done)
+    last_use = {child: node for node in order for child in inputs[node]}
+    finished: dict[Node, list[Node]] = {node: [] for node in order}
+    for child, node in last_use.items():
+        if child not in roots:
+            finished[node].append(child)
+    return _Plan(tuple(order), tuple(inputs[node] for node in order), tuple(tuple(finished[node]) for node in order))
+
+
+def in_blocks(roots: tuple[Node, ...], table: Table) -> Iterator[tuple[slice, Values]]:
+    """Block by block of rows the values of the roots."""
+    plan = _plan(tuple(roots))
+    names = tuple(feature for node in plan.nodes if (feature := getattr(node, "feature", None)) is not None)
+    before = 0
+    for part in table.blocks(names):
+        columns = _Columns(part)
+        for start in range(0, part.n_rows, ROWS_PER_BLOCK):
+            columns.rows = slice(start, min(start + ROWS_PER_BLOCK, part.n_rows))
+            with np.errstate(all="ignore"):
+                values = _values(plan, columns)
+            yield slice(before + start, before + columns.rows.stop), values
+        before += part.n_rows
+
+
+def _values(plan: _Plan, columns: _Columns) -> Values:
+    """The values of the roots over the rows of the present block."""
+    values: Values = {}
+    for node, inputs, finished in zip(plan.nodes, plan.inputs, plan.finished, strict=True):
+        values[node] = _RULES[type(node)](node, [values[child] for child in inputs], columns)
+        for child in finished:
+            del values[child]
+    return values
+
+
+class _Columns:
+    """The columns of a table, cut to the rows of the present block."""
+
+    def __init__(self, table: Table) -> None:
+        self._arrays = {feature.name: array for feature, array in zip(table.features, table.arrays, strict=True)}
+        self._features = {feature.name: feature for feature in table.features}
+        self._source = table.source
+        self._tables: dict[Node, Array] = {}
+        self.rows = slice(0, table.n_rows)
+
+    @property
+    def n(self) -> int:
+        return self.rows.stop - self.rows.start
+
+    def feature(self, node: Any, *kinds: str) -> Feature:
+        feature = self._features.get(node.feature)
+        if feature is None:
+            raise InputError(f"no column {node.feature!r}", where=self._source or "table")
+        if kinds and feature.kind not in kinds:
+            raise GraphError(
+                f"{type(node).__name__} does not fit a {feature.kind} column", where=f"column {node.feature!r}"
+            )
+        return feature
+
+    def block(self, node: Any, *kinds: str) -> Array:
+        self.feature(node, *kinds)
+        return self._arrays[node.feature][self.rows]
+
+    def truth_by_code(self, node: Among) -> Array:
+        """Truth [2 + levels] of a membership for each code of its column."""
+        known = self._tables.get(node)
+        if known is None:
+            feature = self.feature(node, "categorical")
+            known = np.zeros(FIRST_LEVEL_CODE + len(feature.levels), dtype=bool)
+            known[MISSING_CODE], known[UNSEEN_CODE] = node.missing, node.unseen
+            members = set(node.levels)
+            known[FIRST_LEVEL_CODE:] = [level in members for level in feature.levels]
+            self._tables[node] = known
+        return known
+
+
+# One rule per node type: node, values of its inputs, columns -> value ------------------------------------------------
+
+
+def _compare(node: Compare, _: list[Array], columns: _Columns) -> Array:
+    x = columns.block(node, "numeric")
+    return _above(x, x.dtype.type(node.value), node.op == ">", node.missing)
+
+
+def _above(x: Array, threshold: Any, above: bool, missing: bool) -> Array:
+    """Whether x > t (or x <= t), NaN giving `missing`: a comparison is false for NaN, so its contrary gives true."""
+    if above != missing:
+        result: Array = x > threshold
+    else:
+        result = x <= threshold
+    return np.logical_not(result, out=result) if missing else result
+
+
+def _among(node: Among, _: list[Array], columns: _Columns) -> Array:
+    codes = columns.block(node, "categorical")
+    result: Array = columns.truth_by_code(node).take(codes)
+    return result
+
+
+def _is_true(node: IsTrue, _: list[Array], columns: _Columns) -> Array:
+    return _above(columns.block(node, "boolean"), np.float32(0.5), True, node.missing)
+
+
+def _missing(node: Missing, _: list[Array], columns: _Columns) -> Array:
+    return _absent(columns.block(node), columns.feature(node))
+
+
+def _absent(x: Array, feature: Feature) -> Array:
+    return x == MISSING_CODE if feature.kind == "categorical" else np.isnan(x)
+
+
+def _conjunction(node: Node, children: list[Array], columns: _Columns) -> Array:
+    if not children:
+        return np.ones(columns.n, dtype=bool)
+    result = children[0].copy()
+    for child in children[1:]:
+        result &= child
+    return result
+
+
+def _disjunction(node: Node, children: list[Array], columns: _Columns) -> Array:
+    if not children:
+        return np.zeros(columns.n, dtype=bool)
+    result = children[0].copy()
+    for child in children[1:]:
+        result |= child
+    return result
+
+
+def _at_least(node: AtLeast, children: list[Array], columns: _Columns) -> Array:
+    if node.k <= 0 or node.k > len(children):
+        return np.full(columns.n, node.k <= 0)
+    count: Array = np.zeros(columns.n, dtype=np.uint8 if len(children) < 256 else np.int32)
+    for child in children:
+        count += child.view(np.uint8)
+    enough: Array = count >= node.k
+    return enough
+
+
+def _weighted_sum(node: Any, children: list[Array], columns: _Columns) -> Array:
+    total = np.full(columns.n, node.bias)
+    for weight, child in zip(node.weights, children, strict=True):
+        total += np.multiply(child, np.float64(weight))
+    return total
+
+
+def _column(node: Column, _: list[Array], columns: _Columns) -> Array:
+    x = columns.block(node, "numeric", "boolean")
+    result = x.astype(np.float64)
+    np.clip(result, node.low, node.high, out=result)
+    if node.step:
+        result /= node.step
+        np.rint(result, out=result)
+        result *= node.step
+    np.copyto(result, node.missing, where=np.isnan(x))
+    return result
+
+
+def _step(node: Step, _: list[Array], columns: _Columns) -> Array:
+    x = columns.block(node, "numeric")
+    cuts = np.asarray(node.cuts).astype(x.dtype)
+    values = np.asarray((*node.values, node.missing))
+    if len(cuts) > _COUNTED_CUTS:
+        place = np.searchsorted(cuts, x, side="left")
+        np.copyto(place, len(cuts) + 1, where=np.isnan(x))
+        return values.take(place)
+    index: Array = np.isnan(x).view(np.uint8) * np.uint8(len(cuts) + 1)  # NaN is above no cut
+    for cut in cuts:
+        index += (x > cut).view(np.uint8)
+    return values.take(index)
+
+
+def _probability(node: Probability, children: list[Array], columns: _Columns) -> Array:
+    return circuit_values(prepare(node.formula), children, columns.n)
+
+
+def _logistic(node: Logistic, children: list[Array], columns: _Columns) -> Array:
+    result: Array = 1.0 / (1.0 + np.exp(-children[0]))
+    return result
+
+
+_RULES: dict[type[Node], Callable[..., Array]] = {
+    Compare: _compare,
+    Among: _among,
+    IsTrue: _is_true,
+    Missing: _missing,
+    Constant: lambda node, children, columns: np.full(columns.n, node.value),
+    Not: lambda node, children, columns: ~children[0],
+    And: _conjunction,
+    Or: _disjunction,
+    AtLeast: _at_least,
+    LinearThreshold: lambda node, children, columns: _weighted_sum(node, children, columns) >= 0.0,
+    Column: _column,
+    Step: _step,
+    Linear: _weighted_sum,
+    Probability: _probability,
+    Logistic: _logistic,
+}

@@ -1,0 +1,288 @@
+"""The model file: a rule graph as JSON, and back (docs/format.md is the reference, model.schema.json the schema).
+
+Written for people and diffs: one node a line, children before parents, ids that are prefixes of node digests (so that
+a change in one rule leaves the lines of the others alone), floats as the shortest decimal that gives them back.
+Reading trusts nothing: every value is checked by hand, and every fault is one FormatError.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
+from typing import Any, NoReturn
+
+from rulekit.errors import FormatError, RulekitError
+from rulekit.graph.decisions import ArgMax, Decision, Exceeds, Fires, Median
+from rulekit.graph.files.node_fields import (
+    DECISION_FIELDS,
+    NODE_FIELDS,
+    Ids,
+    Nodes,
+    found,
+    read_count,
+    read_list,
+    read_text,
+)
+from rulekit.graph.files.schema_format import plain_value, read_class, read_schema, write_classes, write_schema
+from rulekit.graph.nodes import Node, Vocabulary
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.graph.traversal import topological
+
+FORMAT = "rulekit"
+VERSION = 1
+READABLE = (1,)  # every earlier version stays loadable
+MAX_NODES = 2_000_000
+_KEYS = (
+    *("format", "version", "digest", "schema", "classes", "default", "nodes", "decision", "probability"),
+    *("provenance", "statistics"),
+)
+_DECISIONS: dict[str, Any] = {"Fires": Fires, "Exceeds": Exceeds, "ArgMax": ArgMax}
+_ACCEPT = "if the change is meant, accept it with `rulekit import`"
+# Characters that a reader cannot see, that break lines or turn their direction, and halves of surrogate pairs.
+_INVISIBLE = re.compile("[\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+_SPLIT_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
+
+
+def short_ids(nodes: Iterable[Node]) -> dict[Node, str]:
+    """For each node the shortest prefix, at least six digits, of its hex digest that no other of the nodes has."""
+    ordered = sorted(set(nodes), key=lambda node: node.digest)
+    names = [node.digest.hex() for node in ordered]
+    shared = [0, *(_common(a, b) for a, b in pairwise(names)), 0]
+    return {node: names[i][: max(6, shared[i] + 1, shared[i + 1] + 1)] for i, node in enumerate(ordered)}
+
+
+def _common(a: str, b: str) -> int:
+    return next(i for i, (x, y) in enumerate(zip(a, b, strict=True)) if x != y)
+
+
+# Writing -----------------------------------------------------------------------------------------------------------
+
+
+def to_json(graph: RuleGraph) -> str:
+    """The model file of a graph; raises FormatError if a name cannot be written as Unicode text."""
+    nodes = graph.nodes()
+    ids = short_ids(nodes)
+    schema = write_schema(graph.schema)
+    columns = schema.pop("features")
+    parts = {
+        "format": dump(FORMAT),
+        "version": dump(VERSION),
+        "digest": dump(graph.digest),
+        "schema": dump(schema)[:-1] + ', "features": ' + _lines(columns) + "}",
+        "classes": dump(write_classes(graph.classes)),
+        "default": dump(int(graph.default)),
+        "nodes": _lines(_node_lines(nodes, ids)),
+        "decision": dump(_write_decision(graph.decision, ids)),
+        "probability": dump([ids[node] for node in graph.probability]),
+        "provenance": _spread(plain_value(graph.provenance, "provenance")),
+        "statistics": _spread(plain_value(graph.statistics, "statistics")),
+    }
+    return "{\n" + ",\n".join(f'"{key}": {text}' for key, text in parts.items()) + "\n}\n"
+
+
+def node_to_json(node: Node) -> str:
+    """One node and all below it as JSON text; see `node_from_json`."""
+    nodes = topological([node])
+    ids = short_ids(nodes)
+    return f'{{"nodes": {_lines(_node_lines(nodes, ids))}, "root": {dump(ids[node])}}}'
+
+
+def digest_content(graph: RuleGraph) -> dict[str, Any]:
+    """What the digest covers: schema, classes, default, decision and probability, with nodes by their digests."""
+    digests = {node: node.digest.hex() for node in graph.roots}
+    return {
+        "format": FORMAT,
+        "schema": write_schema(graph.schema),
+        "classes": write_classes(graph.classes),
+        "default": int(graph.default),
+        "decision": _write_decision(graph.decision, digests),
+        "probability": [digests[node] for node in graph.probability],
+    }
+
+
+def _node_lines(nodes: Iterable[Node], ids: Ids) -> list[dict[str, Any]]:
+    lines = []
+    for node in nodes:
+        kind = type(node).__name__
+        if kind not in NODE_FIELDS:
+            raise FormatError(f"the file format has no node type {kind}")
+        fields = {key: codec.write(getattr(node, key), ids) for key, codec in NODE_FIELDS[kind].items()}
+        lines.append({"id": ids[node], "type": kind, **fields})
+    return lines
+
+
+def _write_decision(decision: Decision, ids: Ids) -> dict[str, Any]:
+    kind = type(decision).__name__
+    if isinstance(decision, Median):
+        return {"type": kind, "above": [_write_decision(part, ids) for part in decision.above]}
+    fields = DECISION_FIELDS[kind].items()
+    return {"type": kind, **{key: codec.write(getattr(decision, key), ids) for key, codec in fields}}
+
+
+def _lines(values: list[Any]) -> str:
+    """A list with one item a line."""
+    return "[\n" + ",\n".join(map(dump, values)) + "\n]" if values else "[]"
+
+
+def _spread(value: Any) -> str:
+    """A free value with one object, or one entry that holds others, a line."""
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    if not any(isinstance(part, dict | list) for part in parts):
+        return dump(value)
+    if isinstance(value, list):
+        return "[\n" + ",\n".join(map(_spread, value)) + "\n]"
+    return "{\n" + ",\n".join(f"{dump(key)}: {_spread(item)}" for key, item in value.items()) + "\n}"
+
+
+def dump(value: Any) -> str:
+    """One JSON value on one line, with every character that a reader cannot see escaped."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    if _SPLIT_PAIR.search(text):
+        raise FormatError(f"{text[:60]} holds two halves of a character, which no Unicode text can hold")
+    return _INVISIBLE.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
+
+
+# Reading -----------------------------------------------------------------------------------------------------------
+
+
+def from_json(text: str, *, verify: bool = True) -> RuleGraph:
+    """The graph of a model file's text; raises FormatError.
+
+    verify: refuse a file whose digest is not that of its content.
+    """
+    data = _parse(text)
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise FormatError("this is JSON, but no rulekit model", fix='"format" must be "rulekit"')
+    version = data.get("version")
+    if type(version) is not int or version not in READABLE:
+        raise FormatError(f"format version {found(version)}, but this rulekit reads {VERSION}", fix="update rulekit")
+    data = _object(data, "the file", _KEYS, optional=("provenance", "statistics"))
+    nodes = _at("nodes", _read_nodes, data["nodes"])
+    graph: RuleGraph = _at(
+        "the model",
+        lambda: RuleGraph(
+            schema=_at("schema", read_schema, data["schema"]),
+            classes=_at("classes", lambda value: tuple(map(read_class, read_list(value))), data["classes"]),
+            decision=_at("decision", _read_decision, data["decision"], nodes),
+            probability=_at("probability", _read_roots, data["probability"], nodes),
+            default=_at("default", read_count, data["default"]),
+            provenance=_at("provenance", _read_mapping, data.get("provenance", {})),
+            statistics=_at("statistics", _read_mapping, data.get("statistics", {})),
+        ),
+    )
+    if verify and _at("digest", read_text, data["digest"]) != graph.digest:
+        raise FormatError(
+            "the digest is not that of the content: the file was edited or damaged",
+            fix=_ACCEPT,
+        )
+    if verify and len(nodes) != len(graph.nodes()):
+        raise FormatError("some nodes are used by nothing, or stand twice: the file was edited or damaged", fix=_ACCEPT)
+    return graph
+
+
+def node_from_json(text: str) -> Node:
+    """The node that `node_to_json` wrote; raises FormatError."""
+    data = _object(_parse(text), "the node", ("nodes", "root"))
+    nodes = _at("nodes", _read_nodes, data["nodes"])
+    root: Node = _at("root", _read_roots, [data["root"]], nodes)[0]
+    return root
+
+
+def _parse(text: str) -> Any:
+    try:
+        return json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
+    except json.JSONDecodeError as error:
+        raise FormatError(f"this is no JSON: {error.msg}", where=f"line {error.lineno}, column {error.colno}") from None
+    except RecursionError:
+        raise FormatError("the JSON is nested too deeply") from None
+    except FormatError:
+        raise
+    except ValueError:
+        raise FormatError("an integer has too many digits") from None
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    items = dict(pairs)
+    if len(items) != len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise FormatError(f"the key {twice[:40]!r} stands twice in one object")
+    return items
+
+
+def _no_constant(token: str) -> NoReturn:
+    raise FormatError(f"{token} is not a JSON number")
+
+
+def _at(where: str, read: Any, *values: Any) -> Any:
+    """read(*values), with its fault as a FormatError that says where."""
+    try:
+        return read(*values)
+    except RulekitError as error:
+        inner = f"{where}: {error}" if where != "the model" else str(error)
+        raise FormatError(inner) from None
+
+
+def _object(value: object, what: str, keys: Iterable[str], optional: Iterable[str] = ()) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise FormatError(f"{what} must be an object, not {found(value)}")
+    known = tuple(keys)
+    missing = [key for key in known if key not in value and key not in optional]
+    unknown = [key for key in value if key not in known]
+    if missing or unknown:
+        fault = f"no key {missing[0]!r}" if missing else f"unknown key {unknown[0][:40]!r}"
+        raise FormatError(f"{what} has {fault}", fix=f"keys are {', '.join(known)}")
+    return value
+
+
+def _read_nodes(value: object) -> Nodes:
+    lines = read_list(value)
+    if len(lines) > MAX_NODES:
+        raise FormatError(f"{len(lines)} nodes are more than the {MAX_NODES} that are read")
+    nodes: dict[str, Node] = {}
+    for number, line in enumerate(lines, 1):
+        name, node = _at(f"node {number}", _read_node, line, nodes)
+        if name in nodes:
+            raise FormatError(f"node {number}: the id {name!r} stands twice")
+        nodes[name] = node
+    return nodes
+
+
+def _read_node(line: object, nodes: Nodes) -> tuple[str, Node]:
+    if not isinstance(line, dict):
+        raise FormatError(f"expected an object, not {found(line)}")
+    kind = line.get("type")
+    if not isinstance(kind, str) or kind not in NODE_FIELDS:
+        raise FormatError(f"unknown node type {found(kind)}", fix="update rulekit, or see docs/format.md")
+    fields = NODE_FIELDS[kind]
+    data = _object(line, kind, ("id", "type", *fields))
+    values = {key: _at(f"{kind}.{key}", codec.read, data[key], nodes) for key, codec in fields.items()}
+    return read_text(data["id"]), Vocabulary.TYPES[kind](**values)
+
+
+def _read_decision(value: object, nodes: Nodes, within: str = "") -> Any:
+    if not isinstance(value, dict):
+        raise FormatError(f"expected an object, not {found(value)}")
+    kind = value.get("type")
+    if kind == "Median" and not within:
+        parts = read_list(_object(value, "Median", ("type", "above"))["above"])
+        return Median(tuple(_read_decision(part, nodes, "Median") for part in parts))
+    if not isinstance(kind, str) or kind not in DECISION_FIELDS or (within and kind == "ArgMax"):
+        raise FormatError(f"unknown decision type {found(kind)}", fix="update rulekit, or see docs/format.md")
+    fields = DECISION_FIELDS[kind]
+    data = _object(value, kind, ("type", *fields))
+    values = {key: _at(f"{kind}.{key}", codec.read, data[key], nodes) for key, codec in fields.items()}
+    return _DECISIONS[kind](**values)
+
+
+def _read_roots(value: object, nodes: Nodes) -> tuple[Node, ...]:
+    roots: tuple[Node, ...] = NODE_FIELDS["And"]["children"].read(value, nodes)
+    return roots
+
+
+def _read_mapping(value: object) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise FormatError(f"expected an object, not {found(value)}")
+    return value

@@ -1,0 +1,234 @@
+"""Model and artifact files: reading any of them into a rule graph, and writing so that nothing is half written."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import shutil
+import stat
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from rulekit.errors import FormatError, InputError, RulekitError
+from rulekit.graph.files.file_format import from_json, to_json
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.targets import Artifact, Target, find_target, find_target_for
+
+MAX_BYTES = 256 * 2**20
+
+AnyPath = str | os.PathLike[str]
+
+
+# Reading -----------------------------------------------------------------------------------------------------------
+
+
+def load(path: AnyPath, *, verify: bool = True) -> RuleGraph:
+    """The rule graph of a model file (.json) or of an exported artifact that carries it.
+
+    verify: refuse a model file whose digest is not that of its content.
+    Raises InputError if the file cannot be opened and FormatError if it holds no valid model.
+    """
+    name = os.fspath(path)
+    data = read_bounded(name)
+    try:
+        graph = _read(name, data, verify)
+        _check(graph)
+    except RulekitError as error:
+        kind = InputError if isinstance(error, InputError) else FormatError
+        raise kind(str(error).removeprefix(f"{name}: "), where=name) from error
+    return graph
+
+
+def read_bounded(path: AnyPath, limit: int = MAX_BYTES) -> bytes:
+    """The bytes of a file of at most `limit` bytes; raises InputError or, for a larger one, FormatError."""
+    name = os.fspath(path)
+    try:
+        with open(name, "rb") as file:
+            data = file.read(limit + 1)
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot be read: {_reason(error)}", where=name) from error
+    if len(data) > limit:
+        raise FormatError(f"the file is larger than {limit // 2**20} MB", where=name)
+    return data
+
+
+def decode(data: bytes) -> str:
+    """UTF-8 text, with or without a byte order mark; raises FormatError naming the first bad byte."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise FormatError(f"this is no UTF-8 text (byte {error.start})") from None
+
+
+def _read(name: str, data: bytes, verify: bool) -> RuleGraph:
+    if name.lower().endswith(".json"):
+        return from_json(decode(data), verify=verify)
+    try:
+        target = find_target_for(name)
+    except InputError:
+        if data.lstrip()[:1] == b"{":
+            return from_json(decode(data), verify=verify)
+        raise
+    if target.read is None:
+        raise FormatError(f"{target.name} files do not carry the model", fix="load the model file (.json)")
+    return _read_artifact(target, data)
+
+
+def _read_artifact(target: Target, data: bytes) -> RuleGraph:
+    """Third-party readers may fail in any way on a foreign file; a user is told in one line."""
+    assert target.read is not None
+    try:
+        return target.read(data)
+    except RulekitError:
+        raise
+    except Exception as error:
+        raise FormatError(f"no {target.name} artifact of rulekit ({type(error).__name__}: {error})") from error
+
+
+def _check(graph: RuleGraph) -> None:
+    from rulekit.graph.check import check
+
+    check(graph)
+
+
+# Writing -----------------------------------------------------------------------------------------------------------
+
+
+def save(graph: RuleGraph, path: AnyPath) -> None:
+    """Write the model file of a graph; raises InputError if it cannot be written, and then leaves the old file."""
+    write_atomically(path, to_json(graph).encode())
+
+
+def export(graph: RuleGraph, path: AnyPath, target: str, options: Mapping[str, Any]) -> Artifact:
+    """Write the artifact of export target `target` at `path`, with further files beside it, and return it.
+
+    Raises InputError for an unknown target or option or where a file cannot be written, Unsupported for a graph that
+    the target cannot express; nothing is written then.
+    """
+    found = find_target(target)
+    unknown = sorted(set(options) - set(found.options))
+    if unknown:
+        known = ", ".join(sorted(found.options)) or "(none)"
+        raise InputError(f"target {target} has no option {unknown[0]!r}", fix=f"options are {known}")
+    artifact = found.emit(graph, options)
+    name = os.fspath(path)
+    write_all({name + suffix: data for suffix, data in artifact.files.items()})
+    return artifact
+
+
+def ensure_writable(path: AnyPath) -> None:
+    """Find out before long work whether a file can be written there; raises InputError, changes nothing."""
+    name = os.path.realpath(os.fspath(path))
+    folder = os.path.dirname(name)
+    with _naming(os.fspath(path)):
+        if os.path.isdir(name):
+            raise IsADirectoryError("this is a folder")
+        if not os.path.isdir(folder):
+            raise FileNotFoundError("its folder does not exist")
+        if not os.access(name if os.path.exists(name) else folder, os.W_OK):
+            raise PermissionError("no permission to write")
+
+
+def write_atomically(path: AnyPath, data: bytes) -> None:
+    """Write one file by way of a temporary one that is renamed; raises InputError and then leaves the old file."""
+    write_all({os.fspath(path): data})
+
+
+def write_all(files: Mapping[str, bytes]) -> None:
+    """Write several files, all or none; raises InputError and then leaves the old files.
+
+    All are written under temporary names in their folders and renamed last. Should one renaming of several fail, the
+    files renamed before are put back.
+    """
+    staged: dict[str, str] = {}
+    kept: dict[str, str | None] = {}
+    try:
+        for name, data in files.items():
+            with _naming(name):
+                _stage(name, data, staged)
+        for path, temporary in staged.items():
+            with _naming(path):
+                if len(staged) > 1:
+                    _keep(path, kept)
+                os.replace(temporary, path)
+    except BaseException:
+        _put_back(kept, {path for path, temporary in staged.items() if not os.path.exists(temporary)})
+        raise
+    finally:
+        for leftover in (*staged.values(), *kept.values()):
+            if leftover is not None:
+                with contextlib.suppress(OSError):
+                    os.unlink(leftover)
+    for folder in {os.path.dirname(path) for path in staged}:
+        _sync_folder(folder)
+
+
+@contextlib.contextmanager
+def _naming(path: str) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot be written: {_reason(error)}", where=path) from error
+
+
+def _stage(name: str, data: bytes, staged: dict[str, str]) -> None:
+    """Write `data` beside the file that `name` (or the link of that name) means; devices and pipes get it at once."""
+    path = os.path.realpath(name)
+    mode = os.stat(path).st_mode if os.path.lexists(path) else None
+    if mode is not None and not stat.S_ISREG(mode):
+        with open(path, "wb") as device:
+            device.write(data)
+        return
+    if mode is not None and not os.access(path, os.W_OK):
+        raise PermissionError("the file is read-only")
+    staged[path] = _temporary(path)
+    with open(
+        os.open(staged[path], os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666), "wb"
+    ) as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    if mode is not None:
+        os.chmod(staged[path], stat.S_IMODE(mode))
+
+
+def _temporary(path: str) -> str:
+    return str(Path(path).with_name(f".rulekit-{secrets.token_hex(8)}.tmp"))
+
+
+def _keep(path: str, kept: dict[str, str | None]) -> None:
+    """Hold on to the old file under another name until all files are renamed."""
+    kept[path] = None
+    if os.path.exists(path):
+        second = _temporary(path)
+        kept[path] = second
+        try:
+            os.link(path, second)
+        except OSError:
+            shutil.copy2(path, second)
+
+
+def _put_back(kept: Mapping[str, str | None], replaced: set[str]) -> None:
+    for path in replaced & set(kept):
+        old = kept[path]
+        with contextlib.suppress(OSError):
+            if old is None:
+                os.unlink(path)
+            else:
+                os.replace(old, path)
+
+
+def _sync_folder(folder: str) -> None:
+    """Make the renaming itself durable, where the system can."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _reason(error: Exception) -> str:
+    return (getattr(error, "strerror", None) or str(error)).lower()

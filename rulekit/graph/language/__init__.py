@@ -1,0 +1,1 @@
+"""The rule language: printing, parsing, and the words and numbers that people read."""

@@ -1,0 +1,252 @@
+"""What the statements of the rule language mean: one method per grammar rule of `rules.lark`.
+
+A method is called with the values of the rule's parts: words as text with their kind in `.type`, all else as built here
+and in `rulekit.graph.language.expressions`. Class labels are looked up at the end, when the label statement is known.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from rulekit.dates import is_dated, moment_value
+from rulekit.errors import FormatError, RulekitError
+from rulekit.graph.decisions import ArgMax, Decision, Exceeds, Fires, Median
+from rulekit.graph.language.expressions import Piece, real
+from rulekit.graph.language.words import label, unquoted
+from rulekit.graph.nodes import Node
+from rulekit.graph.rule_graph import ClassLabel, RuleGraph
+from rulekit.near_names import near_names
+from rulekit.schema import Feature, Schema
+
+VERSIONS = (1,)
+_FLAGS: dict[str, dict[str, Any]] = {
+    "ordered": {"ordered": True},
+    "float64": {"precision": "float64"},
+    "integer": {"display": "integer"},
+    "date": {"display": "date"},
+    "datetime": {"display": "datetime"},
+    "money": {"display": "money"},
+    "increasing": {"monotone": 1},
+    "decreasing": {"monotone": -1},
+    "audit": {"role": "audit"},
+    "forbidden": {"role": "forbidden"},
+}
+_SCALES = {"probability": "probability", "score": "score", "strength": "log-complement"}
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """A Fires or Exceeds, wrapped so that it is no node."""
+
+    decision: Fires | Exceeds
+
+
+class Builder:
+    """Builds one graph; holds the statements read so far. `place` is where the rule at hand stands in the text."""
+
+    def __init__(self) -> None:
+        self.columns: dict[str, Feature] = {}
+        self.levels: dict[str, frozenset[str]] = {}
+        self.interactions: list[tuple[str, ...]] = []
+        self.definitions: dict[str, Node] = {}
+        self.once: dict[str, tuple[str, Any]] = {}
+        self.place = ""
+
+    def _only(self, statement: str, value: Any) -> None:
+        if statement in self.once:
+            raise FormatError(f"a second `{statement}`", fix="keep one")
+        self.once[statement] = (self.place, value)
+
+    def _later(self, statement: str) -> Any:
+        """What a statement says, now that the classes are known; its faults name its place."""
+        place, build = self.once[statement]
+        try:
+            return build()
+        except RulekitError as error:
+            raise FormatError(str(error), where=place) from None
+
+    def check_column(self, name: str, *rest: Any) -> None:
+        """That a condition reads a column, and levels, that the header declares; raises FormatError."""
+        if name not in self.columns:
+            raise FormatError(f"no column {name!r}", fix=_nearest(name, self.columns, "columns are"))
+        if self.columns[name].kind != "categorical":
+            return
+        levels = next((item for item in rest if isinstance(item, tuple)), ())
+        unknown = next((level for level in levels if level not in self.levels[name]), None)
+        if unknown is not None:
+            hint = _nearest(unknown, self.columns[name].levels, "levels are")
+            raise FormatError(f"column {name!r} has no level {unknown!r}", fix=hint)
+
+    def with_dates(self, name: str, *rest: Any) -> list[Any]:
+        """The parts of a condition on a declared column, its dates as the column's numbers; raises FormatError."""
+        feature = self.columns[name]
+        return [name, *(_undated(item, feature) for item in rest)]
+
+    # Header
+
+    def flag(self, token: Any) -> dict[str, Any]:
+        if token not in _FLAGS:
+            raise FormatError(f"`{token}` says nothing about a column", fix=f"words are {', '.join(_FLAGS)}")
+        return _FLAGS[token]
+
+    def unit(self, word: Any, text: Any) -> dict[str, Any]:
+        if word != "unit":
+            raise FormatError(f"`{word}` has no quoted text after it", fix='write unit "..."')
+        return {"unit": unquoted(text)}
+
+    def tokens(self, _: Any, texts: tuple[str, ...]) -> dict[str, Any]:
+        return {"missing_tokens": texts}
+
+    def unseen(self, _: Any, word: Any) -> dict[str, Any]:
+        return {"unseen": str(word)}
+
+    def column(self, name: str, kind: Any, *marks: Any) -> None:
+        fields: dict[str, Any] = {"kind": str(kind)}
+        for mark in marks:
+            mark = {"levels": mark} if isinstance(mark, tuple) else mark
+            twice = set(mark) & set(fields)
+            if twice:
+                raise FormatError(f"{twice.pop()} is said twice of column {name!r}")
+            fields |= mark
+        if name in self.columns:
+            raise FormatError(f"a second column {name!r}", fix="rename one")
+        self.columns[name] = Feature(name, **fields)
+        self.levels[name] = frozenset(self.columns[name].levels)
+
+    def label(self, name: str, *values: Any) -> None:
+        ordered = hasattr(values[-1], "type")
+        if ordered and values[-1] != "ordered":
+            raise FormatError(f"`{values[-1]}` says nothing about a label", fix="write ordered, or nothing")
+        self._only("label", (name, tuple(values[:-1] if ordered else values), ordered))
+
+    def together(self, texts: tuple[str, ...]) -> None:
+        self.interactions.append(texts)
+
+    def default(self, value: ClassLabel) -> None:
+        self._only("default", lambda: self._index(value))
+
+    def let(self, reference: Any, node: Node) -> None:
+        if reference in self.definitions:
+            raise FormatError(f"{reference} is defined twice")
+        self.definitions[str(reference)] = node
+
+    def reference(self, token: Any) -> Node:
+        if token not in self.definitions:
+            raise FormatError(f"{token} is not defined", fix=f"write `let {token} = ...` before it is used")
+        return self.definitions[token]
+
+    # Decision and report
+
+    def decide_when(self, value: ClassLabel, test: Test) -> None:
+        self._only("decide", lambda: self._binary(value, test.decision))
+
+    def fires_test(self, node: Node) -> Test:
+        return Test(Fires(node))
+
+    def exceeds_test(self, node: Node, scale: Any, token: Any) -> Test:
+        if scale not in _SCALES:
+            raise FormatError(f"`{scale}` is no scale", fix=f"write one of {', '.join(_SCALES)}")
+        return Test(Exceeds(node, real(token), _SCALES[scale]))  # type: ignore[arg-type]
+
+    def candidate(self, value: ClassLabel, node: Node, *above: Any) -> tuple[ClassLabel, tuple[Node, float]]:
+        return value, (node, real(above[1]) if above else -math.inf)
+
+    def preference(self, *values: ClassLabel) -> list[ClassLabel]:
+        return list(values)
+
+    def decide_largest(self, *parts: Any) -> None:
+        preferred = parts[-1] if isinstance(parts[-1], list) else None
+        pairs = parts if preferred is None else parts[:-1]
+
+        def build() -> ArgMax:
+            items = self._by_class(pairs, len(self._classes()))
+            order = range(len(items)) if preferred is None else map(self._index, preferred)
+            return ArgMax(tuple(node for node, _ in items), tuple(t for _, t in items), tuple(order))
+
+        self._only("decide", build)
+
+    def cut(self, _: Any, value: ClassLabel, test: Test) -> tuple[ClassLabel, Test]:
+        return value, test
+
+    def decide_median(self, *pairs: Any) -> None:
+        def build() -> Median:
+            tests = self._by_class(pairs, len(self._classes()) - 1)
+            return Median(tuple(test.decision for test in tests))
+
+        self._only("decide", build)
+
+    def share(self, value: ClassLabel, node: Node) -> tuple[ClassLabel, Node]:
+        return value, node
+
+    def report_one(self, value: ClassLabel, node: Node) -> None:
+        self._only("report", lambda: self._binary(value, (node,)))
+
+    def report_all(self, *pairs: Any) -> None:
+        self._only("report", lambda: tuple(self._by_class(pairs, len(self._classes()))))
+
+    # The whole
+
+    def start(self, version: Any, *_: None) -> RuleGraph:
+        number = version.split()[-1]
+        if number not in map(str, VERSIONS):
+            raise FormatError(f"rule language version {number[:20]}, but this rulekit reads 1", fix="update rulekit")
+        for statement, example in (("label", "label y: {no, yes}"), ("decide", "decide yes when ...")):
+            if statement not in self.once:
+                raise FormatError(f"there is no `{statement}` statement", fix=f"write `{example}`")
+        target, classes, ordered = self.once["label"][1]
+        decision: Decision = self._later("decide")
+        return RuleGraph(
+            schema=Schema(tuple(self.columns.values()), target, ordered, tuple(self.interactions)),
+            classes=classes,
+            decision=decision,
+            probability=self._later("report") if "report" in self.once else (),
+            default=self._later("default") if "default" in self.once else 0,
+        )
+
+    def _classes(self) -> tuple[ClassLabel, ...]:
+        classes: tuple[ClassLabel, ...] = self.once["label"][1][1]
+        return classes
+
+    def _index(self, value: ClassLabel) -> int:
+        for j, known in enumerate(self._classes()):
+            if type(known) is type(value) and known == value:
+                return j
+        raise FormatError(f"no class {label(value)}", fix=f"classes are {', '.join(map(label, self._classes()))}")
+
+    def _binary(self, value: ClassLabel, said: Any) -> Any:
+        """What is said of the positive class; FormatError where `value` is another."""
+        if self._index(value) != 1 or len(self._classes()) != 2:
+            known = ", ".join(map(label, self._classes()))
+            raise FormatError(f"{label(value)} is not the second of two classes", fix=f"classes are {known}")
+        return said
+
+    def _by_class(self, pairs: tuple[Any, ...], count: int) -> list[Any]:
+        """The values of (class, value) pairs in class order; each of the first `count` classes must stand once."""
+        found = {self._index(value): item for value, item in pairs}
+        if len(found) != len(pairs) or sorted(found) != list(range(count)):
+            needed = ", ".join(map(label, self._classes()[:count]))
+            raise FormatError("a class is missing or stands twice", fix=f"needed once each: {needed}")
+        return [found[j] for j in range(count)]
+
+
+def _undated(part: Any, feature: Feature) -> Any:
+    if isinstance(part, Piece):
+        return part._replace(cut=_undated(part.cut, feature))
+    if getattr(part, "type", "") != "DATE":
+        return part
+    if not is_dated(feature):
+        fix = "write a number, or mark the column date or datetime"
+        raise FormatError(f"column {feature.name!r} holds no dates, unlike {part}", fix=fix)
+    try:
+        return moment_value(str(part), feature.display)
+    except ValueError:
+        raise FormatError(f"{part} is no date", fix="write one of the calendar, as in 2019-03-01") from None
+
+
+def _nearest(word: str, known: Iterable[str], what: str) -> str:
+    names = list(known)
+    close = near_names(word, names, most=1)
+    return f"did you mean {close[0]!r}?" if close else f"{what} {', '.join(names[:6])}" + (", ..." * (len(names) > 6))

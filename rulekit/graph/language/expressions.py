@@ -1,0 +1,210 @@
+"""What the names, conditions, scores and formulas of the rule language mean: one function per grammar rule.
+
+A function is called with the values of the rule's parts: words as text with their kind in `.type`, all else as built
+here. Numbers are the doubles nearest to their decimals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from rulekit.errors import FormatError
+from rulekit.graph.language.words import unquoted
+from rulekit.graph.nodes import (
+    Among,
+    And,
+    AtLeast,
+    Column,
+    Compare,
+    Constant,
+    Hidden,
+    IsTrue,
+    Linear,
+    LinearThreshold,
+    Logistic,
+    Missing,
+    Node,
+    Not,
+    Or,
+    Probability,
+    Step,
+)
+from rulekit.graph.rule_graph import ClassLabel
+from rulekit.numbers import strength_of
+
+MAX_DIGITS = 400
+
+
+class Condition(NamedTuple):
+    """A leaf before its marks are known: `make` takes those named in `marks` as keywords."""
+
+    make: Callable[..., Node]
+    marks: tuple[str, ...]
+
+
+class Term(NamedTuple):
+    """One term of a sum."""
+
+    weight: float
+    node: Node
+
+
+class Piece(NamedTuple):
+    """One piece of a step function: `value` up to `cut`, which is a number or still a word."""
+
+    value: float
+    cut: Any
+
+
+class Strength(NamedTuple):
+    """The strength of a hidden bit, wrapped so that it is no number."""
+
+    value: float
+
+
+class Otherwise(NamedTuple):
+    """The strength of a hidden bit where its cause does not hold."""
+
+    value: float
+
+
+def real(token: Any) -> float:
+    """The double nearest to a decimal."""
+    return float(token)
+
+
+def integer(token: Any) -> int:
+    """An integer without point or exponent; raises FormatError."""
+    digits = token.lstrip("+-")
+    if not digits.isdigit() or len(digits) > MAX_DIGITS:
+        raise FormatError(f"`{token[:40]}` is not an integer, or is too long")
+    return int(token)
+
+
+def _name(token: Any) -> str:
+    return unquoted(token)
+
+
+def _value(token: Any) -> ClassLabel:
+    if token.type in ("TRUE", "FALSE"):
+        return bool(token.type == "TRUE")
+    if token.type != "NUMBER":
+        return unquoted(token)
+    return integer(token) if token.lstrip("+-").isdigit() else real(token)
+
+
+def _names(*texts: str) -> tuple[str, ...]:
+    return texts
+
+
+def _is_true(feature: str) -> Condition:
+    return Condition(lambda **marks: IsTrue(feature, **marks), ("missing",))
+
+
+def _is_false(feature: str) -> Condition:
+    """A Boolean column that is known to be false: like every condition, it fails where x is missing unless marked."""
+    return Condition(lambda missing=False: Not(IsTrue(feature, not missing)), ("missing",))
+
+
+def _compare(feature: str, op: Any, token: Any) -> Condition:
+    return Condition(lambda **marks: Compare(feature, str(op), real(token), **marks), ("missing",))
+
+
+def _among(feature: str, levels: tuple[str, ...]) -> Condition:
+    return Condition(lambda **marks: Among(feature, levels, **marks), ("missing", "unseen"))
+
+
+def _is_missing(feature: str) -> Condition:
+    return Condition(lambda: Missing(feature), ())
+
+
+def _plain(condition: Condition) -> Node:
+    return condition.make()
+
+
+def _marked(condition: Condition, *marks: Any) -> Node:
+    words = [mark.split()[-1] for mark in marks]
+    for word in words:
+        if word not in condition.marks:
+            raise FormatError(f"`or {word}` says nothing about this condition")
+    return condition.make(**dict.fromkeys(words, True))
+
+
+def _probable(token: Any) -> float:
+    """The strength of a probability."""
+    p = real(token)
+    if not 0 <= p <= 1:
+        raise FormatError(f"a probability lies between 0 and 1, unlike {token}")
+    return strength_of(p)
+
+
+def _odds(scale: Any, token: Any) -> Strength:
+    return Strength(real(token) if scale.type == "STRENGTH" else _probable(token))
+
+
+def _otherwise(*words: Any) -> Otherwise:
+    return Otherwise(real(words[1]) if len(words) == 2 else _probable(words[0]))
+
+
+def _hidden(name: str, on: Strength, *rest: Any) -> Node:
+    off = rest[0].value if len(rest) == 2 else 0.0
+    return Hidden(name, rest[-1], on.value, off)
+
+
+def _linear(bias: Any, *terms: Term) -> Node:
+    return Linear(terms, real(bias))
+
+
+def _threshold_unit(linear: Linear, token: Any) -> Node:
+    if real(token) != 0:
+        raise FormatError(f"a sum is compared with 0, not with {token}", fix="take the number into the sum")
+    return LinearThreshold(linear.terms, linear.bias)
+
+
+def _step(feature: str, *parts: Any) -> Node:
+    pieces, (last, missing) = parts[:-2], parts[-2:]
+    cuts, values = tuple(real(p.cut) for p in pieces), tuple(p.value for p in pieces)
+    return Step(feature, cuts, (*values, real(last)), real(missing))
+
+
+def _clip(feature: str, low: Any, high: Any, *rest: Any) -> Node:
+    step = rest[0] if len(rest) == 2 else 0.0
+    return Column(feature, real(rest[-1]), real(low), real(high), step)
+
+
+EXPRESSIONS: dict[str, Callable[..., Any]] = {
+    "name": _name,
+    "value": _value,
+    "names": _names,
+    "is_true": _is_true,
+    "is_false": _is_false,
+    "compare": _compare,
+    "among": _among,
+    "is_missing": _is_missing,
+    "plain": _plain,
+    "truth": _plain,
+    "untruth": _plain,
+    "marked": _marked,
+    "constant": lambda token: Constant(token.type == "TRUE"),
+    "negation": Not,
+    "conjunction": lambda *nodes: And(nodes),
+    "disjunction": lambda *nodes: Or(nodes),
+    "all_of": lambda *nodes: And(nodes),
+    "any_of": lambda *nodes: Or(nodes),
+    "at_least": lambda k, *nodes: AtLeast(integer(k), nodes),
+    "odds": _odds,
+    "otherwise": _otherwise,
+    "hidden": _hidden,
+    "linear": _linear,
+    "weighted": lambda weight, node: Term(real(weight), node),
+    "conditional": lambda weight, node: Term(real(weight), node),
+    "threshold_unit": _threshold_unit,
+    "step": _step,
+    "piece": lambda value, cut: Piece(real(value), cut),
+    "clip": _clip,
+    "grid": real,
+    "probability": Probability,
+    "logistic": Logistic,
+}
+READS_COLUMN = frozenset({"is_true", "is_false", "compare", "among", "is_missing", "step", "clip"})

@@ -1,0 +1,146 @@
+"""The parser of the rule language: text to rule graph. Loaded, and lark with it, only when a text is parsed.
+
+The grammar is `rules.lark`; lark's LALR parser gives a tree, which is folded from the leaves up without recursion, so
+that deep nesting is no danger. Definitions (`let`) must come before their use, so no cycle can be written.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any
+
+from lark import Lark, Tree
+from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
+
+from rulekit.errors import FormatError, RulekitError
+from rulekit.graph.language.building import Builder
+from rulekit.graph.language.expressions import EXPRESSIONS, READS_COLUMN
+from rulekit.graph.language.words import RESERVED
+from rulekit.graph.rule_graph import RuleGraph
+
+MAX_CHARACTERS = 8 * 2**20
+
+_WORDS = {
+    "NAME": "a name",
+    "STRING": "a quoted text",
+    "NUMBER": "a number",
+    "REFERENCE": "the name of a definition ($...)",
+    "VERSION": "`rulekit rules 1`",
+    "ORDER": "`<=` or `>`",
+    "OR_MISSING": "`or missing`",
+    "OR_UNSEEN": "`or unseen`",
+    "$END": "the end",
+}
+_LAST = ("NAME", "STRING", "NUMBER", "REFERENCE", "$END")
+_STATEMENTS = {f"`{word}`" for word in ("column", "decide", "default", "label", "let", "report", "together")}
+
+
+@lru_cache(maxsize=1)
+def _parser() -> Any:
+    grammar = files("rulekit.graph.language").joinpath("rules.lark").read_text(encoding="utf-8")
+    return Lark(grammar, parser="lalr", lexer="basic", propagate_positions=True, maybe_placeholders=False)
+
+
+def parse(text: str) -> RuleGraph:
+    """The graph of a text in the rule language; raises FormatError with line, column and what was expected."""
+    if len(text) > MAX_CHARACTERS:
+        raise FormatError(f"the text is longer than {MAX_CHARACTERS} characters", fix="use the model file (.json)")
+    try:
+        tree = _parser().parse(text)
+    except UnexpectedInput as error:
+        raise _unexpected(error, text) from None
+    graph: RuleGraph = _fold(tree, Builder())
+    return graph
+
+
+def _fold(tree: Any, builder: Builder) -> Any:
+    """The action of each rule of the tree on the values of its parts, parts first, from left to right."""
+    pending: list[tuple[Any, bool]] = [(tree, False)]
+    values: list[Any] = []
+    while pending:
+        part, parts_done = pending.pop()
+        if not isinstance(part, Tree):
+            values.append(part)
+        elif parts_done:
+            start = len(values) - len(part.children)
+            arguments = values[start:]
+            del values[start:]
+            values.append(_build(builder, part, arguments))
+        else:
+            pending.append((part, True))
+            pending.extend((child, False) for child in reversed(part.children))
+    return values[0]
+
+
+def _build(builder: Builder, part: Any, arguments: list[Any]) -> Any:
+    builder.place = "" if part.meta.empty else f"line {part.meta.line}, column {part.meta.column}"
+    try:
+        if part.data in READS_COLUMN:
+            builder.check_column(*arguments)
+            arguments = builder.with_dates(*arguments)
+        action = EXPRESSIONS.get(part.data) or getattr(builder, part.data)
+        return action(*arguments)
+    except RulekitError as error:
+        raise FormatError(str(error), where="" if part.data == "start" else builder.place) from None
+
+
+def _unexpected(error: Any, text: str) -> FormatError:
+    if isinstance(error, UnexpectedCharacters):
+        return FormatError(
+            f"the character {text[error.pos_in_stream]!r} has no meaning here",
+            where=f"line {error.line}, column {error.column}",
+            fix="names that are no plain words stand in double quotes",
+        )
+    assert isinstance(error, UnexpectedToken)
+    token, expected = error.token, set(error.accepts or error.expected)
+    if token.type == "$END":
+        lines = text.rstrip().split("\n")
+        where, what = f"line {len(lines)}, column {len(lines[-1]) + 1}", "the text ends here"
+        return FormatError(what, where=where, fix=_expected(expected))
+    before = text[max(0, token.start_pos - 200) : token.start_pos].split()
+    return FormatError(
+        f"{_short(token)} cannot stand here",
+        where=f"line {token.line}, column {token.column}",
+        fix=_hint(token, expected, before[-1] if before else ""),
+    )
+
+
+def _short(token: Any) -> str:
+    return f"`{token}`" if len(token) <= 40 else f"`{token[:40]}...`"
+
+
+def _hint(token: Any, expected: set[str], before: str) -> str:
+    """What would mend the fault; the usual slips first."""
+    if token.type in ("OR_MISSING", "OR_UNSEEN"):
+        return "put one condition and its mark in parentheses, as in `(age > 30 or missing)`"
+    if token in (">=", "=") and "ORDER" in expected:
+        return "numbers are compared with `<=` or `>`"
+    if token.type == "NAME" and "ORDER" in expected and _is_name(before):
+        return "a name of several words stands in double quotes"
+    if before in RESERVED and (token.type == "ORDER" or token in ("in", "is", "fires", ":")):
+        return f"`{before}` is a word of the language; as a name it stands in double quotes"
+    hint = _expected(expected)
+    return hint + (f"; as a name `{token}` stands in double quotes" if token in RESERVED and "NAME" in expected else "")
+
+
+def _is_name(word: str) -> bool:
+    return word not in RESERVED and word.replace("_", "a").isalnum()
+
+
+def _expected(terminals: set[str]) -> str:
+    # A date stands only where a number may stand, and hardly ever must.
+    names = {_word(terminal) for terminal in terminals - {*_LAST, "DATE"}}
+    if names >= _STATEMENTS:
+        names = (names - _STATEMENTS) | {"the next statement"}
+    if len(names) > 8 and "NAME" in terminals and "NUMBER" not in terminals:
+        return "expected a condition"
+    words = sorted(names, key=lambda word: (word == "the next statement", word))
+    words += [_WORDS[terminal] for terminal in _LAST if terminal in terminals]
+    return "expected " + (", ".join(words[:-1]) + " or " + words[-1] if len(words) > 1 else words[0])
+
+
+def _word(terminal: str) -> str:
+    if terminal in _WORDS:
+        return _WORDS[terminal]
+    return f"`{_parser().get_terminal(terminal).pattern.value}`"

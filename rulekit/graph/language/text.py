@@ -1,0 +1,182 @@
+"""The rule language: a rule graph as text that people read and edit, and back (docs/rule-language.md).
+
+`parse_graph(print_graph(graph)) == graph`: header, conditions and weights are complete and exact; only provenance and
+statistics, which stand beside the digest, are comments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from rulekit.graph.decisions import ArgMax, Exceeds, Fires, Median
+from rulekit.graph.language.printing import Wording, odds, word
+from rulekit.graph.language.words import label, name, names, number, one_line
+from rulekit.graph.nodes import Node
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.graph.rules import Rule, rules_of
+from rulekit.schema import Feature, Schema
+
+VERSION = 1
+Note = Callable[[Node], str]
+_SCALES = {"probability": "probability", "score": "score", "log-complement": "strength"}
+
+
+def print_graph(graph: RuleGraph) -> str:
+    """The rules of a graph in the rule language; raises FormatError for a node type that it lacks."""
+    rules = rules_of(graph)
+    wording = word(graph.roots, _definition_names(graph, rules), schema=graph.schema)
+    notes = _notes(graph, rules)
+
+    def note(node: Node) -> str:
+        return notes.get(node, "")
+
+    lines = [f"rulekit rules {VERSION}", f"# digest {graph.digest} (for information: reading computes it anew)", ""]
+    lines += _schema_lines(graph.schema)
+    marks = ", ordered" if graph.schema.ordered_classes else ""
+    lines.append(f"label {name(graph.schema.target)}: {{{', '.join(map(label, graph.classes))}}}{marks}")
+    lines += [f"default {label(graph.classes[graph.default])}", ""]
+    for node, reference in wording.definitions.items():
+        lines.append(f"let {reference} = {wording.broken(node, note)}")
+    lines += [""] * bool(wording.definitions)
+    lines.append(_decision(graph, wording, note))
+    lines += _report(graph, wording, note)
+    return "\n".join(lines) + "\n"
+
+
+def parse_graph(text: str) -> RuleGraph:
+    """The graph of a text in the rule language; raises FormatError with line, column and what was expected."""
+    from rulekit.graph.language.parsing import parse
+
+    return parse(text)
+
+
+def print_node(node: Node, schema: Schema | None = None) -> str:
+    """The condition, score or formula of one node on one line, for people: weights are rounded.
+
+    Shared or deeply nested parts follow after `where`. With a schema, thresholds stand as dates, with thousands of
+    money apart and with their unit. Of a long level set the first levels stand.
+    """
+    wording = word([node], exact=False, schema=schema)
+    named = {part: reference for part, reference in wording.definitions.items() if part is not node}
+    inner = "; ".join(f"{reference} = {wording.full[part].words}" for part, reference in named.items())
+    return wording.full[node].words + (f" where {inner}" if inner else "")
+
+
+# Header ------------------------------------------------------------------------------------------------------------
+
+
+def _schema_lines(schema: Schema) -> list[str]:
+    columns = [f"column {name(feature.name)}: {_column(feature)}" for feature in schema]
+    return columns + [f"together {names(group)}" for group in schema.interactions]
+
+
+def _column(feature: Feature) -> str:
+    kind = feature.kind + (f" {names(feature.levels)}" if feature.kind == "categorical" else "")
+    marks = {
+        "ordered": feature.ordered,
+        "float64": feature.precision == "float64",
+        feature.display: feature.display != "plain",
+        f"unit {_quoted(feature.unit)}": bool(feature.unit),
+        f"missing {names(feature.missing_tokens)}": bool(feature.missing_tokens),
+        f"unseen {feature.unseen}": feature.unseen != "unseen",
+        "increasing": feature.monotone == 1,
+        "decreasing": feature.monotone == -1,
+        feature.role: feature.role != "use",
+    }
+    return ", ".join([kind, *(mark for mark, holds in marks.items() if holds)])
+
+
+def _quoted(text: str) -> str:
+    written = name(text)
+    return written if written.startswith('"') else f'"{written}"'
+
+
+# Decision and report -----------------------------------------------------------------------------------------------
+
+
+def _decision(graph: RuleGraph, wording: Wording, note: Note) -> str:
+    decision, labels = graph.decision, [label(value) for value in graph.classes]
+    if isinstance(decision, ArgMax):
+        items = []
+        for j, (score, threshold) in enumerate(zip(decision.scores, decision.thresholds, strict=True)):
+            above = "" if threshold == float("-inf") else f" above {_threshold(threshold)}"
+            items.append(f"{labels[j]}: {_nested(_root(score, wording, note))}{above}")
+        order = ", ".join(labels[j] for j in decision.preference)
+        return f"decide largest of ({_items(items)}) preferring {order}"
+    if isinstance(decision, Median):
+        cuts = [f"above {labels[j]}: {_nested(_test(p, wording, note))}" for j, p in enumerate(decision.above)]
+        return f"decide median of ({_items(cuts)})"
+    comment = ""
+    if isinstance(decision, Exceeds) and decision.scale == "log-complement" and decision.threshold >= 0:
+        comment = f"  # that is {odds(decision.threshold)}"
+    return f"decide {labels[1]} when {_test(decision, wording, note)}{comment}"
+
+
+def _items(items: list[str]) -> str:
+    return "\n" + "".join(f"  {item},\n" for item in items)
+
+
+def _nested(text: str) -> str:
+    return text.replace("\n", "\n  ")
+
+
+def _threshold(value: float) -> str:
+    return "-0.0" if str(float(value)) == "-0.0" else number(value)
+
+
+def _test(decision: Fires | Exceeds, wording: Wording, note: Note) -> str:
+    if isinstance(decision, Fires):
+        return _root(decision.formula, wording, note)
+    score = _root(decision.score, wording, note)
+    return f"{score} exceeds {_SCALES[decision.scale]} {number(decision.threshold)}"
+
+
+def _report(graph: RuleGraph, wording: Wording, note: Note) -> list[str]:
+    roots = [_root(node, wording, note) for node in graph.probability]
+    if len(roots) == 1:
+        return [f"report {label(graph.classes[1])} with {roots[0]}"]
+    if not roots:
+        return []
+    return [f"report ({_items([f'{label(c)}: {_nested(r)}' for c, r in zip(graph.classes, roots, strict=True)])})"]
+
+
+def _root(node: Node, wording: Wording, note: Note) -> str:
+    """A root over several lines, one rule each; its name where it is defined."""
+    if node in wording.definitions:
+        return wording.definitions[node]
+    return wording.broken(node, note, force=True)
+
+
+# Comments ----------------------------------------------------------------------------------------------------------
+
+
+def _definition_names(graph: RuleGraph, rules: tuple[Rule, ...]) -> dict[Node, str]:
+    """Definitions of rules bear the rule's id; the one score that decides is called so."""
+    score = {graph.decision.score: "score"} if isinstance(graph.decision, Exceeds) else {}
+    return {rule.node: rule.id for rule in rules} | score
+
+
+def _notes(graph: RuleGraph, rules: tuple[Rule, ...]) -> dict[Node, str]:
+    """For each rule its id and its statistics."""
+    facts: dict[str, list[str]] = {rule.id: [rule.id] for rule in rules}
+    for title, entries in _entries(graph.statistics):
+        for entry in entries:
+            if isinstance(entry, Mapping) and entry.get("id") in facts:
+                facts[entry["id"]].append(f"{title}{_facts(entry)}")
+    return {rule.node: one_line("  ".join(filter(None, facts[rule.id]))) for rule in rules}
+
+
+def _entries(statistics: Mapping[str, Any]) -> Iterator[tuple[str, list[Any]]]:
+    """The lists of rule statistics, at the top or one for each named table (train, held out)."""
+    for title, block in {"": statistics, **statistics}.items():
+        entries = block.get("rules") if isinstance(block, Mapping) else None
+        if isinstance(entries, list | tuple):
+            yield (f"{title}: " if title else ""), list(entries)
+
+
+def _facts(entry: Mapping[str, Any]) -> str:
+    said = {"covers": entry.get("coverage"), "right": entry.get("precision")}
+    return ", ".join(
+        f"{what} {share:.1%}".replace("%", " %") for what, share in said.items() if isinstance(share, float)
+    )

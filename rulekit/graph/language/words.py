@@ -1,0 +1,66 @@
+"""Names, levels, labels and numbers as words of the rule language."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+
+import numpy as np
+
+from rulekit.errors import FormatError
+from rulekit.graph.files.file_format import dump
+
+RESERVED = frozenset(
+    (
+        *("above", "all", "and", "any", "at", "clip", "column", "decide", "default", "else", "exceeds", "false"),
+        *("fires", "from", "if", "in", "is", "label", "largest", "least", "let", "logistic", "median", "missing"),
+        *("not", "of", "or", "preferring", "probability", "report", "step", "strength", "sum", "then", "to"),
+        *("together", "true", "unseen", "up", "when", "with"),
+    )
+)
+_PLAIN = re.compile(r"[^\W\d]\w*(?:[.-]\w+)*")
+
+
+def name(text: str) -> str:
+    """A column name, level or label: as it is where it is a plain word, else quoted like a JSON string."""
+    if _PLAIN.fullmatch(text) and text not in RESERVED and text.isprintable():
+        return text
+    return dump(text)
+
+
+def unquoted(token: str) -> str:
+    """The text that a word or a quoted text means; raises FormatError for a bad escape."""
+    if not token.startswith('"'):
+        return str(token)  # plain text: a parser's own kind of string would change a node's digest
+    try:
+        text: str = json.loads(token)
+    except ValueError:
+        raise FormatError(
+            "a quoted text has a bad escape or a control character",
+            fix='write \\", \\\\, \\n, \\t or \\u and four digits',
+        ) from None
+    return text
+
+
+def names(texts: Iterable[str]) -> str:
+    """A set of names in braces."""
+    return "{" + ", ".join(map(name, texts)) + "}"
+
+
+def number(value: float) -> str:
+    """The shortest decimal that gives a finite double back, without a trailing `.0`."""
+    return repr(float(value)).removesuffix(".0")
+
+
+def label(value: object) -> str:
+    """A class label: text quoted where needed, numbers and truth values as they are."""
+    plain = value.item() if isinstance(value, np.generic) else value
+    if isinstance(plain, bool):
+        return "true" if plain else "false"
+    return repr(plain) if isinstance(plain, int | float) else name(str(plain))
+
+
+def one_line(text: str) -> str:
+    """Foreign text for a comment: what cannot be printed, line ends above all, is escaped."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)

@@ -1,0 +1,377 @@
+"""The exact probability of a random formula, as a straight-line circuit (rulekit.graph.probability.circuit).
+
+The hidden bits are independent given the row, and Boolean nodes are constants given the row. Children of a connective
+that share no hidden bit are therefore independent, and their probabilities combine in the order of the children:
+
+    And  p0 * p1 * ...          Or  1 - (1 - p0) * (1 - p1) * ...          Not  1 - p
+    AtLeast  by the recurrence  P(j of the children from i on) = Mix(p_i, P(j - 1 from i + 1 on), P(j from i + 1 on))
+
+Children that share hidden bits form a group, whose probability is read from a binary decision diagram, one Mix step
+for each edge of it. Its variables are the Boolean nodes, the hidden bits, and the modules: subformulas that contain
+every occurrence of each of their hidden bits, whose own probability is computed by the same rules. Nothing recurses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from rulekit.errors import BudgetError, GraphError
+from rulekit.graph.nodes import And, AtLeast, Constant, Family, Hidden, Node, Not, Or
+from rulekit.graph.probability.circuit import Bit, Circuit, CircuitStep, Complement, Fixed, Given, Mix, Product
+from rulekit.graph.probability.decision_diagram import FALSE, TRUE, Diagram
+from rulekit.graph.probability.modules import modules_below
+
+_FIRST_BOUND = 20_000
+
+_Asking = Generator[Node, int, int]
+
+
+@lru_cache(maxsize=256)
+def build_circuit(formula: Node, max_nodes: int = 1_000_000) -> Circuit:
+    """The steps that compute the exact probability of `formula` for a row.
+
+    max_nodes bounds each decision diagram and each at-least recurrence. Raises GraphError where the formula is neither
+    Boolean nor Random, or two different hidden bits bear one name; BudgetError beyond the bound.
+    """
+    builder = _Builder(formula, max_nodes)
+    return _reachable(builder.steps, builder.index_of(formula))
+
+
+def hidden_bits(formula: Node) -> dict[str, Hidden]:
+    """The hidden bits of a formula by name, in order of occurrence; raises GraphError where two bear one name."""
+    bits: dict[str, Hidden] = {}
+    for node in random_nodes(formula):
+        if isinstance(node, Hidden) and bits.setdefault(node.name, node) is not node:
+            raise GraphError(
+                "two different hidden bits bear this name",
+                where=f"hidden bit {node.name!r}",
+                fix="equal names are the same bit: give them the same cause and strengths, or rename one",
+            )
+    return bits
+
+
+def random_nodes(formula: Node) -> list[Node]:
+    """Every node of a formula down to its hidden bits and Boolean nodes, children before parents."""
+    order: list[Node] = []
+    done: set[Node] = set()
+    stack = [(formula, False)]
+    while stack:
+        node, children_done = stack.pop()
+        if node in done:
+            continue
+        if children_done or not is_random_logic(node):
+            done.add(node)
+            order.append(node)
+        else:
+            stack.append((node, True))
+            stack.extend((child, False) for child in reversed(node.children) if child not in done)
+    return order
+
+
+def is_random_logic(node: Node) -> bool:
+    """Whether a node is a connective with a random child (not a hidden bit itself)."""
+    return node.family is Family.RANDOM and not isinstance(node, Hidden)
+
+
+class _Builder:
+    """Steps under construction, and the step of each node that has one."""
+
+    def __init__(self, formula: Node, max_nodes: int) -> None:
+        self.steps: list[CircuitStep] = []
+        self._max_nodes = max_nodes
+        self._index: dict[CircuitStep, int] = {}
+        self._value: dict[Node, int] = {}
+        self._mask = _masks(formula)
+
+    def index_of(self, root: Node) -> int:
+        """The step that holds the probability of `root`; runs the rules on an explicit stack."""
+        stack: list[tuple[Node, _Asking]] = [(root, self._start(root))]
+        answer: int | None = None
+        while stack:
+            node, rule = stack[-1]
+            try:
+                wanted = rule.send(answer)  # type: ignore[arg-type]
+            except StopIteration as finished:
+                answer = self._value[node] = finished.value
+                stack.pop()
+                continue
+            answer = self._value.get(wanted)
+            if answer is None:
+                stack.append((wanted, self._start(wanted)))
+        assert answer is not None
+        return answer
+
+    def _start(self, node: Node) -> _Asking:
+        if node.family is Family.BOOLEAN:
+            return self._boolean(node)
+        rule = _RULES.get(type(node))
+        if rule is None or node.family is not Family.RANDOM:
+            raise GraphError(f"{type(node).__name__} is {node.family.value} and has no place in a random formula")
+        return rule(self, node)
+
+    # Rules: one per node type; `yield node` asks for the step of another node.
+
+    def _boolean(self, node: Node) -> _Asking:
+        return self.fixed(float(node.value)) if isinstance(node, Constant) else self._add(Given(node))
+        yield  # a generator, like the other rules
+
+    def _hidden(self, node: Hidden) -> _Asking:
+        on, off = node.probability_on, node.probability_off
+        if isinstance(node.cause, Constant):
+            return self.fixed(on if node.cause.value else off)
+        return self.fixed(on) if on == off else self._add(Bit(node.cause, on, off))
+        yield  # a generator, like the other rules
+
+    def _not(self, node: Node) -> _Asking:
+        return self.complement((yield node.children[0]))
+
+    def _and(self, node: Node) -> _Asking:
+        return (yield from self._product(node, negated=False))
+
+    def _or(self, node: Node) -> _Asking:
+        return self.complement((yield from self._product(node, negated=True)))
+
+    def _product(self, node: Node, negated: bool) -> _Asking:
+        """The product of the children's probabilities, or of their complements."""
+        result = self.fixed(1.0)
+        for group in self._independent_groups(tuple(dict.fromkeys(node.children))):
+            if len(group) == 1:
+                value = yield group[0]
+            else:
+                value = yield from self._dependent(type(node), 0, group)
+            result = self.product(result, self.complement(value) if negated else value)
+        return result
+
+    def _at_least(self, node: AtLeast) -> _Asking:
+        children, k = node.children, node.k
+        if k <= 0 or k > len(children):
+            return self.fixed(1.0 if k <= 0 else 0.0)
+        if len(self._independent_groups(children)) < len(children):
+            return (yield from self._dependent(AtLeast, k, children))
+        if k * (len(children) - k + 1) > self._max_nodes:
+            raise BudgetError(
+                f"{k} of {len(children)} needs more than {self._max_nodes} steps",
+                where="AtLeast",
+                fix="allow more nodes",
+            )
+        values = []
+        for child in children:
+            values.append((yield child))
+        needed = [self.fixed(1.0)] + [self.fixed(0.0)] * k
+        for i in range(len(children) - 1, -1, -1):
+            # Counts below k - i are never asked for: only i children stand before this one.
+            mixed = {j: self.mix(values[i], needed[j - 1], needed[j]) for j in range(max(1, k - i), k + 1)}
+            needed = [mixed.get(j, needed[j]) for j in range(k + 1)]
+        return needed[k]
+
+    def _dependent(self, connective: type[Node], k: int, children: Sequence[Node]) -> _Asking:
+        """The probability of a connective over children that share hidden bits, by a decision diagram."""
+        region = _region(children, modules_below(children, self._mask))
+        diagram, root, variables = _diagram(region, connective, k, children, self._max_nodes)
+        value = {TRUE: self.fixed(1.0), FALSE: self.fixed(0.0)}
+        for edge in diagram.below(root):
+            level, high, low = diagram.branches(edge)
+            value[edge] = self.mix((yield variables[level]), value[high], value[low])
+        return value[root]
+
+    def _independent_groups(self, children: Sequence[Node]) -> list[tuple[Node, ...]]:
+        """The children in groups that share no hidden bit with one another, in the order of their first members."""
+        groups: list[tuple[int, list[tuple[int, Node]]]] = []
+        seen = 0
+        for position, child in enumerate(children):
+            mask, members = self._mask[child], [(position, child)]
+            if mask & seen:
+                apart = []
+                for group in groups:
+                    if group[0] & self._mask[child]:
+                        mask, members = mask | group[0], group[1] + members
+                    else:
+                        apart.append(group)
+                groups = apart
+            seen |= mask
+            groups.append((mask, sorted(members, key=lambda member: member[0])))
+        groups.sort(key=lambda group: group[1][0][0])
+        return [tuple(node for _, node in members) for _, members in groups]
+
+    # Steps: equal steps are one step, and what a constant decides is not computed.
+
+    def fixed(self, value: float) -> int:
+        return self._add(Fixed(value))
+
+    def complement(self, a: int) -> int:
+        step = self.steps[a]
+        if isinstance(step, Complement):
+            return step.a
+        if isinstance(step, Fixed) and step.value in (0.0, 1.0):
+            return self.fixed(1.0 - step.value)
+        return self._add(Complement(a))  # other constants too: their complement's complement is not rounded
+
+    def product(self, a: int, b: int) -> int:
+        for one, other in ((a, b), (b, a)):
+            step = self.steps[one]
+            if isinstance(step, Fixed) and step.value in (0.0, 1.0):
+                return other if step.value else one
+        return self._add(Product(a, b))
+
+    def mix(self, p: int, high: int, low: int) -> int:
+        if high == low:
+            return high
+        chance = self.steps[p]
+        if isinstance(chance, Fixed) and chance.value in (0.0, 1.0):
+            return high if chance.value else low
+        if self.steps[low] == Fixed(0.0):
+            return self.product(p, high)
+        if self.steps[high] == Fixed(0.0):
+            return self.product(self.complement(p), low)
+        return self._add(Mix(p, high, low))
+
+    def _add(self, step: CircuitStep) -> int:
+        index = self._index.setdefault(step, len(self.steps))
+        if index == len(self.steps):
+            self.steps.append(step)
+        return index
+
+
+_RULES: dict[type[Node], Callable[[_Builder, Node], _Asking]] = {
+    Hidden: _Builder._hidden,  # type: ignore[dict-item]
+    Not: _Builder._not,
+    And: _Builder._and,
+    Or: _Builder._or,
+    AtLeast: _Builder._at_least,  # type: ignore[dict-item]
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Region:
+    """The nodes of a group of children, each after its children, and those of them that are variables."""
+
+    order: tuple[Node, ...]
+    variables: tuple[Node, ...]
+
+
+def _region(children: Sequence[Node], modules: frozenset[Node]) -> _Region:
+    """The nodes of a group down to its variables, from left to right."""
+    order: list[Node] = []
+    variables: list[Node] = []
+    done: set[Node] = set()
+    stack = [(child, False) for child in reversed(children)]
+    while stack:
+        node, children_done = stack.pop()
+        if node in done:
+            continue
+        # A negation of a Boolean node is looked into: the node and its contrary are one variable.
+        is_variable = node in modules or not (is_random_logic(node) or isinstance(node, Not))
+        if children_done or is_variable:
+            done.add(node)
+            order.append(node)
+            if is_variable:
+                variables.append(node)
+        else:
+            stack.append((node, True))
+            stack.extend((child, False) for child in reversed(node.children) if child not in done)
+    return _Region(tuple(order), tuple(variables))
+
+
+def _diagram(
+    region: _Region, connective: type[Node], k: int, children: Sequence[Node], max_nodes: int
+) -> tuple[Diagram, int, tuple[Node, ...]]:
+    """A decision diagram of a connective over a region, its root edge and its variables from the top.
+
+    The variables stand in the order of their first occurrence; where that needs too many nodes, nearest to the root
+    first, which is far smaller for deep formulas that come back to the same few bits. Small bounds are tried first.
+    """
+    first = max(_FIRST_BOUND, 16 * len(region.order))
+    for bound in dict.fromkeys((min(first, max_nodes), max_nodes)):
+        for variables in (region.variables, _nearest_first(region, children)):
+            diagram = Diagram(bound)
+            edges = {node: diagram.variable(level) for level, node in enumerate(variables)}
+            try:
+                for node in region.order:
+                    if node not in edges:
+                        parts = [edges[child] for child in node.children]
+                        edges[node] = _edge(diagram, type(node), getattr(node, "k", 0), parts)
+                return diagram, _edge(diagram, connective, k, [edges[child] for child in children]), variables
+            except BudgetError as error:
+                exceeded = error
+    raise exceeded
+
+
+def _nearest_first(region: _Region, children: Sequence[Node]) -> tuple[Node, ...]:
+    """The variables of a region, breadth first from the children of the group."""
+    known, variables = set(region.order), set(region.variables)
+    found = dict.fromkeys(children)
+    layer = list(found)
+    while layer:
+        below = dict.fromkeys(child for node in layer if node not in variables for child in node.children)
+        layer = [node for node in below if node in known and node not in found]
+        found.update(dict.fromkeys(layer))
+    return tuple(node for node in found if node in variables)
+
+
+def _edge(diagram: Diagram, connective: type[Node], k: int, parts: Sequence[int]) -> int:
+    if connective is Not:
+        return parts[0] ^ 1
+    if connective is AtLeast:
+        return diagram.at_least(k, parts)
+    return diagram.conjunction(parts) if connective is And else diagram.disjunction(parts)
+
+
+def _masks(formula: Node) -> dict[Node, int]:
+    """For every node of a formula the set of its hidden bits, as the bits of an integer."""
+    position = {name: 1 << i for i, name in enumerate(hidden_bits(formula))}
+    masks: dict[Node, int] = {}
+    for node in random_nodes(formula):
+        if isinstance(node, Hidden):
+            masks[node] = position[node.name]
+        elif is_random_logic(node):
+            mask = 0
+            for child in node.children:
+                mask |= masks[child]
+            masks[node] = mask
+        else:
+            masks[node] = 0
+    return masks
+
+
+def _reachable(steps: list[CircuitStep], root: int) -> Circuit:
+    """The steps that the root needs, in their order, renumbered."""
+    needed = [False] * (root + 1)
+    needed[root] = True
+    for i in range(root, -1, -1):
+        if needed[i]:
+            for operand in operands(steps[i]):
+                needed[operand] = True
+    place: dict[int, int] = {}
+    kept: list[CircuitStep] = []
+    for i, step in enumerate(steps[: root + 1]):
+        if needed[i]:
+            place[i] = len(kept)
+            kept.append(_renumbered(step, place))
+    return Circuit(tuple(kept))
+
+
+def operands(step: CircuitStep) -> tuple[int, ...]:
+    """The earlier steps that a step reads."""
+    match step:
+        case Complement(a):
+            return (a,)
+        case Product(a, b):
+            return (a, b)
+        case Mix(p, high, low):
+            return (p, high, low)
+        case _:
+            return ()
+
+
+def _renumbered(step: CircuitStep, place: dict[int, int]) -> CircuitStep:
+    match step:
+        case Complement(a):
+            return Complement(place[a])
+        case Product(a, b):
+            return Product(place[a], place[b])
+        case Mix(p, high, low):
+            return Mix(place[p], place[high], place[low])
+        case _:
+            return step

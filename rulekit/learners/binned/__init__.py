@@ -1,0 +1,1 @@
+"""Binned columns as small integer codes, and conditions on them as nodes."""

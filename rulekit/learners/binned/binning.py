@@ -1,0 +1,318 @@
+"""Binning: the columns of a table as small integer codes, 0 for missing.
+
+A numeric column gets one code per distinct value, or at most `max_bins` by capped quantiles: a value's weight is capped
+at the mean weight of a bin, repeatedly, before the weights are cut at equal steps, so that a column heavy at one value
+keeps fine cuts elsewhere (findings/small_models.md, section 1). A Boolean column has 1 for false and 2 for true.
+
+A category has 2.. for the levels that stand for themselves. The levels of an unordered one with few rows share code 1
+with a level never seen (section 2 of the same): a condition that names a level of one row has learned that row by
+heart, and a category with a level for each row would fit everything.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rulekit.learners.binned.codes import MemoryCodes
+from rulekit.learners.counting.compiling import compiled
+from rulekit.learners.counting.histograms import Floats
+from rulekit.learners.counting.threads import run_threads
+from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature
+from rulekit.tables.table import Table
+
+_CAPPINGS = 8
+_WORTH_A_THREAD = 50_000
+_MOST_SMALL = 256
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BinnedColumn:
+    """The codes of one feature, below n_codes; `low`, `high` [n_codes]: the training values a numeric bin spans.
+
+    `index` is the position of the feature in the table.
+    levels: what the codes 2.. of a category stand for; the feature's other levels have code 1, like unseen ones.
+    """
+
+    feature: Feature
+    index: int
+    n_codes: int
+    low: Floats
+    high: Floats
+    levels: tuple[str, ...] = ()
+
+    @property
+    def ordered(self) -> bool:
+        """Whether neighbouring codes are neighbouring values."""
+        return self.feature.kind != "categorical" or self.feature.ordered
+
+
+def min_level_rows(rows: float) -> float:
+    """The default least weight of a level: 10 rows, or a hundredth of them where that is less, but 2 at least."""
+    return max(2.0, min(10.0, rows / 100.0))
+
+
+def bin_table(
+    table: Table, weights: npt.NDArray[Any], max_bins: int | None, least_level: int = 0, n_threads: int = 1
+) -> tuple[tuple[BinnedColumn, ...], MemoryCodes]:
+    """The usable columns of a table and their codes; columns whose role is not "use" are left out."""
+    used = [(i, feature) for i, feature in enumerate(table.features) if feature.role == "use"]
+
+    def binned(column: tuple[int, Feature]) -> tuple[BinnedColumn, npt.NDArray[Any]]:
+        index, feature = column
+        return bin_column(feature, index, table.arrays[index], weights, max_bins, least_level)
+
+    threads = n_threads if table.n_rows >= _WORTH_A_THREAD else 1
+    if not used or max_bins is None or max_bins >= _MOST_SMALL:
+        found = run_threads(binned, used, threads)
+        return tuple(column for column, _ in found), MemoryCodes(tuple(codes for _, codes in found))
+    matrix = np.empty((table.n_rows, len(used)), dtype=np.uint8)
+    wide: dict[int, npt.NDArray[Any]] = {}
+
+    def put(place: int) -> BinnedColumn:
+        column, codes = binned(used[place])
+        if codes.dtype == np.uint8:
+            matrix[:, place] = codes
+        else:
+            wide[place] = codes
+        return column
+
+    columns = tuple(run_threads(put, range(len(used)), threads))
+    if wide:
+        return columns, MemoryCodes(tuple(wide.get(i, matrix[:, i]) for i in range(len(used))))
+    return columns, MemoryCodes.of_matrix(matrix)
+
+
+def bin_column(
+    feature: Feature,
+    index: int,
+    array: npt.NDArray[Any],
+    weights: npt.NDArray[Any],
+    max_bins: int | None,
+    least_level: int = 0,
+) -> tuple[BinnedColumn, npt.NDArray[Any]]:
+    """One encoded column [n], binned by the weights [n] of its values, and its codes [n].
+
+    Levels of a category that weigh less than least_level are pooled.
+    """
+    none = np.full(1, np.nan)
+    if feature.kind == "categorical":
+        return _bin_levels(feature, index, array, weights, least_level)
+    if feature.kind == "boolean":
+        codes = np.where(np.isnan(array), 0, 1 + (array > 0.5)).astype(np.uint8)
+        return BinnedColumn(feature, index, 3, none, none), codes
+    # A column of a matrix is gathered once, and not kept.
+    array = array + array.dtype.type(0)  # minus zero is zero
+    column, high = bin_values(feature, index, *_distinct(array, weights), max_bins)
+    codes = np.empty(len(array), dtype=code_type(column.n_codes))
+    assign_bins(array, high, codes)
+    return column, codes
+
+
+def bin_values(
+    feature: Feature,
+    index: int,
+    values: npt.NDArray[Any],
+    counts: Floats,
+    max_bins: int | None,
+) -> tuple[BinnedColumn, npt.NDArray[Any]]:
+    """The bins of distinct values [m] in ascending order by their weights [m], and the last value of each bin."""
+    first = first_of_bins(counts, max_bins)
+    low = values[first]
+    high = values[np.append(first[1:], len(values)) - 1] if len(values) else values
+    return numeric_column(feature, index, low, high), high
+
+
+def numeric_column(feature: Feature, index: int, low: npt.NDArray[Any], high: npt.NDArray[Any]) -> BinnedColumn:
+    """A numeric column whose bins have these first and last values."""
+    none = np.full(1, np.nan)
+    bottoms, tops = (np.concatenate([none, edge.astype(np.float64)]) for edge in (low, high))
+    return BinnedColumn(feature, index, 1 + len(low), bottoms, tops)
+
+
+def assign_bins(array: npt.NDArray[Any], high: npt.NDArray[Any], codes: npt.NDArray[Any]) -> None:
+    """Write the code of each value: one more than the number of bins that end below it; 0 for missing.
+
+    The first bits of a float tell its place among the bins but for the few values near an end.
+    """
+    kernel = compiled(_assign_bins)
+    if kernel is None or not 0 < len(high) < _MOST_LOOKED_UP:
+        codes[:] = np.where(np.isnan(array), 0, np.searchsorted(high, array) + 1)
+        return
+    bits = np.dtype(np.int32 if array.dtype.itemsize == 4 else np.int64)
+    shift = 8 * bits.itemsize - _LOOKED_UP_BITS
+    high = high + high.dtype.type(0)  # minus zero is zero
+    ends = _rising(high.view(bits)) >> shift
+    place = np.arange(-(1 << (_LOOKED_UP_BITS - 1)), 1 << (_LOOKED_UP_BITS - 1))
+    first = np.searchsorted(ends, place).astype(np.uint16)
+    last = np.searchsorted(ends, place, side="right").astype(np.uint16)
+    kernel(array, np.ascontiguousarray(array).view(bits), shift, first, last, high, codes)
+
+
+_LOOKED_UP_BITS = 15
+_MOST_LOOKED_UP = 1 << 15
+
+
+def _rising(bits: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Bits of floats, without minus zero and NaN, as integers in the order of the floats."""
+    return np.where(bits < 0, bits ^ np.iinfo(bits.dtype).max, bits)
+
+
+def _assign_bins(array: Any, bits: Any, shift: int, first: Any, last: Any, high: Any, codes: Any) -> None:
+    middle = len(first) // 2
+    for i in range(len(array)):
+        x = array[i]
+        if x != x:
+            codes[i] = 0
+            continue
+        b = np.int64(bits[i]) >> shift
+        # All bits of a negative float but the sign run the other way.
+        place = middle + (b if b >= 0 else -middle - 1 - b)
+        at, end = first[place], last[place]
+        while at < end and high[at] < x:
+            at += 1
+        codes[i] = at + 1
+
+
+def _distinct(array: npt.NDArray[Any], weights: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Floats]:
+    """The distinct values of a numeric column in ascending order, and their weights."""
+    values = np.sort(array)
+    values = values[: len(values) - int(np.count_nonzero(np.isnan(values)))]
+    counts = np.empty(len(values))
+    runs = compiled(_runs)
+    if runs:
+        m = runs(values, counts)
+        values, counts = values[:m], counts[:m]
+    else:
+        first = np.flatnonzero(np.concatenate([[True] * min(1, len(values)), values[1:] != values[:-1]]))
+        counts = np.diff(first, append=len(values)).astype(np.float64)
+        values = values[first]
+    if weights.strides == (0,):
+        counts *= float(weights[0])
+    else:
+        known = ~np.isnan(array)
+        counts[:] = np.bincount(np.searchsorted(values, array[known]), weights[known], len(values))
+    return values, counts
+
+
+def _runs(values: Any, counts: Any) -> int:
+    """Keep the first of equal neighbours, in place, and count them; says how many are left."""
+    m = 0
+    for i in range(len(values)):
+        if m > 0 and values[m - 1] == values[i]:
+            counts[m - 1] += 1.0
+        else:
+            values[m] = values[i]
+            counts[m] = 1.0
+            m += 1
+    return m
+
+
+def _bin_levels(
+    feature: Feature, index: int, array: npt.NDArray[Any], weights: npt.NDArray[Any], least_level: int
+) -> tuple[BinnedColumn, npt.NDArray[Any]]:
+    # bincount adds doubles; the total of all quantised weights is below 2^53, so that the sums are exact.
+    totals = np.bincount(array, weights, FIRST_LEVEL_CODE + len(feature.levels))
+    column, codes = bin_levels(feature, index, totals, least_level)
+    return column, codes[array]
+
+
+def bin_levels(
+    feature: Feature, index: int, totals: npt.NDArray[Any], least_level: int
+) -> tuple[BinnedColumn, npt.NDArray[Any]]:
+    """A category by the weights of its encoded codes, and the bin of each of these codes."""
+    n_levels = len(feature.levels)
+    kept = np.ones(n_levels, dtype=bool) if feature.ordered else totals[FIRST_LEVEL_CODE:] >= least_level
+    n_codes = FIRST_LEVEL_CODE + int(kept.sum())
+    codes = np.full(FIRST_LEVEL_CODE + n_levels, UNSEEN_CODE, dtype=code_type(n_codes))
+    codes[MISSING_CODE] = MISSING_CODE
+    codes[FIRST_LEVEL_CODE:][kept] = np.arange(FIRST_LEVEL_CODE, n_codes)
+    levels = tuple(level for level, stays in zip(feature.levels, kept.tolist(), strict=True) if stays)
+    none = np.full(1, np.nan)
+    return BinnedColumn(feature, index, n_codes, none, none, levels=levels), codes
+
+
+def capped_quantiles(counts: npt.NDArray[Any], max_bins: int | None) -> npt.NDArray[np.int64]:
+    """The bin [m], counted from 0 without gaps, of each of m distinct values in ascending order."""
+    begins = np.zeros(len(counts), dtype=np.int64)
+    begins[first_of_bins(counts, max_bins)[1:]] = 1
+    return np.cumsum(begins)
+
+
+def first_of_bins(counts: npt.NDArray[Any], max_bins: int | None) -> npt.NDArray[np.int64]:
+    """Where each bin begins among m distinct values in ascending order, by capped quantiles of their weights [m]."""
+    m = len(counts)
+    if max_bins is None or m <= max_bins:
+        return np.arange(m, dtype=np.int64)
+    counts = counts.astype(np.float64, copy=False)
+    below: Any = compiled(_below) or _below_with_numpy
+    cap, total = capped_total(lambda cap: below(counts, cap), max_bins)
+    kernel = compiled(_first_of_bins)
+    if kernel:
+        first = np.empty(max_bins, dtype=np.int64)
+        return np.array(first[: kernel(counts, cap, total, max_bins, first)])
+    capped = np.minimum(counts, cap)
+    middle = np.cumsum(capped)
+    capped /= 2
+    middle -= capped
+    middle /= total
+    middle *= max_bins
+    raw = np.minimum(middle, max_bins - 1, out=middle).astype(np.int64)
+    return np.flatnonzero(np.diff(raw, prepend=-1) > 0)
+
+
+def _first_of_bins(counts: Any, cap: float, total: float, max_bins: int, first: Any) -> int:
+    bins, last, reached = 0, -1, 0.0
+    for i in range(len(counts)):
+        capped = min(counts[i], cap)
+        reached += capped
+        middle = (reached - capped / 2) / total * max_bins
+        own = int(min(middle, max_bins - 1.0))
+        if own > last:
+            first[bins] = i
+            bins += 1
+            last = own
+    return bins
+
+
+def capped_total(below: Callable[[float], tuple[float, int]], max_bins: int) -> tuple[float, float]:
+    """The weight at which the weights of distinct values are capped, and their sum then.
+
+    below(cap): the sum of the weights of at most `cap`, which are whole numbers, and how many are above it; so the
+    result does not depend on the order in which they are added.
+    """
+    cap = math.inf
+    total, _ = below(cap)
+    for _ in range(_CAPPINGS):
+        # Capping lowers the total and so the cap; a heavy value ends up with a single bin.
+        cap = total / max_bins
+        within, above = below(cap)
+        if above == 0:
+            break  # nothing is heavier than the cap, and so it stays
+        total = within + above * cap
+    return cap, total
+
+
+def _below_with_numpy(counts: npt.NDArray[Any], cap: float) -> tuple[float, int]:
+    within = counts <= cap
+    return float(np.sum(counts, where=within)), int(np.count_nonzero(~within))
+
+
+def _below(counts: Any, cap: float) -> tuple[float, int]:
+    # Whole numbers, so that the sum can be one of integers, several at a time.
+    total, above = 0, 0
+    for i in range(len(counts)):
+        inside = counts[i] <= cap
+        total += int(counts[i]) if inside else 0
+        above += 0 if inside else 1
+    return float(total), above
+
+
+def code_type(n_codes: int) -> np.dtype[Any]:
+    """The smallest type that holds the codes below n_codes."""
+    return np.dtype(np.uint8 if n_codes <= 1 << 8 else np.uint16 if n_codes <= 1 << 16 else np.uint32)

@@ -1,0 +1,1 @@
+"""CNLL: compositional noisy-logical learning (Yuille & Zheng, ICML 2009)."""

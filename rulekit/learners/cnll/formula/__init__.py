@@ -1,0 +1,1 @@
+"""A noisy-logical formula while it is learned: its tree, its objective and its statistics."""

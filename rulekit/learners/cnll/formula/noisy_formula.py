@@ -1,0 +1,267 @@
+"""A noisy-logical formula while it is being learned: its bits, its tree, and the cells of the training rows.
+
+Rows on which the conditions of all bits agree form a cell, so every statistic is one over (cell, label), and no pass
+over the formula costs more than its cells (findings/cnll.md, section 2).
+"""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rulekit.learners.binned.binning import BinnedColumn
+from rulekit.learners.binned.codes import Codes
+from rulekit.learners.cnll.formula.cell_counts import CellCounts
+from rulekit.learners.cnll.formula.objectives import Objective
+from rulekit.learners.cnll.formula.prefixes import Orders
+from rulekit.learners.cnll.formula.read_once import Move, ReadOnceTree
+from rulekit.learners.cnll.formula.squares import FixedPoint
+from rulekit.learners.cnll.formula.tree_kernels import cell_lines
+from rulekit.learners.counting.grouping import Rows, count_cells, split_cells
+from rulekit.learners.counting.histograms import Bools, Floats, Ints
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Problem:
+    """Binned columns, labels [n] of 0 and 1, quantised weights [n] and what one unit of them weighs."""
+
+    columns: tuple[BinnedColumn, ...]
+    codes: Codes
+    labels: Ints
+    weights: Ints
+    weight_unit: float
+
+    @property
+    def total(self) -> float:
+        return float(self.weights.sum()) * self.weight_unit
+
+    def take(self, rows: npt.NDArray[Any]) -> Problem:
+        labels = self.labels[rows]
+        # Weights that are one number seen n times stay so: see share_equal.
+        each = self.weights.strides == (0,) and len(self.weights) > 0
+        weights = np.broadcast_to(self.weights[:1], labels.shape) if each else self.weights[rows]
+        return Problem(self.columns, self.codes.take(rows), labels, weights, self.weight_unit)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bit:
+    """A hidden bit: fires with `alpha` where its condition holds, else with `beta`.
+
+    condition [n_codes]: the codes of column `column` for which it holds; known: the codes that have a side (the others
+    stay outside the condition and its contrary); rest: the strength with which the bit does nothing.
+    frozen: it stays as it is.
+    """
+
+    column: int
+    condition: Bools
+    known: Bools
+    alpha: float
+    beta: float
+    rest: float
+    frozen: bool = False
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """The columns that its condition reads."""
+        return (self.column,)
+
+    def with_strengths(self, alpha: float, beta: float) -> Bit:
+        """The same bit with other strengths."""
+        if type(self) is not Bit:
+            return replace(self, alpha=alpha, beta=beta)
+        return Bit(self.column, self.condition, self.known, alpha, beta, self.rest, self.frozen)
+
+    def seen(self, codes: Codes) -> tuple[npt.NDArray[Any], Bools]:
+        """Codes [n] of the rows, and for which of them the condition holds."""
+        return codes[self.column], self.condition
+
+
+@dataclass(slots=True)
+class Formula:
+    """tree over bits; pattern [C, T]: which conditions hold in a cell; cell [n] of each row; counts [C, 2] by label."""
+
+    problem: Problem
+    tree: ReadOnceTree
+    bits: list[Bit] = field(default_factory=list)
+    pattern: Bools = field(default_factory=lambda: np.zeros((1, 0), dtype=bool))
+    cell: npt.NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
+    counts: Ints = field(default_factory=lambda: np.zeros((1, 2), dtype=np.int64))
+    _rows: Rows | None = None
+    _known: tuple[list[Bit], Floats] | None = None
+    _measured: tuple[float, float] | None = None
+    _fixed: FixedPoint | None = None
+    _weights: dict[int, tuple[Ints, Ints]] = field(default_factory=dict)
+    _kept: CellCounts | None = None
+    orders: dict[tuple[str, int, bytes], tuple[Orders, Ints]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if len(self.cell) == 0:
+            self.cell = np.zeros(len(self.problem.labels), dtype=np.int32)
+            self._count()
+
+    def rows(self) -> Rows:
+        """The rows by cell and label; kept until the cells change."""
+        if self._rows is None:
+            problem = self.problem
+            self._rows = Rows(self.cell, problem.labels, problem.weights, len(self.pattern))
+        return self._rows
+
+    def kept_counts(self, threads: int) -> CellCounts | None:
+        """The rows by cell, label and code, counted from step to step; None where that does not pay."""
+        if self._kept is None:
+            n_codes = [column.n_codes for column in self.problem.columns]
+            self._kept = CellCounts.of(self.problem.codes, n_codes, self.rows(), threads)
+        return self._kept
+
+    def fixed_point(self) -> FixedPoint:
+        """How sums over rows of these weights are written as integers."""
+        if self._fixed is None:
+            self._fixed = FixedPoint.of(self.problem.weights, self.problem.weight_unit)
+        return self._fixed
+
+    def code_weights(self, column: int) -> tuple[Ints, Ints]:
+        """The weight of all rows and of the positive ones [n_codes] by the codes of a column."""
+        if column not in self._weights:
+            problem = self.problem
+            by_code = count_cells(
+                problem.codes[column], problem.labels, problem.weights, problem.columns[column].n_codes
+            )
+            self._weights[column] = (by_code.sum(axis=1), np.ascontiguousarray(by_code[:, 1]))
+        return self._weights[column]
+
+    def take(self, rows: Bools) -> Formula:
+        """The same formula over some rows; its cells stay, also those that are then empty."""
+        taken = Formula(self.problem.take(rows), self.tree, self.bits, self.pattern, self.cell[rows])
+        taken._count()
+        return taken
+
+    def forget_rows(self) -> None:
+        """Let go of all that is kept for each row; the formula must not change any more."""
+        self.cell = self.cell[:0].copy()
+        self._rows = self._kept = self._known = None
+
+    def snapshot(self) -> tuple[ReadOnceTree, tuple[Bit, ...]]:
+        return self.tree.copy(), tuple(self.bits)
+
+    def bit_probabilities(self) -> Floats:
+        """P(bit fires) [T, C] in each cell."""
+        if not self.bits:
+            return np.zeros((0, len(self.pattern)))
+        alpha = np.array([bit.alpha for bit in self.bits])[:, None]
+        beta = np.array([bit.beta for bit in self.bits])[:, None]
+        return np.where(self.pattern.T, alpha, beta)
+
+    def strengths(self) -> tuple[Floats, Floats]:
+        """Alpha and beta [T] of the bits."""
+        return np.array([bit.alpha for bit in self.bits]), np.array([bit.beta for bit in self.bits])
+
+    def lines(self, moves: list[Move], cells: slice = slice(None)) -> tuple[Floats, Floats, Floats]:
+        """U and V [cells, M] of the moves, and P(1) [cells] as it is."""
+        return cell_lines(self.tree, self.strengths(), self.pattern[cells], moves)
+
+    def node_probabilities(self) -> Floats:
+        """The probability [nodes, C] of every node in each cell; kept until a bit or the cells change."""
+        known = self._known
+        if known is None or len(known[0]) != len(self.bits) or any(map(operator.is_not, known[0], self.bits)):
+            self._known = known = (list(self.bits), self.tree.probabilities(self.bit_probabilities()))
+            self._measured = None
+        return known[1]
+
+    def probability(self) -> Floats:
+        """P(1) [C] in each cell."""
+        p = self.node_probabilities()
+        return np.asarray(p[self.tree.root]) if len(p) else np.zeros(len(self.pattern))
+
+    def set_strengths(self, alpha: Floats, beta: Floats, probabilities: Floats) -> None:
+        """Give the bits other strengths [T], with which the nodes have these probabilities [nodes, C]."""
+        self._measured = None
+        self.bits = [
+            bit if bit.frozen or (bit.alpha == a and bit.beta == b) else bit.with_strengths(a, b)
+            for bit, a, b in zip(self.bits, alpha.tolist(), beta.tolist(), strict=True)
+        ]
+        self._known = (list(self.bits), probabilities)
+
+    def add(self, bit: Bit, move: Move) -> None:
+        """Join a new bit to the tree and split the cells by its condition."""
+        self.tree.join(move, len(self.bits))
+        self.bits.append(bit)
+        self._split(bit)
+
+    def observe(self, bit: Bit) -> None:
+        """Append a bit that the tree already holds."""
+        self.bits.append(bit)
+        self._split(bit)
+
+    def replace(self, which: int, bit: Bit) -> None:
+        """Put a bit with another condition in the place of bit `which`."""
+        others = np.delete(self.pattern, which, axis=1)
+        first, merged = _distinct_rows(others)
+        if self._kept is not None:
+            self._kept.merge(merged, self.rows())
+        self.pattern = others[first]
+        self.bits[which] = bit
+        self._split(bit, which, merged)
+
+    def _split(self, bit: Bit, at: int | None = None, merged: Ints | None = None) -> None:
+        """Split the cells by a condition; merged [old cells]: the cell that an old one has become before."""
+        merged = np.arange(len(self.pattern)) if merged is None else merged
+        kept = split_cells(self.cell, *bit.seen(self.problem.codes), merged, len(self.pattern))
+        at = self.pattern.shape[1] if at is None else at
+        self.pattern = np.insert(self.pattern[kept // 2], at, kept % 2 == 1, axis=1)
+        if self._kept is not None and not self._kept.split(kept // 2):
+            self._kept = None
+        self._count()
+
+    def _count(self) -> None:
+        self._rows = self._known = None
+        self.counts = count_cells(self.cell, self.problem.labels, self.problem.weights, len(self.pattern))
+
+    def measure(self, objective: Objective) -> tuple[float, float]:
+        """The objective J, and the weighted training error, of the formula as it stands."""
+        p = self.probability()
+        if self._measured is None:
+            self._measured = self._errors(p)
+        return self._objective(*self._measured, objective, self.bits)
+
+    def measure_of(self, p: Floats, objective: Objective, bits: list[Bit]) -> tuple[float, float]:
+        """J and the weighted training error where the cells have probabilities p [C] and the formula these bits."""
+        return self._objective(*self._errors(p), objective, bits)
+
+    @staticmethod
+    def _objective(error: float, squares: float, objective: Objective, bits: list[Bit]) -> tuple[float, float]:
+        ridge = sum((bit.alpha - bit.rest) ** 2 + (bit.beta - bit.rest) ** 2 for bit in bits)
+        return objective.error * error + objective.brier * squares + objective.ridge * ridge, error
+
+    def _errors(self, p: Floats) -> tuple[float, float]:
+        """The weighted errors and squared errors where the cells have probabilities p [C]."""
+        unit = self.problem.weight_unit
+        negative, positive = self.counts[:, 0], self.counts[:, 1]
+        error = float(np.where(p > 0.5, negative, positive).sum()) * unit
+        squares = float((positive * (1.0 - p) ** 2 + negative * p**2).sum()) * unit
+        return error, squares
+
+
+def _distinct_rows(pattern: Bools) -> tuple[Ints, Ints]:
+    """Where each distinct row first occurs, in lexicographic order, and which one every row is."""
+    packed = np.packbits(pattern, axis=1)
+    words = np.zeros((len(packed), -(-packed.shape[1] // 8) * 8), dtype=np.uint8)
+    words[:, : packed.shape[1]] = packed
+    keys = words.view(">u8").astype(np.uint64)
+    if keys.shape[1] <= 1:
+        _, first, merged = np.unique(keys.reshape(-1), return_index=True, return_inverse=True)
+    else:
+        _, first, merged = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    return first, merged.reshape(-1)
+
+
+def probability_of_codes(tree: ReadOnceTree, bits: tuple[Bit, ...], codes: Codes) -> Floats:
+    """P(1) [n] of rows given by the codes of all columns."""
+    seen = (bit.seen(codes) for bit in bits)
+    strengths = [
+        np.where(condition[own], bit.alpha, bit.beta) for bit, (own, condition) in zip(bits, seen, strict=True)
+    ]
+    return np.asarray(tree.probabilities(np.stack(strengths))[tree.root])

@@ -1,0 +1,280 @@
+"""Sums of slopes and curvatures per code, for every move, as integers: what the search for the squared error needs.
+
+A move turns the probability P of a cell into U + V a; a row adds V (y - U) to the slope of its code and V^2 to the
+curvature. Both lie in [-1, 1]. They are rounded to multiples of a power of two and added as integers, so the sums are
+the same in any order of the rows, in any blocks, with any number of threads, and rows may be added one by one or cell
+by cell, whichever is faster.
+
+Shapes: C cells, M moves. Every kernel has a numpy twin with the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rulekit.learners.counting.compiling import compiled
+from rulekit.learners.counting.grouping import Rows
+from rulekit.learners.counting.histograms import Floats, Ints
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CodeSums:
+    """Per code of a column: slope and curvature [n_codes, M], weight and weight of the positive rows [n_codes]."""
+
+    slope: Floats
+    curvature: Floats
+    weight: Ints
+    positive: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class FixedPoint:
+    """How slopes and curvatures are written as integers: `parts` numbers of `bits` bits each, the coarse one first.
+
+    divisor: what all row weights are multiples of; unit: what a weight of `divisor` weighs.
+    """
+
+    parts: int
+    bits: int
+    divisor: int
+    unit: float
+
+    @classmethod
+    def of(cls, weights: Ints, unit: float) -> FixedPoint:
+        """So that no sum over rows of these weights can leave 62 bits."""
+        divisor = int(weights[0]) if weights.strides == (0,) else int(np.gcd.reduce(weights))
+        divisor = max(1, divisor)
+        total = max(1, int(weights.sum()) // divisor)
+        bits = 62 - total.bit_length()
+        # One number of 40 bits, or two that have as many together.
+        return cls(*((1, min(bits, 45)) if bits >= 31 else (2, min(bits, 20))), divisor, divisor * unit)
+
+    def floats(self, sums: Ints, n_moves: int) -> tuple[Floats, Floats]:
+        """Slope and curvature [n_codes, M] of integer sums [n_codes, parts * 2M]."""
+        total = np.zeros((len(sums), 2 * n_moves))
+        for part in range(self.parts):
+            number = sums[:, part * 2 * n_moves : (part + 1) * 2 * n_moves].astype(np.float64)
+            total += number * (self.unit * 2.0 ** -(self.bits * (part + 1)))
+        return total[:, :n_moves], total[:, n_moves:]
+
+
+def add_code_sums(
+    sums: Ints,
+    matrix: npt.NDArray[Any],
+    columns: Ints,
+    rows: Rows,
+    fixed: FixedPoint,
+    table: Ints,
+    first: int,
+) -> None:
+    """Add the rows of some cells, from `first` on, to the sums of some columns of a matrix of codes.
+
+    sums [k, n_codes, parts * 2M]; columns [k]; table: the `fixed_lines` of the cells.
+
+    There are three ways to the same integers, and the cheapest is taken. Row by row as they come each adds its line to
+    the sums of its codes: good for short lines. Where lines are long but cells few, the rows are counted first by cell
+    and code. Where neither the lines nor such counts stay in the cache, the rows are taken cell by cell.
+    """
+    if compiled(_add_by_row) is None:
+        for own, column in zip(sums, columns.tolist(), strict=True):
+            _add_with_numpy(own, matrix[:, column], rows, fixed, table, first)
+        return
+    equal = rows.weights.strides == (0,)
+    weights = rows.weights[:1].copy() if equal else rows.weights
+    n_codes, flat = sums.shape[1], sums.reshape(-1)
+    everything, counted = len(table) == 2 * rows.n_cells, len(table) * n_codes
+    given = (weights, equal, fixed.divisor, table)
+    few = _FEW if table.shape[1] > _SHORT else _VERY_FEW
+    if everything and table.shape[1] > 2 and counted <= min(few, len(rows.labels) // 4):
+        counts = np.empty(max(1, _FEW // counted) * counted, dtype=np.uint32 if equal else np.int64)
+        _kernel(_add_by_count)(matrix, columns, rows.cell, rows.labels, *given, flat, n_codes, counts)
+    elif everything and table.nbytes <= _NEAR:
+        _kernel(_add_by_row)(matrix, columns, rows.cell, rows.labels, *given, flat, n_codes)
+    else:
+        grouped = rows.grouped()
+        _kernel(_add_by_cell)(matrix, columns, grouped.rows, grouped.starts, *given, 2 * first, flat, n_codes)
+
+
+_NEAR = 1 << 23
+_SHORT = 8
+_FEW = 1 << 18
+_VERY_FEW = 1 << 14
+
+
+def _kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+    return compiled(function) or function
+
+
+def fixed_lines(u: Floats, v: Floats, fixed: FixedPoint) -> Ints:
+    """Slope V (y - U) and curvature V^2 by key as integers [2 cells, parts * 2M], from U and V [cells, M]."""
+    kernel = compiled(_fixed_lines)
+    table = np.empty((2 * len(u), fixed.parts * 2 * u.shape[1]), dtype=np.int64)
+    if kernel:
+        kernel(u, v, fixed.parts, 2.0**fixed.bits, table)
+        return table
+    scaled = np.repeat(v * 2.0**fixed.bits, 2, axis=0)
+    label = np.tile([0.0, 1.0], len(u))[:, None]
+    x = np.concatenate([scaled * (label - np.repeat(u, 2, axis=0)), scaled * np.repeat(v, 2, axis=0)], axis=1)
+    coarse = np.rint(x)
+    table[:, : x.shape[1]] = coarse
+    if fixed.parts == 2:
+        table[:, x.shape[1] :] = np.rint((x - coarse) * 2.0**fixed.bits)
+    return table
+
+
+def _fixed_lines(u: Any, v: Any, parts: int, scale: float, table: Any) -> None:
+    n_moves = u.shape[1]
+    for cell in range(len(u)):
+        for y in range(2):
+            key = 2 * cell + y
+            for m in range(n_moves):
+                scaled = v[cell, m] * scale
+                for half in range(2):
+                    x = scaled * (y - u[cell, m]) if half == 0 else scaled * v[cell, m]
+                    coarse = np.rint(x)
+                    table[key, half * n_moves + m] = np.int64(coarse)
+                    if parts == 2:
+                        table[key, (2 + half) * n_moves + m] = np.int64(np.rint((x - coarse) * scale))
+
+
+def _add_by_row(
+    matrix: Any,
+    columns: Any,
+    cell: Any,
+    labels: Any,
+    weights: Any,
+    equal: bool,
+    divisor: int,
+    table: Any,
+    sums: Any,
+    n_codes: int,
+) -> None:
+    # Places are unsigned: a signed one is tested for counting from the end, which takes a third of the time.
+    flat, lines, n_columns = matrix.reshape(-1), table.reshape(-1), np.uint64(len(columns))
+    d, codes, width = np.uint64(matrix.shape[1]), np.uint64(n_codes), np.uint64(table.shape[1])
+    wanted, one, two = columns.astype(np.uint64), np.uint64(1), np.uint64(2)
+    for i in range(np.uint64(len(cell))):
+        key = (two * np.uint64(cell[i]) + np.uint64(labels[i])) * width
+        w = 1 if equal else weights[i] // divisor
+        if width == two:
+            slope, curvature = w * lines[key], w * lines[key + one]
+            for j in range(n_columns):
+                at = (j * codes + np.uint64(flat[i * d + wanted[j]])) * two
+                sums[at] += slope
+                sums[at + one] += curvature
+            continue
+        line = lines[key : key + width]
+        for j in range(n_columns):
+            at = (j * codes + np.uint64(flat[i * d + wanted[j]])) * width
+            into = sums[at : at + width]
+            if equal:
+                for m in range(width):
+                    into[m] += line[m]
+            else:
+                for m in range(width):
+                    into[m] += w * line[m]
+
+
+def _add_by_count(
+    matrix: Any,
+    columns: Any,
+    cell: Any,
+    labels: Any,
+    weights: Any,
+    equal: bool,
+    divisor: int,
+    table: Any,
+    sums: Any,
+    n_codes: int,
+    counts: Any,
+) -> None:
+    n_columns, (n_keys, width) = len(columns), table.shape
+    together = len(counts) // (n_keys * n_codes)
+    for start in range(0, n_columns, together):
+        some = min(together, n_columns - start)
+        counts[:] = 0
+        for i in range(len(cell)):
+            at = (2 * np.int64(cell[i]) + np.int64(labels[i])) * some
+            for j in range(some):
+                place = (at + j) * n_codes + np.int64(matrix[i, columns[start + j]])
+                counts[place] += 1 if equal else weights[i] // divisor
+        for key in range(n_keys):
+            line = table[key]
+            for j in range(some):
+                for code in range(n_codes):
+                    w = np.int64(counts[(key * some + j) * n_codes + code])
+                    if w > 0:
+                        at = ((start + j) * n_codes + code) * width
+                        into = sums[at : at + width]
+                        for m in range(width):
+                            into[m] += w * line[m]
+
+
+def _add_by_cell(
+    matrix: Any,
+    columns: Any,
+    order: Any,
+    starts: Any,
+    weights: Any,
+    equal: bool,
+    divisor: int,
+    table: Any,
+    first: int,
+    sums: Any,
+    n_codes: int,
+) -> None:
+    flat, n_columns, wanted = matrix.reshape(-1), np.uint64(len(columns)), columns.astype(np.uint64)
+    d, codes, width = np.uint64(matrix.shape[1]), np.uint64(n_codes), np.uint64(table.shape[1])
+    for key in range(len(table)):
+        line = table[key]
+        for i in range(starts[first + key], starts[first + key + 1]):
+            row = np.uint64(order[i])
+            w = 1 if equal else weights[order[i]] // divisor
+            for j in range(n_columns):
+                at = (j * codes + np.uint64(flat[row * d + wanted[j]])) * width
+                into = sums[at : at + width]
+                if equal:
+                    for m in range(width):
+                        into[m] += line[m]
+                else:
+                    for m in range(width):
+                        into[m] += w * line[m]
+
+
+def sums_of_entries(keys: Ints, weights: Ints, starts: Ints, table: Ints, fixed: FixedPoint) -> Ints:
+    """The sums [n_codes, parts * 2M] of rows that are counted already, by code and key."""
+    sums, weights = np.zeros((len(starts) - 1, table.shape[1]), dtype=np.int64), weights // fixed.divisor
+    kernel = compiled(_sum_entries)
+    if kernel:
+        kernel(keys, weights, starts, table, sums)
+    else:
+        np.add.at(sums, np.repeat(np.arange(len(sums)), np.diff(starts)), weights[:, None] * table[keys])
+    return sums
+
+
+def _sum_entries(keys: Any, weights: Any, starts: Any, table: Any, sums: Any) -> None:
+    for code in range(len(sums)):
+        into = sums[code]
+        for e in range(starts[code], starts[code + 1]):
+            line, w = table[keys[e]], weights[e]
+            for m in range(len(into)):
+                into[m] += w * line[m]
+
+
+def _add_with_numpy(
+    sums: Ints, codes: npt.NDArray[Any], rows: Rows, fixed: FixedPoint, table: Ints, first: int
+) -> None:
+    n_codes = len(sums)
+    starts = rows.grouped().starts[2 * first : 2 * first + len(table) + 1]
+    order = rows.grouped().rows[starts[0] : starts[-1]]
+    key = np.repeat(np.arange(len(table)), np.diff(starts))
+    where, entry = np.unique(key * n_codes + codes[order], return_inverse=True)
+    # bincount adds doubles; integer totals are below 2^53, so exact.
+    count = np.bincount(entry, rows.weights[order] // fixed.divisor, len(where)).astype(np.int64)
+    key, code = np.divmod(where, n_codes)
+    np.add.at(sums, code, count[:, None] * table[key])

@@ -1,0 +1,1 @@
+"""Plain disjunctive normal forms: the local search over clauses."""

@@ -1,0 +1,145 @@
+"""Clauses begun from the rows alone, by purity: what a search by gain overlooks where each clause covers little.
+
+Where many small clauses make up a law, the clause of most gain is a broad and impure one, and a search that begins
+there ends there. So a clause is grown one condition after the other as by FOIL (Quinlan, 1990), but with the share of
+positive rows itself in place of its logarithm: of all conditions the one with the largest
+
+    p (p / (p + q) - P / (P + Q))          P, Q: gains and losses of the rows covered so far; p, q: of those kept
+
+until no loss is covered, or no condition has more. Then conditions are dropped as long as no more losses are covered
+(as in AQ; Michalski, 1969), and the next clause is grown for the rows that are left.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rulekit.learners.cnll.plain.clause_search import Clause, ClauseSearch, clause_literals
+from rulekit.learners.counting.histograms import Bools, Floats, Ints
+
+_MOST_CONDITIONS = 16
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Orders:
+    """The orders [K, B] in which codes may be taken in, as histogram places; a place beyond all codes pads them.
+
+    place [K]: of which searched column; by_purity [K]: whether the order of the table is replaced by that of purity.
+    """
+
+    table: Ints
+    place: Ints
+    by_purity: Bools
+
+
+def purest_cover(search: ClauseSearch, most: int, room: float, enough: float) -> list[Clause]:
+    """At most `most` clauses with at most `room` literals together, each grown for the rows that those before leave.
+
+    None where they are not worth `enough`: where labels are noisy, pure clauses are small, and as a rule the next one
+    is no larger than the last, so that this is soon known.
+    """
+    orders = _orders(search)
+    free = np.ones(len(search.gain), dtype=bool)
+    clauses: list[Clause] = []
+    worth = 0.0
+    while len(clauses) < most:
+        clause = _generalised(search, _grown(search, orders, np.flatnonzero(free), room), free)
+        literals = clause_literals(clause, search.columns)
+        value = search.value(clause, free)
+        if literals > room or value <= 0.0:
+            break
+        clauses.append(clause)
+        worth += value
+        if worth + (most - len(clauses)) * value < enough:
+            return []
+        room -= literals
+        free &= ~search.rows_of(clause)
+    return clauses if worth >= enough else []
+
+
+def _orders(search: ClauseSearch) -> _Orders:
+    """Ordered columns from either end without the missing; categories by purity, the missing being a level."""
+    layout = search.layout
+    ordered = np.array([search.columns[column].ordered for column in layout.searched.tolist()], dtype=bool)
+    sizes = np.array([search.columns[column].n_codes for column in layout.searched.tolist()], dtype=np.int64)
+    step = np.arange(int(sizes.max()), dtype=np.int64)
+    up = layout.offset[:, None] + 1 + step
+    up = np.where(step < sizes[:, None] - 1, up, layout.size)
+    down = layout.offset[:, None] + sizes[:, None] - 1 - step
+    down = np.where(step < sizes[:, None] - 1, down, layout.size)
+    levels = np.where(step < sizes[:, None], layout.offset[:, None] + step, layout.size)
+    places = np.arange(len(ordered), dtype=np.int64)
+    return _Orders(
+        np.concatenate([up[ordered], down[ordered], levels[~ordered]]),
+        np.concatenate([places[ordered], places[ordered], places[~ordered]]),
+        np.repeat([False, True], [2 * int(ordered.sum()), int((~ordered).sum())]),
+    )
+
+
+def _grown(search: ClauseSearch, orders: _Orders, rows: Ints, room: float) -> Clause:
+    """A clause grown for some rows, condition by condition."""
+    clause: Clause = {}
+    while len(clause) < min(_MOST_CONDITIONS, room):
+        found = _purest_condition(search, orders, rows, clause)
+        if found is None:
+            break
+        column, condition = found
+        clause[column] = condition
+        rows = rows[condition[search.codes[column][rows]]]
+    return clause
+
+
+def _purest_condition(search: ClauseSearch, orders: _Orders, rows: Ints, clause: Clause) -> tuple[int, Bools] | None:
+    """The best further condition, as column and codes; None where the rows are pure or nothing makes them purer."""
+    gain = search.gain[rows]
+    all_gains, all_losses = float(np.maximum(gain, 0.0).sum()), float(np.maximum(-gain, 0.0).sum())
+    if all_gains <= 0.0 or all_losses <= 0.0:
+        return None
+    net, _ = search.histogram(rows, gain)
+    gains, _ = search.histogram(rows, np.maximum(gain, 0.0))
+    losses = gains - net
+    places = _sorted_by_purity(orders, gains, losses)
+    p, q = np.cumsum(gains[places], axis=1), np.cumsum(losses[places], axis=1)
+    some = (p > 0.0) & (p + q < (all_gains + all_losses))
+    share = p / np.where(some, p + q, 1.0)
+    score = np.where(some, p * (share - all_gains / (all_gains + all_losses)), 0.0)
+    taken = [place for place, column in enumerate(search.layout.searched.tolist()) if column in clause]
+    score[np.isin(orders.place, taken)] = 0.0
+    at = int(np.argmax(score))
+    if score.flat[at] <= 0.0:
+        return None
+    k, last = divmod(at, score.shape[1])
+    place = int(orders.place[k])
+    column, start = int(search.layout.searched[place]), int(search.layout.offset[place])
+    condition = np.zeros(search.columns[column].n_codes, dtype=bool)
+    condition[places[k, : last + 1] - start] = True
+    return column, condition
+
+
+def _sorted_by_purity(orders: _Orders, gains: Floats, losses: Floats) -> Ints:
+    """The table of places, those of categories with the purest level first and levels without rows last."""
+    table = orders.table.copy()
+    levels = table[orders.by_purity]
+    weight = gains[levels] + losses[levels]
+    purity = np.where(weight > 0.0, gains[levels] / np.where(weight > 0.0, weight, 1.0), -1.0)
+    table[orders.by_purity] = np.take_along_axis(levels, np.argsort(-purity, axis=1, kind="stable"), axis=1)
+    return table
+
+
+def _generalised(search: ClauseSearch, clause: Clause, free: Bools) -> Clause:
+    """The clause without conditions that keep no losses out, one at a time, each time that whose loss gains most."""
+    best = _losses(search, clause, free)
+    while len(clause) > 1:
+        shorter = [{k: held for k, held in clause.items() if k != column} for column in clause]
+        allowed = [one for one in shorter if _losses(search, one, free) <= best]
+        if not allowed:
+            break
+        clause = max(allowed, key=lambda one: search.value(one, free))
+    return clause
+
+
+def _losses(search: ClauseSearch, clause: Clause, free: Bools) -> float:
+    rows = search.rows_of(clause) & free
+    return float(np.maximum(-search.gain[rows], 0.0).sum())

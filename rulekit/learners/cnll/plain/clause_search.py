@@ -1,0 +1,293 @@
+"""Local search for plain clauses: the best set of codes of every column for one clause, the others staying.
+
+A clause is a mapping from columns to sets of codes, all of which must hold; a row is worth its gain where some clause
+covers it. For a clause only the rows count that no other clause covers, so one histogram of their gains over the codes
+of all columns gives the best condition of each column exactly: a prefix, a suffix or an interval of the values of an
+ordered column (one bound is one literal), any set of levels of a category. Gains are whole numbers, so that every sum
+is exact and the same in any order of the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rulekit.learners.binned.binning import BinnedColumn
+from rulekit.learners.binned.codes import Codes
+from rulekit.learners.cnll.plain.clause_changes import best_change, change_with_numpy, condition_of
+from rulekit.learners.cnll.plain.clause_kernels import add_by_failing, gain_of, mark_covered
+from rulekit.learners.counting.compiling import compiled
+from rulekit.learners.counting.histograms import Bools, Floats, Ints
+
+Clause = dict[int, Bools]
+
+_ROUNDS = 30
+_SWEEPS = 4
+
+
+def covered(clause: Clause, codes: Codes, n: int) -> Bools:
+    """The rows [n] on which all conditions of a clause hold."""
+    rows = np.ones(n, dtype=bool)
+    for column, condition in clause.items():
+        rows &= condition[codes[column]]
+    return rows
+
+
+def condition_literals(column: BinnedColumn, condition: Bools) -> int:
+    """The literals of a set of codes: its bounds where it is an interval of numbers, else one."""
+    if column.feature.kind != "numeric" or len(condition) < 2 or condition[1] or condition[-1]:
+        return 1
+    return 2 if condition[1:].any() else 1
+
+
+def clause_literals(clause: Clause, columns: Sequence[BinnedColumn]) -> int:
+    """The literals of a clause."""
+    return sum(condition_literals(columns[column], condition) for column, condition in clause.items())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Layout:
+    """Where the codes of the searched columns stand in one histogram (its last place is always 0).
+
+    searched: the columns; place_of: the place of each among them; offset, sizes: where the codes of each begin, and how
+    many they are; ordered, nominal: places; second: the literals of an interval of each ordered column.
+    """
+
+    searched: Ints
+    place_of: dict[int, int]
+    offset: Ints
+    sizes: Ints
+    size: int
+    ordered: Ints
+    nominal: Ints
+    second: Floats
+
+    @property
+    def parts(self) -> tuple[Ints, Ints, Ints, Ints, Floats]:
+        """What the choice of a change reads."""
+        return self.ordered, self.nominal, self.offset, self.sizes, self.second
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClauseSearch:
+    """columns; codes [n]; gain [n], whole numbers; cost: of a literal, in gains; least: fewest rows of a clause.
+
+    stacked [n, searched]: the codes of the searched columns, each from its offset.
+    """
+
+    columns: tuple[BinnedColumn, ...]
+    codes: Codes
+    gain: Floats
+    cost: float
+    layout: _Layout
+    stacked: npt.NDArray[np.int32]
+
+    @classmethod
+    def over(cls, columns: tuple[BinnedColumn, ...], codes: Codes, searched: Ints) -> ClauseSearch:
+        """A search in some of the columns, of which there is one at least; as yet no row is worth anything."""
+        layout = _layout(columns, searched)
+        n = len(codes[int(searched[0])])
+        stacked = np.empty((n, len(searched)), dtype=np.int32)
+        for place, (column, offset) in enumerate(zip(searched.tolist(), layout.offset.tolist(), strict=True)):
+            stacked[:, place] = codes[column]
+            stacked[:, place] += offset
+        return cls(columns, codes, np.zeros(n), 0.0, layout, stacked)
+
+    def with_gain(self, gain: Floats, cost: float) -> ClauseSearch:
+        """The search where the rows are worth `gain` [n], and a literal costs `cost`."""
+        return replace(self, gain=gain, cost=cost)
+
+    def histogram(self, rows: Ints, gains: Floats) -> tuple[Floats, Ints]:
+        """The sum of the gains [rows] and the number of the rows with each code of each column [size + 1]."""
+        sums, counts = np.zeros(self.layout.size + 1), np.zeros(self.layout.size + 1, dtype=np.int64)
+        kernel = compiled(add_by_code)
+        if kernel is not None:
+            kernel(self.stacked, rows, gains, sums, counts)
+            return sums, counts
+        places = self.stacked[rows].ravel()
+        sums += np.bincount(places, np.repeat(gains, self.stacked.shape[1]), len(sums))
+        counts += np.bincount(places, minlength=len(counts))
+        return sums, counts
+
+    def rows_of(self, clause: Clause) -> Bools:
+        """The rows [n] on which all conditions of a clause hold."""
+        kernel = compiled(mark_covered)
+        if kernel is None:
+            return covered(clause, self.codes, len(self.gain))
+        found = np.empty(len(self.gain), dtype=bool)
+        kernel(self.stacked, *self._marked(clause), found)
+        return found
+
+    def _marked(self, clause: Clause) -> tuple[Ints, Bools]:
+        """The places of the conditions among the searched columns, and which places of a histogram they allow."""
+        layout = self.layout
+        places, holds = np.empty(len(clause), dtype=np.int64), np.zeros(layout.size + 1, dtype=bool)
+        for j, (column, condition) in enumerate(clause.items()):
+            place = layout.place_of[column]
+            places[j], start = place, int(layout.offset[place])
+            holds[start : start + len(condition)] = condition
+        return places, holds
+
+    def value(self, clause: Clause, free: Bools) -> float:
+        """What a clause is worth on the rows that no other covers, less its literals."""
+        kernel = compiled(gain_of)
+        if kernel is None:
+            gain = float(self.gain[covered(clause, self.codes, len(self.gain)) & free].sum())
+        else:
+            gain = float(kernel(self.stacked, *self._marked(clause), self.gain, free))
+        return gain - self.cost * clause_literals(clause, self.columns)
+
+    def improved(self, clause: Clause, free: Bools, room: float, value: float | None = None) -> tuple[Clause, float]:
+        """A clause, with at most `room` literals, that no change of one condition or exchange of two makes better.
+
+        value: what the clause is worth, where it is known.
+        """
+        best = self.value(clause, free) if value is None else value
+        rows = np.flatnonzero(free)
+        for _ in range(_ROUNDS):
+            found = self._best_change(clause, rows, room, best)
+            if found is None:
+                break
+            clause, best = found
+        return clause, best
+
+    def _best_change(self, clause: Clause, rows: Ints, room: float, least: float) -> tuple[Clause, float] | None:
+        """The best clause that has a condition less, one more or another one; None where none is better."""
+        layout = self.layout
+        places, holds = self._marked(clause)
+        sums, counts, totals = self._by_failing(clause, rows, places, holds)
+        lengths = [condition_literals(self.columns[column], held) for column, held in clause.items()]
+        lefts = np.array([sum(lengths), *(sum(lengths) - length for length in lengths)], dtype=np.int64)
+        least += 1e-9 * (1.0 + abs(least))
+        choose: Any = compiled(best_change) or change_with_numpy
+        part, place, kind, best = choose(sums, counts, totals, lefts, places, *layout.parts, self.cost, room, least)
+        if part < 0:
+            return None
+        changed = dict(clause)
+        if part > 0:
+            del changed[list(clause)[part - 1]]
+        if place >= 0:
+            column = self.columns[int(layout.searched[place])]
+            start = int(layout.offset[place])
+            inside = slice(start, start + column.n_codes)
+            changed[int(layout.searched[place])] = condition_of(kind, sums[part, inside], counts[part, inside] > 0)
+        return changed, float(best)
+
+    def _by_failing(self, clause: Clause, rows: Ints, places: Ints, holds: Bools) -> tuple[Floats, Ints, Floats]:
+        """Gains and numbers [1 + conditions, size + 1] by code, and gains in all, of the rows that a clause covers.
+
+        And of those that it covers without one of its conditions.
+        """
+        parts, size = 1 + len(places), self.layout.size + 1
+        sums, counts, totals = np.zeros((parts, size)), np.zeros((parts, size), dtype=np.int64), np.zeros(parts)
+        kernel = compiled(add_by_failing)
+        if kernel is not None:
+            kernel(self.stacked, rows, self.gain, places, holds, sums, counts, totals)
+        else:
+            failing, first = np.zeros(len(rows), dtype=np.int16), np.zeros(len(rows), dtype=np.int16)
+            for j, (column, condition) in enumerate(clause.items()):
+                fails = ~condition[self.codes[column][rows]]
+                failing += fails
+                first[fails] = j + 1
+            for part in range(parts):
+                inside = rows[(failing == min(part, 1)) & (first == part)]
+                sums[part], counts[part] = self.histogram(inside, self.gain[inside])
+                totals[part] = self.gain[inside].sum()
+        for total in (sums, counts, totals):
+            total[1:] += total[0]
+        return sums, counts, totals
+
+    def tightened(self, clauses: list[Clause]) -> list[Clause]:
+        """The clauses without levels that they need for no row: together they cover the same rows.
+
+        A level of which every row is covered by other clauses too may stand in a condition or not; without it the
+        condition says less that nothing in the data supports.
+        """
+        n = len(self.gain)
+        rows = [self.rows_of(clause) for clause in clauses]
+        times = np.zeros(n, dtype=np.int16)
+        for held in rows:
+            times += held
+        tight = []
+        for clause, held in zip(clauses, rows, strict=True):
+            own = np.flatnonzero(held & (times == 1))
+            shorter = {column: self._needed(column, condition, own) for column, condition in clause.items()}
+            times -= held
+            times += self.rows_of(shorter)
+            tight.append(shorter)
+        return tight
+
+    def _needed(self, column: int, condition: Bools, rows: Ints) -> Bools:
+        """Of a set of levels those that some of the rows have; any other condition as it is."""
+        if self.columns[column].ordered or not len(rows):
+            return condition
+        found = np.zeros_like(condition)
+        found[self.codes[column][rows]] = True
+        return condition & found
+
+    def total(self, clauses: Sequence[Clause]) -> float:
+        """What clauses are worth together, less their literals."""
+        some = np.zeros(len(self.gain), dtype=bool)
+        for clause in clauses:
+            some |= self.rows_of(clause)
+        literals = sum(clause_literals(clause, self.columns) for clause in clauses)
+        return float(self.gain[some].sum()) - self.cost * literals
+
+    def run(self, clauses: list[Clause], room: float) -> list[Clause]:
+        """The clauses after sweeps over all of them, without those that are not worth their literals."""
+        n = len(self.gain)
+        rows = [self.rows_of(clause) for clause in clauses]
+        times = np.zeros(n, dtype=np.int16)
+        for held in rows:
+            times += held
+        for _ in range(_SWEEPS):
+            changed = False
+            for k in range(len(clauses) - 1, -1, -1):
+                free = (times - rows[k]) == 0
+                others = 0
+                if room < np.inf:
+                    others = sum(clause_literals(clause, self.columns) for i, clause in enumerate(clauses) if i != k)
+                before = self.value(clauses[k], free)
+                clause, value = self.improved(clauses[k], free, room - others, before)
+                if value <= 0.0:
+                    times -= rows[k]
+                    del clauses[k], rows[k]
+                    changed = True
+                elif value > before + 1e-9 * (1.0 + abs(before)):
+                    times -= rows[k]
+                    clauses[k], rows[k] = clause, self.rows_of(clause)
+                    times += rows[k]
+                    changed = True
+            if not changed:
+                break
+        return clauses
+
+
+def add_by_code(stacked: Any, rows: Any, gains: Any, sums: Any, counts: Any) -> None:
+    """Add the gain [rows] of each row, and one, at the place of each of its codes: stacked [n, columns]."""
+    for i in range(len(rows)):
+        for j in range(stacked.shape[1]):
+            place = stacked[rows[i], j]
+            sums[place] += gains[i]
+            counts[place] += 1
+
+
+def _layout(columns: Sequence[BinnedColumn], searched: Ints) -> _Layout:
+    own = [columns[column] for column in searched.tolist()]
+    sizes = np.array([column.n_codes for column in own], dtype=np.int64)
+    in_order = np.array([column.ordered for column in own], dtype=bool)
+    second = [2.0 if column.feature.kind == "numeric" else 1.0 for column in own if column.ordered]
+    return _Layout(
+        searched,
+        {column: place for place, column in enumerate(searched.tolist())},
+        np.cumsum(sizes) - sizes,
+        sizes,
+        int(sizes.sum()),
+        np.flatnonzero(in_order),
+        np.flatnonzero(~in_order),
+        np.array(second, dtype=np.float64),
+    )

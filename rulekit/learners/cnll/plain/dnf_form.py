@@ -1,0 +1,311 @@
+"""A plain disjunctive normal form in place of a nested formula: few conjunctions of conditions, which alone decide.
+
+Clauses are chosen greedily among the prime implicants of the learned formula [P > 1/2], each by the gain of the rows
+that it adds; then conditions and clauses are exchanged, dropped, added and cut anew on the training rows. A row's gain
+is 2 t - 1, where t mixes its label with the probability that the formula gives it: the formula has already told noise
+from law, so its word on borderline rows is steadier than their labels.
+
+The report is a noisy-or of the clauses and of a leak, with strengths fitted by least squares: each clause alone is
+above 1/2 and the leak below, so that the report and the decision agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from rulekit.graph.nodes import FALSE, TRUE, And, Hidden, Node, Or
+from rulekit.learners.binned.binning import BinnedColumn
+from rulekit.learners.binned.codes import Codes
+from rulekit.learners.binned.conditions import condition_node
+from rulekit.learners.cnll.formula.noisy_formula import Bit, Problem, probability_of_codes
+from rulekit.learners.cnll.formula.read_once import ReadOnceTree
+from rulekit.learners.cnll.plain.clause_growth import purest_cover
+from rulekit.learners.cnll.plain.clause_search import Clause, ClauseSearch, clause_literals, covered
+from rulekit.learners.cnll.plain.lattice import MOST_BITS, Lattice
+from rulekit.learners.counting.histograms import Bools, Floats, Ints
+from rulekit.numbers import strength_of
+
+_STEPS = 4096  # of a row's gain; with the weights of all rows the sums stay below 2^53
+_MOST_ROWS = 1 << 17
+_SWEEPS = 50
+_MARGIN = 0.001
+_NEAR = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How clauses are found: `trust` in the formula's probability (0: labels alone); what a literal costs, in rows.
+
+    from_rows: clauses that begin from the rows alone (rulekit.learners.cnll.plain.clause_growth) compete with the
+    implicants.
+    """
+
+    trust: float
+    cost: float
+    from_rows: bool = False
+
+
+# The first serves where labels are noisy or rows few; another is taken where held-out rows find it clearly better.
+WAYS = (Way(0.9, 0.2), Way(0.5, 1.0, from_rows=True), Way(0.2, 2.0, from_rows=True))
+
+
+@dataclass(frozen=True, slots=True)
+class DnfSettings:
+    """The most clauses and literals (of the model, None: any), and whether further columns than the formula's may come.
+
+    ridge: how many rows that say nothing each strength is fitted with.
+    """
+
+    clauses: int = 20
+    literals: int | None = None
+    more_columns: bool = True
+    ridge: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlainDnf:
+    """Clauses; strengths: the probability that each fires where it holds; leak: that of no clause.
+
+    objective, error: the weighted squared error of the report and the weighted error, on the training rows.
+    """
+
+    clauses: tuple[Clause, ...]
+    strengths: tuple[float, ...]
+    leak: float
+    objective: float
+    error: float
+
+    def decides(self, codes: Codes, n: int) -> Bools:
+        """The rows [n] that are positive."""
+        positive = np.zeros(n, dtype=bool)
+        for clause in self.clauses:
+            positive |= covered(clause, codes, n)
+        return positive
+
+    def rule(self, columns: Sequence[BinnedColumn]) -> Node:
+        """The decision: an Or of clauses."""
+        nodes = [clause_node(clause, columns) for clause in self.clauses]
+        return FALSE if not nodes else nodes[0] if len(nodes) == 1 else Or(nodes)
+
+    def report(self, columns: Sequence[BinnedColumn], prefix: str) -> Node:
+        """The noisy-or: a hidden bit for each clause; the leak is shared among them, as what they fire with without."""
+        stays = (1.0 - self.leak) ** (1.0 / len(self.clauses))
+        bits = [
+            Hidden(
+                f"{prefix}{k + 1}",
+                clause_node(clause, columns),
+                strength_of(1.0 - (1.0 - strength) * stays),
+                strength_of(1.0 - stays),
+            )
+            for k, (clause, strength) in enumerate(zip(self.clauses, self.strengths, strict=True))
+        ]
+        return bits[0] if len(bits) == 1 else Or(bits)
+
+
+def clause_node(clause: Clause, columns: Sequence[BinnedColumn]) -> Node:
+    """A clause as one And of conditions on single columns."""
+    parts: list[Node] = []
+    for column, condition in sorted(clause.items()):
+        node = condition_node(columns[column], condition)
+        parts.extend(node.children if isinstance(node, And) else [node])
+    return TRUE if not parts else parts[0] if len(parts) == 1 else And(parts)
+
+
+def plain_dnfs(
+    problem: Problem,
+    path: Sequence[tuple[ReadOnceTree, tuple[Bit, ...]]],
+    settings: DnfSettings,
+    ways: Sequence[Way] = WAYS,
+) -> list[list[PlainDnf]]:
+    """By each way the plain forms of 1, 2, ... clauses of the last formula of a path.
+
+    The patterns of more than 20 units are too many, so that clauses begin as implicants of the formula of 20.
+    """
+    return [_reported(problem, ordered, settings) for ordered in plain_clauses(problem, path, settings, ways)]
+
+
+def plain_clauses(
+    problem: Problem,
+    path: Sequence[tuple[ReadOnceTree, tuple[Bit, ...]]],
+    settings: DnfSettings,
+    ways: Sequence[Way],
+) -> Iterator[list[tuple[Clause, Bools]]]:
+    """By each way, as it is asked for, the clauses with their rows [n], each the one that adds most to those before."""
+    if not path:
+        yield from ([] for _ in ways)
+        return
+    tree, bits = path[min(len(path), MOST_BITS) - 1]
+    probability = probability_of_codes(*path[-1], problem.codes)
+    sample = _sample(len(probability))
+    codes = problem.codes if sample is None else problem.codes.take(sample)
+    lattice = Lattice.of(tree, bits, codes)
+    search = ClauseSearch.over(problem.columns, codes, _searched(problem, bits, settings))
+    for way in ways:
+        gain = row_gains(problem, probability, way.trust)
+        own = search.with_gain(gain if sample is None else gain[sample], way.cost * _STEPS / problem.weight_unit)
+        yield _in_order(_clauses(lattice, own, settings, way.from_rows), problem, gain)
+
+
+def _clauses(lattice: Lattice, search: ClauseSearch, settings: DnfSettings, from_rows: bool) -> list[Clause]:
+    """The clauses that one way finds; those from the rows where they come near the implicants to begin with."""
+    room = np.inf if settings.literals is None else float(settings.literals)
+    begun = _greedy(lattice, search.columns, search.gain, settings.clauses, room)
+    best = _more(search, lattice, search.run(begun, room), settings.clauses, room)
+    if from_rows:
+        cover = purest_cover(search, settings.clauses, room, _NEAR * search.total(best))
+        if cover:
+            other = _more(search, lattice, search.run(cover, room), settings.clauses, room)
+            best = max(best, other, key=search.total)
+    return search.tightened(best)
+
+
+def row_gains(problem: Problem, probability: Floats, trust: float) -> Floats:
+    """What a row [n] is worth to the clauses that cover it: its weight times 2 t - 1, in whole steps."""
+    target = (1.0 - trust) * problem.labels + trust * probability
+    return np.asarray(problem.weights * np.rint((2.0 * target - 1.0) * _STEPS))
+
+
+def _sample(n: int) -> Ints | None:
+    """Evenly spread rows for the search where there are very many."""
+    return None if n <= _MOST_ROWS else (np.arange(_MOST_ROWS, dtype=np.int64) * n) // _MOST_ROWS
+
+
+def _searched(problem: Problem, bits: tuple[Bit, ...], settings: DnfSettings) -> Ints:
+    if settings.more_columns:
+        return np.arange(len(problem.columns), dtype=np.int64)
+    return np.array(sorted({bit.column for bit in bits}), dtype=np.int64)
+
+
+def _clause_of(lattice: Lattice, prime: int) -> Clause:
+    clause: Clause = {}
+    for t, literal in enumerate(lattice.literals):
+        if prime >> t & 1:
+            held = clause.get(literal.column)
+            clause[literal.column] = literal.condition if held is None else held & literal.condition
+    return clause
+
+
+def _greedy(lattice: Lattice, columns: Sequence[BinnedColumn], gain: Floats, most: int, room: float) -> list[Clause]:
+    """Prime implicants, each the one that gains most on the rows that are not yet covered."""
+    lattice.restrict_to(gain)
+    clauses: list[Clause] = []
+    while len(clauses) < most:
+        found = _best_prime(lattice, columns, room)
+        if found is None:
+            break
+        clauses.append(found)
+        room -= clause_literals(found, columns)
+    return clauses
+
+
+def _best_prime(lattice: Lattice, columns: Sequence[BinnedColumn], room: float) -> Clause | None:
+    """The implicant of most gain that has room, which is then covered; None where none gains."""
+    gains = lattice.gains.copy()
+    for _ in range(len(gains)):
+        at = int(np.argmax(gains))
+        if gains[at] <= 0.0:
+            return None
+        clause = _clause_of(lattice, int(lattice.primes[at]))
+        if clause_literals(clause, columns) <= room:
+            lattice.cover(int(lattice.primes[at]))
+            return clause
+        gains[at] = 0.0
+    return None
+
+
+def _more(search: ClauseSearch, lattice: Lattice, clauses: list[Clause], most: int, room: float) -> list[Clause]:
+    """Further clauses for the rows that are left, each begun as an implicant or as no condition at all."""
+    free = np.ones(len(search.gain), dtype=bool)
+    for clause in clauses:
+        free &= ~search.rows_of(clause)
+    grown = False
+    while len(clauses) < most:
+        left = room - sum(clause_literals(clause, search.columns) for clause in clauses)
+        lattice.restrict_to(np.where(free, search.gain, 0.0))
+        begun = _best_prime(lattice, search.columns, left)
+        clause, value = search.improved(begun or {}, free, left)
+        if value <= 0.0:
+            break
+        clauses.append(clause)
+        free &= ~search.rows_of(clause)
+        grown = True
+    return search.run(clauses, room) if grown else clauses
+
+
+def _in_order(clauses: list[Clause], problem: Problem, gain: Floats) -> list[tuple[Clause, Bools]]:
+    """The clauses with their rows, each the one that adds most gain to those before it."""
+    n = len(gain)
+    left = [(clause, covered(clause, problem.codes, n)) for clause in clauses]
+    free = np.ones(n, dtype=bool)
+    ordered = []
+    while left:
+        added = [float(gain[rows & free].sum()) for _, rows in left]
+        ordered.append(left.pop(int(np.argmax(added))))
+        free &= ~ordered[-1][1]
+    return ordered
+
+
+def _reported(problem: Problem, clauses: list[tuple[Clause, Bools]], settings: DnfSettings) -> list[PlainDnf]:
+    """The forms of the first 1, 2, ... clauses; the rows count by which clauses hold."""
+    if not clauses:
+        return []
+    shown = np.stack([rows for _, rows in clauses], axis=1)
+    _, first, cell = np.unique(_numbers(shown), return_index=True, return_inverse=True)
+    cell, pattern = cell.reshape(-1), shown[first]
+    weight = problem.weights.astype(np.float64)
+    total = np.asarray(np.bincount(cell, weight, len(first)) * problem.weight_unit)
+    negative = np.asarray(np.bincount(cell, weight * (1 - problem.labels), len(first)) * problem.weight_unit)
+    plain = tuple(clause for clause, _ in clauses)
+    return [_fitted(plain[:k], pattern[:, :k], total, negative, settings.ridge) for k in range(1, len(plain) + 1)]
+
+
+def _numbers(shown: Bools) -> npt.NDArray[np.uint64]:
+    """Equal numbers [n] for equal rows of truth values [n, k], whatever k."""
+    found = np.zeros(len(shown), dtype=np.uint64)
+    for start in range(0, shown.shape[1], 32):
+        for column in range(start, min(start + 32, shown.shape[1])):
+            found = (found << np.uint64(1)) | shown[:, column]
+        if start + 32 < shown.shape[1]:
+            found = np.unique(found, return_inverse=True)[1].reshape(-1).astype(np.uint64)
+    return found
+
+
+def _fitted(clauses: tuple[Clause, ...], pattern: Bools, total: Floats, negative: Floats, ridge: float) -> PlainDnf:
+    """The clauses with the strengths of least squared error, found one after the other until they stay.
+
+    pattern [cells, clauses]: which clauses hold; total, negative [cells]: the weight of all rows and of negative ones.
+    A row that no clause but k leaves a probability u of not being positive has u (1 - p_k): its best p_k is a quotient
+    of sums. The ridge pulls towards 1/2, which says nothing.
+    """
+    stays = np.full(len(clauses) + 1, 0.5)
+    holds = np.vstack([pattern.T, np.ones(len(pattern), dtype=bool)])
+    high = np.append(np.full(len(clauses), 0.5 - _MARGIN), 1.0)
+    low = np.append(np.zeros(len(clauses)), 0.5 + _MARGIN)
+    cells = [np.flatnonzero(held) for held in holds]
+    weights = [(negative[held], total[held]) for held in cells]
+    factors = np.where(holds, 0.5, 1.0)
+    for _ in range(_SWEEPS):
+        before = stays.copy()
+        done = np.ones(len(pattern))
+        for k, (held, (losses, weight)) in enumerate(zip(cells, weights, strict=True)):
+            # The product over all clauses but k, in their order: those before it are multiplied already.
+            factors[k] = done
+            rest = np.multiply.reduce(factors[k:], axis=0)[held]
+            aim = float((losses * rest).sum()) + ridge * 0.5
+            bend = float((weight * rest * rest).sum()) + ridge
+            stays[k] = min(max(aim / bend, low[k]), high[k]) if bend > 0.0 else 0.5
+            factors[k] = 1.0
+            factors[k, held] = stays[k]
+            done *= factors[k]
+        if np.abs(stays - before).max() < 1e-9:
+            break
+    dark = np.multiply.reduce(factors, axis=0)
+    squares = float((negative * (1.0 - dark) ** 2 + (total - negative) * dark**2).sum())
+    positive = pattern.any(axis=1)
+    error = float(np.where(positive, negative, total - negative).sum())
+    strengths = tuple(float(1.0 - value) for value in stays[:-1])
+    return PlainDnf(clauses, strengths, float(1.0 - stays[-1]), squares, error)

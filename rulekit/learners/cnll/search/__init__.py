@@ -1,0 +1,1 @@
+"""The search for the next step of a formula, and the refits between steps."""

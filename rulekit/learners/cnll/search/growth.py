@@ -1,0 +1,353 @@
+"""Growing a noisy-logical formula bit by bit: add, refit, backfit, and a record of each step (paper, Figs. 3, 4)."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import numpy as np
+
+from rulekit.learners.cnll.formula.noisy_formula import Bit, Formula, Problem
+from rulekit.learners.cnll.formula.objectives import Objective
+from rulekit.learners.cnll.formula.read_once import FIRST, Move, ReadOnceTree, growth_moves
+from rulekit.learners.cnll.plain.dnf_form import DnfSettings
+from rulekit.learners.cnll.search.best_step import SearchSettings, Step, best_replacements, best_step
+from rulekit.learners.cnll.search.pair_search import best_with_pairs
+from rulekit.learners.cnll.search.refitting import sweep
+from rulekit.learners.cnll.start.first_formula import Start
+from rulekit.learners.cnll.start.given import columns_read, table_columns
+from rulekit.learners.fitting.size_limits import NO_LIMITS, SizeLimits
+
+Algorithm = Literal["I", "II", "tree"]
+Stopped = Literal["", "interrupted", "time limit", "cancelled"]
+
+_FALL = 1e-9
+_MOST_SWEEPS = 20
+_FIRST_BATCH = 4
+_LOWER = 1.0 / 3.0
+_FIRM = 3.0
+_FEWEST_ERRORS = 16.0
+_MOST_ROWS = 5000.0
+
+
+@dataclass(frozen=True, slots=True)
+class GrowthSettings:
+    """algorithm I, II or tree; at most n_units bits; refit: sweeps a step; backfit: a sweep every so many bits.
+
+    column_sample: how many columns, drawn by `seed`, a step looks at; sizes: limits on the model; columns: the only
+    ones that may be used (None: any); start: the formula to go on from, whose free bits count among n_units;
+    dnf: what the plain form may be that takes the place of the formula (None: the formula stays).
+    """
+
+    search: SearchSettings
+    algorithm: Algorithm = "II"
+    n_units: int = 20
+    refit: int = 0
+    backfit: int = 0
+    dual: bool = False
+    column_sample: int | None = None
+    seed: int = 0
+    sizes: SizeLimits = NO_LIMITS
+    columns: tuple[int, ...] | None = None
+    start: Start | None = None
+    dnf: DnfSettings | None = None
+    ridge_by_noise: bool = False
+
+    @property
+    def path_length(self) -> int:
+        """The most models on the path: of 1 .. n_units bits, or the start and those around it, or of 1 .. clauses."""
+        if self.dnf is not None:
+            return self.dnf.clauses
+        return self.n_units if self.start is None else self.n_units - self.start.learned + 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GrownStep:
+    """What one step did: the move, the bit as it was added, the objective it claimed and the one measured after it.
+
+    `after` and `error` are the objective and the weighted training error once refit and backfit are done.
+    """
+
+    action: Literal["add", "backfit"]
+    move: Move
+    which: int
+    bit: Bit
+    clause: int
+    claimed: float
+    applied: float
+    after: float
+    error: float
+
+
+@dataclass(slots=True)
+class Grown:
+    """The formula with its steps; `path[t]` is the formula of t + 1 bits; `stopped` says what cut the growth short.
+
+    With a start the path begins with it, and `begun` is its objective and weighted training error.
+    """
+
+    formula: Formula
+    steps: list[GrownStep] = field(default_factory=list)
+    path: list[tuple[ReadOnceTree, tuple[Bit, ...]]] = field(default_factory=list)
+    stopped: Stopped = ""
+    begun: tuple[float, float] | None = None
+
+    @property
+    def learned(self) -> int:
+        """How many bits were learned or may be changed: all but the frozen ones."""
+        return sum(not bit.frozen for bit in self.formula.bits)
+
+    def set_after(self, after: float, error: float) -> None:
+        """The objective and the error of the formula as it is now, after its last step."""
+        if self.steps:
+            self.steps[-1] = replace(self.steps[-1], after=after, error=error)
+        else:
+            self.begun = after, error
+        self.path[-1] = self.formula.snapshot()
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When to stop early: a point of time (time.monotonic) and a callback that returns True to cancel."""
+
+    deadline: float = float("inf")
+    progress: Callable[[int, float, float], object] | None = None
+
+
+def grow(problem: Problem, settings: GrowthSettings, limits: Limits = Limits()) -> Grown:
+    """A formula of at most n_units bits; it stops where no step lowers the objective, also after a refit.
+
+    With ridge_by_noise it may be grown a second time with a third of the ridge, which is kept where it makes far fewer
+    training errors. KeyboardInterrupt, the deadline and the callback end the growth with the best formula so far.
+    """
+    grown = _grow(problem, settings, limits)
+    errors = grown.formula.measure(settings.search.objective)[1]
+    if grown.stopped or not settings.ridge_by_noise or errors < _FEWEST_ERRORS or problem.total > _MOST_ROWS:
+        return grown
+    freer = _grow(problem, _with_ridge(settings, _LOWER * settings.search.objective.ridge), limits)
+    fewer = freer.formula.measure(settings.search.objective)[1]
+    if not freer.stopped and errors - fewer >= _FIRM * math.sqrt(errors):
+        return freer
+    grown.stopped = freer.stopped
+    return grown
+
+
+def _with_ridge(settings: GrowthSettings, ridge: float) -> GrowthSettings:
+    objective = replace(settings.search.objective, ridge=ridge)
+    return replace(settings, search=replace(settings.search, objective=objective))
+
+
+def _grow(problem: Problem, settings: GrowthSettings, limits: Limits) -> Grown:
+    grown = _begin(problem, settings)
+    rng = np.random.default_rng(settings.seed)
+    now = settings
+    stuck = False
+    try:
+        while grown.learned < settings.n_units and not grown.stopped:
+            if time.monotonic() > limits.deadline:
+                grown.stopped = "time limit"
+            elif not _grow_one(grown, (now := at_noise(settings, now, grown.formula)), rng):
+                if stuck or not _refit_all(grown, now.search):
+                    break
+                stuck = True
+            elif limits.progress is not None and limits.progress(
+                grown.learned, grown.steps[-1].after, grown.steps[-1].error
+            ):
+                grown.stopped = "cancelled"
+            else:
+                stuck = False
+    except KeyboardInterrupt:
+        grown.stopped = "interrupted"
+        # What was done to a bit that is in no finished formula is no step.
+        added = [i for i, step in enumerate(grown.steps) if step.action == "add"]
+        whole = len(grown.path) - (grown.begun is not None)
+        del grown.steps[added[whole] if len(added) > whole else len(grown.steps) :]
+    return grown
+
+
+def at_noise(settings: GrowthSettings, now: GrowthSettings, formula: Formula) -> GrowthSettings:
+    """The settings of the next step: with ridge_by_noise the ridge times the root mean squared error over 1/2.
+
+    The stated ridge is for labels that are a coin's; where little is left unexplained, as many rows would hold the
+    strengths back from what the rows say. It never rises again, so the objective that is recorded only falls.
+    """
+    if not settings.ridge_by_noise or settings.search.objective.ridge == 0.0:
+        return settings
+    total = formula.problem.total
+    if formula.bits:
+        noise = formula.measure(Objective(0.0, 1.0, 0.0))[0] / total
+    else:
+        share = float(formula.counts[:, 1].sum()) * formula.problem.weight_unit / total
+        noise = share * (1.0 - share)
+    ridge = min(now.search.objective.ridge, 2.0 * math.sqrt(noise) * settings.search.objective.ridge)
+    return _with_ridge(now, ridge)
+
+
+def _begin(problem: Problem, settings: GrowthSettings) -> Grown:
+    """Nothing, or the start with the best strengths of its free bits."""
+    start, objective = settings.start, settings.search.objective
+    if start is None or start.tree.root < 0:
+        return Grown(Formula(problem, ReadOnceTree(dual=settings.dual)))
+    formula = start.formula(problem)
+    for _ in range(_MOST_SWEEPS if start.learned else 0):
+        if not sweep(formula, settings.search):
+            break
+    return Grown(formula, path=[formula.snapshot()], begun=formula.measure(objective))
+
+
+def _grow_one(grown: Grown, settings: GrowthSettings, rng: np.random.Generator) -> bool:
+    formula, objective = grown.formula, settings.search.objective
+    moves = settings.sizes.allowed(formula.tree, growth_moves(formula.tree, settings.algorithm))
+    if settings.start is not None:
+        moves = settings.start.allowed(formula.tree, moves)
+    if not moves:
+        return False
+    before = formula.measure(objective)[0] if formula.bits else np.inf
+    step = _best_step(formula, moves, settings, _columns(formula, settings, rng))
+    if step is None or not _worth(step, before, settings):
+        return False
+    formula.add(step.bit, step.move)
+    applied, _ = formula.measure(objective)
+    which = len(formula.bits) - 1
+    for _ in range(settings.refit):
+        if not sweep(formula, settings.search):
+            break
+    after, error = formula.measure(objective)
+    grown.steps.append(
+        GrownStep("add", step.move, which, step.bit, _clause(formula, which), step.objective, applied, after, error)
+    )
+    if settings.backfit and grown.learned > 1 and grown.learned % settings.backfit == 0:
+        _backfit(grown, settings, rng)
+    grown.path.append(formula.snapshot())
+    return True
+
+
+def _best_step(
+    formula: Formula, moves: list[Move], settings: GrowthSettings, columns: np.typing.NDArray[np.int64]
+) -> Step | None:
+    """The best step for a new bit, whose condition may join two where weak="pairs"."""
+    ridge = _ridge(formula, settings)
+    if settings.search.weak != "pairs":
+        return best_step(formula, moves, settings.search, columns, ridge)
+    return best_with_pairs(formula, moves, settings.search, columns, ridge, _last_columns(formula, settings))
+
+
+def _last_columns(formula: Formula, settings: GrowthSettings, without: int = -1) -> set[int] | None:
+    """The columns in use where the limits leave room for one more; None where they do not matter to a pair."""
+    used = _used(formula, without)
+    return used if settings.sizes.features == len(used) + 1 else None
+
+
+def _used(formula: Formula, without: int = -1) -> set[int]:
+    """The columns of the table that the bits read."""
+    bits = (bit for i, bit in enumerate(formula.bits) if i != without)
+    return {column for bit in bits for column in columns_read(formula.problem.columns, bit)}
+
+
+def _worth(step: Step, before: float, settings: GrowthSettings) -> bool:
+    """Whether a step goes down; plain errors may also stay level, as in the paper, unless there are none left."""
+    slack = _FALL * (1.0 + abs(before)) if np.isfinite(before) else 0.0
+    if settings.search.objective.brier == 0.0:
+        return step.objective <= before + slack and before > slack
+    return step.objective < before - slack
+
+
+def _ridge(formula: Formula, settings: GrowthSettings, without: int = -1) -> float:
+    bits = (bit for i, bit in enumerate(formula.bits) if i != without)
+    kappa = settings.search.objective.ridge
+    return kappa * sum((bit.alpha - bit.rest) ** 2 + (bit.beta - bit.rest) ** 2 for bit in bits)
+
+
+def _columns(
+    formula: Formula, settings: GrowthSettings, rng: np.random.Generator, without: int = -1
+) -> np.typing.NDArray[np.int64]:
+    """The columns to look at for a new bit, or for another condition of bit `without`."""
+    columns, most = formula.problem.columns, settings.sizes.features
+    pool = table_columns(columns) if settings.columns is None else np.asarray(settings.columns, dtype=np.int64)
+    used = _used(formula, without)
+    if most is not None and len(used) >= most:
+        pool = np.array(sorted(used), dtype=np.int64)
+    if settings.column_sample is None or settings.column_sample >= len(pool):
+        return pool
+    return np.sort(rng.choice(pool, settings.column_sample, replace=False))
+
+
+def _refit_all(grown: Grown, search: SearchSettings) -> bool:
+    """Refit until no sweep helps, where no step does; says whether anything changed.
+
+    A bit joined by and can only lower a probability. A rare class starts with bits far below 1/2, and no clause of
+    such bits gets above it while their strengths stay as they were found.
+    """
+    formula = grown.formula
+    if not formula.bits or search.objective.brier == 0.0 or not sweep(formula, search):
+        return False
+    for _ in range(_MOST_SWEEPS):
+        if not sweep(formula, search):
+            break
+    grown.set_after(*formula.measure(search.objective))
+    return True
+
+
+def _backfit(grown: Grown, settings: GrowthSettings, rng: np.random.Generator) -> None:
+    """Look for a better condition for each bit once, the others staying.
+
+    Several bits are looked at in one pass over the rows. Once one of them has changed, what was found for those after
+    it no longer holds, and they are looked at again; so the answer is that of one bit after the other.
+    """
+    formula, objective = grown.formula, settings.search.objective
+    waiting = [i for i, bit in enumerate(formula.bits) if not bit.frozen]
+    pairs = settings.search.weak == "pairs"
+    same_columns = settings.column_sample is None and settings.sizes.features is None and not pairs
+    at_once = _FIRST_BATCH
+    while waiting:
+        together = waiting[:at_once] if same_columns else waiting[:1]
+        before, _ = formula.measure(objective)
+        columns = _columns(formula, settings, rng, together[0])
+        ridges = np.array([_ridge(formula, settings, which) for which in together])
+        step: Step | None
+        if pairs:
+            step = _best_pair_instead(formula, together[0], settings, columns, float(ridges[0]))
+            objectives = np.array([np.inf if step is None else step.objective])
+        else:
+            found = best_replacements(formula, together, settings.search, columns, ridges)
+            objectives = found.objective
+        worth = objectives < before - _FALL * (1.0 + abs(before))
+        at = int(np.argmax(worth)) if worth.any() else len(together)
+        waiting = waiting[at + 1 :] if worth.any() else waiting[at:]
+        at_once = 1 if worth.any() else max(_FIRST_BATCH, 2 * at_once)
+        if not worth.any():
+            continue
+        step = step if pairs else found.step(at)
+        assert step is not None
+        which = together[at]
+        formula.replace(which, step.bit)
+        applied, _ = formula.measure(objective)
+        for _ in range(settings.refit):
+            if not sweep(formula, settings.search):
+                break
+        after, error = formula.measure(objective)
+        clause = _clause(formula, which)
+        grown.steps.append(
+            GrownStep("backfit", step.move, which, step.bit, clause, step.objective, applied, after, error)
+        )
+
+
+def _best_pair_instead(
+    formula: Formula, which: int, settings: GrowthSettings, columns: np.typing.NDArray[np.int64], ridge: float
+) -> Step | None:
+    """The best condition, single or a pair, in the place of a bit."""
+    move = Move("bit", formula.tree.node_of_bit(which)) if len(formula.bits) > 1 else FIRST
+    return best_with_pairs(formula, [move], settings.search, columns, ridge, _last_columns(formula, settings, which))
+
+
+def _clause(formula: Formula, which: int) -> int:
+    """The number, from 1, of the clause that holds the bit; 0 where it stands outside all clauses (and with all)."""
+    node = formula.tree.node_of_bit(which)
+    while node >= 0:
+        if node in formula.tree.clauses:
+            return formula.tree.clauses.index(node) + 1
+        node = formula.tree.parent[node]
+    return 0

@@ -1,0 +1,1 @@
+"""Going on from known rules."""

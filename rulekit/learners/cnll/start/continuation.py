@@ -1,0 +1,222 @@
+"""Going on from known rules: a rule graph, learned elsewhere or written by an expert, as the formula to grow from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from rulekit.errors import InputError
+from rulekit.graph.decisions import ArgMax, Median
+from rulekit.graph.negation import negate
+from rulekit.graph.nodes import FALSE, TRUE, And, AtLeast, Family, Hidden, Node, Not, Or
+from rulekit.graph.rule_graph import ClassLabel, RuleGraph
+from rulekit.learners.cnll.formula.noisy_formula import Bit, Problem
+from rulekit.learners.cnll.formula.read_once import Operator, ReadOnceTree
+from rulekit.learners.cnll.start.first_formula import Start
+from rulekit.learners.cnll.start.given import HOLDS, KNOWN, with_given
+from rulekit.learners.cnll.start.known_rules import WHERE, Freeze, KnownRules, known_rules
+from rulekit.schema import Schema
+from rulekit.tables.table import Table
+
+
+def starts_of(
+    graph: RuleGraph, freeze: Freeze, classes: Sequence[ClassLabel], problem: Problem, table: Table, n_units: int
+) -> tuple[Problem, list[Start | None]]:
+    """The problem with the given conditions as columns of its own, and the start of each formula, in class order.
+
+    None stands for a formula without any clause.
+
+    classes: as the learner lists them; table: the training rows, encoded by a schema that holds the graph's
+    (rulekit.learners.cnll.start.start_schema). Raises InputError where the graph is none that growth can go on from, or
+    has more free literals than `n_units`.
+    """
+    schema = Schema(table.features)
+    found = known_rules(graph, freeze, table)
+    if isinstance(graph.decision, ArgMax):
+        found = [found[list(graph.classes).index(label)] for label in classes]
+    drafts = [_draft(rules, schema) for rules in found]
+    for draft in drafts:
+        free = sum(not leaf.frozen for leaf in draft.leaves)
+        if free > n_units:
+            raise InputError(
+                f"n_units is {n_units}, and {free} literals of the start are free",
+                where=WHERE,
+                fix=f"n_units={free} or more, or freeze the rules",
+            )
+    causes = list(dict.fromkeys(leaf.cause for draft in drafts for leaf in draft.leaves))
+    first = len(problem.columns)
+    column = {cause: first + i for i, cause in enumerate(causes)}
+    starts = [
+        _start(draft, rules, column) if draft.leaves else None for draft, rules in zip(drafts, found, strict=True)
+    ]
+    return with_given(problem, causes, table, schema), starts
+
+
+def check_start(graph: RuleGraph, classes: Sequence[ClassLabel], ordered: bool, init: str) -> None:
+    """Raise InputError unless the graph decides between these classes, in this order where the order counts."""
+    if init == "and":
+        raise InputError("rules joined by or cannot go on as a conjunction", where=WHERE, fix="leave out init")
+    same = set(map(repr, graph.classes)) == set(map(repr, classes))
+    if not same:
+        raise InputError(
+            f"it decides between {_listed(graph.classes)}, the data between {_listed(classes)}",
+            where=WHERE,
+            fix="give a start with the classes of the data",
+        )
+    if ordered != isinstance(graph.decision, Median):
+        has, wants = ("no order of the classes", "ordered") if ordered else ("ordered classes", "not ordered")
+        raise InputError(f"it has {has}, the labels are {wants}", where=WHERE, fix="declare both or neither")
+    if not isinstance(graph.decision, ArgMax) and tuple(map(repr, graph.classes)) != tuple(map(repr, classes)):
+        what = "ranks its classes" if ordered else "is about the class"
+        one = _listed(graph.classes) if ordered else repr(graph.classes[1])
+        other = _listed(classes) if ordered else repr(classes[1])
+        raise InputError(f"it {what} {one}, the learner {other}", where=WHERE, fix="say the same")
+
+
+def _listed(classes: Sequence[ClassLabel]) -> str:
+    return ", ".join(map(str, classes))
+
+
+# From clauses to a read-once tree ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Leaf:
+    cause: Node
+    alpha: float
+    beta: float
+    frozen: bool
+    name: str
+    above: Operator
+
+
+@dataclass(slots=True)
+class _Draft:
+    schema: Schema
+    tree: ReadOnceTree = field(default_factory=ReadOnceTree)
+    leaves: list[_Leaf] = field(default_factory=list)
+    kept: dict[int, Node] = field(default_factory=dict)
+
+    def gate(self, operator: Operator, parent: int) -> int:
+        return self._add(operator, -1, parent)
+
+    def leaf(self, cause: Node, alpha: float, beta: float, frozen: bool, name: str, parent: int) -> int:
+        above = self.tree.operator[parent] if parent >= 0 else "bit"
+        self.leaves.append(_Leaf(cause, alpha, beta, frozen, name, above))
+        return self._add("bit", len(self.leaves) - 1, parent)
+
+    def _add(self, operator: Operator, bit: int, parent: int) -> int:
+        tree, node = self.tree, len(self.tree.bit)
+        tree.operator.append(operator)
+        tree.bit.append(bit)
+        tree.children.append([])
+        tree.parent.append(parent)
+        if parent < 0:
+            tree.root = node
+        else:
+            tree.children[parent].append(node)
+        return node
+
+
+def _draft(rules: KnownRules, schema: Schema) -> _Draft:
+    draft = _Draft(schema)
+    parts = [(part, True) for part in rules.frozen] + [(part, False) for part in rules.free]
+    parts = [(part, frozen) for part, frozen in parts if frozen or not _says_nothing(part)]
+    if not parts:
+        return draft
+    # A frozen clause alone gets the Or too, so that what is joined to it does not become a part of it.
+    root = draft.gate("or", -1) if rules.frozen or len(parts) > 1 else -1
+    for part, frozen in parts:
+        first = len(draft.tree.bit)
+        _hang(draft, part, root, frozen)
+        if frozen:
+            draft.kept[first] = part
+    tree = draft.tree
+    tree.clauses = list(tree.children[tree.root]) if tree.operator[tree.root] == "or" else [tree.root]
+    _refuse_twice(draft)
+    return draft
+
+
+def _says_nothing(part: Node) -> bool:
+    """Whether a free clause has no condition: the share of a class that was never learned, or a constant."""
+    return part is FALSE or (isinstance(part, Hidden) and part.cause in (TRUE, FALSE))
+
+
+def _hang(draft: _Draft, part: Node, parent: int, frozen: bool) -> None:
+    """The gates and leaves of a clause below `parent`; of a frozen one they serve to compute its probability only."""
+    first = True
+    stack = [(part, True, parent)]
+    while stack:
+        node, sign, above = stack.pop()
+        while isinstance(node, Not):
+            node, sign = node.child, not sign
+        operator = _gate_of(node, sign, frozen)
+        if operator is None:
+            _add_leaf(draft, node, sign, frozen, above)
+        else:
+            flat = above >= 0 and draft.tree.operator[above] == operator and not (frozen and first)
+            gate = above if flat else draft.gate(operator, above)
+            stack.extend((child, sign, gate) for child in reversed(node.children))
+        first = False
+
+
+def _gate_of(node: Node, sign: bool, frozen: bool) -> Operator | None:
+    """The gate that a node is, or None for a leaf; raises InputError for what is neither."""
+    if node.family is Family.BOOLEAN and frozen:
+        return None
+    if isinstance(node, AtLeast) and node.family is Family.RANDOM:
+        if node.k not in (1, len(node.children)):
+            raise InputError(
+                f"it asks for {node.k} of {len(node.children)} hidden bits at once",
+                where=WHERE,
+                fix="write that rule with and, or",
+            )
+        conjunction = node.k > 1
+    elif isinstance(node, And | Or) and node.children:
+        conjunction = isinstance(node, And)
+    else:
+        return None
+    return "and" if conjunction == sign else "or"
+
+
+def _add_leaf(draft: _Draft, node: Node, sign: bool, frozen: bool, parent: int) -> None:
+    if isinstance(node, Hidden):
+        on, off = node.probability_on, node.probability_off
+        alpha, beta = (on, off) if sign else (1.0 - on, 1.0 - off)
+        draft.leaf(node.cause, alpha, beta, frozen, node.name, parent)
+        return
+    cause = node if sign else negate(node, draft.schema)
+    draft.leaf(cause, 1.0, 0.0, frozen, f"r{cause.digest.hex()[:6]}" if frozen else "", parent)
+
+
+def _refuse_twice(draft: _Draft) -> None:
+    """A bit that stands in two places is no read-once formula, of which the exact search knows the derivatives."""
+    seen = set()
+    for leaf in draft.leaves:
+        if leaf.name and leaf.name in seen and not (leaf.alpha == 1.0 and leaf.beta == 0.0):
+            raise InputError(
+                f"hidden bit {leaf.name!r} stands in two places", where=WHERE, fix="give each place a bit of its own"
+            )
+        seen.add(leaf.name)
+
+
+def _start(draft: _Draft, rules: KnownRules, column: dict[Node, int]) -> Start:
+    rest: dict[Operator, float] = {"and": 1.0, "or": 0.0, "bit": 0.0}
+    bits = tuple(
+        Bit(column[leaf.cause], HOLDS, KNOWN, leaf.alpha, leaf.beta, rest[leaf.above], leaf.frozen)
+        for leaf in draft.leaves
+    )
+    inside, stack = set(draft.kept), list(draft.kept)
+    while stack:
+        below = draft.tree.children[stack.pop()]
+        inside.update(below)
+        stack.extend(below)
+    return Start(
+        draft.tree,
+        bits,
+        draft.kept,
+        {i: leaf.name for i, leaf in enumerate(draft.leaves) if leaf.frozen},
+        frozenset(inside),
+        rules.decided,
+        rules.boolean,
+    )

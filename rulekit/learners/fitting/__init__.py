@@ -1,0 +1,1 @@
+"""What every learner needs around its algorithm: rows, classes, folds, sizes, provenance."""

@@ -1,0 +1,130 @@
+"""What a learner's parameters may be: one table per learner, checked before anything is learned."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+from rulekit.errors import InputError
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.tables.spooling.budget import parse_memory
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """A test of a parameter's value, and what passes it in words; optional: None passes too."""
+
+    holds: Callable[[Any], bool]
+    words: str
+    optional: bool = False
+
+
+def whole(least: int, *, optional: bool = False) -> Allowed:
+    """A whole number (no bool) of at least `least`."""
+    return Allowed(lambda value: is_whole(value) and value >= least, f"a whole number of at least {least}", optional)
+
+
+def number(least: float, *, optional: bool = False) -> Allowed:
+    """A finite number (no bool) of at least `least`."""
+    return Allowed(lambda value: is_number(value) and value >= least, f"a number of at least {least:g}", optional)
+
+
+def or_automatic(allowed: Allowed) -> Allowed:
+    """The word "auto", or what else is allowed."""
+    return Allowed(
+        lambda value: (isinstance(value, str) and value == "auto") or allowed.holds(value),
+        f"'auto', or {allowed.words}",
+        allowed.optional,
+    )
+
+
+def one_of(*words: str) -> Allowed:
+    """One of some words."""
+    return Allowed(lambda value: isinstance(value, str) and value in words, f"one of {', '.join(map(repr, words))}")
+
+
+def count_or_share() -> Allowed:
+    """None, a whole number of at least 1, or a float above 0 and at most 1."""
+
+    def holds(value: Any) -> bool:
+        return value >= 1 if is_whole(value) else is_number(value) and 0 < value <= 1
+
+    return Allowed(holds, "a whole number of at least 1, or a share above 0 and at most 1.0", optional=True)
+
+
+def sequence() -> Allowed:
+    """None, or a sequence that is no text."""
+
+    def holds(value: Any) -> bool:
+        return hasattr(value, "__array__") or (isinstance(value, Sequence) and not isinstance(value, str | bytes))
+
+    return Allowed(holds, "a list of the classes, low to high", optional=True)
+
+
+def word_or_mapping(word: str) -> Allowed:
+    """None, one word, or a mapping of classes to numbers above 0."""
+
+    def holds(value: Any) -> bool:
+        if isinstance(value, Mapping):
+            return all(is_number(weight) and weight > 0 for weight in value.values())
+        return isinstance(value, str) and value == word
+
+    return Allowed(holds, f"{word!r}, or a mapping of classes to numbers above 0", optional=True)
+
+
+def words_or_list(*words: str) -> Allowed:
+    """One of some words, or a list of other texts."""
+
+    def holds(value: Any) -> bool:
+        if isinstance(value, str):
+            return value in words
+        return isinstance(value, Sequence) and all(isinstance(item, str) for item in value)
+
+    return Allowed(holds, f"{', '.join(map(repr, words))} or a list of rule ids")
+
+
+RULES = Allowed(lambda value: isinstance(value, RuleGraph), "a RuleGraph", optional=True)
+TEXT = Allowed(lambda value: isinstance(value, str), "text")
+SEED = Allowed(
+    lambda value: (is_whole(value) and 0 <= value < 2**32) or hasattr(value, "randint"),
+    "a whole number from 0 to 4294967295 or a numpy RandomState",
+    optional=True,
+)
+MEMORY = Allowed(lambda value: _is_memory(value), "bytes, or an amount such as 500MB", optional=True)
+CALLABLE = Allowed(callable, "something to call", optional=True)
+
+
+def is_whole(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _is_memory(value: Any) -> bool:
+    if not isinstance(value, str) and (not is_number(value) or value <= 0):
+        return False
+    try:
+        return parse_memory(value) > 0
+    except InputError:
+        return False
+
+
+def check_parameters(learner: str, values: Mapping[str, Any], table: Mapping[str, Allowed]) -> None:
+    """Raises InputError that names the first parameter whose value the table does not allow, and what it does."""
+    for name, allowed in table.items():
+        value = values[name]
+        if value is None and allowed.optional:
+            continue
+        if value is None or not allowed.holds(value):
+            none = "None, or " if allowed.optional else ""
+            raise InputError(f"{name} is {_shown(value)}", where=learner, fix=f"{none}{allowed.words}")
+
+
+def _shown(value: Any) -> str:
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 60 else text[:57] + "..."

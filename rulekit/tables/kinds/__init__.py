@@ -1,0 +1,1 @@
+"""From raw columns to typed, encoded ones: kinds, classes, precision, encoding."""

@@ -1,0 +1,189 @@
+"""Kinds: what a column is taken for, decided from its distinct cells and counts, wherever the rows are kept.
+
+Boolean: bools, true/false text in any case, numbers that are all 0 or 1. Numeric: numbers and text that is all
+numbers. Categorical: text with at least one cell that is no number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rulekit.schema import Display, Feature
+from rulekit.tables.kinds.conversion import blank_numbers
+from rulekit.tables.kinds.precision import Width
+from rulekit.tables.raw.columns import (
+    Floats,
+    NumberColumn,
+    TextColumn,
+    as_floats,
+    canonical_key,
+    natural_order,
+    parse_booleans,
+    parse_dates,
+    parse_moments,
+    parse_numbers,
+)
+
+LIKELY_TOKENS = frozenset(
+    ["?", "-", "--", ".", "na", "n/a", "n.a.", "#n/a", "#null!", "<na>", "nan", "null", "nil", "none", "unknown"]
+) | {"missing", "undefined", "(blank)"}
+LIKELY_NUMBERS = (-999.0, -9999.0, -99999.0, -999999.0)
+NEARLY_ALL = 0.95
+# Units that make a number money; a column in another currency is declared `money`.
+CURRENCIES = frozenset(
+    (
+        *("€", "$", "£", "¥", "₹", "₩", "₽", "AUD", "BRL", "CAD", "CHF", "CNY", "CZK", "DKK", "EUR", "GBP", "HKD"),
+        *("HUF", "IDR", "ILS", "INR", "JPY", "KRW", "MXN", "NOK", "NZD", "PLN", "RON", "RUB", "SEK", "SGD", "THB"),
+        *("TRY", "TWD", "USD", "ZAR"),
+    )
+)
+
+Counts = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """A feature, with what a user should hear about it."""
+
+    feature: Feature
+    notes: tuple[str, ...] = ()
+    merged: int = 0
+    suspects: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KeyReading:
+    """What the distinct texts of a column say: numbers or truth values, one for each key, or else levels.
+
+    lookup [keys]: the position of each key among the levels.
+    """
+
+    decided: Decided
+    values: Floats | None = None
+    lookup: Counts | None = None
+
+
+def decide_numbers(
+    feature: Feature, display: Display, chosen: Width | None, likely: Mapping[float, int], time: bool
+) -> Decided:
+    """A numeric feature; chosen: its width, None if no cell has a value; likely: how often LIKELY_NUMBERS occur."""
+    name = feature.name
+    if chosen is None:
+        return Decided(feature, (f"column {name!r} has no values; it is kept as numeric",))
+    if time and display != "date":
+        display = "datetime"
+    if display == "datetime":
+        chosen = Width("float64", chosen.integral)
+    if display == "plain" and chosen.integral:
+        display = "integer"
+    feature = replace(feature, precision=chosen.precision, display=shown_in(feature.unit, display))
+    notes = []
+    for number, count in likely.items():
+        if chosen.integral and count > 1:
+            notes.append(
+                f"column {name!r} has {count} cells {number:.0f}; if it means missing, --missing {name}={number:.0f}"
+            )
+    if chosen.precision == "float64" and display != "datetime":
+        notes.append(f"column {name!r} is kept in float64, since float32 would merge its values")
+    return Decided(feature, tuple(notes), chosen.merged)
+
+
+def shown_in(unit: str, display: Display) -> Display:
+    """How a number is shown that has a unit: in a currency it is money."""
+    return "money" if unit in CURRENCIES and display in ("plain", "integer") else display
+
+
+def is_boolean(column: NumberColumn, values: npt.NDArray[Any]) -> bool:
+    """Whether a number column holds bools, or nothing but 0 and 1."""
+    if column.values.dtype.kind == "b":
+        return True
+    head = values[:64]
+    if np.any((head != 0.0) & (head != 1.0) & ~np.isnan(head)):
+        return False
+    present = ~np.isnan(values)
+    return bool(present.any() and not np.any(present & (values != 0.0) & (values != 1.0)))
+
+
+def read_keys(feature: Feature, keys: list[str], counts: Counts, decimal: str) -> KeyReading:
+    """The kind of a text column, judged by its distinct cells and how often each occurs.
+
+    The feature of numbers is not decided yet, but for whether it is Boolean; numbers that are missing tokens are NaN.
+    """
+    import polars as pl
+
+    cells = TextColumn(feature.name, pl.Series(keys, dtype=pl.String), decimal)
+    numbers = parse_numbers(cells)
+    is_number = numbers.is_not_null().to_numpy()
+    if is_number.all():
+        values = blank_numbers(as_floats(numbers), feature.missing_tokens)
+        boolean = is_boolean(NumberColumn(feature.name, values), values)
+        return KeyReading(Decided(replace(feature, kind="boolean") if boolean else feature), values)
+    booleans = parse_booleans(cells.cells)
+    if booleans.null_count() == 0:
+        return KeyReading(Decided(replace(feature, kind="boolean")), as_floats(booleans))
+    decided, lookup = decide_levels(feature, keys, counts)
+    if counts[is_number].sum() >= NEARLY_ALL * counts.sum():
+        note = _nearly_numeric_note(feature.name, keys, counts, is_number)
+        decided = replace(decided, notes=(note,), suspects=())
+    elif all(parse_moments(some).null_count() == 0 for some in (cells.cells.head(9), cells.cells)):
+        kind = "datetime" if parse_dates(cells.cells).null_count() else "date"
+        note = f"column {feature.name!r} holds dates; --type {feature.name}={kind} compares them as such"
+        decided = replace(decided, notes=(note, *decided.notes))
+    return KeyReading(decided, lookup=lookup)
+
+
+def _nearly_numeric_note(name: str, keys: list[str], counts: Counts, is_number: npt.NDArray[np.bool_]) -> str:
+    odd = sorted(np.flatnonzero(~is_number).tolist(), key=lambda i: (-counts[i], keys[i]))
+    shown = ", ".join(f"{keys[i]!r} ({counts[i]})" for i in odd[:5]) + (", ..." if len(odd) > 5 else "")
+    return (
+        f"column {name!r} is categorical because {counts[odd].sum()} of its cells are no numbers: {shown}; "
+        f"if they mean missing, declare --missing {name}=TOKEN"
+    )
+
+
+def decide_levels(
+    feature: Feature, keys: list[str], counts: Counts, *, listed: bool = False, ordered: bool = False
+) -> tuple[Decided, Counts]:
+    """A category, and the position of each key among its levels; listed: the keys are its levels, in their order."""
+    if listed:
+        levels, lookup = keys, np.arange(len(keys))
+    else:
+        shown = _shown_keys(keys)
+        levels = natural_order(list(dict.fromkeys(shown)))
+        rank = {level: i for i, level in enumerate(levels)}
+        lookup = np.array([rank[key] for key in shown], dtype=np.int64)
+    feature = replace(feature, kind="categorical", levels=tuple(levels), ordered=ordered)
+    rows = np.bincount(lookup, weights=counts, minlength=len(levels))
+    suspects = [
+        f"{feature.name} {level!r} ({int(n)})"
+        for level, n in zip(levels, rows, strict=True)
+        if level.lower() in LIKELY_TOKENS
+    ]
+    return Decided(feature, suspects=tuple(suspects)), lookup
+
+
+def ranks_of_keys(feature: Feature, keys: list[str]) -> Counts:
+    """The position [keys] of each key among declared levels, -1 where it is none of them."""
+    rank = {level: i for i, level in enumerate(feature.levels)}
+    return np.array([rank.get(key, rank.get(canonical_key(key), -1)) for key in keys], dtype=np.int64)
+
+
+def _shown_keys(keys: list[str]) -> list[str]:
+    """`3.0` is the level `3`, and `True` is `true`, where the whole column is numbers or Booleans."""
+    if all(canonical_key(key) in ("true", "false") for key in keys) or all(is_number(key) for key in keys):
+        return [canonical_key(key) for key in keys]
+    return keys
+
+
+def is_number(key: str) -> bool:
+    """Whether a text writes a number."""
+    try:
+        float(key)
+    except ValueError:
+        return False
+    return True

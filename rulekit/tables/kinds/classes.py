@@ -1,0 +1,169 @@
+"""Classes: the values of a label column in their natural types, and the order in which a model lists them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from rulekit.errors import InputError
+from rulekit.tables.declarations import suggestion
+from rulekit.tables.kinds.choice import LIKELY_TOKENS
+from rulekit.tables.raw.columns import Codes, Column, LevelColumn, NumberColumn, canonical_key, column_place, factorize
+
+Label = str | int | float | bool
+
+_MOST_FRACTIONS = 10
+_MANY_CLASSES = 50
+
+
+def class_key(label: Label) -> str:
+    """The text that names a class: `3` for 3 and 3.0, `true` for True, text as it stands but for these two."""
+    if isinstance(label, bool | np.bool_):
+        return "true" if label else "false"
+    if isinstance(label, float | np.floating):
+        return str(int(label)) if float(label).is_integer() else repr(float(label))
+    return canonical_key(str(label))
+
+
+def label_values(
+    column: Column, tokens: tuple[str, ...], as_text: bool, source: str
+) -> tuple[list[Label], Codes, tuple[str, ...]]:
+    """The distinct labels as bool, int, float or str, per row the index of its label, and notes.
+
+    Text is numbers or Booleans only if all of it is; a code with leading zeros (`007`) stays text. Raises InputError
+    for a column of measurements.
+    """
+    keys, codes = factorize(column, tokens)
+    counts = np.bincount(codes, minlength=len(keys))
+    values, lookup, notes = values_of_keys(keys, counts, type(column), column.name, as_text, source)
+    return values, lookup[codes], notes
+
+
+def values_of_keys(
+    keys: list[str], counts: npt.NDArray[np.int64], kind: type[Column], name: str, as_text: bool, source: str
+) -> tuple[list[Label], Codes, tuple[str, ...]]:
+    """The distinct labels that keys stand for, the index [keys] of the label of each key, and notes.
+
+    counts: rows per key; kind: the type of column that the keys come from. See `label_values`.
+    """
+    used = [i for i in range(len(keys)) if counts[i]]
+    lookup = np.full(len(keys), -1, dtype=np.int32)
+    lookup[used] = np.arange(len(used))
+    values = _natural([keys[i] for i in used], as_text or kind is LevelColumn)
+    where = column_place(source, name)
+    if not as_text and sum(isinstance(v, float) for v in values) and len(values) > _MOST_FRACTIONS:
+        raise InputError(
+            f"{len(values)} distinct fractional numbers (Unknown label type: continuous)",
+            where=where,
+            fix="a label names a class; cut the numbers into classes first",
+        )
+    notes = []
+    if len(values) > _MANY_CLASSES:
+        notes.append(f"target {name!r} has {len(values)} classes")
+    if kind is not NumberColumn:
+        odd = [f"{v!r} ({counts[used[i]]} rows)" for i, v in enumerate(values) if str(v).lower() in LIKELY_TOKENS]
+        if odd:
+            notes.append(
+                f"target {name!r}: {', '.join(odd)} is kept as a class; if it means missing, declare "
+                f"--missing {name}=TOKEN"
+            )
+    if len(set(values)) < len(values):  # "1" and "1.0" in one column
+        distinct = list(dict.fromkeys(values))
+        merged = np.array([distinct.index(v) for v in values] + [-1], dtype=np.int32)
+        return distinct, merged[lookup], tuple(notes)
+    return values, lookup, tuple(notes)
+
+
+def choose_classes(
+    values: list[Label],
+    codes: Codes,
+    positive: Label | None,
+    ordered: Sequence[Label],
+    source: str,
+    target: str,
+) -> tuple[npt.NDArray[np.int64], tuple[Label, ...], tuple[str, ...]]:
+    """Class index per row, the classes in order, and notes; see `rank_classes`."""
+    counts = np.bincount(codes, minlength=len(values))
+    rank, classes, notes = rank_classes(values, counts, positive, ordered, source, target)
+    return rank[codes], classes, notes
+
+
+def rank_classes(
+    values: list[Label],
+    counts: npt.NDArray[np.int64],
+    positive: Label | None,
+    ordered: Sequence[Label],
+    source: str,
+    target: str,
+) -> tuple[npt.NDArray[np.int64], tuple[Label, ...], tuple[str, ...]]:
+    """The index [K] of each label among the classes, the classes in order, and notes; counts: rows per label [K].
+
+    Order: as declared; else false before true, numbers by size, text by code point; of two classes the positive one
+    is the second: `positive`, else the rarer. Raises InputError for fewer than two classes or an unknown name.
+    """
+    where = column_place(source, target)
+    if len(values) < 2:
+        raise InputError(f"the only class is {values[0]!r}", where=where, fix="rows of at least two classes are needed")
+    notes = []
+    if ordered:
+        order = _declared_order(values, ordered, where)
+        if positive is not None:
+            raise InputError("both an order and a positive class", where=where, fix="the order alone is enough")
+    else:
+        order = sorted(range(len(values)), key=lambda i: (isinstance(values[i], str), values[i]))
+        if len(values) == 2:
+            last = _find(values, positive, where) if positive is not None else _rarer(order, counts)
+            order = [i for i in order if i != last] + [last]
+            if positive is None:
+                notes.append(f"positive class is {values[last]!r}, the rarer ({counts[last]} of {counts.sum()} rows)")
+        elif positive is not None:
+            raise InputError(
+                f"a positive class with {len(values)} classes",
+                where=where,
+                fix="leave it out: each class gets its rules",
+            )
+    rank = np.empty(len(values), dtype=np.int64)
+    rank[order] = np.arange(len(values))
+    return rank, tuple(values[i] for i in order), tuple(notes)
+
+
+def _natural(keys: list[str], as_text: bool) -> list[Label]:
+    if as_text:
+        return [canonical_key(key) for key in keys]
+    if all(key.lower() in ("true", "false") for key in keys):
+        return [key.lower() == "true" for key in keys]
+    try:
+        numbers = [float(key) for key in keys]
+    except ValueError:
+        return list(keys)
+    padded = any(len(k := key.lstrip("+-")) > 1 and k[0] == "0" and k[1].isdigit() for key in keys)
+    if padded or not np.isfinite(numbers).all() or any("_" in key for key in keys):
+        return list(keys)
+    if all(number.is_integer() and abs(number) < 2**53 for number in numbers):
+        return [int(number) for number in numbers]
+    if all(canonical_key(key).lstrip("+-").isdecimal() for key in keys):  # too long for a double and for model files
+        return [canonical_key(key) for key in keys]
+    return list(numbers)
+
+
+def _rarer(order: list[int], counts: npt.NDArray[np.int64]) -> int:
+    return order[0] if counts[order[0]] < counts[order[1]] else order[1]
+
+
+def _find(values: list[Label], label: Label, where: str) -> int:
+    keys = [class_key(value) for value in values]
+    if class_key(label) not in keys:
+        near = suggestion(str(label), [str(value) for value in values]).replace("columns are", "classes are")
+        raise InputError(f"no class {label!r}", where=where, fix=near)
+    return keys.index(class_key(label))
+
+
+def _declared_order(values: list[Label], ordered: Sequence[Label], where: str) -> list[int]:
+    order = [_find(values, label, where) for label in ordered]
+    left = [values[i] for i in range(len(values)) if i not in order]
+    if left or len(set(order)) < len(order):
+        what = f"class {left[0]!r} is missing from the order" if left else "a class stands twice in the order"
+        raise InputError(what, where=where, fix="name every class once, from low to high")
+    return order

@@ -1,0 +1,107 @@
+"""Cells as the numbers or Booleans that a feature asks for, or an error that names row, column and value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rulekit.errors import InputError
+from rulekit.schema import Feature
+from rulekit.tables.raw.columns import (
+    SECONDS_PER_DAY,
+    Column,
+    Floats,
+    LevelColumn,
+    NumberColumn,
+    TextColumn,
+    as_floats,
+    blank_tokens,
+    cell_text,
+    number_values,
+    parse_booleans,
+    parse_dates,
+    parse_moments,
+    parse_numbers,
+    place,
+    refuse_large_integers,
+)
+
+_DATES = {"date": (parse_dates, "a date (2024-05-31)"), "datetime": (parse_moments, "a date (2024-05-31T12:00)")}
+
+
+def numeric_values(column: Column, feature: Feature, source: str) -> Floats:
+    """Doubles with NaN for missing; raises InputError naming row, column and value where a cell is no number.
+
+    A feature shown as a date takes ISO dates, time stamps (in days) and numbers of days; one shown as a datetime takes
+    ISO dates with a time of day or not, time stamps and numbers of seconds.
+    """
+    tokens = feature.missing_tokens
+    if isinstance(column, NumberColumn):
+        values = number_values(column, tokens)
+        refuse_large_integers(column, values, source)
+        return values / SECONDS_PER_DAY if column.time and feature.display == "date" else values
+    if isinstance(column, LevelColumn):
+        return _parsed_levels(column, feature, source)
+    text = blank_tokens(column, tokens)
+    numbers = parse_numbers(text)
+    if feature.display in _DATES and numbers.null_count() > text.cells.null_count():
+        parse, _ = _DATES[feature.display]
+        numbers = numbers.zip_with(numbers.is_not_null(), parse(text.cells))
+    _refuse_unparsed(text, numbers, _DATES[feature.display][1] if feature.display in _DATES else "a number", source)
+    values = as_floats(numbers)
+    refuse_large_integers(text, values, source)
+    return blank_numbers(values, tokens)
+
+
+def boolean_values(column: Column, feature: Feature, source: str) -> Floats:
+    """1, 0 or NaN; bools, true/false text and numbers (above 0.5 is true) are read, all else is an InputError."""
+    tokens = feature.missing_tokens
+    if isinstance(column, NumberColumn):
+        values = number_values(column, tokens)
+    elif isinstance(column, LevelColumn):
+        values = _parsed_levels(column, feature, source)
+    else:
+        text = blank_tokens(column, tokens)
+        parsed = parse_numbers(text)
+        if parsed.null_count() > text.cells.null_count():
+            parsed = parsed.zip_with(parsed.is_not_null(), parse_booleans(text.cells))
+        _refuse_unparsed(text, parsed, "true, false, 1 or 0", source)
+        values = blank_numbers(as_floats(parsed), tokens)
+    return np.where(np.isnan(values), np.nan, values > 0.5)
+
+
+def blank_numbers(values: Floats, tokens: tuple[str, ...]) -> Floats:
+    """The values with every number that a missing token writes made NaN."""
+    return number_values(NumberColumn("", values), tokens) if tokens else values
+
+
+def _parsed_levels(column: LevelColumn, feature: Feature, source: str) -> Floats:
+    import polars as pl
+
+    levels = TextColumn(column.name, pl.Series(list(column.levels), dtype=pl.String))
+    levels = blank_tokens(levels, feature.missing_tokens)
+    numbers = parse_numbers(levels)
+    if feature.kind == "boolean":
+        numbers = numbers.zip_with(numbers.is_not_null(), parse_booleans(levels.cells))
+    used = np.unique(column.codes[column.codes >= 0])
+    bad = numbers.is_null().to_numpy() & levels.cells.is_not_null().to_numpy()
+    if bad[used].any():
+        code = int(used[np.argmax(bad[used])])
+        raise InputError(
+            f"{column.levels[code]!r} is no number",
+            where=place(source, column.first_row + int(np.argmax(column.codes == code)), column.name),
+            fix="mend the cell, or declare the text missing",
+        )
+    return np.append(as_floats(numbers), np.nan)[column.codes]
+
+
+def _refuse_unparsed(column: TextColumn, parsed: Any, expected: str, source: str) -> None:
+    if parsed.null_count() == column.cells.null_count():
+        return
+    row = int((parsed.is_null() & column.cells.is_not_null()).arg_max())
+    raise InputError(
+        f"{cell_text(column, row)} is not {expected}",
+        where=place(source, column.first_row + row, column.name),
+        fix="mend the cell, declare it missing, or give the column another type",
+    )

@@ -1,0 +1,160 @@
+"""Encoding: any table under a schema that a model already has."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from rulekit.errors import InputError
+from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature, Schema
+from rulekit.tables.declarations import suggestion
+from rulekit.tables.kinds.conversion import boolean_values, numeric_values
+from rulekit.tables.raw.columns import (
+    Codes,
+    Column,
+    NumberColumn,
+    RawTable,
+    TextColumn,
+    canonical_key,
+    factorize,
+    place,
+    rows_of,
+)
+from rulekit.tables.raw.sources import array_column, raw_table
+from rulekit.tables.table import Array, Table, encoded_dtype, missing_cells
+
+BLOCK = 8192
+"""Rows that are encoded and looked at together, few enough to stay in the processor's cache."""
+
+
+def encode(data: Any, schema: Schema, used: Collection[str] | None = None) -> Table:
+    """The rows of `data` under `schema`, whatever `rulekit.tables.infer` reads.
+
+    Columns are matched by name in any order, extra ones ignored; an array [n, d] is matched by place and must have
+    all d columns. used: the columns that the model reads (default: all); the others need not be there and come
+    back as all missing. Raises InputError naming column, row and value for a missing column, a cell that is no
+    number, or an unseen level of a feature whose `unseen` is "error".
+    """
+    if isinstance(data, Table) and data.features == schema.features:
+        return data if data.interactions == schema.interactions else replace(data, interactions=schema.interactions)
+    return encode_columns(raw_table(data), schema, used)
+
+
+def encode_blocks(data: Any, schema: Schema, used: Collection[str]) -> Iterator[Table]:
+    """The rows of `data` in their order under the used features alone, as tables of at most BLOCK rows.
+
+    Columns of text, which hold Python's objects or a frame's own, come as one table, and so does a Table of this
+    schema. The kind of a raw column is told by all of its rows, so that the blocks hold the same cells as the whole.
+    Raises as `encode`.
+    """
+    if isinstance(data, Table) and data.features == schema.features:
+        yield encode(data, schema, used)
+        return
+    wanted = frozenset(used)
+    features = tuple(feature for feature in schema if feature.name in wanted)
+    columns, n_rows, source = _columns_of(data, schema, features)
+    size = n_rows if any(isinstance(column, TextColumn) for column in columns) else BLOCK
+    for start in range(0, max(n_rows, 1), max(size, 1)):
+        stop = min(start + size, n_rows)
+        parts = columns if stop - start == n_rows else [rows_of(column, start, stop) for column in columns]
+        arrays = tuple(encode_column(part, f, source) for part, f in zip(parts, features, strict=True))
+        yield Table(features, arrays, stop - start, source, interactions=schema.interactions)
+
+
+def encode_columns(raw: RawTable, schema: Schema, used: Collection[str] | None = None) -> Table:
+    """Raw columns under a schema; see `encode`."""
+    wanted = frozenset(schema.names if used is None else used)
+    features = [feature for feature in schema if feature.name in wanted]
+    found = _matched(raw, schema, features)
+    encoded = {f.name: encode_column(column, f, raw.source) for f, column in zip(features, found, strict=True)}
+    arrays = tuple(encoded[f.name] if f.name in encoded else missing_cells(f, raw.n_rows) for f in schema)
+    return Table(schema.features, arrays, raw.n_rows, raw.source, raw.notes, interactions=schema.interactions)
+
+
+def _columns_of(data: Any, schema: Schema, features: Sequence[Feature]) -> tuple[list[Column], int, str]:
+    """The raw columns of some features, the number of rows and the source."""
+    if isinstance(data, np.ndarray) and data.ndim == 2 and data.dtype.kind in "biuf":
+        _refuse_width(data.shape[1], schema, "")
+        places = [schema.positions[feature.name] for feature in features]
+        return [array_column(f"x{j}", data[:, j]) for j in places], len(data), ""
+    raw = raw_table(data)
+    return _matched(raw, schema, features), raw.n_rows, raw.source
+
+
+def _matched(raw: RawTable, schema: Schema, features: Sequence[Feature]) -> list[Column]:
+    """The raw column of each feature: by place where the names were invented, else by name."""
+    if raw.positional:
+        _refuse_width(len(raw.columns), schema, raw.source)
+        return [raw.columns[schema.positions[feature.name]] for feature in features]
+    by_name = {column.name: column for column in raw.columns}
+    for feature in features:
+        if feature.name not in by_name:
+            raise InputError(
+                f"no column {feature.name!r}",
+                where=raw.source or "table",
+                fix=suggestion(feature.name, raw.known_names),
+            )
+    return [by_name[feature.name] for feature in features]
+
+
+def _refuse_width(width: int, schema: Schema, source: str) -> None:
+    if width != len(schema):
+        raise InputError(
+            f"X has {width} features, but the model is expecting {len(schema)} features as input",
+            where=source or "table",
+            fix="give the columns of the training table in their order",
+        )
+
+
+def encode_column(column: Column, feature: Feature, source: str = "") -> Array:
+    """One raw column as the encoded array of a feature; raises InputError naming row, column and value."""
+    if feature.kind == "categorical":
+        return _codes(column, feature, source)
+    read = boolean_values if feature.kind == "boolean" else numeric_values
+    with np.errstate(over="ignore"):
+        if isinstance(column, NumberColumn) and _is_plain(column, feature):
+            array: Array = column.values.astype(encoded_dtype(feature))
+            array += 0
+            return array
+        return (read(column, feature, source) + 0.0).astype(encoded_dtype(feature))  # minus zero is zero
+
+
+def _is_plain(column: NumberColumn, feature: Feature) -> bool:
+    """Whether the encoded cells are the column's numbers, rounded to the width of the feature."""
+    return (
+        feature.kind == "numeric"
+        and column.values.dtype.kind == "f"
+        and column.missing is None
+        and not column.time
+        and not feature.missing_tokens
+    )
+
+
+def _codes(column: Column, feature: Feature, source: str) -> Codes:
+    code_of = {level: code for code, level in enumerate(feature.levels, FIRST_LEVEL_CODE)}
+    if isinstance(column, NumberColumn) and column.values.dtype.kind == "b":
+        # another reader may have taken the levels 0 and 1 for Booleans
+        for boolean, digit in (("true", "1"), ("false", "0")):
+            code_of.setdefault(boolean, code_of.get(digit, UNSEEN_CODE))
+    keys, index = factorize(column, feature.missing_tokens)
+    found = [code_of.get(key) or code_of.get(canonical_key(key), UNSEEN_CODE) for key in keys]
+    if UNSEEN_CODE in found and feature.unseen != "unseen":
+        if feature.unseen == "error":
+            _refuse_unseen(column, keys, index, found, source)
+        found = [MISSING_CODE if code == UNSEEN_CODE else code for code in found]
+    lookup = np.array([*found, MISSING_CODE], dtype=np.int32)
+    return np.asarray(lookup[index], dtype=np.int32)
+
+
+def _refuse_unseen(column: Column, keys: list[str], index: Codes, found: list[int], source: str) -> None:
+    unseen = np.array([*(code == UNSEEN_CODE for code in found), False])[index]
+    if unseen.any():
+        row = int(np.argmax(unseen))
+        raise InputError(
+            f"level {keys[index[row]]!r} was not in the training data",
+            where=place(source, column.first_row + row, column.name),
+            fix="mend the cell, or train with unseen levels allowed",
+        )

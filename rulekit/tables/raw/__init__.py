@@ -1,0 +1,1 @@
+"""From bytes, arrays and frames to columns of cells as they came."""

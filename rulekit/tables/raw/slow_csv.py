@@ -1,0 +1,92 @@
+"""Delimited text by the csv module: slow, but it names the row that is wrong and takes quotes inside cells."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rulekit.errors import InputError
+from rulekit.tables.raw.dialect import Dialect
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_BLOCK = 100_000
+
+
+class NotUtf8(Exception):  # noqa: N818 - a signal, not an error
+    """The bytes are in another encoding than the beginning of the file suggested."""
+
+
+def read_slowly(
+    path: Path, content: bytes | None, dialect: Dialect, source: str
+) -> tuple[dict[int, pl.Series], list[str]]:
+    """All columns by the csv module; blank lines are left out and counted. Raises InputError for a ragged row."""
+    import polars as pl
+
+    data = content if content is not None else path.read_bytes()
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise NotUtf8 from None
+    notes: list[str] = []
+    blocks = list(slow_blocks(io.StringIO(text, newline=""), dialect, source, notes))
+    series = {j: pl.concat([block[j] for block in blocks]) for j in range(len(dialect.header))}
+    return series, notes
+
+
+def slow_blocks(lines: Iterable[str], dialect: Dialect, source: str, notes: list[str]) -> Iterator[list[pl.Series]]:
+    """All columns of some rows after the others; what a user should hear is added to `notes` at the end."""
+    width = len(dialect.header)
+    reader = csv.reader(
+        _plain(lines, source), delimiter=dialect.delimiter, skipinitialspace=dialect.spaced, strict=True
+    )
+    rows: list[list[str | None]] = []
+    done = blank = 0
+    try:
+        for _ in range(dialect.header_lines):
+            next(reader)
+        for record in reader:
+            if not record and width > 1:
+                blank += 1
+                continue
+            if len(record) != width and record:
+                raise InputError(
+                    f"{len(record)} cells, but the header has {width} columns",
+                    where=f"{source}, data row {done + len(rows) + blank + 1} (line {reader.line_num})",
+                    fix="mend the row, quote cells that hold the delimiter, or name the right delimiter",
+                )
+            rows.append([cell or None for cell in record] or [None])
+            if len(rows) == _BLOCK:
+                yield _series(rows, width)
+                done += len(rows)
+                rows.clear()
+    except csv.Error as error:
+        raise InputError(
+            f"unreadable row ({error})",
+            where=f"{source}, data row {done + len(rows) + blank + 1} (line {reader.line_num})",
+            fix="mend its quotes",
+        ) from None
+    while rows and width == 1 and rows[-1][0] is None:
+        rows.pop()
+    notes += [f"{source}: {blank} blank lines were left out"] if blank else []
+    yield _series(rows, width)
+
+
+def _plain(lines: Iterable[str], source: str) -> Iterator[str]:
+    """The lines; raises InputError for one with zero bytes."""
+    for number, line in enumerate(lines, 1):
+        if "\0" in line:
+            where = f"{source}, line {number}"
+            raise InputError("zero bytes in the text", where=where, fix="save the file as plain text")
+        yield line
+
+
+def _series(rows: list[list[str | None]], width: int) -> list[pl.Series]:
+    import polars as pl
+
+    columns = zip(*rows, strict=True) if rows else [()] * width
+    return [pl.Series(column, dtype=pl.String) for column in columns]

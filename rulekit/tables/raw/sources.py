@@ -1,0 +1,291 @@
+"""Sources: arrays, frames and mappings in memory, as raw columns.
+
+Numeric arrays are passed on without a copy; pandas is used only through the methods of the object that came.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from rulekit.errors import InputError
+from rulekit.tables.raw.columns import (
+    Column,
+    LevelColumn,
+    NumberColumn,
+    RawTable,
+    TextColumn,
+    canonical_key,
+    column_length,
+    factorize,
+    natural_order,
+)
+from rulekit.tables.table import Array, Table
+
+_NANOSECONDS = {"ns": 1_000_000_000, "us": 1_000_000, "ms": 1_000}
+
+
+def raw_table(data: Any, source: str = "") -> RawTable:
+    """Raw columns of an array [n, d], a pandas, polars or pyarrow frame, a mapping of columns, a sequence of
+    mappings or of rows, or a Table; raises InputError for anything else.
+    """
+    if isinstance(data, RawTable):
+        return data
+    if isinstance(data, Table):
+        columns = [column_of_table(data, j) for j in range(len(data.features))]
+        return RawTable(tuple(columns), data.n_rows, data.source, data.notes)
+    package = type(data).__module__.partition(".")[0]
+    if package == "pandas" and hasattr(data, "iloc") and data.ndim == 2:
+        names = [_column_name(label) for label in data.columns]
+        return _assemble(names, [pandas_column(name, data.iloc[:, j]) for j, name in enumerate(names)], source)
+    if package in ("polars", "pyarrow"):
+        return _polars_table(data, source)
+    if hasattr(data, "toarray") and hasattr(data, "nnz"):
+        raise InputError("a sparse matrix was given; rulekit reads dense tables", fix="give data.toarray()")
+    if isinstance(data, Mapping):
+        names = [_column_name(label) for label in data]
+        return _assemble(names, [raw_column(name, values) for name, values in zip(names, data.values(), strict=True)])
+    if isinstance(data, Sequence) and not isinstance(data, str) and data and isinstance(data[0], Mapping):
+        labels = list(dict.fromkeys(label for row in data for label in row))
+        lists = [[row.get(label) for row in data] for label in labels]
+        return _assemble(
+            [_column_name(label) for label in labels], [_cells(str(n), c) for n, c in zip(labels, lists, strict=True)]
+        )
+    return _array_table(data, source)
+
+
+def raw_column(name: str, values: Any) -> Column:
+    """One raw column from a 1-D array, a pandas or polars series, or a sequence of cells."""
+    package = type(values).__module__.partition(".")[0]
+    if package == "pandas" and hasattr(values, "dtype"):
+        series = values if hasattr(values, "iloc") else sys.modules["pandas"].Series(values)
+        return pandas_column(name, series)
+    if package == "polars" and hasattr(values, "to_physical"):
+        return polars_column(name, values)
+    if isinstance(values, str) or not (isinstance(values, np.ndarray) or hasattr(values, "__len__")):
+        raise InputError(f"a column of {type(values).__name__}", where=f"column {name!r}", fix="give one value per row")
+    if not isinstance(values, np.ndarray):
+        return _cells(name, list(values))
+    if values.ndim != 1:
+        raise InputError(f"a column of shape {values.shape}", where=f"column {name!r}", fix="give one value per row")
+    return array_column(name, values)
+
+
+def array_column(name: str, values: Array) -> Column:
+    """One raw column from a 1-D numpy array of any dtype that a table can hold."""
+    kind = values.dtype.kind
+    if kind in "biuf":
+        return NumberColumn(name, values.astype(np.float64) if values.dtype.itemsize > 8 else values)
+    if kind == "M":
+        seconds = (values - np.datetime64(0, "s")) / np.timedelta64(1, "s")
+        return NumberColumn(name, np.asarray(seconds, dtype=np.float64), time="seconds")
+    if kind == "m":
+        return NumberColumn(name, np.asarray(values / np.timedelta64(1, "s"), dtype=np.float64))
+    if kind in "OUST":
+        return _cells(name, values.tolist())
+    if kind == "c":
+        raise InputError("Complex data not supported", where=f"column {name!r}", fix="give real numbers")
+    raise InputError(f"cells of type {values.dtype} are not supported", where=f"column {name!r}")
+
+
+def pandas_column(name: str, series: Any) -> Column:
+    """One raw column from a pandas series, by its own methods only."""
+    dtype = series.dtype
+    if hasattr(series, "cat"):
+        levels = raw_column(name, series.cat.categories.to_numpy())
+        return _levels(name, levels, series.cat.codes.to_numpy(), bool(series.cat.ordered))
+    kind = getattr(dtype, "kind", "O")
+    missing = series.isna().to_numpy(dtype=bool)
+    if kind in "Mm":
+        if getattr(dtype, "tz", None) is not None:
+            series = series.dt.tz_convert("UTC").dt.tz_localize(None)
+        return array_column(name, series.to_numpy())
+    if kind in "biuf" and isinstance(dtype, np.dtype):
+        return array_column(name, series.to_numpy())
+    if kind in "biuf":  # a nullable type: zero where missing, so that integers stay integers
+        filled = series.fillna(False if kind == "b" else 0).to_numpy(
+            dtype={"b": bool, "f": np.float64}.get(kind, f"{kind}8")
+        )
+        return NumberColumn(name, filled, missing if missing.any() else None)
+    cells = series.to_numpy(dtype=object).copy()
+    cells[missing] = None
+    return _cells(name, cells.tolist())
+
+
+def polars_column(name: str, series: Any) -> Column:
+    """One raw column from a polars series."""
+    import polars as pl
+
+    dtype = series.dtype
+    if dtype == pl.String:
+        return TextColumn(name, series.set(series == "", None) if (series == "").any() else series)
+    if dtype in (pl.Categorical, pl.Enum):
+        text = series.cast(pl.String)
+        levels = list(dtype.categories) if dtype == pl.Enum else sorted(text.unique().drop_nulls())
+        ranks = list(range(len(levels)))
+        codes = text.replace_strict(levels, ranks, default=-1, return_dtype=pl.Int32).fill_null(-1)
+        return LevelColumn(name, codes.to_numpy().astype(np.int32), tuple(levels))
+    if dtype in (pl.Date, pl.Datetime):
+        seconds = series.dt.epoch("us").cast(pl.Float64).to_numpy() / 1e6
+        return NumberColumn(name, seconds, series.is_null().to_numpy(), time="seconds")
+    if dtype in (pl.Duration, pl.Time):
+        unit = getattr(dtype, "time_unit", "ns")
+        return polars_column(name, series.to_physical().cast(pl.Float64) / _NANOSECONDS[unit])
+    if dtype.is_decimal():
+        return polars_column(name, series.cast(pl.Float64))
+    if dtype in (pl.Int128, pl.UInt128):  # as text, which inference refuses by name or keeps as levels
+        return TextColumn(name, series.cast(pl.String))
+    if dtype == pl.Boolean or dtype.is_numeric():
+        missing = series.is_null().to_numpy() if series.null_count() else None
+        filled = series if missing is None else series.fill_null(False if dtype == pl.Boolean else 0)
+        return (
+            array_column(name, filled.to_numpy()) if missing is None else NumberColumn(name, filled.to_numpy(), missing)
+        )
+    if dtype == pl.Null:
+        return NumberColumn(name, np.full(len(series), np.nan))
+    if dtype == pl.Object:
+        return _cells(name, series.to_list())
+    raise InputError(f"cells of type {dtype} are not supported", where=f"column {name!r}", fix="flatten or ignore it")
+
+
+def column_of_table(table: Table, j: int) -> Column:
+    """Column j of an encoded table as a raw column; what the encoding called unseen becomes missing."""
+    feature, array = table.features[j], table.arrays[j]
+    if feature.kind == "categorical":
+        return LevelColumn(feature.name, np.maximum(array - 2, -1).astype(np.int32), feature.levels, feature.ordered)
+    if feature.kind == "boolean":
+        return NumberColumn(feature.name, array > 0.5, np.isnan(array))
+    if feature.display == "date":
+        return NumberColumn(feature.name, array.astype(np.float64) * 86400.0, time="seconds")
+    if feature.display == "datetime":
+        return NumberColumn(feature.name, array, time="seconds")
+    return NumberColumn(feature.name, array)
+
+
+def _array_table(data: Any, source: str) -> RawTable:
+    if not isinstance(data, np.ndarray):
+        try:
+            array = np.asarray(data)
+        except ValueError:
+            raise InputError("rows of different length", where=source or "data", fix="give [n, d] values") from None
+        # numpy turns mixed rows into text and would write True as "True" and 1 as "1"; keep the cells apart
+        data = np.asarray(data, dtype=object) if array.dtype.kind in "US" else array
+    if data.dtype.names:
+        names = [str(name) for name in data.dtype.names]
+        return _assemble(names, [raw_column(name, data[name]) for name in names], source)
+    if data.ndim == 1:
+        raise InputError(
+            "Expected 2D array, got 1D array instead",
+            where=source or "data",
+            fix="Reshape your data to [rows, columns]",
+        )
+    if data.ndim != 2:
+        raise InputError(f"an array of {data.ndim} dimensions", where=source or "data", fix="give [rows, columns]")
+    if data.dtype.kind == "c":
+        raise InputError("Complex data not supported", where=source or "data", fix="give real numbers")
+    columns = [array_column(f"x{j}", data[:, j]) for j in range(data.shape[1])]
+    return RawTable(tuple(columns), len(data), source, positional=True)
+
+
+def _polars_table(data: Any, source: str) -> RawTable:
+    import polars as pl
+
+    if isinstance(data, pl.LazyFrame):
+        data = data.collect()
+    if not isinstance(data, pl.DataFrame):
+        if not hasattr(data, "column_names"):
+            raise InputError("Expected 2D array, got 1D array instead", where="data", fix="give a frame")
+        data = pl.from_arrow(data)
+    return _assemble(data.columns, [polars_column(s.name, s) for s in data.iter_columns()], source, data.height)
+
+
+def _assemble(names: list[str], columns: list[Column], source: str = "", height: int | None = None) -> RawTable:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise InputError(f"two columns are called {name!r}", where=source or "table", fix="rename one")
+        seen.add(name)
+    lengths = {column.name: column_length(column) for column in columns}
+    n_rows = height if height is not None else next(iter(lengths.values()), 0)
+    for name, length in lengths.items():
+        if length != n_rows:
+            raise InputError(f"{length} cells, but {n_rows} in the first column", where=f"column {name!r}")
+    return RawTable(tuple(columns), n_rows, source)
+
+
+def _levels(name: str, levels: Column, codes: Array, ordered: bool) -> LevelColumn:
+    """A container's categories and codes; categories without a declared order are sorted as everywhere else."""
+    keys, index = factorize(levels)
+    keys = [canonical_key(key) for key in keys] if isinstance(levels, NumberColumn) else keys
+    listed = [keys[i] for i in index]
+    order = listed if ordered else natural_order(listed)
+    rank = {level: i for i, level in enumerate(order)}
+    lookup = np.array([*(rank[level] for level in listed), -1], dtype=np.int32)
+    return LevelColumn(name, lookup[codes], tuple(order), ordered)
+
+
+def _cells(name: str, cells: list[Any]) -> Column:
+    """Python objects as text, or as numbers if every one is a number; None, NaN and the empty string are missing."""
+    import polars as pl
+
+    kinds = set(map(type, cells))
+    if kinds and all(issubclass(kind, float | int | np.number | np.bool_ | type(None)) for kind in kinds):
+        return _number_cells(name, cells, kinds)
+    try:
+        texts = [None if _is_missing(cell) else _text(cell) for cell in cells]
+    except (TypeError, ValueError) as error:
+        raise InputError(f"a cell is no text or number ({error})", where=f"column {name!r}") from None
+    return TextColumn(name, pl.Series(name, texts, dtype=pl.String))
+
+
+def _number_cells(name: str, cells: list[Any], kinds: set[type]) -> Column:
+    absent = np.fromiter((cell is None for cell in cells), dtype=bool, count=len(cells))
+    present = kinds - {type(None)}
+    if present and all(issubclass(kind, bool | np.bool_) for kind in present):
+        values = np.fromiter((bool(cell) for cell in cells), dtype=bool, count=len(cells))
+        return NumberColumn(name, values, absent if absent.any() else None)
+    if present and all(issubclass(kind, int | np.integer) for kind in present):
+        try:
+            integers = np.array([0 if cell is None else int(cell) for cell in cells], dtype=np.int64)
+        except OverflowError:  # beyond 64 bits: as text, which inference refuses by name or keeps as levels
+            return _text_of_integers(name, cells)
+        return NumberColumn(name, integers, absent if absent.any() else None)
+    if any(issubclass(kind, np.complexfloating) for kind in present):
+        raise InputError("Complex data not supported", where=f"column {name!r}", fix="give real numbers")
+    floats = np.array([np.nan if cell is None else float(cell) for cell in cells], dtype=np.float64)
+    return NumberColumn(name, floats)
+
+
+def _text_of_integers(name: str, cells: list[Any]) -> TextColumn:
+    import polars as pl
+
+    texts = [None if cell is None else str(int(cell)) for cell in cells]
+    return TextColumn(name, pl.Series(name, texts, dtype=pl.String))
+
+
+def _is_missing(cell: Any) -> bool:
+    if cell is None or cell == "" or type(cell).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(cell, float | np.floating) and cell != cell
+
+
+def _text(cell: Any) -> str:
+    if isinstance(cell, str):
+        return str(cell)
+    if isinstance(cell, bool | np.bool_):
+        return "true" if cell else "false"
+    if isinstance(cell, float | np.floating):
+        number = float(cell)
+        return str(int(number)) if number.is_integer() else repr(number)
+    if isinstance(cell, bytes):
+        return cell.decode("utf-8")
+    if isinstance(cell, list | tuple | dict | set | np.ndarray | complex):
+        raise TypeError(type(cell).__name__)
+    return str(cell)
+
+
+def _column_name(label: Any) -> str:
+    return label if isinstance(label, str) else str(label)

@@ -1,0 +1,1 @@
+"""Tables that come in blocks and are kept on disk."""

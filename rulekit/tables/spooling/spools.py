@@ -1,0 +1,270 @@
+"""Feature columns that come in blocks: their kind is decided as for the whole column, and they are encoded on disk.
+
+A column keeps on disk what `rulekit.tables.kinds.inference` would look at all at once: numbers, or the numbers of
+distinct texts. Both decide by `rulekit.tables.kinds.choice`, so that a table in blocks and the same table in one piece
+have the same features, codes, notes and digest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from rulekit.errors import InputError
+from rulekit.schema import Display, Feature
+from rulekit.tables.declarations import Declarations
+from rulekit.tables.kinds.choice import Decided, decide_levels, ranks_of_keys, read_keys
+from rulekit.tables.kinds.conversion import boolean_values, numeric_values
+from rulekit.tables.kinds.inference import declared_levels, schema_codes, unknown_level
+from rulekit.tables.raw.columns import (
+    Column,
+    LevelColumn,
+    NumberColumn,
+    TextColumn,
+    as_floats,
+    blank_tokens,
+    column_length,
+    column_place,
+    natural_order,
+    number_values,
+    parse_numbers,
+    refuse_large_integers,
+)
+from rulekit.tables.spooling.dictionaries import Dictionary, TextAllowance
+from rulekit.tables.spooling.number_spools import NumberSpool, as_number_column
+from rulekit.tables.storage import Store, StoredColumn
+
+NUMERIC_KINDS: dict[str, Display] = {"numeric": "plain", "date": "date", "datetime": "datetime", "money": "money"}
+
+
+class KindChanged(Exception):  # noqa: N818 - a signal, not an error
+    """A column that was all numbers so far holds a text, and its file has to be read again as text."""
+
+
+@dataclass(slots=True, eq=False)
+class Spool:
+    """One feature column while it comes: numbers, or a dictionary of texts, whichever its blocks ask for.
+
+    reread: whether the source can be read again, so that numbers need not be turned back into the texts they were.
+    """
+
+    name: str
+    declared: Declarations
+    names: tuple[str, ...]
+    source: str
+    store: Store
+    allowance: TextAllowance
+    reread: bool = False
+    numbers: NumberSpool | None = None
+    keys: Dictionary | None = None
+    _pending: list[tuple[int, np.dtype[np.generic]]] = field(default_factory=list)
+    _decimal: str = "."
+    _seconds: bool | None = None
+    _listed: tuple[tuple[str, ...], bool] | None = None
+    _same_levels: bool = True
+
+    @property
+    def kind(self) -> str:
+        return self.declared.types.get(self.name, "")
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        return self.declared.tokens(self.name, self.names)
+
+    @property
+    def feature(self) -> Feature:
+        return self.declared.feature(self.name, self.names)
+
+    @property
+    def rows(self) -> int:
+        if self.numbers is not None:
+            return self.numbers.rows
+        return self.keys.rows if self.keys is not None else sum(rows for rows, _ in self._pending)
+
+    def add(self, column: Column) -> None:
+        """The next rows; raises InputError naming row and column, KindChanged where the file must be read again."""
+        column = replace(column, first_row=self.rows)
+        if isinstance(column, TextColumn):
+            self._decimal = column.decimal
+            column = blank_tokens(column, self.tokens)
+        kind = self.kind
+        if kind == "boolean":
+            self._add_numbers(boolean_values(column, self.feature, self.source), np.dtype(np.bool_))
+        elif kind in NUMERIC_KINDS:
+            if isinstance(column, NumberColumn):
+                self._note_time(column)
+            feature = replace(self.feature, display=NUMERIC_KINDS[kind])
+            self._add_numbers(numeric_values(column, feature, self.source), np.dtype(np.float64))
+        elif kind == "categorical" or kind.startswith("ordered:") or isinstance(column, LevelColumn):
+            self._add_keys(column)
+        elif _is_empty(column):
+            self._add_missing(column_length(column), _dtype(column))
+        elif isinstance(column, TextColumn):
+            self._add_keys(column)
+        elif self.keys is not None:
+            if self.reread:
+                raise KindChanged(self.name)
+            self._add_keys(column)
+        else:
+            self._note_time(column)
+            values = number_values(column, self.tokens)
+            refuse_large_integers(column, values, self.source)
+            self._add_numbers(values, column.values.dtype, bool(column.time))
+
+    def _note_time(self, column: NumberColumn) -> None:
+        if self._seconds is None:
+            self._seconds = bool(column.time)
+        elif self._seconds != bool(column.time):
+            raise InputError(
+                "times in one block of rows, numbers in another", where=column_place(self.source, self.name)
+            )
+
+    def _add_numbers(
+        self, values: np.typing.NDArray[np.float64], dtype: np.dtype[np.generic], time: bool = False
+    ) -> None:
+        if self.numbers is None:
+            self.numbers = NumberSpool(self.store)
+            for rows, was in self._pending:
+                # an empty block does not say what type the others have
+                self.numbers.add(np.full(rows, np.nan), dtype if was.kind != "b" else was)
+            self._pending = []
+        self.numbers.add(values, dtype, time)
+
+    def _add_missing(self, rows: int, dtype: np.dtype[np.generic]) -> None:
+        if self.numbers is not None:
+            bools = self.numbers.bools
+            self.numbers.add(np.full(rows, np.nan), np.dtype(np.bool_) if bools else np.dtype(np.float64))
+        elif self.keys is not None:
+            self.keys.add_missing(rows)
+        else:
+            self._pending.append((rows, dtype))
+
+    def _add_keys(self, column: Column) -> None:
+        if self.keys is None:
+            if self.numbers is not None and self.reread:
+                raise KindChanged(self.name)
+            self.keys = Dictionary(self.name, self.store, self.allowance, self.source)
+            self._turn_into_keys(self.keys)
+        if isinstance(column, LevelColumn):
+            self._note_levels(column)
+        self.keys.add(column, self.tokens)
+
+    def _turn_into_keys(self, keys: Dictionary) -> None:
+        """What came before the first text."""
+        for rows, _ in self._pending:
+            keys.add_missing(rows)
+        self._pending = []
+        if self.numbers is not None:
+            for values, (_, dtype) in zip(self.numbers.pieces(), self.numbers.dtypes, strict=True):
+                keys.add(as_number_column(self.name, values, dtype), self.tokens)
+            self.numbers.remove()
+            self.numbers = None
+
+    def _note_levels(self, column: LevelColumn) -> None:
+        if self._listed is None:
+            self._listed = (column.levels, column.ordered)
+        elif self._listed != (column.levels, column.ordered):
+            if column.ordered or self._listed[1]:
+                raise InputError(
+                    "the order of the levels differs between blocks of rows",
+                    where=column_place(self.source, self.name),
+                    fix="give every block the same ordered categories",
+                )
+            self._same_levels = False
+
+    # The whole column ----------------------------------------------------------------------------------------------
+
+    def encoded(self) -> tuple[Decided, StoredColumn]:
+        """The feature, decided, and its encoded column; raises InputError for an undeclared level."""
+        if self.keys is not None:
+            return self._encoded_keys(self.keys)
+        if self.numbers is None:
+            first = self._pending[0][1] if self._pending else np.dtype(np.float64)
+            bools = bool(self._pending) and all(dtype.kind == "b" for _, dtype in self._pending)
+            self._add_numbers(np.zeros(0), first if bools else np.dtype(np.float64))
+        assert self.numbers is not None
+        feature, width = self.feature, self.declared.precision.get(self.name)
+        if self.kind == "boolean":
+            return self.numbers.encoded(replace(feature, kind="boolean"))
+        seconds = bool(self._seconds)
+        if self.kind in NUMERIC_KINDS:
+            return self.numbers.encoded(feature, NUMERIC_KINDS[self.kind], width, seconds=seconds)
+        if seconds:
+            return (
+                self.numbers.in_days().encoded(feature, "date")
+                if self.numbers.whole_days
+                else self.numbers.encoded(feature, "datetime", seconds=True)
+            )
+        if self.numbers.bools or (self.numbers.present and self.numbers.truth_values):
+            return self.numbers.encoded(replace(feature, kind="boolean"))
+        return self.numbers.encoded(feature, width=width)
+
+    def _encoded_keys(self, dictionary: Dictionary) -> tuple[Decided, StoredColumn]:
+        keys, counts, place = dictionary.ordered()
+        kind = self.kind
+        listed = dictionary.kind() is LevelColumn
+        if kind.startswith("ordered:"):
+            feature = declared_levels(self.feature, kind)
+            ranks = ranks_of_keys(feature, keys)
+            for unknown in np.flatnonzero((ranks < 0) & (counts > 0)).tolist():
+                raise unknown_level(keys[unknown], feature, self.source, dictionary.first_row(keys[unknown]))
+            return Decided(feature), self._codes(dictionary, ranks[place])
+        if kind == "categorical" or listed:
+            if listed and not self._same_levels:
+                order = natural_order(keys)
+                rank = {key: i for i, key in enumerate(order)}
+                place = np.array([rank[key] for key in keys], dtype=np.int64)[place]
+                counts, keys = counts[[keys.index(key) for key in order]], order
+            ordered = listed and self._listed is not None and self._listed[1]
+            decided, lookup = decide_levels(self.feature, keys, counts, listed=listed, ordered=ordered)
+            return decided, self._codes(dictionary, lookup[place])
+        reading = read_keys(self.feature, keys, counts, self._decimal)
+        if reading.lookup is not None:
+            return reading.decided, self._codes(dictionary, reading.lookup[place])
+        assert reading.values is not None
+        self._refuse_large(dictionary)
+        return self._numbers_of(dictionary, reading.decided.feature, reading.values[place])
+
+    def _refuse_large(self, dictionary: Dictionary) -> None:
+        import polars as pl
+
+        for key, row in sorted(zip(dictionary.number_of, dictionary.first_rows, strict=True), key=lambda pair: pair[1]):
+            if len(key) >= 16:
+                one = TextColumn(self.name, pl.Series([key], dtype=pl.String), self._decimal, row)
+                refuse_large_integers(one, as_floats(parse_numbers(one)), self.source)
+
+    def _numbers_of(
+        self, dictionary: Dictionary, feature: Feature, values: np.typing.NDArray[np.float64]
+    ) -> tuple[Decided, StoredColumn]:
+        """A text column that is all numbers."""
+        spool = NumberSpool(self.store)
+        lookup = np.append(values, np.nan)
+        for part in dictionary.numbers().parts():
+            spool.add(lookup[part], np.dtype(np.float64))
+        dictionary.numbers().remove()
+        return spool.encoded(feature, width=self.declared.precision.get(self.name))
+
+    def _codes(self, dictionary: Dictionary, lookup: np.typing.NDArray[np.int64]) -> StoredColumn:
+        codes = self.store.writer(np.int32)
+        table = schema_codes(lookup)
+        for part in dictionary.numbers().parts():
+            codes.add(table[part])
+        dictionary.numbers().remove()
+        return codes.column()
+
+
+def _dtype(column: Column) -> np.dtype[np.generic]:
+    return column.values.dtype if isinstance(column, NumberColumn) else np.dtype(np.float64)
+
+
+def _is_empty(column: Column) -> bool:
+    """Whether no cell of a block has a value; such a block says nothing of the column's kind."""
+    if isinstance(column, TextColumn):
+        return bool(column.cells.null_count() == len(column.cells))
+    if isinstance(column, LevelColumn):
+        return False
+    missing = np.isnan(column.values) if column.values.dtype.kind == "f" else np.zeros(len(column.values), dtype=bool)
+    if column.missing is not None:
+        missing = missing | column.missing
+    return bool(missing.all())

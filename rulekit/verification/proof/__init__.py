@@ -1,0 +1,1 @@
+"""Proofs that an artifact decides as its graph, on cells, as formulas, or by a solver."""

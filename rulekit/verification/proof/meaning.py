@@ -1,0 +1,283 @@
+"""What a decision means: for each class the Boolean function of cells that says when the label is that class.
+
+The nodes of a graph and of an artifact are lowered by the same rules into the same forms (`forms`, `exact_numbers`), so
+that what is computed in the same way, or in another order that IEEE 754 shows to be the same, is the same form: sums
+that are exact in any order are rational sums, a rounded operation is an atom named by its operands, and an operation on
+numbers that hang on one column or one truth value is carried out for each value.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from rulekit.cells.space import CellSpace
+from rulekit.errors import GraphError
+from rulekit.graph.decisions import ArgMax, Decision, Exceeds, Fires, Median
+from rulekit.graph.nodes import (
+    And,
+    AtLeast,
+    Column,
+    Constant,
+    Family,
+    Hidden,
+    Linear,
+    LinearThreshold,
+    Logistic,
+    Node,
+    Not,
+    Or,
+    Probability,
+    Step,
+)
+from rulekit.graph.probability.circuit import Bit, Circuit, Complement, Fixed, Given, Product
+from rulekit.graph.probability.compilation import build_circuit
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.verification.proof.artifact_nodes import (
+    ARTIFACT_LEAVES,
+    Arithmetic,
+    Choice,
+    Greater,
+    Labels,
+    Lookup,
+    Number,
+    Opaque,
+)
+from rulekit.verification.proof.exact_numbers import Sum, add, atom, number, scale, table
+from rulekit.verification.proof.forms import FALSE, TRUE
+from rulekit.verification.proof.roundings import ONE, ZERO, Roundings
+
+
+class Meaning:
+    """Lowers nodes over one space; raises GraphError for a node that it does not know, BudgetError beyond a bound."""
+
+    def __init__(self, space: CellSpace) -> None:
+        self.space = space
+        self.numbers = Roundings(space)
+        self.forms = self.numbers.forms
+        self._axis = {axis.feature.name: j for j, axis in enumerate(space.axes)}
+        self._truths: dict[Node, int] = {}
+        self._sums: dict[Node, Sum] = {}
+
+    def reported(self, graph: RuleGraph, labels: Sequence[int]) -> list[Sum] | None:
+        """The probabilities that a graph reports, by class; labels: its own edges. None where they are shares."""
+        if not graph.probability:
+            return [self.numbers.of_truth(edge) for edge in labels]
+        if len(graph.probability) > 1:
+            return None
+        positive = self.sum(graph.probability[0])
+        return [self.numbers.plus(ONE, scale(positive, Fraction(-1))), positive]
+
+    def labels(self, decision: Decision | Labels, default: int, classes: int) -> tuple[int, ...]:
+        """For each class the edge of "the label is this class"."""
+        if isinstance(decision, Labels):
+            return tuple(self.truth(formula) for formula in decision.formulas)
+        if isinstance(decision, ArgMax):
+            return self._arg_max(decision, default)
+        if isinstance(decision, Median):
+            above = ZERO
+            for part in decision.above:
+                above = add(above, self.numbers.of_truth(self._holds(part)))
+            at_least = [TRUE, *(self.numbers.above(above, number(k - 1)) for k in range(1, classes)), FALSE]
+            return tuple(self.forms.conjunction((at_least[k], at_least[k + 1] ^ 1)) for k in range(classes))
+        positive = self._holds(decision)
+        return positive ^ 1, positive
+
+    def _holds(self, decision: Fires | Exceeds) -> int:
+        if isinstance(decision, Fires):
+            return self.truth(decision.formula)
+        if decision.scale == "log-complement":
+            total = ZERO
+            for child in decision.score.children[0].children:
+                on, off = (child.on, child.off) if isinstance(child, Hidden) else (math.inf, 0.0)
+                cause = self.truth(child.cause if isinstance(child, Hidden) else child)
+                total = self.numbers.plus(
+                    total, self.numbers.choose(cause, self.numbers.constant(on), self.numbers.constant(off))
+                )
+            return self.numbers.above(total, number(decision.threshold))
+        return self.numbers.above(self.sum(decision.score), number(decision.threshold))
+
+    def _arg_max(self, decision: ArgMax, default: int) -> tuple[int, ...]:
+        scores = [self.sum(score) for score in decision.scores]
+        takes_part = [
+            self.numbers.above(score, self.numbers.constant(t))
+            for score, t in zip(scores, decision.thresholds, strict=True)
+        ]
+        wins = [FALSE] * len(scores)
+        for place, k in enumerate(decision.preference):
+            beats = [takes_part[k]]
+            for j in decision.preference[:place]:
+                beats.append(self.forms.disjunction((takes_part[j] ^ 1, self.numbers.above(scores[k], scores[j]))))
+            for j in decision.preference[place + 1 :]:
+                beats.append(self.forms.disjunction((takes_part[j] ^ 1, self.numbers.above(scores[j], scores[k]) ^ 1)))
+            wins[k] = self.forms.conjunction(beats)
+        nobody = self.forms.conjunction([edge ^ 1 for edge in takes_part])
+        wins[default] = self.forms.disjunction((wins[default], nobody))
+        return tuple(wins)
+
+    # Nodes ---------------------------------------------------------------------------------------------------------
+
+    def truth(self, node: Node) -> int:
+        """The edge of a Boolean node."""
+        self._lower(node)
+        return self._truths[node]
+
+    def sum(self, node: Node) -> Sum:
+        """The number of a Real or Probability node, a Boolean node as 0 and 1."""
+        self._lower(node)
+        return self.numbers.of_truth(self._truths[node]) if node in self._truths else self._sums[node]
+
+    def _lower(self, root: Node) -> None:
+        stack = [(root, False)]
+        while stack:
+            node, inputs_done = stack.pop()
+            if node in self._truths or node in self._sums:
+                continue
+            if inputs_done:
+                self._lower_one(node)
+                continue
+            stack.append((node, True))
+            inputs = build_circuit(node.formula).causes if isinstance(node, Probability) else node.children
+            stack.extend((child, False) for child in inputs)
+
+    def _lower_one(self, node: Node) -> None:
+        if isinstance(node, ARTIFACT_LEAVES):
+            axis = self._axis[node.feature]
+            truth_of_cells = self.space.axes[axis].readings[node].tolist()
+            mask = sum(1 << cell for cell, holds in enumerate(truth_of_cells) if holds)
+            self._truths[node] = self.forms.literal(axis, mask)
+        elif type(node) in _TRUTHS and node.family is Family.BOOLEAN:
+            self._truths[node] = _TRUTHS[type(node)](self, node)
+        elif type(node) in _SUMS:
+            self._sums[node] = _SUMS[type(node)](self, node)
+        else:
+            raise GraphError(f"{type(node).__name__} ({node.family.value}) has no value for a row")
+
+    def edges(self, nodes: Iterable[Node]) -> list[int]:
+        return [self._truths[node] for node in nodes]
+
+    def linear(self, weights: Sequence[float], children: Sequence[Node], bias: float) -> Sum:
+        """Bias + sum of weight * child, in double from left to right."""
+        total = number(bias)
+        for weight, child in zip(weights, children, strict=True):
+            total = self.numbers.plus(total, self.numbers.times(number(weight), self.sum(child)))
+        return total
+
+    def column(self, node: Column) -> Sum:
+        """A table over the cells where the column takes few values, else an atom, on a grid where it is rounded."""
+        axis = self._axis[node.feature]
+        readings = self.space.axes[axis].readings
+        if node in readings:
+            return table(axis, readings[node].tolist())
+        sizes = [abs(Fraction(value)) for value in (node.low, node.high, node.missing)]
+        name = self.numbers.name(("column", node), max(sizes) + Fraction(node.step))
+        if node.step and max(sizes) < Fraction(node.step) * 2**1000:
+            grid = min(Fraction(node.step), _lowest(node.missing)) if node.missing else Fraction(node.step)
+            self.numbers.known[name] = (max(sizes) + Fraction(node.step), grid)
+        return atom(name)
+
+    def circuit(self, circuit: Circuit) -> Sum:
+        """The steps of a probability, each with its roundings."""
+        values: list[Sum] = []
+        for step in circuit.steps:
+            if isinstance(step, Bit):
+                values.append(self.numbers.choose(self._truths[step.cause], number(step.on), number(step.off)))
+            elif isinstance(step, Given):
+                values.append(self.numbers.of_truth(self._truths[step.node]))
+            elif isinstance(step, Fixed):
+                values.append(number(step.value))
+            elif isinstance(step, Complement):
+                values.append(self.numbers.plus(ONE, scale(values[step.a], Fraction(-1))))
+            elif isinstance(step, Product):
+                values.append(self.numbers.times(values[step.a], values[step.b]))
+            else:
+                p = values[step.p]
+                rest = self.numbers.plus(ONE, scale(p, Fraction(-1)))
+                values.append(
+                    self.numbers.plus(
+                        self.numbers.times(p, values[step.high]), self.numbers.times(rest, values[step.low])
+                    )
+                )
+        return values[-1]
+
+    # Numbers -------------------------------------------------------------------------------------------------------
+
+    def lookup(self, node: Lookup) -> Sum:
+        index = self.sum(node.children[0])
+        if index.fixed:
+            place = int(index.constant)
+            return self.numbers.constant(node.values[place]) if 0 <= place < len(node.values) else ZERO
+        values = node.values
+
+        def value(place: float, _: float) -> float:
+            return values[int(place)] if 0 <= place < len(values) else 0.0
+
+        finite = all(map(math.isfinite, values))
+        found = self.numbers.by_value(value, index, ZERO) if finite else None
+        bound = Fraction(max(map(abs, values), default=0.0)) if finite else None
+        return found or atom(self.numbers.name(("lookup", node.values, index), bound))
+
+    def opaque(self, node: Opaque) -> Sum:
+        parts = [self._truths[child] if child in self._truths else self._sums[child] for child in node.children]
+        return atom(self.numbers.name(("opaque", node.name, *parts)))
+
+
+def _lowest(value: float) -> Fraction:
+    """The lowest set bit of a double."""
+    numerator, denominator = value.as_integer_ratio()
+    return Fraction(numerator & -numerator, denominator)
+
+
+def _step(meaning: Meaning, node: Step) -> Sum:
+    axis = meaning._axis[node.feature]
+    return table(axis, np.asarray(meaning.space.axes[axis].readings[node]).tolist())
+
+
+def _at_least(meaning: Meaning, node: AtLeast) -> int:
+    count = ZERO
+    for edge in meaning.edges(node.children):
+        count = add(count, meaning.numbers.of_truth(edge))
+    return meaning.numbers.above(count, number(node.k - 1))
+
+
+def _arithmetic(meaning: Meaning, node: Arithmetic) -> Sum:
+    left, right = (meaning.sum(child) for child in node.children)
+    if node.operator == "*":
+        return meaning.numbers.times(left, right)
+    if node.operator == "/":
+        return meaning.numbers.over(left, right)
+    return meaning.numbers.plus(left, right if node.operator == "+" else scale(right, Fraction(-1)))
+
+
+_TRUTHS: dict[type[Node], Callable[[Meaning, Any], int]] = {
+    Constant: lambda meaning, node: TRUE if node.value else FALSE,
+    Not: lambda meaning, node: meaning.truth(node.children[0]) ^ 1,
+    And: lambda meaning, node: meaning.forms.conjunction(meaning.edges(node.children)),
+    Or: lambda meaning, node: meaning.forms.disjunction(meaning.edges(node.children)),
+    AtLeast: _at_least,
+    LinearThreshold: lambda meaning, node: meaning.numbers.at_least_zero(
+        meaning.linear(node.weights, node.children, node.bias)
+    ),
+    Greater: lambda meaning, node: meaning.numbers.above(*(meaning.sum(child) for child in node.children)),
+}
+
+_SUMS: dict[type[Node], Callable[[Meaning, Any], Sum]] = {
+    Column: Meaning.column,
+    Step: _step,
+    Linear: lambda meaning, node: meaning.linear(node.weights, node.children, node.bias),
+    Probability: lambda meaning, node: meaning.circuit(build_circuit(node.formula)),
+    Logistic: lambda meaning, node: atom(
+        meaning.numbers.name(("logistic", meaning.sum(node.children[0])), Fraction(1))
+    ),
+    Number: lambda meaning, node: meaning.numbers.constant(node.value),
+    Choice: lambda meaning, node: meaning.numbers.choose(
+        meaning.truth(node.children[0]), meaning.sum(node.children[1]), meaning.sum(node.children[2])
+    ),
+    Arithmetic: _arithmetic,
+    Lookup: Meaning.lookup,
+    Opaque: Meaning.opaque,
+}

@@ -1,0 +1,274 @@
+"""Whether an artifact is proved to decide as its graph does, and how.
+
+An artifact is read without being run (`Target.inspect`), and then either
+
+* run on one row of every reachable cell, where these are few: two rows of one cell are the same to graph and artifact
+  alike, so equality on all cells is equality on all rows, of reported probabilities too; or
+* compared as a formula: both decisions are brought into one normal form, and where that is not the same already, a
+  solver looks for cells on which they differ or shows that there are none. Cells that it finds are run.
+
+Everything else is tested on rows. `read_artifact` and `prove` never raise for what an artifact is; running it may.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from rulekit.cells.space import CellSpace, cell_space
+from rulekit.errors import BudgetError, GraphError, InputError, RulekitError
+from rulekit.graph.decisions import ArgMax, Decision
+from rulekit.graph.nodes import Column, Compare, Missing, Node, Step
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.graph.traversal import topological
+from rulekit.tables.table import Table
+from rulekit.targets import Reading, Target
+from rulekit.verification.guarantee import guarantee
+from rulekit.verification.proof.artifact_nodes import ARTIFACT_LEAVES, Labels
+from rulekit.verification.proof.meaning import Meaning
+from rulekit.verification.proof.satisfying import satisfying
+from rulekit.verification.proof.thresholds import threshold_differences
+from rulekit.verification.report import MAX_GAP
+
+Method = Literal["", "cells", "normal form", "solver"]
+# Runs rows, raw and encoded, on artifact and graph, and says whether some label differs.
+Comparing = Callable[[Mapping[str, npt.NDArray[Any]], Table], bool]
+
+FEW_CELLS = 1 << 17
+MANY_CELLS = 1 << 21
+BLOCK = 1 << 16
+MOST_EXAMPLES = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """The outcome of a proof.
+
+    method: how, "" where decisions are not proved equal, for the reason given. cells: the reachable cells of all the
+    columns that graph or artifact read, 0 where they are not known; cells_run: how many were run. probabilities:
+    whether the reported ones were compared on every cell too, or were read back as the same numbers. differs: a row on
+    which labels differ was found. differences: where decisions are not proved equal, thresholds and levels of the
+    artifact that are not the graph's.
+    """
+
+    method: Method = ""
+    reason: str = ""
+    cells: int = 0
+    cells_run: int = 0
+    probabilities: bool = False
+    differs: bool = False
+    differences: tuple[str, ...] = ()
+
+    @property
+    def proved(self) -> bool:
+        return self.method != ""
+
+
+def read_artifact(graph: RuleGraph, content: bytes, target: Target) -> Reading:
+    """What the artifact computes as far as its target can tell; a fault of the reader is a reason, not an error."""
+    if target.inspect is None:
+        return Reading(None, reason=f"the target {target.name} reads no operators back")
+    try:
+        return target.inspect(content, graph)
+    except RulekitError as error:
+        return Reading(None, reason=str(error))
+    except (RecursionError, MemoryError, ArithmeticError, LookupError, TypeError, ValueError) as error:
+        return Reading(None, reason=f"the artifact cannot be read ({type(error).__name__})")
+
+
+def prove(
+    graph: RuleGraph, reading: Reading, compare: Comparing, *, few: int = FEW_CELLS, many: int = MANY_CELLS
+) -> Proof:
+    """Prove that graph and artifact decide alike, or find a row on which they do not, or say why neither.
+
+    few: cells that are run in any case; many: cells that are run where nothing else proves it.
+    """
+    try:
+        prover = _Prover(graph, reading, compare)
+    except (GraphError, InputError) as error:  # a leaf that does not fit the schema
+        return Proof(reason=str(error))
+    proof = prover.prove(few, many)
+    basis = guarantee(graph)
+    return (
+        proof
+        if basis.proved or not proof.proved
+        else replace(proof, method="", reason=basis.reason, probabilities=False)
+    )
+
+
+class _Prover:
+    def __init__(self, graph: RuleGraph, reading: Reading, compare: Comparing) -> None:
+        self.graph, self.reading, self.compare = graph, reading, compare
+        read_back = () if reading.decision is None else reading.decision.roots
+        deciding: list[Node] = [*graph.decision.roots, *(reading.leaves or ()), *read_back]
+        reported = [*graph.probability, *(reading.probabilities or ())]
+        columns = columns_read(graph, reading)
+        self.decided = cell_space(graph.schema, deciding, reading.texts, columns)
+        self.formulas = cell_space(graph.schema, [*deciding, *reported], reading.texts, columns)
+        self.differences = threshold_differences(graph, reading)
+        self.reported: CellSpace | None = None
+        if reading.probability_leaves is not None:
+            self.reported = cell_space(
+                graph.schema,
+                [*deciding, *graph.probability, *reading.probability_leaves],
+                reading.texts,
+                columns,
+            )
+
+    def prove(self, few: int, many: int) -> Proof:
+        if self.reading.leaves is None and self.reading.decision is None:
+            return self._found(reason=self.reading.reason or "the artifact cannot be read back")
+        proof = self._by_cells(few)
+        if proof is not None:
+            return proof
+        why = self.reading.reason
+        decision = self.reading.decision
+        if isinstance(decision, ArgMax) and self.reading.default is None and max(decision.thresholds) > -math.inf:
+            decision, why = None, "its default class could not be read back"
+        if decision is not None:
+            proof = self._by_formula(decision)
+            if proof.proved or proof.differs:
+                return proof
+            why = proof.reason
+        proof = self._by_cells(many)
+        if proof is not None:
+            return proof
+        return self._found(reason=self._too_many(why))
+
+    def _too_many(self, why: str) -> str:
+        if not self.decided.whole:
+            column = next(axis.feature.name for axis in self.decided.axes if not axis.whole)
+            return f"the numbers of {column!r} are added up" + (f"; {why}" if why else "")
+        return f"{len(self.decided):,} cells are too many to run" + (f"; {why}" if why else "")
+
+    def _found(self, **known: Any) -> Proof:
+        cells = len(self.decided) if self.decided.whole else 0
+        return Proof(**{"cells": cells, "differences": () if known.get("method") else self.differences, **known})
+
+    # All cells -----------------------------------------------------------------------------------------------------
+
+    def _by_cells(self, most: int) -> Proof | None:
+        """A row of every cell, where the leaves of the artifact are known and the cells are at most so many."""
+        if self.reading.leaves is None:
+            return None
+        for space, probabilities in ((self.reported, True), (self.decided, False)):
+            if space is None or not space.whole or len(space) > most:
+                continue
+            size, differs = len(space), False
+            for start in range(0, size, BLOCK):
+                cells = np.arange(start, min(start + BLOCK, size), dtype=np.int64)
+                differs |= self.compare(*space.rows(cells))
+            if differs:
+                return self._found(reason="they differ", cells=size, cells_run=size, differs=True)
+            return self._found(method="cells", cells=size, cells_run=size, probabilities=probabilities)
+        return None
+
+    # The formula ---------------------------------------------------------------------------------------------------
+
+    def _by_formula(self, decision: Decision | Labels) -> Proof:
+        """Equality of the decisions as formulas, or cells that show that they differ."""
+        graph, default = self.graph, self.reading.default
+        try:
+            meaning = Meaning(self.formulas)
+            expected = meaning.labels(graph.decision, graph.default, len(graph.classes))
+            found = meaning.labels(decision, graph.default if default is None else default, len(graph.classes))
+            if expected == found and not self.reading.texts:
+                return self._found(method="normal form", probabilities=self._reports(meaning, expected))
+            forms = meaning.forms
+            pairs = [(a, b) for a, b in zip(expected, found, strict=True) if a != b]
+            differ = forms.disjunction([forms.choice(a, b ^ 1, b) for a, b in pairs])
+        except (BudgetError, GraphError) as error:
+            return self._found(reason=str(error))
+        excluded: list[tuple[int, ...]] = []
+        run = 0
+        odd = self.reading.texts
+        for cells in (*meaning.numbers.candidates, *self._odd_texts(meaning, expected)):
+            run += 1
+            if self._shows(cells):
+                return self._found(reason="they differ", cells_run=run, differs=True)
+        if odd:
+            column = next(iter(odd))
+            return self._found(reason=f"the text {odd[column][0]!r} of {column!r} is read in another way")
+        while len(excluded) < MOST_EXAMPLES:
+            answer = satisfying(forms, differ, excluded)
+            if answer.cells is None:
+                break
+            run += 1
+            if self._shows(answer.cells):
+                return self._found(reason="they differ", cells_run=run, differs=True)
+            excluded.append(answer.cells)
+        if not excluded and not answer.reason:
+            return self._found(method="solver", probabilities=self._reports(meaning, expected))
+        if excluded and not answer.free:
+            return self._found(reason="the artifact does not compute what its operators say", cells_run=run)
+        if excluded:
+            why = "the decisions are compared through sums that differ in their rounding or order"
+            return self._found(reason=why, cells_run=run)
+        return self._found(reason=f"the formula is {answer.reason}", cells_run=run)
+
+    def _reports(self, meaning: Meaning, labels: tuple[int, ...]) -> bool:
+        """Whether the reported probabilities that were read back are the graph's, but for a rounding to float32."""
+        if self.reading.probabilities is None:
+            return False
+        try:
+            expected = meaning.reported(self.graph, labels)
+            found = [meaning.sum(node) for node in self.reading.probabilities]
+            return expected is not None and all(
+                meaning.numbers.is_close(one, other, MAX_GAP / 2) for one, other in zip(expected, found, strict=True)
+            )
+        except (BudgetError, GraphError, ValueError):
+            return False
+
+    def _odd_texts(self, meaning: Meaning, labels: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+        """Cells with a text that the artifact reads otherwise, where another cell of its column has another label."""
+        forms = meaning.forms
+        for axis, known in enumerate(self.formulas.axes):
+            apart = self.reading.texts.get(known.feature.name, ())
+            for place, shown in enumerate(known.values.tolist()):
+                if shown[0] not in apart or len(set(shown)) > 1:
+                    continue
+                here = [forms.restricted(edge, axis, place) for edge in labels]
+                for other in range(len(known)):
+                    there = [forms.restricted(edge, axis, other) for edge in labels]
+                    differ = [forms.choice(a, b ^ 1, b) for a, b in zip(here, there, strict=True)]
+                    answer = satisfying(forms, forms.disjunction(differ))
+                    if answer.cells is not None:
+                        yield (*answer.cells[:axis], place, *answer.cells[axis + 1 :])
+
+    def _shows(self, cells: tuple[int, ...]) -> bool:
+        """Whether the labels differ in this cell, on one of the values that show it."""
+        turn = np.arange(8, dtype=np.int64)
+        places = [np.full(len(turn), cell, dtype=np.int64) for cell in cells]
+        return self.compare(*self.formulas.rows_of(places, turn))
+
+
+def leaves_below(nodes: Iterable[Node]) -> frozenset[Node]:
+    """The leaves by which rows reach some nodes, those of step functions included, and the cleaned columns."""
+    leaves: set[Node] = set()
+    for node in topological(nodes):
+        if isinstance(node, (*ARTIFACT_LEAVES, Column)):
+            leaves.add(node)
+        elif isinstance(node, Step):
+            leaves.add(Missing(node.feature))
+            leaves.update(Compare(node.feature, ">", cut) for cut in node.cuts)
+    return frozenset(leaves)
+
+
+def columns_read(graph: RuleGraph, reading: Reading) -> tuple[str, ...]:
+    """The columns that graph or artifact read, in schema order."""
+    nodes = [*(reading.leaves or ()), *(reading.probability_leaves or ())]
+    names = {*graph.used_features, *(getattr(node, "feature", "") for node in nodes)}
+    return tuple(name for name in graph.schema.names if name in names)
+
+
+def reading_of_graph(inside: RuleGraph, graph: RuleGraph) -> Reading:
+    """The reading of an artifact that is a rule graph itself, in some notation."""
+    if inside.schema.features != graph.schema.features or inside.classes != graph.classes:
+        return Reading(None, reason="it has other columns or classes than the model")
+    leaves, reported = leaves_below(inside.decision.roots), leaves_below(inside.roots)
+    return Reading(leaves, inside.decision, probability_leaves=reported, default=inside.default)

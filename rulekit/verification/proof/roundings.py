@@ -1,0 +1,254 @@
+"""Numbers of cells with the roundings of doubles: IEEE 754 operations on exact sums, and comparisons of them.
+
+What no value of either operand rounds is an exact sum; what hangs on one column or one truth value is rounded for each
+value; any other operation is an atom named by its operands. So an equal sum is an equal number in every cell.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from rulekit.cells.space import CellSpace
+from rulekit.verification.proof.cases import Cases
+from rulekit.verification.proof.exact_numbers import Sum, add, atom, extent, fits, number, scale, table, truth
+from rulekit.verification.proof.forms import FALSE, TRUE, Forms
+from rulekit.verification.proof.satisfying import satisfying
+from rulekit.verification.proof.sum_search import separated
+
+ZERO, ONE = number(0), number(1)
+MOST_PAIRS = 4096
+MOST_COMPARED = 16
+
+
+class Roundings:
+    """Sums, atoms and comparisons over one space. `candidates` are cells in which two comparisons of sums differ."""
+
+    def __init__(self, space: CellSpace) -> None:
+        self.space = space
+        self.forms = Forms([len(axis) for axis in space.axes])
+        self.candidates: list[tuple[int, ...]] = []
+        self.known: dict[int, tuple[Fraction, Fraction]] = {}  # of an atom: bound and grid
+        self._atoms: dict[tuple[Any, ...], int] = {}
+        self._keys: list[tuple[Any, ...]] = []
+        self._bounds: dict[int, Fraction] = {}  # of a finite atom: bound
+        self._cases = Cases(self.forms, self._keys)
+        self._compared: list[Sum] = []
+        self._sums_compared: list[tuple[Sum, int]] = []
+
+    def plus(self, first: Sum, second: Sum) -> Sum:
+        """The double nearest to the sum."""
+        if first == ZERO or second == ZERO:
+            return second if first == ZERO else first
+        exact = add(first, second)
+        if self._is_exact(first, second):
+            return exact
+        found = self.by_value(lambda a, b: a + b, first, second)
+        return found or self._rounded("+", first, second, exact_bound=self._sum_of_bounds(first, second))
+
+    def times(self, first: Sum, second: Sum) -> Sum:
+        """The double nearest to the product."""
+        if first == ONE or second == ONE:
+            return second if first == ONE else first
+        for factor, other in ((first, second), (second, first)):
+            size = extent(other, self.known) if factor.fixed else None
+            if size is not None:
+                bound, grid = size
+                own = extent(factor, self.known)
+                assert own is not None
+                if fits(bound * own[0], grid + own[1]):
+                    return scale(other, factor.constant)
+        found = self.by_value(lambda a, b: a * b, first, second)
+        if found is not None:
+            return found
+        bounds = self.bound(first), self.bound(second)
+        size_of = None if bounds[0] is None or bounds[1] is None else bounds[0] * bounds[1]
+        return self._rounded("*", first, second, exact_bound=size_of)
+
+    def over(self, first: Sum, second: Sum) -> Sum:
+        """The double nearest to the quotient."""
+        found = self.by_value(lambda a, b: a / b if b else math.nan, first, second)
+        return found or atom(self.name(("/", first, second)))
+
+    def choose(self, condition: int, then: Sum, otherwise: Sum) -> Sum:
+        """One number where the condition holds, else the other."""
+        if condition in (TRUE, FALSE) or then == otherwise:
+            return otherwise if condition == FALSE else then
+        if then.fixed and otherwise.fixed:
+            return add(otherwise, self.of_truth(condition), then.constant - otherwise.constant)
+        sizes = self.bound(then), self.bound(otherwise)
+        bound = None if sizes[0] is None or sizes[1] is None else max(sizes[0], sizes[1])
+        if condition & 1:
+            return atom(self.name(("choice", condition ^ 1, otherwise, then), bound))
+        return atom(self.name(("choice", condition, then, otherwise), bound))
+
+    def _rounded(self, operator: str, first: Sum, second: Sum, exact_bound: Fraction | None) -> Sum:
+        pair = sorted((first, second), key=repr)  # both operations commute
+        bound = None if exact_bound is None else exact_bound * (1 + Fraction(1, 2**52)) + Fraction(1, 2**1022)
+        return atom(self.name((operator, *pair), bound))
+
+    def name(self, key: tuple[Any, ...], bound: Fraction | None = None) -> int:
+        """The integer of an atom; bound: its largest size where it is known to be finite."""
+        name = self._atoms.setdefault(key, len(self._keys))
+        if name == len(self._keys):
+            self._keys.append(key)
+            if bound is not None and bound < Fraction(2) ** 1000:
+                self._bounds[name] = bound
+        return name
+
+    def bound(self, value: Sum) -> Fraction | None:
+        """A number that the size of a sum never exceeds, None where there may be none."""
+        total = abs(value.constant) + sum((values.extent[0] for _, values in value.tables), Fraction(0))
+        total += sum((abs(weight) for _, weight in value.edges), Fraction(0))
+        for name, weight in value.atoms:
+            if name not in self._bounds:
+                return None
+            total += abs(weight) * self._bounds[name]
+        return total
+
+    def _sum_of_bounds(self, first: Sum, second: Sum) -> Fraction | None:
+        one, other = self.bound(first), self.bound(second)
+        return None if one is None or other is None else one + other
+
+    def _is_exact(self, first: Sum, second: Sum) -> bool:
+        """Whether no value of the sum is rounded."""
+        one, other = extent(first, self.known), extent(second, self.known)
+        return one is not None and other is not None and fits(one[0] + other[0], min(one[1], other[1]))
+
+    def by_value(self, operation: Callable[[float, float], float], first: Sum, second: Sum) -> Sum | None:
+        """An operation carried out for each value, where both numbers hang on one column or one truth value."""
+        if first.atoms or second.atoms:
+            return None
+        axes = {axis for axis, _ in (*first.tables, *second.tables)}
+        edges = {edge for edge, _ in (*first.edges, *second.edges)}
+        if len(axes) + len(edges) > 1:
+            return None
+        if axes:
+            axis = axes.pop()
+            cells = len(self.space.axes[axis])
+            found = [operation(*(float(_at_cell(value, cell)) for value in (first, second))) for cell in range(cells)]
+            return table(axis, found) if all(map(math.isfinite, found)) else None
+        off, on = (operation(*(float(_at_truth(value, held)) for value in (first, second))) for held in (0, 1))
+        if not (math.isfinite(off) and math.isfinite(on)):
+            return None
+        return number(off) if not edges else add(number(off), truth(edges.pop()), Fraction(on) - Fraction(off))
+
+    def constant(self, value: float) -> Sum:
+        return number(value) if math.isfinite(value) else atom(self.name(("infinity", value)))
+
+    def of_truth(self, edge: int) -> Sum:
+        """1 where an edge holds, else 0."""
+        if edge in (TRUE, FALSE):
+            return ONE if edge == TRUE else ZERO
+        literal = self.forms.mask(edge)
+        if literal is None:
+            return truth(edge)
+        axis, mask = literal
+        return table(axis, [mask >> cell & 1 for cell in range(len(self.space.axes[axis]))])
+
+    # Comparisons ---------------------------------------------------------------------------------------------------
+
+    def above(self, left: Sum, right: Sum) -> int:
+        """Whether left > right, of two doubles."""
+        for first, second, is_left in ((left, right, True), (right, left, False)):
+            key = self._lone(first)
+            if key[0] == "choice" and any(self._lone(part)[0] == "infinity" for part in key[2:]):
+                parts = [self.above(part, second) if is_left else self.above(second, part) for part in key[2:]]
+                return self.forms.choice(key[1], *parts)
+        keys = self._lone(left), self._lone(right)
+        if keys[0][0] == "infinity" or keys[1][0] == "infinity":
+            value = [key[1] if key[0] == "infinity" else None for key in keys]
+            if value[0] == -math.inf or value[1] == math.inf:
+                return FALSE
+            other = right if value[0] is not None else left
+            if None not in value or self.bound(other) is not None:
+                return TRUE
+            return self.forms.opaque("greater", left, right)
+        if keys[0][0] == "lookup" and right.fixed:
+            values, index = keys[0][1:]
+            limit = right.constant
+            found = self.forms.function(index, lambda i: 0 <= i < len(values) and values[int(i)] > limit)
+            if found is not None:
+                return found
+        if extent(left, self.known) is None or extent(right, self.known) is None:
+            found = self._compared_by_case(left, right)
+            return found if found is not None else self.forms.opaque("greater", self._same(left), self._same(right))
+        return self._above_zero(add(left, right, -1))
+
+    def _above_zero(self, value: Sum) -> int:
+        """Whether value > 0: the edge of an earlier comparison where that is the same in every cell."""
+        edge = self.forms.above_zero(value)
+        if (
+            self.forms.kind(edge)[0] != "above"
+            or value.atoms
+            or any(edge | 1 == known | 1 for _, known in self._sums_compared)
+        ):
+            return edge
+        for earlier, known in self._sums_compared:
+            difference = separated(self.forms, earlier, value)
+            if difference.equal:
+                return known
+            if difference.cells is not None:
+                self.candidates.append(difference.cells)
+        if len(self._sums_compared) < MOST_COMPARED:
+            self._sums_compared.append((value, edge))
+        return edge
+
+    def _compared_by_case(self, left: Sum, right: Sum) -> int | None:
+        """Left > right as logic, where both take few values."""
+        one, other = self._cases.of(left), self._cases.of(right)
+        if one is None or other is None or len(one) * len(other) > MOST_PAIRS:
+            return None
+        pairs = [self.forms.conjunction((a, b)) for x, a in one.items() for y, b in other.items() if x > y]
+        return self.forms.disjunction(pairs)
+
+    def _same(self, value: Sum) -> Sum:
+        """The first number that was compared and is this one in every cell, by a solver."""
+        cases = self._cases.of(value)
+        if cases is None:
+            return value
+        for earlier in self._compared:
+            others = self._cases.of(earlier)
+            if others is None or len(cases) * len(others) > MOST_PAIRS:
+                continue
+            pairs = [self.forms.conjunction((a, b)) for x, a in cases.items() for y, b in others.items() if x != y]
+            answer = satisfying(self.forms, self.forms.disjunction(pairs))
+            if answer.cells is None and not answer.reason:
+                return earlier
+        if len(self._compared) < MOST_COMPARED:
+            self._compared.append(value)
+        return value
+
+    def at_least_zero(self, value: Sum) -> int:
+        """Whether value >= 0, false where an overflow made it no number."""
+        if extent(value, self.known) is None:
+            return self.forms.opaque("at least", value, ZERO)
+        return self.above(ZERO, value) ^ 1
+
+    def is_close(self, one: Sum, other: Sum, gap: float) -> bool:
+        """Whether two numbers are shown to be within a gap in every cell."""
+        if one == other:
+            return True
+        first, second = self._cases.of(one), self._cases.of(other)
+        if first is None or second is None or len(first) * len(second) > MOST_PAIRS:
+            return False
+        pairs = [(x, y, self.forms.conjunction((a, b))) for x, a in first.items() for y, b in second.items()]
+        apart = [edge for x, y, edge in pairs if not abs(float(x) - float(y)) <= gap]
+        answer = satisfying(self.forms, self.forms.disjunction(apart))
+        return answer.cells is None and not answer.reason
+
+    def _lone(self, value: Sum) -> tuple[Any, ...]:
+        """The making of a number that is one atom and nothing else."""
+        if len(value.atoms) == 1 and value == atom(value.atoms[0][0]):
+            return self._keys[value.atoms[0][0]]
+        return ("",)
+
+
+def _at_cell(value: Sum, cell: int) -> Fraction:
+    return value.constant + sum((values[cell] for _, values in value.tables), Fraction(0))
+
+
+def _at_truth(value: Sum, held: int) -> Fraction:
+    return value.constant + sum((weight * held for _, weight in value.edges), Fraction(0))

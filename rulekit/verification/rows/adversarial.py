@@ -1,0 +1,164 @@
+"""Adversarial rows: a test table aimed at every threshold, level and rule of one graph.
+
+A row starts from values that satisfy (or break) a chosen part of the graph; then one cell is moved to a boundary. Every
+boundary value of every used column is visited in turn. The same graph, number of rows and seed give the same rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rulekit.cells.boundaries import Pool, pool_of, thresholds_of
+from rulekit.cells.space import cuts_of
+from rulekit.graph.evaluation.evaluator import evaluate_nodes
+from rulekit.graph.nodes import LEAVES, Compare, Node, Step
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.schema import FIRST_LEVEL_CODE, UNSEEN_CODE, Feature
+from rulekit.tables.kinds.encoding import encode
+from rulekit.tables.table import Table
+from rulekit.verification.proof.artifact_nodes import RawCompare
+from rulekit.verification.rows.goals import Goal, Mask, draw_goals
+from rulekit.verification.rows.ties import move_to_ties
+
+Columns = dict[str, npt.NDArray[Any]]
+
+MAX_CELLS = 40_000_000  # columns that the graph does not use are dropped beyond it
+GOALS = 256
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RawRows:
+    """Rows as a user holds them, and the same rows encoded by the graph's schema.
+
+    columns: by name, float64 [n] with NaN for missing (numeric, Boolean) or object [n] of text and None (category).
+    table: the same rows encoded. Doubles between two float32 values exist in `columns` alone.
+    """
+
+    columns: Columns
+    table: Table
+
+    def __len__(self) -> int:
+        return self.table.n_rows
+
+
+def adversarial_rows(graph: RuleGraph, n_rows: int, seed: int = 0, aims: Collection[Node] = ()) -> RawRows:
+    """`n_rows` rows aimed at the boundaries of `graph` and of `aims`, the leaves of an artifact.
+
+    Deterministic in `seed`; thresholds of the artifact that the graph has as well change nothing.
+    """
+    rng = np.random.default_rng(seed)
+    thresholds = thresholds_of(graph)
+    for name, foreign in _foreign_cuts(graph, aims).items():
+        thresholds[name] = tuple(sorted({*thresholds.get(name, ()), *foreign}))
+    features = _tested_features(graph, n_rows)
+    pools = {f.name: pool_of(f, thresholds.get(f.name, ())) for f in features}
+    truth = _truth_on_pools(graph, pools)
+    cells = _draw_cells(graph, pools, truth, n_rows, rng)
+    columns = {name: pools[name].values[index] for name, index in cells.items()}
+    move_to_ties(graph, columns, rng)
+    return RawRows(columns, encode(columns, graph.schema, used=columns))
+
+
+def _foreign_cuts(graph: RuleGraph, aims: Collection[Node]) -> dict[str, list[float]]:
+    """By numeric column the finite doubles at which the aims change and the graph does not."""
+    nodes = graph.nodes() if aims else []
+    found: dict[str, list[float]] = {}
+    for feature in graph.schema:
+        theirs = [node for node in aims if isinstance(node, Compare | RawCompare) and node.feature == feature.name]
+        if theirs and feature.kind == "numeric":
+            ours = [node for node in nodes if isinstance(node, Compare | Step) and node.feature == feature.name]
+            known = set(cuts_of(feature, ours))
+            found[feature.name] = [cut for cut in cuts_of(feature, theirs) if cut not in known and math.isfinite(cut)]
+    return {name: cuts for name, cuts in found.items() if cuts}
+
+
+def raw_columns(table: Table) -> Columns:
+    """The raw values of encoded rows: float64 columns, level texts, None for missing; some new text for unseen."""
+    return {f.name: _decode(f, array) for f, array in zip(table.features, table.arrays, strict=True)}
+
+
+def _decode(feature: Feature, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    if feature.kind != "categorical":
+        return array.astype(np.float64)
+    unseen = "unseen"
+    while unseen in feature.levels or unseen in feature.missing_tokens:
+        unseen += "?"
+    texts = np.empty(FIRST_LEVEL_CODE + len(feature.levels), dtype=object)
+    texts[UNSEEN_CODE] = unseen
+    texts[FIRST_LEVEL_CODE:] = feature.levels
+    decoded: npt.NDArray[Any] = texts[array]
+    return decoded
+
+
+def _tested_features(graph: RuleGraph, n_rows: int) -> list[Feature]:
+    """All columns while they are few, else those that the graph uses: an unused NaN must not matter either."""
+    if len(graph.schema) * n_rows <= MAX_CELLS:
+        return list(graph.schema.features)
+    return [graph.schema[name] for name in graph.used_features]
+
+
+def _truth_on_pools(graph: RuleGraph, pools: dict[str, Pool]) -> dict[Node, Mask]:
+    """For every leaf its value on each value of its column's pool."""
+    leaves = [node for node in graph.nodes() if isinstance(node, LEAVES)]
+    if not leaves:
+        return {}
+    longest = max(len(pool) for pool in pools.values())
+    columns = {name: np.resize(pool.values, longest) for name, pool in pools.items()}
+    table = encode(columns, graph.schema, used=columns)
+    values = evaluate_nodes(leaves, table)
+    return {leaf: np.asarray(values[leaf])[: len(pools[leaf.feature])].astype(bool) for leaf in leaves}
+
+
+def _draw_cells(
+    graph: RuleGraph, pools: dict[str, Pool], truth: dict[Node, Mask], n_rows: int, rng: np.random.Generator
+) -> dict[str, npt.NDArray[np.intp]]:
+    """Pool indices [n] by column: 80 % of the rows follow a goal, the rest are random; most get one boundary cell."""
+    cells = {name: _any_value(pool, n_rows, rng) for name, pool in pools.items()}
+    followers = int(n_rows * 0.8)
+    goals = draw_goals(graph, truth, min(GOALS, max(1, followers)), rng)
+    owner = rng.permutation(np.arange(followers) % len(goals))
+    rows_of = np.split(np.argsort(owner, kind="stable"), np.searchsorted(np.sort(owner), np.arange(1, len(goals))))
+    for goal, rows in zip(goals, rows_of, strict=True):
+        _follow(goal, rows, cells, rng)
+    _perturb(graph, pools, cells, n_rows, rng)
+    return cells
+
+
+def _any_value(pool: Pool, n_rows: int, rng: np.random.Generator) -> npt.NDArray[np.intp]:
+    """Half from the sharp values of the pool, half from all of it."""
+    sharp = rng.integers(max(1, pool.sharp), size=n_rows)
+    return np.where(rng.random(n_rows) < 0.5, sharp, rng.integers(len(pool), size=n_rows))
+
+
+def _follow(
+    goal: Goal, rows: npt.NDArray[np.intp], cells: dict[str, npt.NDArray[np.intp]], rng: np.random.Generator
+) -> None:
+    for name, allowed in goal.items():
+        cells[name][rows] = rng.choice(np.flatnonzero(allowed), len(rows))
+
+
+def _perturb(
+    graph: RuleGraph,
+    pools: dict[str, Pool],
+    cells: dict[str, npt.NDArray[np.intp]],
+    n_rows: int,
+    rng: np.random.Generator,
+) -> None:
+    """Three rows of four get one cell replaced, going through every pool value of every used column in turn."""
+    used = [name for name in graph.used_features if name in pools]
+    if not used:
+        return
+    column = np.concatenate([np.full(len(pools[name]), j) for j, name in enumerate(used)])
+    value = np.concatenate([np.arange(len(pools[name])) for name in used])
+    order = rng.permutation(len(column))
+    rows = np.flatnonzero(np.arange(n_rows) % 4 != 3)
+    turn = order[np.arange(len(rows)) % len(order)]
+    for j, name in enumerate(used):
+        mine = column[turn] == j
+        cells[name][rows[mine]] = value[turn[mine]]
