@@ -35,7 +35,7 @@ def _imports(path: Path) -> set[str]:
     ("folder", "forbidden"),
     [
         ("rulekit", ("rulekit_exporters", "rulekit_cli")),
-        ("rulekit/graph", ("rulekit.learners", "rulekit.simplification", "rulekit.verification", "rulekit.audit")),
+        ("rulekit/graph", ("rulekit.learners", "rulekit.simplification", "rulekit.verification")),
         ("rulekit/tables", ("rulekit.graph", "rulekit.learners")),
         ("exporters", ("rulekit_cli", "rulekit.learners")),
     ],
@@ -50,6 +50,17 @@ def test_imports_point_one_way(folder: str, forbidden: tuple[str, ...]) -> None:
         or name in forbidden
     }
     assert wrong == set()
+
+
+def test_no_node_waits_for_what_readers_are_shown() -> None:
+    """RuleGraph.explain asks the audit when it is called, and only then."""
+    at_once = {
+        (path.name, node.module or "")
+        for path in _modules("rulekit/graph")
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.ImportFrom)
+    }
+    assert {found for found in at_once if found[1].startswith("rulekit.audit")} == set()
 
 
 def test_public_names_resolve_and_no_submodule_bears_one() -> None:

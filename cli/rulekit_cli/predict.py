@@ -40,7 +40,7 @@ def predict(
     Example:
       rulekit predict model.json new.csv -o predictions.csv --explain
     """
-    from rulekit.graph.explaining import has_conditions
+    from rulekit.audit.explanations import has_conditions
     from rulekit.graph.files.model_files import load, write_atomically
     from rulekit.graph.rule_graph import class_array
     from rulekit.tables.declarations import require_column
@@ -146,7 +146,7 @@ def _explain_rules(graph: RuleGraph) -> None:
     """What the ids of the rules stand for, once, on standard error."""
     from textwrap import wrap
 
-    from rulekit.graph.explaining import without_strengths
+    from rulekit.audit.explanations import without_strengths
     from rulekit.graph.language.text import print_node
     from rulekit.graph.rules import rules_of
     from rulekit_cli.console import width

@@ -33,11 +33,11 @@ def threshold(
     Example:
       rulekit threshold model.json validation.csv --precision 0.9 -o careful.json
     """
+    from rulekit.audit.statistics import rule_statistics
     from rulekit.audit.threshold import Purpose, choose_threshold, with_threshold
     from rulekit.errors import InputError
     from rulekit.graph.evaluation.evaluator import decide, probabilities
     from rulekit.graph.files.model_files import load
-    from rulekit.graph.statistics import rule_statistics
     from rulekit.tables.labels import parse_cost, read_for_model
     from rulekit_cli.outputs import refuse_artifact_ending, refuse_overwriting
 

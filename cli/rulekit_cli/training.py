@@ -9,22 +9,22 @@ from typing import Any
 
 import numpy as np
 
+from rulekit.audit.curves import check_curve, curve_bytes
 from rulekit.audit.measuring import class_indices, measured
 from rulekit.audit.metrics import Figures
+from rulekit.audit.statistics import rule_statistics
 from rulekit.dates import is_dated
 from rulekit.errors import InputError
 from rulekit.graph.files.model_files import ensure_writable, write_atomically
 from rulekit.graph.language.readable import counted, listed
 from rulekit.graph.rule_graph import RuleGraph, class_array
 from rulekit.graph.rules import counts
-from rulekit.graph.statistics import rule_statistics
 from rulekit.simplification.passes import simplify
 from rulekit.tables.labels import LabelledTable, read_for_model, read_labelled
 from rulekit.tables.splitting import SPLIT_BYTES, held_out
 from rulekit.tables.spooling.budget import Budget, parse_memory
 from rulekit.tables.spooling.spilling import read_labelled_blocks
 from rulekit_cli.console import aligned, log, result, result_json, warnings_hidden, width
-from rulekit_cli.curves import check_curve, curve_bytes
 from rulekit_cli.learners import check_names, make_learner
 from rulekit_cli.outputs import refuse_artifact_ending, refuse_overwriting
 from rulekit_cli.progress import learning_progress

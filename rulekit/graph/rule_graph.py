@@ -133,7 +133,7 @@ class RuleGraph:
 
     def explain(self, data: Any) -> list[dict[str, Any]]:
         """Per row: label, probabilities, the rules that fired and, where probabilities decide, the conditions."""
-        from rulekit.graph.explaining import explain
+        from rulekit.audit.explanations import explain
 
         return explain(self, self.table(data))
 

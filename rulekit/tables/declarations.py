@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, get_args
 
 from rulekit.errors import InputError
-from rulekit.near_names import near_names
+from rulekit.names import near_names
 from rulekit.schema import Feature, Precision, Role, Unseen
 
 KINDS = ("numeric", "boolean", "categorical", "date", "datetime", "money", "ordered:LOW,...,HIGH", "ignore")

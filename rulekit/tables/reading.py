@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from rulekit.errors import InputError
-from rulekit.near_names import near_files
+from rulekit.names import near_files
 from rulekit.schema import Schema
 from rulekit.tables.declarations import Declarations, Missing
 from rulekit.tables.kinds.encoding import encode_columns

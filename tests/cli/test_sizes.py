@@ -6,10 +6,10 @@ import csv
 from pathlib import Path
 
 import pytest
-import rulekit_cli.curves as curves
 from command_line import Run
 
 import rulekit
+import rulekit.audit.curves as curves
 from rulekit.graph.rules import counts
 
 TRAIN = ("--target", "label", "-o", "m.json", "-q", "--param", "n_units=4", "--param", "refit=1")

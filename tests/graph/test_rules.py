@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from random_graphs import random_graph, random_table
 
+from rulekit.audit.explanations import explain
 from rulekit.graph.decisions import ArgMax, Exceeds, Fires, Median
 from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes
-from rulekit.graph.explaining import explain
 from rulekit.graph.nodes import (
     FALSE,
     TRUE,

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from random_graphs import random_boolean, random_graph, random_leaf, random_schema, random_table
 
 from rulekit import simplify
+from rulekit.audit.statistics import rule_statistics
 from rulekit.graph.check import check
 from rulekit.graph.decisions import ArgMax, Exceeds, Fires
 from rulekit.graph.evaluation.evaluator import decide, probabilities
@@ -30,7 +31,6 @@ from rulekit.graph.nodes import (
 )
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import counts, literals
-from rulekit.graph.statistics import rule_statistics
 from rulekit.numbers import strength_of
 from rulekit.schema import Feature, Schema
 from rulekit.simplification.cells import equal_on_cells, equivalent

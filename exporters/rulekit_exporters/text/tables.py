@@ -5,10 +5,10 @@ from __future__ import annotations
 import csv
 import io
 
+from rulekit.audit.sections import Row, closing, missing_note, quoted, reported, sections
 from rulekit.graph.language.readable import percent
 from rulekit.graph.language.words import label, number
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit_exporters.text.sections import Row, closing, missing_note, quoted, reported, sections
 from rulekit_exporters.text.view import outlined
 
 COLUMNS = ("class", "rule", "conditions", "weight", "n", "coverage", "precision")

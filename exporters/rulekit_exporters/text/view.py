@@ -6,11 +6,11 @@ import shutil
 import textwrap
 from collections.abc import Sequence
 
+from rulekit.audit.outline import Line, legend
+from rulekit.audit.sections import Row, Section, closing, links, missing_note, reported, sections, summary
 from rulekit.graph.language.readable import percent
 from rulekit.graph.language.words import one_line
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit_exporters.text.outline import Line, legend
-from rulekit_exporters.text.sections import Row, Section, closing, links, missing_note, reported, sections, summary
 
 NARROWEST = 40
 MIN_ROOM = 20

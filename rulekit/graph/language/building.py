@@ -18,7 +18,7 @@ from rulekit.graph.language.expressions import Piece, real
 from rulekit.graph.language.words import label, unquoted
 from rulekit.graph.nodes import Node
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
-from rulekit.near_names import near_names
+from rulekit.names import near_names
 from rulekit.schema import Feature, Schema
 
 VERSIONS = (1,)

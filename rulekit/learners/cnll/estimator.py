@@ -12,9 +12,9 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from rulekit.audit.statistics import rule_statistics
 from rulekit.errors import InputError
 from rulekit.graph.rule_graph import RuleGraph, class_array
-from rulekit.graph.statistics import rule_statistics
 from rulekit.learners.cnll.assembly import Assembly, preference_of
 from rulekit.learners.cnll.automatic import resolved
 from rulekit.learners.cnll.formula.noisy_formula import Problem

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from random_graphs import random_graph
 from rulekit_exporters.text import TARGET, show
-from rulekit_exporters.text.outline import legend, outline
 
+from rulekit.audit.outline import legend, outline
 from rulekit.graph.decisions import ArgMax, Exceeds, Fires
 from rulekit.graph.language.words import name, one_line
 from rulekit.graph.nodes import FALSE, TRUE, Among, And, AtLeast, Compare, Hidden, IsTrue, Node, Not, Or, Probability

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rulekit.errors import InputError
-from rulekit.near_names import near_files, near_names
+from rulekit.names import near_files, near_names
 from rulekit.tables.reading import read_table
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
+from rulekit.audit.outline import Line, conditions_of, outline
 from rulekit.graph.decisions import ArgMax, Exceeds, Fires, Median
 from rulekit.graph.language.readable import chance, counted, listed, share, weight
 from rulekit.graph.language.text import print_node
@@ -21,7 +22,6 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import Rule, rules_of
 from rulekit.graph.traversal import topological
 from rulekit.schema import Schema
-from rulekit_exporters.text.outline import Line, conditions_of, outline
 
 MOST_COLUMNS = 4
 

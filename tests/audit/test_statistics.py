@@ -7,11 +7,11 @@ import json
 import numpy as np
 import pytest
 
+from rulekit.audit.statistics import rule_statistics
 from rulekit.graph.decisions import ArgMax, Exceeds, Fires, Median
 from rulekit.graph.nodes import TRUE, Among, And, Compare, Hidden, IsTrue, Or, Probability
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
-from rulekit.graph.statistics import rule_statistics
 from rulekit.schema import Feature, Schema
 from rulekit.tables.table import Table
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from rulekit.audit.row_weights import Weights, rounded
 from rulekit.graph.decisions import Median
-from rulekit.graph.exact_sums import Weights, rounded
 from rulekit.graph.rules import Rule, fired, rules_of
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature
 

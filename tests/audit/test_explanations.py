@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rulekit.audit.explanations import explain, has_conditions, without_strengths
 from rulekit.graph.decisions import ArgMax, Exceeds, Median
-from rulekit.graph.explaining import explain, has_conditions, without_strengths
 from rulekit.graph.nodes import Among, And, Compare, Hidden, IsTrue, Node, Not, Or, Probability
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
