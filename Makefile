@@ -22,7 +22,7 @@ check: $(STAMP)  ## before each commit: lint, format, types, fast tests
 	$(BIN)/pytest -n 2 -m "not slow and not full"
 
 test: $(STAMP)  ## everything but the paper tables and what needs other runtimes (make runtimes)
-	$(BIN)/pytest -n 2 -m "not slow" --ignore tests/runtimes
+	$(BIN)/pytest -n 2 -m "not slow" --ignore tests/benchmarks/runtimes
 
 test-slow: $(STAMP)  ## paper tables on the shared benchmark data
 	$(BIN)/pytest -m slow
@@ -32,7 +32,7 @@ conformance: $(STAMP)  ## the long parity run over all exporters
 
 runtimes: $(STAMP)  ## the exports in every runtime that can be installed here; the others are skipped with a reason
 	$(BIN)/python -m benchmarks.runtimes.environments
-	$(BIN)/pytest -n 2 --dist loadfile -rs tests/runtimes
+	$(BIN)/pytest -n 2 --dist loadfile -rs tests/benchmarks/runtimes
 
 serve: $(STAMP)  ## the sample page, which scores a model in the browser
 	$(BIN)/python -m samples.serve

@@ -15,3 +15,13 @@ class Ran(NamedTuple):
 
 
 Run = Callable[..., Ran]
+
+
+def assert_refused(ran: Ran, *words: str) -> None:
+    assert ran.status == 2, (ran.out, ran.err)
+    last = ran.err.strip().splitlines()[-1]
+    assert last.startswith("rulekit: ")
+    assert "Traceback" not in ran.err
+    assert "internal error" not in ran.err
+    for word in words:
+        assert word in last, last

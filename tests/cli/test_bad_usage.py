@@ -6,19 +6,9 @@ import gzip
 from pathlib import Path
 
 import pytest
-from command_line import Ran, Run
+from command_line import Run, assert_refused
 
 import rulekit
-
-
-def assert_refused(ran: Ran, *words: str) -> None:
-    assert ran.status == 2, (ran.out, ran.err)
-    last = ran.err.strip().splitlines()[-1]
-    assert last.startswith("rulekit: ")
-    assert "Traceback" not in ran.err
-    assert "internal error" not in ran.err
-    for word in words:
-        assert word in last, last
 
 
 def write(text: str | bytes, name: str = "bad.csv") -> str:

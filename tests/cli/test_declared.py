@@ -6,8 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from command_line import Run
-from test_bad_usage import assert_refused
+from command_line import Run, assert_refused
 
 
 @pytest.mark.parametrize(

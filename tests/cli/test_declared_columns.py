@@ -9,8 +9,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from command_line import Run
-from test_bad_usage import assert_refused
+from command_line import Run, assert_refused
 
 
 @pytest.fixture

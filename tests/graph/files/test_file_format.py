@@ -356,7 +356,7 @@ def test_a_node_type_without_a_place_in_the_format_is_named() -> None:
 
 
 def page() -> str:
-    return (Path(__file__).parents[2] / "docs" / "format.md").read_text(encoding="utf-8")
+    return (Path(__file__).parents[3] / "docs" / "format.md").read_text(encoding="utf-8")
 
 
 def test_the_example_of_the_reference_loads_with_its_digest() -> None:

@@ -1,6 +1,6 @@
 """Golden files of the Python and text targets.
 
-`RULEKIT_UPDATE_GOLDEN=1 pytest tests/exporters/test_python_golden.py` writes them anew; read the difference.
+`RULEKIT_UPDATE_GOLDEN=1 pytest tests/exporters/python/test_golden.py` writes them anew; read the difference.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from golden_graphs import MODELS
 from rulekit_exporters.python import TARGET as PYTHON
 from rulekit_exporters.text import TARGET as TEXT
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "exports"
+GOLDEN = Path(__file__).parents[2] / "golden" / "exports"
 CASES = [(name, PYTHON, {}, f"{name}.py") for name in MODELS] + [
     (name, TEXT, {"format": form}, f"{name}_{form}.txt")
     for name in MODELS

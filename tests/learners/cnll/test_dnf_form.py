@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cnll_cases import small_table
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_size_limits import small_table
 
 from rulekit import CNLLClassifier, RuleGraph, simplify
 from rulekit.errors import InputError

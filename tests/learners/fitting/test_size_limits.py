@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from cnll_cases import small_table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,22 +15,6 @@ from rulekit.synthetic import loans
 
 SEEDS = st.integers(0, 2**16)
 SIZES = st.none() | st.integers(1, 6)
-
-
-def small_table(seed: int, classes: int) -> tuple[dict[str, Any], list[str]]:
-    """Numbers, categories and missing cells; a label that no short rule tells."""
-    rng = np.random.default_rng(seed)
-    n = int(rng.integers(30, 90))
-    numbers = rng.integers(0, 5, (n, 3)).astype(np.float64)
-    numbers[rng.random((n, 3)) < 0.1] = np.nan
-    levels = [str(level) for level in rng.choice(list("abcd"), n)]
-    score = np.nan_to_num(numbers[:, 0]) + 2 * np.array([level in "ab" for level in levels])
-    score += rng.normal(size=n) * rng.choice([0.1, 2.0])
-    cuts = np.quantile(score, np.linspace(0, 1, classes + 1)[1:-1])
-    labels = [f"k{rank}" for rank in np.searchsorted(cuts, score)]
-    if len(set(labels)) < classes:
-        labels[:classes] = [f"k{rank}" for rank in range(classes)]
-    return {"a": numbers[:, 0], "b": numbers[:, 1], "c": numbers[:, 2], "d": levels}, labels
 
 
 @settings(max_examples=12, deadline=None)

@@ -48,7 +48,7 @@ from rulekit.graph.rules import rules_of
 from rulekit.numbers import float32, strength_of
 from rulekit.schema import Feature, Schema
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[3] / "docs"
 SCHEMA = Schema((Feature("age"), Feature("job", "categorical", ("cook", "a clerk")), Feature("married", "boolean")))
 OLD, COOK, MARRIED = Compare("age", ">", 28.5), Among("job", ("cook",)), IsTrue("married")
 HEADER = """rulekit rules 1

@@ -29,7 +29,7 @@ from rulekit.numbers import strength_of
 from rulekit.schema import Feature, Schema
 
 SCHEMA = Schema(tuple(Feature(f"x{j}") for j in range(30)), "y")
-PAGE = Path(__file__).parents[2] / "docs" / "onnx.md"
+PAGE = Path(__file__).parents[3] / "docs" / "onnx.md"
 
 
 def noisy(count: int) -> RuleGraph:

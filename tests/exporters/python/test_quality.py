@@ -13,7 +13,7 @@ from golden_graphs import MODELS
 from random_graphs import random_graph
 from rulekit_exporters.python import TARGET
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(scope="module")

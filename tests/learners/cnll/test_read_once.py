@@ -6,23 +6,9 @@ import itertools
 
 import numpy as np
 import pytest
+from cnll_cases import random_tree, truth
 
 from rulekit.learners.cnll.formula.read_once import FIRST, Move, ReadOnceTree, growth_moves
-
-
-def random_tree(rng: np.random.Generator, bits: int, algorithm: str = "tree", dual: bool = False) -> ReadOnceTree:
-    tree = ReadOnceTree(dual=dual)
-    for bit in range(bits):
-        moves = growth_moves(tree, algorithm)
-        tree.join(moves[int(rng.integers(len(moves)))], bit)
-    return tree
-
-
-def truth(tree: ReadOnceTree, node: int, states: tuple[bool, ...]) -> bool:
-    if tree.bit[node] >= 0:
-        return states[tree.bit[node]]
-    parts = [truth(tree, child, states) for child in tree.children[node]]
-    return all(parts) if tree.operator[node] == "and" else any(parts)
 
 
 def enumerated(tree: ReadOnceTree, p: np.ndarray) -> float:

@@ -302,7 +302,7 @@ def test_whether_a_file_can_be_written_is_known_before_long_work(tmp_path: Path)
 
 # Files of every version
 
-GOLDEN = Path(__file__).parents[1] / "golden"
+GOLDEN = Path(__file__).parents[2] / "golden"
 
 
 def test_a_model_file_of_version_1_loads_unchanged() -> None:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from rulekit.learners.binned.binning import bin_column
 from rulekit.learners.binned.codes import MemoryCodes
 from rulekit.learners.cnll.formula.noisy_formula import Formula, Problem
+from rulekit.learners.cnll.formula.read_once import ReadOnceTree, growth_moves
 from rulekit.learners.counting.histograms import quantise
 from rulekit.schema import Feature
 
@@ -61,3 +62,34 @@ def row_objective(formula: Formula, error: float, brier: float, ridge: float) ->
     squares = float((weights * (problem.labels - p) ** 2).sum())
     pull = sum((b.alpha - b.rest) ** 2 + (b.beta - b.rest) ** 2 for b in formula.bits)
     return error * wrong + brier * squares + ridge * pull, wrong
+
+
+def small_table(seed: int, classes: int) -> tuple[dict[str, Any], list[str]]:
+    """Numbers, categories and missing cells; a label that no short rule tells."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(30, 90))
+    numbers = rng.integers(0, 5, (n, 3)).astype(np.float64)
+    numbers[rng.random((n, 3)) < 0.1] = np.nan
+    levels = [str(level) for level in rng.choice(list("abcd"), n)]
+    score = np.nan_to_num(numbers[:, 0]) + 2 * np.array([level in "ab" for level in levels])
+    score += rng.normal(size=n) * rng.choice([0.1, 2.0])
+    cuts = np.quantile(score, np.linspace(0, 1, classes + 1)[1:-1])
+    labels = [f"k{rank}" for rank in np.searchsorted(cuts, score)]
+    if len(set(labels)) < classes:
+        labels[:classes] = [f"k{rank}" for rank in range(classes)]
+    return {"a": numbers[:, 0], "b": numbers[:, 1], "c": numbers[:, 2], "d": levels}, labels
+
+
+def random_tree(rng: np.random.Generator, bits: int, algorithm: str = "tree", dual: bool = False) -> ReadOnceTree:
+    tree = ReadOnceTree(dual=dual)
+    for bit in range(bits):
+        moves = growth_moves(tree, algorithm)
+        tree.join(moves[int(rng.integers(len(moves)))], bit)
+    return tree
+
+
+def truth(tree: ReadOnceTree, node: int, states: tuple[bool, ...]) -> bool:
+    if tree.bit[node] >= 0:
+        return states[tree.bit[node]]
+    parts = [truth(tree, child, states) for child in tree.children[node]]
+    return all(parts) if tree.operator[node] == "and" else any(parts)

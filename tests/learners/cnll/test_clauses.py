@@ -6,8 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from cnll_cases import problem_of
-from test_read_once import random_tree, truth
+from cnll_cases import problem_of, random_tree, truth
 
 from rulekit.errors import BudgetError
 from rulekit.learners.cnll.clauses import clause_statistics, to_dnf
