@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from rulekit.names import printable
+
 
 class RulekitError(ValueError):
     """Base of all errors that a user can cause.
@@ -13,7 +15,7 @@ class RulekitError(ValueError):
     def __init__(self, what: str, *, where: str = "", fix: str = "") -> None:
         self.what, self.where, self.fix = what, where, fix
         text = f"{where}: {what}" if where else what
-        super().__init__(_one_line(f"{text}; {fix}" if fix else text))
+        super().__init__(printable(f"{text}; {fix}" if fix else text))
 
 
 class InputError(RulekitError):
@@ -38,8 +40,3 @@ class Unsupported(RulekitError):  # noqa: N818 - the design's name
     def __init__(self, node: str, target: str, hint: str) -> None:
         self.node, self.target, self.hint = node, target, hint
         super().__init__(f"{target} cannot express {node}", fix=hint)
-
-
-def _one_line(text: str) -> str:
-    """Control characters of foreign names must not break the one-line promise."""
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)

@@ -1,4 +1,4 @@
-"""Which of the known names somebody may have meant by a name that is not there."""
+"""Names that others gave: which one somebody may have meant, and how one is printed so that it can do no harm."""
 
 from __future__ import annotations
 
@@ -27,3 +27,12 @@ def near_files(name: str, names: Iterable[str]) -> list[str]:
 
 def _stem(name: str) -> str:
     return name.lstrip(".").partition(".")[0]
+
+
+def printable(text: object) -> str:
+    """Foreign text on one line of a terminal, a log or a comment.
+
+    Whatever is not printable is escaped as in Python's literals: line ends, control characters, terminal escapes, marks
+    that turn the direction of writing. Every name, label, level, file name and note of a file is printed by this.
+    """
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(text))

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from rulekit.graph.files.file_format import short_ids
 from rulekit.graph.language.readable import chance
 from rulekit.graph.language.text import print_node
-from rulekit.graph.language.words import one_line
 from rulekit.graph.nodes import And, AtLeast, Constant, Family, Hidden, Node, Not, Or
 from rulekit.graph.rules import literals
 from rulekit.graph.traversal import topological
+from rulekit.names import printable
 from rulekit.schema import Schema
 
 DEEPEST = 10
@@ -81,7 +81,7 @@ class _Outliner:
         """The line of a plain condition or of a hidden bit; a bit that is used more than once says its name."""
         bit = node if isinstance(node, Hidden) else None
         words = conditions_of(bit.cause if bit else node, self.schema)
-        same = f" (bit {one_line(bit.name)})" if bit and bit in self.shared else ""
+        same = f" (bit {printable(bit.name)})" if bit and bit in self.shared else ""
         return Line(depth, f"{before}{' and '.join(words)}{same}", weight_of(bit) if bit else "")
 
 
@@ -126,10 +126,10 @@ def conditions_of(node: Node, schema: Schema) -> tuple[str, ...]:
     """The literals of a conjunction, or the whole condition as one text."""
     if isinstance(node, And) and len(node.children) > 1 and node.family is Family.BOOLEAN:
         return tuple(_bound(child, schema) for child in node.children)
-    return (one_line(print_node(node, schema)),)
+    return (printable(print_node(node, schema)),)
 
 
 def _bound(node: Node, schema: Schema) -> str:
     """A condition as part of a conjunction."""
-    text = one_line(print_node(node, schema))
+    text = printable(print_node(node, schema))
     return text if not node.children or isinstance(node, Not) else f"({text})"

@@ -16,11 +16,12 @@ from rulekit.audit.outline import Line, conditions_of, outline
 from rulekit.graph.decisions import ArgMax, Exceeds, Fires, Median
 from rulekit.graph.language.readable import chance, counted, listed, share, weight
 from rulekit.graph.language.text import print_node
-from rulekit.graph.language.words import label, name, one_line
+from rulekit.graph.language.words import label, name
 from rulekit.graph.nodes import And, Family, Hidden, Linear, Logistic, Missing, Node, Not, Probability, Step
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import Rule, rules_of
 from rulekit.graph.traversal import topological
+from rulekit.names import printable
 from rulekit.schema import Schema
 
 MOST_COLUMNS = 4
@@ -130,7 +131,7 @@ def _accepting(roots: Sequence[Node]) -> set[str]:
 def quoted(value: object) -> str:
     """A class label; text in quotation marks."""
     plain = value.item() if hasattr(value, "item") else value
-    return one_line(json.dumps(plain, ensure_ascii=False)) if isinstance(plain, str) else label(plain)
+    return printable(json.dumps(plain, ensure_ascii=False)) if isinstance(plain, str) else label(plain)
 
 
 def figures(graph: RuleGraph) -> Mapping[str, Mapping[str, Any]]:
@@ -182,7 +183,7 @@ def _sentence(node: Node, schema: Schema) -> tuple[str, ...]:
         beside = f" (else {chance(node.off)})" if node.off else ""
         return (f"fires with probability {chance(node.on)}{beside} when {cause[0]}", *cause[1:])
     if node.family is Family.REAL:
-        return (f"times {one_line(print_node(node, schema))}",)
+        return (f"times {printable(print_node(node, schema))}",)
     return conditions_of(node, schema)
 
 

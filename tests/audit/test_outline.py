@@ -9,11 +9,12 @@ from rulekit_exporters.text import TARGET, show
 
 from rulekit.audit.outline import legend, outline
 from rulekit.graph.decisions import ArgMax, Exceeds, Fires
-from rulekit.graph.language.words import name, one_line
+from rulekit.graph.language.words import name
 from rulekit.graph.nodes import FALSE, TRUE, Among, And, AtLeast, Compare, Hidden, IsTrue, Node, Not, Or, Probability
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
 from rulekit.graph.traversal import topological
+from rulekit.names import printable
 from rulekit.numbers import strength_of
 from rulekit.schema import Feature, Schema
 
@@ -151,7 +152,7 @@ def test_outlines_of_random_graphs_name_every_column_and_keep_to_the_width(seed:
     for rule in rules_of(graph):
         words = " ".join(line.text for line in outline(rule.node, graph.schema))
         features = {getattr(node, "feature", "") for node in topological([rule.node])} - {""}
-        assert all(one_line(name(feature)) in words for feature in features)
+        assert all(printable(name(feature)) in words for feature in features)
 
 
 def test_several_classes_say_what_the_largest_is_of() -> None:

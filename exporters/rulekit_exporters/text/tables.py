@@ -9,6 +9,7 @@ from rulekit.audit.sections import Row, closing, missing_note, quoted, reported,
 from rulekit.graph.language.readable import percent
 from rulekit.graph.language.words import label, number
 from rulekit.graph.rule_graph import RuleGraph
+from rulekit.names import printable
 from rulekit_exporters.text.view import outlined
 
 COLUMNS = ("class", "rule", "conditions", "weight", "n", "coverage", "precision")
@@ -79,5 +80,11 @@ def _line(cells: list[str] | tuple[str, ...]) -> str:
 
 def _plain(text: str) -> str:
     """Text that markdown shows as it is: no markup, no line ends."""
-    shown = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
-    return shown.replace("\\", "\\\\").replace("<", "&lt;").replace("`", "\\`").replace("*", "\\*").replace("_", "\\_")
+    return (
+        printable(text)
+        .replace("\\", "\\\\")
+        .replace("<", "&lt;")
+        .replace("`", "\\`")
+        .replace("*", "\\*")
+        .replace("_", "\\_")
+    )

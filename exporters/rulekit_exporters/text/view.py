@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from rulekit.audit.outline import Line, legend
 from rulekit.audit.sections import Row, Section, closing, links, missing_note, reported, sections, summary
 from rulekit.graph.language.readable import percent
-from rulekit.graph.language.words import one_line
 from rulekit.graph.rule_graph import RuleGraph
+from rulekit.names import printable
 
 NARROWEST = 40
 MIN_ROOM = 20
@@ -38,7 +38,7 @@ def show(graph: RuleGraph, width: int | None = None, probability: bool = False) 
     beside = [links(graph), "" if probability else summary(graph)]
     for text in filter(None, beside):
         lines += ["", *_wrapped(text, columns, "  ")]
-    return "\n".join(one_line(line).rstrip() for line in lines) + "\n"
+    return "\n".join(printable(line).rstrip() for line in lines) + "\n"
 
 
 def _legend(parts: Sequence[Section], width: int) -> list[str]:

@@ -9,7 +9,8 @@ import math
 from collections.abc import Sequence
 
 from rulekit.dates import is_dated, moment_text
-from rulekit.graph.language.words import name, number, one_line
+from rulekit.graph.language.words import name, number
+from rulekit.names import printable
 from rulekit.numbers import canonical_threshold, probability_of
 from rulekit.schema import Feature
 
@@ -68,7 +69,7 @@ def amount(value: float, feature: Feature | None) -> str:
     if feature.display == "money" and "e" not in text:
         whole, point, decimals = text.partition(".")
         text = f"{int(whole):,}{point}{decimals}" if whole != "-0" else text
-    return f"{text} {one_line(feature.unit)}" if feature.unit else text
+    return f"{text} {printable(feature.unit)}" if feature.unit else text
 
 
 def level_set(levels: Sequence[str]) -> str:

@@ -11,10 +11,11 @@ from typing import Any
 
 from rulekit.graph.decisions import ArgMax, Exceeds, Fires, Median
 from rulekit.graph.language.printing import Wording, odds, word
-from rulekit.graph.language.words import label, name, names, number, one_line
+from rulekit.graph.language.words import label, name, names, number
 from rulekit.graph.nodes import Node
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import Rule, rules_of
+from rulekit.names import printable
 from rulekit.schema import Feature, Schema
 
 VERSION = 1
@@ -164,7 +165,7 @@ def _notes(graph: RuleGraph, rules: tuple[Rule, ...]) -> dict[Node, str]:
         for entry in entries:
             if isinstance(entry, Mapping) and entry.get("id") in facts:
                 facts[entry["id"]].append(f"{title}{_facts(entry)}")
-    return {rule.node: one_line("  ".join(filter(None, facts[rule.id]))) for rule in rules}
+    return {rule.node: printable("  ".join(filter(None, facts[rule.id]))) for rule in rules}
 
 
 def _entries(statistics: Mapping[str, Any]) -> Iterator[tuple[str, list[Any]]]:

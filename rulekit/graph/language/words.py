@@ -59,8 +59,3 @@ def label(value: object) -> str:
     if isinstance(plain, bool):
         return "true" if plain else "false"
     return repr(plain) if isinstance(plain, int | float) else name(str(plain))
-
-
-def one_line(text: str) -> str:
-    """Foreign text for a comment: what cannot be printed, line ends above all, is escaped."""
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
