@@ -8,12 +8,12 @@ exact.
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
 from rulekit.cells.reachable import count_cells, features_read, has_column, product, representatives
+from rulekit.exactness import span_of_sum
 from rulekit.graph.negation import negate
 from rulekit.graph.nodes import (
     FALSE,
@@ -131,40 +131,9 @@ def _summed(terms: list[tuple[float, Step]], context: Context) -> Step:
 
 
 def sums_exactly(node: Linear | LinearThreshold) -> bool:
-    """Whether the sum of these terms is exact in any order: multiples of one power of two that fit 53 bits."""
-    grid, size = _grid(node.bias), Fraction(abs(node.bias))
-    for weight, child in node.terms:
-        values = _values(child)
-        if values is None:
-            return False
-        if weight == 0:
-            continue
-        step, largest = values
-        grid = min(grid, _grid(weight) + step)
-        size += abs(Fraction(weight)) * largest
-    return size == 0 or (size <= Fraction(2) ** (53 + grid) and grid > -1000)
-
-
-def _values(child: Node) -> tuple[int, Fraction] | None:
-    """The exponent of the grid of a child's values and their largest size, or None where there is no grid."""
-    if child.family is Family.BOOLEAN:
-        return 0, Fraction(1)
-    if isinstance(child, Step):
-        values = (*child.values, child.missing)
-        return min(map(_grid, values)), max(abs(Fraction(v)) for v in values)
-    if isinstance(child, Column) and child.step:
-        exponent = min(_grid(child.step), _grid(child.missing))
-        ends = (child.low, child.high, child.missing)
-        return exponent, max(abs(Fraction(v)) for v in ends) + Fraction(child.step)
-    return None
-
-
-def _grid(value: float) -> int:
-    """The exponent of the largest power of two of which `value` is a multiple; 0 is a multiple of all."""
-    if value == 0:
-        return 2000
-    numerator, denominator = value.as_integer_ratio()
-    return (numerator & -numerator).bit_length() - denominator.bit_length()
+    """Whether the sum of these terms is exact in any order, in double."""
+    span = span_of_sum(node)
+    return span is not None and span.fits()
 
 
 def threshold_logic(node: Node, context: Context) -> Node:

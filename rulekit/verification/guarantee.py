@@ -8,13 +8,12 @@ column in a sum, and a link function that decides, are tested and not proved (do
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Literal
 
+from rulekit.exactness import span_of_sum
 from rulekit.graph.decisions import ArgMax, Decision, Exceeds, Median
-from rulekit.graph.nodes import Column, Family, Linear, LinearThreshold, Logistic, Node, Probability, Step
+from rulekit.graph.nodes import Column, Family, Linear, LinearThreshold, Logistic, Node, Probability
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.traversal import topological
 
@@ -63,42 +62,8 @@ def _of_node(node: Node) -> Guarantee:
     if isinstance(node, Probability):
         return Guarantee("fixed order", "a circuit of probabilities")
     if isinstance(node, Linear | LinearThreshold):
-        bits = _bits_of_sum(node)
-        if bits is not None and bits <= 53:
-            return Guarantee("grid sum", f"{name} over {bits} bits")
+        span = span_of_sum(node)
+        if span is not None and span.fits():
+            return Guarantee("grid sum", f"{name} over {span.bits} bits")
         return Guarantee("fixed order", f"{name} whose sums may round")
     return Guarantee("Boolean", "a Boolean formula")
-
-
-def _bits_of_sum(node: Linear | LinearThreshold) -> int | None:
-    """Bits that hold every partial sum exactly in any order, or None where a child's values are not known."""
-    finest, largest = _grid(node.bias), abs(Fraction(node.bias))
-    for weight, child in zip(node.weights, node.children, strict=True):
-        values = _values_of(child)
-        if values is None:
-            return None
-        finest = min([finest, *(_grid(weight) + _grid(value) for value in values)])
-        largest += abs(Fraction(weight)) * max(abs(Fraction(value)) for value in values)
-    if largest == 0:
-        return 0
-    return max(0, math.ceil(largest / Fraction(2) ** finest).bit_length())
-
-
-def _values_of(child: Node) -> tuple[float, ...] | None:
-    """Numbers whose grid and size bound all values of a child of a sum."""
-    if child.family is Family.BOOLEAN:
-        return (0.0, 1.0)
-    if isinstance(child, Step):
-        return (*child.values, child.missing)
-    if isinstance(child, Column) and child.step > 0.0:
-        edge = child.step * math.ceil(max(abs(child.low), abs(child.high)) / child.step)
-        return (child.step, edge, child.missing)
-    return None
-
-
-def _grid(value: float) -> int:
-    """The exponent of the lowest set bit; large for zero, which lies on every grid."""
-    if value == 0.0:
-        return 2000
-    numerator, denominator = value.as_integer_ratio()
-    return (numerator & -numerator).bit_length() - denominator.bit_length()

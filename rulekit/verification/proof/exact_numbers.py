@@ -12,18 +12,17 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property
 
-DOUBLE_BITS = 53
+from rulekit.exactness import Span, total
 
 
 class Table(tuple[Fraction, ...]):
-    """The number of each cell of a column; partial sums share it, so its extent is worked out once."""
+    """The number of each cell of a column; partial sums share it, so its span is worked out once."""
 
     @cached_property
-    def extent(self) -> tuple[Fraction, int]:
-        """The largest number in size, and the exponent of a power of two that divides all."""
-        return max(map(abs, self)), min(map(grid_of, self))
+    def span(self) -> Span:
+        return Span.of(*self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,44 +93,14 @@ def _weighted(first: Weights, second: Weights, factor: int | Fraction) -> Weight
     return tuple(sorted((key, weight) for key, weight in weights.items() if weight))
 
 
-def extent(value: Sum, known: Mapping[int, tuple[Fraction, Fraction]]) -> tuple[Fraction, int] | None:
-    """A bound of all partial sums in size, and the exponent of a power of two that divides every part.
-
-    known: for atoms of which that is known, the bound and the grid. None where an atom is not known.
-    """
-    bound, grid = abs(value.constant), grid_of(value.constant)
-    for _, values in value.tables:
-        size, step = values.extent
-        bound += size
-        grid = min(grid, step)
-    for _, weight in value.edges:
-        bound += abs(weight)
-        grid = min(grid, grid_of(weight))
-    for key, weight in value.atoms:
-        if key not in known:
-            return None
-        size, unit = known[key]
-        bound += abs(weight) * size
-        grid = min(grid, grid_of(weight) + grid_of(unit))
-    return bound, grid
-
-
-def fits(bound: Fraction, grid: int, bits: int = DOUBLE_BITS) -> bool:
-    """Whether every multiple of 2^grid up to the bound is a number of so many bits, within the range of doubles."""
-    if bound == 0:
-        return True
-    return bound <= Fraction(2) ** (grid + bits) and grid >= -1070 and bound < Fraction(2) ** 1000
-
-
-@lru_cache(maxsize=1 << 16)
-def grid_of(value: Fraction) -> int:
-    """The exponent of the lowest set bit of a dyadic number; large for zero, tiny for what is no dyadic number."""
-    if value == 0:
-        return 5000
-    denominator = value.denominator
-    if denominator & (denominator - 1):
-        return -5000
-    return (value.numerator & -value.numerator).bit_length() - denominator.bit_length()
+def span(value: Sum, known: Mapping[int, Span]) -> Span | None:
+    """The span of all partial sums; known: that of some atoms. None where an atom is not known."""
+    if not all(key in known for key, _ in value.atoms):
+        return None
+    parts = [Span.of(value.constant), *(values.span for _, values in value.tables)]
+    parts += [Span.of(weight) for _, weight in value.edges]
+    parts += [Span.of(weight).times(known[key]) for key, weight in value.atoms]
+    return total(parts)
 
 
 def range_of(value: Sum) -> tuple[Fraction, Fraction] | None:

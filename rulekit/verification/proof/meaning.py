@@ -17,6 +17,7 @@ import numpy as np
 
 from rulekit.cells.space import CellSpace
 from rulekit.errors import GraphError
+from rulekit.exactness import Span, span_of_term
 from rulekit.graph.decisions import ArgMax, Decision, Exceeds, Fires, Median
 from rulekit.graph.nodes import (
     And,
@@ -173,11 +174,11 @@ class Meaning:
         readings = self.space.axes[axis].readings
         if node in readings:
             return table(axis, readings[node].tolist())
-        sizes = [abs(Fraction(value)) for value in (node.low, node.high, node.missing)]
-        name = self.numbers.name(("column", node), max(sizes) + Fraction(node.step))
-        if node.step and max(sizes) < Fraction(node.step) * 2**1000:
-            grid = min(Fraction(node.step), _lowest(node.missing)) if node.missing else Fraction(node.step)
-            self.numbers.known[name] = (max(sizes) + Fraction(node.step), grid)
+        span = span_of_term(node)
+        size = Span.of(node.low, node.high, node.missing).size if span is None else span.size
+        name = self.numbers.name(("column", node), size)
+        if span is not None:
+            self.numbers.known[name] = span
         return atom(name)
 
     def circuit(self, circuit: Circuit) -> Sum:
@@ -224,12 +225,6 @@ class Meaning:
     def opaque(self, node: Opaque) -> Sum:
         parts = [self._truths[child] if child in self._truths else self._sums[child] for child in node.children]
         return atom(self.numbers.name(("opaque", node.name, *parts)))
-
-
-def _lowest(value: float) -> Fraction:
-    """The lowest set bit of a double."""
-    numerator, denominator = value.as_integer_ratio()
-    return Fraction(numerator & -numerator, denominator)
 
 
 def _step(meaning: Meaning, node: Step) -> Sum:

@@ -12,8 +12,9 @@ from fractions import Fraction
 from typing import Any
 
 from rulekit.cells.space import CellSpace
+from rulekit.exactness import Span
 from rulekit.verification.proof.cases import Cases
-from rulekit.verification.proof.exact_numbers import Sum, add, atom, extent, fits, number, scale, table, truth
+from rulekit.verification.proof.exact_numbers import Sum, add, atom, number, scale, span, table, truth
 from rulekit.verification.proof.forms import FALSE, TRUE, Forms
 from rulekit.verification.proof.satisfying import satisfying
 from rulekit.verification.proof.sum_search import separated
@@ -30,7 +31,7 @@ class Roundings:
         self.space = space
         self.forms = Forms([len(axis) for axis in space.axes])
         self.candidates: list[tuple[int, ...]] = []
-        self.known: dict[int, tuple[Fraction, Fraction]] = {}  # of an atom: bound and grid
+        self.known: dict[int, Span] = {}  # of atoms on a grid
         self._atoms: dict[tuple[Any, ...], int] = {}
         self._keys: list[tuple[Any, ...]] = []
         self._bounds: dict[int, Fraction] = {}  # of a finite atom: bound
@@ -53,13 +54,9 @@ class Roundings:
         if first == ONE or second == ONE:
             return second if first == ONE else first
         for factor, other in ((first, second), (second, first)):
-            size = extent(other, self.known) if factor.fixed else None
-            if size is not None:
-                bound, grid = size
-                own = extent(factor, self.known)
-                assert own is not None
-                if fits(bound * own[0], grid + own[1]):
-                    return scale(other, factor.constant)
+            size = span(other, self.known) if factor.fixed else None
+            if size is not None and size.times(Span.of(factor.constant)).fits():
+                return scale(other, factor.constant)
         found = self.by_value(lambda a, b: a * b, first, second)
         if found is not None:
             return found
@@ -100,7 +97,7 @@ class Roundings:
 
     def bound(self, value: Sum) -> Fraction | None:
         """A number that the size of a sum never exceeds, None where there may be none."""
-        total = abs(value.constant) + sum((values.extent[0] for _, values in value.tables), Fraction(0))
+        total = abs(value.constant) + sum((values.span.size for _, values in value.tables), Fraction(0))
         total += sum((abs(weight) for _, weight in value.edges), Fraction(0))
         for name, weight in value.atoms:
             if name not in self._bounds:
@@ -114,8 +111,8 @@ class Roundings:
 
     def _is_exact(self, first: Sum, second: Sum) -> bool:
         """Whether no value of the sum is rounded."""
-        one, other = extent(first, self.known), extent(second, self.known)
-        return one is not None and other is not None and fits(one[0] + other[0], min(one[1], other[1]))
+        one, other = span(first, self.known), span(second, self.known)
+        return one is not None and other is not None and (one + other).fits()
 
     def by_value(self, operation: Callable[[float, float], float], first: Sum, second: Sum) -> Sum | None:
         """An operation carried out for each value, where both numbers hang on one column or one truth value."""
@@ -172,7 +169,7 @@ class Roundings:
             found = self.forms.function(index, lambda i: 0 <= i < len(values) and values[int(i)] > limit)
             if found is not None:
                 return found
-        if extent(left, self.known) is None or extent(right, self.known) is None:
+        if span(left, self.known) is None or span(right, self.known) is None:
             found = self._compared_by_case(left, right)
             return found if found is not None else self.forms.opaque("greater", self._same(left), self._same(right))
         return self._above_zero(add(left, right, -1))
@@ -223,7 +220,7 @@ class Roundings:
 
     def at_least_zero(self, value: Sum) -> int:
         """Whether value >= 0, false where an overflow made it no number."""
-        if extent(value, self.known) is None:
+        if span(value, self.known) is None:
             return self.forms.opaque("at least", value, ZERO)
         return self.above(ZERO, value) ^ 1
 

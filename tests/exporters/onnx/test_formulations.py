@@ -13,7 +13,6 @@ from onnx_cases import (
     operator_kinds,
 )
 from rulekit_exporters.onnx import emit
-from rulekit_exporters.onnx.operators.grid_sums import bits_needed
 
 from rulekit.graph.decisions import ArgMax, Exceeds, Fires
 from rulekit.graph.nodes import (
@@ -194,15 +193,6 @@ def test_sums_at_the_limit_of_a_width(large: float) -> None:
     for threshold in (large - 1, large, large + 1):
         graph = RuleGraph(NARROW, (0, 1), Exceeds(total, threshold, "score"))
         assert_same_everywhere(graph, adversarial_table(NARROW))
-
-
-def test_bits_of_partial_sums() -> None:
-    assert bits_needed([2.0**24 - 1, 1.0]) == 24
-    assert bits_needed([2.0**24, 1.0]) == 25
-    assert bits_needed([0.75, -0.5, 0.0]) == 3
-    assert bits_needed([0.1, 0.2]) == 54
-    assert bits_needed([0.0]) == 0
-    assert bits_needed([1e-40]) is None
 
 
 def test_a_grid_sum_under_another_weight() -> None:

@@ -21,7 +21,6 @@ from rulekit_exporters.onnx.inspection.values import (
     exact,
     holds_exactly,
     is_constant,
-    is_representable,
     opaque,
     refusal,
     to_node,
@@ -38,11 +37,8 @@ def minus(a: Element, b: Element, width: str) -> Element:
 
 def _linear(operator: str, a: Element, b: Element, width: str, factor: Fraction) -> Element:
     one, other = exact(a), exact(b)
-    if one is not None and other is not None:
-        total = added(one, other, factor)
-        (bound, grid), (other_bound, other_grid) = one.size, other.size
-        if is_representable(bound + other_bound, min(grid, other_grid), BITS[width]):
-            return total
+    if one is not None and other is not None and (one.span + other.span).fits(BITS[width]):
+        return added(one, other, factor)
     return _rounded(operator, a, b, width)
 
 
@@ -163,6 +159,6 @@ def rounded(a: Element, width: str) -> Element:
     if isinstance(a, Unused):
         return a
     known = exact(a)
-    if known is not None and known.size[1] >= 0:
+    if known is not None and known.span.grid >= 0:
         return a
     return opaque("round", a)

@@ -199,7 +199,7 @@ def cast(a: Element, width: str, origin: str) -> Element:
     if width not in BITS:
         raise UnreadableError("numbers become texts")
     known = exact(a)
-    if known is not None and (known.size[1] >= 0 or width[0] == "f") and holds_exactly(known, BITS[width]):
+    if known is not None and (known.span.grid >= 0 or width[0] == "f") and holds_exactly(known, BITS[width]):
         return known
     if isinstance(a, Winner):
         return a

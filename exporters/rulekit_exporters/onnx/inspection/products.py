@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rulekit.exactness import Span
 from rulekit_exporters.onnx.inspection.tensors import Attributes, Reach, Rows, Value, constant, rows, same_width
 from rulekit_exporters.onnx.inspection.values import (
     BITS,
@@ -19,7 +20,6 @@ from rulekit_exporters.onnx.inspection.values import (
     Unused,
     exact,
     is_constant,
-    is_representable,
     opaque,
 )
 
@@ -82,18 +82,17 @@ def _sum(row: list[Any], terms: Sequence[Element], known: list[Exact | None], st
     readable = all(part is not None or left_out for part, left_out in zip(known, unused, strict=True))
     if readable and all(map(math.isfinite, (start, *row))):
         weights: dict[Any, Fraction] = {}
-        constant_part = bound = Fraction(start)
-        bound, grid = Exact(constant_part).size
+        constant_part = Fraction(start)
+        span = Span.of(start)
         for weight, part in zip(row, known, strict=True):
             if weight == 0 or part is None:
                 continue
             factor = Fraction(weight)
-            size, step = Exact(part.constant * factor, tuple((n, w * factor) for n, w in part.terms)).size
-            bound, grid = bound + size, min(grid, step)
+            span += Span.of(factor).times(part.span)
             constant_part += part.constant * factor
             for node, own in part.terms:
                 weights[node] = weights.get(node, Fraction(0)) + own * factor
-        if is_representable(bound, grid, BITS[width]):
+        if span.fits(BITS[width]):
             return Exact(constant_part, tuple((node, weight) for node, weight in weights.items() if weight))
     used = [term for weight, term in zip(row, terms, strict=True) if not is_constant(term)]
     return opaque("product", *used, note=f"{width} {start!r} {row!r}")

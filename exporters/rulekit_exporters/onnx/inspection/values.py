@@ -22,6 +22,7 @@ from typing import Any, Literal
 
 from rulekit.cells.reachable import inferred_feature
 from rulekit.cells.space import axis_of, crossing
+from rulekit.exactness import NO_SPAN, Span, span_of_term, total
 from rulekit.graph.nodes import (
     FALSE,
     LEAVES,
@@ -42,7 +43,6 @@ from rulekit.graph.nodes import (
 from rulekit.numbers import next_float32
 from rulekit.schema import Feature
 from rulekit.verification.proof.artifact_nodes import Choice, Greater, Lookup, Number, Opaque, RawCompare
-from rulekit.verification.proof.exact_numbers import fits, grid_of
 
 BITS = {"f4": 24, "f8": 53, "i4": 31, "i8": 63}
 
@@ -59,14 +59,10 @@ class Exact:
     terms: tuple[tuple[Node, Fraction], ...] = ()
 
     @property
-    def size(self) -> tuple[Fraction, int]:
-        """A bound of every partial sum, and the exponent of a power of two that divides all parts."""
-        bound, grid = abs(self.constant), grid_of(self.constant)
-        for node, weight in self.terms:
-            largest, step = _extent(node)
-            bound += abs(weight) * largest
-            grid = min(grid, grid_of(weight) + step)
-        return bound, grid
+    def span(self) -> Span:
+        """The span of every partial sum."""
+        parts = [Span.of(weight).times(span_of_term(node) or NO_SPAN) for node, weight in self.terms]
+        return total([Span.of(self.constant), *parts])
 
     @property
     def limits(self) -> tuple[Fraction, Fraction] | None:
@@ -76,7 +72,7 @@ class Exact:
             if node.family is not Family.BOOLEAN:
                 return None
             low, high = low + min(weight, Fraction(0)), high + max(weight, Fraction(0))
-        return (low, high) if self.size[1] >= 0 else None
+        return (low, high) if self.span.grid >= 0 else None
 
     @property
     def close_limits(self) -> tuple[Fraction, Fraction] | None:
@@ -89,7 +85,7 @@ class Exact:
             else:
                 rest.append((node, weight))
         limits = Exact(self.constant, tuple(rest)).limits
-        if limits is None or self.size[1] < 0:
+        if limits is None or self.span.grid < 0:
             return None
         low, high = limits
         for name, terms in by_column.items():
@@ -199,12 +195,7 @@ def added(first: Exact, second: Exact, factor: Fraction = Fraction(1)) -> Exact:
 
 def holds_exactly(value: Exact, bits: int) -> bool:
     """Whether every partial sum, in any order, is a number of so many bits."""
-    return is_representable(*value.size, bits)
-
-
-def is_representable(bound: Fraction, grid: int, bits: int) -> bool:
-    """Whether every multiple of 2^grid up to the bound is a number of so many bits, far from the ends of its range."""
-    return fits(bound, grid, bits) and (bits != 24 or grid >= 2000 or (grid >= -120 and bound < 2**100))
+    return value.span.fits(bits)
 
 
 def to_node(element: Element) -> Node:
@@ -352,14 +343,6 @@ def column_of(cleaned: Cleaned, when_missing: float) -> Exact | Node | Unused:
     if column.missing * multiple != when_missing:
         raise UnreadableError(f"the value of {feature.name!r} for missing is too small or large")
     return Exact(Fraction(0), ((column, Fraction(multiple)),))
-
-
-def _extent(node: Node) -> tuple[Fraction, int]:
-    """Bound and grid of a term."""
-    if not isinstance(node, Column):
-        return Fraction(1), 0
-    largest = max(abs(Fraction(value)) for value in (node.low, node.high, node.missing)) + Fraction(node.step)
-    return largest, min(grid_of(Fraction(node.step)), grid_of(Fraction(node.missing)))
 
 
 def negated(given: Given) -> Given:

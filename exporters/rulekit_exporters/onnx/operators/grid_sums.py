@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rulekit.exactness import SINGLE_BITS, Span, is_exact_difference, total
 from rulekit.graph.nodes import Family, Node, Step
 from rulekit.numbers import float32
 from rulekit_exporters.onnx.builder import Number
@@ -43,11 +44,11 @@ def grid_sum(emitter: Emitter, terms: Sequence[tuple[float, Node]], bias: float)
         for condition, jump in rows:
             sizes.append(jump)
             jumps[condition] = jumps.get(condition, 0.0) + jump
-    bits = bits_needed([*constants, *sizes])
+    span = total(Span.of(number) for number in (*constants, *sizes))
     jumps = {condition: jump for condition, jump in jumps.items() if jump}
-    if bits is None or bits > 53 or not jumps:
+    if not span.fits() or not jumps:
         return None
-    return product(emitter, jumps, math.fsum(constants), np.float32 if bits <= 24 else np.float64)
+    return product(emitter, jumps, math.fsum(constants), np.float32 if span.fits(SINGLE_BITS) else np.float64)
 
 
 def jumps_of(emitter: Emitter, weight: float, child: Node) -> tuple[float, list[tuple[Condition, float]]] | None:
@@ -68,34 +69,6 @@ def jumps_of(emitter: Emitter, weight: float, child: Node) -> tuple[float, list[
                 (0.0, [(literal.condition, weight)]) if literal.positive else (weight, [(literal.condition, -weight)])
             )
     return None
-
-
-def is_exact_difference(a: float, b: float) -> bool:
-    """Whether b - a is no rounded number."""
-    difference = b - a
-    return math.isfinite(difference) and math.fsum((b, -a, -difference)) == 0.0
-
-
-def bits_needed(numbers: Sequence[float]) -> int | None:
-    """B such that every partial sum is an integer of at most b bits times a common power of two; None if extreme."""
-    exponents, total = [], 0
-    for number in numbers:
-        if number:
-            if not math.isfinite(number) or not 1e-30 < abs(number) < 1e30:
-                return None  # the grid would leave the range of float32
-            numerator, denominator = number.as_integer_ratio()
-            twos = (numerator & -numerator).bit_length() - 1
-            exponents.append(twos - (denominator.bit_length() - 1))
-    if not exponents:
-        return 0
-    grid = min(exponents)
-    if grid < -120:
-        return None
-    for number in numbers:
-        numerator, denominator = abs(number).as_integer_ratio()
-        shift = -grid - (denominator.bit_length() - 1)
-        total += numerator << shift if shift >= 0 else numerator >> -shift
-    return (total - 1).bit_length() if total else 0  # 2^24 itself still fits
 
 
 def product(emitter: Emitter, jumps: dict[Condition, float], constant: float, width: type) -> Number:

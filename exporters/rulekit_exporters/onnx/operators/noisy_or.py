@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rulekit.exactness import Span, is_exact_difference, total
 from rulekit.graph.decisions import Exceeds, Median
 from rulekit.graph.nodes import Family, Hidden, Node, Or, Probability
 from rulekit.graph.traversal import topological
 from rulekit_exporters.onnx.builder import Number
-from rulekit_exporters.onnx.operators.grid_sums import FEWEST_TERMS, bits_needed, is_exact_difference
+from rulekit_exporters.onnx.operators.grid_sums import FEWEST_TERMS
 from rulekit_exporters.onnx.operators.stacking import choices, stack
 
 if TYPE_CHECKING:
@@ -54,9 +55,7 @@ def _are_exact(bits: Sequence[Hidden]) -> bool:
     """
     if not all(max(bit.on, bit.off) <= CERTAIN and is_exact_difference(bit.off, bit.on) for bit in bits):
         return False
-    sizes = [size for bit in bits for size in (bit.off, bit.on - bit.off, bit.on - bit.off)]
-    needed = bits_needed(sizes)
-    return needed is not None and needed <= 53
+    return total(Span.of(size) for bit in bits for size in (bit.off, bit.on - bit.off, bit.on - bit.off)).fits()
 
 
 def reported_number(emitter: Emitter, node: Node) -> Number:

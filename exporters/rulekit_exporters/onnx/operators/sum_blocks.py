@@ -18,7 +18,7 @@ import numpy as np
 from rulekit.graph.nodes import Column, Linear, LinearThreshold, Node
 from rulekit_exporters.onnx.conditions import Bit, Condition
 from rulekit_exporters.onnx.inputs import MANY_LITERALS
-from rulekit_exporters.onnx.operators.exact_sums import ExactSum, exact_sum
+from rulekit_exporters.onnx.operators.column_sums import ExactSum, exact_sum
 
 if TYPE_CHECKING:
     from rulekit_exporters.onnx.operators.emitter import Emitter
@@ -58,7 +58,7 @@ class SumBlocks:
                 if found is None:
                     others.setdefault(node.children, SumBlock(np.float64)).sums[node] = None
                 elif found.columns or found.jumps:
-                    (narrow if found.bits <= 24 else wide).sums[node] = found
+                    (narrow if found.single else wide).sums[node] = found
         self.blocks = [block for block in (narrow, wide) if block.sums]
         self.blocks += [block for block in others.values() if len(block.sums) > 1]
 

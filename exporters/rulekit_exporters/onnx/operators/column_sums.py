@@ -7,11 +7,11 @@ float32 in whatever order, to 2^53 g in double; so all such sums of a graph can 
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from rulekit.exactness import SINGLE_BITS, Span, total
 from rulekit.graph.nodes import Column, Linear, LinearThreshold
 from rulekit.numbers import float32
 from rulekit_exporters.onnx.conditions import Condition, is_wide
@@ -26,12 +26,15 @@ SMALLEST, LARGEST = 2.0**-60, 2.0**60
 
 @dataclass(frozen=True, slots=True)
 class ExactSum:
-    """constant + sum of weight * column, in steps of it, + sum of jump where its condition holds; bits of all of it."""
+    """constant + sum of weight * column, in steps of it, + sum of jump where its condition holds.
+
+    single: whether float32 suffices.
+    """
 
     constant: float
     columns: dict[Column, float]
     jumps: dict[Condition, float]
-    bits: int
+    single: bool
 
 
 def exact_sum(emitter: Emitter, node: Linear | LinearThreshold) -> ExactSum | None:
@@ -39,33 +42,29 @@ def exact_sum(emitter: Emitter, node: Linear | LinearThreshold) -> ExactSum | No
     constants = [Fraction(node.bias)]
     columns: dict[Column, Fraction] = {}
     jumps: dict[Condition, float] = {}
-    grid: list[Fraction] = [Fraction(node.bias)]
-    total = abs(constants[0])
+    spans = [Span.of(node.bias)]
     for weight, child in node.terms:
         if isinstance(child, Column):
             if not is_plain(emitter, child):
                 return None
             steps = Fraction(weight) * Fraction(child.step)
             columns[child] = columns.get(child, Fraction(0)) + steps
-            missing = Fraction(child.missing) / Fraction(child.step)
-            grid += [steps, steps * missing]
-            total += max(abs(steps) * _most_steps(child), abs(steps * missing))
+            ends = (round(Fraction(end) / Fraction(child.step)) for end in (child.low, child.high))
+            spans.append(Span.of(steps).times(Span.of(1, *ends, Fraction(child.missing) / Fraction(child.step))))
             continue
         parts = jumps_of(emitter, weight, child)
         if parts is None:
             return None
         constants.append(Fraction(parts[0]))
-        grid.append(constants[-1])
-        total += abs(constants[-1])
+        spans.append(Span.of(constants[-1]))
         for condition, jump in parts[1]:
             jumps[condition] = jumps.get(condition, 0.0) + jump
-            grid.append(Fraction(jump))
-            total += abs(Fraction(jump))
-    bits = _bits(grid, total)
-    if bits is None or bits > 53:
+            spans.append(Span.of(jump))
+    span = total(spans)
+    if not span.fits():
         return None
     kept = {column: float(weight) for column, weight in columns.items() if weight}
-    return ExactSum(float(sum(constants)), kept, {c: jump for c, jump in jumps.items() if jump}, bits)
+    return ExactSum(float(sum(constants)), kept, {c: jump for c, jump in jumps.items() if jump}, span.fits(SINGLE_BITS))
 
 
 def is_plain(emitter: Emitter, column: Column) -> bool:
@@ -74,25 +73,3 @@ def is_plain(emitter: Emitter, column: Column) -> bool:
         return False
     missing = column.missing / column.step
     return all(float32(value) == value and abs(value) <= LARGEST for value in (column.low, column.high, missing))
-
-
-def _most_steps(column: Column) -> int:
-    ends = (Fraction(bound) / Fraction(column.step) for bound in (column.low, column.high))
-    return max(abs(round(end)) for end in ends)
-
-
-def _bits(grid: list[Fraction], total: Fraction) -> int | None:
-    """Bits of the largest sum in units of the common grid; None where the grid is no float32 number by far."""
-    exponents = []
-    for number in grid:
-        if number:
-            twos = (number.numerator & -number.numerator).bit_length() - 1
-            if number.denominator & (number.denominator - 1):
-                return None
-            exponents.append(twos - (number.denominator.bit_length() - 1))
-    if not exponents:
-        return 0
-    unit = min(exponents)
-    if not unit >= -100 or total > Fraction(2) ** 100:
-        return None
-    return max(math.ceil(total / Fraction(2) ** unit) - 1, 0).bit_length()  # 2^24 itself still fits
