@@ -83,8 +83,9 @@ def bin_table(
         return column
 
     columns = tuple(run_threads(put, range(len(used)), threads))
-    if wide:
-        return columns, MemoryCodes(tuple(wide.get(i, matrix[:, i]) for i in range(len(used))))
+    if wide:  # then there is no matrix, and kernels take columns that lie together
+        alone = (wide[i] if i in wide else np.ascontiguousarray(matrix[:, i]) for i in range(len(used)))
+        return columns, MemoryCodes(tuple(alone))
     return columns, MemoryCodes.of_matrix(matrix)
 
 

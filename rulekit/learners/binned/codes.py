@@ -30,7 +30,7 @@ class Codes(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MemoryCodes:
-    """Codes as arrays [n]; the first ones may be the columns of one matrix [n, k], so that a row lies together."""
+    """Codes as contiguous arrays [n]; the first ones may be the columns of one matrix [n, k] in their place."""
 
     arrays: tuple[npt.NDArray[Any], ...]
     matrix: npt.NDArray[Any] | None = None

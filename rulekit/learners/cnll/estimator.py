@@ -87,7 +87,7 @@ class CNLLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     start : a RuleGraph to go on from, learned elsewhere or written by an expert. freeze : which of its rules stay word
         for word: "all", "none", or their ids; the literals of the others count among n_units.
     class_weight : "balanced", or class to weight.
-    positive : the positive one of two classes (None: the second in order). default : the class of more than two that
+    positive : the positive one of two classes (None: the rarer, or the second where both are as many). default : the class of more than two that
         is decided where no formula is above 1/2 (None: the one with most training rows).
     ordered : the classes as ranks, low to high: one formula per cut, and the median of the ranks is decided.
     target : the name of the label in rules and files.
@@ -100,7 +100,7 @@ class CNLLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Attributes
     ----------
-    rule_graph_ : the learned RuleGraph; predictions evaluate it. classes_ : [K]; the second of two is the positive one.
+    rule_graph_ : the learned RuleGraph; predictions evaluate it. classes_ : [K], sorted.
     history_ : one dict per step. path_ : ModelPath, the models of 1, 2, ... units: len(path_), path_.graph_at(units).
     curve_ : per formula, the Curve of held-out errors: error, standard_error, by_fold (None without one).
     clauses_ : per formula, the statistics of its clauses (Table 4). n_features_in_, feature_names_in_.
@@ -194,12 +194,13 @@ class CNLLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.get_params(deep=False), float(class_totals(data.weights, data.labels, len(data.classes)).sum())
         )
         settings = growth_settings(self, chosen)
-        refuse_constraints(data)
-        positive = self.positive
+        name, positive = type(self).__name__, self.positive
         if self.start is not None:
             data = replace(data, table=under_start(self.start, data.table))
             positive = self.start.classes[1] if positive is None and len(data.classes) == 2 else positive
-        order = class_order(data.classes, positive, self.ordered, self.default)
+        refuse_constraints(name, data)
+        rows = class_totals(data.weights, data.labels, len(data.classes))
+        order = class_order(name, data.classes, rows, positive, self.ordered, self.default)
         classes = tuple(data.classes[k] for k in order)
         labels = data.labels
         if list(order) != list(range(len(order))):
@@ -221,6 +222,7 @@ class CNLLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             until = -np.inf if runs and runs[-1].stopped else deadline
             own = replace(settings, start=start)
             runs.append(self._learn(replace(problem, labels=positive), label, own, until, data.groups))
+        self.classes_, self._places = class_array(data.classes), np.argsort(order)
         self._conclude(data, problem, classes, runs, starts, settings.search.objective, chosen)
         return self
 
@@ -232,7 +234,7 @@ class CNLLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """The probability [n, K] of each class, in the order of `classes_`."""
         check_is_fitted(self)
-        return self.rule_graph_.predict_proba(check_rows(self, X, reset=False))
+        return self.rule_graph_.predict_proba(check_rows(self, X, reset=False))[:, self._places]
 
     @property
     def history_(self) -> list[dict[str, Any]]:
@@ -327,7 +329,7 @@ class CNLLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         many = len(runs) > 1 and self.ordered is None
         default = 0 if not many else preference[0]
         if many and self.default is not None:
-            default = class_index(classes, self.default, "default")
+            default = class_index(type(self).__name__, classes, self.default, "default")
         paths, priors = tuple(run.path for run in runs), tuple(run.prior for run in runs)
         limits = SizeLimits(self.max_features, self.max_clauses, self.max_literals)
         assembly = Assembly(schema, classes, problem.columns, paths, priors, preference, default, limits, tuple(starts))
@@ -346,4 +348,3 @@ class CNLLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         points = [point for run, n in zip(runs, units, strict=True) for point in run.points(objective, n)]
         self.path_ = ModelPath(assembly, tuple(points), units, provenance)
         self.rule_graph_ = graph.with_(statistics=statistics)
-        self.classes_ = class_array(classes)

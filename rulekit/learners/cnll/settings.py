@@ -118,7 +118,7 @@ def with_sample(learner: Any, settings: GrowthSettings, n_columns: int) -> Growt
 
 
 def least_level(learner: Any, weights: npt.NDArray[np.int64], unit: float) -> int:
-    """The least weight, in units, with which a level stands for itlearner."""
+    """The least weight, in units, with which a level stands for itself."""
     rows = min_level_rows(float(weights.sum()) * unit) if learner.min_level_rows is None else learner.min_level_rows
     return int(np.ceil(rows / unit - 1e-9))
 
@@ -132,16 +132,16 @@ def class_factors(learner: Any, data: TrainingData) -> npt.NDArray[np.float64]:
         return np.asarray(totals.sum() / (len(totals) * totals))
     unknown = [label for label in learner.class_weight if label not in data.classes]
     if unknown:
-        raise InputError(f"class_weight names {unknown[0]!r}, which is no class", where="CNLLClassifier")
+        raise InputError(f"class_weight names {unknown[0]!r}, which is no class", where=type(learner).__name__)
     return np.array([float(learner.class_weight.get(label, 1.0)) for label in data.classes])
 
 
-def refuse_constraints(data: TrainingData) -> None:
-    """CNLL promises no monotone columns and keeps no columns apart; the refusal names the column or the group."""
+def refuse_constraints(learner: str, data: TrainingData) -> None:
+    """Raises InputError for a monotone column and for groups of columns that may meet in a rule; names them."""
     for feature in data.table.features:
         if feature.monotone != 0:
             raise InputError(
-                "CNLLClassifier cannot promise a monotone column",
+                f"{learner} cannot promise a monotone column",
                 where=f"column {feature.name!r}",
                 fix="drop the declaration or the column",
             )
@@ -149,7 +149,7 @@ def refuse_constraints(data: TrainingData) -> None:
         # Two clauses that are too weak alone may decide together, so a rule of theirs would mix their columns.
         group = ", ".join(map(repr, data.table.interactions[0]))
         raise InputError(
-            "CNLLClassifier cannot promise which columns stand in one rule",
+            f"{learner} cannot promise which columns stand in one rule",
             where=f"interactions, group {group}",
             fix="drop the declaration",
         )

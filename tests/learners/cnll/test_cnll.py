@@ -149,7 +149,7 @@ def test_missing_that_training_never_saw_satisfies_no_condition() -> None:
 def test_unseen_levels_satisfy_no_condition() -> None:
     frame = pd.DataFrame({"colour": ["red", "green", "blue", "red"] * 20})
     y = frame["colour"].isin(["red", "blue"])
-    model = CNLLClassifier().fit(frame, y)
+    model = CNLLClassifier(positive=True).fit(frame, y)
     assert model.predict(pd.DataFrame({"colour": ["red", "green", "mauve", None]})).tolist() == [
         True,
         False,
@@ -161,7 +161,7 @@ def test_unseen_levels_satisfy_no_condition() -> None:
 def test_ordered_categories_are_cut_by_rank() -> None:
     feature = Feature("size", "categorical", ("small", "medium", "large"), ordered=True)
     codes = np.tile(np.array([2, 3, 4], dtype=np.int32), 20)
-    model = CNLLClassifier(1).fit(Table((feature,), (codes,), 60), codes >= 3)
+    model = CNLLClassifier(1, positive=True).fit(Table((feature,), (codes,), 60), codes >= 3)
     assert clauses(model.rule_graph_) == {frozenset([Among("size", ("medium", "large"))])}
 
 
@@ -218,7 +218,8 @@ def test_the_order_of_classes_may_be_an_array() -> None:
     X, y = load_wine(return_X_y=True)
     orders = (np.array([2, 0, 1]), [2, 0, 1], range(3))
     models = [CNLLClassifier(2, ordered=order, stopping="none").fit(X, y) for order in orders]
-    assert [model.classes_.tolist() for model in models] == [[2, 0, 1], [2, 0, 1], [0, 1, 2]]
+    assert [list(model.rule_graph_.classes) for model in models] == [[2, 0, 1], [2, 0, 1], [0, 1, 2]]
+    assert all(model.classes_.tolist() == [0, 1, 2] for model in models)
 
 
 def test_ordered_classes_are_decided_by_the_median() -> None:
@@ -228,9 +229,11 @@ def test_ordered_classes_are_decided_by_the_median() -> None:
     check(model.rule_graph_)
     assert isinstance(model.rule_graph_.decision, Median)
     assert model.rule_graph_.schema.ordered_classes
-    assert model.classes_.tolist() == ["low", "mid", "high"]
+    assert model.rule_graph_.classes == ("low", "mid", "high")
+    assert model.classes_.tolist() == ["high", "low", "mid"]
     assert model.score(X, y) == 1.0
-    assert np.array_equal(model.predict_proba(X).argmax(axis=1), np.searchsorted([0.3, 0.7], X[:, 0]))
+    assert np.array_equal(model.rule_graph_.predict_proba(X).argmax(axis=1), np.searchsorted([0.3, 0.7], X[:, 0]))
+    assert np.array_equal(model.classes_[model.predict_proba(X).argmax(axis=1)], model.predict(X))
 
 
 def test_weight_zero_is_left_out_and_weight_two_is_two_rows() -> None:

@@ -330,3 +330,22 @@ def test_models_that_are_no_such_formula_are_refused() -> None:
         CNLLClassifier(start=start.with_(decision=Exceeds(twice, 0.5)), **BEST).fit(*data(2, 100))
     with pytest.raises(InputError, match="a RuleGraph"):
         CNLLClassifier(start="rules.txt", **BEST).fit(*data(2, 100))
+
+
+@pytest.mark.parametrize("used", [True, False], ids=["read by a rule", "not read"])
+def test_what_the_start_declares_of_a_column_is_not_lost(used: bool) -> None:
+    """A monotone mark, a role and the groups of columns once vanished without a word."""
+    X, y = data(1)
+    name = "amount" if used else "income"
+    marked = RULES if used else RULES.replace("column amount", "column income: numeric, integer\ncolumn amount")
+    marked = marked.replace(f"column {name}: numeric, integer", f"column {name}: numeric, integer, increasing")
+    with pytest.raises(InputError, match=f"column '{name}': CNLLClassifier cannot promise a monotone column"):
+        CNLLClassifier(start=parse_graph(marked), **SMALL).fit(X, y)
+    forbidden = RULES.replace("column amount", "column income: numeric, integer, forbidden\ncolumn amount")
+    model = CNLLClassifier(8, start=parse_graph(forbidden), **SMALL).fit(X, y)
+    assert model.rule_graph_.schema["income"].role == "forbidden"
+    assert "income" not in model.rule_graph_.used_features
+    start = parse_graph(RULES)
+    grouped = start.with_(schema=Schema(start.schema.features, "default", interactions=(("amount",),)))
+    with pytest.raises(InputError, match="cannot promise which columns"):
+        CNLLClassifier(start=grouped, **SMALL).fit(X, y)

@@ -16,9 +16,14 @@ from rulekit.tables.table import Array, Table, encoded_dtype
 def under_start(graph: RuleGraph, table: Table) -> Table:
     """The table with each column that the graph reads as the graph's schema has it; its levels first, new ones behind.
 
-    Raises InputError where such a column is missing, not to be used, of another kind, or ordered otherwise.
+    What the schema declares of a column, read or not, goes on to hold: its monotone mark and its role; so do the groups
+    of columns that may meet in a rule. Raises InputError where a column that is read is missing, not to be used, of
+    another kind, or ordered otherwise, and where the table declares the contrary of the schema.
     """
-    features, arrays = list(table.features), list(table.arrays)
+    features, arrays = [_declared(graph, own) for own in table.features], list(table.arrays)
+    groups = graph.schema.interactions
+    if groups and table.interactions and groups != table.interactions:
+        raise InputError("the start and the data declare different interactions", where="start", fix="declare one")
     for name in graph.used_features:
         if name not in table.names:
             raise InputError(f"no column {name!r}, which the start reads", where=table.source or "table",
@@ -27,7 +32,22 @@ def under_start(graph: RuleGraph, table: Table) -> Table:
         if features[at].role != "use":
             raise InputError(f"the start reads it, its role is {features[at].role}", where=f"column {name!r}")
         features[at], arrays[at] = _adopted(graph.schema[name], features[at], arrays[at])
-    return replace(table, features=tuple(features), arrays=tuple(arrays))
+    return replace(table, features=tuple(features), arrays=tuple(arrays), interactions=table.interactions or groups)
+
+
+def _declared(graph: RuleGraph, own: Feature) -> Feature:
+    """A column with the monotone mark and the role that the start's schema declares, where its own are free."""
+    if own.name not in graph.schema.names:
+        return own
+    known = graph.schema[own.name]
+    if known.monotone * own.monotone < 0:
+        raise InputError(
+            "the start and the data declare it monotone in different directions",
+            where=f"column {own.name!r}",
+            fix="declare one",
+        )
+    role = known.role if own.role == "use" else own.role
+    return replace(own, monotone=own.monotone or known.monotone, role=role)
 
 
 def _adopted(known: Feature, own: Feature, array: Array) -> tuple[Feature, Array]:
