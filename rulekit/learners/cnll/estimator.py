@@ -87,8 +87,8 @@ class CNLLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     start : a RuleGraph to go on from, learned elsewhere or written by an expert. freeze : which of its rules stay word
         for word: "all", "none", or their ids; the literals of the others count among n_units.
     class_weight : "balanced", or class to weight.
-    positive : the positive one of two classes (None: the rarer, or the second where both are as many). default : the class of more than two that
-        is decided where no formula is above 1/2 (None: the one with most training rows).
+    positive : the positive one of two classes (None: the rarer, or the second where both are as many). default : the
+        class of more than two that is decided where no formula is above 1/2 (None: the one with most training rows).
     ordered : the classes as ranks, low to high: one formula per cut, and the median of the ranks is decided.
     target : the name of the label in rules and files.
     n_threads : cores to work on (None: all that there are); the model does not depend on it.

@@ -30,7 +30,8 @@ def class_order(
         if len(classes) == 2 or ordered is not None:
             raise InputError("default is for more than two classes without an order", where=learner, fix="leave it out")
     if ordered is not None:
-        return [class_index(learner, classes, label, "ordered") for label in _ranks(learner, classes, ordered, positive)]
+        ranks = _ranks(learner, classes, ordered, positive)
+        return [class_index(learner, classes, label, "ordered") for label in ranks]
     if len(classes) == 2:
         rarer = 0 if rows[0] < rows[1] else 1
         free = positive is None or _encoded(learner, classes, positive)
