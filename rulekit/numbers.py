@@ -13,6 +13,7 @@ from decimal import Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 
+OVERFLOW = 2.0**128 - 2.0**103  # doubles from here on round to the infinity of float32
 _CONTEXT = Context(prec=60, Emin=-999999, Emax=999999)
 
 
@@ -43,8 +44,21 @@ def double_crossing(threshold: float) -> float:
     """
     t = float32(threshold)
     above = next_float32(t)
-    middle = 2.0**128 - 2.0**103 if math.isinf(above) else t + (above - t) / 2
+    middle = OVERFLOW if math.isinf(above) else t + (above - t) / 2
     return middle if not float32(middle) > t else math.nextafter(middle, -math.inf)
+
+
+def crossing(threshold: float, precision: str = "float32") -> float:
+    """The double T with `x > T` iff x, in the precision of its column, is above the threshold; for every double x.
+
+    A threshold past the largest float32 is infinite there: nothing lies above it, or all but what rounds to -infinity.
+    """
+    if precision == "float64":
+        return threshold
+    t = float32(threshold)
+    if math.isinf(t):
+        return math.inf if t > 0 else -OVERFLOW
+    return double_crossing(threshold)
 
 
 def canonical_threshold(value: float, precision: str) -> float:

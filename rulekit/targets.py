@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from rulekit.graph.decisions import Decision
     from rulekit.graph.nodes import Node
     from rulekit.graph.rule_graph import RuleGraph
+    from rulekit.program.nodes import Labels
     from rulekit.tables.table import Table
-    from rulekit.verification.proof.artifact_nodes import Labels
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Reading:
     them (generated Python) has a RawCompare for each. None: not known.
 
     decision: how the label follows, where that could be read back: a decision over nodes of rulekit.graph and of
-    rulekit.verification.proof.artifact_nodes, with the classes in the graph's order; Labels says for each class when.
+    rulekit.program.nodes, with the classes in the graph's order; Labels says for each class when.
 
     probability_leaves: as leaves, for the reported probabilities; None: not known. probabilities: a Real or Boolean
     node for each class, before any rounding to float32, where that could be read back. texts: by category, the texts

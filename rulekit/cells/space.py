@@ -24,10 +24,10 @@ from rulekit.errors import GraphError
 from rulekit.graph.nodes import Among, Column, Compare, IsTrue, Missing, Node, Step
 from rulekit.graph.traversal import topological
 from rulekit.numbers import double_crossing, float32, next_float32
+from rulekit.program.nodes import RawCompare
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature, Schema
 from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.table import Array, Table, encoded_dtype
-from rulekit.verification.proof.artifact_nodes import RawCompare
 
 READS = (Compare, Among, IsTrue, Missing, Column, Step, RawCompare)
 OVERFLOW = 2.0**128 - 2.0**103  # doubles from here on round to the infinity of float32

@@ -13,9 +13,9 @@ from rulekit.errors import GraphError
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.nodes import Among, Column, Compare, IsTrue, Missing, Step
 from rulekit.numbers import double_crossing, float32
+from rulekit.program.nodes import RawCompare
 from rulekit.schema import Feature, Schema
 from rulekit.tables.kinds.encoding import encode
-from rulekit.verification.proof.artifact_nodes import RawCompare
 
 NARROW, WIDE = Feature("x"), Feature("w", precision="float64")
 

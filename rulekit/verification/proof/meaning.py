@@ -38,7 +38,7 @@ from rulekit.graph.nodes import (
 from rulekit.graph.probability.circuit import Bit, Circuit, Complement, Fixed, Given, Product
 from rulekit.graph.probability.compilation import build_circuit
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.verification.proof.artifact_nodes import (
+from rulekit.program.nodes import (
     ARTIFACT_LEAVES,
     Arithmetic,
     Choice,
@@ -48,6 +48,7 @@ from rulekit.verification.proof.artifact_nodes import (
     Number,
     Opaque,
 )
+from rulekit.program.nodes import Sum as AddedUp
 from rulekit.verification.proof.exact_numbers import Sum, add, atom, number, scale, table
 from rulekit.verification.proof.forms import FALSE, TRUE
 from rulekit.verification.proof.roundings import ONE, ZERO, Roundings
@@ -239,6 +240,13 @@ def _at_least(meaning: Meaning, node: AtLeast) -> int:
     return meaning.numbers.above(count, number(node.k - 1))
 
 
+def _sum(meaning: Meaning, node: AddedUp) -> Sum:
+    total = meaning.sum(node.children[0])
+    for child in node.children[1:]:
+        total = meaning.numbers.plus(total, meaning.sum(child))
+    return total
+
+
 def _arithmetic(meaning: Meaning, node: Arithmetic) -> Sum:
     left, right = (meaning.sum(child) for child in node.children)
     if node.operator == "*":
@@ -273,6 +281,7 @@ _SUMS: dict[type[Node], Callable[[Meaning, Any], Sum]] = {
         meaning.truth(node.children[0]), meaning.sum(node.children[1]), meaning.sum(node.children[2])
     ),
     Arithmetic: _arithmetic,
+    AddedUp: _sum,
     Lookup: Meaning.lookup,
     Opaque: Meaning.opaque,
 }

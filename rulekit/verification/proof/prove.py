@@ -26,10 +26,10 @@ from rulekit.graph.decisions import ArgMax, Decision
 from rulekit.graph.nodes import Column, Compare, Missing, Node, Step
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.traversal import topological
+from rulekit.program.nodes import ARTIFACT_LEAVES, Labels
 from rulekit.tables.table import Table
 from rulekit.targets import Reading, Target
 from rulekit.verification.guarantee import guarantee
-from rulekit.verification.proof.artifact_nodes import ARTIFACT_LEAVES, Labels
 from rulekit.verification.proof.meaning import Meaning
 from rulekit.verification.proof.satisfying import satisfying
 from rulekit.verification.proof.thresholds import threshold_differences

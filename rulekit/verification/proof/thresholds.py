@@ -9,9 +9,9 @@ from rulekit.graph.nodes import Among, Compare, Node, Step
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.traversal import topological
 from rulekit.numbers import canonical_threshold, float32, next_float32
+from rulekit.program.nodes import RawCompare
 from rulekit.schema import Feature
 from rulekit.targets import Reading
-from rulekit.verification.proof.artifact_nodes import RawCompare
 
 MOST_NAMED = 8
 

@@ -19,10 +19,10 @@ from rulekit.cells.space import cuts_of
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.nodes import LEAVES, Compare, Node, Step
 from rulekit.graph.rule_graph import RuleGraph
+from rulekit.program.nodes import RawCompare
 from rulekit.schema import FIRST_LEVEL_CODE, UNSEEN_CODE, Feature
 from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.table import Table
-from rulekit.verification.proof.artifact_nodes import RawCompare
 from rulekit.verification.rows.goals import Goal, Mask, draw_goals
 from rulekit.verification.rows.ties import move_to_ties
 

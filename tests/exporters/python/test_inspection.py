@@ -17,10 +17,10 @@ from rulekit.graph.decisions import Fires
 from rulekit.graph.nodes import Among, And, Compare, IsTrue, Missing, Node, Not, Or
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.numbers import double_crossing
+from rulekit.program.nodes import Labels, RawCompare
 from rulekit.schema import Feature, Schema
 from rulekit.targets import Reading
 from rulekit.verification.parity import verify
-from rulekit.verification.proof.artifact_nodes import Labels, RawCompare
 from rulekit.verification.proof.prove import prove
 
 SCHEMA = Schema(

@@ -26,8 +26,8 @@ from rulekit.graph.nodes import (
     Step,
 )
 from rulekit.numbers import strength_of
+from rulekit.program.nodes import Arithmetic, Choice, Greater, Labels, Lookup, Number
 from rulekit.schema import Feature, Schema
-from rulekit.verification.proof.artifact_nodes import Arithmetic, Choice, Greater, Labels, Lookup, Number
 from rulekit.verification.proof.meaning import Meaning
 from rulekit.verification.proof.satisfying import satisfying
 

@@ -33,10 +33,10 @@ from rulekit.graph.nodes import (
 )
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.numbers import double_crossing, next_float32, strength_of
+from rulekit.program.nodes import RawCompare
 from rulekit.schema import Feature, Schema
 from rulekit.targets import Outcome, Reading, Target, find_target
 from rulekit.verification.parity import verify
-from rulekit.verification.proof.artifact_nodes import RawCompare
 from rulekit.verification.proof.prove import leaves_below, reading_of_graph
 
 TEXT = find_target("text")

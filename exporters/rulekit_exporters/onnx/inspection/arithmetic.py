@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from rulekit.numbers import is_power_of_two
-from rulekit.verification.proof.artifact_nodes import Arithmetic, Choice, Greater, Number, Opaque
+from rulekit.program.nodes import Arithmetic, Choice, Greater, Number, Opaque
 from rulekit_exporters.onnx.inspection.values import (
     BITS,
     Category,

@@ -16,7 +16,7 @@ from typing import Any
 
 from rulekit.graph.nodes import FALSE, TRUE, And, Family, LinearThreshold, Missing, Node, Not, Or
 from rulekit.numbers import float32
-from rulekit.verification.proof.artifact_nodes import Choice, Greater, Number
+from rulekit.program.nodes import Choice, Greater, Number
 from rulekit_exporters.onnx.inspection.arithmetic import (
     least,
     minus,

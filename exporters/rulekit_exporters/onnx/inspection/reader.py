@@ -17,9 +17,9 @@ from rulekit.cells.space import codes_of
 from rulekit.errors import FormatError
 from rulekit.graph.nodes import FALSE, TRUE, And, Linear, Node, Not, Or
 from rulekit.graph.rule_graph import RuleGraph
+from rulekit.program.nodes import Greater, Labels, Number, Opaque
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature
 from rulekit.targets import Reading
-from rulekit.verification.proof.artifact_nodes import Greater, Labels, Number, Opaque
 from rulekit.verification.proof.prove import leaves_below
 from rulekit_exporters.onnx.builder import ML_DOMAIN
 from rulekit_exporters.onnx.inputs import TENSOR_NAME, encoder_table, public_names

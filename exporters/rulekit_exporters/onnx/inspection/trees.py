@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from rulekit.graph.nodes import FALSE, TRUE, And, Node, Not, Or
-from rulekit.verification.proof.artifact_nodes import Opaque
+from rulekit.program.nodes import Opaque
 from rulekit_exporters.onnx.inspection.elements import greater, greater_or_equal
 from rulekit_exporters.onnx.inspection.tensors import Attributes, Reach, Rows, Value, rows
 from rulekit_exporters.onnx.inspection.values import Category, Element, Given, UnreadableError, missing, truth

@@ -41,8 +41,8 @@ from rulekit.graph.nodes import (
     Or,
 )
 from rulekit.numbers import next_float32
+from rulekit.program.nodes import Choice, Greater, Lookup, Number, Opaque, RawCompare
 from rulekit.schema import Feature
-from rulekit.verification.proof.artifact_nodes import Choice, Greater, Lookup, Number, Opaque, RawCompare
 
 BITS = {"f4": 24, "f8": 53, "i4": 31, "i8": 63}
 

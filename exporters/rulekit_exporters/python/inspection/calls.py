@@ -9,7 +9,7 @@ from typing import Any
 
 from rulekit.graph.nodes import Column, Logistic
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.verification.proof.artifact_nodes import Arithmetic, Number
+from rulekit.program.nodes import Arithmetic, Number
 from rulekit_exporters.python.inspection.values import (
     Cell,
     Count,

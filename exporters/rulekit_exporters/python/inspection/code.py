@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 
 from rulekit.graph.nodes import Among, And, AtLeast, Linear, LinearThreshold, Node, Not, Or
-from rulekit.verification.proof.artifact_nodes import Arithmetic, Greater, Number
+from rulekit.program.nodes import Arithmetic, Greater, Number
 from rulekit_exporters.python.inspection.calls import CALLS, Module, floats, unwrapped
 from rulekit_exporters.python.inspection.values import (
     Cell,

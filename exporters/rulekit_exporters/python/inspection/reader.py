@@ -17,9 +17,9 @@ from rulekit.graph.decisions import Fires
 from rulekit.graph.nodes import And, Column, Compare, Missing, Node, Step
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.traversal import topological
+from rulekit.program.nodes import ARTIFACT_LEAVES, Labels
 from rulekit.schema import Feature, Schema
 from rulekit.targets import Reading
-from rulekit.verification.proof.artifact_nodes import ARTIFACT_LEAVES, Labels
 from rulekit_exporters.python.assembly import context_of, module_source
 from rulekit_exporters.python.functions import missing_numbers
 from rulekit_exporters.python.inspection.calls import Module

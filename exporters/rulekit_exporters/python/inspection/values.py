@@ -32,8 +32,8 @@ from rulekit.graph.nodes import (
     Step,
 )
 from rulekit.numbers import canonical_threshold, double_crossing, float32
+from rulekit.program.nodes import Choice, Lookup, Number, RawCompare
 from rulekit.schema import Feature
-from rulekit.verification.proof.artifact_nodes import Choice, Lookup, Number, RawCompare
 
 
 class UnreadableError(RulekitError):

@@ -1,7 +1,8 @@
-"""What an artifact computes beyond the vocabulary of models: comparisons of unrounded values, steps of arithmetic.
+"""The steps of a program beyond the vocabulary of models: comparisons of unrounded values, arithmetic, choices.
 
-These nodes stand in a `Reading` beside those of `rulekit.graph.nodes` and never in a model: they have no place in
-`Vocabulary`, so no file, text or exporter knows them. Like all nodes they are frozen and interned.
+These nodes stand in a `Program`, and in the `Reading` of an artifact, beside those of `rulekit.graph.nodes`, and never
+in a model: they have no place in `Vocabulary`, so no file and no rule text knows them. Like all nodes they are frozen
+and interned.
 """
 
 from __future__ import annotations
@@ -67,6 +68,38 @@ class Arithmetic(Node):
             raise GraphError(f"an operation is + - * or /, not {operator!r}")
         self._set(operator=operator)
         self._seal(Family.REAL, (left, right))
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
+class Sum(Node):
+    """The children (Real nodes) added in double from left to right, from the first one on."""
+
+    def __init__(self, children: Sequence[Node]) -> None:
+        if not children:
+            raise GraphError("a sum begins with a number")
+        self._seal(Family.REAL, tuple(children))
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
+class Count(Node):
+    """How many of the Boolean children hold."""
+
+    def __init__(self, children: Sequence[Node]) -> None:
+        self._seal(Family.REAL, tuple(children))
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
+class Largest(Node):
+    """results[i] of the first of the largest children (Real nodes); `otherwise` where all are minus infinity."""
+
+    results: tuple[int, ...]
+    otherwise: int
+
+    def __init__(self, children: Sequence[Node], results: Sequence[int], otherwise: int) -> None:
+        if len(children) != len(results):
+            raise GraphError(f"{len(children)} numbers and {len(results)} results")
+        self._set(results=tuple(results), otherwise=int(otherwise))
+        self._seal(Family.REAL, tuple(children))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
