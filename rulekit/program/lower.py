@@ -1,0 +1,303 @@
+"""A rule graph as straight-line steps: what a text target spells, what a reader of such a text proves.
+
+A program is made of the nodes of `rulekit.program.nodes` and of those of `rulekit.graph.nodes` whose meaning needs
+nothing else:
+
+    RawCompare, IsTrue, Among, Missing   conditions on a cell: thresholds are doubles at which rounding to the column's
+                                         width crosses them; an Among is false for a level never seen (`members`)
+    Constant, Not, And, Or, AtLeast      logic
+    Number, Choice, Sum, Arithmetic      numbers: one IEEE 754 operation at a time, in the order that is written
+    Count, Greater, Largest              numbers to decisions
+    Column, Step, Logistic               a number of a row, cleaned; a step function; 1 / (1 + exp(-z))
+
+Hidden bits, circuits, decisions, unseen policies and thresholds of float32 are resolved.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from rulekit.errors import Unsupported
+from rulekit.graph.decisions import ArgMax, Decision, Exceeds, Fires, Median
+from rulekit.graph.nodes import (
+    Among,
+    And,
+    AtLeast,
+    Column,
+    Compare,
+    Constant,
+    Family,
+    Hidden,
+    IsTrue,
+    Linear,
+    LinearThreshold,
+    Logistic,
+    Missing,
+    Node,
+    Not,
+    Or,
+    Probability,
+    Step,
+)
+from rulekit.graph.probability.circuit import Bit, Circuit, Complement, Fixed, Given, Mix, Product
+from rulekit.graph.probability.compilation import build_circuit, operands
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.graph.traversal import topological
+from rulekit.numbers import crossing
+from rulekit.program.nodes import Arithmetic, Choice, Count, Greater, Largest, Number, RawCompare, Sum
+from rulekit.schema import Feature, Schema
+
+ZERO, ONE = Number(0.0), Number(1.0)
+LOWEST = Number(-math.inf)
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """The steps of a model.
+
+    label: the number of the class, a Real node whose values are 0 to K - 1. probabilities: one Real node for each
+    class. reported: what these come from: no node (the class that is decided has probability 1), that of the positive
+    class, or one for each class, to be divided by their sum. decision: the graph's, over the steps. lowered: by node
+    of the graph the step that has its value.
+    """
+
+    schema: Schema
+    classes: int
+    default: int
+    label: Node
+    reported: tuple[Node, ...]
+    decision: Decision
+    lowered: Mapping[Node, Node]
+
+    @cached_property
+    def probabilities(self) -> tuple[Node, ...]:
+        if not self.reported:
+            return tuple(Choice(_equal(self.label, Number(k)), ONE, ZERO) for k in range(self.classes))
+        if len(self.reported) == 1:
+            return Arithmetic("-", ONE, self.reported[0]), self.reported[0]
+        total = Sum((ZERO, *self.reported))
+        some = Greater(total, ZERO)
+        certain = [ONE if k == self.default else ZERO for k in range(self.classes)]
+        return tuple(
+            Choice(some, Arithmetic("/", value, total), fixed)
+            for value, fixed in zip(self.reported, certain, strict=True)
+        )
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that some step reads, in schema order."""
+        used = {getattr(node, "feature", None) for node in topological((self.label, *self.reported))}
+        return tuple(name for name in self.schema.names if name in used)
+
+
+def lower(graph: RuleGraph) -> Program:
+    """The steps of a graph; raises Unsupported for a node that has none."""
+    lowered = lower_nodes(graph.roots, graph.schema)
+    label, decision = _label(graph.decision, graph.default, lowered)
+    reported = tuple(_number(lowered[node]) for node in graph.probability)
+    return Program(graph.schema, len(graph.classes), graph.default, label, reported, decision, lowered)
+
+
+def lower_nodes(roots: Iterable[Node], schema: Schema) -> dict[Node, Node]:
+    """By node below the roots, but for random ones, the step that has its value."""
+    lowered: dict[Node, Node] = {}
+    stack = [(root, False) for root in reversed(list(roots))]
+    while stack:
+        node, ready = stack.pop()
+        if node in lowered:
+            continue
+        rule = _RULES.get(type(node))
+        if rule is None:
+            raise Unsupported(type(node).__name__, "program", "simplify it away")
+        if ready:
+            lowered[node] = rule(node, lowered, schema)
+        else:
+            stack.append((node, True))
+            stack.extend((child, False) for child in reversed(evaluated_children(node)) if child not in lowered)
+    return lowered
+
+
+def evaluated_children(node: Node) -> tuple[Node, ...]:
+    """The nodes whose values give a node's value: its children, or the Boolean inputs of its circuit."""
+    return build_circuit(node.formula).causes if isinstance(node, Probability) else node.children
+
+
+def uses(roots: Iterable[Node]) -> Counter[Node]:
+    """How often each step is an operand of another, or a root."""
+    roots = list(roots)
+    return Counter([*roots, *(child for node in topological(roots) for child in node.children)])
+
+
+def members(node: Among, feature: Feature) -> tuple[str | None, ...]:
+    """The cells of a category for which an Among of a program holds: levels, the texts that mean missing, None."""
+    absent = (None, "", *feature.missing_tokens)
+    wanted = set(node.levels)
+    inside = [level for level in feature.levels if level in wanted and level not in absent]
+    return tuple(dict.fromkeys((*inside, *(absent if node.missing else ()))))
+
+
+# Decisions -----------------------------------------------------------------------------------------------------------
+
+
+def _label(decision: Decision, default: int, lowered: Mapping[Node, Node]) -> tuple[Node, Decision]:
+    """The number of the class, and the decision over the steps."""
+    if isinstance(decision, Median):
+        parts = tuple(_holds(part, lowered) for part in decision.above)
+        return Count(parts), Median(tuple(map(Fires, parts)))
+    if isinstance(decision, ArgMax):
+        scores = tuple(lowered[score] for score in decision.scores)
+        return _arg_max(decision, scores, default), ArgMax(scores, decision.thresholds, decision.preference)
+    formula = _holds(decision, lowered)
+    return Choice(formula, ONE, ZERO), Fires(formula)
+
+
+def _holds(part: Fires | Exceeds, lowered: Mapping[Node, Node]) -> Node:
+    if isinstance(part, Fires):
+        return lowered[part.formula]
+    if part.scale == "log-complement":
+        return Greater(_strength(part.score.children[0], lowered), Number(part.threshold))
+    return Greater(_number(lowered[part.score]), Number(part.threshold))
+
+
+def _arg_max(decision: ArgMax, scores: tuple[Node, ...], default: int) -> Node:
+    """Boolean scores all tie, so the first class in order of preference whose rules hold is chosen."""
+    ranked = [(k, scores[k], decision.thresholds[k]) for k in decision.preference]
+    if all(score.family is Family.BOOLEAN and 0.0 <= t < 1.0 for _, score, t in ranked):
+        label: Node = Number(default)
+        for k, score, _ in reversed(ranked):
+            label = Choice(score, Number(k), label)
+        return label
+    parts = []
+    for _, score, threshold in ranked:
+        value = _number(score)
+        parts.append(value if threshold == -math.inf else Choice(Greater(value, Number(threshold)), value, LOWEST))
+    return Largest(parts, [k for k, _, _ in ranked], default)
+
+
+def _strength(formula: Node, lowered: Mapping[Node, Node]) -> Node:
+    """The strengths of an Or's hidden bits; a child that is true adds infinity."""
+    terms: list[Node] = [ZERO]
+    for child in formula.children:
+        if isinstance(child, Hidden):
+            terms.append(Choice(lowered[child.cause], Number(child.on), Number(child.off)))
+        else:
+            terms.append(Choice(lowered[child], Number(math.inf), ZERO))
+    return Sum(terms)
+
+
+def _number(node: Node) -> Node:
+    """A Boolean node as 0 and 1."""
+    return Choice(node, ONE, ZERO) if node.family is Family.BOOLEAN else node
+
+
+def _equal(left: Node, right: Node) -> Node:
+    return And((Not(Greater(left, right)), Not(Greater(right, left))))
+
+
+# Nodes ---------------------------------------------------------------------------------------------------------------
+
+
+def _compare(node: Compare, _: Mapping[Node, Node], schema: Schema) -> Node:
+    return RawCompare(node.feature, node.op, crossing(node.value, schema[node.feature].precision), node.missing)
+
+
+def _missing(node: Missing, _: Mapping[Node, Node], schema: Schema) -> Node:
+    feature = schema[node.feature]
+    return node if feature.kind != "categorical" else _membership(feature, (), True, False)
+
+
+def _among(node: Among, _: Mapping[Node, Node], schema: Schema) -> Node:
+    return _membership(schema[node.feature], node.levels, node.missing, node.unseen)
+
+
+def _membership(feature: Feature, levels: tuple[str, ...], missing: bool, unseen: bool) -> Node:
+    """Membership in a set; where levels never seen count, the contrary of membership in the rest."""
+    if not (missing if feature.unseen == "missing" else unseen):
+        return Among(feature.name, levels, missing, False)
+    wanted = set(levels)
+    return Not(Among(feature.name, tuple(level for level in feature.levels if level not in wanted), not missing, False))
+
+
+def _column(node: Column, _: Mapping[Node, Node], schema: Schema) -> Node:
+    """Of a Boolean column only two values are there to clip and round."""
+    if schema[node.feature].kind != "boolean":
+        return node
+    yes, no = (Number(cleaned(x, node)) for x in (1.0, 0.0))
+    present = Choice(Not(IsTrue(node.feature, True)), no, Number(node.missing))
+    return Choice(IsTrue(node.feature), yes, present)
+
+
+def cleaned(value: float, node: Column) -> float:
+    """A number as a Column takes it: clipped, then rounded half to even to a multiple of its step."""
+    if math.isnan(value):
+        return node.missing
+    value = min(max(value, node.low), node.high)
+    if node.step == 0.0:
+        return value
+    steps = value / node.step
+    return (steps if abs(steps) >= 2.0**52 else float(round(steps))) * node.step
+
+
+def _linear(node: Linear | LinearThreshold, lowered: Mapping[Node, Node], _: Schema) -> Node:
+    """Weights times children, added to the bias; of a Boolean child the weight or nothing."""
+    terms: list[Node] = [Number(node.bias)]
+    for weight, child in zip(node.weights, node.children, strict=True):
+        value = lowered[child]
+        if value.family is Family.BOOLEAN:
+            terms.append(Choice(value, Number(weight), ZERO))
+        else:
+            terms.append(value if weight == 1.0 else Arithmetic("*", Number(weight), value))
+    return Sum(terms)
+
+
+def _circuit(circuit: Circuit, lowered: Mapping[Node, Node]) -> Node:
+    """The arithmetic of a probability; the complement of a bit that is used nowhere else is one constant or another."""
+    steps = circuit.steps
+    used = Counter(i for step in steps for i in operands(step))
+    values: list[Node] = []
+    for step in steps:
+        match step:
+            case Bit(cause, on, off):
+                values.append(Choice(lowered[cause], Number(on), Number(off)))
+            case Given(node):
+                values.append(_number(lowered[node]))
+            case Fixed(constant):
+                values.append(Number(constant))
+            case Complement(a):
+                inner = values[a]
+                if used[a] == 1 and isinstance(steps[a], Bit | Given) and isinstance(inner, Choice):
+                    condition, *numbers = inner.children
+                    values.append(Choice(condition, *(Number(1.0 - n.value) for n in numbers if isinstance(n, Number))))
+                else:
+                    values.append(Arithmetic("-", ONE, inner))
+            case Product(a, b):
+                values.append(Arithmetic("*", values[a], values[b]))
+            case Mix(p, high, low):
+                first = Arithmetic("*", values[p], values[high])
+                rest = Arithmetic("*", Arithmetic("-", ONE, values[p]), values[low])
+                values.append(Arithmetic("+", first, rest))
+    return values[-1]
+
+
+_RULES: dict[type[Node], Callable[[Any, Mapping[Node, Node], Schema], Node]] = {
+    Compare: _compare,
+    Among: _among,
+    IsTrue: lambda node, lowered, schema: node,
+    Missing: _missing,
+    Constant: lambda node, lowered, schema: node,
+    Not: lambda node, lowered, schema: Not(lowered[node.child]),
+    And: lambda node, lowered, schema: And([lowered[child] for child in node.children]),
+    Or: lambda node, lowered, schema: Or([lowered[child] for child in node.children]),
+    AtLeast: lambda node, lowered, schema: AtLeast(node.k, [lowered[child] for child in node.children]),
+    LinearThreshold: lambda node, lowered, schema: Not(Greater(ZERO, _linear(node, lowered, schema))),
+    Column: _column,
+    Step: lambda node, lowered, schema: node,
+    Linear: _linear,
+    Probability: lambda node, lowered, schema: _circuit(build_circuit(node.formula), lowered),
+    Logistic: lambda node, lowered, schema: Logistic(lowered[node.linear]),
+}

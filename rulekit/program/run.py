@@ -1,0 +1,129 @@
+"""Runs a program on one row, slowly and step by step; what a spelling computes must be this."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from rulekit.graph.evaluation.oracle import Cell, read_level, read_number
+from rulekit.graph.nodes import (
+    Among,
+    And,
+    AtLeast,
+    Column,
+    Constant,
+    IsTrue,
+    Logistic,
+    Missing,
+    Node,
+    Not,
+    Or,
+    Step,
+)
+from rulekit.graph.traversal import topological
+from rulekit.numbers import crossing, float32
+from rulekit.program.lower import Program, cleaned, members
+from rulekit.program.nodes import Arithmetic, Choice, Count, Greater, Largest, Number, RawCompare, Sum
+from rulekit.schema import Schema
+
+Value = float | bool
+
+
+def run_row(program: Program, row: Mapping[str, Cell]) -> tuple[int, list[float]]:
+    """Class index and probabilities of one row, a mapping by column name; raises InputError for a cell."""
+    values = values_of((program.label, *program.probabilities), program.schema, row)
+    return int(values[program.label]), [float(values[node]) for node in program.probabilities]
+
+
+def values_of(roots: Sequence[Node], schema: Schema, row: Mapping[str, Cell]) -> dict[Node, Value]:
+    """The value of every step below the roots."""
+    values: dict[Node, Value] = {}
+    for node in topological(roots):
+        if hasattr(node, "feature"):
+            values[node] = _LEAVES[type(node)](node, row[node.feature], schema[node.feature])
+        else:
+            values[node] = _STEPS[type(node)](node, [values[child] for child in node.children])
+    return values
+
+
+def _raw(cell: Cell, feature: Any) -> float:
+    """A number as it is given, not rounded to the column's width; NaN is missing."""
+    if feature.kind == "numeric" and isinstance(cell, float) and not math.isnan(cell):
+        return float(cell)
+    return read_number(cell, feature)
+
+
+def _compare(node: RawCompare, cell: Cell, feature: Any) -> bool:
+    x = _raw(cell, feature)
+    return node.missing if math.isnan(x) else (x > node.value) == (node.op == ">")
+
+
+def _is_true(node: IsTrue, cell: Cell, feature: Any) -> bool:
+    x = _raw(cell, feature)
+    return node.missing if math.isnan(x) else x > 0.5
+
+
+def _column(node: Column, cell: Cell, feature: Any) -> float:
+    x = _raw(cell, feature)
+    return cleaned(x if feature.precision == "float64" or math.isnan(x) else float32(x), node)
+
+
+def _step(node: Step, cell: Cell, feature: Any) -> float:
+    x = _raw(cell, feature)
+    return node.missing if math.isnan(x) else node.values[sum(x > crossing(c, feature.precision) for c in node.cuts)]
+
+
+def _largest(node: Largest, children: Sequence[Value]) -> float:
+    best, result = -math.inf, node.otherwise
+    for value, own in zip(children, node.results, strict=True):
+        if value > best:
+            best, result = value, own
+    return float(result)
+
+
+def _added(children: Sequence[Value]) -> float:
+    total = float(children[0])
+    for value in children[1:]:
+        total = total + value
+    return total
+
+
+def _arithmetic(node: Arithmetic, children: Sequence[Value]) -> float:
+    left, right = map(float, children)
+    if node.operator == "/":
+        return left / right if right else math.nan
+    return left + right if node.operator == "+" else left - right if node.operator == "-" else left * right
+
+
+def _logistic(z: float) -> float:
+    try:
+        return 1.0 / (1.0 + math.exp(-z))
+    except OverflowError:
+        return 0.0
+
+
+_LEAVES: dict[type[Node], Callable[[Any, Cell, Any], Value]] = {
+    RawCompare: _compare,
+    IsTrue: _is_true,
+    Missing: lambda node, cell, feature: math.isnan(_raw(cell, feature)),
+    Among: lambda node, cell, feature: read_level(cell, feature) in members(node, feature),
+    Column: _column,
+    Step: _step,
+}
+
+_STEPS: dict[type[Node], Callable[[Any, Sequence[Value]], Value]] = {
+    Constant: lambda node, children: node.value,
+    Not: lambda node, children: not children[0],
+    And: lambda node, children: all(children),
+    Or: lambda node, children: any(children),
+    AtLeast: lambda node, children: sum(map(bool, children)) >= node.k,
+    Number: lambda node, children: node.value,
+    Choice: lambda node, children: children[1] if children[0] else children[2],
+    Sum: lambda node, children: _added(children),
+    Arithmetic: _arithmetic,
+    Count: lambda node, children: float(sum(map(bool, children))),
+    Greater: lambda node, children: children[0] > children[1],
+    Largest: _largest,
+    Logistic: lambda node, children: _logistic(float(children[0])),
+}
