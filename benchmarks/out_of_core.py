@@ -60,6 +60,7 @@ def learn(path: str, memory: str | None, output: str) -> dict[str, Any]:
     from rulekit import CNLLClassifier
     from rulekit.graph.rule_graph import class_array
     from rulekit.tables.labels import read_labelled
+    from rulekit.tables.options import ReadingOptions
     from rulekit.tables.spooling.spilling import read_labelled_blocks
 
     warm = next(blocks(WARM_ROWS))
@@ -67,11 +68,11 @@ def learn(path: str, memory: str | None, output: str) -> dict[str, Any]:
     begun, used = time.perf_counter(), time.process_time()
     learner = CNLLClassifier(**DEFAULT, memory=memory, target=TARGET, positive=1)
     if memory is None:
-        rows = read_labelled(path, TARGET)
+        rows = read_labelled(path, ReadingOptions(TARGET))
         read = time.perf_counter()
         learner.fit(rows.table, class_array(rows.classes)[rows.y])
     else:
-        rows = read_labelled_blocks(path, TARGET, Budget(parse_memory(memory)))
+        rows = read_labelled_blocks(path, ReadingOptions(TARGET), Budget(parse_memory(memory)))
         read = time.perf_counter()
         learner.fit(rows)
     seconds, processor = time.perf_counter() - begun, time.process_time() - used

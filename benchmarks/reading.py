@@ -16,7 +16,8 @@ from pathlib import Path
 
 READERS = {
     "polars.read_csv": "import polars; polars.read_csv(path)",
-    "rulekit read_labelled": "from rulekit.tables.labels import read_labelled; read_labelled(path, 'label')",
+    "rulekit read_labelled": "from rulekit.tables.labels import read_labelled; "
+    "from rulekit.tables.options import ReadingOptions; read_labelled(path, ReadingOptions('label'))",
 }
 PROGRAM = """
 import resource, sys, time

@@ -36,3 +36,11 @@ def printable(text: object) -> str:
     that turn the direction of writing. Every name, label, level, file name and note of a file is printed by this.
     """
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(text))
+
+
+def suggestion(name: str, names: Iterable[str], things: str = "columns") -> str:
+    """The names most like `name`, or the first few; things: what they name."""
+    known = list(names)
+    if near := near_names(name, known):
+        return f"did you mean {' or '.join(map(repr, near))}?"
+    return f"{things} are {', '.join(map(repr, known[:6]))}{', ...' if len(known) > 6 else ''}"

@@ -7,12 +7,13 @@ categories (0 missing, 1 a level never seen in training, 2.. the levels in order
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, get_args
 
 from rulekit.errors import InputError
+from rulekit.names import suggestion
 
 Kind = Literal["numeric", "boolean", "categorical"]
 Precision = Literal["float32", "float64"]
@@ -119,3 +120,9 @@ class Schema:
         except KeyError:
             known = ", ".join(self.names[:6]) + (", ..." if len(self) > 6 else "")
             raise InputError(f"no column {name!r}", where="schema", fix=f"columns are {known}") from None
+
+
+def require_column(name: str, names: Collection[str], source: str, what: str = "column") -> None:
+    """Raises InputError, with near names, unless `name` is a column."""
+    if name not in names:
+        raise InputError(f"no {what} {name!r}", where=source or "table", fix=suggestion(name, names))

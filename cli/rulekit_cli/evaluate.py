@@ -46,20 +46,23 @@ def evaluate(
     from rulekit.graph.files.model_files import load
     from rulekit.graph.rules import counts
     from rulekit.tables.labels import read_for_model
+    from rulekit.tables.options import ReadingOptions
 
     graph = load(model)
     rows = read_for_model(
         data,
         graph.schema,
         graph.classes,
+        ReadingOptions(
+            target=target,
+            weight=weight,
+            missing_target=missing_target,
+            missing=missing or [],
+            delimiter=delimiter,
+            decimal=decimal,
+            encoding=encoding,
+        ),
         used=graph.used_features,
-        target=target,
-        weight=weight,
-        missing_target=missing_target,
-        missing=missing or [],
-        delimiter=delimiter,
-        decimal=decimal,
-        encoding=encoding,
     )
     table = rows.table
     measured = figures(rows.y, decide(graph, table), probabilities(graph, table), graph.classes, rows.weight)

@@ -43,8 +43,9 @@ def predict(
     from rulekit.audit.explanations import has_conditions
     from rulekit.graph.files.model_files import load, write_atomically
     from rulekit.graph.rule_graph import class_array
-    from rulekit.tables.declarations import require_column
+    from rulekit.schema import require_column
     from rulekit.tables.kinds.encoding import encode_columns
+    from rulekit.tables.options import ReadingOptions
     from rulekit.tables.raw.columns import cells_as_given
     from rulekit.tables.reading import read_columns
     from rulekit_cli.outputs import refuse_overwriting
@@ -56,9 +57,7 @@ def predict(
     codes = [feature.name for feature in graph.schema if feature.kind == "categorical"]
     raw = read_columns(
         data,
-        delimiter=delimiter,
-        decimal=decimal,
-        encoding=encoding,
+        ReadingOptions(delimiter=delimiter, decimal=decimal, encoding=encoding),
         columns={*graph.used_features, *kept},
         keep_text=[*codes, *kept],
     )

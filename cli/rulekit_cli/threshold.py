@@ -39,6 +39,7 @@ def threshold(
     from rulekit.graph.evaluation.evaluator import decide, probabilities
     from rulekit.graph.files.model_files import load
     from rulekit.tables.labels import parse_cost, read_for_model
+    from rulekit.tables.options import ReadingOptions
     from rulekit_cli.outputs import refuse_artifact_ending, refuse_overwriting
 
     purpose = Purpose(precision, recall, parse_cost(cost) if cost is not None else None, f1)
@@ -56,11 +57,8 @@ def threshold(
         data,
         graph.schema,
         graph.classes,
+        ReadingOptions(weight=weight, delimiter=delimiter, decimal=decimal, encoding=encoding),
         used=graph.used_features,
-        weight=weight,
-        delimiter=delimiter,
-        decimal=decimal,
-        encoding=encoding,
     )
     chances = probabilities(graph, rows.table)[:, 1]
     if ((chances > current) != (decide(graph, rows.table) == 1)).any():

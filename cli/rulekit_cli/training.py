@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from rulekit.graph.rule_graph import RuleGraph, class_array
 from rulekit.graph.rules import counts
 from rulekit.simplification.passes import simplify
 from rulekit.tables.labels import LabelledTable, read_for_model, read_labelled
+from rulekit.tables.options import ReadingOptions
 from rulekit.tables.splitting import SPLIT_BYTES, held_out
 from rulekit.tables.spooling.budget import Budget, parse_memory
 from rulekit.tables.spooling.spilling import read_labelled_blocks
@@ -238,29 +238,30 @@ MANY_CLASSES = 50
 
 def _read(request: Request, start: Start | None) -> LabelledTable:
     given = NO_DECLARATIONS if start is None else start.declarations()
-    options: dict[str, Any] = {
-        "positive": given.positive if request.positive is None else request.positive,
-        "missing_target": request.missing_target,
-        "weight": request.weight,
-        "group": request.group,
-        "ordered": given.ordered if request.ordered is None else tuple(map(str.strip, request.ordered.split(","))),
-        "cost": request.cost,
-        "types": {**given.types, **pairs(request.types, "--type")},
-        "missing": [*given.missing, *request.missing],
-        "ignore": request.ignore,
-        "precision": {**given.precision, **pairs(request.precision, "--precision")},
-        "unseen": pairs(request.unseen, "--unseen"),
-        "units": pairs(request.units, "--unit"),
-        "roles": pairs(request.roles, "--role"),
-        "delimiter": request.delimiter,
-        "decimal": request.decimal,
-        "encoding": request.encoding,
-    }
+    options = ReadingOptions(
+        target=request.target,
+        positive=given.positive if request.positive is None else request.positive,
+        missing_target=request.missing_target,
+        weight=request.weight,
+        group=request.group,
+        ordered=given.ordered if request.ordered is None else tuple(map(str.strip, request.ordered.split(","))),
+        cost=request.cost,
+        types={**given.types, **pairs(request.types, "--type")},
+        missing=[*given.missing, *request.missing],
+        ignore=request.ignore,
+        precision={**given.precision, **pairs(request.precision, "--precision")},
+        unseen=pairs(request.unseen, "--unseen"),
+        units=pairs(request.units, "--unit"),
+        roles=pairs(request.roles, "--role"),
+        delimiter=request.delimiter,
+        decimal=request.decimal,
+        encoding=request.encoding,
+    )
     if request.memory is None:
-        return read_labelled(request.data, request.target, **options)
+        return read_labelled(request.data, options)
     budget = Budget(parse_memory(request.memory, "--memory"))
     with learning_progress("reading", request.quiet) as progress:
-        return read_labelled_blocks(request.data, request.target, budget, **options, reading=progress.read)
+        return read_labelled_blocks(request.data, options, budget, reading=progress.read)
 
 
 def pairs(items: list[str], option: str) -> dict[str, str]:
@@ -291,13 +292,15 @@ def _measure(graph: RuleGraph, request: Request, training: LabelledTable, held: 
             request.test,
             graph.schema,
             graph.classes,
+            ReadingOptions(
+                missing_target=request.missing_target,
+                missing=request.missing,
+                weight=request.weight,
+                delimiter=request.delimiter,
+                decimal=request.decimal,
+                encoding=request.encoding,
+            ),
             used=graph.used_features,
-            missing_target=request.missing_target,
-            missing=request.missing,
-            weight=request.weight,
-            delimiter=request.delimiter,
-            decimal=request.decimal,
-            encoding=request.encoding,
         )
         return Measured(measure(graph, test), f"{request.test.name}: {len(test)} rows")
     return Measured(measure(graph, training), "the training rows, so flattering; --holdout measures honestly")

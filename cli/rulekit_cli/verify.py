@@ -88,6 +88,7 @@ def _compare(
     """MODEL ARTIFACT."""
     from rulekit.errors import InputError
     from rulekit.graph.files.model_files import load, write_atomically
+    from rulekit.tables.options import ReadingOptions
     from rulekit.tables.reading import read_table
     from rulekit.verification.parity import verify as compare
     from rulekit_cli.outputs import refuse_overwriting
@@ -99,14 +100,8 @@ def _compare(
     table = None
     if data is not None:
         delimiter, decimal, encoding = dialect
-        table = read_table(
-            data,
-            schema=graph.schema,
-            used=graph.used_features,
-            delimiter=delimiter,
-            decimal=decimal,
-            encoding=encoding,
-        )
+        options = ReadingOptions(delimiter=delimiter, decimal=decimal, encoding=encoding)
+        table = read_table(data, options, schema=graph.schema, used=graph.used_features)
     outcome = compare(graph, artifact, data=table, rows=ROWS if rows is None else rows, seed=seed or SEED)
     if report is not None:
         write_atomically(report, outcome.to_json().encode())

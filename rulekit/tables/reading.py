@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -11,9 +11,9 @@ from typing import Any, Literal
 from rulekit.errors import InputError
 from rulekit.names import near_files
 from rulekit.schema import Schema
-from rulekit.tables.declarations import Declarations, Missing
 from rulekit.tables.kinds.encoding import encode_columns
 from rulekit.tables.kinds.inference import infer_columns
+from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.tables.raw.columns import RawTable
 from rulekit.tables.raw.delimited import read_delimited
 from rulekit.tables.raw.sources import raw_table
@@ -33,52 +33,29 @@ _FOREIGN = (
 
 def read_table(
     path: str | os.PathLike[str],
+    options: ReadingOptions = DEFAULT_OPTIONS,
     *,
-    types: Mapping[str, str] | None = None,
-    missing: Missing = (),
-    ignore: Sequence[str] = (),
-    precision: Mapping[str, str] | None = None,
-    unseen: Mapping[str, str] | None = None,
-    units: Mapping[str, str] | None = None,
-    roles: Mapping[str, str] | None = None,
-    delimiter: str | None = None,
-    decimal: str | None = None,
-    encoding: str | None = None,
     schema: Schema | None = None,
     used: Collection[str] | None = None,
 ) -> Table:
     """A typed table from CSV (.csv, .tsv, .txt, each also .gz), Parquet or JSON lines (.jsonl, .ndjson).
 
-    Without `schema` kinds are inferred (see `infer` for what can be declared); with it the rows
-    are encoded for a model, of which `used` names the columns it reads, and only those are read. Delimiter, decimal
-    sign and encoding are detected unless given; what was detected stands in `notes`. Raises InputError naming file,
-    row and column and what would mend them.
+    Without `schema` kinds are inferred, unless the options declare them; with it the rows are encoded for a model, of
+    which `used` names the columns it reads, and only those are read. What was detected of a text file stands in
+    `notes`. Raises InputError naming file, row and column and what would mend them.
     """
     if schema is not None:
         wanted = schema.names if used is None else tuple(name for name in schema.names if name in used)
         codes = [feature.name for feature in schema if feature.kind == "categorical"]
-        raw = read_columns(
-            path, delimiter=delimiter, decimal=decimal, encoding=encoding, columns=wanted, keep_text=codes
-        )
-        return encode_columns(raw, schema, used)
-    declared = Declarations(types or {}, missing, ignore, precision or {}, unseen or {}, units or {}, roles or {})
-    raw = read_columns(
-        path,
-        delimiter=delimiter,
-        decimal=decimal,
-        encoding=encoding,
-        keep_text=declared.categories(),
-        without=declared.dropped(),
-    )
-    return infer_columns(raw, declared)
+        return encode_columns(read_columns(path, options, columns=wanted, keep_text=codes), schema, used)
+    raw = read_columns(path, options, keep_text=options.categories(), without=options.dropped())
+    return infer_columns(raw, options)
 
 
 def read_columns(
     path: str | os.PathLike[str],
+    options: ReadingOptions = DEFAULT_OPTIONS,
     *,
-    delimiter: str | None = None,
-    decimal: str | None = None,
-    encoding: str | None = None,
     columns: Collection[str] | None = None,
     keep_text: Collection[str] = (),
     without: Collection[str] = (),
@@ -90,7 +67,7 @@ def read_columns(
     """
     file = Path(path)
     if file.exists() and not file.is_file() and not file.is_dir():
-        return _read_stream(file, delimiter, decimal, encoding, columns, keep_text, without)
+        return _read_stream(file, options, columns, keep_text, without)
     source = file.name
     format = file_format(file)
     if format == "parquet":
@@ -98,9 +75,7 @@ def read_columns(
     elif format == "json lines":
         raw = _read_json_lines(file, columns, without)
     else:
-        raw = read_delimited(
-            file, delimiter=delimiter, decimal=decimal, encoding=encoding, columns=columns, keep_text=keep_text
-        )
+        raw = read_delimited(file, options, columns=columns, keep_text=keep_text)
     if raw.n_rows == 0:
         raise InputError("there is a header but no row", where=source, fix="give at least one row")
     return raw
@@ -122,9 +97,7 @@ def file_format(file: Path) -> Literal["parquet", "json lines", "delimited"]:
 
 def _read_stream(
     file: Path,
-    delimiter: str | None,
-    decimal: str | None,
-    encoding: str | None,
+    options: ReadingOptions,
     columns: Collection[str] | None,
     keep_text: Collection[str],
     without: Collection[str],
@@ -134,15 +107,7 @@ def _read_stream(
 
     with tempfile.TemporaryDirectory() as folder:
         copy = copied_stream(file, Path(folder))
-        return read_columns(
-            copy,
-            delimiter=delimiter,
-            decimal=decimal,
-            encoding=encoding,
-            columns=columns,
-            keep_text=keep_text,
-            without=without,
-        )
+        return read_columns(copy, options, columns=columns, keep_text=keep_text, without=without)
 
 
 def copied_stream(file: Path, folder: Path) -> Path:

@@ -12,6 +12,7 @@ import pytest
 from rulekit import CNLLClassifier
 from rulekit.audit.measuring import measured
 from rulekit.tables.labels import read_labelled
+from rulekit.tables.options import ReadingOptions
 from rulekit.tables.spooling.budget import Budget
 from rulekit.tables.spooling.spilling import read_labelled_blocks
 
@@ -29,8 +30,8 @@ def test_figures_of_rows_on_disk(tmp_path: Any, weight: str | None) -> None:
     path = tmp_path / "t.csv"
     frame.with_columns(pl.Series("y", y)).write_csv(path)
     whole, parts = (
-        read_labelled(path, "y", weight=weight),
-        read_labelled_blocks(path, "y", Budget(10**9), weight=weight),
+        read_labelled(path, ReadingOptions("y", weight=weight)),
+        read_labelled_blocks(path, ReadingOptions("y", weight=weight), Budget(10**9)),
     )
     graph = CNLLClassifier(3, stopping="none", target="y").fit(parts).rule_graph_
     expected, found = (flat(astuple(measured(graph, rows))) for rows in (whole, parts))

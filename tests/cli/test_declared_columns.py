@@ -71,7 +71,7 @@ def test_every_artifact_carries_the_dates(run: Run, trained: Path, visits: Path)
         (["--unit", "income"], ["--unit", "COL=VALUE"]),
         (["--unit", "city=EUR"], ["city", "categorical", "only numbers have a unit"]),
         (["--unit", "label=EUR"], ["label", "no feature"]),
-        (["--role", "city=hidden"], ["city", "hidden", "use, audit, forbidden"]),
+        (["--role", "city=hidden"], ["city", "hidden", "use, audit or forbidden"]),
         (["--role", "label=audit"], ["label", "no feature"]),
         (["--unseen", "city=ignore"], ["city", "unseen, missing or error"]),
         (["--type", "city=date"], ["city", "data row 1", "'a' is not a date"]),

@@ -13,11 +13,12 @@ from rulekit.schema import Schema
 from rulekit.tables.data_hash import data_hash
 from rulekit.tables.kinds.inference import infer
 from rulekit.tables.labels import label_for_model, read_for_model, read_labelled, split_labels
+from rulekit.tables.options import ReadingOptions
 
 
 def split(labels: list[object], **options: object):
     n = len(labels)
-    return split_labels({"x": list(range(n)), "y": labels}, "y", **options)
+    return split_labels({"x": list(range(n)), "y": labels}, ReadingOptions("y", **options))
 
 
 @pytest.mark.parametrize(
@@ -95,16 +96,17 @@ def test_one_class_wrong_target_and_measurements_are_refused() -> None:
     with pytest.raises(InputError, match="column 'y': the only class is 'a'"):
         split(["a", "a"])
     with pytest.raises(InputError, match="no target column 'incom'; did you mean 'income'"):
-        split_labels({"income": ["a", "b"], "x": [1, 2]}, "incom")
+        split_labels({"income": ["a", "b"], "x": [1, 2]}, ReadingOptions("incom"))
     with pytest.raises(InputError, match="Unknown label type: continuous"):
         split(np.linspace(0, 1, 30).tolist())
     with pytest.raises(InputError, match="no column is left beside the target"):
-        split_labels({"y": ["a", "b"]}, "y")
+        split_labels({"y": ["a", "b"]}, ReadingOptions("y"))
 
 
 def test_weight_group_and_target_are_no_features() -> None:
     data = split_labels(
-        {"x": [1, 2, 3], "w": [0.5, 0, 2], "g": ["p", "q", "p"], "y": ["a", "b", "a"]}, "y", weight="w", group="g"
+        {"x": [1, 2, 3], "w": [0.5, 0, 2], "g": ["p", "q", "p"], "y": ["a", "b", "a"]},
+        ReadingOptions("y", weight="w", group="g"),
     )
     assert data.table.names == ("x",)
     assert data.weight.tolist() == [0.5, 0, 2]
@@ -116,12 +118,12 @@ def test_weight_group_and_target_are_no_features() -> None:
 @pytest.mark.parametrize("weight", [[1, -1], [1, None], [1, np.inf], [0, 0], ["1", "much"]])
 def test_weights_that_are_no_weights_are_refused(weight: list[object]) -> None:
     with pytest.raises(InputError, match=r"weight|'w'"):
-        split_labels({"x": [1, 2], "w": weight, "y": ["a", "b"]}, "y", weight="w")
+        split_labels({"x": [1, 2], "w": weight, "y": ["a", "b"]}, ReadingOptions("y", weight="w"))
 
 
 def test_a_missing_group_is_refused() -> None:
     with pytest.raises(InputError, match="data row 2, column 'g': the row has no group"):
-        split_labels({"x": [1, 2], "g": ["p", None], "y": ["a", "b"]}, "y", group="g")
+        split_labels({"x": [1, 2], "g": ["p", None], "y": ["a", "b"]}, ReadingOptions("y", group="g"))
 
 
 def test_costs_weigh_the_classes() -> None:
@@ -137,7 +139,7 @@ def test_costs_weigh_the_classes() -> None:
 def test_reading_labels_and_reading_for_a_model(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("x,c,label\n1,u,yes\n2,v,no\n3,u,no\n")
-    data = read_labelled(path, "label")
+    data = read_labelled(path, ReadingOptions("label"))
     assert (data.classes, data.y.tolist(), data.table.names) == (("no", "yes"), [1, 0, 0], ("x", "c"))
     later = tmp_path / "later.csv"
     later.write_text("label,extra,x,c\nno,1,5,new\nyes,2,6,v\n")
@@ -162,19 +164,11 @@ def test_labels_match_the_model_across_types() -> None:
 
 def test_data_hash_depends_on_content_only() -> None:
     data = {"x": [1.5, None, 3], "c": ["u", "v", None], "y": ["a", "b", "a"]}
-    first = data_hash(split_labels(data, "y"))
-    assert first == data_hash(split_labels(pd.DataFrame(data), "y"))
+    first = data_hash(split_labels(data, ReadingOptions("y")))
+    assert first == data_hash(split_labels(pd.DataFrame(data), ReadingOptions("y")))
     assert len(first) == 64
     for changed in ({"x": [1.5, None, 4]}, {"c": ["u", "w", None]}, {"y": ["a", "b", "b"]}, {"x": [1.5, 2, 3]}):
-        assert data_hash(split_labels(data | changed, "y")) != first
+        assert data_hash(split_labels(data | changed, ReadingOptions("y"))) != first
     table = infer(np.arange(6.0).reshape(3, 2))
     assert data_hash(table) == data_hash(table.take(np.arange(3)))
     assert data_hash(table) == "faff693de1562ab4ac9be9a1413b7397cff5b468d7b503ded22e43b9956b9460"
-
-
-def test_labels_split_off_a_table_leave_its_features_as_they_are() -> None:
-    table = infer({"x": ["1", "?", "2"], "y": ["a", None, "b"]}, missing={"x": ["?"]})
-    data = split_labels(table, "y", missing_target="drop")
-    assert data.table.features == table.features[:1]
-    assert data.table.array("x").tolist() == [1, 2]
-    assert data.classes == ("a", "b")

@@ -13,6 +13,7 @@ import pytest
 
 from rulekit.errors import InputError
 from rulekit.schema import Feature, Schema
+from rulekit.tables.options import ReadingOptions
 from rulekit.tables.reading import read_columns, read_table
 from rulekit.tables.table import Table
 
@@ -94,10 +95,10 @@ def test_cp1252_is_told_from_latin_1_and_found_far_behind_the_sample(write) -> N
 
 def test_detection_can_be_overridden(write) -> None:
     path = write("a;b\n1,5;x\n2,5;y\n")
-    assert read_table(path, decimal=".").features[0].levels == ("1,5", "2,5")
+    assert read_table(path, ReadingOptions(decimal=".")).features[0].levels == ("1,5", "2,5")
     with pytest.raises(InputError, match="data row 1"):
-        read_table(path, delimiter=",")
-    assert read_table(write("a\né\nb\n".encode()), encoding="latin-1").features[0].levels == ("b", "Ã©")
+        read_table(path, ReadingOptions(delimiter=","))
+    assert read_table(write("a\né\nb\n".encode()), ReadingOptions(encoding="latin-1")).features[0].levels == ("b", "Ã©")
 
 
 def test_thousands_are_not_taken_for_decimals(write) -> None:
@@ -162,7 +163,7 @@ def test_schema_reads_used_columns_only_in_any_order(write) -> None:
 
 def test_codes_keep_their_zeros_where_the_schema_says_category(write) -> None:
     path = write("zip,v\n01067,1\n80331,2\n")
-    table = read_table(path, types={"zip": "categorical"})
+    table = read_table(path, ReadingOptions(types={"zip": "categorical"}))
     assert table.features[0].levels == ("01067", "80331")
     assert read_table(path, schema=Schema(table.features)).array("zip").tolist() == [2, 3]
 
@@ -209,9 +210,9 @@ def test_missing_files_folders_and_bad_json(write, tmp_path: Path) -> None:
 
 def test_a_declared_encoding_that_does_not_fit_names_the_line(write) -> None:
     with pytest.raises(InputError, match=r"t\.csv, line 3: bytes that are not utf-16-le"):
-        read_table(write("a,b\n1,2\n".encode("utf-16-le") + b"\x00\xd8"), encoding="utf-16-le")
+        read_table(write("a,b\n1,2\n".encode("utf-16-le") + b"\x00\xd8"), ReadingOptions(encoding="utf-16-le"))
     with pytest.raises(InputError, match="no encoding 'klingon'"):
-        read_table(write("a\n1\n"), encoding="klingon")
+        read_table(write("a\n1\n"), ReadingOptions(encoding="klingon"))
 
 
 def test_a_hundred_thousand_levels(write) -> None:

@@ -20,9 +20,10 @@ from rulekit.learners.binned.stored_binning import bin_stored
 from rulekit.learners.counting.histograms import moderate
 from rulekit.learners.fitting import inputs
 from rulekit.learners.fitting.inputs import TrainingData, check_rows
-from rulekit.tables.declarations import Declarations
+from rulekit.schema import Feature
 from rulekit.tables.kinds.inference import assembled
 from rulekit.tables.labels import LabelledTable
+from rulekit.tables.options import DEFAULT_OPTIONS
 from rulekit.tables.raw.columns import RawTable
 from rulekit.tables.raw.sources import raw_table
 from rulekit.tables.spooling.budget import GROUP_BYTES, ROW_BYTES, WEIGHT_BYTES, Budget, parse_memory
@@ -185,9 +186,9 @@ class _Gathering:
         raw = raw_table(X if isinstance(X, RawTable) else _checked(self.estimator, X, first))
         if first:
             self.names = raw.names
-            declared = Declarations()
             self.spools = {
-                name: Spool(name, declared, raw.names, raw.source, self.store, self.allowance) for name in raw.names
+                name: Spool(Feature(name), DEFAULT_OPTIONS, raw.source, self.store, self.allowance)
+                for name in raw.names
             }
         columns = {column.name: column for column in raw.columns}
         if set(columns) != set(self.names) or self.given is not None:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.errors import InputError
-from rulekit.tables.declarations import suggestion
+from rulekit.names import suggestion
 from rulekit.tables.kinds.choice import LIKELY_TOKENS
 from rulekit.tables.raw.columns import Codes, Column, LevelColumn, NumberColumn, canonical_key, column_place, factorize
 

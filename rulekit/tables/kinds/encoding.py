@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from rulekit.errors import InputError
+from rulekit.names import suggestion
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature, Schema
-from rulekit.tables.declarations import suggestion
 from rulekit.tables.kinds.conversion import boolean_values, numeric_values
 from rulekit.tables.raw.columns import (
     Codes,

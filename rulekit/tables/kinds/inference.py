@@ -6,7 +6,7 @@ declares; other likely tokens are reported in the notes, never guessed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -14,8 +14,7 @@ import numpy as np
 
 from rulekit.dates import is_dated
 from rulekit.errors import InputError
-from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, Display, Feature, Role
-from rulekit.tables.declarations import Declarations, Missing
+from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, Display, Feature
 from rulekit.tables.kinds.choice import (
     LIKELY_NUMBERS,
     Decided,
@@ -24,10 +23,10 @@ from rulekit.tables.kinds.choice import (
     is_boolean,
     ranks_of_keys,
     read_keys,
-    shown_in,
 )
 from rulekit.tables.kinds.conversion import boolean_values, numeric_values
 from rulekit.tables.kinds.precision import Width, choose_width
+from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.tables.raw.columns import (
     SECONDS_PER_DAY,
     Codes,
@@ -62,59 +61,20 @@ class _Typed:
 
 def infer(
     data: Any,
-    *,
-    types: Mapping[str, str] | None = None,
-    missing: Missing = (),
-    ignore: Sequence[str] = (),
-    precision: Mapping[str, str] | None = None,
-    unseen: Mapping[str, str] | None = None,
-    units: Mapping[str, str] | None = None,
-    roles: Mapping[str, str] | None = None,
+    options: ReadingOptions = DEFAULT_OPTIONS,
 ) -> Table:
     """A typed table from an array [n, d] (columns x0, x1, ...), a pandas or polars frame, a mapping of columns, a
-    sequence of mappings, or a Table, which comes back as it is if nothing is declared.
+    sequence of mappings, or a Table, which comes back as it is.
 
-    types: column to numeric, boolean, categorical, date, datetime, money, `ordered:low,mid,high`, ignore. missing:
-    tokens that mean missing, for all columns, or "COL=TOKEN", or a mapping. precision: column to float32 or float64.
-    unseen: column to what a level never seen is taken for: unseen, missing, error. units: column to what stands behind
-    its numbers (a currency makes them money). roles: column to use, audit, forbidden. Raises InputError naming row and
-    column.
+    Raises InputError naming row and column.
     """
-    declared = Declarations(types or {}, missing, ignore, precision or {}, unseen or {}, units or {}, roles or {})
-    if isinstance(data, Table):
-        return _redeclare(data, declared)
-    return infer_columns(raw_table(data), declared)
-
-
-def _redeclare(table: Table, declared: Declarations) -> Table:
-    """The table with new readings of the columns that are declared anew, and all others as they were."""
-    if declared == Declarations():
-        return table
-    declared.check(table.names, table.source)
-    fresh = {*declared.types, *declared.precision, *declared.unseen}
-    fresh |= {name for name in table.names if declared.tokens(name, table.names)}
-    dropped = declared.dropped()
-    kept = tuple(name for name in table.names if name not in dropped)
-    raw = raw_table(table)
-    typed = {c.name: _type_column(c, raw, declared) for c in raw.columns if c.name in fresh - dropped}
-    old = table.select(kept)
-    features = tuple(typed[f.name].feature if f.name in typed else _described(f, declared) for f in old.features)
-    _check_units([feature for feature in features if feature.name in declared.units], table.source)
-    arrays = tuple(typed[n].array if n in typed else a for n, a in zip(kept, old.arrays, strict=True))
-    fresh_notes = [note for t in typed.values() for note in t.decided.notes]
-    notes = (*old.notes, *fresh_notes, *suspects_note([t.decided for t in typed.values()]))
-    merged = {**old.merged, **{name: t.decided.merged for name, t in typed.items() if t.decided.merged}}
-    return Table(features, arrays, table.n_rows, table.source, notes, merged, table.interactions)
-
-
-def _described(feature: Feature, declared: Declarations) -> Feature:
-    """The feature with the unit and the role that are declared of it."""
-    if feature.name not in {*declared.units, *declared.roles}:
-        return feature
-    unit = declared.units.get(feature.name, feature.unit)
-    display = shown_in(unit, feature.display) if feature.kind == "numeric" else feature.display
-    role = cast(Role, declared.roles.get(feature.name, feature.role))
-    return replace(feature, unit=unit, display=display, role=role)
+    if not isinstance(data, Table):
+        return infer_columns(raw_table(data), options)
+    if options != DEFAULT_OPTIONS:
+        raise InputError(
+            "the columns of a Table are typed already", where=data.source, fix="give the options to its reader"
+        )
+    return data
 
 
 def _check_units(features: Sequence[Feature], source: str) -> None:
@@ -126,13 +86,12 @@ def _check_units(features: Sequence[Feature], source: str) -> None:
             raise InputError(f"{feature.unit!r} as the unit of {what}", where=where, fix="only numbers have a unit")
 
 
-def infer_columns(raw: RawTable, declared: Declarations | None = None) -> Table:
-    """A typed table from raw columns; raises InputError if there is no row or column, or a declaration fails."""
-    declared = declared or Declarations()
-    declared.check(raw.known_names, raw.source)
+def infer_columns(raw: RawTable, options: ReadingOptions = DEFAULT_OPTIONS) -> Table:
+    """A typed table from raw columns; raises InputError if there is no row or column, or an option fails."""
+    options.check(raw.known_names, raw.source)
     _require_rows(raw)
-    dropped = declared.dropped()
-    typed = [_type_column(c, raw, declared) for c in raw.columns if c.name not in dropped]
+    dropped, features = options.dropped(), options.features(raw.known_names)
+    typed = [_type_column(c, features[c.name], raw.source, options) for c in raw.columns if c.name not in dropped]
     if not typed:
         raise InputError("no column is left", where=raw.source or "table", fix="ignore fewer columns")
     return assembled([t.decided for t in typed], tuple(t.array for t in typed), raw.n_rows, raw.source, raw.notes)
@@ -175,35 +134,32 @@ def _merged_note(merged: dict[str, int]) -> list[str]:
     return [f"rounding to float32 merged distinct values of {shown}{more}; --precision COL=float64 keeps them apart"]
 
 
-def _type_column(column: Column, raw: RawTable, declared: Declarations) -> _Typed:
-    name = column.name
-    kind = declared.types.get(name, "")
-    tokens = declared.tokens(name, raw.names)
-    feature = declared.feature(name, raw.names)
+def _type_column(column: Column, feature: Feature, source: str, options: ReadingOptions) -> _Typed:
+    kind, tokens = options.types.get(feature.name, ""), feature.missing_tokens
     if isinstance(column, TextColumn):
         column = blank_tokens(column, tokens)
-    width = declared.precision.get(name)
+    width = options.precision.get(feature.name)
     if kind.startswith("ordered:"):
-        return _ordered(column, declared_levels(feature, kind), raw.source)
+        return _ordered(column, declared_levels(feature, kind), source)
     if kind == "categorical" or (not kind and isinstance(column, LevelColumn)):
         return _categorical(column, feature)
     if kind == "boolean":
-        return _numbers(column, boolean_values(column, feature, raw.source), replace(feature, kind="boolean"))
+        return _numbers(column, boolean_values(column, feature, source), replace(feature, kind="boolean"))
     if kind in ("date", "datetime", "money"):
         display = cast(Display, kind)
         shown = replace(feature, display=display)
-        return _numbers(column, numeric_values(column, shown, raw.source), feature, display, width)
+        return _numbers(column, numeric_values(column, shown, source), feature, display, width)
     if kind == "numeric":
-        return _numbers(column, numeric_values(column, feature, raw.source), feature, width=width)
+        return _numbers(column, numeric_values(column, feature, source), feature, width=width)
     if isinstance(column, TextColumn):
-        return _infer_text(column, feature, raw.source, width)
+        return _infer_text(column, feature, source, width)
     assert isinstance(column, NumberColumn)
     if not tokens and width != "float64" and _is_encoded(column):
         decided = decide_numbers(feature, "plain", Width("float32", integral=False), {}, time=False)
         return _Typed(decided, column.values)
     narrow = narrow_values(column) if not tokens and width != "float64" else None
     values = number_values(column, tokens) if narrow is None else narrow
-    refuse_large_integers(column, values, raw.source)
+    refuse_large_integers(column, values, source)
     if column.time:
         whole = not np.any(np.isfinite(values) & (np.mod(values, SECONDS_PER_DAY) != 0.0))
         days = values / SECONDS_PER_DAY

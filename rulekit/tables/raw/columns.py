@@ -6,6 +6,7 @@ Conversions are vectorised; Python touches distinct values only, never rows.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -95,9 +96,11 @@ class RawTable:
     def names(self) -> tuple[str, ...]:
         return tuple(column.name for column in self.columns)
 
-    def without(self, names: frozenset[str]) -> RawTable:
-        """The columns that are not named."""
-        return replace(self, columns=tuple(c for c in self.columns if c.name not in names))
+    def without(self, names: Collection[str]) -> RawTable:
+        """The columns that are not named; those that are count as unread."""
+        kept = tuple(column for column in self.columns if column.name not in names)
+        unread = tuple(column.name for column in self.columns if column.name in names)
+        return replace(self, columns=kept, unread=(*self.unread, *unread))
 
 
 def rows_of(column: Column, start: int, stop: int) -> Column:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rulekit.errors import InputError
+from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.tables.raw.columns import (
     LARGEST_EXACT_INTEGER,
     Column,
@@ -38,10 +39,8 @@ _ASCII = frozenset(map(chr, range(1, 128))) - frozenset('\r\n"')
 
 def read_delimited(
     path: Path,
+    options: ReadingOptions = DEFAULT_OPTIONS,
     *,
-    delimiter: str | None = None,
-    decimal: str | None = None,
-    encoding: str | None = None,
     columns: Collection[str] | None = None,
     keep_text: Collection[str] = (),
 ) -> RawTable:
@@ -52,23 +51,23 @@ def read_delimited(
     Raises InputError naming file, row and column for what cannot be read.
     """
     source = path.name
-    check_signs(delimiter, decimal, source)
+    check_signs(options, source)
     content = _unpacked(path)
     sample = content[:SAMPLE_BYTES] if content is not None else _head(path)
     if not sample:
         raise InputError("the file is empty", where=source, fix="give a header line and rows")
-    detected = encoding or detect_encoding(sample, source)
+    detected = options.encoding or detect_encoding(sample, source)
     try:
-        return _read(path, content, sample, detected, source, delimiter, decimal, columns, keep_text)
+        return _read(path, content, sample, detected, source, options, columns, keep_text)
     except NotUtf8:
         # valid at its beginning, so only the whole file can tell
         content = content if content is not None else path.read_bytes()
-        return _read(path, content, sample, western(content), source, delimiter, decimal, columns, keep_text)
+        return _read(path, content, sample, western(content), source, options, columns, keep_text)
 
 
-def check_signs(delimiter: str | None, decimal: str | None, source: str) -> None:
+def check_signs(options: ReadingOptions, source: str) -> None:
     """Raises InputError for a delimiter or decimal sign that is none."""
-    for what, sign, allowed in (("delimiter", delimiter, None), ("decimal", decimal, (".", ","))):
+    for what, sign, allowed in (("delimiter", options.delimiter, None), ("decimal", options.decimal, (".", ","))):
         if sign is not None and (len(sign) != 1 or sign not in (allowed or _ASCII)):
             raise InputError(
                 f"{what} {sign!r}", where=source, fix="give one character" if not allowed else "`.` or `,`"
@@ -96,8 +95,7 @@ def _read(
     sample: bytes,
     encoding: str,
     source: str,
-    delimiter: str | None,
-    decimal: str | None,
+    options: ReadingOptions,
     columns: Collection[str] | None,
     keep_text: Collection[str],
 ) -> RawTable:
@@ -112,7 +110,7 @@ def _read(
         content = (content if content is not None else path.read_bytes()).replace(b"\r", b"\n")
         sample = content[:SAMPLE_BYTES]
     text = sample.removeprefix(b"\xef\xbb\xbf").decode("utf-8", errors="replace")
-    dialect = detect_dialect(text, source, delimiter, decimal)
+    dialect = detect_dialect(text, source, options.delimiter, options.decimal)
     wanted = [j for j, name in enumerate(dialect.header) if columns is None or name in columns]
     if dialect.spaced:  # a quoted field after a space is beyond polars
         series, more = read_slowly(path, content, dialect, source)

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from rulekit.tables.options import ReadingOptions
 from rulekit.tables.raw.columns import LevelColumn, RawTable
 from rulekit.tables.raw.sources import raw_table
 from rulekit.tables.reading import copied_stream, damaged, file_format
@@ -52,9 +53,7 @@ class BlockSource(Protocol):
         """What a user should hear, known after the last block."""
 
 
-def block_source(
-    path: Path, store: Store, budget: Budget, *, delimiter: str | None, decimal: str | None, encoding: str | None
-) -> BlockSource:
+def block_source(path: Path, store: Store, budget: Budget, options: ReadingOptions) -> BlockSource:
     """The file in blocks, whatever it is written in; raises InputError as `read_columns` does."""
     if path.exists() and not path.is_file() and not path.is_dir():
         path = copied_stream(path, store.folder)
@@ -63,7 +62,7 @@ def block_source(
         return ParquetBlocks(path, budget.rows_per_block)
     if format == "json lines":
         return JsonBlocks(path, store, budget.block_bytes)
-    return DelimitedBlocks(path, store, budget.block_bytes, delimiter, decimal, encoding)
+    return DelimitedBlocks(path, store, budget.block_bytes, options)
 
 
 @dataclass(slots=True, eq=False)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rulekit.errors import InputError
+from rulekit.tables.options import ReadingOptions
 from rulekit.tables.raw.columns import RawTable
 from rulekit.tables.raw.delimited import (
     NotFast,
@@ -43,9 +44,7 @@ class DelimitedBlocks:
     path: Path
     store: Store
     block_bytes: int
-    delimiter: str | None = None
-    decimal: str | None = None
-    encoding: str | None = None
+    options: ReadingOptions
     by_column: bool = False
     share: float = 0.0
     n_rows: int | None = None
@@ -58,14 +57,14 @@ class DelimitedBlocks:
     _spaced: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        check_signs(self.delimiter, self.decimal, self.source)
+        check_signs(self.options, self.source)
         self._file = self.path
         if self._head(self.path)[:2] == b"\x1f\x8b":
             self._file = self._copy(self._unpacked())
         sample = self._head(self._file)
         if not sample:
             raise InputError("the file is empty", where=self.source, fix="give a header line and rows")
-        self._prepare(self.encoding or detect_encoding(sample, self.source))
+        self._prepare(self.options.encoding or detect_encoding(sample, self.source))
 
     @property
     def source(self) -> str:
@@ -94,7 +93,7 @@ class DelimitedBlocks:
             self._file = self._copy(part.replace(b"\r", b"\n") for part in self._parts())
             sample = self._head(self._file)
         text = sample.removeprefix(b"\xef\xbb\xbf").decode("utf-8", errors="replace")
-        self.dialect = detect_dialect(text, self.source, self.delimiter, self.decimal)
+        self.dialect = detect_dialect(text, self.source, self.options.delimiter, self.options.decimal)
         # a quoted field after a space is beyond polars
         self._slow = self.dialect.spaced or not has_plain_quotes(chunks(self._file, None), self.dialect.delimiter)
 

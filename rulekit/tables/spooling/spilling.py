@@ -7,7 +7,7 @@ file in memory.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -16,20 +16,18 @@ import numpy.typing as npt
 
 from rulekit.errors import InputError
 from rulekit.schema import Feature
-from rulekit.tables.declarations import Declarations, Missing
 from rulekit.tables.kinds.choice import Decided
-from rulekit.tables.kinds.classes import Label, rank_classes, values_of_keys
+from rulekit.tables.kinds.classes import rank_classes, values_of_keys
 from rulekit.tables.kinds.conversion import numeric_values
 from rulekit.tables.kinds.inference import assembled
 from rulekit.tables.labels import (
     LabelledTable,
-    LabelOptions,
-    check_request,
     check_weight,
-    declared_features,
+    label_column,
     parse_cost,
     unlabelled_note,
 )
+from rulekit.tables.options import ReadingOptions
 from rulekit.tables.raw.columns import Column, column_place, place, take_column
 from rulekit.tables.spooling.blocks import BlockSource, ReadAgain, block_source
 from rulekit.tables.spooling.budget import Budget
@@ -43,43 +41,26 @@ Reading = Callable[[float], object]
 
 def read_labelled_blocks(
     path: str | os.PathLike[str],
-    target: str,
+    options: ReadingOptions,
     budget: Budget,
     *,
-    positive: Label | None = None,
-    missing_target: str = "error",
-    weight: str | None = None,
-    group: str | None = None,
-    ordered: Sequence[Label] = (),
-    cost: str | tuple[float, float] | None = None,
-    types: Mapping[str, str] | None = None,
-    missing: Missing = (),
-    ignore: Sequence[str] = (),
-    precision: Mapping[str, str] | None = None,
-    unseen: Mapping[str, str] | None = None,
-    units: Mapping[str, str] | None = None,
-    roles: Mapping[str, str] | None = None,
-    delimiter: str | None = None,
-    decimal: str | None = None,
-    encoding: str | None = None,
     reading: Reading | None = None,
 ) -> LabelledTable:
     """`read_labelled` within a memory budget; raises InputError as that does, and where the budget is too small."""
-    declared = Declarations(types or {}, missing, ignore, precision or {}, unseen or {}, units or {}, roles or {})
-    options = LabelOptions(target, positive, missing_target, weight, group, ordered, cost)
     store = Store()
-    source = block_source(Path(path), store, budget, delimiter=delimiter, decimal=decimal, encoding=encoding)
-    check_request(options, declared, source.names, source.source)
-    options.check()
-    names = [n for n in source.names if n not in declared.dropped() or n in options.columns()]
-    features = [n for n in names if n not in options.columns()]
+    source = block_source(Path(path), store, budget, options)
+    target = label_column(options, source.source)
+    options.check(source.names, source.source)
+    labels = options.label_columns()
+    names = [n for n in source.names if n not in options.dropped() or n in labels]
+    features = [n for n in names if n not in labels]
     if not features:
         raise InputError("no column is left beside the target", where=source.source or "table", fix="give features")
     if source.n_rows is not None:
         budget.require_rows(source.n_rows, source.source)
         store.require(source.n_rows * (5 * len(features) + 8))
     while True:
-        spill = Spill(source, store, budget, options, declared, tuple(names), tuple(features), reading)
+        spill = Spill(source, store, budget, options, target, tuple(names), tuple(features), reading)
         try:
             spill.read()
         except ReadAgain:
@@ -95,8 +76,8 @@ class Spill:
     source: BlockSource
     store: Store
     budget: Budget
-    options: LabelOptions
-    declared: Declarations
+    options: ReadingOptions
+    label: str
     names: tuple[str, ...]
     features: tuple[str, ...]
     reading: Reading | None = None
@@ -107,12 +88,13 @@ class Spill:
     spools: dict[str, Spool] = field(default_factory=dict)
     _dropped: list[Array] = field(default_factory=list)
     _allowance: TextAllowance = field(init=False)
-    _done: int = 0
+    _tokens: dict[str, tuple[str, ...]] = field(init=False)
 
     def __post_init__(self) -> None:
         self._allowance = TextAllowance(self.budget.text_bytes)
+        self._tokens = self.options.missing_tokens(self.source.names)
         where = self.source.source
-        self.target = Dictionary(self.options.target, self.store, self._allowance, where)
+        self.target = Dictionary(self.label, self.store, self._allowance, where)
         if self.options.group is not None:
             self.group = Dictionary(self.options.group, self.store, self._allowance, where)
         if self.options.weight is not None:
@@ -122,18 +104,15 @@ class Spill:
     def kept_rows(self) -> int:
         return self.n_rows - sum(map(len, self._dropped))
 
-    def _tokens(self, name: str) -> tuple[str, ...]:
-        return self.declared.tokens(name, self.names)
-
     def read(self) -> None:
         """All blocks; raises ReadAgain where the source must be read in another way."""
-        kept = {self.options.target, *self.declared.categories(), *([self.options.group] if self.options.group else [])}
-        rest = declared_features(self.declared, self.options.columns(), self.names)
-        self.spools = {name: self._spool(name, rest, reread=True) for name in self.features}
+        kept = ({*self.options.label_columns()} | self.options.categories()) - {self.options.weight or ""}
+        features = self.options.features(self.source.names)
+        self.spools = {name: self._spool(features[name], reread=True) for name in self.features}
         again: set[str] = set()
         passes: list[tuple[str, ...]] = [self.names]
         if self.source.by_column:
-            first = [n for n in (self.options.target, self.options.weight, self.options.group) if n is not None]
+            first = [n for n in (self.label, self.options.weight, self.options.group) if n is not None]
             passes = [(name,) for name in (*first, *self.features)]
         for number, names in enumerate(passes):
             self._pass(names, kept, again, number / len(passes), 1 / len(passes))
@@ -142,12 +121,12 @@ class Spill:
         if again:
             # a column that is no numbers after all: its cells as they are written
             for name in again:
-                self.spools[name] = self._spool(name, rest, reread=False)
-            wanted = (*sorted(again), self.options.target) if self._dropped else tuple(sorted(again))
+                self.spools[name] = self._spool(features[name], reread=False)
+            wanted = (*sorted(again), self.label) if self._dropped else tuple(sorted(again))
             self._again(wanted, kept | again)
 
-    def _spool(self, name: str, rest: Declarations, *, reread: bool) -> Spool:
-        return Spool(name, rest, self.names, self.source.source, self.store, self._allowance, reread)
+    def _spool(self, feature: Feature, *, reread: bool) -> Spool:
+        return Spool(feature, self.options, self.source.source, self.store, self._allowance, reread)
 
     def _pass(self, names: tuple[str, ...], kept: set[str], again: set[str], base: float, share: float) -> None:
         start = 0
@@ -155,7 +134,7 @@ class Spill:
             columns = {column.name: column for column in raw.columns}
             mask = self._mask(columns, start, raw.n_rows)
             for name, column in columns.items():
-                if name == self.options.target or name in again:
+                if name == self.label or name in again:
                     continue
                 try:
                     self._take(column if mask is None else take_column(column, mask))
@@ -177,9 +156,9 @@ class Spill:
 
     def _mask(self, columns: Mapping[str, Column], start: int, n_rows: int) -> npt.NDArray[np.bool_] | None:
         """Which rows of a block have a label; None if all have."""
-        if self.options.target not in columns:
+        if self.label not in columns:
             return self._dropped_mask(start, n_rows)
-        missing = self.target.add(columns[self.options.target], self._tokens(self.options.target))
+        missing = self.target.add(columns[self.label], self._tokens.get(self.label, ()))
         if not missing.any():
             return None
         self._dropped.append(np.flatnonzero(missing) + start)
@@ -203,7 +182,7 @@ class Spill:
                 raise InputError("the row has no group", where=where, fix="fill it in")
         elif column.name == self.options.weight and self.weight is not None:
             column = replace(column, first_row=self.weight.rows)
-            feature = Feature(column.name, missing_tokens=self._tokens(column.name))
+            feature = Feature(column.name, missing_tokens=self._tokens.get(column.name, ()))
             self.weight.add(numeric_values(column, feature, self.source.source))
         else:
             self.spools[column.name].add(column)
@@ -213,18 +192,19 @@ class Spill:
         if not count:
             return ()
         first = np.concatenate(self._dropped[:6])[:6]
-        return (unlabelled_note(first, count, self.n_rows, self.options, self.source.source),)
+        where = column_place(self.source.source, self.label)
+        return (unlabelled_note(first, count, self.n_rows, where, self.options.missing_target),)
 
     # The whole table -----------------------------------------------------------------------------------------------
 
     def labelled(self) -> LabelledTable:
         """The table on disk beside its labels."""
-        where, target = self.source.source, self.options.target
+        where, target = self.source.source, self.label
         if self.n_rows == 0:
             raise InputError("there is a header but no row", where=where, fix="give at least one row")
         dropped = self._note_dropped()
         keys, counts, place_of = self.target.ordered()
-        as_text = target in self.declared.categories()
+        as_text = target in self.options.categories()
         values, lookup, told = values_of_keys(keys, counts, self.target.kind(), target, as_text, where)
         by_value = np.zeros(len(values), dtype=np.int64)
         np.add.at(by_value, lookup[lookup >= 0], counts[lookup >= 0])

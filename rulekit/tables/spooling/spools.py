@@ -13,10 +13,10 @@ import numpy as np
 
 from rulekit.errors import InputError
 from rulekit.schema import Display, Feature
-from rulekit.tables.declarations import Declarations
 from rulekit.tables.kinds.choice import Decided, decide_levels, ranks_of_keys, read_keys
 from rulekit.tables.kinds.conversion import boolean_values, numeric_values
 from rulekit.tables.kinds.inference import declared_levels, schema_codes, unknown_level
+from rulekit.tables.options import ReadingOptions
 from rulekit.tables.raw.columns import (
     Column,
     LevelColumn,
@@ -49,9 +49,8 @@ class Spool:
     reread: whether the source can be read again, so that numbers need not be turned back into the texts they were.
     """
 
-    name: str
-    declared: Declarations
-    names: tuple[str, ...]
+    feature: Feature
+    options: ReadingOptions
     source: str
     store: Store
     allowance: TextAllowance
@@ -65,16 +64,16 @@ class Spool:
     _same_levels: bool = True
 
     @property
+    def name(self) -> str:
+        return self.feature.name
+
+    @property
     def kind(self) -> str:
-        return self.declared.types.get(self.name, "")
+        return self.options.types.get(self.name, "")
 
     @property
     def tokens(self) -> tuple[str, ...]:
-        return self.declared.tokens(self.name, self.names)
-
-    @property
-    def feature(self) -> Feature:
-        return self.declared.feature(self.name, self.names)
+        return self.feature.missing_tokens
 
     @property
     def rows(self) -> int:
@@ -184,7 +183,7 @@ class Spool:
             bools = bool(self._pending) and all(dtype.kind == "b" for _, dtype in self._pending)
             self._add_numbers(np.zeros(0), first if bools else np.dtype(np.float64))
         assert self.numbers is not None
-        feature, width = self.feature, self.declared.precision.get(self.name)
+        feature, width = self.feature, self.options.precision.get(self.name)
         if self.kind == "boolean":
             return self.numbers.encoded(replace(feature, kind="boolean"))
         seconds = bool(self._seconds)
@@ -243,7 +242,7 @@ class Spool:
         for part in dictionary.numbers().parts():
             spool.add(lookup[part], np.dtype(np.float64))
         dictionary.numbers().remove()
-        return spool.encoded(feature, width=self.declared.precision.get(self.name))
+        return spool.encoded(feature, width=self.options.precision.get(self.name))
 
     def _codes(self, dictionary: Dictionary, lookup: np.typing.NDArray[np.int64]) -> StoredColumn:
         codes = self.store.writer(np.int32)

@@ -26,6 +26,7 @@ from rulekit.tables.data_hash import data_hash
 from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.kinds.inference import infer
 from rulekit.tables.labels import split_labels
+from rulekit.tables.options import ReadingOptions
 from rulekit.tables.table import Table
 
 
@@ -475,7 +476,7 @@ def test_provenance_has_no_clock_and_no_host() -> None:
 def test_provenance_names_the_data_as_the_tables_do() -> None:
     frame = pd.DataFrame({"x": [1.0, 2.0, 3.0, 4.0], "y": ["a", "b", "a", "b"]})
     model = CNLLClassifier(target="y").fit(frame[["x"]], frame["y"])
-    assert model.rule_graph_.provenance["data"] == data_hash(split_labels(frame, "y", positive="b"))
+    assert model.rule_graph_.provenance["data"] == data_hash(split_labels(frame, ReadingOptions("y", positive="b")))
 
 
 def test_statistics_of_rules_and_clauses() -> None:

@@ -24,6 +24,7 @@ from rulekit.schema import Feature
 from rulekit.tables import storage
 from rulekit.tables.kinds.inference import infer
 from rulekit.tables.labels import read_labelled
+from rulekit.tables.options import ReadingOptions
 from rulekit.tables.spooling.budget import Budget
 from rulekit.tables.spooling.spilling import read_labelled_blocks
 from rulekit.tables.storage import Store, StoredColumn
@@ -124,8 +125,8 @@ def test_tables_in_blocks_keep_their_features(rows: dict[str, Any], tmp_path: Pa
 def test_a_file_on_disk_is_learned_as_in_memory(rows: dict[str, Any], tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     rows["X"].with_columns(pl.Series("y", rows["y"]), pl.Series("g", rows["groups"])).write_csv(path)
-    whole = read_labelled(path, "y", group="g", cost="1:2")
-    parts = read_labelled_blocks(path, "y", Budget(10**9, bytes_per_block=3000), group="g", cost="1:2")
+    whole = read_labelled(path, ReadingOptions("y", group="g", cost="1:2"))
+    parts = read_labelled_blocks(path, ReadingOptions("y", group="g", cost="1:2"), Budget(10**9, bytes_per_block=3000))
     options = DEFAULT | {"n_folds": 3, "target": "y"}
     labels = np.array(whole.classes)[whole.y]
     memory = CNLLClassifier(4, **options).fit(whole.table, labels, whole.training_weight(), whole.group)

@@ -13,6 +13,7 @@ from rulekit.errors import InputError
 from rulekit.schema import Feature, Schema
 from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.kinds.inference import infer
+from rulekit.tables.options import ReadingOptions
 from rulekit.tables.table import Table
 
 NAN = float("nan")
@@ -151,7 +152,7 @@ COLUMNS = st.one_of(
 @given(st.lists(COLUMNS, min_size=1, max_size=3), st.booleans())
 def test_encoding_the_training_data_again_changes_nothing(columns: list[list[object]], declare: bool) -> None:
     data = {f"c{j}": cells for j, cells in enumerate(columns)}
-    table = infer(data, types={"c0": "categorical"} if declare else {})
+    table = infer(data, ReadingOptions(types={"c0": "categorical"} if declare else {}))
     schema = Schema(table.features)
     for again in (encode(data, schema), encode(Table(table.features, table.arrays, 5), schema)):
         for first, second in zip(table.arrays, again.arrays, strict=True):

@@ -12,6 +12,7 @@ import pytest
 from rulekit.errors import InputError
 from rulekit.tables.kinds.inference import infer
 from rulekit.tables.kinds.precision import choose_width
+from rulekit.tables.options import ReadingOptions
 from rulekit.tables.table import Table
 
 NAN = float("nan")
@@ -88,17 +89,17 @@ def test_arrays_of_every_dtype(dtype: object) -> None:
 
 def test_integer_codes_stay_legible_when_missing_cells_made_them_floats() -> None:
     for cells in ([3, 1, None, 10], [3.0, 1.0, NAN, 10.0], ["3.0", "1.0", None, "10.0"]):
-        feature, codes = only(infer(pd.DataFrame({"code": cells}), types={"code": "categorical"}))
+        feature, codes = only(infer(pd.DataFrame({"code": cells}), ReadingOptions(types={"code": "categorical"})))
         assert feature.levels == ("1", "3", "10")
         assert codes == [3, 2, 0, 4]
 
 
 def test_ordered_levels_are_ranks() -> None:
-    table = infer({"c": ["mid", "low", None]}, types={"c": "ordered:low,mid,high"})
+    table = infer({"c": ["mid", "low", None]}, ReadingOptions(types={"c": "ordered:low,mid,high"}))
     feature, codes = only(table)
     assert (feature.levels, feature.ordered, codes) == (("low", "mid", "high"), True, [3, 2, 0])
     with pytest.raises(InputError, match="data row 2, column 'c': level 'huge' is not among the declared low, mid"):
-        infer({"c": ["low", "huge"]}, types={"c": "ordered:low,mid,high"})
+        infer({"c": ["low", "huge"]}, ReadingOptions(types={"c": "ordered:low,mid,high"}))
     ordered = pd.DataFrame({"c": pd.Categorical(["b", "a"], categories=["b", "a"], ordered=True)})
     feature, codes = only(infer(ordered))
     assert (feature.levels, feature.ordered, codes) == (("b", "a"), True, [2, 3])
@@ -106,13 +107,13 @@ def test_ordered_levels_are_ranks() -> None:
 
 def test_missing_tokens_are_explicit() -> None:
     data = {"n": ["1", "?", "3"], "c": ["NA", "x", "?"], "s": [-999, 5, 7]}
-    table = infer(data, missing=["?", "s=-999"])
+    table = infer(data, ReadingOptions(missing=["?", "s=-999"]))
     same(table.array("n").tolist(), [1, NAN, 3])
     assert table.features[1].levels == ("NA", "x")
     assert table.array("c").tolist() == [2, 3, 0]
     same(table.array("s").tolist(), [NAN, 5, 7])
     assert [f.missing_tokens for f in table.features] == [("?",), ("?",), ("?", "-999")]
-    assert infer(data, missing={"c": ["NA"]}).features[1].levels == ("?", "x")
+    assert infer(data, ReadingOptions(missing={"c": ["NA"]})).features[1].levels == ("?", "x")
 
 
 def test_likely_tokens_are_reported_not_guessed() -> None:
@@ -146,7 +147,7 @@ def test_display_of_integers_and_dates() -> None:
         feature, array = only(infer(frame))
         assert (feature.kind, feature.display) == ("numeric", "date")
         same(array, [18262, NAN])
-    feature, array = only(infer({"d": ["2020-01-01", None]}, types={"d": "date"}))
+    feature, array = only(infer({"d": ["2020-01-01", None]}, ReadingOptions(types={"d": "date"})))
     assert feature.display == "date"
     same(array, [18262, NAN])
     stamp = infer(pl.DataFrame({"t": [datetime.datetime(2020, 1, 1, 12), datetime.datetime(2020, 1, 1, 12, 0, 1)]}))
@@ -168,8 +169,8 @@ def test_precision_is_double_only_where_exact_values_collide() -> None:
     assert table.merged == {"x0": 1}
     assert "merged distinct values of x0 (1)" in table.notes[-1]
     assert table.arrays[1].dtype == np.float64
-    assert infer(noise[:, None], precision={"x0": "float64"}).arrays[0].tolist() == noise.tolist()
-    assert infer(np.array([[16777216], [16777217]]), precision={"x0": "float32"}).merged == {"x0": 1}
+    assert infer(noise[:, None], ReadingOptions(precision={"x0": "float64"})).arrays[0].tolist() == noise.tolist()
+    assert infer(np.array([[16777216], [16777217]]), ReadingOptions(precision={"x0": "float32"})).merged == {"x0": 1}
 
 
 def test_huge_values_become_infinite_and_minus_zero_zero() -> None:
@@ -182,7 +183,7 @@ def test_huge_values_become_infinite_and_minus_zero_zero() -> None:
 def test_integers_beyond_2_53_are_refused_by_name(cells: list[object]) -> None:
     with pytest.raises(InputError, match=r"data row 1, column 'id': integer .* is beyond 2\^53"):
         infer({"id": cells})
-    assert str(cells[0]) in infer({"id": cells}, types={"id": "categorical"}).features[0].levels
+    assert str(cells[0]) in infer({"id": cells}, ReadingOptions(types={"id": "categorical"})).features[0].levels
 
 
 @pytest.mark.parametrize(
@@ -219,21 +220,19 @@ def test_bad_data_is_refused(data: object, message: str) -> None:
 )
 def test_bad_declarations_are_refused(options: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        infer({"age": [1, 5], "job": ["clerk", "nurse"]}, **options)
+        infer({"age": [1, 5], "job": ["clerk", "nurse"]}, ReadingOptions(**options))
 
 
 def test_ignored_columns_are_gone() -> None:
-    table = infer({"a": [1, 2], "b": [2, 3], "c": ["x", "y"]}, ignore=["a"], types={"c": "id"})
+    table = infer({"a": [1, 2], "b": [2, 3], "c": ["x", "y"]}, ReadingOptions(ignore=["a"], types={"c": "id"}))
     assert table.names == ("b",)
 
 
-def test_a_table_keeps_what_is_not_declared_anew() -> None:
-    table = infer({"a": ["1", "?"], "b": [0.1, 2.0], "c": [1, 2]}, missing={"a": ["?"]}, unseen={"c": "missing"})
-    again = infer(table, types={"b": "categorical"})
-    assert again.features[0] is table.features[0]
-    assert again.features[2] is table.features[2]
-    assert again.features[1].levels == ("0.1", "2")
-    assert infer(table, ignore=["b"]).names == ("a", "c")
+def test_a_table_comes_back_as_it_is_and_takes_no_options() -> None:
+    table = infer({"a": [1, 2]})
+    assert infer(table) is table
+    with pytest.raises(InputError, match="typed already"):
+        infer(table, ReadingOptions(types={"a": "categorical"}))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.int64, np.uint8, np.int16])

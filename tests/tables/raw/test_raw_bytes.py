@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 
 from rulekit.errors import InputError
+from rulekit.tables.options import ReadingOptions
 from rulekit.tables.raw.raw_bytes import has_plain_quotes
 from rulekit.tables.reading import read_columns
 
@@ -55,10 +56,10 @@ def test_cells_are_those_of_the_csv_module(rows: list[list[str]], end: str) -> N
         path.write_bytes(text.encode())
         if any(len(record) != width for record in records):
             with pytest.raises(InputError, match="data row"):
-                read_columns(path, delimiter=",")
+                read_columns(path, ReadingOptions(delimiter=","))
             return
         names = [f"c{j}" for j in range(width)]
-        raw = read_columns(path, delimiter=",", keep_text=names)
+        raw = read_columns(path, ReadingOptions(delimiter=","), keep_text=names)
     actual = [column.cells.to_list() for column in raw.columns]
     expected = [[record[j].strip(" \t\r") or None for record in records] for j in range(width)]
     assert actual == expected

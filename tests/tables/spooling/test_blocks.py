@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from rulekit.errors import InputError
 from rulekit.tables.data_hash import data_hash
 from rulekit.tables.labels import LabelledTable, read_labelled
+from rulekit.tables.options import ReadingOptions
 from rulekit.tables.raw.columns import TextColumn
 from rulekit.tables.spooling.budget import Budget, parse_memory
 from rulekit.tables.spooling.delimited_blocks import last_row_end
@@ -27,11 +28,11 @@ TINY = Budget(10**9, rows_per_block=16, bytes_per_block=40)
 
 
 def in_blocks(path: Path, target: str = "y", budget: Budget = TINY, **options: Any) -> LabelledTable:
-    return read_labelled_blocks(path, target, budget, **options)
+    return read_labelled_blocks(path, ReadingOptions(target, **options), budget)
 
 
 def assert_same(path: Path, budget: Budget = TINY, **options: Any) -> LabelledTable:
-    whole = read_labelled(path, "y", **options)
+    whole = read_labelled(path, ReadingOptions("y", **options))
     parts = in_blocks(path, budget=budget, **options)
     assert parts.table.features == whole.table.features
     for feature, mine, theirs in zip(whole.table.features, parts.table.arrays, whole.table.arrays, strict=True):
@@ -171,7 +172,7 @@ def test_errors_are_those_of_the_whole_file(tmp_path: Path, content: str) -> Non
     path = tmp_path / "t.csv"
     path.write_text(content)
     with pytest.raises(InputError) as whole:
-        read_labelled(path, "y")
+        read_labelled(path, ReadingOptions("y"))
     with pytest.raises(InputError) as parts:
         in_blocks(path)
     assert str(parts.value) == str(whole.value)

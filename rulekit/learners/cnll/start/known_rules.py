@@ -19,9 +19,9 @@ from rulekit.graph.probability.prime_implicants import threshold_rule
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import disjuncts, rules_of
 from rulekit.learners.counting.histograms import Bools
+from rulekit.names import suggestion
 from rulekit.numbers import strength_of
 from rulekit.schema import Schema
-from rulekit.tables.declarations import suggestion
 from rulekit.tables.table import Table
 
 WHERE = "start"

@@ -8,8 +8,8 @@ import numpy as np
 
 from rulekit.errors import InputError
 from rulekit.graph.rule_graph import RuleGraph
+from rulekit.names import suggestion
 from rulekit.schema import FIRST_LEVEL_CODE, Feature
-from rulekit.tables.declarations import suggestion
 from rulekit.tables.table import Array, Table, encoded_dtype
 
 

@@ -1,0 +1,175 @@
+"""Reading options: all that a user may say of a table, how it is written, what its columns mean, which are labels."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import get_args
+
+from rulekit.errors import InputError
+from rulekit.schema import Feature, Precision, Role, Unseen, require_column
+from rulekit.tables.kinds.classes import Label
+from rulekit.tables.raw.columns import column_place
+
+KINDS = ("numeric", "boolean", "categorical", "date", "datetime", "money", "ordered:LOW,...,HIGH", "ignore")
+_DROPPED = frozenset({"ignore", "id"})
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingOptions:
+    """How a table is read. Every reader takes the same options and uses those that concern it.
+
+    Labels. target: the label column. positive: the class that rules describe, by default the rarer of two. ordered:
+    the classes from low to high. missing_target: "error" refuses rows without a label, "drop" leaves them out. weight,
+    group: columns of row weights, and of rows that belong together. cost: "FP:FN" or a pair of positive numbers.
+
+    Columns. types: column to one of `KINDS` (`id` is `ignore`). missing: tokens that mean missing, for every column, or
+    "COL=TOKEN" where COL is a column, or a mapping of column to tokens. ignore: columns to leave out. precision: column
+    to float32 or float64. unseen: column to what a level never seen is taken for: unseen, missing, error. units: column
+    to what stands behind its numbers (a currency makes them money). roles: column to use, audit, forbidden.
+
+    Text files. delimiter, decimal sign and encoding are detected where they are None.
+    """
+
+    target: str | None = None
+    positive: Label | None = None
+    ordered: Sequence[Label] = ()
+    missing_target: str = "error"
+    weight: str | None = None
+    group: str | None = None
+    cost: str | tuple[float, float] | None = None
+    types: Mapping[str, str] = field(default_factory=dict)
+    missing: Sequence[str] | Mapping[str, Sequence[str]] = ()
+    ignore: Sequence[str] = ()
+    precision: Mapping[str, str] = field(default_factory=dict)
+    unseen: Mapping[str, str] = field(default_factory=dict)
+    units: Mapping[str, str] = field(default_factory=dict)
+    roles: Mapping[str, str] = field(default_factory=dict)
+    delimiter: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+
+    def dropped(self) -> frozenset[str]:
+        """The columns that are left out."""
+        return frozenset(self.ignore) | {name for name, kind in self.types.items() if kind in _DROPPED}
+
+    def categories(self) -> frozenset[str]:
+        """The columns declared to be categories, ordered or not."""
+        return frozenset(n for n, kind in self.types.items() if kind == "categorical" or kind.startswith("ordered:"))
+
+    def label_columns(self) -> dict[str, str]:
+        """The columns that are no features, and what each is."""
+        named = ((self.group, "group"), (self.weight, "weight"), (self.target, "target"))
+        return {name: what for name, what in named if name is not None}
+
+    def features(self, names: Sequence[str]) -> dict[str, Feature]:
+        """What is declared of each column, before its cells are looked at."""
+        tokens = self.missing_tokens(names)
+        return {
+            name: Feature(
+                name,
+                unit=self.units.get(name, "").strip(),
+                missing_tokens=tokens.get(name, ()),
+                unseen=self.unseen.get(name, "unseen"),  # type: ignore[arg-type]
+                role=self.roles.get(name, "use"),  # type: ignore[arg-type]
+            )
+            for name in names
+        }
+
+    def missing_tokens(self, names: Collection[str]) -> dict[str, tuple[str, ...]]:
+        """The missing tokens of each column that has some, in the order declared."""
+        if isinstance(self.missing, Mapping):
+            declared = [(name, token) for name, tokens in self.missing.items() for token in tokens]
+        else:
+            declared = [pair for item in self.missing for pair in _owned(item, frozenset(names))]
+        tokens: dict[str, dict[str, None]] = {}
+        for name, token in declared:
+            if token:
+                tokens.setdefault(name, {})[token] = None
+        return {name: tuple(found) for name, found in tokens.items()}
+
+    def check(self, names: Collection[str], source: str) -> None:
+        """Raises InputError where an option names no column, or asks for what makes no sense."""
+        known = frozenset(names)
+        for name, what in self.label_columns().items():
+            if name not in known:
+                require_column(name, names, source, f"{what} column")
+        named = [*self.types, *self.ignore, *self.precision, *self.unseen, *self.units, *self.roles]
+        named += self.missing if isinstance(self.missing, Mapping) else []
+        for name in named:
+            if name not in known:
+                require_column(name, names, source)
+        if not isinstance(self.missing, Mapping):
+            for item in self.missing:
+                # a COL=TOKEN without such a column would be a token that no cell holds: a slip that nobody would see
+                name, equals, _ = item.partition("=")
+                if name and equals and not _owner(item, known):
+                    require_column(name, names, source, "column of missing token")
+        self._check_values()
+        self._check_labels(source)
+
+    def _check_values(self) -> None:
+        for name, kind in self.types.items():
+            if kind not in KINDS and kind not in _DROPPED and not kind.startswith("ordered:"):
+                raise InputError(
+                    f"no kind {kind!r}", where=f"type of column {name!r}", fix=f"one of {', '.join(KINDS)}"
+                )
+        for what, declared, allowed in (
+            ("precision", self.precision, get_args(Precision)),
+            ("unseen", self.unseen, get_args(Unseen)),
+            ("role", self.roles, get_args(Role)),
+        ):
+            for name, value in declared.items():
+                if value not in allowed:
+                    fix = f"{', '.join(allowed[:-1])} or {allowed[-1]}"
+                    raise InputError(f"{what} {value!r}", where=f"column {name!r}", fix=fix)
+        for name, precision in self.precision.items():
+            if precision == "float32" and self.types.get(name) == "datetime":
+                raise InputError("float32 cannot tell seconds apart", where=f"column {name!r}", fix="use float64")
+        for name, unit in self.units.items():
+            if not unit.strip() or not unit.isprintable():
+                raise InputError(f"unit {unit!r}", where=f"column {name!r}", fix="write it as people say it, EUR or %")
+
+    def _check_labels(self, source: str) -> None:
+        """Declarations of labels, weights and groups that would do nothing, or give the answer away."""
+        if self.missing_target not in ("error", "drop"):
+            raise InputError(f"missing_target is {self.missing_target!r}", fix="error or drop")
+        if self.target is None:
+            return
+        where = column_place(source, self.target)
+        for other, what in ((self.weight, "weight"), (self.group, "group")):
+            if other == self.target:
+                raise InputError(f"the target is the {what} column too", where=where, fix="name another column")
+        if self.target in self.dropped():
+            raise InputError("the target cannot be ignored", where=where, fix="name another target")
+        for what, declared in (
+            ("unit", self.units),
+            ("role", self.roles),
+            ("precision", self.precision),
+            ("treatment of unseen levels", self.unseen),
+        ):
+            for name in self.label_columns():
+                if name in declared:
+                    raise InputError(f"the {what} of a column that is no feature", where=column_place(source, name))
+        kind = self.types.get(self.target, "categorical")
+        if kind != "categorical":
+            raise InputError(
+                f"a target is not declared {kind}",
+                where=where,
+                fix="declare it categorical to keep its labels as text; --ordered says that classes are ranks",
+            )
+
+
+DEFAULT_OPTIONS = ReadingOptions()
+
+
+def _owner(item: str, names: frozenset[str]) -> str:
+    """The column that a COL=TOKEN names, "" if none; a name may hold "=" itself, so the longest that fits is meant."""
+    ends = [i for i, sign in enumerate(item) if sign == "="]
+    return next((item[:end] for end in reversed(ends) if item[:end] in names), "")
+
+
+def _owned(item: str, names: frozenset[str]) -> list[tuple[str, str]]:
+    """The columns of a missing token, and the token: one column, or all of them."""
+    owner = _owner(item, names)
+    return [(owner, item[len(owner) + 1 :])] if owner else [(name, item) for name in names]
