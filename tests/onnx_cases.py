@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from typing import Any
 
@@ -11,7 +12,9 @@ from rulekit_exporters.onnx.builder import serialize
 from rulekit_exporters.onnx.emission import build, output_names
 from rulekit_exporters.onnx.formulations import formulations
 from rulekit_exporters.onnx.inputs import plan_inputs
+from rulekit_exporters.onnx.metadata import properties_of
 from rulekit_exporters.onnx.options import parse_options
+from rulekit_exporters.onnx.running import run_all, runtime_session
 
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.evaluation.oracle import evaluate_row
@@ -134,3 +137,9 @@ def operator_kinds(artifact: bytes) -> list[str]:
     import onnx
 
     return [node.op_type for node in onnx.ModelProto.FromString(artifact).graph.node]
+
+
+def fired_rules(artifact: bytes, graph: RuleGraph, table: Table) -> tuple[list[str], np.ndarray]:
+    """Ids of the rules and which fired [n, rules], as an artifact with that output says."""
+    outputs = run_all(artifact, graph, table, runtime_session(artifact))
+    return list(json.loads(properties_of(artifact)["rulekit.fired"])), outputs[2]

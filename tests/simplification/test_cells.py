@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from graph_equality import cells, equal_on_cells, equivalent, sampled_cells
 
 from rulekit.cells.reachable import representatives
 from rulekit.graph.decisions import Fires
@@ -11,7 +12,6 @@ from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.nodes import Among, And, Compare, IsTrue, Missing, Not, Or
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature, Schema
-from rulekit.simplification.cells import cells, equal_on_cells, equivalent, sampled_cells
 from rulekit.tables.table import Table
 
 X = Feature("x")

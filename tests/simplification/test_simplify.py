@@ -4,6 +4,7 @@ import time
 
 import numpy as np
 import pytest
+from graph_equality import equal_on_cells, equivalent
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from random_graphs import random_boolean, random_graph, random_leaf, random_schema, random_table
@@ -33,7 +34,6 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import counts, literals
 from rulekit.numbers import strength_of
 from rulekit.schema import Feature, Schema
-from rulekit.simplification.cells import equal_on_cells, equivalent
 from rulekit.simplification.passes import net_changes, simplify_explained
 from rulekit.simplification.rewriting import Change, context_of
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -200,12 +199,3 @@ def class_indices(graph: RuleGraph, labels: Array) -> npt.NDArray[np.int64]:
         raise FormatError(f"the label {unknown[0]!r} is no class of the model", where="onnx")
     indices = np.array([known[value] for value in distinct.tolist()], dtype=np.int64)
     return indices[inverse.reshape(-1)] if len(distinct) else np.zeros(0, dtype=np.int64)
-
-
-def fired_rules(artifact: bytes, graph: RuleGraph, table: Table) -> tuple[list[str], npt.NDArray[np.bool_]]:
-    """Ids of the rules and which fired [n, rules], by onnxruntime; FormatError if the model has no such output."""
-    properties = properties_of(artifact)
-    if "rulekit.fired" not in properties:
-        raise FormatError("this model has no output of fired rules", where="onnx", fix="export it with fired=true")
-    outputs = run_all(artifact, graph, table, runtime_session(artifact))
-    return list(json.loads(properties["rulekit.fired"])), outputs[2]

@@ -187,7 +187,7 @@ class _Prover:
         excluded: list[tuple[int, ...]] = []
         run = 0
         odd = self.reading.texts
-        for cells in (*meaning.numbers.candidates, *self._odd_texts(meaning, expected)):
+        for cells in self._odd_texts(meaning, expected):
             run += 1
             if self._shows(cells):
                 return self._found(reason="they differ", cells_run=run, differs=True)

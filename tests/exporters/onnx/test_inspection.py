@@ -81,7 +81,7 @@ def test_every_model_of_the_parity_table_is_proved(name):
 
 
 @pytest.mark.full
-def test_what_sympy_cannot_prove_names_the_extra_that_can(monkeypatch):
+def test_what_is_left_open_without_a_solver_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "pysat.solvers", None)  # importing it fails
     report = _proof(MODELS["chain 150 deep"](), {"optimize": "latency"})  # proved with python-sat, as all models are
     assert report.ok
