@@ -7,7 +7,7 @@ A truth value or a number that does not depend on the row is kept as a Python co
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,23 +16,34 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from rulekit.numbers import float32
+from rulekit_exporters.onnx.forms import ML_DOMAIN, form_of
 
 Array = npt.NDArray[Any]
 Truth = bool | str
 Number = float | str
 
-ML_DOMAIN = "ai.onnx.ml"
-# the oldest version that has each operator in the form used here
-ML_VERSIONS = {"LabelEncoder": 2, "TreeEnsembleClassifier": 1}
 
-
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Operation:
+    """One operator; raises ValueError for one that is not in a form of `rulekit_exporters.onnx.forms`."""
+
     kind: str
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     domain: str
     attributes: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        form = form_of(self.domain, self.kind, self.attributes)
+        if form is None or len(self.outputs) != form.outputs:
+            name = f"{self.domain}.{self.kind}" if self.domain else self.kind
+            raise ValueError(f"the operator {name} in another form than rulekit writes")
+
+    @property
+    def version(self) -> int:
+        """The version of the operator set of its domain that has this form; 0 for the default domain."""
+        form = form_of(self.domain, self.kind, self.attributes)
+        return form.version if form else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,30 +198,50 @@ class Builder:
             if not alive.isdisjoint(operation.outputs):
                 alive.update(operation.inputs)
                 kept.append(operation)
-        nodes = [
-            helper.make_node(
-                operation.kind,
-                [public.get(name, name) for name in operation.inputs],
-                [public.get(name, name) for name in operation.outputs],
-                domain=operation.domain or None,
-                **operation.attributes,
+        written = [
+            replace(
+                operation,
+                inputs=tuple(public.get(name, name) for name in operation.inputs),
+                outputs=tuple(public.get(name, name) for name in operation.outputs),
             )
             for operation in reversed(kept)
         ]
-        graph = helper.make_graph(
-            nodes,
-            "rulekit",
-            [helper.make_tensor_value_info(port.name, port.element, port.shape) for port in inputs],
-            [helper.make_tensor_value_info(port.name, port.element, port.shape) for _, port in outputs],
-            [numpy_helper.from_array(array, name) for name, array in self.constants.items() if name in alive],
-        )
-        opsets = [helper.make_opsetid("", opset)]
-        versions = [ML_VERSIONS[operation.kind] for operation in kept if operation.domain == ML_DOMAIN]
+        constants = {name: array for name, array in self.constants.items() if name in alive}
+        ports = [port for _, port in outputs]
+        return Contents(written, constants, inputs, ports, opset, metadata, producer).model()
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """All that a written file says. What else an ONNX file can say is not written, and is lost by making it again."""
+
+    operations: list[Operation]
+    constants: dict[str, Array]
+    inputs: list[Port]
+    outputs: list[Port]
+    opset: int
+    metadata: dict[str, str]
+    producer: str
+
+    def model(self) -> Any:
+        """The ModelProto."""
+        nodes = [
+            helper.make_node(op.kind, op.inputs, op.outputs, domain=op.domain or None, **op.attributes)
+            for op in self.operations
+        ]
+        ports = [
+            [helper.make_tensor_value_info(port.name, port.element, port.shape) for port in side]
+            for side in (self.inputs, self.outputs)
+        ]
+        constants = [numpy_helper.from_array(array, name) for name, array in self.constants.items()]
+        graph = helper.make_graph(nodes, "rulekit", *ports, constants)
+        opsets = [helper.make_opsetid("", self.opset)]
+        versions = [operation.version for operation in self.operations if operation.domain == ML_DOMAIN]
         if versions:
             opsets.append(helper.make_opsetid(ML_DOMAIN, max(versions)))
         ir_version = max(7, helper.find_min_ir_version_for(opsets))
-        model = helper.make_model(graph, opset_imports=opsets, ir_version=ir_version, producer_name=producer)
-        helper.set_model_props(model, metadata)
+        model = helper.make_model(graph, opset_imports=opsets, ir_version=ir_version, producer_name=self.producer)
+        helper.set_model_props(model, self.metadata)
         return model
 
 

@@ -20,7 +20,7 @@ from rulekit_exporters.onnx.labels import integer_labels
 from rulekit_exporters.onnx.metadata import PRODUCER, describe
 from rulekit_exporters.onnx.operators.emitter import Emitter
 from rulekit_exporters.onnx.operators.fired import emit_fired
-from rulekit_exporters.onnx.options import Options, parse_options
+from rulekit_exporters.onnx.options import ROLES, Options, parse_options, public_outputs
 from rulekit_exporters.onnx.self_check import check_artifact
 
 MAX_SHOWN = 20
@@ -32,7 +32,7 @@ def emit_model(graph: RuleGraph, options: Mapping[str, Any]) -> Artifact:
     check(graph)
     parsed = parse_options(options)
     plan = plan_inputs(graph, parsed.input)
-    names = output_names(plan, ("label", "probabilities", "fired") if parsed.fired else ("label", "probabilities"))
+    names = public_outputs(plan.names, ROLES if parsed.fired else ROLES[:2])
     candidates = formulations(graph, plan, parsed)
     models = {name: build(graph, plan, parsed, names, emit) for name, emit in candidates.emitters.items()}
     cheapest = min(models, key=lambda name: cost(models[name], parsed.optimize)) if len(models) > 1 else "operators"
@@ -46,17 +46,6 @@ def emit_model(graph: RuleGraph, options: Mapping[str, Any]) -> Artifact:
     if candidates.no_tree:
         warnings += (f"optimize=latency: this model is no tree operator, because {candidates.no_tree}; {FALLEN_BACK}",)
     return Artifact({"": artifact}, graph.digest, warnings, summary)
-
-
-def output_names(plan: InputPlan, roles: tuple[str, ...]) -> dict[str, str]:
-    """The public name of each output: its role, with underscores where a column has that name."""
-    names = {}
-    for role in roles:
-        name = role
-        while name in plan.names:
-            name += "_"
-        names[role] = name
-    return names
 
 
 def build(graph: RuleGraph, plan: InputPlan, options: Options, names: dict[str, str], emit: Emit) -> Any:

@@ -10,8 +10,9 @@ import numpy as np
 from rulekit.errors import Unsupported
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature, Schema
-from rulekit_exporters.onnx.builder import ML_DOMAIN, Array, Builder, Port, element_type
+from rulekit_exporters.onnx.builder import Array, Builder, Port, element_type
 from rulekit_exporters.onnx.conditions import Bit, Condition, Membership, Signed, is_wide
+from rulekit_exporters.onnx.forms import ML_DOMAIN
 from rulekit_exporters.onnx.options import InputForm
 
 TENSOR_NAME = "input"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -12,6 +12,7 @@ InputForm = Literal["tensor", "columns", "codes"]
 Optimize = Literal["throughput", "latency"]
 
 OLDEST_OPSET = 12
+ROLES = ("label", "probabilities", "fired")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,17 @@ def parse_options(options: Mapping[str, Any]) -> Options:
         raise InputError(f"optimize is {optimize!r}", where="onnx", fix="throughput or latency")
     opset = _opset(options.get("opset", OLDEST_OPSET))
     return Options(form, opset, _flag(options, "fired", False), _flag(options, "text", True), optimize)
+
+
+def public_outputs(inputs: Sequence[str], roles: tuple[str, ...]) -> dict[str, str]:
+    """The public name of each output: its role, with underscores where an input has that name."""
+    names = {}
+    for role in roles:
+        name = role
+        while name in inputs:
+            name += "_"
+        names[role] = name
+    return names
 
 
 def _opset(value: object) -> int:

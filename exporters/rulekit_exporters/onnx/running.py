@@ -20,7 +20,6 @@ from rulekit_exporters.onnx.labels import integer_labels, label_texts
 from rulekit_exporters.onnx.metadata import properties_of
 
 CHUNK = 8192
-ROLES = ("label", "probabilities", "fired")
 
 # feeds -> outputs in the order of ROLES
 Session = Callable[[dict[str, Array]], list[Array]]

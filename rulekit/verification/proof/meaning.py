@@ -46,7 +46,6 @@ from rulekit.program.nodes import (
     Labels,
     Lookup,
     Number,
-    Opaque,
 )
 from rulekit.program.nodes import Sum as AddedUp
 from rulekit.verification.proof.exact_numbers import Sum, add, atom, number, scale, table
@@ -223,10 +222,6 @@ class Meaning:
         bound = Fraction(max(map(abs, values), default=0.0)) if finite else None
         return found or atom(self.numbers.name(("lookup", node.values, index), bound))
 
-    def opaque(self, node: Opaque) -> Sum:
-        parts = [self._truths[child] if child in self._truths else self._sums[child] for child in node.children]
-        return atom(self.numbers.name(("opaque", node.name, *parts)))
-
 
 def _step(meaning: Meaning, node: Step) -> Sum:
     axis = meaning._axis[node.feature]
@@ -283,5 +278,4 @@ _SUMS: dict[type[Node], Callable[[Meaning, Any], Sum]] = {
     Arithmetic: _arithmetic,
     AddedUp: _sum,
     Lookup: Meaning.lookup,
-    Opaque: Meaning.opaque,
 }

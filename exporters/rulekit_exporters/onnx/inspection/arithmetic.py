@@ -10,6 +10,7 @@ from rulekit.numbers import is_power_of_two
 from rulekit.program.nodes import Arithmetic, Choice, Greater, Number, Opaque
 from rulekit_exporters.onnx.inspection.values import (
     BITS,
+    LARGEST,
     Category,
     Cleaned,
     Element,
@@ -49,11 +50,11 @@ def times(a: Element, b: Element, width: str) -> Element:
         if isinstance(one, Given):
             if other in (1, -1):
                 return replace(one, sign=one.sign * int(other))
-            return _scaled(Cleaned(one, -math.inf, math.inf), float(other))
+            raise UnreadableError(refusal(one))
         if isinstance(one, Cleaned):
             return _scaled(one, float(other))
         if isinstance(one, Unused) and is_power_of_two(abs(float(other))):
-            return one
+            return _stretched(one, float(other))
         known = exact(one)
         if known is not None and math.isfinite(other):
             product = added(Exact(Fraction(0)), known, Fraction(other))
@@ -77,18 +78,25 @@ def _rounded(operator: str, a: Element, b: Element, width: str) -> Element:
 
 
 def _scaled(cleaned: Cleaned, factor: float) -> Cleaned:
-    if not is_power_of_two(factor):
+    if not is_power_of_two(factor) or not (math.isfinite(cleaned.low) and math.isfinite(cleaned.high)):
         raise UnreadableError(refusal(cleaned))
     if cleaned.rounded:
         return replace(cleaned, factor=cleaned.factor * factor)
     return replace(cleaned, scale=cleaned.scale * factor)
 
 
+def _stretched(unused: Unused, factor: float) -> Unused:
+    """A number that may be anything times a power of two; what may leave the range of its type may be infinite."""
+    ends = (unused.low * factor, unused.high * factor)
+    low, high = (end if abs(end) <= LARGEST else math.copysign(math.inf, end) for end in (min(ends), max(ends)))
+    return replace(unused, low=low, high=high)
+
+
 def negative(a: Element, width: str) -> Element:
     if isinstance(a, Given):
         return replace(a, sign=-a.sign)
     if isinstance(a, Unused):
-        return a
+        return _stretched(a, -1.0)
     known = exact(a)
     if known is not None:
         return added(Exact(Fraction(0)), known, Fraction(-1))
@@ -107,7 +115,10 @@ def _bounded(a: Element, b: Element, upper: bool) -> Element:
     """The smaller (upper) or larger of two numbers."""
     for one, other in ((a, b), (b, a)):
         if is_constant(other) and isinstance(one, Unused):
-            return one if one.state == "finite" else replace(one, state="bounded")
+            limit = float(other)
+            if upper:
+                return replace(one, low=min(one.low, limit), high=min(one.high, limit))
+            return replace(one, low=max(one.low, limit), high=max(one.high, limit))
         if is_constant(other) and isinstance(one, Given | Cleaned):
             return _clipped(one, float(other), upper)
         if is_constant(other) and isinstance(one, Category):
@@ -157,7 +168,7 @@ def rounded(a: Element, width: str) -> Element:
     if isinstance(a, Cleaned):
         return a if a.rounded else replace(a, rounded=True)
     if isinstance(a, Unused):
-        return a
+        return replace(a, low=a.low - 1.0, high=a.high + 1.0)
     known = exact(a)
     if known is not None and known.span.grid >= 0:
         return a

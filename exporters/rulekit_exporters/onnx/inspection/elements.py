@@ -14,9 +14,10 @@ from functools import partial
 from operator import eq
 from typing import Any
 
-from rulekit.graph.nodes import FALSE, TRUE, And, Family, LinearThreshold, Missing, Node, Not, Or
+from rulekit.graph.nodes import FALSE, TRUE, And, LinearThreshold, Missing, Not, Or
 from rulekit.numbers import float32
 from rulekit.program.nodes import Choice, Greater, Number
+from rulekit_exporters.onnx.forms import CASTS
 from rulekit_exporters.onnx.inspection.arithmetic import (
     least,
     minus,
@@ -32,6 +33,7 @@ from rulekit_exporters.onnx.inspection.values import (
     BITS,
     Category,
     Cleaned,
+    Code,
     Element,
     Exact,
     Given,
@@ -94,8 +96,6 @@ def greater_or_equal(a: Element, b: Element, width: str) -> Element:
 
 
 def equal(a: Element, b: Element, width: str) -> Element:
-    if width == "bool":
-        return logical_not(logical_xor(a, b, width), width)
     for one, other in ((a, b), (b, a)):
         if isinstance(one, Category) and is_constant(other):
             return _by_code(one, partial(eq, other))
@@ -138,7 +138,7 @@ def is_nan(a: Element, width: str) -> Element:
     if isinstance(a, Cleaned):
         return missing(a.given)
     if isinstance(a, Unused):
-        return replace(a, state="missing")
+        return replace(a, state="missing") if a.state == "number" else FALSE
     if exact(a) is not None:
         return FALSE
     return Greater(opaque("is no number", a), Number(0.5))
@@ -152,9 +152,9 @@ def chosen(condition: Element, a: Element, b: Element, width: str) -> Element:
     if condition in (True, False) and isinstance(condition, bool):
         return a if condition else b
     if isinstance(condition, Unused) and isinstance(b, Unused) and is_constant(a):
-        if condition.state != "missing" or b.state == "raw" or condition.reason != b.reason:
+        if condition.state != "missing" or b.state != "number" or condition.reason != b.reason:
             raise UnreadableError(refusal(b))
-        return replace(b, state="finite")
+        return replace(b, state="filled", low=min(b.low, float(a)), high=max(b.high, float(a)))
     node = truth(condition)
     if node in (TRUE, FALSE):
         return a if node == TRUE else b
@@ -169,51 +169,40 @@ def chosen(condition: Element, a: Element, b: Element, width: str) -> Element:
 
 def cast(a: Element, width: str, origin: str) -> Element:
     """The element in another type."""
+    if (origin, width) not in CASTS:
+        raise UnreadableError(f"a cast from {origin} to {width}")
+    if isinstance(a, Code):
+        return a
     if isinstance(a, Given):
-        if width not in ("f4", "f8"):
+        if width == "i8":
             raise UnreadableError(refusal(a))
         return replace(a, single=a.single or width == "f4")
-    if isinstance(a, Unused) and width in ("f4", "f8"):
+    if isinstance(a, Unused) and width != "i8":
         return a
     if isinstance(a, Cleaned):
-        if (origin, width) not in (("f4", "f8"), (width, width)):
+        if (origin, width) != ("f4", "f8"):
             raise UnreadableError(refusal(a))
         return a
     if isinstance(a, Category):
-        kind = {"b": bool, "i": int, "f": float}.get(width[0])
-        if kind is None or any(
-            isinstance(v, str) or (kind is float and _cast_constant(v, width) != v) for v in a.values
-        ):
-            raise UnreadableError(refusal(a))
-        return Category(a.feature, tuple(map(kind, a.values)))
+        return Category(a.feature, tuple(_cast_constant(value, width) for value in a.values))
     if is_constant(a):
         return _cast_constant(a, width)
     if isinstance(a, Picked):
-        if any(isinstance(value, str) for value in a.values):
-            raise UnreadableError(refusal(a))
         return Picked(tuple(_cast_constant(value, width) for value in a.values), a.index)
-    if width == "bool":
-        if isinstance(a, Node) and a.family is Family.BOOLEAN:
-            return a
-        return logical_not(equal(a, 0, origin), width)
-    if width not in BITS:
-        raise UnreadableError("numbers become texts")
     known = exact(a)
     if known is not None and (known.span.grid >= 0 or width[0] == "f") and holds_exactly(known, BITS[width]):
         return known
-    if isinstance(a, Winner):
-        return a
     if origin == "f4" and width == "f8":
         return a
     return opaque("cast", a, note=width)
 
 
 def _cast_constant(value: Any, width: str) -> Any:
-    if width == "bool":
-        return bool(value)
-    if width == "f4":
-        return float32(float(value))
-    return float(value) if width == "f8" else int(value)
+    if width == "i8":
+        if int(value) != value or abs(value) >= 2**53:
+            raise UnreadableError("a number that is no index")
+        return int(value)
+    return float32(float(value)) if width == "f4" else float(value)
 
 
 # Tables --------------------------------------------------------------------------------------------------------------
@@ -257,7 +246,9 @@ def winner(scores: list[Element]) -> Element:
     if len(nodes) == 2:  # a place that may be added to and looked up
         one, other = exact(scores[0]), exact(scores[1])
         if one is not None and other is not None:
-            return Exact(Fraction(0), ((Greater(to_node(added(other, one, Fraction(-1))), Number(0.0)), Fraction(1)),))
+            more = added(other, one, Fraction(-1))
+            if holds_exactly(more, BITS["f8"]):
+                return Exact(Fraction(0), ((Greater(to_node(more), Number(0.0)), Fraction(1)),))
     return Winner(tuple(nodes), tuple(range(len(nodes))))
 
 
@@ -268,9 +259,9 @@ UNARY: dict[str, Callable[[Element, str], Element]] = {
     "Relu": rectified,
     "Round": rounded,
     "Identity": lambda a, width: a,
+    "Exp": lambda a, width: opaque("Exp", a),
+    "Tanh": lambda a, width: opaque("Tanh", a),
 }
-# Known by their operands only.
-UNARY_OPAQUE = frozenset(("Exp", "Sigmoid", "Tanh", "Log", "Sqrt", "Abs", "Reciprocal", "Floor", "Ceil", "Erf", "Sign"))
 BINARY: dict[str, Callable[[Element, Element, str], Element]] = {
     "And": logical_and,
     "Or": logical_or,
@@ -278,7 +269,6 @@ BINARY: dict[str, Callable[[Element, Element, str], Element]] = {
     "Greater": greater,
     "Less": lambda a, b, width: greater(b, a, width),
     "GreaterOrEqual": greater_or_equal,
-    "LessOrEqual": lambda a, b, width: greater_or_equal(b, a, width),
     "Equal": equal,
     "Add": plus,
     "Sub": minus,
@@ -287,4 +277,4 @@ BINARY: dict[str, Callable[[Element, Element, str], Element]] = {
     "Min": least,
     "Max": most,
 }
-COMPARING = frozenset(("Greater", "Less", "GreaterOrEqual", "LessOrEqual", "Equal", "IsNaN", "Not", "And", "Or", "Xor"))
+COMPARING = frozenset(("Greater", "Less", "GreaterOrEqual", "Equal", "IsNaN", "Not", "And", "Or", "Xor"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rulekit_exporters.onnx.inspection.elements import BINARY, UNARY, UNARY_OPAQUE
+from rulekit_exporters.onnx.inspection.elements import BINARY, UNARY
 from rulekit_exporters.onnx.inspection.products import gemm, matmul
 from rulekit_exporters.onnx.inspection.tensors import (
     Reader,
@@ -17,7 +17,6 @@ from rulekit_exporters.onnx.inspection.tensors import (
     pad,
     reshape,
     shape,
-    softmax,
     transpose,
     unary,
     where,
@@ -25,7 +24,7 @@ from rulekit_exporters.onnx.inspection.tensors import (
 
 READERS: dict[str, Reader] = {
     **{kind: binary(kind) for kind in BINARY},
-    **{kind: unary(kind) for kind in (*UNARY, *UNARY_OPAQUE)},
+    **{kind: unary(kind) for kind in UNARY},
     "Where": where,
     "Clip": clip,
     "Cast": cast_to,
@@ -40,5 +39,4 @@ READERS: dict[str, Reader] = {
     "MatMul": matmul,
     "Gemm": gemm,
     "ArgMax": argmax,
-    "Softmax": softmax,
 }

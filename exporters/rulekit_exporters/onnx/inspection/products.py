@@ -38,8 +38,6 @@ def matmul(reach: Reach, inputs: Sequence[Value | None], attributes: Attributes)
 
 
 def gemm(reach: Reach, inputs: Sequence[Value | None], attributes: Attributes) -> Value:
-    if attributes.get("alpha", 1.0) != 1.0 or attributes.get("beta", 1.0) != 1.0:
-        raise UnreadableError("a scaled product")
     a, b = (
         value if not attributes.get(name, 0) else _turned(value) if isinstance(value, Rows) else constant(value).T
         for value, name in zip(inputs[:2], ("transA", "transB"), strict=True)
@@ -75,10 +73,7 @@ def _product(reach: Reach, weights: npt.NDArray[Any], value: Rows, bias: npt.NDA
 
 
 def _sum(row: list[Any], terms: Sequence[Element], known: list[Exact | None], start: float, width: str) -> Element:
-    unused = [
-        weight == 0 and isinstance(term, Unused) and term.state == "finite"
-        for weight, term in zip(row, terms, strict=True)
-    ]
+    unused = [weight == 0 and isinstance(term, Unused) and term.finite for weight, term in zip(row, terms, strict=True)]
     readable = all(part is not None or left_out for part, left_out in zip(known, unused, strict=True))
     if readable and all(map(math.isfinite, (start, *row))):
         weights: dict[Any, Fraction] = {}

@@ -7,27 +7,33 @@ cast to the declared type of their input by IEEE 754 rounding.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from onnx import ModelProto, TensorProto
 
 from rulekit.cells.space import codes_of
 from rulekit.errors import FormatError
 from rulekit.graph.nodes import FALSE, TRUE, And, Linear, Node, Not, Or
 from rulekit.graph.rule_graph import RuleGraph
+from rulekit.graph.rules import rules_of
 from rulekit.program.nodes import Greater, Labels, Number, Opaque
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature
 from rulekit.targets import Reading
 from rulekit.verification.proof.prove import leaves_below
-from rulekit_exporters.onnx.builder import ML_DOMAIN
+from rulekit_exporters.onnx.builder import Contents, Operation, Port
+from rulekit_exporters.onnx.forms import form_of
 from rulekit_exporters.onnx.inputs import TENSOR_NAME, encoder_table, public_names
+from rulekit_exporters.onnx.inspection.contents import contents_of
 from rulekit_exporters.onnx.inspection.operators import READERS
-from rulekit_exporters.onnx.inspection.tensors import Attributes, Reach, Rows, Value, elementwise, rows
+from rulekit_exporters.onnx.inspection.tensors import Attributes, Reach, Rows, Value, elementwise, rows, type_of
 from rulekit_exporters.onnx.inspection.trees import Outcome, tree_classifier
 from rulekit_exporters.onnx.inspection.values import (
     Category,
+    Code,
     Element,
     Given,
     Picked,
@@ -40,25 +46,28 @@ from rulekit_exporters.onnx.inspection.values import (
 )
 from rulekit_exporters.onnx.labels import integer_labels, label_texts
 from rulekit_exporters.onnx.metadata import LARGEST_ARTIFACT
-from rulekit_exporters.onnx.options import OLDEST_OPSET
+from rulekit_exporters.onnx.options import ROLES, public_outputs
 
-MOST_OPERATORS = 50_000
-MOST_CONSTANTS = 1 << 23  # bytes
+_WIDTHS = {
+    int(TensorProto.FLOAT): "f4",
+    int(TensorProto.DOUBLE): "f8",
+    int(TensorProto.INT64): "i8",
+    int(TensorProto.STRING): "text",
+}
 
 
 def inspect(artifact: bytes, graph: RuleGraph) -> Reading:
     """The reading of a model; raises FormatError where it is no ONNX file. Whatever cannot be read has its reason."""
-    import onnx
-
     if len(artifact) > LARGEST_ARTIFACT:
         raise FormatError(f"an ONNX file of {len(artifact)} bytes", fix=f"at most {LARGEST_ARTIFACT} are read")
     try:
-        model = onnx.ModelProto.FromString(artifact)
+        model = ModelProto.FromString(artifact)
     except Exception as error:  # the decoder's own error type depends on the protobuf implementation
         raise FormatError("this is no ONNX file", fix="it may be truncated; export it again") from error
     reader = _Reader(graph)
     try:
-        label, reported = reader.outputs(model)
+        contents = contents_of(model)
+        label, reported = reader.outputs(contents)
         formulas = reader.labels(label)
     except UnreadableError as error:
         return Reading(None, reason=str(error), texts=reader.texts)
@@ -84,99 +93,106 @@ class _Reader:
         self.shares: tuple[Node, ...] | None = None
         self._values: dict[str, Value] = {}
 
-    def outputs(self, model: Any) -> tuple[Value, tuple[Node, ...] | None]:
+    def outputs(self, contents: Contents) -> tuple[Value, tuple[Node, ...] | None]:
         """The label's tensor, and the nodes of the reported probabilities where they can be read."""
-        _refuse_other_forms(model)
-        for tensor in model.graph.initializer:
-            self._define(tensor.name, _array(tensor))
-        for port in model.graph.input:
-            self._define(port.name, self._input(port, [p.name for p in model.graph.input]))
-        wanted = [port.name for port in model.graph.output][:2]
-        unread: str | None = None
+        for name, array in contents.constants.items():
+            self._define(name, array)
+        names = [port.name for port in contents.inputs]
+        for port in contents.inputs:
+            self._define(port.name, self._input(port, names))
+        self._check_outputs(contents, names)
+        wanted = [port.name for port in contents.outputs][:2]
+        unread = ""
         failed: set[str] = set()
-        for node in model.graph.node:
+        for operation in contents.operations:
             try:
-                if failed.intersection(node.input):
-                    raise UnreadableError(unread or "")
-                found = self._operate(node)
+                if failed.intersection(operation.inputs):
+                    raise UnreadableError(unread)
+                found = self._operate(operation)
             except UnreadableError as error:
                 unread = unread or str(error)
-                failed.update(node.output)
+                failed.update(operation.outputs)
                 continue
-            for name, value in zip(node.output, found, strict=False):
-                if name:
-                    self._define(name, value)
+            for name, value in zip(operation.outputs, found, strict=True):
+                self._define(name, value)
         if wanted[0] in failed:
-            raise UnreadableError(unread or "")
+            raise UnreadableError(unread)
         reported = None
-        if len(wanted) > 1 and wanted[1] in self._values:
-            reported = tuple(_nodes_of(rows(self._values[wanted[1]])))
-            self.shares = _shares(rows(self._values[wanted[1]]), len(self.graph.classes))
+        if wanted[1] not in failed:
+            shares = rows(self._values[wanted[1]])
+            if shares.elements.shape != (1, len(self.graph.classes)) or shares.axis != 0:
+                raise UnreadableError("the second output is not a probability for each class")
+            reported = tuple(_nodes_of(shares))
+            self.shares = _shares(shares)
         return self._values[wanted[0]], reported
 
     def _define(self, name: str, value: Value) -> None:
-        if name in self._values:
+        if name in self._values or not name:
             raise UnreadableError(f"{name!r} is computed twice")
         self._values[name] = value
 
-    def _operate(self, node: Any) -> tuple[Value, ...]:
-        inputs = [self._values[name] if name else None for name in node.input]
-        attributes = {item.name: _attribute(item) for item in node.attribute}
-        if node.domain == ML_DOMAIN and node.op_type == "LabelEncoder":
+    def _operate(self, operation: Operation) -> tuple[Value, ...]:
+        inputs = [self._values[name] for name in operation.inputs]
+        kind, attributes = operation.kind, operation.attributes
+        form = form_of(operation.domain, kind, attributes)
+        if form is None or not form.takes([type_of(value) for value in inputs]):
+            raise UnreadableError(f"the operator {kind} with operands of other types than rulekit writes")
+        if kind == "LabelEncoder":
             return (self._encoded(rows(inputs[0]), attributes),)
-        if node.domain == ML_DOMAIN and node.op_type == "TreeEnsembleClassifier":
+        if kind == "TreeEnsembleClassifier":
             return tree_classifier(self.reach, inputs, attributes)
-        reader = READERS.get(node.op_type) if node.domain == "" else None
-        if reader is None:
-            raise UnreadableError(f"the operator {node.domain and node.domain + '.'}{node.op_type} is not read")
-        return (reader(self.reach, inputs, attributes),)
+        return (READERS[kind](self.reach, inputs, attributes),)
+
+    def _check_outputs(self, contents: Contents, inputs: Sequence[str]) -> None:
+        """Raises UnreadableError where the outputs are not called, typed and shaped as they are written."""
+        classes = self.graph.classes
+        label = TensorProto.STRING if integer_labels(classes) is None else TensorProto.INT64
+        expected = [(label, ("N",)), (TensorProto.FLOAT, ("N", len(classes)))]
+        if len(contents.outputs) > 2:
+            expected.append((TensorProto.BOOL, ("N", len(rules_of(self.graph)))))
+        names = public_outputs(inputs, ROLES[: len(expected)])
+        ports = [Port(name, *port) for name, port in zip(names.values(), expected, strict=True)]
+        if contents.outputs != ports:
+            raise UnreadableError("its outputs are not those of the model")
 
     # Inputs --------------------------------------------------------------------------------------------------------
 
-    def _input(self, port: Any, names: list[str]) -> Rows:
-        schema = self.graph.schema
-        kind, sizes = port.type.tensor_type.elem_type, port.type.tensor_type.shape.dim
-        if names == [TENSOR_NAME] and len(sizes) == 2 and sizes[1].dim_value == len(schema) and kind in (1, 11):
+    def _input(self, port: Port, names: list[str]) -> Rows:
+        schema, kind = self.graph.schema, _WIDTHS.get(port.element, "")
+        if names == [TENSOR_NAME] and port.shape == ("N", len(schema)) and kind in ("f4", "f8"):
             elements = np.empty((1, len(schema)), dtype=object)
             # a category has no place in a tensor: its column may hold anything
             elements[0, :] = [
-                Unused(f"the numbers of {f.name!r} are read") if f.kind == "categorical" else Given(f, kind == 1)
+                Unused(f"the numbers of {f.name!r} are read") if f.kind == "categorical" else Given(f, kind == "f4")
                 for f in schema
             ]
-            return Rows(elements, 0, "f4" if kind == 1 else "f8")
+            return Rows(elements, 0, kind)
         columns = tuple(self.graph.used_features or schema.names[:1])
         by_name = dict(zip(public_names(columns), columns, strict=True))
-        if port.name not in by_name or len(sizes) != 2 or sizes[1].dim_value != 1:
+        if port.name not in by_name or port.shape != ("N", 1) or len(names) != len(columns):
             raise UnreadableError("its inputs are not those of the model")
         feature = schema[by_name[port.name]]
         element: Element
-        if feature.kind != "categorical" and kind in (1, 11):
-            element, width = Given(feature, kind == 1), "f4" if kind == 1 else "f8"
-        elif feature.kind == "categorical" and kind == 7:
-            element, width = Category(feature, tuple(range(FIRST_LEVEL_CODE + len(feature.levels)))), "i8"
-        elif feature.kind == "categorical" and kind == 8:
-            element, width = _Text(feature), "text"
+        if feature.kind != "categorical" and kind in ("f4", "f8"):
+            element = Given(feature, kind == "f4")
+        elif feature.kind == "categorical" and kind in ("i8", "text"):
+            element = Code(feature) if kind == "i8" else _Text(feature)
         else:
             raise UnreadableError("its inputs are of other types than the model's")
         elements = np.empty((1, 1), dtype=object)
         elements[0, 0] = element
-        return Rows(elements, 0, width)
+        return Rows(elements, 0, kind)
 
     def _encoded(self, value: Rows, attributes: Attributes) -> Rows:
         """The number or text that an encoder gives to each code of a category."""
         keys = [key.decode() for key in attributes["keys_strings"]]
-        name = next(name for name in ("values_int64s", "values_floats", "values_strings") if name in attributes)
-        values = attributes[name]
-        default = attributes.get(
-            {"values_int64s": "default_int64", "values_floats": "default_float"}.get(name, "default_string"),
-            {"values_int64s": -1, "values_floats": -0.0}.get(name, b"_Unused"),
-        )
-        table = dict(zip(reversed(keys), reversed(values), strict=True))  # the first of equal keys counts
+        width, name = ("i8", "int64") if "default_int64" in attributes else ("f4", "float")
+        values, default = attributes[f"values_{name}s"], attributes[f"default_{name}"]
+        table = dict(zip(keys, values, strict=True))
         if len(table) != len(keys):
             raise UnreadableError("a text is encoded twice")
-        width = {"values_int64s": "i8", "values_floats": "f4"}.get(name)
-        if width is None:
-            raise UnreadableError("texts become texts")
+        if not all(map(math.isfinite, (*values, default))):
+            raise UnreadableError("a text is encoded as something that is no number")
         return elementwise(self.reach, lambda text: self._by_code(text, table, default), [value], width)
 
     def _by_code(self, text: Element, table: Mapping[str, Any], default: Any) -> Element:
@@ -210,15 +226,13 @@ class _Reader:
     def labels(self, value: Value) -> tuple[tuple[Node, ...], bool]:
         """For each class when it is the label, and whether that is known; else the nodes that the label hangs on."""
         tensor = rows(value)
-        if tensor.elements.size != 1:
+        if tensor.elements.shape != (1,) or tensor.width not in ("i8", "text"):
             raise UnreadableError("the first output is not one label for each row")
         element = tensor.elements.reshape(-1)[0]
         integers = integer_labels(self.graph.classes)
         values: list[Any] = list(label_texts(self.graph)) if integers is None else list(integers)
         if isinstance(element, str | int | float):
             return tuple(TRUE if element == value else FALSE for value in values), True
-        if isinstance(element, Node) and not isinstance(element, Opaque) and _is_binary(values):
-            return (Not(element), element), True
         found = _outcomes(element)
         if found is None:
             return (to_node(element),), False
@@ -230,10 +244,6 @@ class _Text:
 
     def __init__(self, feature: Feature) -> None:
         self.feature = feature
-
-
-def _is_binary(values: list[Any]) -> bool:
-    return values == [0, 1]
 
 
 def _any(formulas: Iterator[Node]) -> Node:
@@ -248,11 +258,9 @@ def _outcomes(element: Element) -> list[tuple[Any, Node]] | None:
     if isinstance(element, Winner):
         return [(value, element.wins(place)) for place, value in enumerate(element.values)]
     if isinstance(element, Category):
-        held = [tuple(v == value for v in element.values) for value in dict.fromkeys(element.values)]
-        return [
-            (value, truth(Category(element.feature, mask)))
-            for value, mask in zip(dict.fromkeys(element.values), held, strict=True)
-        ]
+        known = element.known
+        masks = {value: tuple(v == value for v in known) for value in dict.fromkeys(known)}
+        return [(value, truth(Category(element.feature, mask))) for value, mask in masks.items()]
     if isinstance(element, Picked):
         distinct = dict.fromkeys(element.values)
         return [(value, truth(Picked(tuple(v == value for v in element.values), element.index))) for value in distinct]
@@ -285,10 +293,8 @@ def _nodes_of(value: Rows) -> Iterator[Node]:
             yield to_node(element)
 
 
-def _shares(value: Rows, classes: int) -> tuple[Node, ...] | None:
-    """A node for the probability of each class, as it was before the last cast to float32; None for another shape."""
-    if value.elements.size != classes:
-        return None
+def _shares(value: Rows) -> tuple[Node, ...] | None:
+    """A node for the probability of each class, as it was before the last cast to float32; None where it is none."""
     found: list[Node] = []
     for element in value.elements.reshape(-1):
         if isinstance(element, Winner):
@@ -299,39 +305,3 @@ def _shares(value: Rows, classes: int) -> tuple[Node, ...] | None:
             node = to_node(element)
             found.append(node.children[0] if isinstance(node, Opaque) and node.name == "cast f4" else node)
     return tuple(found)
-
-
-# The file ------------------------------------------------------------------------------------------------------------
-
-
-def _refuse_other_forms(model: Any) -> None:
-    import onnx
-
-    graph = model.graph
-    versions = {entry.domain: entry.version for entry in model.opset_import}
-    if not OLDEST_OPSET <= versions.get("", versions.get("ai.onnx", 0)) <= onnx.defs.onnx_opset_version():
-        raise UnreadableError("its operator set is not read")
-    if set(versions) - {"", "ai.onnx", ML_DOMAIN} or model.functions or graph.sparse_initializer:
-        raise UnreadableError("it has functions, sparse constants or operators of other domains")
-    if len(graph.node) > MOST_OPERATORS or len(graph.output) < 2:
-        raise UnreadableError(f"{len(graph.node)} operators and {len(graph.output)} outputs")
-    if sum(tensor.ByteSize() for tensor in graph.initializer) > MOST_CONSTANTS:
-        raise UnreadableError("its constants are too large")
-
-
-def _array(tensor: Any) -> np.ndarray[Any, Any]:
-    from onnx import TensorProto, numpy_helper
-
-    if tensor.data_location == TensorProto.EXTERNAL or tensor.external_data:
-        raise UnreadableError("its constants lie in another file")
-    array: np.ndarray[Any, Any] = numpy_helper.to_array(tensor)
-    if array.nbytes > MOST_CONSTANTS:
-        raise UnreadableError("its constants are too large")
-    return array
-
-
-def _attribute(item: Any) -> Any:
-    from onnx import helper
-
-    value = helper.get_attribute_value(item)
-    return list(value) if item.type in (6, 7, 8) else value

@@ -15,20 +15,21 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.numbers import float32
+from rulekit.schema import FIRST_LEVEL_CODE
 from rulekit_exporters.onnx.inspection.elements import (
     BINARY,
     COMPARING,
     UNARY,
-    UNARY_OPAQUE,
     cast,
     chosen,
     looked_up,
     winner,
 )
 from rulekit_exporters.onnx.inspection.values import (
+    Category,
+    Code,
     Element,
     UnreadableError,
-    opaque,
 )
 
 MOST_ELEMENTS = 3_000_000  # of all tensors together
@@ -130,6 +131,11 @@ def elementwise(reach: Reach, operation: Callable[..., Element], values: Sequenc
     return Rows(result, result.ndim + like.axis - like.elements.ndim, width)
 
 
+def type_of(value: Value) -> str:
+    """The element type of an operand, as `rulekit_exporters.onnx.forms` has it."""
+    return value.width if isinstance(value, Rows) else "i8" if isinstance(value, Shape) else width_of(value)
+
+
 def same_width(values: Sequence[Value]) -> str:
     widths = {value.width if isinstance(value, Rows) else width_of(constant(value)) for value in values}
     if len(widths) != 1:
@@ -169,8 +175,6 @@ def unary(kind: str) -> Reader:
                 return value
             raise UnreadableError("an operator on constants alone")
         width = value.width
-        if kind in UNARY_OPAQUE:
-            return elementwise(reach, lambda a: opaque(kind, a, note=width), [value], width)
         return elementwise(reach, lambda a: UNARY[kind](a, width), [value], "bool" if kind in COMPARING else width)
 
     return read
@@ -183,21 +187,22 @@ def where(reach: Reach, inputs: Sequence[Value | None], attributes: Attributes) 
 
 
 def clip(reach: Reach, inputs: Sequence[Value | None], attributes: Attributes) -> Value:
-    result = inputs[0]
-    for bound, kind in zip(inputs[1:], ("Max", "Min"), strict=False):
-        if bound is not None and result is not None:
-            result = binary(kind)(reach, [result, bound], {})
-    return rows(result)
+    value, low, high = rows(inputs[0]), constant(inputs[1]), constant(inputs[2])
+    if value.width == "i8":
+        return elementwise(reach, lambda a: _clipped_code(a, int(low), int(high)), [value], value.width)
+    return binary("Min")(reach, [binary("Max")(reach, [value, low], {}), high], {})
+
+
+def _clipped_code(code: Element, low: int, high: int) -> Element:
+    """A code within the codes that there are, or one beyond."""
+    if not isinstance(code, Code) or (low, high) != (-1, FIRST_LEVEL_CODE + len(code.feature.levels)):
+        raise UnreadableError("integers are cut off in another way")
+    return Category(code.feature, (*range(high), low, high))
 
 
 def cast_to(reach: Reach, inputs: Sequence[Value | None], attributes: Attributes) -> Value:
-    import onnx
-
     value = rows(inputs[0])
-    names = {"FLOAT": "f4", "DOUBLE": "f8", "INT64": "i8", "INT32": "i4", "BOOL": "bool"}
-    width = names.get(onnx.TensorProto.DataType.Name(attributes["to"]), "")
-    if not width:
-        raise UnreadableError("a cast to another type")
+    width = {1: "f4", 11: "f8", 7: "i8"}.get(attributes["to"], "another type")
     return elementwise(reach, lambda a: cast(a, width, value.width), [value], width)
 
 
@@ -206,20 +211,18 @@ def cast_to(reach: Reach, inputs: Sequence[Value | None], attributes: Attributes
 
 def shape(reach: Reach, inputs: Sequence[Value | None], attributes: Attributes) -> Value:
     value = rows(inputs[0])
-    if attributes:
-        raise UnreadableError("a part of a shape")
     return Shape(tuple(None if i == value.axis else size for i, size in enumerate(value.elements.shape)))
 
 
 def transpose(reach: Reach, inputs: Sequence[Value | None], attributes: Attributes) -> Value:
     value = rows(inputs[0])
-    order = attributes.get("perm", list(range(value.elements.ndim))[::-1])
+    order = attributes["perm"]
     return Rows(value.elements.transpose(order), list(order).index(value.axis), value.width)
 
 
 def flatten(reach: Reach, inputs: Sequence[Value | None], attributes: Attributes) -> Value:
     value = rows(inputs[0])
-    axis = attributes.get("axis", 1)
+    axis = attributes["axis"]
     sizes = value.elements.shape
     first, last = math.prod(sizes[:axis]), math.prod(sizes[axis:])
     mixed = first if value.axis < axis else last
@@ -277,12 +280,12 @@ def expand(reach: Reach, inputs: Sequence[Value | None], attributes: Attributes)
 
 def pad(reach: Reach, inputs: Sequence[Value | None], attributes: Attributes) -> Value:
     value, widths = rows(inputs[0]), constant(inputs[1]).tolist()
-    if attributes.get("mode", b"constant") != b"constant" or len(inputs) > 3 or min(widths) < 0:
+    if min(widths) < 0:
         raise UnreadableError("a padding of another kind")
     rank = value.elements.ndim
     if widths[value.axis] or widths[value.axis + rank]:
         raise UnreadableError("rows are put one after another")
-    filler = plain(constant(inputs[2])).reshape(-1)[0] if len(inputs) > 2 else 0.0
+    filler = plain(constant(inputs[2])).reshape(-1)[0]
     around = list(zip(widths[:rank], widths[rank:], strict=True))
     reach.spend(math.prod(size + sum(pair) for size, pair in zip(value.elements.shape, around, strict=True)))
     return Rows(np.pad(value.elements, around, constant_values=filler), value.axis, value.width)
@@ -290,7 +293,7 @@ def pad(reach: Reach, inputs: Sequence[Value | None], attributes: Attributes) ->
 
 def gather(reach: Reach, inputs: Sequence[Value | None], attributes: Attributes) -> Value:
     data, index = inputs[0], inputs[1]
-    axis = attributes.get("axis", 0)
+    axis = attributes["axis"]
     if isinstance(data, Shape):
         return Shape(tuple(data.sizes[place] for place in constant(index).reshape(-1).tolist()))
     if isinstance(data, Rows) and isinstance(index, np.ndarray):
@@ -321,8 +324,8 @@ def gather(reach: Reach, inputs: Sequence[Value | None], attributes: Attributes)
 
 def argmax(reach: Reach, inputs: Sequence[Value | None], attributes: Attributes) -> Value:
     value = rows(inputs[0])
-    axis = attributes.get("axis", 0) % value.elements.ndim
-    if axis == value.axis or attributes.get("select_last_index", 0):
+    axis = attributes["axis"] % value.elements.ndim
+    if axis == value.axis:
         raise UnreadableError("an arg-max of another kind")
     moved = np.moveaxis(value.elements, axis, -1)
     flat = moved.reshape(-1, moved.shape[-1])
@@ -332,13 +335,6 @@ def argmax(reach: Reach, inputs: Sequence[Value | None], attributes: Attributes)
         found[i] = winner(scores.tolist())
     row_axis = value.axis - (axis < value.axis)
     result = Rows(found.reshape(moved.shape[:-1]), row_axis, "i8")
-    if not attributes.get("keepdims", 1):
+    if not attributes["keepdims"]:
         return result
     return Rows(np.expand_dims(result.elements, axis), value.axis, "i8")
-
-
-def softmax(reach: Reach, inputs: Sequence[Value | None], attributes: Attributes) -> Value:
-    """Each share hangs on all scores of the row."""
-    value = rows(inputs[0])
-    shared = opaque("Softmax", *value.elements.reshape(-1).tolist(), note=value.width)
-    return elementwise(reach, lambda a: opaque("share", a, shared), [value], value.width)

@@ -1,12 +1,13 @@
 """TreeEnsembleClassifier of ai.onnx.ml, read as logic over its tests.
 
-Read are ensembles of one tree whose leaves weigh every class, where the label is beyond doubt: exactly one weight of
-two is positive, or one of several is the largest and positive. Of other ensembles only the tests are known.
+Read is one tree whose leaves weigh every class, where the label is beyond doubt: exactly one weight of two is positive,
+or one of several is the largest and positive.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,9 +15,10 @@ import numpy as np
 
 from rulekit.graph.nodes import FALSE, TRUE, And, Node, Not, Or
 from rulekit.program.nodes import Opaque
-from rulekit_exporters.onnx.inspection.elements import greater, greater_or_equal
+from rulekit.schema import FIRST_LEVEL_CODE, UNSEEN_CODE
+from rulekit_exporters.onnx.inspection.elements import greater
 from rulekit_exporters.onnx.inspection.tensors import Attributes, Reach, Rows, Value, rows
-from rulekit_exporters.onnx.inspection.values import Category, Element, Given, UnreadableError, missing, truth
+from rulekit_exporters.onnx.inspection.values import Category, Code, Element, Given, UnreadableError, missing, truth
 
 MOST_NODES = 100_000
 
@@ -29,115 +31,143 @@ class Outcome:
     formulas: tuple[Node, ...]
 
 
-def tree_classifier(reach: Reach, inputs: list[Value | None], attributes: Attributes) -> tuple[Value, Value]:
+def tree_classifier(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> tuple[Value, Value]:
     """Label [N] and scores [N, classes]."""
     value = rows(inputs[0])
     if value.elements.ndim != 2 or value.axis != 0:
         raise UnreadableError("a tree over something that is no row")
-    if any(name.endswith("_as_tensor") for name in attributes) or attributes.get("base_values"):
-        raise UnreadableError("a tree in another form")
-    if attributes.get("post_transform", b"NONE") != b"NONE":
+    if attributes["post_transform"] != b"NONE":
         raise UnreadableError("a tree whose scores are transformed")
-    tree = _Tree(attributes, value.elements[0].tolist())
+    integers = attributes.get("classlabels_int64s")
+    labels = integers or [text.decode() for text in attributes["classlabels_strings"]]
+    tree = _Tree(attributes, value.elements[0].tolist(), len(labels))
     reach.spend(len(tree.modes) * 4)
-    labels = attributes.get("classlabels_int64s") or [text.decode() for text in attributes["classlabels_strings"]]
-    label, scores = tree.outputs(labels)
+    if len(labels) == 2 and integers not in (None, [0, 1]):
+        raise UnreadableError("a tree whose labels a runtime calls 0 and 1")
     element = np.empty(1, dtype=object)
-    element[0] = label
-    found = np.empty((1, len(labels)), dtype=object)
-    found[0, :] = scores
-    return Rows(element, 0, "i8" if isinstance(labels[0], int) else "text"), Rows(found, 0, "f4")
+    element[0] = Outcome(tuple(labels), tree.formulas(len(labels)))
+    scores = np.empty((1, len(labels)), dtype=object)
+    used = [test for test in tree.tests.values() if test not in (TRUE, FALSE)]
+    scores[0, :] = [Opaque(f"score {k}", used) for k in range(len(labels))]
+    return Rows(element, 0, "i8" if integers else "text"), Rows(scores, 0, "f4")
 
 
 class _Tree:
-    def __init__(self, attributes: Attributes, columns: list[Element]) -> None:
+    """One tree whose nodes are numbered from its root on, in the order of the attributes."""
+
+    def __init__(self, attributes: Attributes, columns: list[Element], classes: int) -> None:
         self.modes = [mode.decode() for mode in attributes["nodes_modes"]]
-        self.features = attributes["nodes_featureids"]
-        self.bounds = attributes["nodes_values"]
-        self.missing = attributes.get("nodes_missing_value_tracks_true") or [0] * len(self.modes)
-        self.columns = columns
-        if len(self.modes) > MOST_NODES:
+        count = len(self.modes)
+        if count > MOST_NODES:
             raise UnreadableError("it has too many elements to be read")
-        self.keys = list(zip(attributes["nodes_treeids"], attributes["nodes_nodeids"], strict=True))
-        if len(set(self.keys)) != len(self.keys):
-            raise UnreadableError("a tree with two nodes of one number")
-        self.place = {key: i for i, key in enumerate(self.keys)}
         self.yes, self.no = attributes["nodes_truenodeids"], attributes["nodes_falsenodeids"]
-        self.weights: dict[int, dict[int, float]] = {}
-        for tree, node, index, weight in zip(
-            *(attributes[f"class_{name}"] for name in ("treeids", "nodeids", "ids", "weights")), strict=True
-        ):
-            held = self.weights.setdefault(self.place[tree, node], {})
-            if index in held:
-                raise UnreadableError("a leaf that weighs a class twice")
-            held[index] = weight
+        numbered = attributes["nodes_treeids"] == [0] * count and attributes["nodes_nodeids"] == list(range(count))
+        lists = [attributes[f"nodes_{name}"] for name in ("featureids", "values", "missing_value_tracks_true")]
+        if not numbered or any(len(given) != count for given in (*lists, self.yes, self.no)):
+            raise UnreadableError("a tree whose nodes are not numbered from its root on")
+        self.order = self._children_first()
+        self.features, self.bounds, self.missing = lists
+        if not all(0 <= feature < len(columns) for feature in self.features):
+            raise UnreadableError("a tree that tests a column which is not there")
+        self.columns = columns
+        self.tests = {i: self._test(i) for i, mode in enumerate(self.modes) if mode != "LEAF"}
+        self.decided = self._labels(attributes, classes)
+        self._check_codes()
 
-    def outputs(self, labels: list[Any]) -> tuple[Element, list[Element]]:
-        trees = {tree for tree, _ in self.keys}
-        tests = {i: self._test(i) for i, mode in enumerate(self.modes) if mode != "LEAF"}
-        count = len(labels)
-        if len(trees) != 1:
-            known = [test for test in tests.values() if test not in (TRUE, FALSE)]
-            return Opaque("trees", known), [Opaque(f"trees {k}", known) for k in range(count)]
-        leaves = [i for i, mode in enumerate(self.modes) if mode == "LEAF"]
-        decided = {i: self._label(self.weights.get(i, {}), count) for i in leaves}
-        order = self._children_first()
-        formulas = []
-        for k in range(count):
+    def formulas(self, classes: int) -> tuple[Node, ...]:
+        """For each class when it is the label."""
+        found = []
+        for k in range(classes):
             holds: dict[int, Node] = {}
-            for i in order:
-                holds[i] = (
-                    (TRUE if decided[i] == k else FALSE) if i in decided else _either(tests[i], *self._pair(i, holds))
-                )
-            formulas.append(holds[order[-1]])
-        used = [test for test in tests.values() if test not in (TRUE, FALSE)]
-        scores: list[Element] = [Opaque(f"score {k}", used) for k in range(count)]
-        return Outcome(tuple(labels), tuple(formulas)), scores
-
-    def _pair(self, i: int, values: dict[int, Node]) -> tuple[Node, Node]:
-        tree = self.keys[i][0]
-        return values[self.place[tree, self.yes[i]]], values[self.place[tree, self.no[i]]]
+            for i in self.order:
+                if i in self.decided:
+                    holds[i] = TRUE if self.decided[i] == k else FALSE
+                else:
+                    holds[i] = _either(self.tests[i], holds[self.yes[i]], holds[self.no[i]])
+            found.append(holds[0])
+        return tuple(found)
 
     def _test(self, i: int) -> Node:
-        element, bound = self.columns[self.features[i]], self.bounds[i]
-        comparing = _MODES.get(self.modes[i])
-        if comparing is None or not isinstance(element, Given | Category):
+        element, bound, passes = self.columns[self.features[i]], self.bounds[i], self.missing[i]
+        if self.modes[i] != "BRANCH_GT" or passes not in (0, 1) or not isinstance(element, Given | Category | Code):
             raise UnreadableError("a tree with a test of another kind")
-        passed = truth(comparing(element, bound))
-        return Or((passed, missing(element))) if self.missing[i] and isinstance(element, Given) else passed
+        if isinstance(element, Code):
+            codes = range(FIRST_LEVEL_CODE + len(element.feature.levels))
+            if not -1 <= bound < len(codes):
+                raise UnreadableError(f"a test of codes of {element.feature.name!r} that are not there")
+            element = Category(element.feature, tuple(codes))
+        passed = truth(greater(element, bound, "f4"))
+        return Or((passed, missing(element))) if passes and isinstance(element, Given) else passed
+
+    def _labels(self, attributes: Attributes, classes: int) -> dict[int, int]:
+        """The class of each leaf."""
+        names = ("treeids", "nodeids", "ids", "weights")
+        weights: dict[int, dict[int, float]] = {}
+        for tree, node, index, weight in zip(*(attributes[f"class_{name}"] for name in names), strict=True):
+            held = weights.setdefault(node, {})
+            if tree or index in held or not math.isfinite(weight):
+                raise UnreadableError("a leaf that weighs a class in another way")
+            held[index] = weight
+        leaves = {i for i, mode in enumerate(self.modes) if mode == "LEAF"}
+        if set(weights) != leaves:
+            raise UnreadableError("weights of a node that is no leaf, or none of a leaf")
+        return {leaf: self._label(weights[leaf], classes) for leaf in leaves}
 
     def _label(self, weights: dict[int, float], count: int) -> int:
         """The class of a leaf."""
-        scores = [weights.get(k, 0.0) for k in range(count)]
-        best = max(range(count), key=lambda k: scores[k])
-        clear = scores[best] > 0 and sum(score == scores[best] for score in scores) == 1 and min(scores) >= 0
-        if len(weights) != count or not clear or (count == 2 and scores[1 - best] != 0):
+        if set(weights) != set(range(count)):
+            raise UnreadableError("a leaf that weighs a class in another way")
+        best = max(range(count), key=lambda k: weights[k])
+        scores = weights.values()
+        clear = weights[best] > 0 and sum(score == weights[best] for score in scores) == 1 and min(scores) >= 0
+        if not clear or (count == 2 and weights[1 - best] != 0):
             raise UnreadableError("a tree whose label is not beyond doubt")
         return best
 
     def _children_first(self) -> list[int]:
-        """The places of all nodes below the root, the first node that is nobody's child."""
-        children = {
-            self.place[self.keys[i][0], j]
-            for i, mode in enumerate(self.modes)
-            if mode != "LEAF"
-            for j in (self.yes[i], self.no[i])
-        }
-        roots = [i for i in range(len(self.modes)) if i not in children]
-        if len(roots) != 1:
-            raise UnreadableError("a tree without one root")
+        """The numbers of all nodes, the root, which is the first, at the end."""
         order: list[int] = []
         seen: set[int] = set()
-        stack = [roots[0]]
+        stack = [0]
         while stack:
             i = stack.pop()
-            if i in seen:
-                raise UnreadableError("a tree with a node that has two parents")
+            if i in seen or not 0 <= i < len(self.modes):
+                raise UnreadableError("a tree with a node that has two parents or none")
             seen.add(i)
             order.append(i)
             if self.modes[i] != "LEAF":
-                stack += [self.place[self.keys[i][0], j] for j in (self.yes[i], self.no[i])]
+                stack += [self.yes[i], self.no[i]]
+        if len(seen) != len(self.modes):
+            raise UnreadableError("a tree without one root")
         return order[::-1]
+
+    def _check_codes(self) -> None:
+        """Raises UnreadableError where a code out of range does not lead to where the code of an unseen level leads."""
+        for place, column in enumerate(self.columns):
+            if isinstance(column, Code) and place in self.features:
+                known: dict[Any, int] = {}
+                beyond = FIRST_LEVEL_CODE + len(column.feature.levels)
+                shapes = {self._shape(place, code, known) for code in (-1, UNSEEN_CODE, beyond)}
+                if len(shapes) > 1:
+                    raise UnreadableError(f"a code of {column.feature.name!r} out of range is not read as unseen")
+
+    def _shape(self, column: int, code: int, known: dict[Any, int]) -> int:
+        """A number for the rest of the tree where a column has this code; equal trees have the same one."""
+        numbers: dict[int, int] = {}
+        for i in self.order:
+            if i in self.decided:
+                key: Any = ("label", self.decided[i])
+            elif self.features[i] == column:
+                numbers[i] = numbers[self.yes[i] if code > self.bounds[i] else self.no[i]]
+                continue
+            else:
+                yes, no = numbers[self.yes[i]], numbers[self.no[i]]
+                key = (self.features[i], self.bounds[i], self.missing[i], yes, no)
+                if yes == no:
+                    numbers[i] = yes
+                    continue
+            numbers[i] = known.setdefault(key, len(known))
+        return numbers[0]
 
 
 def _either(test: Node, yes: Node, no: Node) -> Node:
@@ -152,11 +182,3 @@ def _either(test: Node, yes: Node, no: Node) -> Node:
             Or((Not(test), yes)) if no == TRUE and yes != FALSE else Not(test) if no == TRUE else And((Not(test), no))
         )
     return Or((And((test, yes)), And((Not(test), no))))
-
-
-_MODES: dict[str, Callable[[Element, float], Element]] = {
-    "BRANCH_GT": lambda a, bound: greater(a, bound, "f4"),
-    "BRANCH_GTE": lambda a, bound: greater_or_equal(a, bound, "f4"),
-    "BRANCH_LT": lambda a, bound: greater(bound, a, "f4"),
-    "BRANCH_LEQ": lambda a, bound: greater_or_equal(bound, a, "f4"),
-}

@@ -42,9 +42,10 @@ from rulekit.graph.nodes import (
 )
 from rulekit.numbers import next_float32
 from rulekit.program.nodes import Choice, Greater, Lookup, Number, Opaque, RawCompare
-from rulekit.schema import Feature
+from rulekit.schema import FIRST_LEVEL_CODE, UNSEEN_CODE, Feature
 
-BITS = {"f4": 24, "f8": 53, "i4": 31, "i8": 63}
+BITS = {"f4": 24, "f8": 53, "i8": 53}
+LARGEST = 2.0**100  # of a number in either width, far from where it becomes infinite
 
 
 class UnreadableError(Exception):
@@ -101,11 +102,18 @@ class Exact:
 class Unused:
     """A number that may be anything, for a reason: it may be cleaned with its neighbours, and have the weight 0.
 
-    state: "raw", "bounded" (but perhaps NaN), "missing" (the truth of its being NaN) or "finite".
+    low, high: its bounds where it is a number; state: "number", perhaps NaN, "missing" (the truth of its being NaN) or
+    "filled" (no NaN).
     """
 
     reason: str
-    state: Literal["raw", "bounded", "missing", "finite"] = "raw"
+    state: Literal["number", "missing", "filled"] = "number"
+    low: float = -math.inf
+    high: float = math.inf
+
+    @property
+    def finite(self) -> bool:
+        return self.state == "filled" and math.isfinite(self.low) and math.isfinite(self.high)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,11 +138,26 @@ class Cleaned:
 
 
 @dataclass(frozen=True, slots=True)
+class Code:
+    """The code of a category as the model is given it: any integer, in whatever type."""
+
+    feature: Feature
+
+
+@dataclass(frozen=True, slots=True)
 class Category:
-    """values by code: missing, unseen, the levels."""
+    """values by code: missing, unseen, the levels; after a `Code` those of lower and of higher codes too."""
 
     feature: Feature
     values: tuple[Any, ...]
+
+    @property
+    def known(self) -> tuple[Any, ...]:
+        """The values of the codes that there are; raises UnreadableError where another code is not like unseen."""
+        size = FIRST_LEVEL_CODE + len(self.feature.levels)
+        if any(value != self.values[UNSEEN_CODE] for value in self.values[size:]):
+            raise UnreadableError(f"a code of {self.feature.name!r} out of range is not read as unseen")
+        return self.values[:size]
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,10 +237,17 @@ def to_node(element: Element) -> Node:
     if known is None:
         raise UnreadableError(refusal(element))
     if not known.terms:
-        return Number(float(known.constant))
+        return Number(_double(known.constant))
     if known.constant == 0 and len(known.terms) == 1 and known.terms[0][1] == 1:
         return known.terms[0][0]
-    return Linear([(float(weight), node) for node, weight in known.terms], float(known.constant))
+    return Linear([(_double(weight), node) for node, weight in known.terms], _double(known.constant))
+
+
+def _double(value: Fraction) -> float:
+    """The double that a number is; raises UnreadableError where it is none."""
+    if Fraction(float(value)) != value:
+        raise UnreadableError("a sum beyond the bits of a double")
+    return float(value)
 
 
 def _lookup(picked: Picked) -> Node:
@@ -237,7 +267,7 @@ def _lookup(picked: Picked) -> Node:
 def truth(element: Element) -> Node:
     """An element of Boolean type as a node."""
     if isinstance(element, Category):
-        return membership(element.feature, element.values)
+        return membership(element.feature, element.known)
     node = to_node(element)
     if node.family is not Family.BOOLEAN:
         raise UnreadableError("a number stands where a truth value should")
@@ -252,7 +282,7 @@ def refusal(element: Element) -> str:
         return f"the numbers of {element.given.feature.name!r} are added up without a value for missing"
     if isinstance(element, Unused):
         return element.reason
-    if isinstance(element, Category):
+    if isinstance(element, Category | Code):
         return f"the texts of {element.feature.name!r} are computed with"
     return "texts are computed with"
 
@@ -315,16 +345,17 @@ def membership(feature: Feature, truth_by_code: tuple[bool, ...]) -> Node:
 
 def _sum_of_levels(category: Category) -> Exact | None:
     """A number for each code as a sum of memberships."""
-    values = category.values
+    values = category.known
     if not all(isinstance(value, bool | int | float) and math.isfinite(value) for value in values):
         return None
-    base = values[1]
+    base = values[UNSEEN_CODE]
     terms = []
     for value in dict.fromkeys(values):
         if value != base:
             held = tuple(v == value for v in values)
             terms.append((membership(category.feature, held), Fraction(value) - Fraction(base)))
-    return Exact(Fraction(base), tuple(terms))
+    found = Exact(Fraction(base), tuple(terms))
+    return found if holds_exactly(found, BITS["f8"]) else None
 
 
 def column_of(cleaned: Cleaned, when_missing: float) -> Exact | Node | Unused:
@@ -332,8 +363,14 @@ def column_of(cleaned: Cleaned, when_missing: float) -> Exact | Node | Unused:
     given, feature = cleaned.given, cleaned.given.feature
     if not (math.isfinite(cleaned.low) and math.isfinite(cleaned.high) and cleaned.low <= cleaned.high):
         raise UnreadableError(f"the numbers of {feature.name!r} are added up without bounds")
+    largest = (max(abs(Fraction(cleaned.low)), abs(Fraction(cleaned.high))) * Fraction(cleaned.scale) + 1) * Fraction(
+        abs(cleaned.factor)
+    )
+    if largest > LARGEST:
+        raise UnreadableError(f"the numbers of {feature.name!r} may leave their range")
     if given.sign < 0 or (feature.kind == "numeric" and given.single != (feature.precision == "float32")):
-        return Unused(f"the numbers of {feature.name!r} are not those that the model adds up", "finite")
+        why = f"the numbers of {feature.name!r} are not those that the model adds up"
+        return Unused(why, "filled", -float(largest), float(largest))
     if not cleaned.rounded:
         if cleaned.scale != 1.0 or cleaned.factor != 1.0:
             raise UnreadableError(f"the numbers of {feature.name!r} are scaled")
