@@ -12,7 +12,7 @@ from rulekit_exporters.onnx.inspection.reader import inspect
 
 from rulekit.errors import FormatError
 from rulekit.graph.decisions import Fires
-from rulekit.graph.nodes import And, Compare, Or
+from rulekit.graph.nodes import Among, And, Column, Compare, LinearThreshold, Or
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature, Schema
 from rulekit.targets import Reading, find_target
@@ -25,11 +25,11 @@ GRAPH = RuleGraph(
 CONTENT = TARGET.emit(GRAPH, {}).main
 
 
-def _model(nodes, constants=(), **options) -> bytes:
+def _model(nodes, constants=()) -> bytes:
     """A model over the tensor `input` whose outputs are `label` and `probabilities`."""
     graph = helper.make_graph(
         nodes,
-        "g",
+        "rulekit",
         [helper.make_tensor_value_info("input", TensorProto.FLOAT, ("N", 4))],
         [
             helper.make_tensor_value_info("label", TensorProto.INT64, ("N",)),
@@ -37,7 +37,7 @@ def _model(nodes, constants=(), **options) -> bytes:
         ],
         [numpy_helper.from_array(array, name) for name, array in constants],
     )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", options.get("opset", 12))])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 12)], ir_version=7, producer_name="rulekit")
     return model.SerializeToString()
 
 
@@ -102,27 +102,165 @@ def test_rows_that_are_mixed_are_refused():
         assert inspect(_model(nodes, constants), GRAPH).leaves is None
 
 
-def test_functions_other_domains_external_data_and_old_operator_sets_are_not_read():
-    def function(model) -> None:
-        model.functions.append(helper.make_function("x", "Greater", ["a"], ["b"], [], []))
+def _encoded() -> tuple[bytes, RuleGraph]:
+    """A model that encodes texts."""
+    schema = Schema((Feature("colour", "categorical", levels=("red", "green")),), target="y")
+    graph = RuleGraph(schema, (0, 1), Fires(Among("colour", ("red",))))
+    return TARGET.emit(graph, {}).main, graph
 
-    def domain(model) -> None:
-        model.opset_import.append(helper.make_opsetid("com.microsoft", 1))
 
-    def external(model) -> None:
-        model.graph.initializer[0].data_location = TensorProto.EXTERNAL
-        model.graph.initializer[0].external_data.add(key="location", value="/etc/passwd")
+def _default_tensor(model) -> None:
+    model.opset_import[1].version = 4
+    model.graph.node[0].attribute.append(
+        helper.make_attribute("default_tensor", numpy_helper.from_array(np.array([2], np.int64)))
+    )
 
-    def old(model) -> None:
-        model.opset_import[0].version = 9
 
-    for change, reason in (
-        (function, "functions"),
-        (domain, "other domains"),
-        (external, "another file"),
-        (old, "operator set"),
-    ):
-        assert reason in _reason(_changed(change))
+def _newer_encoder(model) -> None:
+    model.opset_import[1].version = 4
+
+
+def _two_default_domains(model) -> None:
+    model.opset_import.append(helper.make_opsetid("ai.onnx", 10))
+
+
+def _truth_in_another_field(model) -> None:
+    tensor = next(tensor for tensor in model.graph.initializer if tensor.data_type == TensorProto.BOOL)
+    values = [256 if value else 0 for value in numpy_helper.to_array(tensor).reshape(-1).tolist()]
+    tensor.ClearField("raw_data")
+    tensor.int32_data.extend(values)
+
+
+def _two_fields(model) -> None:
+    model.graph.initializer[0].float_data.append(7.0)
+
+
+def _function(model) -> None:
+    model.functions.append(helper.make_function("x", "Greater", ["a"], ["b"], [], []))
+
+
+def _other_domain(model) -> None:
+    model.opset_import.append(helper.make_opsetid("com.microsoft", 1))
+
+
+def _external(model) -> None:
+    model.graph.initializer[0].data_location = TensorProto.EXTERNAL
+    model.graph.initializer[0].external_data.add(key="location", value="/etc/passwd")
+
+
+def _old(model) -> None:
+    model.opset_import[0].version = 9
+
+
+def _attribute_more(model) -> None:
+    node = next(node for node in model.graph.node if node.op_type == "Gather")
+    node.attribute.append(helper.make_attribute("other", 1))
+
+
+def _integer_arithmetic(model) -> None:
+    node = next(node for node in model.graph.node if node.op_type == "Gather")
+    model.graph.initializer.append(numpy_helper.from_array(np.array([3], np.int64), "three"))
+    model.graph.node.insert(2, helper.make_node("Div", ["three", node.input[1]], ["half"]))
+    node.input[1] = "half"
+
+
+def _typed_beside(model) -> None:
+    port = helper.make_tensor_value_info(model.graph.node[0].output[0], TensorProto.INT64, ("N", 1))
+    model.graph.value_info.append(port)
+
+
+def _unknown_field(model) -> None:
+    model.MergeFromString(b"\xfa\x3f\x01x")
+
+
+def _no_number(model) -> None:
+    table = np.array([np.nan], np.float32)
+    model.graph.initializer.append(numpy_helper.from_array(table, "nothing"))
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (_default_tensor, "LabelEncoder in another form"),
+        (_newer_encoder, "'opset_import' is in another form"),
+        (_two_default_domains, "'opset_import' is in another form"),
+        (_truth_in_another_field, "'initializer' is in another form"),
+        (_two_fields, "'initializer' is in another form"),
+        (_function, "'functions' is in another form"),
+        (_other_domain, "'opset_import' is in another form"),
+        (_external, "another file"),
+        (_old, "operator set"),
+        (_attribute_more, "Gather in another form"),
+        (_integer_arithmetic, "Div with operands of other types"),
+        (_typed_beside, "'value_info' is in another form"),
+        (_unknown_field, "in another form"),
+        (_no_number, "no number"),
+    ],
+)
+def test_what_the_exporter_does_not_write_is_not_read(change, reason):
+    """Such files were called proved: the reader took an operator, a version or a constant for another than it is."""
+    content, graph = _encoded()
+    assert inspect(content, graph).reason == ""
+    model = onnx.ModelProto.FromString(content)
+    change(model)
+    reading = inspect(model.SerializeToString(), graph)
+    assert reading.decision is None
+    assert reason in reading.reason
+
+
+def test_a_tree_is_read_from_its_first_node():
+    """The root was the node without a parent; a runtime starts at the first one."""
+    content = TARGET.emit(GRAPH, {"optimize": "latency"}).main
+    assert inspect(content, GRAPH).reason == ""
+    model = onnx.ModelProto.FromString(content)
+    for attribute in model.graph.node[0].attribute:
+        values = helper.get_attribute_value(attribute)
+        if attribute.name.startswith("nodes_"):
+            attribute.CopyFrom(helper.make_attribute(attribute.name, [*values[1:], values[0]]))
+    assert "numbered from its root" in inspect(model.SerializeToString(), GRAPH).reason
+
+
+@pytest.mark.parametrize("options", [{"input": "codes"}, {"input": "codes", "optimize": "latency"}])
+def test_codes_out_of_range_are_unseen(options):
+    """A table or tree that tells codes out of range apart from the code of an unseen level was called proved."""
+    graph = _encoded()[1]
+    content = TARGET.emit(graph, options).main
+    assert inspect(content, graph).reason == ""
+    model = onnx.ModelProto.FromString(content)
+    for tensor in model.graph.initializer:
+        if tensor.data_type == TensorProto.BOOL:
+            table = numpy_helper.to_array(tensor).copy()
+            table[-1] = not table[-1]
+            tensor.CopyFrom(numpy_helper.from_array(table, tensor.name))
+    tests = {a.name: a for node in model.graph.node for a in node.attribute if a.name.startswith("nodes_")}
+    if tests:  # x > 1 becomes the only test
+        values = dict.fromkeys(tests)
+        values["nodes_values"], values["nodes_modes"] = [1.0, 0.0, 0.0], ["BRANCH_GT", "LEAF", "LEAF"]
+        values["nodes_truenodeids"], values["nodes_falsenodeids"] = [1, 0, 0], [2, 0, 0]
+        values["nodes_nodeids"] = [0, 1, 2]
+        for name, attribute in tests.items():
+            attribute.CopyFrom(helper.make_attribute(name, values[name] or [0, 0, 0]))
+        weights = {"treeids": [0] * 4, "nodeids": [1, 1, 2, 2], "ids": [0, 1, 0, 1], "weights": [0.0, 1.0, 1.0, 0.0]}
+        for attribute in model.graph.node[-1].attribute:
+            if attribute.name.removeprefix("class_") in weights:
+                found = weights[attribute.name.removeprefix("class_")]
+                attribute.CopyFrom(helper.make_attribute(attribute.name, found))
+    assert "out of range is not read as unseen" in inspect(model.SerializeToString(), graph).reason
+
+
+def test_the_place_of_an_unused_column_may_be_infinite():
+    """Cut off on one side and freed of NaN it was taken for finite, so that 0 times it was 0."""
+    schema = Schema((Feature("x"), Feature("colour", "categorical", levels=("red",))), target="y")
+    graph = RuleGraph(schema, (0, 1), Fires(LinearThreshold(((1.0, Column("x", 0.0, -8.0, 8.0, 1.0)),), -0.5)))
+    content = TARGET.emit(graph, {}).main
+    assert inspect(content, graph).reason == ""
+    model = onnx.ModelProto.FromString(content)
+    (bound,) = {node.input[1] for node in model.graph.node if node.op_type in ("Min", "Clip")}
+    for tensor in model.graph.initializer:
+        if tensor.name == bound:
+            limits = np.array([[-8.0, -np.inf]], np.float32)
+            tensor.CopyFrom(numpy_helper.from_array(limits, tensor.name))
+    assert inspect(model.SerializeToString(), graph).decision is None
 
 
 def test_names_that_stand_for_two_values_are_refused():

@@ -50,7 +50,7 @@ def contents_of(model: Any) -> Contents:
     except (ValueError, TypeError, AttributeError) as error:
         raise UnreadableError(str(error).partition("\n")[0][:200]) from None
     if again.SerializeToString(deterministic=True) != model.SerializeToString(deterministic=True):
-        raise UnreadableError(f"{_other_part(model, again)} in another form than rulekit writes")
+        raise UnreadableError(f"{_other_part(model, again)} in another form than rulekit writes it")
     _check_numbers(contents)
     return contents
 
@@ -100,19 +100,8 @@ def _check_numbers(contents: Contents) -> None:
 
 def _other_part(model: Any, again: Any) -> str:
     """Which part of a file is not as it is written."""
-    for name, what in (("opset_import", "its operator sets"), ("ir_version", "its version")):
-        if list(_listed(getattr(model, name))) != list(_listed(getattr(again, name))):
-            return what
-    for what, found, made in (
-        ("an operator", model.graph.node, again.graph.node),
-        ("a constant", model.graph.initializer, again.graph.initializer),
-        ("an input", model.graph.input, again.graph.input),
-        ("an output", model.graph.output, again.graph.output),
-    ):
-        if any(a != b for a, b in zip(found, made, strict=False)) or len(found) != len(made):
-            return what
-    return "the file has a part that is"
-
-
-def _listed(value: Any) -> Any:
-    return value if hasattr(value, "__iter__") else [value]
+    for found, made, skipped in ((model, again, "graph"), (model.graph, again.graph, "")):
+        for part in found.DESCRIPTOR.fields:
+            if part.name != skipped and getattr(found, part.name) != getattr(made, part.name):
+                return f"the part {part.name!r} is"
+    return "it has a part that is"
