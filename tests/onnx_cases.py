@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from rulekit_exporters.onnx import emit, run, run_reference
 from rulekit_exporters.onnx.builder import serialize
-from rulekit_exporters.onnx.emission import build, output_names
+from rulekit_exporters.onnx.emission import build
 from rulekit_exporters.onnx.formulations import formulations
 from rulekit_exporters.onnx.inputs import plan_inputs
 from rulekit_exporters.onnx.metadata import properties_of
-from rulekit_exporters.onnx.options import parse_options
+from rulekit_exporters.onnx.options import ROLES, parse_options, public_outputs
 from rulekit_exporters.onnx.running import run_all, runtime_session
 
 from rulekit.graph.evaluation.evaluator import decide, probabilities
@@ -106,7 +106,7 @@ def every_formulation(graph: RuleGraph, form: str | None = None, **options: Any)
     """A model of each formulation that the graph has, the tree among them, by its name."""
     parsed = parse_options({"input": form, "text": False, "optimize": "latency", **options})
     plan = plan_inputs(graph, parsed.input)
-    names = output_names(plan, ("label", "probabilities"))
+    names = public_outputs(plan.names, ROLES[:2])
     found = formulations(graph, plan, parsed).emitters
     return {name: serialize(build(graph, plan, parsed, names, write)) for name, write in found.items()}
 
