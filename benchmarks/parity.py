@@ -14,17 +14,13 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from benchmarks.learned_models import LEARNED
-from benchmarks.parity_models import MODELS
-from benchmarks.parity_networks import NETWORK_MODELS
-from benchmarks.parity_tables import TABLE_MODELS
 from benchmarks.parity_ways import Way, ways
+from rulekit.conformance.models import MODELS
 from rulekit.errors import RulekitError
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.verification.parity import verify, verify_evaluators
 from rulekit.verification.report import Report
 
-ALL_MODELS = {**MODELS, **TABLE_MODELS, **NETWORK_MODELS, **LEARNED}
 ORACLE_SHARE = 10  # the row-by-row oracle takes one row of so many
 
 
@@ -95,7 +91,7 @@ def main() -> int:
     print("ways: numpy against oracle, " + ", ".join(way.name for way in found))
     print(f"{'model':26} {'basis':12} {'ways':>4} {'rows':>8} {'cells':>12} {'different':>9} {'largest gap':>11}")
     lines = []
-    for name, make in ALL_MODELS.items():
+    for name, make in MODELS.items():
         graph = make()
         line = measure(name, graph, found, options.rows, options.seed)
         lines.append(line)

@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from rulekit.graph.evaluation.evaluator import decide, probabilities
-from rulekit.graph.files.file_format import from_json, to_json
+from rulekit.conformance.targets import FILE
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.tables.table import Table
 from rulekit.targets import Artifact, Outcome, Target, find_target
@@ -50,31 +49,6 @@ def uses_categories(graph: RuleGraph) -> str:
     """A float tensor has no place for text."""
     used = [name for name in graph.used_features if graph.schema[name].kind == "categorical"]
     return f"a float tensor cannot hold the category {used[0]!r}" if used else ""
-
-
-def _emit_file(graph: RuleGraph, options: Mapping[str, Any]) -> Artifact:
-    return Artifact({"": to_json(graph).encode()}, graph.digest)
-
-
-def _run_file(artifact: bytes, graph: RuleGraph, table: Table) -> Outcome:
-    loaded = from_json(artifact.decode())
-    return Outcome(decide(loaded, table), probabilities(loaded, table))
-
-
-def _run_file_raw(artifact: bytes, graph: RuleGraph, columns: Mapping[str, Any]) -> Outcome:
-    loaded = from_json(artifact.decode())
-    return _run_file(artifact, loaded, loaded.table(columns))
-
-
-FILE = Target(
-    "file",
-    "the model file",
-    (".json",),
-    _emit_file,
-    _run_file,
-    read=lambda artifact: from_json(artifact.decode()),
-    run_raw=_run_file_raw,
-)
 
 
 def ways() -> list[Way]:

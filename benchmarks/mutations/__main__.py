@@ -3,7 +3,7 @@
     python -m benchmarks.mutations [--faults 500] [--seed 0] [--write]
 
 Half of the faults stand in ONNX (tensor, columns, codes and the form for low latency in turn), half in generated
-Python, over the models of benchmarks.parity_models and learned ones whose reachable cells can be enumerated. What a
+Python, over the models of rulekit.conformance and learned ones whose reachable cells can be enumerated. What a
 fault changes is found without `verify`, on every cell, by running the changed artifact (benchmarks.mutations.truth).
 `verify` runs as a user runs it, and the row that it shows is run again through both. Prints a table and every fault
 that is not as it should be; exits with 1 if there is one. --write puts the table into docs/verification.md.

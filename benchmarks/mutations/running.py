@@ -9,14 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.learned_models import LEARNED
 from benchmarks.mutations import onnx as onnx_faults
 from benchmarks.mutations import python as python_faults
 from benchmarks.mutations.faults import KINDS, Site
-from benchmarks.mutations.models import SMALL
 from benchmarks.mutations.truth import Truth, confirmed, truth_of
-from benchmarks.parity_models import MODELS
 from rulekit.cells.reachable import count_cells, representatives
+from rulekit.conformance.models import LEARNED, NODES, SMALL
 from rulekit.errors import RulekitError
 from rulekit.graph.nodes import Column
 from rulekit.graph.rule_graph import RuleGraph
@@ -72,7 +70,7 @@ class Result:
 def models() -> dict[str, Callable[[], RuleGraph]]:
     """The models whose cells are few enough."""
     found = {}
-    for name, make in {**MODELS, **LEARNED, **SMALL}.items():
+    for name, make in {**NODES, **LEARNED, **SMALL}.items():
         graph = make()
         rounded = all(node.step > 0.0 for node in graph.nodes() if isinstance(node, Column))
         columns = [representatives(graph.schema[used], graph.roots) for used in graph.used_features]

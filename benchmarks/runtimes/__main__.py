@@ -16,11 +16,11 @@ import time
 from pathlib import Path
 
 from benchmarks.machine import stamp
-from benchmarks.parity import ALL_MODELS
 from benchmarks.peers.pages import replace_section
 from benchmarks.runtimes.catalogue import RUNTIMES
 from benchmarks.runtimes.figure import WAYS, node_kinds, run_runtimes, run_ways, scratch
 from benchmarks.runtimes.pages import conclusion, forms_table, gaps_table, kinds_table, short, summary
+from rulekit.conformance.models import MODELS
 
 PAGE = Path(__file__).parents[2] / "docs" / "runtimes.md"
 
@@ -41,7 +41,7 @@ def main() -> int:
     columns = []
     try:
         for found in (
-            run_runtimes(ALL_MODELS, options.rows, [key for key in RUNTIMES if key in wanted], folder),
+            run_runtimes(MODELS, options.rows, [key for key in RUNTIMES if key in wanted], folder),
             run_ways(options.rows, [name for name in WAYS if name in wanted]),
         ):
             for column in found:
@@ -53,7 +53,7 @@ def main() -> int:
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     lines = [
-        conclusion(columns, len(ALL_MODELS), options.rows),
+        conclusion(columns, len(MODELS), options.rows),
         f"{stamp()} {time.perf_counter() - begun:.0f} s in all, two processes at a time.",
         "",
         *summary(columns),
@@ -62,7 +62,7 @@ def main() -> int:
         "decide in a way, and all forms of export that a runtime takes. Small numbers are declared gaps, for which "
         "the other exports were not compared.",
         "",
-        *kinds_table(columns, node_kinds(ALL_MODELS)),
+        *kinds_table(columns, node_kinds(MODELS)),
         "",
         *forms_table(columns),
     ]

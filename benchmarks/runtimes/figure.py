@@ -93,14 +93,14 @@ def way_cells(way: str, rows: int) -> dict[str, Any]:
     """All models one way, as JSON values; the rows are run twice where the way takes raw values too."""
     import time
 
-    from benchmarks.parity import ALL_MODELS
     from benchmarks.parity_ways import ways
+    from rulekit.conformance.models import MODELS
     from rulekit.verification.parity import verify
 
     begun = time.perf_counter()
     found = next(each for each in ways() if each.name == way)
     cells = []
-    for name, make in ALL_MODELS.items():
+    for name, make in MODELS.items():
         graph = make()
         report = verify(graph, found.emit(graph), target=found.target, rows=rows, proving=False)
         fault = "" if report.ok else f"{way}, {name}: {report}"

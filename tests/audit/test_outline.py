@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from random_graphs import random_graph
 from rulekit_exporters.text import TARGET, show
 
 from rulekit.audit.outline import legend, outline
+from rulekit.conformance.random_graphs import random_graph
 from rulekit.graph.decisions import ArgMax, Exceeds, Fires
 from rulekit.graph.language.words import name
 from rulekit.graph.nodes import FALSE, TRUE, Among, And, AtLeast, Compare, Hidden, IsTrue, Node, Not, Or, Probability

@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 
 from benchmarks.mutations.faults import KINDS
-from benchmarks.mutations.models import SMALL
 from benchmarks.mutations.onnx import sites as onnx_sites
 from benchmarks.mutations.python import sites as python_sites
 from benchmarks.mutations.running import WAYS, Result, Way, run
 from benchmarks.mutations.truth import confirmed, truth_of
-from benchmarks.parity_models import MODELS
+from rulekit.conformance.models import NODES, SMALL
 from rulekit.graph.evaluation.evaluator import decide
 from rulekit.targets import find_target
 
@@ -60,7 +59,7 @@ def test_every_kind_of_fault_is_made(target, sites) -> None:
 @pytest.mark.parametrize(("target", "sites"), [("onnx", onnx_sites), ("python", python_sites)])
 def test_the_truth_about_a_fault_is_what_its_artifact_does(target, sites) -> None:
     """An artifact without a fault is alike on all cells; a moved threshold differs beside it."""
-    graph = MODELS["threshold"]()  # x0 > 0.1
+    graph = NODES["threshold"]()  # x0 > 0.1
     content = emitted("threshold", target)
     moved = [site for site in sites(content) if site.kind == "threshold one ulp"]
     same = truth_of(graph, find_target(target), moved[0], content, 1000)
@@ -72,7 +71,7 @@ def test_the_truth_about_a_fault_is_what_its_artifact_does(target, sites) -> Non
 
 
 def test_a_row_is_confirmed_by_running_it() -> None:
-    graph = MODELS["threshold"]()
+    graph = NODES["threshold"]()
     target = find_target("onnx")
     (site,) = [s for s in onnx_sites(emitted("threshold", "onnx")) if s.what == "Greater: becomes Less"]
     assert decide(graph, graph.table({"x0": np.array([5.0])})).tolist() == [1]
@@ -81,4 +80,4 @@ def test_a_row_is_confirmed_by_running_it() -> None:
 
 
 def emitted(name: str, target: str) -> bytes:
-    return find_target(target).emit({**MODELS, **SMALL}[name](), {}).main
+    return find_target(target).emit({**NODES, **SMALL}[name](), {}).main

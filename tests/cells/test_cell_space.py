@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 import pytest
-from random_graphs import random_graph, random_schema, random_threshold
 
 from rulekit.cells.space import axis_of, cell_space, cleaned, crossing, cuts_of
+from rulekit.conformance.random_graphs import random_graph, random_schema, random_threshold
 from rulekit.errors import GraphError
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.nodes import Among, Column, Compare, IsTrue, Missing, Step

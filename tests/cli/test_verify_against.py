@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from command_line import Run
 
-from benchmarks.parity_models import MODELS
+from rulekit.conformance.models import NODES
 from rulekit.graph.decisions import Fires
 from rulekit.graph.nodes import Compare
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.verification.parity import verify
 
-GRAPH = MODELS["threshold"]()  # x0 > 0.1
+GRAPH = NODES["threshold"]()  # x0 > 0.1
 SUFFIXES = {"onnx": ".onnx", "python": ".py", "text": ".txt"}
 
 

@@ -9,7 +9,7 @@ import onnx
 import pytest
 from onnx import numpy_helper
 
-from benchmarks.parity_models import MODELS
+from rulekit.conformance.models import NODES
 from rulekit.errors import FormatError, InputError
 from rulekit.graph.decisions import Fires
 from rulekit.graph.nodes import Compare
@@ -19,7 +19,7 @@ from rulekit.targets import find_target
 from rulekit.verification.parity import verify
 
 SUFFIXES = {"onnx": ".onnx", "python": ".py", "text": ".txt"}
-GRAPH = MODELS["threshold"]()  # x0 > 0.1
+GRAPH = NODES["threshold"]()  # x0 > 0.1
 
 
 def _changed_onnx(content: bytes) -> bytes:
@@ -105,7 +105,7 @@ def renamed(graph: RuleGraph) -> RuleGraph:
 def test_an_export_of_another_model_is_named(name, other, difference, tmp_path):
     """Onnxruntime's complaint about the number of columns was an internal error."""
     path = tmp_path / f"other{SUFFIXES[name]}"
-    foreign = renamed(MODELS[other]()) if other == "attained threshold" else MODELS[other]()
+    foreign = renamed(NODES[other]()) if other == "attained threshold" else NODES[other]()
     foreign.export(path, name)
     with pytest.raises(InputError, match="exported from another model") as caught:
         verify(GRAPH, path, rows=50)

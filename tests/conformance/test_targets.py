@@ -1,103 +1,189 @@
-"""One suite for every way to run a model: every node type, every decision, random graphs, learned models.
-
-A way that cannot take a model declares why (`Way.refuses`) and must then refuse it with a named error; anything else
-must decide alike on every adversarial row and report probabilities within 1e-6. A target that registers itself joins
-this suite by one line in benchmarks/parity_ways.py.
-"""
+"""The shipped suites on the targets of this distribution, and on targets that are wrong in one way each."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
+from importlib.metadata import distribution
 
 import numpy as np
 import pytest
-from random_graphs import random_graph
 
-from benchmarks.parity import ALL_MODELS, measure
-from benchmarks.parity_models import MODELS
-from benchmarks.parity_ways import Way, ways
-from rulekit.errors import GraphError, Unsupported
+from rulekit.conformance.models import LEARNED, MODELS, NODES
+from rulekit.conformance.nodes import check_node
+from rulekit.conformance.random_graphs import random_legal_graph
+from rulekit.conformance.targets import FILE, Check, check_target, decides_alike, target_checks
+from rulekit.errors import RulekitError
 from rulekit.graph.check import check
-from rulekit.graph.nodes import Vocabulary
-from rulekit.targets import find_target, target_names
+from rulekit.graph.nodes import Compare, Vocabulary
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.targets import Outcome, find_target
 
 FULL_ROWS = 4_000
-RANDOM_SEEDS = 60
+
+
+def uses_categories(graph: RuleGraph, options: object) -> str:
+    """A float tensor has no place for text."""
+    used = [name for name in graph.used_features if graph.schema[name].kind == "categorical"]
+    return f"a float tensor cannot hold the category {used[0]!r}" if used else ""
+
+
+OWN = [point.name for point in distribution("rulekit-portable").entry_points if point.group == "rulekit.exporters"]
+QUICK = {
+    "file": {"target": FILE},
+    "text": {"target": find_target("text")},
+    "onnx tensor": {"target": find_target("onnx"), "options": {"input": "tensor"}, "refuses": uses_categories},
+    "onnx columns": {"target": find_target("onnx"), "options": {"input": "columns"}},
+}
+SLOW = {
+    "python": {"target": find_target("python")},
+    "onnx codes": {"target": find_target("onnx"), "options": {"input": "codes"}},
+    "onnx latency": {"target": find_target("onnx"), "options": {"optimize": "latency"}},
+}
 
 
 @cache
-def all_ways() -> tuple[Way, ...]:
-    return tuple(ways())
+def checks(name: str) -> dict[str, Check]:
+    form = {"options": {}, **QUICK, **SLOW}[name]
+    return {each.name: each for each in target_checks(**{"options": {}, **form})}
 
 
-@cache
-def quick_ways() -> tuple[Way, ...]:
-    return tuple(way for way in ways() if way.quick)
+NAMES = list(checks("file"))
 
 
-@pytest.mark.parametrize("model", ALL_MODELS)
-def test_every_way_decides_alike(model):
-    """Three hundred rows a model; the run before each commit takes one way of each target and input form."""
-    line = measure(model, ALL_MODELS[model](), quick_ways(), rows=300)
-    assert [f"{way}: {report}" for way, report in line.reports.items() if not report.ok] == []
+@pytest.mark.parametrize("name", NAMES)
+def test_every_target_passes(name):
+    """The shipped suite, check by check; the run before each commit leaves out the forms that take longest."""
+    for form in QUICK:
+        checks(form)[name].run()
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("model", ALL_MODELS)
-def test_every_way_decides_alike_on_many_rows(model):
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in MODELS and not name.startswith("random")])
+def test_every_other_form_passes(name):
+    for form in SLOW:
+        checks(form)[name].run()
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("model", MODELS)
+def test_every_target_decides_alike_on_many_rows(model):
     """Together more than 200,000 adversarial rows; `python -m benchmarks.parity` prints the same as a table."""
-    line = measure(model, ALL_MODELS[model](), all_ways(), rows=FULL_ROWS)
-    assert [f"{way}: {report}" for way, report in line.reports.items() if not report.ok] == []
-    assert line.rows == FULL_ROWS
+    for form in (*QUICK.values(), *SLOW.values()):
+        decides_alike(graph=MODELS[model](), rows=FULL_ROWS, **{"options": {}, **form})
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("seed", range(1000, 1060))
+def test_more_random_graphs(seed):
+    for form in (*QUICK.values(), *SLOW.values()):
+        decides_alike(graph=random_legal_graph(seed), rows=400, seed=seed, **{"options": {}, **form})
 
 
 def test_the_models_are_enough():
-    graphs = [make() for make in ALL_MODELS.values()]
+    graphs = [make() for make in MODELS.values()]
     assert len(graphs) >= 50
     assert len(graphs) * FULL_ROWS >= 200_000
     assert {type(node).__name__ for graph in graphs for node in graph.nodes()} == set(Vocabulary.TYPES)
     assert sum(len(graph.classes) > 2 for graph in graphs) >= 5
+    assert len(LEARNED) >= 7
     for graph in graphs:
         check(graph)
 
 
-def test_every_installed_target_is_in_the_suite():
-    assert {way.target.name for way in all_ways()} >= set(target_names())
+def test_every_target_of_this_distribution_is_in_the_suite():
+    assert {form["target"].name for form in (*QUICK.values(), *SLOW.values())} == {"file", *OWN}
 
 
-@pytest.mark.parametrize("name", ["onnx", "python", "text"])
-def test_a_target_says_which_nodes_it_can_write(name):
-    target = find_target(name)
-    assert target.expresses <= set(Vocabulary.TYPES)
-    for make in MODELS.values():
-        graph = make()
-        if {type(node).__name__ for node in graph.nodes()} <= target.expresses:
-            target.emit(graph, {})
+@pytest.mark.parametrize("seed", range(20))
+def test_nodes_of_random_graphs(seed):
+    """The graphs of seeds from here on hold every node type that stands alone."""
+    graph = random_legal_graph(2000 + seed)
+    for node in graph.nodes():
+        if node.family.value == "Boolean":
+            check_node(node, graph.schema, [FILE], rows=100)
+
+
+def _wrong(labels=lambda labels: labels, probabilities=lambda values: values):
+    """The model file as a target that answers otherwise."""
+
+    def run(artifact, graph, table):
+        right = FILE.run(artifact, graph, table)
+        return Outcome(labels(right.labels), probabilities(right.probabilities))
+
+    return replace(FILE, run=run, run_raw=None)
+
+
+def _shuffled_beyond(rows):
+    return lambda labels: np.roll(labels, 1) if len(labels) > rows else labels
+
+
+def _misread(artifact, graph, table):
+    """An engine that reads one decimal wrongly by one unit in the last place."""
+    text = artifact.decode().replace('"value": 0.0518', '"value": 0.051800001')
+    return FILE.run(text.encode(), graph, table)
+
+
+def _believing(artifact, graph, table):
+    """A run that does not look at the artifact."""
+    return FILE.run(FILE.emit(graph, {}).main, graph, table)
+
+
+@pytest.mark.parametrize(
+    ("target", "fault"),
+    [
+        (_wrong(labels=_shuffled_beyond(2048)), "rows in their order"),
+        (_wrong(labels=lambda labels: 1 - labels), "threshold"),
+        (_wrong(probabilities=lambda p: p + 1e-5), "noisy-or"),
+        (replace(FILE, run=_misread, run_raw=None), "hard thresholds in comparisons, float32"),
+        (replace(FILE, read=lambda artifact: NODES["DNF"]()), "noisy-or"),
+        (
+            replace(FILE, run=_believing, run_raw=None, read=None),
+            "an artifact that was damaged",
+        ),
+        (replace(FILE, expresses=frozenset({"Compare"})), "node types that it expresses"),
+    ],
+    ids=["order", "decision", "probability", "decimal", "rules carried", "damaged", "expresses"],
+)
+def test_a_target_that_is_wrong_in_one_way_fails(target, fault):
+    (question,) = [each for each in target_checks(target, {}, thresholds=20) if each.name == fault]
+    with pytest.raises((AssertionError, RulekitError)):
+        question.run()
+
+
+def test_gaps_are_declared_with_a_reason():
+    """A gap that is declared and has closed is a failure, so that a list of gaps says what is true."""
+    inverted = _wrong(labels=lambda labels: 1 - labels)
+    few = {"threshold": NODES["threshold"]}
+    gaps = {each.name: "labels are inverted" for each in target_checks(inverted, {}, models=few)}
+    with pytest.raises(AssertionError) as caught:
+        check_target(inverted, rows=5, models=few, gaps=gaps)
+    assert str(caught.value).splitlines() == [
+        f"file {{}}, {name}: passes, but is declared as a gap (labels are inverted)"
+        for name in ("an artifact that was damaged", "the same bytes twice", "node types that it expresses")
+    ]
+    with pytest.raises(AssertionError, match="no such check"):
+        check_target(FILE, rows=5, models=few, gaps={"flying": "it cannot"})
+
+
+def test_a_node_that_a_target_reads_wrongly_is_found():
+    with pytest.raises(AssertionError, match="different"):
+        check_node(Compare("x0", ">", 0.1), NODES["threshold"]().schema, [_wrong(labels=lambda labels: 1 - labels)])
+
+
+def test_cells_are_read_as_the_library_reads_them():
+    def typed(artifact, graph, columns):
+        return FILE.run(artifact, graph, graph.table(columns))
+
+    def as_text(artifact, graph, columns):
+        """An engine that writes its Booleans as "true" and "false" before it looks for the level."""
+        cells = [str(cell).lower() if isinstance(cell, bool) else cell for cell in columns["c"]]
+        return FILE.run(artifact, graph, graph.table({**columns, "c": cells}))
+
+    for run, passes in ((typed, True), (as_text, False)):
+        (question,) = [each for each in target_checks(FILE, {}, typed=run) if each.name == "cells as users hold them"]
+        if passes:
+            question.run()
         else:
-            with pytest.raises(Unsupported):
-                target.emit(graph, {})
-
-
-def random_legal_graph(seed):
-    """The first graph that `check` passes, from this seed on."""
-    rng = np.random.default_rng(seed)
-    while True:
-        graph = random_graph(rng)
-        try:
-            check(graph)
-        except GraphError:
-            continue
-        return graph
-
-
-@pytest.mark.parametrize("seed", range(12))
-def test_random_graphs(seed):
-    line = measure(f"random {seed}", random_legal_graph(seed), quick_ways(), rows=100, seed=seed)
-    assert [f"{way}: {report}" for way, report in line.reports.items() if not report.ok] == []
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("seed", range(1000, 1000 + RANDOM_SEEDS))
-def test_more_random_graphs(seed):
-    line = measure(f"random {seed}", random_legal_graph(seed), all_ways(), rows=400, seed=seed)
-    assert [f"{way}: {report}" for way, report in line.reports.items() if not report.ok] == []
+            with pytest.raises(AssertionError, match="of 20 rows differ"):
+                question.run()

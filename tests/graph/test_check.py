@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 import pytest
-from random_graphs import random_graph
 
+from rulekit.conformance.random_graphs import random_graph
 from rulekit.errors import GraphError
 from rulekit.graph import check as check_module
 from rulekit.graph.check import check, exactness

@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 import pytest
-from random_graphs import random_graph, random_table
 
 from rulekit.audit.explanations import explain
+from rulekit.conformance.random_graphs import random_graph, random_table
 from rulekit.graph.decisions import ArgMax, Exceeds, Fires, Median
 from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes
 from rulekit.graph.nodes import (

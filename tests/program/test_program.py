@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_graphs import random_graph
 
-from benchmarks.parity_models import MODELS
+from rulekit.conformance.models import NODES
+from rulekit.conformance.random_graphs import random_graph
 from rulekit.errors import Unsupported
 from rulekit.graph.evaluation.oracle import evaluate_row
 from rulekit.graph.nodes import Hidden, IsTrue
@@ -38,9 +38,9 @@ def check(graph: RuleGraph, n_rows: int, seed: int = 0) -> None:
         assert probabilities == pytest.approx(reported, abs=1e-12), row
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", NODES)
 def test_a_program_decides_as_its_model(name: str) -> None:
-    check(MODELS[name](), 60)
+    check(NODES[name](), 60)
 
 
 @settings(max_examples=60, deadline=None)
@@ -50,10 +50,10 @@ def test_a_program_decides_as_any_graph(seed: int) -> None:
 
 
 def test_a_column_that_no_step_reads_is_none_of_the_program() -> None:
-    graph = MODELS["DNF"]()
+    graph = NODES["DNF"]()
     assert lower(graph).columns == graph.used_features
 
 
 def test_hidden_bits_have_no_step() -> None:
     with pytest.raises(Unsupported, match="Hidden"):
-        lower_nodes([Hidden("h", IsTrue("a"), 1.0)], MODELS["DNF"]().schema)
+        lower_nodes([Hidden("h", IsTrue("a"), 1.0)], NODES["DNF"]().schema)

@@ -7,10 +7,10 @@ import pytest
 from graph_equality import equal_on_cells, equivalent
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from random_graphs import random_boolean, random_graph, random_leaf, random_schema, random_table
 
 from rulekit import simplify
 from rulekit.audit.statistics import rule_statistics
+from rulekit.conformance.random_graphs import random_boolean, random_graph, random_leaf, random_schema, random_table
 from rulekit.graph.check import check
 from rulekit.graph.decisions import ArgMax, Exceeds, Fires
 from rulekit.graph.evaluation.evaluator import decide, probabilities

@@ -9,8 +9,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks.parity_models import MODELS
-from benchmarks.parity_ways import FILE
+from rulekit.conformance.models import NODES
+from rulekit.conformance.targets import FILE
 from rulekit.errors import FormatError, InputError
 from rulekit.graph.decisions import Exceeds, Fires
 from rulekit.graph.evaluation.evaluator import decide
@@ -195,7 +195,7 @@ def test_the_target_is_told_by_the_ending_or_must_be_named(tmp_path):
 
 
 def test_the_report_is_json_without_host_or_clock():
-    graph = MODELS["extreme thresholds"]()
+    graph = NODES["extreme thresholds"]()
     mutant = RuleGraph(graph.schema, graph.classes, Fires(Not(graph.decision.formula)))
     report = verify(graph, _emit(mutant), target=FILE, rows=300)
     content = json.loads(report.to_json(), parse_constant=pytest.fail)
@@ -205,8 +205,8 @@ def test_the_report_is_json_without_host_or_clock():
     assert len(content["sha256"]) == 64
 
 
-@pytest.mark.parametrize("name", list(MODELS))
+@pytest.mark.parametrize("name", list(NODES))
 def test_numpy_and_the_oracle_agree(name):
-    report = verify_evaluators(MODELS[name](), rows=100)
+    report = verify_evaluators(NODES[name](), rows=100)
     assert report.ok, report
     assert report.largest_gap <= 1e-15

@@ -10,7 +10,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from benchmarks.parity_models import MODELS
+from rulekit.conformance.models import NODES
 from rulekit.targets import find_target
 from rulekit.verification.parity import verify
 from rulekit.verification.report import Report
@@ -21,8 +21,8 @@ VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 
 def report_of(artifact: str, graph: str = "levels, unseen refused") -> dict[str, Any]:
     """The report of one model's text, held against another model of the same columns and classes."""
-    content = find_target("text").emit(MODELS[artifact](), {}).main
-    found: dict[str, Any] = json.loads(verify(MODELS[graph](), content, target="text", rows=60).to_json())
+    content = find_target("text").emit(NODES[artifact](), {}).main
+    found: dict[str, Any] = json.loads(verify(NODES[graph](), content, target="text", rows=60).to_json())
     return found
 
 

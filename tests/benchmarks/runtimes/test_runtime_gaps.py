@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from rulekit_exporters.onnx.labels import label_texts
 
-from benchmarks.parity import ALL_MODELS
 from benchmarks.runtimes.cases import Case, cases_of
 from benchmarks.runtimes.catalogue import RUNTIMES
 from benchmarks.runtimes.comparing import Cell, compare, conclude
@@ -16,6 +15,7 @@ from benchmarks.runtimes.environments import PYTHONS, ROOT
 from benchmarks.runtimes.exchange import Answer
 from benchmarks.runtimes.gaps import GAPS, Gap
 from benchmarks.runtimes.pages import gaps_table
+from rulekit.conformance.models import MODELS
 
 NAN = Gap("slow", "NaN", "compares it as infinity")
 TEXT = Gap("slow", "text input", "no texts", "no tensors of text")
@@ -24,7 +24,7 @@ DOUBLES = Gap("slow", "doubles", "computes in float32")
 
 @pytest.fixture(scope="module")
 def case() -> Case:
-    return next(cases_of({"DNF": ALL_MODELS["DNF"]}, 200, ["columns"]))
+    return next(cases_of({"DNF": MODELS["DNF"]}, 200, ["columns"]))
 
 
 def right(case: Case) -> Answer:

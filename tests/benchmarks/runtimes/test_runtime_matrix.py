@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.parity import ALL_MODELS
 from benchmarks.runtimes.catalogue import RUNTIMES
 from benchmarks.runtimes.environments import PLACES, ROOT
 from benchmarks.runtimes.figure import Column, run_runtimes
+from rulekit.conformance.models import MODELS
 from rulekit.targets import find_target
 
 ROWS = 300
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.full
 def columns(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Column]:
     folder = tmp_path_factory.mktemp("runtimes") / "cases"
     there = [key for key, runtime in RUNTIMES.items() if not runtime.missing]
-    return {column.key: column for column in run_runtimes(ALL_MODELS, ROWS, there, folder)}
+    return {column.key: column for column in run_runtimes(MODELS, ROWS, there, folder)}
 
 
 @pytest.mark.parametrize("key", RUNTIMES)
@@ -50,7 +50,7 @@ def test_the_oldest_packages_export_the_same_bytes(tmp_path: Path) -> None:
     target = find_target("onnx")
     expected = []
     for k, name in enumerate(names):
-        graph = ALL_MODELS[name]()
+        graph = MODELS[name]()
         graph.save(tmp_path / f"{k}.json")
         expected.append(hashlib.sha256(target.emit(graph, {}).main).hexdigest())
     code = (

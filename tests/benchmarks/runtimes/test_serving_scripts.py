@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 import rulekit
-from benchmarks.parity import ALL_MODELS
 from benchmarks.runtimes.environments import PACKAGES, PLACES, ROOT
+from rulekit.conformance.models import MODELS
 from rulekit.graph.decisions import Fires
 from rulekit.graph.nodes import Among, Compare, Or
 from rulekit.graph.rule_graph import RuleGraph
@@ -114,7 +114,7 @@ def as_csv(columns: dict[str, Any]) -> str:
 )
 def test_adversarial_rows_through_csv(name: str, form: str, tmp_path: Path) -> None:
     """Unseen and look-alike texts, a NUL within a text, doubles between two float32 values, infinities."""
-    graph = ALL_MODELS[name]()
+    graph = MODELS[name]()
     graph.export(tmp_path / "model.onnx", to="onnx", input=form)
     rows = adversarial_rows(graph, 1500, seed=3)
     (tmp_path / "rows.csv").write_text(as_csv(rows.columns), newline="")
@@ -149,7 +149,7 @@ def test_names_that_mean_something_to_javascript(form: str, tmp_path: Path) -> N
 
 
 def test_dates_are_read_as_rulekit_reads_them(tmp_path: Path) -> None:
-    graph: RuleGraph = ALL_MODELS["dates and money"]()
+    graph: RuleGraph = MODELS["dates and money"]()
     graph.export(tmp_path / "model.onnx", to="onnx")
     lines = ["born,seen,paid,visits"]
     days = ["2018-12-31", "2019-01-01", "1999-12-31", "2000-01-01", ""]

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import numpy_helper
-from random_graphs import random_graph
 from rulekit_exporters.onnx.inspection.reader import inspect
 
-from benchmarks.parity_models import MODELS
+from rulekit.conformance.models import NODES
+from rulekit.conformance.random_graphs import random_graph
 from rulekit.errors import RulekitError, Unsupported
 from rulekit.graph.decisions import Exceeds, Fires
 from rulekit.graph.nodes import (
@@ -72,9 +72,9 @@ def test_every_export_is_proved_unless_its_numbers_have_no_theorem(seed, options
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", NODES)
 def test_every_model_of_the_parity_table_is_proved(name):
-    graph = MODELS[name]()
+    graph = NODES[name]()
     for options in ({}, {"optimize": "latency"}):
         report = _proof(graph, options)
         assert (report.proof == "proved") == (name != "LTU, not rounded"), report.proof_reason
@@ -83,7 +83,7 @@ def test_every_model_of_the_parity_table_is_proved(name):
 @pytest.mark.full
 def test_what_is_left_open_without_a_solver_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "pysat.solvers", None)  # importing it fails
-    report = _proof(MODELS["chain 150 deep"](), {"optimize": "latency"})  # proved with python-sat, as all models are
+    report = _proof(NODES["chain 150 deep"](), {"optimize": "latency"})  # proved with python-sat, as all models are
     assert report.ok
     assert "rulekit-portable[proof]" in report.proof_reason
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from generated import module_of, plain_columns
 from golden_graphs import income
-from random_graphs import random_table
 from rulekit_exporters.python import TARGET, functions
 
+from rulekit.conformance.random_graphs import random_table
 from rulekit.graph.decisions import Exceeds, Fires
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.nodes import And, AtLeast, Column, Compare, Constant, Hidden, LinearThreshold, Not, Or, Probability

@@ -10,8 +10,7 @@ import pytest
 from rulekit_exporters.python import TARGET
 from rulekit_exporters.python.inspection.reader import inspect
 
-from benchmarks.mutations.models import SMALL
-from benchmarks.parity_models import MODELS
+from rulekit.conformance.models import NODES, SMALL
 from rulekit.errors import FormatError
 from rulekit.graph.decisions import Fires
 from rulekit.graph.nodes import Among, And, Compare, IsTrue, Missing, Node, Not, Or
@@ -81,9 +80,9 @@ def test_every_condition_is_read_back(formula: Node) -> None:
     assert proof.method in ("normal form", "solver"), proof.reason
 
 
-@pytest.mark.parametrize("name", [*MODELS, *SMALL])
+@pytest.mark.parametrize("name", [*NODES, *SMALL])
 def test_every_model_is_read(name: str) -> None:
-    graph = {**MODELS, **SMALL}[name]()
+    graph = {**NODES, **SMALL}[name]()
     found = inspect(TARGET.emit(graph, {"self_test": "false"}).main, graph)
     assert isinstance(found.decision, Labels), found.reason
     assert (found.reason, len(found.decision.formulas)) == ("", len(graph.classes))

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from generated import module_of, plain_columns
 from golden_graphs import INCOME, MODELS, grades, income, ranks, score
-from random_graphs import random_graph, random_table
 from rulekit_exporters.python import TARGET
 from rulekit_exporters.python.running import run
 
+from rulekit.conformance.random_graphs import random_graph, random_table
 from rulekit.errors import FormatError
 from rulekit.graph.decisions import Exceeds, Fires
 from rulekit.graph.evaluation.evaluator import decide, probabilities

@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from golden_graphs import MODELS
-from random_graphs import random_graph
 from rulekit_exporters.python import TARGET
+
+from rulekit.conformance.random_graphs import random_graph
 
 ROOT = Path(__file__).parents[3]
 

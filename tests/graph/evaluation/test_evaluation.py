@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_graphs import random_formula, random_graph, random_schema, random_table
 from table_rows import row_of
 
+from rulekit.conformance.random_graphs import random_formula, random_graph, random_schema, random_table
 from rulekit.errors import GraphError, InputError
 from rulekit.graph.decisions import ArgMax, Exceeds, Fires
 from rulekit.graph.evaluation import node_values

@@ -19,8 +19,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_graphs import random_graph
 
+from rulekit.conformance.random_graphs import random_graph
 from rulekit.errors import FormatError, GraphError
 from rulekit.graph.decisions import ArgMax, Exceeds, Fires, Median
 from rulekit.graph.files.file_format import MAX_NODES, from_json, node_from_json, node_to_json, short_ids, to_json

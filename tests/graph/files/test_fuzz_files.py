@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from random_graphs import random_graph
 
+from rulekit.conformance.random_graphs import random_graph
 from rulekit.errors import FormatError
 from rulekit.graph.files.file_format import to_json
 from rulekit.graph.files.model_files import load

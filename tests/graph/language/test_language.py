@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_graphs import random_graph
 
+from rulekit.conformance.random_graphs import random_graph
 from rulekit.errors import FormatError
 from rulekit.graph.check import check
 from rulekit.graph.decisions import ArgMax, Exceeds, Fires, Median

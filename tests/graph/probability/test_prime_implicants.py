@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_graphs import random_formula, random_schema
 
 from rulekit.cells.reachable import count_cells, features_read, has_column, product, representatives
+from rulekit.conformance.random_graphs import random_formula, random_schema
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.nodes import (
     FALSE,

@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 import pytest
-from random_graphs import random_graph
 
 from rulekit.cells.space import cell_space
+from rulekit.conformance.random_graphs import random_graph
 from rulekit.graph.decisions import ArgMax, Exceeds, Fires, Median
 from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.nodes import (

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from random_graphs import random_graph
 
-from benchmarks.parity_models import MODELS
+from rulekit.conformance.models import NODES
+from rulekit.conformance.random_graphs import random_graph
 from rulekit.errors import FormatError
 from rulekit.graph.decisions import ArgMax, Exceeds, Fires
 from rulekit.graph.evaluation.evaluator import decide, probabilities
@@ -95,7 +95,7 @@ def test_two_random_models_over_one_schema_are_equal_or_a_row_says_not(seed):
 
 
 def test_few_cells_are_run():
-    graph = MODELS["noisy-or"]()
+    graph = NODES["noisy-or"]()
     report = _verify(graph, graph)
     assert (report.proof, report.proof_method, report.proof_probabilities) == ("proved", "cells", True)
     assert report.proof_cells == report.proof_cells_run == 64
@@ -183,7 +183,7 @@ def test_a_change_that_no_sum_shows_is_proved_to_be_none():
 
 
 def test_unrounded_numbers_are_tested_and_the_reason_is_given():
-    graph = MODELS["LTU, not rounded"]()
+    graph = NODES["LTU, not rounded"]()
     report = _verify(graph, graph, rows=200)
     assert (report.ok, report.proof, report.proof_cells) == (True, "tested", 0)
     assert "tested on 200 rows: Column 'x0' is not rounded to a grid" in str(report)
@@ -295,7 +295,7 @@ def test_foreign_tampered_damaged_and_bare_artifacts_are_named():
 
 
 def test_the_report_holds_the_proof_as_json():
-    graph = MODELS["noisy-or"]()
+    graph = NODES["noisy-or"]()
     content = json.loads(_verify(graph, graph).to_json())
     assert content["proof"] == "proved"
     assert content["proof_method"] == "cells"

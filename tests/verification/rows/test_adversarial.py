@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 import pytest
-from random_graphs import random_graph
 
-from benchmarks.parity_models import MODELS
 from rulekit.cells.boundaries import pool_of, thresholds_of
+from rulekit.conformance.models import NODES
+from rulekit.conformance.random_graphs import random_graph
 from rulekit.graph.decisions import Fires
 from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes
 from rulekit.graph.nodes import And, Column, Compare, LinearThreshold
@@ -25,7 +25,7 @@ def _equal(a, b):
 
 
 def test_the_same_seed_gives_the_same_rows():
-    graph = MODELS["DNF"]()
+    graph = NODES["DNF"]()
     first, again, other = (adversarial_rows(graph, 500, seed) for seed in (1, 1, 2))
     assert all(_equal(first.columns[name], again.columns[name]) for name in first.columns)
     assert not all(_equal(first.columns[name], other.columns[name]) for name in first.columns)
@@ -33,7 +33,7 @@ def test_the_same_seed_gives_the_same_rows():
 
 @pytest.mark.parametrize("name", ["DNF", "extreme thresholds", "boosted stumps"])
 def test_every_boundary_of_every_used_column_is_visited(name):
-    graph = MODELS[name]()
+    graph = NODES[name]()
     rows = adversarial_rows(graph, 4_000)
     thresholds = thresholds_of(graph)
     for column in graph.used_features:
@@ -42,9 +42,9 @@ def test_every_boundary_of_every_used_column_is_visited(name):
         assert {repr(v) for v in pool.tolist()} <= seen, column
 
 
-@pytest.mark.parametrize("name", list(MODELS))
+@pytest.mark.parametrize("name", list(NODES))
 def test_both_decisions_are_reached(name):
-    graph = MODELS[name]()
+    graph = NODES[name]()
     reached = set(decide(graph, adversarial_rows(graph, 2_000).table).tolist())
     assert reached == (set(range(len(graph.classes))) if name != "constants" else {1})
 
@@ -69,7 +69,7 @@ def test_raw_and_encoded_are_the_same_rows():
 
 
 def test_decoded_rows_encode_to_themselves():
-    graph = MODELS["DNF"]()
+    graph = NODES["DNF"]()
     table = adversarial_rows(graph, 500).table
     again = graph.table(raw_columns(table))
     for name in graph.used_features:

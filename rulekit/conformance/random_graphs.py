@@ -9,6 +9,8 @@ import math
 
 import numpy as np
 
+from rulekit.errors import GraphError
+from rulekit.graph.check import check
 from rulekit.graph.decisions import ArgMax, Decision, Exceeds, Fires, Median
 from rulekit.graph.nodes import (
     Among,
@@ -214,6 +216,18 @@ def random_graph(rng: np.random.Generator, plain: bool = False, schema: Schema |
         probability,
         default=int(rng.integers(k)),
     )
+
+
+def random_legal_graph(seed: int) -> RuleGraph:
+    """The first graph that `check` passes, drawn from this seed."""
+    rng = np.random.default_rng(seed)
+    while True:
+        graph = random_graph(rng)
+        try:
+            check(graph)
+        except GraphError:
+            continue
+        return graph
 
 
 def random_score(rng: np.random.Generator, schema: Schema) -> Node:

@@ -1,0 +1,290 @@
+"""check_target: one suite for every export target, of this project or of another package.
+
+    from rulekit.conformance.targets import check_target
+    check_target(find_target("sql"), options=({}, {"dialect": "duckdb"}))
+
+Every check compares what the target runs with the graph on rows that are made to show a difference: at, below and above
+every threshold, missing and unseen values, unused columns filled with anything.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from rulekit.conformance.models import MODELS, NODES, Models
+from rulekit.conformance.random_graphs import random_legal_graph
+from rulekit.errors import RulekitError, Unsupported
+from rulekit.graph.decisions import Exceeds, Fires
+from rulekit.graph.evaluation.evaluator import decide, probabilities
+from rulekit.graph.files.file_format import from_json, to_json
+from rulekit.graph.language.text import parse_graph
+from rulekit.graph.nodes import Among, And, Compare, Linear, Or, Step, Vocabulary
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.numbers import canonical_threshold
+from rulekit.schema import Feature, Precision, Schema
+from rulekit.tables.table import Table
+from rulekit.targets import Artifact, Outcome, Target
+from rulekit.verification.parity import verify
+
+Options = Mapping[str, Any]
+Refuses = Callable[[RuleGraph, Options], str]
+Typed = Callable[[bytes, RuleGraph, Mapping[str, list[Any]]], Outcome]
+
+MISREAD = (0.0518, 0.00140772, 0.1, 1 / 3, 5e-324, 1e-45, 2.0**-126, 16777217.0, 2.0**53 - 1, 1e22, 1e23, 9.5e-4)
+LONG_TABLE = 5_000  # rows; some engines keep the order of rows up to 2,048 only
+
+TYPED_MODEL = """rulekit rules 1
+column n: numeric, missing {"?"}
+column d: numeric, float64, date
+column b: boolean, missing {"-"}
+column c: categorical {"0", "1", "2"}, missing {"9"}
+column t: categorical {"true", "false"}
+label y: {1.0, true}
+default 1.0
+
+decide true when any of (
+  n > 2.5,
+  d > 10957 and not n is missing,
+  b and c in {"1"},
+  t in {"true"} and c is missing,
+)
+"""
+TYPED_CELLS: dict[str, list[list[Any]]] = {  # by column: its cells in one type after the other
+    "n": [[1, 3, -2, None], [2.5, 3.0, math.nan], ["3", "?", "2.5", "-inf", None], [True, False, None]],
+    "d": [["2000-01-02", "1999-12-31", None], [10957.5, 10957.0, math.nan], [10957, 10958, None]],
+    "b": [[True, False, None], [1, 0, None], [1.0, 0.0, math.nan], ["true", "FALSE", "1", "0", "-", None]],
+    "c": [[0, 1, 2, 9, None], ["1", "0", "01", "9", "x", None], [True, False, None], [1.0, 2.0, math.nan]],
+    "t": [[True, False, None], ["true", "false", "True", "yes", "1", None], [1, 0, None]],
+}
+
+
+def require(holds: bool, what: str) -> None:
+    """Raises AssertionError with `what` is wrong unless `holds`, with Python's -O too."""
+    if not holds:
+        raise AssertionError(what)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One question to a target; `run` raises AssertionError with what is wrong."""
+
+    name: str
+    run: Callable[[], None]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def takes_all(graph: RuleGraph, options: Options) -> str:
+    """Why a target refuses a graph: this one refuses nothing."""
+    return ""
+
+
+def check_target(
+    target: Target,
+    options: Sequence[Options] = ({},),
+    *,
+    rows: int = 300,
+    seed: int = 0,
+    refuses: Refuses = takes_all,
+    gaps: Mapping[str, str] | None = None,
+    models: Models = MODELS,
+    typed: Typed | None = None,
+) -> None:
+    """Run every check of `target_checks` with each of the options; raises AssertionError that lists all failures.
+
+    refuses(graph, options) says why the target cannot express a graph, which it must then refuse by name, or "". gaps:
+    by the name of a check, why the target does not pass it; a gap that has closed is a failure too.
+    """
+    wrong = []
+    for each in options:
+        checks = list(target_checks(target, each, rows=rows, seed=seed, models=models, refuses=refuses, typed=typed))
+        wrong += [f"{name}: no such check" for name in gaps or () if name not in {check.name for check in checks}]
+        for check in checks:
+            fault = _fault(check)
+            if gaps and check.name in gaps:
+                fault = "" if fault else f"passes, but is declared as a gap ({gaps[check.name]})"
+            if fault:
+                wrong.append(f"{target.name} {dict(each)}, {check.name}: {fault}")
+    if wrong:
+        raise AssertionError("\n".join(wrong))
+
+
+def _fault(check: Check) -> str:
+    try:
+        check.run()
+    except Exception as error:  # a target of another package may raise anything
+        return f"{type(error).__name__}: {error}"
+    return ""
+
+
+def target_checks(
+    target: Target,
+    options: Options,
+    *,
+    rows: int = 300,
+    seed: int = 0,
+    random_graphs: int = 12,
+    thresholds: int = 200,
+    models: Models = MODELS,
+    refuses: Refuses = takes_all,
+    typed: Typed | None = None,
+) -> Iterator[Check]:
+    """The checks of one target with one set of options.
+
+    rows: adversarial rows of each graph; models: by name, functions that make one; random_graphs, thresholds: how many
+    of them, drawn from `seed`; typed: runs an artifact on cells as users hold them (Booleans, numbers, numeric text,
+    missing tokens, dates).
+    """
+    alike = partial(decides_alike, target, options, refuses=refuses)
+    for name, make in models.items():
+        yield Check(name, lambda make=make: alike(make(), rows=rows, seed=seed))  # type: ignore[misc]
+    for k in range(seed, seed + random_graphs):
+        yield Check(f"random graph {k}", lambda k=k: alike(random_legal_graph(k), rows=rows, seed=k))  # type: ignore[misc]
+    for precision in ("float32", "float64"):
+        for name, graph in hard_thresholds(precision, thresholds, seed).items():
+            yield Check(f"{name}, {precision}", partial(alike, graph, rows=12 * thresholds, seed=seed))
+    yield Check("rows in their order", partial(alike, NODES["LTU on a grid"](), rows=LONG_TABLE, seed=seed))
+    yield Check("an artifact that was damaged", partial(_damaged, target, options))
+    yield Check("the same bytes twice", partial(_pure, target, options))
+    yield Check("node types that it expresses", partial(_expresses, target, options))
+    if typed is not None:
+        yield Check("cells as users hold them", partial(_typed, target, options, typed))
+
+
+def decides_alike(
+    target: Target, options: Options, graph: RuleGraph, *, rows: int, seed: int = 0, refuses: Refuses = takes_all
+) -> None:
+    """The artifact answers as the graph on every row and carries it, or is refused by name where it must be."""
+    reason = refuses(graph, options)
+    if reason:
+        try:
+            target.emit(graph, options)
+        except RulekitError:
+            return
+        require(False, f"took a graph that it is said to refuse: {reason}")
+    report = verify(graph, target.emit(graph, options), target=target, rows=rows, seed=seed, proving=False)
+    require(report.ok, str(report))
+    require(target.read is None or report.carried == "same", f"carries {report.carried}")
+
+
+def hard_thresholds(precision: Precision, count: int, seed: int = 0) -> dict[str, RuleGraph]:
+    """Two graphs in which every one of so many decimal thresholds decides some rows alone.
+
+    The decimals have 1 to 17 digits and exponents from -320 to 300, as far as the precision goes; an engine that reads
+    a decimal wrongly by one unit in the last place differs on the rows beside it.
+    """
+    rng = np.random.default_rng(seed)
+    most = 300 if precision == "float64" else 37
+    scales = [0, 0, 1, 4, most]
+    texts = [
+        f"{rng.random() * 10:.{rng.integers(0, 17)}f}e{rng.integers(-s, s + 1) if s else -1}"
+        for s in rng.choice(scales, count)
+    ]
+    numbers = (*MISREAD, *(float(text) * (-1) ** k for k, text in enumerate(texts)))
+    cuts = sorted({canonical_threshold(number, precision) for number in numbers})
+    levels = tuple(f"v{k}" for k in range(len(cuts)))
+    schema = Schema((Feature("x", precision=precision), Feature("which", "categorical", levels)), target="y")
+    rules = [And((Among("which", (level,)), Compare("x", ">", cut))) for level, cut in zip(levels, cuts, strict=True)]
+    values = tuple(float(k % 2) for k in range(len(cuts) + 1))
+    score = Linear([(1.0, Step("x", tuple(cuts), values, 0.0))], 0.0)
+    return {
+        "hard thresholds in comparisons": RuleGraph(schema, (0, 1), Fires(Or(rules))),
+        "hard thresholds in steps": RuleGraph(Schema(schema.features[:1], "y"), (0, 1), Exceeds(score, 0.5, "score")),
+    }
+
+
+def _damaged(target: Target, options: Options) -> None:
+    """What is no artifact is refused in one line, whatever the engine says of it."""
+    graph = NODES["threshold"]()
+    whole = target.emit(graph, options).main
+    for content in (b"", b"\0\xff" * 100, whole[: len(whole) // 3]):
+        try:
+            report = verify(graph, content, target=target, rows=50, proving=False)
+        except RulekitError as error:
+            require("\n" not in str(error), f"more than one line: {error}")
+        else:
+            require(not report.ok, f"{len(content)} bytes of an artifact of {len(whole)} are taken for the whole")
+
+
+def _pure(target: Target, options: Options) -> None:
+    for name in ("noisy-or", "look-alikes", "3 classes, noisy"):
+        graph = NODES[name]()
+        first, second = (dict(_emitted(target, graph, options)) for _ in range(2))
+        require(first == second, f"two exports of {name!r} differ")
+
+
+def _emitted(target: Target, graph: RuleGraph, options: Options) -> Mapping[str, bytes]:
+    try:
+        return target.emit(graph, options).files
+    except RulekitError as error:
+        return {"": str(error).encode()}
+
+
+def _expresses(target: Target, options: Options) -> None:
+    """A graph of node types that the target says it expresses is emitted or refused for another reason than these."""
+    require(target.expresses <= set(Vocabulary.TYPES), "names a node type that there is not")
+    for name, make in NODES.items():
+        graph = make()
+        known = {type(node).__name__ for node in graph.nodes()} <= target.expresses
+        try:
+            target.emit(graph, options)
+        except Unsupported as error:
+            require(not known, f"{name!r} is made of nodes that it says it expresses: {error}")
+        except RulekitError:
+            continue
+        else:
+            require(known, f"{name!r} has nodes that it does not say it expresses")
+
+
+def _typed(target: Target, options: Options, run: Typed) -> None:
+    """Every type of cells of each column beside every type of the others, as rulekit itself reads them."""
+    graph = parse_graph(TYPED_MODEL)
+    content = target.emit(graph, options).main
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        types = [cells[rng.integers(len(cells))] for cells in TYPED_CELLS.values()]
+        columns = {
+            name: [cells[k] for k in rng.integers(len(cells), size=20)]
+            for name, cells in zip(TYPED_CELLS, types, strict=True)
+        }
+        expected, found = decide(graph, graph.table(columns)), run(content, graph, columns).labels
+        wrong = np.flatnonzero(expected != found)
+        first = {name: column[wrong[0]] for name, column in columns.items()} if len(wrong) else {}
+        require(not first, f"{len(wrong)} of 20 rows differ, first {first}")
+
+
+def _emit_file(graph: RuleGraph, options: Options) -> Artifact:
+    return Artifact({"": to_json(graph).encode()}, graph.digest)
+
+
+def _file_of(artifact: bytes) -> RuleGraph:
+    return from_json(artifact.decode("utf-8", "replace"))
+
+
+def _run_file(artifact: bytes, graph: RuleGraph, table: Table) -> Outcome:
+    loaded = _file_of(artifact)
+    return Outcome(decide(loaded, table), probabilities(loaded, table))
+
+
+def _run_file_raw(artifact: bytes, graph: RuleGraph, columns: Mapping[str, Any]) -> Outcome:
+    loaded = _file_of(artifact)
+    return _run_file(artifact, loaded, loaded.table(columns))
+
+
+FILE = Target(  # the model file as a target, the smallest one that there is
+    "file",
+    "the model file",
+    (".json",),
+    _emit_file,
+    _run_file,
+    read=_file_of,
+    run_raw=_run_file_raw,
+    expresses=frozenset(Vocabulary.TYPES),
+)

@@ -1,0 +1,39 @@
+"""Further ways of the parity table to run an artifact: whole columns, a scorer of CSV, the reference evaluator."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from benchmarks.parity import measure
+from benchmarks.parity_ways import Way, ways
+from rulekit.conformance.models import MODELS
+from rulekit.conformance.random_graphs import random_legal_graph
+
+FURTHER = {"python columns", "python csv", "onnx reference", "onnx codes reference"}
+
+
+@cache
+def further_ways(quick: bool) -> tuple[Way, ...]:
+    return tuple(way for way in ways() if way.name in FURTHER and (way.quick or not quick))
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_every_way_decides_alike(model):
+    line = measure(model, MODELS[model](), further_ways(quick=True), rows=300)
+    assert [f"{way}: {report}" for way, report in line.reports.items() if not report.ok] == []
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("model", MODELS)
+def test_every_way_decides_alike_on_many_rows(model):
+    line = measure(model, MODELS[model](), further_ways(quick=False), rows=4_000)
+    assert [f"{way}: {report}" for way, report in line.reports.items() if not report.ok] == []
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("seed", range(1000, 1060))
+def test_more_random_graphs(seed):
+    line = measure(f"random {seed}", random_legal_graph(seed), further_ways(quick=False), rows=400, seed=seed)
+    assert [f"{way}: {report}" for way, report in line.reports.items() if not report.ok] == []
