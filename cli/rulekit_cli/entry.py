@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import signal
 import sys
 
 INTERRUPTED = 130
@@ -10,12 +11,18 @@ INTERRUPTED = 130
 
 def main() -> None:
     """Run the `rulekit` command and leave with its exit status."""
+    signal.signal(signal.SIGTERM, _leave)
     try:
         from rulekit_cli import main as command
 
         command.main()
     except KeyboardInterrupt:  # before the command itself listens
         sys.exit(say_interrupted())
+
+
+def _leave(number: int, frame: object) -> None:
+    """Leave as other errors do, so that temporary files go too."""
+    sys.exit(128 + number)
 
 
 def say_interrupted() -> int:

@@ -21,7 +21,7 @@ from rulekit.graph.rules import counts
 from rulekit.simplification.passes import simplify
 from rulekit.tables.labels import LabelledTable, read_for_model, read_labelled
 from rulekit.tables.options import ReadingOptions
-from rulekit.tables.splitting import SPLIT_BYTES, held_out
+from rulekit.tables.splitting import SPLIT_BYTES, held_out, share_note
 from rulekit.tables.spooling.budget import Budget, parse_memory
 from rulekit.tables.spooling.spilling import read_labelled_blocks
 from rulekit_cli.console import aligned, log, result, result_json, warnings_hidden, width
@@ -281,6 +281,9 @@ def _split(rows: LabelledTable, request: Request) -> tuple[LabelledTable, Labell
     if request.memory is not None:
         Budget(parse_memory(request.memory)).require_rows(len(rows), "--holdout", SPLIT_BYTES)
     mask = held_out(rows.table, rows.y, request.holdout, group=rows.group, seed=request.seed)
+    note = share_note(mask, request.holdout, grouped=rows.group is not None)
+    if note is not None and not request.quiet:
+        log(f"note: {note}")
     return rows.take(~mask), rows.take(mask)
 
 

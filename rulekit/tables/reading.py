@@ -3,32 +3,68 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Protocol
 
 from rulekit.errors import InputError
-from rulekit.names import near_files
 from rulekit.schema import Schema
 from rulekit.tables.kinds.encoding import encode_columns
 from rulekit.tables.kinds.inference import infer_columns
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.tables.raw.columns import RawTable
-from rulekit.tables.raw.delimited import read_delimited
-from rulekit.tables.raw.sources import raw_table
+from rulekit.tables.raw.delimited import DelimitedFile, ReadAgain
+from rulekit.tables.raw.files import first_bytes, plain_file
+from rulekit.tables.raw.json_lines import JsonLinesFile
+from rulekit.tables.raw.parquet import ParquetFile
+from rulekit.tables.spooling.budget import Budget
+from rulekit.tables.storage import Store
 from rulekit.tables.table import Table
 
 _JSON_LINES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
-_FOREIGN = (
-    (b"PK\x03\x04", "a zip or Excel file"),
-    (b"\xd0\xcf\x11\xe0", "an old Excel file"),
-    (b"%PDF", "a PDF file"),
-    (b"\x89PNG", "a picture"),
-    (b"BZh", "a bzip2 file"),
-    (b"\xfd7zXZ", "an xz file"),
-    (b"\x28\xb5\x2f\xfd", "a zstd file"),
-)
+
+
+class TableFile(Protocol):
+    """A file that is read as often as asked, whole or in blocks.
+
+    names: of all its columns; by_column: whether the blocks of a column come without reading the others; n_rows: None
+    while it is not known; source: its name for messages.
+    """
+
+    @property
+    def source(self) -> str: ...
+    @property
+    def names(self) -> tuple[str, ...]: ...
+    @property
+    def n_rows(self) -> int | None: ...
+    @property
+    def by_column(self) -> bool: ...
+    @property
+    def share(self) -> float:
+        """How much of the file the blocks of the present pass have come to."""
+
+    def blocks(self, names: Sequence[str], keep_text: Collection[str]) -> Iterator[RawTable]:
+        """The rows of the named columns in their order; raises ReadAgain where the next pass will do better."""
+
+    def notes(self) -> list[str]:
+        """What a user should hear, known after the last block."""
+
+
+def open_table(path: str | os.PathLike[str], options: ReadingOptions, store: Store, budget: Budget | None) -> TableFile:
+    """A table file, whatever it is written in, to be read in blocks within the budget, or else whole.
+
+    Raises InputError for what is no table.
+    """
+    name = os.fspath(path).lower()
+    file = plain_file(Path(path), store)
+    if first_bytes(file, 4) == b"PAR1" or name.endswith((".parquet", ".pq")):
+        return ParquetFile(file, None if budget is None else budget.rows_per_block)
+    block_bytes = None if budget is None else budget.block_bytes
+    if name.endswith(_JSON_LINES):
+        return JsonLinesFile(file, block_bytes)
+    return DelimitedFile(file, store, block_bytes, options)
 
 
 def read_table(
@@ -65,124 +101,15 @@ def read_columns(
     keep_text: columns whose cells stay as written, such as labels and codes (`007`). without: columns that are left
     out and may hold what no table of rulekit can (lists, structures).
     """
-    file = Path(path)
-    if file.exists() and not file.is_file() and not file.is_dir():
-        return _read_stream(file, options, columns, keep_text, without)
-    source = file.name
-    format = file_format(file)
-    if format == "parquet":
-        raw = _read_parquet(file, columns, without)
-    elif format == "json lines":
-        raw = _read_json_lines(file, columns, without)
-    else:
-        raw = read_delimited(file, options, columns=columns, keep_text=keep_text)
-    if raw.n_rows == 0:
-        raise InputError("there is a header but no row", where=source, fix="give at least one row")
-    return raw
-
-
-def file_format(file: Path) -> Literal["parquet", "json lines", "delimited"]:
-    """What a table file is written in, by its first bytes and its name; raises InputError for what is no table."""
-    source = file.name
-    head = _first_bytes(file)
-    if source.lower().endswith(".json") and head.lstrip()[:1] in (b"{", b"["):
-        raise InputError("this is JSON, no table", where=source, fix="give CSV, Parquet or JSON lines (.jsonl)")
-    for mark, what in _FOREIGN:
-        if head.startswith(mark):
-            raise InputError(f"this is {what}", where=source, fix="save it as CSV, Parquet or JSON lines")
-    if head.startswith(b"PAR1") or source.lower().endswith((".parquet", ".pq")):
-        return "parquet"
-    return "json lines" if source.lower().endswith(_JSON_LINES) else "delimited"
-
-
-def _read_stream(
-    file: Path,
-    options: ReadingOptions,
-    columns: Collection[str] | None,
-    keep_text: Collection[str],
-    without: Collection[str],
-) -> RawTable:
-    """A pipe (/dev/stdin, say) gives its bytes once, and a table is looked at more than once: through a copy."""
-    import tempfile
-
-    with tempfile.TemporaryDirectory() as folder:
-        copy = copied_stream(file, Path(folder))
-        return read_columns(copy, options, columns=columns, keep_text=keep_text, without=without)
-
-
-def copied_stream(file: Path, folder: Path) -> Path:
-    """A file with the bytes of a pipe."""
-    import shutil
-
-    copy = folder / file.name
-    try:
-        with file.open("rb") as stream, copy.open("wb") as written:
-            shutil.copyfileobj(stream, written)
-    except OSError as error:
-        raise InputError(f"cannot be read ({error.strerror})", where=str(file), fix="check the path") from None
-    return copy
-
-
-def _first_bytes(file: Path) -> bytes:
-    if os.path.isdir(file):
-        raise InputError("this is a folder", where=str(file), fix="give a file")
-    try:
-        with file.open("rb") as opened:
-            return opened.read(8)
-    except FileNotFoundError:
-        near = _neighbours(file)
-        raise InputError("no such file", where=str(file), fix=near or "check the path") from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise InputError(f"cannot be read ({reason})", where=str(file), fix="check the path and its rights") from None
-
-
-def _neighbours(file: Path) -> str:
-    try:
-        names = [entry.name for entry in file.parent.iterdir()]
-    except OSError:
-        return ""
-    near = near_files(file.name, names)
-    return f"did you mean {' or '.join(map(repr, near))}?" if near else ""
-
-
-def _wanted(names: list[str], columns: Collection[str] | None, without: Collection[str]) -> list[str]:
-    return [name for name in names if (columns is None or name in columns) and name not in without]
-
-
-def _read_parquet(file: Path, columns: Collection[str] | None, without: Collection[str]) -> RawTable:
-    import polars as pl
-
-    try:
-        names = list(pl.read_parquet_schema(file))
-        wanted = _wanted(names, columns, without)
-        height = pl.scan_parquet(file, glob=False).select(pl.len()).collect().item()
-        frame: Any = pl.read_parquet(file, columns=wanted, glob=False)
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
-        raise damaged("Parquet", file, error) from None
-    # the rows count even where no column of them is wanted: a model may be a constant
-    return replace(raw_table(frame, file.name), n_rows=height, unread=tuple(n for n in names if n not in wanted))
-
-
-def _read_json_lines(file: Path, columns: Collection[str] | None, without: Collection[str]) -> RawTable:
-    import gzip
-    import zlib
-
-    import polars as pl
-
-    packed = file.name.lower().endswith(".gz")
-    try:
-        source: Any = gzip.decompress(file.read_bytes()) if packed else file
-        frame = pl.read_ndjson(source, infer_schema_length=None)
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, EOFError, zlib.error) as error:
-        raise damaged("JSON lines", file, error) from None
-    names = list(frame.columns)
-    wanted = _wanted(names, columns, without)
-    unread = tuple(name for name in names if name not in wanted)
-    return replace(raw_table(frame.select(wanted), file.name), n_rows=frame.height, unread=unread)
-
-
-def damaged(what: str, file: Path, error: BaseException) -> InputError:
-    """The refusal of a file that cannot be parsed."""
-    lines = str(error).strip().splitlines() or [type(error).__name__]
-    return InputError(f"this is no readable {what} file ({lines[0][:120]})", where=file.name, fix="write it again")
+    store = Store()
+    opened = open_table(path, options, store, None)
+    while True:
+        wanted = [n for n in opened.names if (columns is None or n in columns) and n not in without]
+        with suppress(ReadAgain):
+            blocks = list(opened.blocks(wanted, keep_text))
+            break
+    if not blocks or blocks[0].n_rows == 0:
+        raise InputError("there is a header but no row", where=opened.source, fix="give at least one row")
+    read = frozenset(wanted)
+    unread = tuple(name for name in opened.names if name not in read)
+    return replace(blocks[0], notes=tuple(opened.notes()), unread=unread)

@@ -12,6 +12,7 @@ from rulekit.tables.table import Table
 
 SPLIT_BYTES = 60
 """What a row takes while equal rows are looked for."""
+_TOLERANCE = 0.01
 
 
 def held_out(
@@ -22,26 +23,47 @@ def held_out(
     group: npt.NDArray[Any] | None = None,
     seed: int = 0,
 ) -> npt.NDArray[np.bool_]:
-    """True [n] for about `share` of the rows of each class y [n], drawn by `seed`.
+    """True [n] for `share` of the rows of each class y [n], drawn by `seed`; see `share_note` where that cannot be.
 
     Raises InputError where either side would have a class too few.
     """
-    # A draw belongs to a unit (equal rows, or a group), not to a row, so that equal rows go one way.
-    unit = _equal_rows(table) if group is None else np.unique(group, return_inverse=True)[1]
-    draw = np.random.default_rng(seed).random(int(unit.max()) + 1)[unit]
-    chosen = np.zeros(len(y), dtype=bool)
-    first = np.full(int(unit.max()) + 1, len(y), dtype=np.int64)
-    np.minimum.at(first, unit, np.arange(len(y)))
-    side = y[first][unit]  # a unit is counted with the class of its first row
-    for k in np.unique(side):
-        rows = np.flatnonzero(side == k)
-        order = rows[np.argsort(draw[rows], kind="stable")]
-        last = min(max(round(share * len(rows)), 1), len(rows)) - 1
-        chosen[rows[draw[rows] <= draw[order[last]]]] = True
+    # A draw belongs to a set (equal rows, or a group), not to a row, so that equal rows go one way.
+    number = _equal_rows(table) if group is None else np.unique(group, return_inverse=True)[1]
+    sizes = np.bincount(number)
+    draws = np.random.default_rng(seed).random(len(sizes))
+    first = np.full(len(sizes), len(y), dtype=np.int64)
+    np.minimum.at(first, number, np.arange(len(y)))
+    label = y[first]  # a set is counted with the class of its first row
+    sets = np.zeros(len(sizes), dtype=bool)
+    for k in np.unique(label):
+        of_class = np.flatnonzero(label == k)
+        order = of_class[np.argsort(draws[of_class], kind="stable")]
+        sets[order[_filling(sizes[order], max(round(share * int(sizes[order].sum())), 1))]] = True
+    chosen = sets[number]
     for part, name in ((chosen, "held-out"), (~chosen, "training")):
         if len(np.unique(y[part])) < len(np.unique(y)):
             raise InputError(f"the {name} rows would lack a class", fix="give more rows or another --holdout")
     return chosen
+
+
+def share_note(chosen: npt.NDArray[np.bool_], share: float, grouped: bool = False) -> str | None:
+    """One line where the rows held out [n] are not the share that was asked for, else None."""
+    actual = float(chosen.mean())
+    if abs(actual - share) <= max(_TOLERANCE, 2 / len(chosen)):
+        return None
+    what = "rows of one group" if grouped else "equal rows"
+    return f"{actual:.0%} of the rows are held out in place of {share:.0%}, since {what} stay on one side"
+
+
+def _filling(sizes: npt.NDArray[np.int64], wanted: int) -> npt.NDArray[np.int64]:
+    """The places of sets, the first ones that together have at most `wanted` rows; the smallest one if none fits."""
+    taken, left = [], np.arange(len(sizes))
+    while len(left := left[sizes[left] <= wanted]):
+        fitting = int(np.searchsorted(np.cumsum(sizes[left]), wanted, side="right"))
+        taken.append(left[:fitting])
+        wanted -= int(sizes[left[:fitting]].sum())
+        left = left[fitting:]
+    return np.concatenate(taken) if taken else np.array([np.argmin(sizes)])
 
 
 def _equal_rows(table: Table) -> npt.NDArray[np.int64]:

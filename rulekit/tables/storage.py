@@ -29,11 +29,13 @@ class Store:
     """A temporary folder for columns; it goes with the last object that uses it, and at the end of the process."""
 
     def __init__(self) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="rulekit-", ignore_cleanup_errors=True)
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._files = 0
 
     @property
     def folder(self) -> Path:
+        if self._folder is None:
+            self._folder = tempfile.TemporaryDirectory(prefix="rulekit-", ignore_cleanup_errors=True)
         return Path(self._folder.name)
 
     def require(self, n_bytes: int) -> None:
@@ -68,16 +70,7 @@ class Writer:
 
     def add(self, values: Array) -> None:
         """Append values [k], converted to the dtype of the column."""
-        values = np.ascontiguousarray(values, dtype=self.dtype)
-        try:
-            with self._path.open("ab") as file:
-                file.write(values.data)
-        except OSError as error:
-            if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-                raise
-            raise InputError(
-                "the disk is full", where=str(self._path.parent), fix="make room, or name another folder in TMPDIR"
-            ) from None
+        append(self._path, np.ascontiguousarray(values, dtype=self.dtype).data)
         self.rows += len(values)
 
     def column(self) -> StoredColumn:
@@ -87,6 +80,19 @@ class Writer:
     def remove(self) -> None:
         """Give the space on disk back; the column must not be read any more."""
         self._path.unlink(missing_ok=True)
+
+
+def append(path: Path, data: bytes | memoryview) -> None:
+    """Write bytes at the end of a file; raises InputError where the disk is full."""
+    try:
+        with path.open("ab") as file:
+            file.write(data)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            raise
+        raise InputError(
+            "the disk is full", where=str(path.parent), fix="make room, or name another folder in TMPDIR"
+        ) from None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

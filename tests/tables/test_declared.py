@@ -12,12 +12,13 @@ import pytest
 from rulekit_exporters.python.runtime import moment
 
 from rulekit.errors import InputError
-from rulekit.schema import Feature
+from rulekit.schema import Feature, Schema
 from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.kinds.inference import infer
 from rulekit.tables.labels import label_for_model, read_for_model, read_labelled, split_labels
 from rulekit.tables.options import ReadingOptions
 from rulekit.tables.raw.columns import parse_moments
+from rulekit.tables.reading import read_table
 
 MOMENTS = ["2024-05-31", "2024-05-31 12:00", "2024-05-31T12:00:07", "2024-05-31T12:00:07.25", "1969-12-31T23:59:59.9"]
 ZONED = {"2024-05-31T12:00Z": 0, "2024-05-31T12:00:00+02:00": 2, "2024-05-31 12:00-0530": -5.5}
@@ -118,7 +119,47 @@ def test_what_cannot_be_declared_is_refused(options: dict[str, dict[str, str]], 
         infer(data, ReadingOptions(**options))
 
 
+@pytest.mark.parametrize(("kind", "digits"), [("date", 20240531), ("datetime", 20240531), ("datetime", 20240531120000)])
+def test_digits_of_a_date_are_refused_in_every_reader(tmp_path: Path, kind: str, digits: int) -> None:
+    """20240531 was a day in the year 57385, without a word."""
+    options = ReadingOptions(types={"t": kind})
+    schema = Schema(infer({"t": ["2024-05-31"]}, options).features)
+    frame = pl.DataFrame({"t": [None, digits], "a": [1, 2]})
+    frame.write_csv(tmp_path / "t.csv")
+    frame.write_parquet(tmp_path / "t.parquet")
+    frame.write_ndjson(tmp_path / "t.jsonl")
+    mixed = pl.DataFrame({"t": ["2024-05-31", str(digits)]})
+    message = (
+        rf"data row 2, column 't': {digits} would count (days|seconds) from 1970-01-01; write the date as 2024-05-31"
+    )
+    for path in tmp_path.iterdir():
+        with pytest.raises(InputError, match=message):
+            read_table(path, options)
+        with pytest.raises(InputError, match=message):
+            read_table(path, schema=schema)
+    for data in (frame, mixed, frame.to_pandas(), {"t": np.array([0, digits])}, {"t": np.array([0.0, digits])}):
+        with pytest.raises(InputError, match=message):
+            infer(data, options)
+        with pytest.raises(InputError, match=message):
+            encode(data, schema)
+
+
+def test_days_and_seconds_that_are_no_digits_of_a_date_are_read() -> None:
+    days = [-719162.0, 19874.5, 2932896.0]
+    assert infer({"t": days}, ReadingOptions(types={"t": "date"})).array("t").tolist() == days
+    seconds = [1577880000.0, 20241301.0, 1e12]
+    assert infer({"t": seconds}, ReadingOptions(types={"t": "datetime"})).array("t").tolist() == seconds
+
+
 # Labels
+
+
+def test_a_class_that_may_mean_missing_is_noted_unless_the_classes_are_named() -> None:
+    """`--positive +` printed a note on `-` at every run."""
+    data = {"x": [1, 2, 3], "y": ["+", "-", "-"]}
+    assert "'-' (2 rows) is kept as a class" in split_labels(data, ReadingOptions("y")).notes[0]
+    assert split_labels(data, ReadingOptions("y", positive="+")).notes == ()
+    assert split_labels(data, ReadingOptions("y", ordered=("-", "+"))).notes == ()
 
 
 def test_dates_as_labels_are_text(tmp_path: Path) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from rulekit.errors import InputError
 from rulekit.tables.kinds.inference import infer
-from rulekit.tables.splitting import held_out
+from rulekit.tables.splitting import held_out, share_note
 
 
 def test_the_share_holds_in_every_class() -> None:
@@ -44,3 +46,35 @@ def test_groups_stay_together() -> None:
 def test_a_side_without_a_class_is_refused() -> None:
     with pytest.raises(InputError, match="lack a class"):
         held_out(infer(np.arange(6.0).reshape(-1, 1)), np.array([0, 0, 0, 0, 0, 1]), 0.3)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    sizes=st.lists(st.integers(1, 60), min_size=40, max_size=120),
+    largest=st.integers(0, 400),
+    share=st.floats(0.1, 0.5),
+    seed=st.integers(0, 99),
+)
+def test_the_share_is_the_one_asked_for_where_sets_of_equal_rows_allow_it(
+    sizes: list[int], largest: int, share: float, seed: int
+) -> None:
+    """The set in which the wanted number of rows was reached went as a whole to the held-out side: 49 % for 20 %."""
+    sizes = [*sizes, *[1] * 60, *([largest] if largest else [])]
+    values = np.repeat(np.arange(len(sizes)), sizes).astype(float)
+    y = np.repeat(np.arange(len(sizes)) % 2, sizes)
+    chosen = held_out(infer({"a": values}), y, share, seed=seed)
+    assert len(set(values[chosen]) & set(values[~chosen])) == 0
+    for k in (0, 1):
+        # sixty rows stand alone, and the others have at most sixty: what is left open is less than one of them
+        assert -60 <= chosen[y == k].sum() - share * (y == k).sum() <= 0.5
+    note = share_note(chosen, share)
+    assert (note is None) == (abs(chosen.mean() - share) <= max(0.01, 2 / len(y)))
+
+
+def test_a_share_that_cannot_be_is_said() -> None:
+    y = np.tile([0, 1], 50)
+    group = np.repeat(np.arange(4), 25)
+    chosen = held_out(infer({"a": np.arange(100.0)}), y, 0.1, group=group)
+    assert share_note(chosen, 0.1, grouped=True) == (
+        f"{chosen.mean():.0%} of the rows are held out in place of 10%, since rows of one group stay on one side"
+    )

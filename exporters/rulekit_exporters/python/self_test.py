@@ -20,6 +20,7 @@ from rulekit.graph.nodes import LEAVES, Among, Column, Compare, IsTrue, Node, St
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature
 from rulekit.tables.kinds.encoding import encode
+from rulekit.tables.raw.columns import canonical_key
 from rulekit.tables.table import Table, missing_cells
 from rulekit.verification.rows.adversarial import adversarial_rows
 from rulekit_exporters.python.functions import missing_numbers
@@ -142,7 +143,7 @@ def _candidates(graph: RuleGraph) -> dict[str, _Cells]:
 
 def _look_alikes(feature: Feature) -> list[str]:
     """Another way in which a table may write the last level that has one."""
-    whole = [f"{level}.0" for level in feature.levels if level.removeprefix("-").isdigit()]
+    whole = [f"{v}.0" for v in feature.levels if canonical_key(f"{v}.0") == v]
     words = [level.upper() for level in feature.levels if level in ("true", "false")]
     return [text for text in (*whole, *words) if text not in feature.levels][-1:]
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from rulekit.errors import InputError
 from rulekit.names import suggestion
 from rulekit.tables.kinds.choice import LIKELY_TOKENS
-from rulekit.tables.raw.columns import Codes, Column, LevelColumn, NumberColumn, canonical_key, column_place, factorize
+from rulekit.tables.raw.columns import Codes, Column, LevelColumn, canonical_key, column_place, factorize
 
 Label = str | int | float | bool
 
@@ -59,16 +59,9 @@ def values_of_keys(
             where=where,
             fix="a label names a class; cut the numbers into classes first",
         )
-    notes = []
+    notes: list[str] = []
     if len(values) > _MANY_CLASSES:
         notes.append(f"target {name!r} has {len(values)} classes")
-    if kind is not NumberColumn:
-        odd = [f"{v!r} ({counts[used[i]]} rows)" for i, v in enumerate(values) if str(v).lower() in LIKELY_TOKENS]
-        if odd:
-            notes.append(
-                f"target {name!r}: {', '.join(odd)} is kept as a class; if it means missing, declare "
-                f"--missing {name}=TOKEN"
-            )
     if len(set(values)) < len(values):  # "1" and "1.0" in one column
         distinct = list(dict.fromkeys(values))
         merged = np.array([distinct.index(v) for v in values] + [-1], dtype=np.int32)
@@ -107,6 +100,12 @@ def rank_classes(
     if len(values) < 2:
         raise InputError(f"the only class is {values[0]!r}", where=where, fix="rows of at least two classes are needed")
     notes = []
+    odd = [f"{v!r} ({n} rows)" for v, n in zip(values, counts, strict=True) if str(v).lower() in LIKELY_TOKENS]
+    if odd and positive is None and not ordered:  # who names one class of two knows the other
+        notes.append(
+            f"target {target!r}: {', '.join(odd)} is kept as a class; if it means missing, declare "
+            f"--missing {target}=TOKEN"
+        )
     if ordered:
         order = _declared_order(values, ordered, where)
         if positive is not None:

@@ -40,7 +40,10 @@ def numeric_values(column: Column, feature: Feature, source: str) -> Floats:
     if isinstance(column, NumberColumn):
         values = number_values(column, tokens)
         refuse_large_integers(column, values, source)
-        return values / SECONDS_PER_DAY if column.time and feature.display == "date" else values
+        if column.time:
+            return values / SECONDS_PER_DAY if feature.display == "date" else values
+        _refuse_digits_of_dates(column, values, feature, source)
+        return values
     if isinstance(column, LevelColumn):
         return _parsed_levels(column, feature, source)
     text = blank_tokens(column, tokens)
@@ -51,6 +54,7 @@ def numeric_values(column: Column, feature: Feature, source: str) -> Floats:
     _refuse_unparsed(text, numbers, _DATES[feature.display][1] if feature.display in _DATES else "a number", source)
     values = as_floats(numbers)
     refuse_large_integers(text, values, source)
+    _refuse_digits_of_dates(text, values, feature, source)
     return blank_numbers(values, tokens)
 
 
@@ -74,6 +78,32 @@ def boolean_values(column: Column, feature: Feature, source: str) -> Floats:
 def blank_numbers(values: Floats, tokens: tuple[str, ...]) -> Floats:
     """The values with every number that a missing token writes made NaN."""
     return number_values(NumberColumn("", values), tokens) if tokens else values
+
+
+def _refuse_digits_of_dates(column: Column, values: Floats, feature: Feature, source: str) -> None:
+    """Raises InputError where a number in a column of dates is the digits of one (20240531, 20240531120000).
+
+    Numbers are days or seconds since 1970; those digits would be read as millions of years, or as a day of 1970.
+    """
+    if feature.display not in _DATES:
+        return
+    with np.errstate(invalid="ignore"):
+        day, time = np.where(values >= 1e13, np.divmod(values, 1e6), (values, np.zeros_like(values)))
+        month, in_month = np.divmod(np.mod(day, 10_000), 100)
+        digits = (day >= 1000_01_01) & (day <= 9999_12_31) & (np.rint(values) == values)
+        digits &= (month >= 1) & (month <= 12) & (in_month >= 1) & (in_month <= 31)
+        digits &= (time < 24_00_00) & (np.mod(time, 1_00_00) < 60_00) & (np.mod(time, 100) < 60)
+    if digits.any():
+        row = int(np.argmax(digits))
+        text = f"{values[row]:.0f}"
+        date = f"{text[:4]}-{text[4:6]}-{text[6:8]}" + (
+            f"T{text[8:10]}:{text[10:12]}:{text[12:14]}" if text[8:] else ""
+        )
+        raise InputError(
+            f"{text} would count {'days' if feature.display == 'date' else 'seconds'} from 1970-01-01",
+            where=place(source, column.first_row + row, column.name),
+            fix=f"write the date as {date}",
+        )
 
 
 def _parsed_levels(column: LevelColumn, feature: Feature, source: str) -> Floats:

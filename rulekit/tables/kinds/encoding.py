@@ -130,6 +130,7 @@ def _is_plain(column: NumberColumn, feature: Feature) -> bool:
         and column.missing is None
         and not column.time
         and not feature.missing_tokens
+        and feature.display not in ("date", "datetime")
     )
 
 

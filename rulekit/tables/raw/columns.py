@@ -225,7 +225,7 @@ def parse_moments(cells: pl.Series) -> pl.Series:
 
 def as_floats(series: pl.Series) -> Floats:
     """A Float64 series as doubles with NaN for null."""
-    return np.asarray(series.fill_null(float("nan")).to_numpy(), dtype=np.float64)
+    return np.asarray(series.to_numpy(), dtype=np.float64)  # polars writes null as NaN
 
 
 def narrow_values(column: NumberColumn) -> npt.NDArray[np.float32] | None:

@@ -1,71 +1,203 @@
-"""Delimited text files as raw columns: polars parses, this module sees to encodings and to rows of wrong length.
+"""Delimited text files, whole or in blocks of rows: the cells are the same either way.
 
-polars reads every column as text, in parallel. It fills short rows with nulls in silence; so the delimiters of the
-file are counted: each row must have one less than there are columns, and only then is a null an empty cell. A file
-that does not add up is read again by the slower csv module, which names the row.
+A block is a piece of the file that begins and ends between two rows (a line break with an even number of quotes before
+it), under a header line. The dialect is that of the file's beginning. What only a later row tells of the whole file
+(another encoding, rows that polars cannot take, a column that is no numbers after all) makes the pass start anew.
 """
 
 from __future__ import annotations
 
-import gzip
-import zlib
-from collections.abc import Collection
+import codecs
+import contextlib
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from rulekit.errors import InputError
-from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
-from rulekit.tables.raw.columns import (
-    LARGEST_EXACT_INTEGER,
-    Column,
-    Floats,
-    NumberColumn,
-    RawTable,
-    TextColumn,
-    as_floats,
-    parse_numbers,
-)
-from rulekit.tables.raw.dialect import SAMPLE_BYTES, Dialect, detect_dialect, detect_encoding, western
-from rulekit.tables.raw.raw_bytes import chunks, has_plain_quotes, without_blank_end
-from rulekit.tables.raw.slow_csv import NotUtf8, read_slowly
+from rulekit.tables.options import ReadingOptions
+from rulekit.tables.raw.columns import Column, RawTable
+from rulekit.tables.raw.dialect import SAMPLE_BYTES, Dialect, detect_dialect, detect_encoding, western_of_parts
+from rulekit.tables.raw.fast_csv import NotFast, NotNumbers, parse_fast, parsed_column
+from rulekit.tables.raw.files import bytes_of, copied, first_bytes
+from rulekit.tables.raw.raw_bytes import chunks, has_plain_quotes
+from rulekit.tables.raw.slow_csv import NotUtf8, slow_blocks
+from rulekit.tables.storage import Store
 
 if TYPE_CHECKING:
     import polars as pl
 
 _ASCII = frozenset(map(chr, range(1, 128))) - frozenset('\r\n"')
+_MARK = b"\xef\xbb\xbf"
 
 
-def read_delimited(
-    path: Path,
-    options: ReadingOptions = DEFAULT_OPTIONS,
-    *,
-    columns: Collection[str] | None = None,
-    keep_text: Collection[str] = (),
-) -> RawTable:
-    """All columns of a delimited file (also .gz), or of those named in `columns` the ones that are there.
+class ReadAgain(Exception):  # noqa: N818 - a signal, not an error
+    """The rows so far were read in a way that does not suit the whole file; the next pass does better."""
 
-    Columns of numbers come as numbers, but for those in `keep_text` (level `007` is not 7); all others as text.
 
-    Raises InputError naming file, row and column for what cannot be read.
+@dataclass(slots=True, eq=False)
+class DelimitedFile:
+    """A delimited file; what is not plain UTF-8 with line feeds is read from a copy that is.
+
+    block_bytes: how much is parsed at a time, None for the whole file in one block. source: the name for messages.
     """
-    source = path.name
-    check_signs(options, source)
-    content = _unpacked(path)
-    sample = content[:SAMPLE_BYTES] if content is not None else _head(path)
-    if not sample:
-        raise InputError("the file is empty", where=source, fix="give a header line and rows")
-    detected = options.encoding or detect_encoding(sample, source)
-    try:
-        return _read(path, content, sample, detected, source, options, columns, keep_text)
-    except NotUtf8:
-        # valid at its beginning, so only the whole file can tell
-        content = content if content is not None else path.read_bytes()
-        return _read(path, content, sample, western(content), source, options, columns, keep_text)
+
+    file: Path
+    store: Store
+    block_bytes: int | None
+    options: ReadingOptions
+    by_column: bool = False
+    share: float = 0.0
+    n_rows: int | None = None
+    dialect: Dialect = field(init=False)
+    source: str = field(init=False)
+    _encoding_notes: list[str] = field(default_factory=list)
+    _slow: bool = False
+    _numbers: bool = True
+    _blank_notes: list[str] = field(default_factory=list)
+    _spaced: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.source = self.file.name
+        _check_signs(self.options, self.source)
+        sample = first_bytes(self.file, SAMPLE_BYTES)
+        if not sample:
+            raise InputError("the file is empty", where=self.source, fix="give a header line and rows")
+        self._prepare(self.options.encoding or detect_encoding(sample, self.source))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.dialect.header
+
+    def notes(self) -> list[str]:
+        """What was detected, and what was left out or cut off."""
+        notes = [*self._encoding_notes, *self.dialect.notes, *self._blank_notes]
+        spaced = [name for name in self.names if name in self._spaced]
+        if spaced:
+            shown = ", ".join(map(repr, spaced[:4])) + (", ..." if len(spaced) > 4 else "")
+            notes.append(f"spaces around the cells of {shown} were removed")
+        return notes
+
+    # The file as UTF-8 ---------------------------------------------------------------------------------------------
+
+    def _prepare(self, encoding: str) -> None:
+        """Bring the file into UTF-8 with line feeds, and detect its dialect."""
+        if encoding.lower().replace("_", "-") not in ("utf-8", "utf8", "utf-8-sig", "ascii"):
+            if encoding in ("cp1252", "latin-1"):
+                encoding = western_of_parts(bytes_of(self.file))
+            self._copy(self._decoded(encoding))
+            self._encoding_notes = [f"{self.source}: encoding is {encoding}"]
+        sample = first_bytes(self.file, SAMPLE_BYTES)
+        if b"\r" in sample and b"\n" not in sample:
+            self._copy(part.replace(b"\r", b"\n") for part in bytes_of(self.file))
+            sample = first_bytes(self.file, SAMPLE_BYTES)
+        text = sample.removeprefix(_MARK).decode("utf-8", errors="replace")
+        self.dialect = detect_dialect(text, self.source, self.options.delimiter, self.options.decimal)
+        # a quoted field after a space is beyond polars
+        self._slow = self.dialect.spaced or not has_plain_quotes(chunks(self.file), self.dialect.delimiter)
+
+    def _copy(self, parts: Iterator[bytes]) -> None:
+        self.file = copied(parts, self.store, self.source)
+
+    def _decoded(self, encoding: str) -> Iterator[bytes]:
+        try:
+            with contextlib.suppress(UnicodeDecodeError):  # two bytes are too few for some
+                b"ab".decode(encoding)
+            decoder = codecs.getincrementaldecoder(encoding)()
+        except (LookupError, ValueError):
+            raise InputError(
+                f"no encoding {encoding!r}", where=self.source, fix="for example utf-8, cp1252, utf-16"
+            ) from None
+        line, first = 1, True
+        try:
+            for part in (*bytes_of(self.file), b""):
+                text = decoder.decode(part, final=not part)
+                text = text.removeprefix("\ufeff") if first else text
+                first = first and not text
+                line += text.count("\n")
+                yield text.encode("utf-8")
+        except UnicodeError as error:
+            if isinstance(error, UnicodeDecodeError):
+                line += error.object.count(b"\n", 0, error.start)
+            where = f"{self.source}, line {line}"
+            raise InputError(f"bytes that are not {encoding}", where=where, fix="declare the encoding") from None
+
+    # Rows ----------------------------------------------------------------------------------------------------------
+
+    def blocks(self, names: Sequence[str], keep_text: Collection[str]) -> Iterator[RawTable]:
+        """The rows of the named columns in their order; raises ReadAgain where the next pass will do better.
+
+        Columns of numbers come as numbers, but for those in `keep_text` (level `007` is not 7); all others as text.
+        """
+        self._blank_notes = []
+        asked = frozenset(names)
+        wanted = [j for j, name in enumerate(self.dialect.header) if name in asked]
+        try:
+            for series in self._slow_blocks() if self._slow else self._fast_blocks(wanted, frozenset(keep_text)):
+                columns: list[Column] = []
+                n_rows = len(next(iter(series.values())))
+                for j in wanted:
+                    name = self.dialect.header[j]
+                    column, trimmed = parsed_column(name, series.pop(j), self.dialect, keep_text)
+                    columns.append(column)
+                    self._spaced |= {name} if trimmed else set()
+                yield RawTable(tuple(columns), n_rows, self.source)
+            return
+        except NotUtf8:  # valid at its beginning, so only the whole file can tell
+            self._prepare("cp1252")
+        except NotNumbers:
+            self._numbers = False
+        except NotFast:
+            self._slow = True
+        raise ReadAgain
+
+    def _fast_blocks(self, wanted: list[int], keep_text: frozenset[str]) -> Iterator[dict[int, pl.Series]]:
+        header = self.dialect.header
+        numbers = frozenset(j for j in self.dialect.numbers if self._numbers and header[j] not in keep_text)
+        if self.block_bytes is None:
+            yield parse_fast(self.file, self.dialect, wanted, numbers)
+            return
+        for content, dialect in self._pieces(self.block_bytes):
+            yield parse_fast(content, dialect, wanted, numbers)
+
+    def _pieces(self, size: int) -> Iterator[tuple[bytes, Dialect]]:
+        """Pieces of the file that are tables of their own, and how each is to be read."""
+        width = len(self.dialect.header)
+        line = self.dialect.delimiter.join(["h"] * width).encode() + b"\n"
+        later = replace(self.dialect, raw_header=("h",) * width, header_lines=1)
+        total, done = max(1, self.file.stat().st_size), 0
+        held, first = b"", True
+        with self.file.open("rb") as file:
+            while True:
+                part = file.read(size)
+                done += len(part)
+                held += part
+                end = last_row_end(held) if part else len(held)
+                if first and end:
+                    yield held[:end].removeprefix(_MARK), self.dialect
+                    first = False
+                elif end:
+                    yield line + held[:end], later
+                self.share = done / total
+                held = held[end:]
+                if not part:
+                    return
+
+    def _slow_blocks(self) -> Iterator[dict[int, pl.Series]]:
+        import polars as pl
+
+        try:
+            with self.file.open(encoding="utf-8-sig", newline="") as lines:
+                blocks = slow_blocks(lines, self.dialect, self.source, self._blank_notes)
+                if self.block_bytes is None:
+                    blocks = iter([[pl.concat(series) for series in zip(*blocks, strict=True)]])
+                for block in blocks:
+                    yield dict(enumerate(block))
+        except UnicodeDecodeError:
+            raise NotUtf8 from None
 
 
-def check_signs(options: ReadingOptions, source: str) -> None:
+def _check_signs(options: ReadingOptions, source: str) -> None:
     """Raises InputError for a delimiter or decimal sign that is none."""
     for what, sign, allowed in (("delimiter", options.delimiter, None), ("decimal", options.decimal, (".", ","))):
         if sign is not None and (len(sign) != 1 or sign not in (allowed or _ASCII)):
@@ -74,170 +206,19 @@ def check_signs(options: ReadingOptions, source: str) -> None:
             )
 
 
-def _head(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(SAMPLE_BYTES)
+def last_row_end(content: bytes) -> int:
+    """Where the last row ends that another row follows, with no blank line at that place; 0 if there is none.
 
-
-def _unpacked(path: Path) -> bytes | None:
-    """The content of a gzip file, else None: plain files are left on disk."""
-    if _head(path)[:2] != b"\x1f\x8b":
-        return None
-    try:
-        return gzip.decompress(path.read_bytes())
-    except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"damaged gzip file ({error})", where=path.name, fix="copy it again") from None
-
-
-def _read(
-    path: Path,
-    content: bytes | None,
-    sample: bytes,
-    encoding: str,
-    source: str,
-    options: ReadingOptions,
-    columns: Collection[str] | None,
-    keep_text: Collection[str],
-) -> RawTable:
-    notes = []
-    if encoding.lower().replace("_", "-") not in ("utf-8", "utf8", "utf-8-sig", "ascii"):
-        content = content if content is not None else path.read_bytes()
-        encoding = western(content) if encoding in ("cp1252", "latin-1") else encoding
-        content = _decoded(content, encoding, source).encode("utf-8")
-        sample = content[:SAMPLE_BYTES]
-        notes.append(f"{source}: encoding is {encoding}")
-    if b"\r" in sample and b"\n" not in sample:
-        content = (content if content is not None else path.read_bytes()).replace(b"\r", b"\n")
-        sample = content[:SAMPLE_BYTES]
-    text = sample.removeprefix(b"\xef\xbb\xbf").decode("utf-8", errors="replace")
-    dialect = detect_dialect(text, source, options.delimiter, options.decimal)
-    wanted = [j for j, name in enumerate(dialect.header) if columns is None or name in columns]
-    if dialect.spaced:  # a quoted field after a space is beyond polars
-        series, more = read_slowly(path, content, dialect, source)
-    else:
-        numbers = frozenset(j for j in dialect.numbers if dialect.header[j] not in keep_text)
-        series, more = _read_fast(path, content, dialect, source, wanted, numbers)
-    n_rows = len(next(iter(series.values())))
-    found, spaced = [], []
-    for j in wanted:
-        column, trimmed = parsed_column(dialect.header[j], series.pop(j), dialect, keep_text)
-        found.append(column)
-        spaced += [column.name] if trimmed else []
-    notes += [*dialect.notes, *more]
-    notes += spaces_note(spaced)
-    unread = tuple(name for j, name in enumerate(dialect.header) if j not in wanted)
-    return RawTable(tuple(found), n_rows, source, tuple(notes), unread=unread)
-
-
-def spaces_note(names: list[str]) -> list[str]:
-    """One line on the columns whose cells had spaces around them, if there are any."""
-    if not names:
-        return []
-    shown = ", ".join(map(repr, names[:4])) + (", ..." if len(names) > 4 else "")
-    return [f"spaces around the cells of {shown} were removed"]
-
-
-def parsed_column(name: str, series: pl.Series, dialect: Dialect, keep_text: Collection[str]) -> tuple[Column, bool]:
-    """A parsed column, and whether spaces around its cells were cut off; a cell of spaces only is empty."""
-    import polars as pl
-
-    if series.dtype == pl.Float64:
-        return NumberColumn(name, as_floats(series)), False
-    column = TextColumn(name, series, dialect.decimal)
-    if name not in keep_text and series.null_count() < len(series):
-        numbers = parse_numbers(column)
-        if numbers.null_count() == series.null_count():
-            values = as_floats(numbers)
-            return (column if _has_large(values) else NumberColumn(name, values)), False
-    odd = series == ""
-    for space in (" ", "\t", "\r"):
-        odd |= series.str.starts_with(space) | series.str.ends_with(space)
-    if not odd.any():
-        return column, False
-    bare = series.str.strip_chars(" \t\r")
-    trimmed = bool((series != bare).any())
-    return TextColumn(name, bare.set(bare == "", None), dialect.decimal), trimmed
-
-
-def _has_large(values: Floats) -> bool:
-    """Whether only the text can tell if an integer was rounded."""
-    return bool(np.any(np.abs(values[np.isfinite(values)]) >= LARGEST_EXACT_INTEGER))
-
-
-def _decoded(content: bytes, encoding: str, source: str) -> str:
-    try:
-        return content.decode(encoding).removeprefix("\ufeff")
-    except LookupError:
-        raise InputError(f"no encoding {encoding!r}", where=source, fix="for example utf-8, cp1252, utf-16") from None
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise InputError(
-            f"bytes that are not {encoding}", where=f"{source}, line {line}", fix="declare the encoding"
-        ) from None
-
-
-def _read_fast(
-    path: Path, content: bytes | None, dialect: Dialect, source: str, wanted: list[int], numbers: frozenset[int]
-) -> tuple[dict[int, pl.Series], list[str]]:
-    """The wanted columns by number, those in `numbers` as doubles; what polars refuses is read slowly."""
-    if not has_plain_quotes(chunks(path, content), dialect.delimiter):
-        return read_slowly(path, content, dialect, source)
-    try:
-        try:
-            return parse_fast(path, content, dialect, wanted, numbers), []
-        except NotNumbers:
-            return parse_fast(path, content, dialect, wanted, frozenset()), []
-    except NotFast:
-        return read_slowly(path, content, dialect, source)
-
-
-class NotNumbers(Exception):  # noqa: N818 - a signal, not an error
-    """A column that was numbers in the sample holds a cell that polars does not take for one."""
-
-
-class NotFast(Exception):  # noqa: N818 - a signal, not an error
-    """Rows that polars refuses or that have too few cells."""
-
-
-def parse_fast(
-    path: Path, content: bytes | None, dialect: Dialect, wanted: list[int], numbers: frozenset[int]
-) -> dict[int, pl.Series]:
-    """The wanted columns by number, those in `numbers` as doubles where they have no integers beyond 2^53.
-
-    Raises NotUtf8, NotNumbers or NotFast.
+    content: bytes from the beginning of a row on. Blank lines stay inside, for at the end of a file they mean nothing.
     """
-    import polars as pl
-
-    last = len(dialect.header) - 1
-    kept = sorted({*wanted, last})  # the last column tells whether a row is short
-    try:
-        frame = pl.read_csv(
-            content if content is not None else path,
-            has_header=False,
-            skip_rows=dialect.header_lines,
-            schema={_label(j): pl.Float64 if j in numbers else pl.String for j in range(last + 1)},
-            columns=None if len(kept) == last + 1 else [_label(j) for j in kept],
-            separator=dialect.delimiter,
-            glob=False,
-        )
-    except pl.exceptions.NoDataError:
-        return {j: pl.Series(str(j), [], dtype=pl.String) for j in kept}
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        if "utf-8" in str(error).lower() or "utf8" in str(error).lower():
-            raise NotUtf8 from None
-        raise (NotNumbers if numbers else NotFast) from None
-    if frame.height and frame[_label(last)].null_count():
-        if len(kept) <= last:  # only whole rows can be counted
-            return parse_fast(path, content, dialect, list(range(last + 1)), numbers)
-        frame, even = without_blank_end(path, content, frame, dialect)
-        if not even:
-            raise NotFast
-    large = {j for j in numbers.intersection(kept) if _has_large(as_floats(frame[_label(j)]))}
-    if large:
-        return parse_fast(path, content, dialect, wanted, numbers - large)
-    return {j: frame[_label(j)] for j in kept}
-
-
-def _label(j: int) -> str:
-    """The name that polars demands for column j of a file without header."""
-    return f"column_{j + 1}"
+    at, quotes = len(content), content.count(b'"')
+    while True:
+        end = content.rfind(b"\n", 0, at)
+        if end <= 0:
+            return 0
+        quotes -= content.count(b'"', end, at)
+        at = end
+        before = content[end - 1 : end] if content[end - 1 : end] != b"\r" else content[max(0, end - 2) : end - 1]
+        after = content[end + 1 : end + 2]
+        if quotes % 2 == 0 and before not in (b"\n", b"") and after not in (b"\n", b"\r", b""):
+            return end + 1

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rulekit.errors import InputError
+from rulekit.tables.raw.foreign import no_text
 
 SAMPLE_BYTES = 1 << 20
 _SAMPLE_RECORDS = 200
@@ -61,10 +62,10 @@ def detect_encoding(sample: bytes, source: str) -> str:
             return "utf-16-le"
         if even > 0.4 * half and odd < 0.1 * half:
             return "utf-16-be"
-        raise _no_text(source)
+        raise no_text(source)
     controls = len(sample.translate(None, bytes(range(32, 256)) + b"\t\n\r\f\x1a\x1b"))
     if controls > 0.01 * len(sample):
-        raise _no_text(source)
+        raise no_text(source)
     if is_utf8(sample):
         return "utf-8"
     return western(sample)
@@ -90,10 +91,6 @@ def is_utf8(sample: bytes) -> bool:
     except UnicodeDecodeError as error:
         return error.start > len(sample) - 4 and error.reason == "unexpected end of data"
     return True
-
-
-def _no_text(source: str) -> InputError:
-    return InputError("this is no text table (binary bytes)", where=source, fix="give CSV, Parquet or JSON lines")
 
 
 def detect_dialect(sample: str, source: str, delimiter: str | None = None, decimal: str | None = None) -> Dialect:
@@ -182,15 +179,15 @@ def _detect_decimal(rows: list[list[str]], delimiter: str) -> str:
 
 def _header_names(header: list[str], source: str) -> tuple[tuple[str, ...], list[str]]:
     notes = []
-    names: list[str] = []
+    names: dict[str, int] = {}
     for j, name in enumerate(header):
         if name == "":
             name = f"column_{j + 1}"
             notes.append(f"{source}: column {j + 1} has no name; it is called {name!r}")
         if name in names:
-            where = f"{source}, line 1, columns {names.index(name) + 1} and {j + 1}"
+            where = f"{source}, line 1, columns {names[name] + 1} and {j + 1}"
             raise InputError(f"two columns are called {name!r}", where=where, fix="rename one")
-        names.append(name)
+        names[name] = j
     numbers = [name for name in names if _NUMBER.fullmatch(name)]
     if numbers:
         notes.append(f"{source}: the first line is taken for column names, though {numbers[0]!r} is a number")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rulekit.tables.raw.dialect import Dialect
+from rulekit.tables.raw.files import bytes_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -45,15 +46,13 @@ def has_plain_quotes(parts: Iterable[bytes], delimiter: str) -> bool:
     return not odd
 
 
-def without_blank_end(
-    path: Path, content: bytes | None, frame: pl.DataFrame, dialect: Dialect
-) -> tuple[pl.DataFrame, bool]:
+def without_blank_end(source: Path | bytes, frame: pl.DataFrame, dialect: Dialect) -> tuple[pl.DataFrame, bool]:
     """The frame without the blank lines at the file's end, and whether all other rows have every delimiter."""
     import polars as pl
 
     sign = dialect.delimiter.encode()
     total, tail = 0, b""
-    for part in chunks(path, content):
+    for part in chunks(source):
         total += part.count(sign)
         tail = (tail + part)[-_TAIL:]
     tail = tail.replace(b"\r", b"")
@@ -68,13 +67,11 @@ def without_blank_end(
     return frame, total - inside == (len(dialect.header) - 1) * (frame.height + 1)
 
 
-def chunks(path: Path, content: bytes | None) -> Iterator[bytes]:
+def chunks(source: Path | bytes) -> Iterator[bytes]:
     """The bytes of a file, without a byte order mark, in parts of which none is empty."""
-    if content is not None:
-        yield content.removeprefix(_MARK)
-        return
-    with path.open("rb") as file:
-        part = file.read(_CHUNK).removeprefix(_MARK)
-        while part:
-            yield part
-            part = file.read(_CHUNK)
+    first = True
+    for part in [source] if isinstance(source, bytes) else bytes_of(source, _CHUNK):
+        bare = part.removeprefix(_MARK) if first else part
+        first = False
+        if bare:
+            yield bare

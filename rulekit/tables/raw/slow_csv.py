@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import csv
-import io
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rulekit.errors import InputError
@@ -19,23 +17,6 @@ _BLOCK = 100_000
 
 class NotUtf8(Exception):  # noqa: N818 - a signal, not an error
     """The bytes are in another encoding than the beginning of the file suggested."""
-
-
-def read_slowly(
-    path: Path, content: bytes | None, dialect: Dialect, source: str
-) -> tuple[dict[int, pl.Series], list[str]]:
-    """All columns by the csv module; blank lines are left out and counted. Raises InputError for a ragged row."""
-    import polars as pl
-
-    data = content if content is not None else path.read_bytes()
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise NotUtf8 from None
-    notes: list[str] = []
-    blocks = list(slow_blocks(io.StringIO(text, newline=""), dialect, source, notes))
-    series = {j: pl.concat([block[j] for block in blocks]) for j in range(len(dialect.header))}
-    return series, notes
 
 
 def slow_blocks(lines: Iterable[str], dialect: Dialect, source: str, notes: list[str]) -> Iterator[list[pl.Series]]:

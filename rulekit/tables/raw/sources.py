@@ -25,6 +25,7 @@ from rulekit.tables.raw.columns import (
 )
 from rulekit.tables.table import Array, Table
 
+_EXACT_DIGITS = 15
 _NANOSECONDS = {"ns": 1_000_000_000, "us": 1_000_000, "ms": 1_000}
 
 
@@ -135,7 +136,11 @@ def polars_column(name: str, series: Any) -> Column:
         unit = getattr(dtype, "time_unit", "ns")
         return polars_column(name, series.to_physical().cast(pl.Float64) / _NANOSECONDS[unit])
     if dtype.is_decimal():
-        return polars_column(name, series.cast(pl.Float64))
+        if dtype.precision is not None and dtype.precision <= _EXACT_DIGITS:
+            return polars_column(name, series.cast(pl.Float64))
+        # as text, which inference reads as numbers, but for integers that a double would round
+        text = series.cast(pl.String)
+        return TextColumn(name, text.str.strip_chars_end("0").str.strip_chars_end(".") if dtype.scale else text)
     if dtype in (pl.Int128, pl.UInt128):  # as text, which inference refuses by name or keeps as levels
         return TextColumn(name, series.cast(pl.String))
     if dtype == pl.Boolean or dtype.is_numeric():

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -29,7 +28,8 @@ from rulekit.tables.labels import (
 )
 from rulekit.tables.options import ReadingOptions
 from rulekit.tables.raw.columns import Column, column_place, place, take_column
-from rulekit.tables.spooling.blocks import BlockSource, ReadAgain, block_source
+from rulekit.tables.raw.delimited import ReadAgain
+from rulekit.tables.reading import TableFile, open_table
 from rulekit.tables.spooling.budget import Budget
 from rulekit.tables.spooling.dictionaries import Dictionary, TextAllowance
 from rulekit.tables.spooling.spools import KindChanged, Spool
@@ -48,7 +48,7 @@ def read_labelled_blocks(
 ) -> LabelledTable:
     """`read_labelled` within a memory budget; raises InputError as that does, and where the budget is too small."""
     store = Store()
-    source = block_source(Path(path), store, budget, options)
+    source = open_table(path, options, store, budget)
     target = label_column(options, source.source)
     options.check(source.names, source.source)
     labels = options.label_columns()
@@ -73,7 +73,7 @@ def read_labelled_blocks(
 class Spill:
     """One reading of a file, column by column or block by block."""
 
-    source: BlockSource
+    source: TableFile
     store: Store
     budget: Budget
     options: ReadingOptions

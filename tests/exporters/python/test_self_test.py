@@ -158,3 +158,10 @@ def test_large_models_keep_it_short(tmp_path, capsys):
     assert (status, line.endswith(" 0 different\n")) == (0, True), line
     sizes = [len(TARGET.emit(graph, {"self_test": yes}).main) for yes in (False, True)]
     assert sizes[1] - sizes[0] < 60_000
+
+
+def test_digits_of_other_scripts_have_no_other_spelling(tmp_path, capsys):
+    """A row was made with "\uff11.0", which the column refused: an error about a row that the user does not have."""
+    feature = Feature("c", "categorical", ("\uff11", "2"), unseen="error")
+    graph = RuleGraph(Schema((feature,)), (0, 1), Fires(Among("c", ("\uff11",))))
+    assert run_here(graph, tmp_path, capsys)[0] == 0

@@ -1,0 +1,136 @@
+"""Bytes of table files: how they begin, and plain copies of what is packed, in another encoding, or a pipe."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import shutil
+import zlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from rulekit.errors import InputError
+from rulekit.names import near_files
+from rulekit.tables.raw.foreign import HEAD_BYTES, no_text, refuse_foreign
+from rulekit.tables.storage import Store, append, megabytes
+
+CHUNK = 1 << 22
+MOST_TIMES = 100
+"""A packed file may hold so many times its own bytes, and LEAST_UNPACKED in any case: text hardly ever packs better."""
+LEAST_UNPACKED = 1 << 30
+MOST_OF_A_PIPE = 10_000_000_000
+
+_GZIP = b"\x1f\x8b"
+
+
+def first_bytes(path: Path, size: int = HEAD_BYTES) -> bytes:
+    """The beginning of a file, unpacked; raises InputError where there is none, or of what cannot be read."""
+    if os.path.isdir(path):
+        raise InputError("this is a folder", where=str(path), fix="give a file")
+    try:
+        with path.open("rb") as file:
+            head = file.read(size)
+    except FileNotFoundError:
+        raise InputError("no such file", where=str(path), fix=_neighbours(path) or "check the path") from None
+    except (OSError, ValueError) as error:
+        raise _unreadable(path, error) from None
+    if not head.startswith(_GZIP):
+        return head
+    try:
+        return zlib.decompressobj(wbits=31).decompress(head, size)
+    except zlib.error as error:
+        raise _damaged_gzip(path, error) from None
+
+
+def plain_file(path: Path, store: Store) -> Path:
+    """The file itself where it can be read more than once as it is, else a copy: of a pipe, of what is packed.
+
+    Raises InputError where it cannot be read, is no table, or holds more than it should.
+    """
+    if path.exists() and not path.is_file() and not path.is_dir():
+        path = _copied_pipe(path, store)
+    head = first_bytes(path)
+    refuse_foreign(head, path.name)
+    with path.open("rb") as file:
+        if file.read(2) != _GZIP:
+            return path
+    most = max(LEAST_UNPACKED, MOST_TIMES * path.stat().st_size)
+    what = f"the packed file holds more than {megabytes(most)} MB"
+    return copied(
+        _bounded(_unpacked(path), most, path.name, what, "unpack it, and give the plain file"), store, path.name
+    )
+
+
+def copied(parts: Iterable[bytes], store: Store, name: str) -> Path:
+    """A file of that name in the store with the bytes of all parts."""
+    folder = store.new_file()
+    folder.mkdir()
+    copy = folder / name
+    copy.touch()
+    for part in parts:
+        append(copy, part)
+    return copy
+
+
+def _bounded(parts: Iterable[bytes], most: int, where: str, what: str, fix: str) -> Iterator[bytes]:
+    """The parts; raises InputError where they are more than `most` bytes."""
+    size = 0
+    for part in parts:
+        size += len(part)
+        if size > most:
+            raise InputError(what, where=where, fix=fix)
+        yield part
+
+
+def bytes_of(path: Path, size: int = CHUNK) -> Iterator[bytes]:
+    """The bytes of a file, in parts of which none is empty."""
+    with path.open("rb") as file:
+        while part := file.read(size):
+            yield part
+
+
+def _unpacked(path: Path) -> Iterator[bytes]:
+    try:
+        with gzip.open(path) as file:
+            while part := file.read(CHUNK):
+                yield part
+    except (OSError, EOFError, zlib.error) as error:
+        raise _damaged_gzip(path, error) from None
+
+
+def _copied_pipe(path: Path, store: Store) -> Path:
+    """A pipe (/dev/stdin, say) gives its bytes once, and a table is looked at more than once: through a copy."""
+    most = min(MOST_OF_A_PIPE, shutil.disk_usage(store.folder).free // 2)
+    what = f"more than {megabytes(most)} MB came"
+    return copied(_bounded(_read_once(path), most, str(path), what, "write them to a file first"), store, path.name)
+
+
+def _read_once(path: Path) -> Iterator[bytes]:
+    try:
+        with path.open("rb") as file:
+            part = file.read(CHUNK)
+            if part.count(b"\0") == len(part) > 0:
+                raise no_text(path.name)
+            while part:
+                yield part
+                part = file.read(CHUNK)
+    except OSError as error:
+        raise _unreadable(path, error) from None
+
+
+def _unreadable(path: Path, error: Exception) -> InputError:
+    reason = getattr(error, "strerror", None) or str(error)
+    return InputError(f"cannot be read ({reason})", where=str(path), fix="check the path and its rights")
+
+
+def _damaged_gzip(path: Path, error: Exception) -> InputError:
+    return InputError(f"damaged gzip file ({error})", where=path.name, fix="copy it again")
+
+
+def _neighbours(path: Path) -> str:
+    try:
+        names = [entry.name for entry in path.parent.iterdir()]
+    except OSError:
+        return ""
+    near = near_files(path.name, names)
+    return f"did you mean {' or '.join(map(repr, near))}?" if near else ""

@@ -1,0 +1,57 @@
+"""Files that are no table are refused by their name, not read as a table of one odd column."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from rulekit.errors import InputError
+from rulekit.tables.reading import read_table
+
+SVMLIGHT = b"+1 1:0.5 3:1.25 # first\n-1 2:1e-3\n+1 1:.5 2:3\n"
+FOREIGN = {
+    "svmlight": (SVMLIGHT, "svmlight"),
+    "ranking": (b"2 qid:1 1:0.5 3:1\n1 qid:1 2:3\n", "svmlight"),
+    "arff": (b"% a comment\n\n@RELATION iris\n@ATTRIBUTE a NUMERIC\n@DATA\n1\n", "ARFF"),
+    "xml": (b'\xef\xbb\xbf<?xml version="1.0"?>\n<rows><row a="1"/></rows>\n', "XML"),
+    "html": (b"<!DOCTYPE html>\n<html><table></table></html>\n", "XML or HTML"),
+    "array": (b'[\n  {"a": 1},\n  {"a": 2}\n]\n', "JSON array"),
+    "lists": (b"[[1, 2], [3, 4]]\n", "JSON array"),
+    "object": (b'{"a": [1, 2], "b": [3, 4]}\n', "JSON"),
+    "lines": (b'{"a": 1}\n{"a": 2}\n', r"JSON.*\.jsonl"),
+    "excel": (b"PK\x03\x04\x14\x00", "Excel"),
+    "sqlite": (b"SQLite format 3\x00\x10\x00", "SQLite"),
+    "pickle": (b"\x80\x04\x95\x10\x00\x00", "pickle"),
+    "numpy": (b"\x93NUMPY\x01\x00v\x00", "numpy"),
+    "feather": (b"ARROW1\x00\x00", "Arrow"),
+}
+
+
+@pytest.mark.parametrize("ending", [".csv", ".txt", ".csv.gz"])
+@pytest.mark.parametrize("name", sorted(FOREIGN))
+def test_other_formats_are_named(tmp_path: Path, name: str, ending: str) -> None:
+    """An svmlight file was read as a CSV of one column without a word."""
+    content, message = FOREIGN[name]
+    path = tmp_path / f"t{ending}"
+    path.write_bytes(gzip.compress(content) if ending.endswith("gz") else content)
+    with pytest.raises(InputError, match=f"this is .*{message}"):
+        read_table(path)
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["a b\n1 2\n", "time,n\n12:30,1\n", "[id],n\nx,1\n", '{"a"},n\nx,1\n', "<5,n\n1,2\n", "@a,n\n1,2\n", "a:b\n1:2\n"],
+)
+def test_odd_tables_are_read(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(content)
+    assert read_table(path).n_rows == 1
+
+
+def test_an_svmlight_file_may_end_in_the_middle_of_the_sample(tmp_path: Path) -> None:
+    path = tmp_path / "t.txt"
+    path.write_bytes(SVMLIGHT * 1000)
+    with pytest.raises(InputError, match="svmlight"):
+        read_table(path)

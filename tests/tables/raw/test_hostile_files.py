@@ -1,0 +1,164 @@
+"""Files that were damaged or made to do harm: one clear line, bounded memory and disk, nothing left behind."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from rulekit.errors import InputError
+from rulekit.tables.labels import read_labelled
+from rulekit.tables.options import ReadingOptions
+from rulekit.tables.raw import files
+from rulekit.tables.reading import read_table
+
+
+def test_a_damaged_parquet_file_is_one_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """A panic of polars was printed before the line."""
+    path = tmp_path / "t.parquet"
+    pl.DataFrame({"a": np.arange(200), "b": [f"{i % 7}" for i in range(200)]}).write_parquet(path)
+    content = path.read_bytes()
+    rng, refused = np.random.default_rng(0), 0
+    for at in rng.choice(len(content), 150, replace=False):
+        damaged = bytearray(content)
+        damaged[at] ^= 1 << int(rng.integers(8))
+        path.write_bytes(bytes(damaged))
+        try:
+            read_table(path)
+        except InputError:
+            refused += 1
+    assert refused > 10
+    assert "panicked" not in capfd.readouterr().err
+
+
+def test_a_packed_file_is_unpacked_only_up_to_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "LEAST_UNPACKED", 1_000_000)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    path = tmp_path / "t.csv.gz"
+    path.write_bytes(gzip.compress(b"a,y\n" + b"1,2\n" * 2_000_000))
+    with pytest.raises(InputError, match=r"t.csv.gz: the packed file holds more than \d+ MB; unpack it"):
+        read_table(path)
+    assert not list((tmp_path / "temporary").iterdir())
+    path.write_bytes(gzip.compress(b"a,y\n" + b"1,2\n" * 200_000))
+    assert read_table(path).n_rows == 200_000
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs /dev/zero")
+def test_a_device_without_end_is_refused() -> None:
+    with pytest.raises(InputError, match="zero: this is no text table"):
+        read_table("/dev/zero")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_pipe_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "MOST_OF_A_PIPE", 100_000)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+
+    def write() -> None:
+        try:
+            with pipe.open("wb") as file:
+                while True:
+                    file.write(b"1,2\n" * 10_000)
+        except BrokenPipeError:
+            pass
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    with pytest.raises(InputError, match=r"pipe: more than 0 MB came; write them to a file first"):
+        read_table(pipe)
+    writer.join(10)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_signal_leaves_no_copy_of_a_pipe(tmp_path: Path) -> None:
+    pipe, temporary = tmp_path / "pipe", tmp_path / "temporary"
+    os.mkfifo(pipe)
+    temporary.mkdir()
+    main = "from rulekit_cli.entry import main; main()"
+    command = [sys.executable, "-c", main, "train", str(pipe), "--target", "y", "-o", str(tmp_path / "m.json")]
+    process = subprocess.Popen(command, env={**os.environ, "TMPDIR": str(temporary)}, stderr=subprocess.PIPE)
+    with pipe.open("wb") as file:
+        file.write(b"a,y\n" + b"1,2\n" * 3_000_000)
+        assert list(temporary.iterdir())
+        process.terminate()
+        process.communicate(timeout=30)
+    assert process.returncode == 143
+    assert not list(temporary.iterdir())
+
+
+@pytest.mark.parametrize("encoding", ["undefined", "klingon", "hex", "rot13", "a\0b"])
+def test_an_encoding_that_is_none_is_refused(tmp_path: Path, encoding: str) -> None:
+    """`undefined` was an internal error."""
+    path = tmp_path / "t.csv"
+    path.write_text("a\nb\n")
+    with pytest.raises(InputError, match=r"encoding|bytes that are not"):
+        read_table(path, ReadingOptions(encoding=encoding))
+
+
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        ('{"a": 1, "b": 2}\n\n{"a": 1, "a": 2, "b": 3}\n', 3),
+        ('{"a": 1, "b": 2}\n{"a": 1, "\\u0061": 2}\n', 2),
+        ('{"a": null, "b": 2}\n{"a": null, "a": "x: y"}\n', 2),
+        ('{"a": null, "b": 2}\n{"b": 1, "a": null, "a": 3}\n', 2),
+    ],
+)
+@pytest.mark.parametrize("budget", [None, 20])
+def test_a_key_that_stands_twice_is_refused(tmp_path: Path, content: str, line: int, budget: int | None) -> None:
+    """Polars keeps one of the two cells without a word."""
+    path = tmp_path / "t.jsonl"
+    path.write_text(content)
+    from rulekit.tables.raw.json_lines import JsonLinesFile
+
+    with pytest.raises(InputError, match=f"t.jsonl, line {line}: the key 'a' stands twice"):
+        list(JsonLinesFile(path, budget).blocks(["a", "b"], ()))
+
+
+def test_colons_in_cells_are_no_keys(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_text('{"a": "\\": \\" :", "b": null}\n{"a": "x", "b": "\\"a\\": 1"}\n')
+    assert read_table(path).n_rows == 2
+
+
+def test_large_decimals_are_refused_as_large_integers_are(tmp_path: Path) -> None:
+    """A decimal beyond 2^53 was rounded in silence."""
+    path = tmp_path / "t.parquet"
+    for scale in (0, 2):
+        cells = pl.Series(["9007199254740993", "1", None]).cast(pl.Decimal(30, scale))
+        pl.DataFrame({"a": cells, "y": [0, 1, 0]}).write_parquet(path)
+        with pytest.raises(InputError, match=r"data row 1, column 'a': integer '9007199254740993' is beyond 2\^53"):
+            read_table(path)
+        table = read_table(path, ReadingOptions(types={"a": "categorical"}))
+        assert table.features[0].levels == ("1", "9007199254740993")
+    pl.DataFrame({"a": pl.Series(["1.50", "2.25", None]).cast(pl.Decimal(30, 2))}).write_parquet(path)
+    assert read_table(path).array("a").tolist()[:2] == [1.5, 2.25]
+    pl.DataFrame({"a": [1, 2], "y": pl.Series(["1.00", "2.00"]).cast(pl.Decimal(20, 2))}).write_parquet(path)
+    assert read_labelled(path, ReadingOptions("y")).classes == (1, 2)
+
+
+def test_time_grows_with_the_columns_and_not_with_their_square(tmp_path: Path) -> None:
+    """Names were looked up in lists and tuples, column by column: over 200 seconds for 100,000."""
+    path = tmp_path / "wide.csv"
+    names = [f"c{j}" for j in range(10_000)]
+    path.write_text(
+        ",".join(names) + "\n" + "".join(",".join(str((i + j) % 7) for j in range(10_000)) + "\n" for i in range(6))
+    )
+    program = (
+        "import sys, time; from rulekit.tables.labels import read_labelled; "
+        "from rulekit.tables.options import ReadingOptions; "
+        "begun = time.process_time(); "
+        "rows = read_labelled(sys.argv[1], ReadingOptions('c9', missing=['?', 'c8=6'])); "
+        "print(time.process_time() - begun)"
+    )
+    done = subprocess.run([sys.executable, "-c", program, str(path)], check=True, capture_output=True, text=True)
+    assert float(done.stdout) < 15
