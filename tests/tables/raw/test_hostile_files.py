@@ -88,9 +88,10 @@ def test_a_signal_leaves_no_copy_of_a_pipe(tmp_path: Path) -> None:
     process = subprocess.Popen(command, env={**os.environ, "TMPDIR": str(temporary)}, stderr=subprocess.PIPE)
     with pipe.open("wb") as file:
         file.write(b"a,y\n" + b"1,2\n" * 3_000_000)
+        file.flush()
         assert list(temporary.iterdir())
         process.terminate()
-        process.communicate(timeout=30)
+    process.communicate(timeout=60)
     assert process.returncode == 143
     assert not list(temporary.iterdir())
 
