@@ -73,6 +73,38 @@ class Feature:
         if self.levels and self.kind != "categorical":
             raise InputError(f"a {self.kind} column has no levels", where=f"column {self.name!r}")
 
+    @property
+    def missing_numbers(self) -> tuple[float, ...]:
+        """The numbers that the missing tokens of a numeric or Boolean column write, such as -999."""
+        found = []
+        for token in self.missing_tokens:
+            try:
+                found.append(float(token))
+            except ValueError:
+                continue
+        return tuple(dict.fromkeys(value for value in found if value == value))
+
+    @property
+    def codes_of_texts(self) -> dict[str, int]:
+        """Texts of a category and their codes: the empty text, missing tokens, levels, then the levels' look-alikes.
+
+        An earlier text wins; look-alikes are those of docs/numbers.md, Texts and truth values.
+        """
+        codes = dict.fromkeys(("", *self.missing_tokens), MISSING_CODE)
+        levels = dict(zip(self.levels, range(FIRST_LEVEL_CODE, FIRST_LEVEL_CODE + len(self.levels)), strict=True))
+        alike = {text: code for level, code in levels.items() for text in look_alikes(level) if text not in levels}
+        for text, code in (levels | alike).items():
+            codes.setdefault(text, code)
+        return codes
+
+
+def look_alikes(level: str) -> tuple[str, ...]:
+    """The texts that mean a level unless they are levels themselves: `3.0` for `3`, `True` and `TRUE` for `true`."""
+    if level in ("true", "false"):
+        return level.capitalize(), level.upper()
+    digits = level.removeprefix("-")
+    return (f"{level}.0",) if digits.isascii() and digits.isdigit() else ()
+
 
 @dataclass(frozen=True)
 class Schema:

@@ -63,6 +63,8 @@ class Reading:
     that the artifact may tell apart otherwise than the schema does (a level with blanks, another missing token); they
     are run one by one. default: the class index where no class of an ArgMax takes part. reason: why leaves or decision
     are not there, "" where both are.
+
+    as_written: whether the artifact is word for word what the exporter writes, so that running it does what it says.
     """
 
     leaves: frozenset[Node] | None
@@ -72,6 +74,7 @@ class Reading:
     texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     default: int | None = None
     probabilities: tuple[Node, ...] | None = None
+    as_written: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,20 +1,29 @@
-"""Walks over the directed acyclic graph, without recursion."""
+"""Walks over directed acyclic graphs, without recursion."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TypeVar
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from operator import attrgetter
+from typing import Any, TypeVar, overload
 
 from rulekit.graph.nodes import Node
 
+H = TypeVar("H", bound=Hashable)
 T = TypeVar("T")
 
 
-def topological(roots: Iterable[Node]) -> list[Node]:
-    """Every node reachable from the roots once, children before parents, in a stable order."""
-    order: list[Node] = []
-    done: set[Node] = set()
-    stack: list[tuple[Node, bool]] = [(root, False) for root in reversed(list(roots))]
+@overload
+def topological(roots: Iterable[Node]) -> list[Node]: ...
+@overload
+def topological(roots: Iterable[H], below: Callable[[H], Sequence[H]]) -> list[H]: ...
+def topological(roots: Iterable[Any], below: Callable[[Any], Sequence[Any]] = attrgetter("children")) -> list[Any]:
+    """Every node reachable from the roots once, children before parents, in a stable order.
+
+    below: the nodes to go on to from one, in order; the children unless given.
+    """
+    order: list[Any] = []
+    done: set[Any] = set()
+    stack: list[tuple[Any, bool]] = [(root, False) for root in reversed(list(roots))]
     while stack:
         node, children_done = stack.pop()
         if node in done:
@@ -24,7 +33,7 @@ def topological(roots: Iterable[Node]) -> list[Node]:
             order.append(node)
         else:
             stack.append((node, True))
-            stack.extend((child, False) for child in reversed(node.children) if child not in done)
+            stack.extend((child, False) for child in reversed(below(node)) if child not in done)
     return order
 
 

@@ -97,7 +97,7 @@ class Program:
 
 def lower(graph: RuleGraph) -> Program:
     """The steps of a graph; raises Unsupported for a node that has none."""
-    lowered = lower_nodes(graph.roots, graph.schema)
+    lowered = lower_nodes((*_inputs(graph.decision), *graph.probability), graph.schema)
     label, decision = _label(graph.decision, graph.default, lowered)
     reported = tuple(_number(lowered[node]) for node in graph.probability)
     return Program(graph.schema, len(graph.classes), graph.default, label, reported, decision, lowered)
@@ -156,12 +156,28 @@ def _label(decision: Decision, default: int, lowered: Mapping[Node, Node]) -> tu
     return Choice(formula, ONE, ZERO), Fires(formula)
 
 
+def _inputs(decision: Decision) -> list[Node]:
+    """The roots of a decision, or what a log-complement adds up."""
+    found: list[Node] = []
+    for part in decision.above if isinstance(decision, Median) else (decision,):
+        if isinstance(part, Exceeds) and part.scale == "log-complement":
+            bits = part.score.children[0].children
+            found += [child.cause if isinstance(child, Hidden) else child for child in bits]
+        else:
+            found += part.roots
+    return found
+
+
 def _holds(part: Fires | Exceeds, lowered: Mapping[Node, Node]) -> Node:
     if isinstance(part, Fires):
         return lowered[part.formula]
     if part.scale == "log-complement":
-        return Greater(_strength(part.score.children[0], lowered), Number(part.threshold))
-    return Greater(_number(lowered[part.score]), Number(part.threshold))
+        return _above(_strength(part.score.children[0], lowered), part.threshold)
+    return _above(_number(lowered[part.score]), part.threshold)
+
+
+def _above(score: Node, threshold: float) -> Node:
+    return Constant(score.value > threshold) if isinstance(score, Number) else Greater(score, Number(threshold))
 
 
 def _arg_max(decision: ArgMax, scores: tuple[Node, ...], default: int) -> Node:

@@ -12,11 +12,13 @@ from functools import cache
 from importlib.resources import files
 
 from rulekit.dates import is_dated
-from rulekit.graph.language.text import print_graph, print_node
-from rulekit.graph.nodes import Hidden, Node
+from rulekit.graph.language.comments import commented
+from rulekit.graph.nodes import Hidden
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.graph.rules import Rule, rules_of
 from rulekit.graph.traversal import topological
+from rulekit.names import printable
+from rulekit.program.lower import lower
+from rulekit.program.spelling import Names, context_of
 from rulekit.schema import Feature
 from rulekit_exporters.python.functions import (
     decide_function,
@@ -26,14 +28,11 @@ from rulekit_exporters.python.functions import (
     predict_proba_function,
     probabilities_function,
 )
-from rulekit_exporters.python.lowering import Context
-from rulekit_exporters.python.names import Names, comment, literal, printable
+from rulekit_exporters.python.names import TAKEN, literal
 from rulekit_exporters.python.self_test import self_test
 from rulekit_exporters.text.view import show
 
-BEGIN, END, MARK = "# rules: begin", "# rules: end", "# | "
 TITLE_OF_TESTS = "# Rows at the edges of the rules, with the model's answers: --self-test ".ljust(119, "-")
-MAX_COMMENT = 400
 _IMPORTS_OF_RULES = """
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
@@ -44,7 +43,7 @@ from typing import Any
 
 def module_source(graph: RuleGraph, with_self_test: bool = True) -> str:
     """The Python text of a graph."""
-    context = context_of(graph)
+    context = context_of(graph, lower(graph), Names(TAKEN), "# ")
     label = _label_type(graph)
     functions = [
         decide_function(graph, context),
@@ -76,33 +75,6 @@ def module_source(graph: RuleGraph, with_self_test: bool = True) -> str:
         "\n" + main,
     ]
     return "\n\n".join(parts) + "\n" + _rules_as_data(graph)
-
-
-def context_of(graph: RuleGraph) -> Context:
-    """Identifiers of the used columns, and the comment above each rule: its id and text."""
-    names = Names()
-    comments: dict[Node, str] = {}
-    briefs: dict[Node, str] = {}
-    labels: dict[Node, str] = {}
-    for rule in rules_of(graph):
-        if rule.node in comments:
-            continue
-        labels[rule.node] = names.fresh(rule.id)
-        comments[rule.node] = comment(_shortened(_rule_text(rule, graph)), 4)
-        briefs[rule.node] = f"# {rule.id}"
-        if isinstance(rule.node, Hidden):
-            comments.setdefault(rule.node.children[0], comments[rule.node])
-            briefs.setdefault(rule.node.children[0], briefs[rule.node])
-    columns = {name: names.fresh(name.lower()) for name in graph.used_features}
-    return Context(graph.schema, names, columns, comments, labels, briefs)
-
-
-def _rule_text(rule: Rule, graph: RuleGraph) -> str:
-    return f"{rule.id}: {print_node(rule.node, graph.schema)}"
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= MAX_COMMENT else text[: MAX_COMMENT - 3] + "..."
 
 
 def _docstring(graph: RuleGraph) -> str:
@@ -183,11 +155,9 @@ def _label_type(graph: RuleGraph) -> str:
 
 
 def _rules_as_data(graph: RuleGraph) -> str:
-    """The rules in the rule language, as comments, so that people and rulekit have them without running this."""
-    text = print_graph(graph)
-    lines = [(MARK + printable(line)).rstrip() for line in text.split("\n")]
+    """The rules in the rule language, as comments."""
     title = "# The same rules in the rule language, from which rulekit reads this module (never by running it)."
-    return "\n".join(["", title, BEGIN, *lines, END, ""])
+    return "\n".join(["", title, *commented(graph, "#"), ""])
 
 
 # The run-time helpers ------------------------------------------------------------------------------------------------

@@ -22,7 +22,6 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, Feature
 from rulekit.tables.table import Array, Table
 from rulekit.targets import Outcome
-from rulekit_exporters.python.functions import missing_numbers
 
 Labels = npt.NDArray[np.int64]
 
@@ -130,7 +129,7 @@ def _missing_by_turns(feature: Feature, cells: list[Any]) -> list[Any]:
 
     Raw rows hold every text that means missing, but no such number: most targets take those for what they are.
     """
-    numbers = () if feature.kind == "categorical" else missing_numbers(feature)
+    numbers = () if feature.kind == "categorical" else feature.missing_numbers
     if not numbers:
         return cells
     turns = itertools.cycle((None, *map(_exact, numbers)))

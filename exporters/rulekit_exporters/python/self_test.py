@@ -18,13 +18,11 @@ import numpy.typing as npt
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.nodes import LEAVES, Among, Column, Compare, IsTrue, Node, Step
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.schema import Feature
+from rulekit.numbers import crossing
+from rulekit.schema import Feature, look_alikes
 from rulekit.tables.kinds.encoding import encode
-from rulekit.tables.raw.columns import canonical_key
 from rulekit.tables.table import Table, missing_cells
 from rulekit.verification.rows.adversarial import adversarial_rows
-from rulekit_exporters.python.functions import missing_numbers
-from rulekit_exporters.python.lowering import crossing_of
 from rulekit_exporters.python.names import literal
 from rulekit_exporters.python.running import unseen_level
 
@@ -126,7 +124,7 @@ def _candidates(graph: RuleGraph) -> dict[str, _Cells]:
     for node in graph.nodes():
         if isinstance(node, Compare | Step):
             feature = graph.schema[node.feature]
-            crossings[node.feature] |= {crossing_of(cut, feature) for cut in _cuts(node)}
+            crossings[node.feature] |= {crossing(cut, feature.precision) for cut in _cuts(node)}
         elif isinstance(node, Column):
             points[node.feature] |= _points(node)
     found = {}
@@ -143,9 +141,7 @@ def _candidates(graph: RuleGraph) -> dict[str, _Cells]:
 
 def _look_alikes(feature: Feature) -> list[str]:
     """Another way in which a table may write the last level that has one."""
-    whole = [f"{v}.0" for v in feature.levels if canonical_key(f"{v}.0") == v]
-    words = [level.upper() for level in feature.levels if level in ("true", "false")]
-    return [text for text in (*whole, *words) if text not in feature.levels][-1:]
+    return [text for level in feature.levels for text in look_alikes(level) if text not in feature.levels][-1:]
 
 
 def _cuts(node: Node) -> tuple[float, ...]:
@@ -164,7 +160,7 @@ def _numbers(feature: Feature, given: npt.NDArray[Any], crossings: set[float], p
     """Both edges at each crossing, infinities, zero, numbers that mean missing, `points`; NaN comes last."""
     edges = {edge for cut in crossings if math.isfinite(cut) for edge in (cut, math.nextafter(cut, math.inf))}
     special = (0.0, 1.0) if feature.kind == "boolean" else (0.0, -math.inf, math.inf)
-    ordered = sorted({*edges, *points, *special, *missing_numbers(feature)})
+    ordered = sorted({*edges, *points, *special, *feature.missing_numbers})
     return _Cells((*ordered, math.nan), np.searchsorted(ordered, given))
 
 
@@ -232,9 +228,9 @@ def _sides(node: Node, feature: Feature, values: Sequence[Any]) -> Iterator[tupl
     """Pairs of indices of cells between which the leaf changes its value."""
     missing = 0 if feature.kind == "categorical" else len(values) - 1
     for cut in _cuts(node):
-        crossing = crossing_of(cut, feature)
-        if math.isfinite(crossing):
-            low = values.index(crossing)
+        edge = crossing(cut, feature.precision)
+        if math.isfinite(edge):
+            low = values.index(edge)
             yield low, low + 1
     if isinstance(node, Among):
         wanted = set(node.levels)

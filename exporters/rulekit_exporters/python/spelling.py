@@ -1,109 +1,165 @@
-"""Two ways to spell the same computation: for the cells of one row, and for columns of numpy.
-
-Both compare doubles with the double at which float32 rounding crosses the threshold (findings/onnx.md, 4.3), so that
-they decide as if a cell had been rounded to float32, and write the same operations in the same order.
-"""
+"""Python's two spellings of a program: for the cells of one row, and for columns of numpy."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import Any
 
-from rulekit_exporters.python.expressions import ATOM, Expression, atom, bracketed, joined, parenthesised, prefixed
+from rulekit.program.expressions import ATOM, Expression, atom, bracketed
+from rulekit.program.nodes import Choice, Largest, Number, Sum
+from rulekit.program.spelling import CHOICE, LOW, MIDDLE, SUM, Body, Spelling, competing, is_weight
+from rulekit.schema import Feature
 from rulekit_exporters.python.names import literal
 
+MAX_INLINE_LEVELS = 8
 _MEMBERSHIP = re.compile(r"(\w+) (not )?in ")
 
-# Binding strengths. Python's comparisons bind more tightly than `not` and less tightly than `~`, `&`, `|`.
-CHOICE, LOW, MIDDLE, HIGH, SUM, PRODUCT = 0, 1, 2, 3, 8, 9
 
-
-@dataclass(frozen=True, slots=True)
-class Spelling:
-    """Operators and idioms of one dialect.
-
-    comparison: the rank of `x > t`; conjunction, disjunction: operator and rank; negation: prefix and rank.
-    """
+class PythonSpelling(Spelling):
+    """What both have in common."""
 
     scalar: bool
-    comparison: int
-    conjunction: tuple[str, int]
-    disjunction: tuple[str, int]
-    negation: tuple[str, int]
-    choose: Callable[[Expression, str, str], Expression]
+    membership: tuple[str, str, int]
 
-    def all_of(self, parts: tuple[Expression, ...]) -> Expression:
-        return self._joined(self.conjunction, parts) if parts else self.truth(True)
+    def literal(self, value: object) -> str:
+        return literal(value)
 
-    def any_of(self, parts: tuple[Expression, ...]) -> Expression:
-        return self._joined(self.disjunction, parts) if parts else self.truth(False)
+    def absent(self, name: str) -> Expression:
+        return self.negated(atom(f"{name} <= inf", self.comparison))
 
-    def _joined(self, operator: tuple[str, int], parts: tuple[Expression, ...]) -> Expression:
-        return parts[0] if len(parts) == 1 else joined(*operator, HIGH, parts)
+    def within(self, body: Body, feature: Feature, texts: tuple[str | None, ...]) -> Expression:
+        name, (before, after, rank) = body.cell(feature.name), self.membership
+        if len(texts) <= MAX_INLINE_LEVELS:
+            items = tuple(atom(literal(text)) for text in texts)
+            return bracketed(f"{before.format(name=name)}{{", items, "}" + after, rank)
+        constant = body.constant(feature.name, "levels", texts, f"frozenset({{{', '.join(map(literal, texts))}}})")
+        return atom(before.format(name=name) + constant + after, rank)
+
+    def start(self, value: str) -> str:
+        """A total or an index before anything is added."""
+        return value
+
+    def added(self, body: Body, node: Sum) -> Expression:
+        """Statements, one for each term; a weight that is not there adds nothing, as a total is never -0.0."""
+        first, *terms = node.children
+        total = body.fresh("total")
+        body.put(f"{total} = {self.start(body.text(first))}")
+        for term in terms:
+            if is_weight(term) and term.children[2] is Number(0.0):
+                self.add_if(body, total, body.expression(term.children[0]), body.text(term.children[1]))
+            elif is_weight(term):
+                condition, yes, no = (body.expression(child) for child in term.children)
+                value = replace(self.choose(condition, yes.text, no.text), comment=condition.comment)
+                body.say(self.more.format(total=total), value)
+            else:
+                body.put(self.more.format(total=total) + body.term(term, self.term_rank))
+        return atom(total)
+
+    more: str
+    term_rank: int
+
+    def add_if(self, body: Body, total: str, condition: Expression, amount: str) -> None:
+        raise NotImplementedError
+
+
+class Scalar(PythonSpelling):
+    scalar = True
+    truths = ("False", "True")
+    choice = ("{yes} if {condition} else {no}", CHOICE, LOW)
+    count = ("sum((", "))", ",")
+    membership = ("{name} in ", "", Spelling.comparison)
+    step = "{values}[bisect_left({cuts}, {name})]"
+    more, term_rank = "{total} += ", CHOICE
 
     def negated(self, part: Expression) -> Expression:
-        """The contrary; `not in` and the loss of a double negation are what readers and linters expect."""
-        if self.scalar and not part.parts and part.text.startswith("not "):
+        """`not in` and the loss of a double negation are what readers and linters expect."""
+        if not part.parts and part.text.startswith("not "):
             return atom(part.text.removeprefix("not "), self.comparison)
-        if (inner := self._denied(part)) is not None:
-            return inner
-        found = _MEMBERSHIP.match(part.text) if self.scalar and part.rank == self.comparison else None
+        found = _MEMBERSHIP.match(part.text) if part.rank == self.comparison else None
         if found is None:
-            return prefixed(self.negation[0], part, self.negation[1])
+            return super().negated(part)
         start = f"{found[1]} in " if found[2] else f"{found[1]} not in "
         text, prefix = (start + whole[found.end() :] for whole in (part.text, part.prefix or part.text))
         return replace(part, text=text, prefix=prefix if part.prefix else "")
 
-    def _denied(self, part: Expression) -> Expression | None:
-        """What stands behind the negation of an expression; None where there is none."""
-        sign, rank = self.negation
-        if part.rank != rank or not part.text.startswith(sign):
-            return None
-        inner = ATOM if part.prefix.startswith(sign + "(") or not self.scalar else self.comparison
-        return replace(part, text=part.text.removeprefix(sign), rank=inner, prefix=part.prefix.removeprefix(sign))
+    def stepped(self, body: Body, node: Any) -> Expression:
+        present = atom(f"{body.cell(node.feature)} <= inf", self.comparison)
+        return self.choose(present, super().stepped(body, node).text, literal(node.missing))
 
-    def truth(self, value: bool) -> Expression:
-        return atom(repr(value) if self.scalar else f"np.{value!r}_")
+    def chosen(self, body: Body, node: Choice) -> Expression:
+        """One number or another; a long condition is a statement of its own."""
+        condition = body.expression(node.children[0])
+        if not is_weight(node) or (len(condition.text) <= 70 and not condition.commented):
+            return super().chosen(body, node)
+        _, yes, no = (body.expression(child).text for child in node.children)
+        variable = body.fresh("p")
+        body.put(*condition.comment.splitlines(), f"{variable} = {no}")
+        self.add_if(body, variable, condition, yes, "=")
+        return atom(variable)
 
-    def at_least(self, k: int, parts: tuple[Expression, ...]) -> Expression:
-        """The sum starts from the integer 0, so that Booleans of numpy are counted, not joined."""
-        opening = "sum((" if self.scalar else "count(np, ("
-        return bracketed(opening, parts, f")) >= {k}", self.comparison)
+    def add_if(self, body: Body, total: str, condition: Expression, amount: str, sign: str = "+=") -> None:
+        body.say("if ", condition if sign == "+=" else replace(condition, comment=""), ":")
+        body.put(f"{total} {sign} {amount}", deeper=4)
 
-    def exceeds(self, name: str, crossing: float, above: bool, missing: bool) -> Expression:
-        """`name > crossing` or `name <= crossing`; NaN fails every comparison, so `missing` makes it a denial."""
-        if not missing:
-            return atom(f"{name} {'>' if above else '<='} {literal(crossing)}", self.comparison)
-        return self.negated(atom(f"{name} {'<=' if above else '>'} {literal(crossing)}", self.comparison))
-
-    def within(self, name: str, levels: tuple[str | None, ...]) -> Expression:
-        """Membership of a category in a set of levels, where None is missing."""
-        if not levels:
-            return self.truth(False)
-        items = tuple(atom(literal(level)) for level in levels)
-        if self.scalar:
-            return bracketed(f"{name} in {{", items, "}", self.comparison)
-        return bracketed(f"among(np, {name}, {{", items, "})")
-
-    def in_constant(self, name: str, constant: str) -> Expression:
-        """Membership of a category in a set that has a name."""
-        return atom(f"{name} in {constant}", self.comparison) if self.scalar else atom(f"among(np, {name}, {constant})")
-
-    def add(self, total: str, weight: float, value: Expression) -> list[str]:
-        """Statements: total += weight * value, one multiplication and one addition."""
-        term = f"{literal(weight)} * {parenthesised(value, SUM).text}" if weight != 1.0 else value.text
-        return [f"{total} += {term}" if self.scalar else f"{total} = {total} + {term}"]
+    def largest(self, body: Body, node: Largest) -> Expression:
+        body.put(f"best, chosen = -inf, {node.otherwise}")
+        for child, k in zip(node.children, node.results, strict=True):
+            score, threshold = competing(child)
+            value = body.expression(score)
+            body.put(f"# class {k}")
+            body.say("score = ", value)
+            body.put(f"if {_takes_part(threshold)}score > best:")
+            body.put(f"best, chosen = score, {k}", deeper=4)
+        return atom("chosen")
 
 
-def _choose_scalar(condition: Expression, yes: str, no: str) -> Expression:
-    inside = parenthesised(condition, LOW)
-    return Expression(f"{yes} if {inside.text} else {no}", CHOICE, depth=inside.depth + 1)
+def _takes_part(threshold: float) -> str:
+    return "" if threshold == float("-inf") else f"score > {literal(threshold)} and "
 
 
-def _choose_vector(condition: Expression, yes: str, no: str) -> Expression:
-    return bracketed("np.where(", (replace(condition, comment=""), atom(yes), atom(no)), ")")
+class Vector(PythonSpelling):
+    scalar = False
+    comparison = CHOICE
+    conjunction = ("&", MIDDLE)
+    disjunction = ("|", LOW)
+    negation = ("~", Spelling.negation[1])
+    truths = ("np.False_", "np.True_")
+    count = ("count(np, (", "))", ",")
+    membership = ("among(np, {name}, ", ")", ATOM)
+    column = "clipped_column(np, {name}, {missing}, {low}, {high}, {step})"
+    float32 = "float32_column(np, {name})"
+    step = "stepped(np, {name}, {cuts}, {values}, {missing})"
+    logistic = "logistic_column(np, {z})"
+    more, term_rank = "{total} = {total} + ", SUM
+    max_operands = 100
+
+    def denied(self, part: Expression) -> int:
+        return ATOM
+
+    def choose(self, condition: Expression, yes: str, no: str) -> Expression:
+        return bracketed("np.where(", (replace(condition, comment=""), atom(yes), atom(no)), ")")
+
+    def start(self, value: str) -> str:
+        return "np.zeros(n)" if value == "0.0" else f"np.full(n, {value})"
+
+    def add_if(self, body: Body, total: str, condition: Expression, amount: str) -> None:
+        body.put(*condition.comment.splitlines())
+        body.say(self.more.format(total=total), self.choose(condition, amount, "0.0"))
+
+    def largest(self, body: Body, node: Largest) -> Expression:
+        body.put(f"best, chosen = np.full(n, -inf), np.full(n, {node.otherwise})")
+        for child, k in zip(node.children, node.results, strict=True):
+            score, threshold = competing(child)
+            value = body.expression(score)
+            body.put(f"# class {k}")
+            body.say("score = ", value)
+            body.put(
+                f"better = (score > {literal(threshold)}) & (score > best)",
+                "best = np.where(better, score, best)",
+                f"chosen = np.where(better, {k}, chosen)",
+            )
+        return atom("chosen")
 
 
-SCALAR = Spelling(True, 4, ("and", MIDDLE), ("or", LOW), ("not ", HIGH), _choose_scalar)
-VECTOR = Spelling(False, CHOICE, ("&", MIDDLE), ("|", LOW), ("~", HIGH), _choose_vector)
+SCALAR, VECTOR = Scalar(), Vector()

@@ -10,8 +10,7 @@ from rulekit.graph.nodes import Vocabulary
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.targets import Artifact, Target
 from rulekit_exporters.python.assembly import module_source
-from rulekit_exporters.python.inspection.reader import inspect
-from rulekit_exporters.python.reading import read
+from rulekit_exporters.python.reading import inspect, read
 from rulekit_exporters.python.running import run, run_raw
 
 OPTIONS = {"self_test": "true (default) or false: whether the module carries rows and answers for its --self-test"}

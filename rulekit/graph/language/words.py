@@ -23,10 +23,14 @@ _PLAIN = re.compile(r"[^\W\d]\w*(?:[.-]\w+)*")
 
 
 def name(text: str) -> str:
-    """A column name, level or label: as it is where it is a plain word, else quoted like a JSON string."""
+    """A column name, level or label: as it is where it is a plain word, else quoted like a JSON string.
+
+    Characters that are not printable (line ends, U+00A0, marks of direction) are escaped, so that a rule text may stand
+    in a comment or on a terminal as it is.
+    """
     if _PLAIN.fullmatch(text) and text not in RESERVED and text.isprintable():
         return text
-    return dump(text)
+    return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in dump(text))
 
 
 def unquoted(token: str) -> str:

@@ -1,4 +1,4 @@
-"""Python expressions as small trees, and their layout in lines of at most 120 characters."""
+"""Expressions of a text target as small trees, and their layout in lines of at most 120 characters."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ WIDTH = 120
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A piece of Python.
+    """A piece of code.
 
     An atom has text only. A joined expression puts `joiner` between its parts ("or", "&"); a bracketed one stands
     between `prefix` and `suffix`, its parts separated by commas. rank is the binding strength that decides about
@@ -45,11 +45,11 @@ def joined(joiner: str, rank: int, needed: int, parts: tuple[Expression, ...]) -
     return Expression(text, rank, inside, joiner, depth=1 + max(part.depth for part in inside))
 
 
-def bracketed(prefix: str, parts: tuple[Expression, ...], suffix: str, rank: int = ATOM) -> Expression:
-    """Parts with commas between them; prefix ends and suffix begins with a bracket."""
-    text = ", ".join(part.text for part in parts)
-    if len(parts) == 1 and prefix.endswith("(") and suffix.startswith("))"):
-        text += ","  # the inner bracket is a tuple
+def bracketed(
+    prefix: str, parts: tuple[Expression, ...], suffix: str, rank: int = ATOM, after_one: str = ""
+) -> Expression:
+    """Parts with commas between them; prefix ends and suffix begins with a bracket; after_one: behind a single part."""
+    text = ", ".join(part.text for part in parts) + (after_one if len(parts) == 1 else "")
     depth = 1 + max((part.depth for part in parts), default=0)
     return Expression(f"{prefix}{text}{suffix}", rank, parts, ",", prefix, suffix, depth)
 

@@ -1,1 +1,0 @@
-"""What a generated module decides, read from its code (`reader.inspect`)."""

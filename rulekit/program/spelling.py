@@ -1,0 +1,487 @@
+"""Steps as text: what every text target shares. A target gives a table of how its language writes each step.
+
+`Spelling` is that table: operators with their binding strengths, templates, and methods for what has no one template.
+`Body` walks over the steps of one function (or query): a step is written in place where it is used once and small, else
+a variable has it first. Nothing recurses, and the depth and length of an expression are bounded, so that no model
+outgrows the parser of a language. `Context` is what all bodies of an artifact share: identifiers, constants, rule ids.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import textwrap
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from rulekit.errors import Unsupported
+from rulekit.graph.language.text import print_node
+from rulekit.graph.nodes import (
+    Among,
+    And,
+    AtLeast,
+    Column,
+    Constant,
+    Family,
+    Hidden,
+    IsTrue,
+    Logistic,
+    Missing,
+    Node,
+    Not,
+    Or,
+    Step,
+)
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.graph.rules import rules_of
+from rulekit.graph.traversal import topological
+from rulekit.names import printable
+from rulekit.numbers import crossing
+from rulekit.program.expressions import ATOM, Expression, atom, bracketed, joined, layout, parenthesised, prefixed
+from rulekit.program.lower import LOWEST, Program, members
+from rulekit.program.nodes import Arithmetic, Choice, Count, Greater, Largest, Number, RawCompare, Sum
+from rulekit.schema import Feature
+
+# Binding strengths: what stands in parentheses where a tighter one is needed. A language's comparison has its own.
+CHOICE, LOW, MIDDLE, HIGH, SUM, PRODUCT = 0, 1, 2, 3, 8, 9
+MAX_COMMENT = 400
+MAX_FACTORS = 16
+
+
+class Names:
+    """Hands out identifiers, each once; `taken` are words of the language and of the artifact's frame."""
+
+    def __init__(self, taken: Iterable[str]) -> None:
+        self._taken = set(taken)
+        self._next: dict[str, int] = {}
+
+    def fresh(self, wish: str) -> str:
+        """An unused ASCII identifier that resembles `wish` and is none of a function's own variables."""
+        plain = re.sub(r"_+", "_", re.sub(r"[^0-9A-Za-z]", "_", wish)).strip("_")[:40].rstrip("_")
+        if not plain or plain[0].isdigit() or _LOCAL.fullmatch(plain):
+            plain = f"x_{plain}".rstrip("_")
+        name = plain
+        while name in self._taken:
+            self._next[plain] = self._next.get(plain, 1) + 1
+            name = f"{plain}_{self._next[plain]}"
+        self._taken.add(name)
+        return name
+
+
+_LOCAL = re.compile(r"(total|value|holds|p)[0-9]+")
+
+
+@dataclass(slots=True)
+class Context:
+    """What all bodies of an artifact share.
+
+    columns: identifiers by column name. comments: by step, the id and text of its rule, stated once in the artifact;
+    briefs: the id alone, wherever the rule stands again; labels: the id as an identifier. constants: by name.
+    """
+
+    program: Program
+    names: Names
+    columns: Mapping[str, str]
+    comments: Mapping[Node, str]
+    briefs: Mapping[Node, str]
+    labels: Mapping[Node, str]
+    constants: dict[str, str] = field(default_factory=dict)
+    _known: dict[object, str] = field(default_factory=dict)
+
+    def constant(self, wish: str, key: object, text: str) -> str:
+        """The name of a constant of the artifact, one for each key."""
+        if key not in self._known:
+            self._known[key] = self.names.fresh(wish.upper())
+            self.constants[self._known[key]] = text
+        return self._known[key]
+
+
+def context_of(graph: RuleGraph, program: Program, names: Names, mark: str) -> Context:
+    """Identifiers of rules and used columns, and the comments above each rule; mark: what begins a comment line."""
+    comments: dict[Node, str] = {}
+    briefs: dict[Node, str] = {}
+    labels: dict[Node, str] = {}
+    for rule in rules_of(graph):
+        of_bit = isinstance(rule.node, Hidden)
+        step = program.lowered.get(rule.node.children[0] if of_bit else rule.node)
+        if step is None or (not of_bit and step in labels):
+            continue
+        label = names.fresh(rule.id)
+        if not of_bit:
+            labels[step] = label
+        text = f"{rule.id}: {print_node(rule.node, graph.schema)}"
+        comments.setdefault(step, comment(text if len(text) <= MAX_COMMENT else text[: MAX_COMMENT - 3] + "...", mark))
+        briefs.setdefault(step, f"{mark}{rule.id}")
+    columns = {name: names.fresh(name.lower()) for name in graph.used_features}
+    return Context(program, names, columns, comments, briefs, labels)
+
+
+def comment(text: str, mark: str, hanging: str = "    ") -> str:
+    """Comment lines that hold the text, wrapped; no character of it can end a line or a comment."""
+    lines = textwrap.wrap(
+        printable(text), 106, subsequent_indent=hanging, break_on_hyphens=False, replace_whitespace=False
+    )
+    return "\n".join(mark + line for line in lines)
+
+
+class Spelling:
+    """How a language writes each step. The defaults are those of languages with `a if c else b` aside: override them.
+
+    comparison: the rank of `x > t`. conjunction, disjunction: operator and rank; negation: prefix and rank. truths:
+    false and true. choice: template of `condition`, `yes`, `no`, with its rank and what it needs of them. count: what
+    stands before, after, and behind a single one of the conditions that are counted. column, step, logistic: templates
+    of a cleaned number (`name missing low high step`), of a step function (`name cuts values missing`, by names of
+    constants where `constants` is true) and of the link. max_*: where an expression is broken into variables.
+    """
+
+    comparison = 4
+    conjunction = ("and", MIDDLE)
+    disjunction = ("or", LOW)
+    negation = ("not ", HIGH)
+    truths = ("false", "true")
+    choice = ("CASE WHEN {condition} THEN {yes} ELSE {no} END", ATOM, LOW)
+    count = ("(", ")", "")
+    column = "clipped({name}, {missing}, {low}, {high}, {step})"
+    float32 = "float32({name})"
+    step = "stepped({name}, {cuts}, {values}, {missing})"
+    logistic = "logistic({z})"
+    assignment = "{variable} = "
+    ending = ""
+    max_depth = 20
+    max_length = 4000
+    max_operands = 10**9
+
+    def literal(self, value: object) -> str:
+        """A number, text, None or tuple of them; raises Unsupported where the language has none."""
+        raise NotImplementedError
+
+    def truth(self, value: bool) -> Expression:
+        return atom(self.truths[value])
+
+    def all_of(self, parts: tuple[Expression, ...]) -> Expression:
+        return self._joined(self.conjunction, parts) if parts else self.truth(True)
+
+    def any_of(self, parts: tuple[Expression, ...]) -> Expression:
+        return self._joined(self.disjunction, parts) if parts else self.truth(False)
+
+    def _joined(self, operator: tuple[str, int], parts: tuple[Expression, ...]) -> Expression:
+        return parts[0] if len(parts) == 1 else joined(*operator, HIGH, parts)
+
+    def negated(self, part: Expression) -> Expression:
+        """The contrary; a denial loses its sign."""
+        sign, rank = self.negation
+        if part.rank == rank and part.text.startswith(sign):
+            text, prefix = part.text.removeprefix(sign), part.prefix.removeprefix(sign)
+            return replace(part, text=text, rank=self.denied(part), prefix=prefix)
+        return prefixed(sign, part, rank)
+
+    def denied(self, part: Expression) -> int:
+        """The rank of what stands behind the sign of a denial."""
+        return ATOM if part.prefix.startswith(self.negation[0] + "(") else self.comparison
+
+    def above(self, name: str, value: float, above: bool, missing: bool) -> Expression:
+        """`name > value`, or `<=`, of a cell; `missing` is what holds where it is missing.
+
+        Here NaN is missing, which fails every comparison, so `missing` makes it the denial of the contrary.
+        """
+        if not missing:
+            return atom(f"{name} {'>' if above else '<='} {self.literal(value)}", self.comparison)
+        return self.negated(atom(f"{name} {'<=' if above else '>'} {self.literal(value)}", self.comparison))
+
+    def is_true(self, name: str, missing: bool) -> Expression:
+        """A cell of a Boolean column."""
+        return self.above(name, 0.5, True, missing)
+
+    def absent(self, name: str) -> Expression:
+        """Whether a number is missing."""
+        raise NotImplementedError
+
+    def within(self, body: Body, feature: Feature, texts: tuple[str | None, ...]) -> Expression:
+        """Whether a category's cell is one of the texts, None for missing (not empty)."""
+        raise NotImplementedError
+
+    def counted(self, parts: tuple[Expression, ...]) -> Expression:
+        """How many of the conditions hold."""
+        before, after, after_one = self.count
+        return bracketed(before, parts, after, ATOM, after_one)
+
+    def at_least(self, k: int, parts: tuple[Expression, ...]) -> Expression:
+        count = self.counted(parts)
+        after = f" >= {k}"
+        return replace(count, text=count.text + after, suffix=count.suffix + after, rank=self.comparison)
+
+    def choose(self, condition: Expression, yes: str, no: str) -> Expression:
+        template, rank, needed = self.choice
+        inside = parenthesised(replace(condition, comment=""), needed)
+        text = template.format(condition=inside.text, yes=yes, no=no)
+        return Expression(text, rank, depth=inside.depth + 1)
+
+    def chosen(self, body: Body, node: Choice) -> Expression:
+        """A choice between two numbers."""
+        condition, yes, no = node.children
+        value = self.choose(body.expression(condition), body.text(yes, LOW), body.text(no, CHOICE))
+        return replace(value, comment=body.expression(condition).comment)
+
+    def added(self, body: Body, node: Sum) -> Expression:
+        """The terms of a sum, from left to right."""
+        return joined("+", SUM, SUM, tuple(atom(body.term(child), SUM) for child in node.children))
+
+    def largest(self, body: Body, node: Largest) -> Expression:
+        """The result of the first of the largest numbers."""
+        raise NotImplementedError
+
+    def cleaned(self, body: Body, node: Column) -> Expression:
+        feature, name = body.feature(node), body.cell(node.feature)
+        rounded = self.float32.format(name=name) if feature.precision == "float32" else name
+        fields = {key: self.literal(getattr(node, key)) for key in ("missing", "low", "high", "step")}
+        return atom(self.column.format(name=rounded, **fields))
+
+    def stepped(self, body: Body, node: Step) -> Expression:
+        cuts = tuple(crossing(cut, body.feature(node).precision) for cut in node.cuts)
+        return atom(
+            self.step.format(
+                name=body.cell(node.feature),
+                cuts=body.constant(node.feature, "cuts", cuts),
+                values=body.constant(node.feature, "values", node.values),
+                missing=self.literal(node.missing),
+            )
+        )
+
+
+class Body:
+    """The statements of one function, and what each step is called in it.
+
+    cells: how the code names the cell of each column. comments: by step, what stands above its code. indent: of the
+    statements, in blanks.
+    """
+
+    def __init__(
+        self,
+        context: Context,
+        spelling: Spelling,
+        roots: Iterable[Node],
+        cells: Mapping[str, str] | None = None,
+        comments: Mapping[Node, str] | None = None,
+        indent: int = 4,
+    ) -> None:
+        self.context, self.spelling = context, spelling
+        self.cells = dict(context.columns if cells is None else cells)
+        self.comments = context.comments if comments is None else comments
+        self.indent = indent
+        self.lines: list[str] = []
+        self._done: dict[Node, Expression] = {}
+        self._names = Counter[str]()
+        roots = list(roots)
+        order = topological(roots, operands)
+        self.uses = Counter([*roots, *(part for node in order for part in operands(node))])
+        self.reads = Counter(node.feature for node in order if hasattr(node, "feature"))
+        self._alone = _statements(order, roots)
+
+    # Steps -----------------------------------------------------------------------------------------------------------
+
+    def expression(self, root: Node) -> Expression:
+        """The expression of a step; the statements that it needs are appended first."""
+        stack = [root]
+        while stack:
+            node = stack[-1]
+            if node in self._done:
+                stack.pop()
+                continue
+            waiting = [child for child in _written_first(node) if child not in self._done]
+            if waiting:
+                stack.extend(reversed(waiting))
+            else:
+                self._done[node] = self._write(node)
+                stack.pop()
+        return self._done[root]
+
+    def text(self, node: Node, rank: int = SUM) -> str:
+        """A step as one operand of an expression."""
+        return parenthesised(self.expression(node), rank).text
+
+    def term(self, node: Node, rank: int = SUM) -> str:
+        """A term of a sum: a weight times a number, or a number that binds as tightly as `rank`."""
+        return " * ".join(map(self.text, node.children)) if is_scaled(node) else self.text(node, rank)
+
+    def feature(self, node: Any) -> Feature:
+        return self.context.program.schema[node.feature]
+
+    def cell(self, name: str) -> str:
+        return self.cells[name]
+
+    def constant(self, feature: str, what: str, value: tuple[Any, ...], text: str = "") -> str:
+        """The name of a constant that belongs to a column."""
+        wish = f"{self.context.columns[feature]}_{what}"
+        return self.context.constant(wish, (feature, what, value), text or self.spelling.literal(value))
+
+    def _write(self, node: Node) -> Expression:
+        rule = _RULES.get(type(node))
+        if rule is None:
+            raise Unsupported(type(node).__name__, "text", "export it to a target that can, or simplify it away")
+        expression = rule(self, node)
+        comment = self.comments.get(node, "") if node.family is Family.BOOLEAN else ""
+        large = expression.depth > self.spelling.max_depth or len(expression.text) > self.spelling.max_length
+        shared = self.uses[node] > 1 and not _is_short(node)
+        alone = node in self._alone or (isinstance(node, Arithmetic) and len(expression.parts) >= MAX_FACTORS)
+        if (large or shared or alone) and not expression.text.isidentifier():
+            kind = "value" if isinstance(node, Column | Step) else "p" if node.family is not Family.BOOLEAN else "holds"
+            variable = self.context.labels.get(node, "") or self.fresh(kind)
+            self.assign(variable, replace(expression, comment=comment or expression.comment))
+            return atom(variable)
+        return replace(expression, comment=comment) if comment else expression
+
+    # Statements ------------------------------------------------------------------------------------------------------
+
+    def assign(self, variable: str, expression: Expression) -> None:
+        """Append the statement that gives a variable its value, below the comment of the expression."""
+        self.say(self.spelling.assignment.format(variable=variable), expression, self.spelling.ending)
+
+    def say(self, before: str, expression: Expression, after: str = "") -> None:
+        """Append a statement, below the comment of its expression."""
+        self.put(*expression.comment.splitlines())
+        self.lines += layout(before, expression, after, self.indent)
+
+    def put(self, *lines: str, deeper: int = 0) -> None:
+        """Append lines at the indentation of the function's statements, or `deeper` blanks further in."""
+        self.lines += [" " * (self.indent + deeper) + line for line in lines]
+
+    def fresh(self, wish: str) -> str:
+        """A variable of this function: `wish` followed by a number."""
+        self._names[wish] += 1
+        return f"{wish}{self._names[wish]}"
+
+
+def operands(node: Node) -> tuple[Node, ...]:
+    """The steps that a step's text is made of: of a sum of weights the conditions, of an arg-max the scores."""
+    if isinstance(node, Sum):
+        return tuple(
+            child.children[0] if is_weight(child) else child.children[1] if is_scaled(child) else child
+            for child in node.children
+        )
+    if isinstance(node, Largest):
+        return tuple(score for score, _ in map(competing, node.children))
+    return node.children
+
+
+def _written_first(node: Node) -> tuple[Node, ...]:
+    """The steps whose statements come before those of a step; an arg-max takes its scores one after the other."""
+    return () if isinstance(node, Largest) else operands(node)
+
+
+def _is_short(node: Node) -> bool:
+    """Whether a step is written again wherever it is used."""
+    if isinstance(node, Arithmetic) and node.operator == "-" and not isinstance(node.children[1], Arithmetic):
+        return True
+    leaf = node.children[0] if isinstance(node, Not) and isinstance(node.children[0], Among) else node
+    return not leaf.children and not isinstance(leaf, Column | Step)
+
+
+def is_weight(node: Node) -> bool:
+    """Whether a term is one constant or another."""
+    return isinstance(node, Choice) and all(isinstance(child, Number) for child in node.children[1:])
+
+
+def is_scaled(node: Node) -> bool:
+    """Whether a term is a constant times a number."""
+    return isinstance(node, Arithmetic) and node.operator == "*" and isinstance(node.children[0], Number)
+
+
+def competing(node: Node) -> tuple[Node, float]:
+    """A number that an arg-max compares, and above which threshold it takes part."""
+    if isinstance(node, Choice) and node.children[2] is LOWEST:
+        condition, value, _ = node.children
+        threshold = condition.children[1]
+        assert isinstance(threshold, Number)
+        return value, threshold.value
+    return node, -math.inf
+
+
+def cases(label: Node) -> tuple[list[tuple[Node, Node]], Node]:
+    """A chain of choices as conditions with their results, the first that holds counts, and what else."""
+    found = []
+    while isinstance(label, Choice):
+        condition, then, label = label.children
+        found.append((condition, then))
+    return found, label
+
+
+def _statements(order: Iterable[Node], roots: Iterable[Node]) -> set[Node]:
+    """Products and sums that stand in no larger expression: a*b goes on in a*b*c and in a*b + c*d, nowhere else."""
+    alone: set[Node] = {root for root in roots if isinstance(root, Arithmetic) and root.operator == "*"}
+    going_on: set[Node] = set()
+    for node in order:
+        for child in operands(node):
+            if not isinstance(child, Arithmetic) or child.operator in "-/":
+                continue
+            arithmetic = node.operator if isinstance(node, Arithmetic) else ""
+            if child.operator == "+" and arithmetic:
+                alone.add(child)
+            elif child.operator == "*" and not isinstance(node, Sum) and arithmetic != "+":
+                (going_on if arithmetic == "*" and child is node.children[0] else alone).add(child)
+    return alone - going_on
+
+
+def _compared(body: Body, node: RawCompare) -> Expression:
+    return body.spelling.above(body.cell(node.feature), node.value, node.op == ">", node.missing)
+
+
+def _negated(body: Body, node: Not) -> Expression:
+    child = node.children[0]
+    if isinstance(child, Greater) and body.uses[child] == 1 and child not in body.comments:
+        left, right = (body.text(part) for part in child.children)
+        text = f"{right} >= {left}" if isinstance(child.children[0], Number) else f"{left} <= {right}"
+        return atom(text, body.spelling.comparison)
+    return body.spelling.negated(body.expression(child))
+
+
+def _connected(body: Body, node: Node) -> Expression:
+    """The parts in one expression; where the operator nests (`a | b | c`) and they are many, in several."""
+    spelling = body.spelling
+    connective = spelling.all_of if isinstance(node, And) else spelling.any_of
+    parts = tuple(body.expression(child) for child in node.children)
+    if len(parts) <= spelling.max_operands:
+        return connective(parts)
+    variable = body.fresh("holds")
+    for start in range(0, len(parts), spelling.max_operands):
+        before = (atom(variable),) if start else ()
+        body.assign(variable, connective((*before, *parts[start : start + spelling.max_operands])))
+    return atom(variable)
+
+
+def _arithmetic(body: Body, node: Arithmetic) -> Expression:
+    left, right = (body.expression(child) for child in node.children)
+    if node.operator == "*":
+        first = left.parts if left.joiner == "*" else (parenthesised(left, ATOM),)
+        return joined("*", PRODUCT, ATOM, (*first, parenthesised(right, ATOM)))
+    needed = SUM if node.operator == "+" else ATOM
+    return atom(f"{parenthesised(left, needed).text} {node.operator} {parenthesised(right, needed).text}", SUM)
+
+
+_RULES: dict[type[Node], Callable[[Body, Any], Expression]] = {
+    RawCompare: _compared,
+    IsTrue: lambda body, node: body.spelling.is_true(body.cell(node.feature), node.missing),
+    Missing: lambda body, node: body.spelling.absent(body.cell(node.feature)),
+    Among: lambda body, node: _member(body, node),
+    Constant: lambda body, node: body.spelling.truth(node.value),
+    Not: _negated,
+    And: _connected,
+    Or: _connected,
+    AtLeast: lambda body, node: body.spelling.at_least(node.k, tuple(map(body.expression, node.children))),
+    Number: lambda body, node: atom(body.spelling.literal(node.value)),
+    Choice: lambda body, node: body.spelling.chosen(body, node),
+    Sum: lambda body, node: body.spelling.added(body, node),
+    Arithmetic: _arithmetic,
+    Count: lambda body, node: body.spelling.counted(tuple(map(body.expression, node.children))),
+    Greater: lambda body, node: atom(" > ".join(map(body.text, node.children)), body.spelling.comparison),
+    Largest: lambda body, node: body.spelling.largest(body, node),
+    Column: lambda body, node: body.spelling.cleaned(body, node),
+    Step: lambda body, node: body.spelling.stepped(body, node),
+    Logistic: lambda body, node: atom(body.spelling.logistic.format(z=body.text(node.linear, CHOICE))),
+}
+
+
+def _member(body: Body, node: Among) -> Expression:
+    texts = members(node, body.feature(node))
+    return body.spelling.within(body, body.feature(node), texts) if texts else body.spelling.truth(False)
