@@ -17,6 +17,7 @@ from rulekit.verification.proof.cases import Cases
 from rulekit.verification.proof.exact_numbers import Sum, add, atom, number, scale, span, table, truth
 from rulekit.verification.proof.forms import FALSE, TRUE, Forms
 from rulekit.verification.proof.satisfying import satisfying
+from rulekit.verification.proof.sum_search import separated
 
 ZERO, ONE = number(0), number(1)
 MOST_PAIRS = 4096
@@ -24,17 +25,19 @@ MOST_COMPARED = 16
 
 
 class Roundings:
-    """Sums, atoms and comparisons over one space."""
+    """Sums, atoms and comparisons over one space. `candidates` are cells in which two comparisons of sums differ."""
 
     def __init__(self, space: CellSpace) -> None:
         self.space = space
         self.forms = Forms([len(axis) for axis in space.axes])
+        self.candidates: list[tuple[int, ...]] = []
         self.known: dict[int, Span] = {}  # of atoms on a grid
         self._atoms: dict[tuple[Any, ...], int] = {}
         self._keys: list[tuple[Any, ...]] = []
         self._bounds: dict[int, Fraction] = {}  # of a finite atom: bound
         self._cases = Cases(self.forms, self._keys)
         self._compared: list[Sum] = []
+        self._sums_compared: list[tuple[Sum, int]] = []
 
     def plus(self, first: Sum, second: Sum) -> Sum:
         """The double nearest to the sum."""
@@ -169,7 +172,26 @@ class Roundings:
         if span(left, self.known) is None or span(right, self.known) is None:
             found = self._compared_by_case(left, right)
             return found if found is not None else self.forms.opaque("greater", self._same(left), self._same(right))
-        return self.forms.above_zero(add(left, right, -1))
+        return self._above_zero(add(left, right, -1))
+
+    def _above_zero(self, value: Sum) -> int:
+        """Whether value > 0: the edge of an earlier comparison where that is the same in every cell."""
+        edge = self.forms.above_zero(value)
+        if (
+            self.forms.kind(edge)[0] != "above"
+            or value.atoms
+            or any(edge | 1 == known | 1 for _, known in self._sums_compared)
+        ):
+            return edge
+        for earlier, known in self._sums_compared:
+            difference = separated(self.forms, earlier, value)
+            if difference.equal:
+                return known
+            if difference.cells is not None:
+                self.candidates.append(difference.cells)
+        if len(self._sums_compared) < MOST_COMPARED:
+            self._sums_compared.append((value, edge))
+        return edge
 
     def _compared_by_case(self, left: Sum, right: Sum) -> int | None:
         """Left > right as logic, where both take few values."""
