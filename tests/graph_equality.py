@@ -1,4 +1,4 @@
-"""Reachable cells of whole graphs, and whether two graphs decide alike on them (rulekit.cells.reachable)."""
+"""Reachable cells of whole graphs, and whether two graphs decide alike on them (rulekit.cells)."""
 
 from __future__ import annotations
 
@@ -7,9 +7,13 @@ from typing import Literal
 
 import numpy as np
 
-from rulekit.cells.reachable import count_cells, features_read, has_column, product, representatives
+from rulekit.cells.axis import cells_of
+from rulekit.cells.space import cell_rows, features_read
 from rulekit.graph.evaluation.evaluator import decide
+from rulekit.graph.leaves import has_column, readers
+from rulekit.graph.nodes import Node
 from rulekit.graph.rule_graph import RuleGraph
+from rulekit.graph.traversal import topological
 from rulekit.schema import Feature
 from rulekit.tables.table import Array, Table
 
@@ -19,8 +23,8 @@ SAMPLES = 1 << 16
 
 def cells(graphs: Iterable[RuleGraph], limit: int) -> Table | None:
     """Every combination of the cells of the columns that the graphs read, or None where these are more than `limit`."""
-    features, columns = _columns(tuple(graphs))
-    return product(features, columns) if count_cells(columns) <= limit else None
+    listed = tuple(graphs)
+    return cell_rows([root for graph in listed for root in graph.roots], listed[0].schema, limit)
 
 
 def sampled_cells(graphs: Iterable[RuleGraph], n_rows: int, seed: int = 0) -> Table:
@@ -42,9 +46,13 @@ def sampled_cells(graphs: Iterable[RuleGraph], n_rows: int, seed: int = 0) -> Ta
 def _columns(graphs: Sequence[RuleGraph]) -> tuple[list[Feature], list[Array]]:
     """The features that any of the graphs reads, and their cells."""
     roots = [root for graph in graphs for root in graph.roots]
-    schema = graphs[0].schema
-    features = list(features_read(roots, schema).values())
+    features = features_read(readers(roots), graphs[0].schema)
     return features, [representatives(feature, roots) for feature in features]
+
+
+def representatives(feature: Feature, nodes: Iterable[Node]) -> Array:
+    """One encoded value for each cell of a column that leaves below the nodes tell apart."""
+    return cells_of(feature, topological(nodes)).encoded()
 
 
 def equal_on_cells(one: RuleGraph, other: RuleGraph, limit: int = MAX_CELLS) -> bool:

@@ -13,7 +13,7 @@ from benchmarks.mutations import onnx as onnx_faults
 from benchmarks.mutations import python as python_faults
 from benchmarks.mutations.faults import KINDS, Site
 from benchmarks.mutations.truth import Truth, confirmed, truth_of
-from rulekit.cells.reachable import count_cells, representatives
+from rulekit.cells.space import cell_rows
 from rulekit.conformance.models import LEARNED, NODES, SMALL
 from rulekit.errors import RulekitError
 from rulekit.graph.nodes import Column
@@ -73,8 +73,8 @@ def models() -> dict[str, Callable[[], RuleGraph]]:
     for name, make in {**NODES, **LEARNED, **SMALL}.items():
         graph = make()
         rounded = all(node.step > 0.0 for node in graph.nodes() if isinstance(node, Column))
-        columns = [representatives(graph.schema[used], graph.roots) for used in graph.used_features]
-        if columns and rounded and (name in SMALL or count_cells(columns) <= LIMIT["onnx"]):
+        few = name in SMALL or cell_rows(graph.roots, graph.schema, LIMIT["onnx"]) is not None
+        if graph.used_features and rounded and few:
             found[name] = make
     return found
 

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.graph.nodes import Column, Compare, Step
+from rulekit.graph.leaves import cuts_of_leaf, readers
+from rulekit.graph.nodes import Column, Node
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.numbers import double_crossing, float32, next_float32
 from rulekit.schema import Feature
@@ -70,19 +71,15 @@ def thresholds_of(graph: RuleGraph) -> dict[str, tuple[float, ...]]:
 
     Thresholds and cuts; of a clipped column its bounds and, where it is rounded, up to 64 of the half-way points.
     """
-    found: dict[str, set[float]] = {}
-    for node in graph.nodes():
-        if isinstance(node, Compare):
-            found.setdefault(node.feature, set()).add(node.value)
-        elif isinstance(node, Step):
-            found.setdefault(node.feature, set()).update(node.cuts)
-        elif isinstance(node, Column):
-            found.setdefault(node.feature, set()).update((node.low, node.high, *_half_steps(node)))
-    return {name: tuple(sorted(values)) for name, values in found.items()}
+    found = {
+        name: {cut for node in nodes for cut in (*cuts_of_leaf(node), *_half_steps(node))}
+        for name, nodes in readers(graph.roots).items()
+    }
+    return {name: tuple(sorted(values)) for name, values in found.items() if values}
 
 
-def _half_steps(column: Column) -> tuple[float, ...]:
-    if column.step == 0.0 or column.high - column.low < column.step:
+def _half_steps(column: Node) -> tuple[float, ...]:
+    if not isinstance(column, Column) or column.step == 0.0 or column.high - column.low < column.step:
         return ()
     first, last = math.floor(column.low / column.step), math.floor(column.high / column.step)
     count = min(64, last - first + 1)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from rulekit.errors import BudgetError
 from rulekit.graph.negation import negate
 from rulekit.graph.nodes import And, Family, Node, Not, Or
+from rulekit.simplification import masks
 from rulekit.simplification.rewriting import Context, joined
 
 Axis = str | Node
@@ -35,10 +36,10 @@ class _Cover:
     steps: int = NODE_BUDGET
 
     def full(self, axis: Axis) -> int:
-        return self.context.alphabets[axis].full if isinstance(axis, str) else _EITHER
+        return self.context.cells[axis].full if isinstance(axis, str) else _EITHER
 
     def size(self, axis: Axis, mask: int) -> int:
-        return self.context.alphabets[axis].size(mask) if isinstance(axis, str) else self.context.literals(axis)
+        return masks.size(self.context.cells[axis], mask) if isinstance(axis, str) else self.context.literals(axis)
 
     def cube(self, child: Node) -> Cube | None:
         """The cube of one child, or None where it is empty."""
@@ -227,12 +228,12 @@ def _wider(cover: _Cover, axis: Axis, mask: int) -> list[int]:
     """Larger masks of lower cost, the cheapest first: all cells; for intervals, all up to either end."""
     full = cover.full(axis)
     found = [full]
-    if isinstance(axis, str) and cover.context.alphabets[axis].cuts:
-        alphabet = cover.context.alphabets[axis]
-        inner = mask & (alphabet.missing - 1)
+    if isinstance(axis, str) and cover.context.cells[axis].cuts:
+        cells = cover.context.cells[axis]
+        inner = mask & (cells.missing - 1)
         if inner:
             low, high = inner & -inner, 1 << (inner.bit_length() - 1)
-            found += [mask | (low - 1), mask | (alphabet.missing - high) & full]
+            found += [mask | (low - 1), mask | (cells.missing - high) & full]
     return sorted(
         (m for m in found if m != mask and cover.size(axis, m) < cover.size(axis, mask)),
         key=lambda m: cover.size(axis, m),

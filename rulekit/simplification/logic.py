@@ -40,7 +40,7 @@ def fold_constants(node: Node, context: Context) -> Node:
     if node.family is Family.BOOLEAN and not isinstance(node, Constant):
         single = context.single(node)
         if single is not None and single[0] is not None:
-            full = context.alphabets[single[0]].full
+            full = context.cells[single[0]].full
             return TRUE if single[1] == full else FALSE if single[1] == 0 else node
         return node if single is None else Constant(bool(single[1]))
     return node

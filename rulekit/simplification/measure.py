@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rulekit.cells.reachable import READS
+from rulekit.graph.leaves import column_of
 from rulekit.graph.nodes import Hidden, Linear, LinearThreshold, Node, Step
 
 
@@ -16,7 +16,7 @@ def literals(node: Node, below: Sequence[int]) -> int:
     """
     if isinstance(node, Step):
         return len(node.values)
-    if isinstance(node, READS):
+    if column_of(node) is not None:
         return 1
     if isinstance(node, Linear | LinearThreshold):
         return sum(max(1, count) for weight, count in zip(node.weights, below, strict=True) if weight != 0)

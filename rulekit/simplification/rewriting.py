@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
+from rulekit.cells.axis import Cells, cells_of
+from rulekit.graph.leaves import readers
 from rulekit.graph.nodes import (
     And,
     AtLeast,
@@ -18,7 +20,7 @@ from rulekit.graph.nodes import (
 from rulekit.graph.rebuilding import with_children
 from rulekit.graph.traversal import topological
 from rulekit.schema import Schema
-from rulekit.simplification.masks import Alphabet, alphabets
+from rulekit.simplification import masks
 from rulekit.simplification.measure import literals
 
 Single = tuple[str | None, int]  # the column and the mask; (None, 0 or 1) for a constant
@@ -34,7 +36,7 @@ class Context:
     """
 
     schema: Schema
-    alphabets: dict[str, Alphabet]
+    cells: dict[str, Cells]
     messages: list[str] = field(default_factory=list)
     work: int = 0
     cover_steps: int = 0
@@ -57,8 +59,8 @@ class Context:
             return None, int(node.value)
         if not node.children and not isinstance(node, And | Or | AtLeast):
             name = getattr(node, "feature", None)
-            alphabet = self.alphabets.get(name) if isinstance(name, str) else None
-            mask = alphabet.mask(node) if alphabet else None
+            cells = self.cells.get(name) if isinstance(name, str) else None
+            mask = cells.mask(node) if cells is not None else None
             return None if mask is None else (name, mask)
         parts = [self._singles[child] for child in node.children]
         if any(part is None for part in parts):
@@ -67,7 +69,7 @@ class Context:
         if len(names) > 1:
             return None
         name = names.pop() if names else None
-        full = self.alphabets[name].full if name is not None else 1
+        full = self.cells[name].full if name is not None else 1
         masks = [part[1] if part[0] is not None else full * part[1] for part in parts if part]
         mask = _combine(node, masks, full)
         return (None, int(mask == full)) if mask in (0, full) else (name, mask)
@@ -81,11 +83,12 @@ class Context:
 
     def formula(self, name: str | None, mask: int) -> Node:
         """The canonical formula of a mask."""
-        return Constant(bool(mask)) if name is None else self.alphabets[name].formula(mask)
+        return Constant(bool(mask)) if name is None else masks.formula(self.cells[name], mask)
 
 
 def context_of(schema: Schema, roots: Iterable[Node]) -> Context:
-    return Context(schema, alphabets(schema, roots))
+    found = readers(roots)
+    return Context(schema, {name: cells_of(schema[name], own) for name, own in found.items() if name in schema})
 
 
 def _combine(node: Node, masks: list[int], full: int) -> int:

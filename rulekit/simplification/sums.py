@@ -12,8 +12,9 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.cells.reachable import count_cells, features_read, has_column, product, representatives
+from rulekit.cells.space import cell_rows
 from rulekit.exactness import span_of_sum
+from rulekit.graph.leaves import has_column
 from rulekit.graph.negation import negate
 from rulekit.graph.nodes import (
     FALSE,
@@ -72,7 +73,7 @@ def _constant_value(node: Node) -> float | None:
 
 def canonical_step(node: Node, context: Context) -> Node:
     """Cuts between equal values fall away; a cut is the shortest decimal in its column's precision."""
-    if not isinstance(node, Step) or node.feature not in context.alphabets:
+    if not isinstance(node, Step) or node.feature not in context.cells:
         return node
     from rulekit.numbers import canonical_threshold
 
@@ -221,13 +222,12 @@ def _constant_on_cells(node: LinearThreshold, context: Context) -> Node:
     """True or false where the unit is so on every cell of the columns that it reads."""
     if has_column(node):
         return _constant_in_bounds(node)
-    features = features_read((node,), context.schema)
-    columns = [representatives(feature, (node,)) for feature in features.values()]
-    if count_cells(columns) > _MAX_CELLS:
+    table = cell_rows((node,), context.schema, _MAX_CELLS)
+    if table is None:
         return node
     from rulekit.graph.evaluation.evaluator import evaluate_nodes
 
-    holds = evaluate_nodes((node,), product(list(features.values()), columns))[node]
+    holds = evaluate_nodes((node,), table)[node]
     return TRUE if holds.all() else FALSE if not holds.any() else node
 
 

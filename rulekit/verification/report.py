@@ -46,9 +46,9 @@ class Report:
     them (a gap that is no number counts as 1). basis and basis_reason: see rulekit.verification.guarantee.
     proof: "proved" where the decisions are equal on every row there is, else "tested", for proof_reason; proof_method
     is "cells" (every reachable cell was run), "normal form" or "solver" (the operators, read back, are the same
-    formula). proof_cells: reachable cells, 0 where not known; proof_cells_run: how many were run; proof_probabilities:
-    whether the reported probabilities were compared on every cell. threshold_differences: thresholds and levels of the
-    artifact that are not the graph's, in words.
+    formula). proof_cells: reachable cells, 0 where not known or above 10^15; proof_cells_run: how many were run;
+    proof_probabilities: whether the reported probabilities were compared on every cell. threshold_differences:
+    thresholds and levels of the artifact that are not the graph's, in words.
     rows_sha256 and decisions_sha256: of the adversarial rows as they were encoded, and of the labels that the artifact
     gave them, by which the verification is repeated elsewhere; "" without such rows. versions: of Python and of the
     packages that ran the artifact.

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
+import sys
 
 import numpy as np
 import pytest
 
-from rulekit.cells.space import axis_of, cell_space, cleaned, crossing, cuts_of
+from rulekit.cells.axis import axis_of, cells_of, cleaned, cuts_of
+from rulekit.cells.space import cell_space
 from rulekit.conformance.random_graphs import random_graph, random_schema, random_threshold
 from rulekit.errors import GraphError
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
-from rulekit.graph.nodes import Among, Column, Compare, IsTrue, Missing, Step
-from rulekit.numbers import double_crossing, float32
+from rulekit.graph.leaves import readers
+from rulekit.graph.nodes import LEAVES, Among, Column, Compare, IsTrue, Missing, Step
+from rulekit.numbers import crossing, double_crossing, float32
 from rulekit.program.nodes import RawCompare
 from rulekit.schema import Feature, Schema
 from rulekit.tables.kinds.encoding import encode
@@ -60,7 +63,7 @@ def test_rows_that_show_a_cell_have_its_readings(seed):
     graph = random_graph(rng)
     leaves = [node for node in graph.nodes() if isinstance(node, Compare | Among | IsTrue | Missing)]
     space = cell_space(graph.schema, leaves)
-    cells = np.arange(min(len(space), 5_000))
+    cells = np.arange(min(space.size, 5_000))
     columns, table = space.rows(cells)
     assert set(columns) == set(table.names)
     values = evaluate_nodes(leaves, table)
@@ -136,5 +139,58 @@ def test_a_leaf_of_an_unknown_column_or_kind_is_refused_by_name():
 
 def test_a_space_without_columns_has_one_cell():
     space = cell_space(Schema((NARROW,)), [])
-    columns, table = space.rows(np.arange(len(space)))
-    assert (len(space), table.n_rows, list(columns)) == (1, 1, ["x"])
+    columns, table = space.rows(np.arange(space.size))
+    assert (space.size, table.n_rows, list(columns)) == (1, 1, ["x"])
+
+
+def _events(work) -> int:
+    """Calls of Python and C functions that some work makes."""
+    count = 0
+
+    def tally(frame, event, argument):
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    sys.setprofile(tally)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def test_the_work_grows_as_the_thresholds_do():
+    """Cells were told apart one by one for each node: the square of 8,000 thresholds took over 40 seconds."""
+
+    def build(n: int) -> int:
+        leaves = [Compare("x", ">", float(i)) for i in range(n)]
+        return _events(lambda: axis_of(NARROW, leaves))
+
+    few, many = build(200), build(800)
+    assert many < 5 * few
+
+
+def test_nothing_lies_above_an_infinite_cut():
+    """A comparison of raw doubles with infinity holds nowhere; a cell that says otherwise had infinity as its value."""
+    leaf = RawCompare("x", ">", math.inf)
+    axis = axis_of(NARROW, [leaf, Compare("x", ">", 0.0)])
+    assert not any(axis.readings[leaf])
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_set_of_cells_is_where_its_leaf_holds(seed):
+    """Masks of the simplifier, encoded rows and raw rows are three views of one axis."""
+    graph = random_graph(np.random.default_rng(seed))
+    for name, leaves in readers(graph.roots).items():
+        feature = graph.schema[name]
+        boolean = [leaf for leaf in leaves if isinstance(leaf, LEAVES)]
+        cells, raw = cells_of(feature, leaves), cells_of(feature, leaves, raw=True)
+        if any(isinstance(leaf, Column) for leaf in leaves):
+            continue  # of a Column the encoded view has the bounds as cuts, the raw one its steps
+        assert (cells.full, len(cells)) == (raw.full, len(raw))
+        for leaf in boolean:
+            assert cells.mask(leaf) == raw.mask(leaf)
+            shown = [(i, value) for i, values in enumerate(raw.shown()) for value in values]
+            column = np.array([value for _, value in shown], dtype=object if feature.kind == "categorical" else float)
+            truth = evaluate_nodes([leaf], encode({name: column}, Schema((feature,))))[leaf]
+            assert [bool(cells.mask(leaf) >> i & 1) for i, _ in shown] == truth.tolist()

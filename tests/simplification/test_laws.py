@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from rulekit.cells.reachable import features_read, product, representatives
+from rulekit.cells.space import cell_rows
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.nodes import (
     FALSE,
@@ -85,9 +85,7 @@ def readable(node):
 
 
 def on_cells(*nodes):
-    features = features_read(nodes, SCHEMA)
-    columns = [representatives(feature, nodes) for feature in features.values()]
-    return evaluate_nodes(tuple(readable(node) for node in nodes), product(list(features.values()), columns))
+    return evaluate_nodes(tuple(readable(node) for node in nodes), cell_rows(nodes, SCHEMA, 1 << 22))
 
 
 LAWS = [

@@ -11,7 +11,8 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from rulekit.graph.nodes import Among, Compare, IsTrue, Missing, Node
+from rulekit.graph.leaves import column_of, truth_by_code
+from rulekit.graph.nodes import Compare, IsTrue, Missing, Node
 from rulekit.numbers import float32, next_float32
 from rulekit.schema import Feature, Schema
 
@@ -49,18 +50,16 @@ def bit_of(leaf: Node, schema: Schema) -> tuple[Bit, bool] | None:
     literal = literal_of(leaf, schema)
     if literal is not None:
         return literal.condition, literal.positive
-    if isinstance(leaf, Among | Missing):
+    if column_of(leaf) is not None and schema[column_of(leaf) or ""].kind == "categorical":
         table = membership(leaf, schema)
         return (table, True) if len(set(table.table)) == 2 else None
     return None
 
 
-def membership(leaf: Among | Missing, schema: Schema) -> Membership:
+def membership(leaf: Node, schema: Schema) -> Membership:
     """The table of a leaf over a category."""
-    members = frozenset(leaf.levels) if isinstance(leaf, Among) else frozenset()
-    missing, unseen = (leaf.missing, leaf.unseen) if isinstance(leaf, Among) else (True, False)
-    levels = (level in members for level in schema[leaf.feature].levels)
-    return Membership(leaf.feature, (missing, unseen, *levels))
+    feature = schema[column_of(leaf) or ""]
+    return Membership(feature.name, tuple(truth_by_code(leaf, feature).tolist()))
 
 
 def literal_of(leaf: Node, schema: Schema) -> Signed | None:
@@ -93,3 +92,12 @@ def next_above(value: float, wide: bool) -> float:
 def is_wide(feature: Feature) -> bool:
     """Whether a column is compared in double."""
     return feature.kind == "numeric" and feature.precision == "float64"
+
+
+def bound_of(bit: Condition, feature: Feature) -> float:
+    """The t of `x > t`, or of `x <= t`, which stands as x < t' in the condition."""
+    if bit.relation == ">":
+        return bit.bound
+    if is_wide(feature):
+        return math.nextafter(bit.bound, -math.inf)
+    return -next_float32(-bit.bound) + 0.0

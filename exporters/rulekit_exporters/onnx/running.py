@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rulekit.cells.axis import unseen_text
 from rulekit.errors import FormatError, InputError
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature, Schema
@@ -173,10 +174,7 @@ def raw_feeds(plan: InputPlan, graph: RuleGraph, columns: Mapping[str, Array]) -
 
 def level_texts(feature: Feature) -> npt.NDArray[np.object_]:
     """The text of each code: empty for missing, one that is no level for unseen, the levels."""
-    unseen = "unseen"
-    while unseen in feature.levels or unseen in feature.missing_tokens:
-        unseen += "_"
-    return np.array(["", unseen, *feature.levels], dtype=object)
+    return np.array(["", unseen_text(feature), *feature.levels], dtype=object)
 
 
 def outcome(graph: RuleGraph, outputs: list[Array]) -> Outcome:

@@ -6,7 +6,7 @@ import numpy as np
 
 from rulekit.errors import RulekitError
 from rulekit.graph.evaluation.evaluator import decide
-from rulekit.graph.nodes import Among, Column, Compare, Step
+from rulekit.graph.leaves import cuts_of_leaf, levels_of_leaf, readers
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature
 from rulekit.tables.table import Array, Table, encoded_dtype
@@ -28,20 +28,12 @@ def check_artifact(artifact: bytes, graph: RuleGraph) -> None:
 def sample(graph: RuleGraph, n_rows: int) -> Table:
     """Rows that step through the thresholds and levels of every used column, the first all missing."""
     marks: dict[str, list[float]] = {name: [np.nan, 0.0, 1.0, np.inf, -np.inf] for name in graph.used_features}
-    for node in graph.nodes():
-        if isinstance(node, Compare):
-            marks[node.feature].append(node.value)
-        elif isinstance(node, Step):
-            marks[node.feature].extend(node.cuts)
-        elif isinstance(node, Column):
-            marks[node.feature].extend((node.low, node.high))
-        elif isinstance(node, Among):
-            members = set(node.levels[:ROWS])
-            marks[node.feature].extend(
-                float(code)
-                for code, level in enumerate(graph.schema[node.feature].levels, start=FIRST_LEVEL_CODE)
-                if level in members
-            )
+    for name, leaves in readers(graph.roots).items():
+        for leaf in leaves:
+            marks[name] += cuts_of_leaf(leaf)
+            members = set(levels_of_leaf(leaf)[:ROWS])
+            codes = enumerate(graph.schema[name].levels, start=FIRST_LEVEL_CODE)
+            marks[name] += (float(code) for code, level in codes if level in members)
     # a model of constants is fed one column all the same
     features = [graph.schema[name] for name in graph.used_features or graph.schema.names[:1]]
     arrays = [column_of(feature, marks.get(feature.name, [0.0]), j, n_rows) for j, feature in enumerate(features)]

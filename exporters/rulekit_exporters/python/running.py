@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rulekit.cells.axis import unseen_text
 from rulekit.errors import FormatError
 from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.rule_graph import RuleGraph
@@ -117,7 +118,7 @@ def cells_of(feature: Feature, encoded: Array) -> list[Any]:
     """The encoded cells of a column as JSON values: exact doubles as hexadecimal text, levels as text."""
     if feature.kind != "categorical":
         return [_exact(value) for value in encoded.astype(np.float64).tolist()]
-    never_seen = unseen_level(feature)
+    never_seen = unseen_text(feature)
     texts = [None, never_seen, *feature.levels]
     assert texts[MISSING_CODE] is None
     assert len(texts) == FIRST_LEVEL_CODE + len(feature.levels)
@@ -139,14 +140,6 @@ def _missing_by_turns(feature: Feature, cells: list[Any]) -> list[Any]:
 def _exact(value: float) -> str | None:
     """A double as hexadecimal text, None for missing."""
     return None if value != value else float(value).hex()
-
-
-def unseen_level(feature: Feature) -> str:
-    """A text that is neither a level nor a missing token of the column."""
-    text = "never seen"
-    while text in feature.levels or text in feature.missing_tokens:
-        text += "."
-    return text
 
 
 def _outcome(text: str, graph: RuleGraph, n_rows: int, right: Callable[[], Labels]) -> Outcome:

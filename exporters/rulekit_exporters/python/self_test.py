@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rulekit.cells.axis import unseen_text
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.nodes import LEAVES, Among, Column, Compare, IsTrue, Node, Step
 from rulekit.graph.rule_graph import RuleGraph
@@ -24,7 +25,6 @@ from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.table import Table, missing_cells
 from rulekit.verification.rows.adversarial import adversarial_rows
 from rulekit_exporters.python.names import literal
-from rulekit_exporters.python.running import unseen_level
 
 ROWS, MIN_ROWS = 64, 32
 MAX_LEAVES = 40
@@ -133,7 +133,7 @@ def _candidates(graph: RuleGraph) -> dict[str, _Cells]:
         if feature.kind == "categorical":
             codes = raw.table.array(name).astype(np.intp)
             others = (*feature.missing_tokens, *_look_alikes(feature))
-            found[name] = _Cells((None, unseen_level(feature), *feature.levels, *others), codes)
+            found[name] = _Cells((None, unseen_text(feature), *feature.levels, *others), codes)
         else:
             found[name] = _numbers(feature, raw.columns[name], crossings[name], points[name])
     return found

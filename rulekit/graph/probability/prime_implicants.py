@@ -17,14 +17,15 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.cells.reachable import count_cells, features_read, has_column, product, representatives
+from rulekit.cells.space import cell_rows
 from rulekit.errors import BudgetError
+from rulekit.graph.leaves import has_column, readers
 from rulekit.graph.negation import negate
 from rulekit.graph.nodes import FALSE, TRUE, And, AtLeast, Family, Hidden, Node, Not, Or
 from rulekit.graph.probability.circuit import Bit, Circuit, Complement, Fixed, Given, Product
 from rulekit.graph.traversal import topological
-from rulekit.schema import Feature, Schema
-from rulekit.tables.table import Array
+from rulekit.schema import Schema
+from rulekit.tables.table import Table
 
 Bools = npt.NDArray[np.bool_]
 Doubles = npt.NDArray[np.float64]
@@ -96,20 +97,18 @@ def reachable_patterns(causes: Sequence[Node], schema: Schema | None) -> list[Gr
     groups: list[Group] = []
     opaque = [cause for cause in causes if has_column(cause)]
     for members in _connected([cause for cause in causes if not has_column(cause)]):
-        features = features_read(members, schema)
-        columns = [representatives(feature, members) for feature in features.values()]
-        if count_cells(columns) > _MAX_CELLS:
+        table = cell_rows(members, schema, _MAX_CELLS)
+        if table is None:
             opaque.extend(members)
-            continue
-        groups.append(Group(tuple(members), _distinct(members, features, columns)))
+        else:
+            groups.append(Group(tuple(members), _distinct(members, table)))
     free = np.array([[False], [True]])
     return groups + [Group((cause,), free) for cause in opaque]
 
 
-def _distinct(members: Sequence[Node], features: Mapping[str, Feature], columns: list[Array]) -> Bools:
+def _distinct(members: Sequence[Node], table: Table) -> Bools:
     from rulekit.graph.evaluation.evaluator import evaluate_nodes
 
-    table = product(list(features.values()), columns)
     values = evaluate_nodes(members, table)
     truth = np.stack([np.broadcast_to(values[cause], (table.n_rows,)) for cause in members], axis=1).astype(bool)
     return np.unique(truth, axis=0)
@@ -128,7 +127,7 @@ def _connected(causes: Sequence[Node]) -> list[list[Node]]:
     """The causes by connected component of the columns that they read."""
     components: list[tuple[set[str], list[Node]]] = []
     for cause in causes:
-        names, members = set(features_read((cause,), None)), [cause]
+        names, members = set(readers((cause,))), [cause]
         apart = []
         for other_names, other in components:
             if other_names & names:

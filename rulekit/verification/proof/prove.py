@@ -43,6 +43,7 @@ FEW_CELLS = 1 << 17
 MANY_CELLS = 1 << 21
 BLOCK = 1 << 16
 MOST_EXAMPLES = 32
+MOST_COUNTED = 10**15  # cells that are told by their number
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +51,10 @@ class Proof:
     """The outcome of a proof.
 
     method: how, "" where decisions are not proved equal, for the reason given. cells: the reachable cells of all the
-    columns that graph or artifact read, 0 where they are not known; cells_run: how many were run. probabilities:
-    whether the reported ones were compared on every cell too, or were read back as the same numbers. differs: a row on
-    which labels differ was found. differences: where decisions are not proved equal, thresholds and levels of the
-    artifact that are not the graph's.
+    columns that graph or artifact read, 0 where they are not known or above `MOST_COUNTED`; cells_run: how many were
+    run. probabilities: whether the reported ones were compared on every cell too, or were read back as the same
+    numbers. differs: a row on which labels differ was found. differences: where decisions are not proved equal,
+    thresholds and levels of the artifact that are not the graph's.
     """
 
     method: Method = ""
@@ -144,10 +145,10 @@ class _Prover:
         if not self.decided.whole:
             column = next(axis.feature.name for axis in self.decided.axes if not axis.whole)
             return f"the numbers of {column!r} are added up" + (f"; {why}" if why else "")
-        return f"{len(self.decided):,} cells are too many to run" + (f"; {why}" if why else "")
+        return f"{_shown(self.decided.size)} cells are too many to run" + (f"; {why}" if why else "")
 
     def _found(self, **known: Any) -> Proof:
-        cells = len(self.decided) if self.decided.whole else 0
+        cells = self.decided.size if self.decided.whole and self.decided.size <= MOST_COUNTED else 0
         return Proof(**{"cells": cells, "differences": () if known.get("method") else self.differences, **known})
 
     # All cells -----------------------------------------------------------------------------------------------------
@@ -157,9 +158,9 @@ class _Prover:
         if self.reading.leaves is None:
             return None
         for space, probabilities in ((self.reported, True), (self.decided, False)):
-            if space is None or not space.whole or len(space) > most:
+            if space is None or not space.whole or space.size > most:
                 continue
-            size, differs = len(space), False
+            size, differs = space.size, False
             for start in range(0, size, BLOCK):
                 cells = np.arange(start, min(start + BLOCK, size), dtype=np.int64)
                 differs |= self.compare(*space.rows(cells))
@@ -187,7 +188,7 @@ class _Prover:
         excluded: list[tuple[int, ...]] = []
         run = 0
         odd = self.reading.texts
-        for cells in self._odd_texts(meaning, expected):
+        for cells in (*meaning.numbers.candidates, *self._odd_texts(meaning, expected)):
             run += 1
             if self._shows(cells):
                 return self._found(reason="they differ", cells_run=run, differs=True)
@@ -245,6 +246,10 @@ class _Prover:
         turn = np.arange(8, dtype=np.int64)
         places = [np.full(len(turn), cell, dtype=np.int64) for cell in cells]
         return self.compare(*self.formulas.rows_of(places, turn))
+
+
+def _shown(cells: int) -> str:
+    return f"{cells:,}" if cells <= MOST_COUNTED else f"more than {MOST_COUNTED:,}"
 
 
 def leaves_below(nodes: Iterable[Node]) -> frozenset[Node]:

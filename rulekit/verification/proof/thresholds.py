@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rulekit.cells.space import crossing, cuts_of
-from rulekit.graph.nodes import Among, Compare, Node, Step
+from rulekit.cells.axis import cuts_of
+from rulekit.graph.leaves import column_of, levels_of_leaf, truth_by_code
+from rulekit.graph.nodes import Column, Node
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.traversal import topological
-from rulekit.numbers import canonical_threshold, float32, next_float32
-from rulekit.program.nodes import RawCompare
-from rulekit.schema import Feature
+from rulekit.numbers import canonical_threshold, crossing, float32, next_float32
+from rulekit.schema import UNSEEN_CODE, Feature
 from rulekit.targets import Reading
 
 MOST_NAMED = 8
@@ -35,9 +35,7 @@ def threshold_differences(graph: RuleGraph, reading: Reading) -> tuple[str, ...]
 
 
 def _of(nodes: Iterable[Node], feature: Feature) -> list[Node]:
-    return [
-        node for node in nodes if isinstance(node, Compare | RawCompare | Step | Among) and node.feature == feature.name
-    ]
+    return [node for node in nodes if column_of(node) == feature.name and not isinstance(node, Column)]
 
 
 def _numbers(feature: Feature, ours: list[Node], theirs: list[Node], complete: bool) -> list[str]:
@@ -69,20 +67,21 @@ def _shown(feature: Feature, cut: float) -> str:
 
 
 def _levels(feature: Feature, ours: list[Node], theirs: list[Node]) -> list[str]:
-    known = {(), *(_members(feature, node) for node in ours if isinstance(node, Among))}
+    known = {(), *(_members(feature, node) for node in ours)}
     lines = []
     for node in theirs:
-        if isinstance(node, Among) and _members(feature, node) not in known:
-            shown = ", ".join(map(repr, node.levels[:4])) + (", ..." if len(node.levels) > 4 else "")
+        if levels_of_leaf(node) and _members(feature, node) not in known:
+            levels = levels_of_leaf(node)
+            shown = ", ".join(map(repr, levels[:4])) + (", ..." if len(levels) > 4 else "")
             lines.append(f"the set of levels {{{shown}}} of {feature.name!r} is none of the model's")
     return lines
 
 
-def _members(feature: Feature, node: Among) -> tuple[bool, ...]:
+def _members(feature: Feature, node: Node) -> tuple[bool, ...]:
     """Truth by code, the same for a set and its complement; () for a set that is everything or nothing."""
-    members = set(node.levels)
-    unseen = [node.unseen] if feature.unseen == "unseen" else []
-    truth = (node.missing, *unseen, *(level in members for level in feature.levels))
+    truth: list[bool] = truth_by_code(node, feature).tolist()
+    if feature.unseen != "unseen":
+        del truth[UNSEEN_CODE]
     if len(set(truth)) == 1:
         return ()
-    return tuple(not value for value in truth) if truth[0] else truth
+    return tuple(not value for value in truth) if truth[0] else tuple(truth)

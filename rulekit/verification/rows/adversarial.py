@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rulekit.cells.axis import cuts_of, unseen_text
 from rulekit.cells.boundaries import Pool, pool_of, thresholds_of
-from rulekit.cells.space import cuts_of
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.nodes import LEAVES, Compare, Node, Step
 from rulekit.graph.rule_graph import RuleGraph
@@ -86,11 +86,8 @@ def raw_columns(table: Table) -> Columns:
 def _decode(feature: Feature, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     if feature.kind != "categorical":
         return array.astype(np.float64)
-    unseen = "unseen"
-    while unseen in feature.levels or unseen in feature.missing_tokens:
-        unseen += "?"
     texts = np.empty(FIRST_LEVEL_CODE + len(feature.levels), dtype=object)
-    texts[UNSEEN_CODE] = unseen
+    texts[UNSEEN_CODE] = unseen_text(feature)
     texts[FIRST_LEVEL_CODE:] = feature.levels
     decoded: npt.NDArray[Any] = texts[array]
     return decoded

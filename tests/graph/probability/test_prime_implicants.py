@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rulekit.cells.reachable import count_cells, features_read, has_column, product, representatives
+from rulekit.cells.space import cell_rows
 from rulekit.conformance.random_graphs import random_formula, random_schema
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
+from rulekit.graph.leaves import has_column
 from rulekit.graph.nodes import (
     FALSE,
     TRUE,
@@ -37,10 +38,7 @@ def bit(name, cause, p, q=0.0):
 
 
 def on_every_cell(nodes, schema=None):
-    features = features_read(nodes, schema)
-    columns = [representatives(feature, nodes) for feature in features.values()]
-    table = product(list(features.values()), columns)
-    return evaluate_nodes(tuple(nodes), table)
+    return evaluate_nodes(tuple(nodes), cell_rows(nodes, schema, 1 << 22))
 
 
 def assert_is_the_decision(formula, threshold, rule, schema=None):
@@ -139,8 +137,7 @@ def test_random_formulas_are_decided_exactly(seed, threshold, shared):
     schema = random_schema(rng)
     formula = random_formula(rng, schema, int(rng.integers(1, 6)), shared)
     rule = threshold_rule(formula, threshold, 1000, schema=schema)
-    columns = [representatives(f, (formula,)) for f in features_read((formula,), schema).values()]
-    if rule is None or has_column(formula) or count_cells(columns) > 1 << 16:
+    if rule is None or has_column(formula) or cell_rows((formula,), schema, 1 << 16) is None:
         return
     assert_is_the_decision(formula, threshold, rule, schema)
 

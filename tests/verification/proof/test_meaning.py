@@ -82,7 +82,7 @@ def test_the_forms_of_a_graph_are_its_decisions_on_every_cell(seed):
     space = cell_space(graph.schema, graph.decision.roots, also=graph.used_features)
     meaning = Meaning(space)
     edges = meaning.labels(graph.decision, graph.default, len(graph.classes))
-    numbers = np.arange(min(len(space), 3_000))
+    numbers = np.arange(min(space.size, 3_000))
     _, table = space.rows(numbers)
     places = []
     for axis in reversed(space.axes):

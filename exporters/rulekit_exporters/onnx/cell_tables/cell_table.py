@@ -10,19 +10,20 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rulekit.cells.reachable import product
+from rulekit.cells.axis import cells_of
+from rulekit.cells.space import product
 from rulekit.graph.evaluation.evaluator import decide, probabilities
+from rulekit.graph.leaves import readers, truth_by_code
+from rulekit.graph.nodes import Node
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import UNSEEN_CODE, Feature
 from rulekit.tables.table import Array, encoded_dtype
-from rulekit_exporters.onnx.cell_tables.column_intervals import Interval, bound_of, representative
-from rulekit_exporters.onnx.cell_tables.graph_bits import NotOfBitsError, bits_below, reads
-from rulekit_exporters.onnx.conditions import Bit, Condition, Membership, is_wide, next_above
+from rulekit_exporters.onnx.cell_tables.graph_bits import NotOfBitsError, reads
+from rulekit_exporters.onnx.conditions import Condition, is_wide, next_above
 from rulekit_exporters.onnx.inputs import MANY_LITERALS
 
 if TYPE_CHECKING:
@@ -52,16 +53,15 @@ class CellTable:
 
 def cell_table(graph: RuleGraph) -> CellTable:
     """The table of a graph; raises NotOfBitsError where it has none or more than MOST_CELLS cells."""
-    roots, bits = reads(graph)
-    grouped: dict[str, list[Bit]] = {}
-    for bit in dict.fromkeys((*bits_below(graph, roots), *bits)):
-        grouped.setdefault(bit.feature, []).append(bit)
-    axes = [_axis(graph.schema[name], group) for name, group in grouped.items()]
+    reads(graph)
+    grouped = readers(graph.roots)
+    axes = [axis for name, leaves in grouped.items() if len((axis := _axis(graph.schema[name], leaves)).values) > 1]
     sizes = [len(axis.values) for axis in axes]
     if not sizes or math.prod(sizes) > MOST_CELLS:
         raise NotOfBitsError(f"it has {math.prod(sizes)} cells")
-    unread = [graph.schema[name] for name in graph.used_features if name not in grouped]
-    features = [*(axis.feature for axis in axes), *unread]
+    told_apart = [axis.feature for axis in axes]
+    unread = [graph.schema[name] for name in graph.used_features if graph.schema[name] not in told_apart]
+    features = [*told_apart, *unread]
     values = [*(axis.values for axis in axes), *([0.0] for _ in unread)]
     cells = [np.array(v, dtype=encoded_dtype(f)) for f, v in zip(features, values, strict=True)]
     table = product(features, cells)
@@ -91,22 +91,20 @@ class _Axis:
     codes: tuple[int, ...] = ()
 
 
-def _axis(feature: Feature, bits: Sequence[Bit]) -> _Axis:
+def _axis(feature: Feature, leaves: Sequence[Node]) -> _Axis:
     if feature.kind == "categorical":
-        tables = [bit.table for bit in bits if isinstance(bit, Membership)]
         patterns: dict[tuple[bool, ...], tuple[int, int]] = {}
         codes = []
-        for code, pattern in enumerate(zip(*tables, strict=True)):
+        for code, pattern in enumerate(zip(*(truth_by_code(leaf, feature).tolist() for leaf in leaves), strict=True)):
             codes.append(patterns.setdefault(pattern, (len(patterns), code))[0])
         return _Axis(feature, [float(code) for _, code in patterns.values()], [], None, tuple(codes))
-    conditions = [bit for bit in bits if isinstance(bit, Condition)]
-    relations = {condition.relation for condition in conditions}
-    thresholds = sorted({bound_of(c, feature) for c in conditions if c.relation != "missing"})
-    values = [representative(Interval(a, b), feature) for a, b in pairwise([None, *thresholds, None])]
-    if relations == {">"}:  # all bits are false for missing, as below the lowest threshold
-        return _Axis(feature, values, thresholds, 0)
-    if relations == {"<"}:
-        return _Axis(feature, values, thresholds, -1)
+    cells = cells_of(feature, leaves)
+    thresholds = [0.5] if feature.kind == "boolean" else list(cells.cuts)
+    values = [value for value in cells.encoded().tolist() if math.isfinite(value)]
+    readings = [cells.reading(leaf) for leaf in leaves]
+    for like in (0, len(thresholds)):  # missing is as the lowest or highest values are
+        if all(reading[-1] == reading[like] for reading in readings):
+            return _Axis(feature, values, thresholds, -1 if like else 0)
     return _Axis(feature, [*values, math.nan], thresholds, None)
 
 

@@ -1,29 +1,22 @@
-"""What is known of a column on a path of a decision tree: an interval of its values, and whether it may be missing.
+"""What is known of a column on a path of a decision tree: a set of its cells.
 
 Every test of the tree is `x > bound`, with a stated side for missing. A category stands in the tree as its code, 0
-missing, 1 unseen, 2 and up the levels; bounds lie between codes, and its missing is a code, never NaN.
+missing, 1 unseen, 2 and up the levels; bounds lie between codes, and its missing is a code, never NaN. Fed as codes, a
+category has a cell of its own below and above all codes: out of range is unseen.
 """
 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import cached_property
 
-import numpy as np
-
-from rulekit.schema import UNSEEN_CODE, Feature, Schema
-from rulekit_exporters.onnx.conditions import Bit, Condition, Membership, is_wide, next_above
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """Values v with above < v <= upto (None: no bound); `present`: there are such values, `absent`: NaN is possible."""
-
-    above: float | None = None
-    upto: float | None = None
-    present: bool = True
-    absent: bool = True
+from rulekit.cells.axis import cells_of
+from rulekit.graph.nodes import Node
+from rulekit.schema import UNSEEN_CODE, Feature
+from rulekit_exporters.onnx.conditions import Bit, Membership, bound_of, is_wide, next_above
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,89 +28,86 @@ class Test:
     missing: bool
 
 
-def whole(feature: Feature, coded: bool) -> Interval:
-    """Everything that a column can hold; `coded`: a category is fed as codes, any integer, and not as text."""
-    if feature.kind != "categorical":
-        return Interval()
-    if coded:
-        return Interval(absent=False)
-    return Interval(-0.5, len(feature.levels) + 1.5, absent=False)
+@dataclass(frozen=True, eq=False)
+class ColumnCells:
+    """Intervals between ascending bounds, each a bit of a set from the lowest on, and after them missing (NaN).
+
+    coded: a category is fed as codes, any integer, and not as text.
+    """
+
+    feature: Feature
+    bounds: tuple[float, ...]
+    coded: bool
+
+    @cached_property
+    def missing(self) -> int:
+        return 1 << (len(self.bounds) + 1)
+
+    @cached_property
+    def full(self) -> int:
+        """All cells that hold a value."""
+        if self.feature.kind == "categorical":
+            return (self.missing - 1) if self.coded else (self.missing >> 1) - 2
+        full = 2 * self.missing - 1
+        return full & ~(self.missing >> 1) if self.bounds and self.bounds[-1] == math.inf else full
+
+    def truth(self, bit: Bit, known: int) -> bool | None:
+        """The truth value of a bit on a set of cells, None where it is not the same on all of it."""
+        held = self._mask(bit) & known
+        return None if held and held != known else bool(held)
+
+    def test_for(self, bit: Bit, known: int) -> Test:
+        """A test that decides a bit of unknown truth, or brings nearer its decision."""
+        present = known & (self.missing - 1)
+        low, high = (present & -present).bit_length() - 1, present.bit_length() - 1
+        if isinstance(bit, Membership):
+            mask = self._mask(bit)
+            changes = [i for i in range(low, high) if (mask >> i ^ mask >> (i + 1)) & 1]
+            return Test(bit.feature, self.bounds[changes[len(changes) // 2]], False)
+        if bit.relation != "missing":
+            return Test(bit.feature, bound_of(bit, self.feature), bit.relation == "<")
+        if high == len(self.bounds) and low > 0:
+            return Test(bit.feature, self.bounds[low - 1], False)
+        return Test(bit.feature, math.inf if high == len(self.bounds) else self.bounds[high], True)
+
+    def branches(self, test: Test, known: int) -> tuple[int, int]:
+        """The cells where a test holds, and where it does not."""
+        passed = self._above(test.bound) | (self.missing if test.missing else 0)
+        return known & passed, known & ~passed
+
+    def value(self, known: int) -> float:
+        """An encoded value of the highest cell of a set: a number, NaN for missing, or the code of a category."""
+        present = known & (self.missing - 1)
+        place = present.bit_length() - 1
+        if self.feature.kind == "categorical":
+            return float(place - 1 if 1 <= place <= len(self.bounds) - 1 else UNSEEN_CODE)
+        if not present:
+            return math.nan
+        if self.feature.kind == "boolean":
+            return float(place)
+        if place < len(self.bounds):
+            return self.bounds[place]
+        return next_above(self.bounds[-1], is_wide(self.feature)) if self.bounds else 0.0
+
+    def _mask(self, bit: Bit) -> int:
+        if isinstance(bit, Membership):
+            unseen = bit.table[UNSEEN_CODE]
+            return sum(1 << i for i, holds in enumerate((unseen, *bit.table, unseen)) if holds)
+        if bit.relation == "missing":
+            return self.missing
+        above = self._above(bound_of(bit, self.feature))
+        return above if bit.relation == ">" else (self.missing - 1) & ~above
+
+    def _above(self, bound: float) -> int:
+        """The intervals above a bound; all lie below infinity."""
+        place = len(self.bounds) if bound == math.inf else bisect_left(self.bounds, bound)
+        return (self.missing - 1) & ~((1 << (place + 1)) - 1)
 
 
-def truth(bit: Bit, interval: Interval, schema: Schema) -> bool | None:
-    """The truth value of a bit on an interval, None where it is not the same on all of it."""
-    if isinstance(bit, Membership):
-        values = set(_memberships(bit, interval))
-        return values.pop() if len(values) == 1 else None
-    if bit.relation == "missing":
-        return interval.absent if interval.absent != interval.present else None
-    outcomes = set()
-    if interval.absent:
-        outcomes.add(False)
-    if interval.present:
-        bound = bound_of(bit, schema[bit.feature])
-        if interval.above is None or interval.above < bound:
-            outcomes.add(bit.relation == "<")
-        if interval.upto is None or interval.upto > bound:
-            outcomes.add(bit.relation == ">")
-    return outcomes.pop() if len(outcomes) == 1 else None
-
-
-def test_for(bit: Bit, interval: Interval, schema: Schema) -> Test:
-    """A test that decides a bit of unknown truth, or brings nearer its decision."""
-    if isinstance(bit, Membership):
-        values = _memberships(bit, interval)
-        changes = [i for i, (a, b) in enumerate(pairwise(values)) if a is not b]
-        return Test(bit.feature, _first_code(interval) + changes[len(changes) // 2] + 0.5, False)
-    if bit.relation != "missing":
-        return Test(bit.feature, bound_of(bit, schema[bit.feature]), bit.relation == "<")
-    if interval.upto is None and interval.above is not None:
-        return Test(bit.feature, interval.above, False)
-    return Test(bit.feature, math.inf if interval.upto is None else interval.upto, True)
-
-
-def branches(test: Test, interval: Interval) -> tuple[Interval, Interval]:
-    """What is known where a test holds, and where it does not."""
-    above, upto, bound = interval.above, interval.upto, test.bound
-    higher = interval.present and (bound < math.inf if upto is None else upto > bound)
-    lower = interval.present and (above is None or above < bound)
-    yes = Interval(max(bound, bound if above is None else above), upto, higher, interval.absent and test.missing)
-    no = Interval(above, min(bound, bound if upto is None else upto), lower, interval.absent and not test.missing)
-    return yes, no
-
-
-def representative(interval: Interval, feature: Feature) -> float:
-    """An encoded value of an interval: a number, NaN for missing, or the code of a category."""
-    if feature.kind == "categorical":
-        code = _first_code(interval) if interval.upto is None else int(interval.upto - 0.5)
-        return float(code if 0 <= code < len(feature.levels) + 2 else UNSEEN_CODE)
-    if not interval.present:
-        return math.nan
-    if feature.kind == "boolean":  # such a column holds 0 and 1
-        return 1.0 if interval.above is not None else 0.0
-    if interval.upto is not None and interval.upto < math.inf:
-        return interval.upto
-    if interval.above is None:
-        return 0.0
-    return next_above(interval.above, is_wide(feature))
-
-
-def bound_of(bit: Condition, feature: Feature) -> float:
-    """The t of `x > t`, or of `x <= t`, which stands as x < t' in the condition."""
-    if bit.relation == ">":
-        return bit.bound
-    if is_wide(feature):
-        return math.nextafter(bit.bound, -math.inf)
-    return float(np.nextafter(np.float32(bit.bound), np.float32(-math.inf)))
-
-
-def _first_code(interval: Interval) -> int:
-    return -1 if interval.above is None else int(interval.above + 0.5)
-
-
-def _memberships(bit: Membership, interval: Interval) -> list[bool]:
-    """The truth values of the codes of an interval; one code either side of the table stands for all beyond it."""
-    unseen = bit.table[UNSEEN_CODE]
-    codes = (unseen, *bit.table, unseen)
-    last = len(bit.table) if interval.upto is None else int(interval.upto - 0.5)
-    return list(codes[_first_code(interval) + 1 : last + 2])
+def column_cells(feature: Feature, leaves: Sequence[Node], coded: bool) -> ColumnCells:
+    """The cells of a column that these leaves tell apart; of a category a cell for each code."""
+    if feature.kind == "boolean":
+        return ColumnCells(feature, (0.5,), coded)
+    if feature.kind == "numeric":
+        return ColumnCells(feature, cells_of(feature, leaves).cuts, coded)
+    return ColumnCells(feature, tuple(code - 0.5 for code in range(len(feature.levels) + 3)), coded)

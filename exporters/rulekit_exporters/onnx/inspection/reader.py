@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from onnx import ModelProto, TensorProto
 
-from rulekit.cells.space import codes_of
+from rulekit.cells.axis import codes_of, unseen_text
 from rulekit.errors import FormatError
 from rulekit.graph.nodes import FALSE, TRUE, And, Linear, Node, Not, Or
 from rulekit.graph.rule_graph import RuleGraph
@@ -201,9 +201,7 @@ class _Reader:
         feature = text.feature
         every = replace(feature, unseen="unseen")
         known = list(dict.fromkeys((*encoder_table(feature)[0], *table)))
-        other = "some other text"
-        while other in known:
-            other += "."
+        other = unseen_text(feature, known)
         by_code: dict[int, list[tuple[str, Any]]] = {}
         for key, code in zip([*known, other], codes_of(every, [*known, other]), strict=True):
             if code == UNSEEN_CODE and feature.unseen == "missing":

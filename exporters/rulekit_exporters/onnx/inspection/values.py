@@ -20,8 +20,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal
 
-from rulekit.cells.reachable import inferred_feature
-from rulekit.cells.space import axis_of, crossing
+from rulekit.cells.axis import axis_of, inferred_feature
 from rulekit.exactness import NO_SPAN, Span, span_of_term, total
 from rulekit.graph.nodes import (
     FALSE,
@@ -40,7 +39,7 @@ from rulekit.graph.nodes import (
     Not,
     Or,
 )
-from rulekit.numbers import next_float32
+from rulekit.numbers import crossing, next_float32
 from rulekit.program.nodes import Choice, Greater, Lookup, Number, Opaque, RawCompare
 from rulekit.schema import FIRST_LEVEL_CODE, UNSEEN_CODE, Feature
 

@@ -16,20 +16,13 @@ import numpy as np
 
 from rulekit.errors import BudgetError
 from rulekit.graph.evaluation.evaluator import decide, probabilities
+from rulekit.graph.leaves import readers
 from rulekit.graph.nodes import And, AtLeast, Constant, Node, Not, Or
 from rulekit.graph.probability.decision_diagram import FALSE, TRUE, Diagram
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.traversal import fold
 from rulekit.tables.table import Array, Table, encoded_dtype
-from rulekit_exporters.onnx.cell_tables.column_intervals import (
-    Interval,
-    Test,
-    branches,
-    representative,
-    test_for,
-    truth,
-    whole,
-)
+from rulekit_exporters.onnx.cell_tables.column_intervals import ColumnCells, Test, column_cells
 from rulekit_exporters.onnx.cell_tables.graph_bits import NotOfBitsError, reads
 from rulekit_exporters.onnx.conditions import Bit, bit_of
 
@@ -79,9 +72,10 @@ def decision_tree(graph: RuleGraph, coded: bool) -> DecisionTree:
         diagram, edges = _diagram(graph, roots, bits, order)
     except BudgetError as error:
         raise NotOfBitsError(f"its decision diagram has more than {MOST_EDGES} nodes") from error
-    start = {name: whole(graph.schema[name], coded) for name in graph.used_features}
-    splits, boxes = _expand(graph, diagram, edges, order, start)
-    return _joined(graph, splits, boxes)
+    found = readers(graph.roots)
+    columns = {name: column_cells(graph.schema[name], found[name], coded) for name in graph.used_features}
+    splits, boxes = _expand(columns, diagram, edges, order)
+    return _joined(graph, columns, splits, boxes)
 
 
 # The diagram -------------------------------------------------------------------------------------------------------
@@ -141,21 +135,23 @@ def _diagram(
 
 
 def _expand(
-    graph: RuleGraph, diagram: Diagram, edges: tuple[int, ...], order: Sequence[Bit], start: dict[str, Interval]
-) -> tuple[list[tuple[Test, int, int] | int], list[dict[str, Interval]]]:
-    """Splits as (test, place where it holds, place where not), or the number of a box; parents first; the boxes."""
-    schema = graph.schema
+    columns: dict[str, ColumnCells], diagram: Diagram, edges: tuple[int, ...], order: Sequence[Bit]
+) -> tuple[list[tuple[Test, int, int] | int], list[dict[str, int]]]:
+    """Splits as (test, place where it holds, place where not), or the number of a box; parents first; the boxes.
+
+    A box is, by column, the set of its cells.
+    """
     nodes: list[tuple[Test, int, int] | int] = []
-    boxes: list[dict[str, Interval]] = []
-    waiting = [(edges, start, -1, False)]
+    boxes: list[dict[str, int]] = []
+    waiting = [(edges, {name: cells.full for name, cells in columns.items()}, -1, False)]
     while waiting:
         edges, known, parent, holds = waiting.pop()
         test = None
         while test is None and (level := min((diagram.branches(e)[0] for e in edges if e > FALSE), default=-1)) >= 0:
             bit = order[level]
-            value = truth(bit, known[bit.feature], schema)
+            value = columns[bit.feature].truth(bit, known[bit.feature])
             if value is None:
-                test = test_for(bit, known[bit.feature], schema)
+                test = columns[bit.feature].test_for(bit, known[bit.feature])
             else:
                 edges = tuple(_cofactor(diagram, edge, level, value) for edge in edges)
         if parent >= 0:
@@ -168,7 +164,7 @@ def _expand(
             if len(boxes) > MOST_BOXES:
                 raise NotOfBitsError(f"it would have more than {MOST_BOXES} boxes")
             continue
-        yes, no = branches(test, known[test.feature])
+        yes, no = columns[test.feature].branches(test, known[test.feature])
         waiting.append((edges, {**known, test.feature: no}, len(nodes), False))
         waiting.append((edges, {**known, test.feature: yes}, len(nodes), True))
         nodes.append((test, -1, -1))
@@ -183,12 +179,15 @@ def _cofactor(diagram: Diagram, edge: int, level: int, value: bool) -> int:
 
 
 def _joined(
-    graph: RuleGraph, splits: list[tuple[Test, int, int] | int], boxes: list[dict[str, Interval]]
+    graph: RuleGraph,
+    columns: dict[str, ColumnCells],
+    splits: list[tuple[Test, int, int] | int],
+    boxes: list[dict[str, int]],
 ) -> DecisionTree:
     """The tree with the outcomes of its boxes; a split whose branches are equal is dropped."""
     features = [graph.schema[name] for name in graph.used_features]
     arrays = tuple(
-        np.array([representative(box[f.name], f) for box in boxes], dtype=encoded_dtype(f)) for f in features
+        np.array([columns[f.name].value(box[f.name]) for box in boxes], dtype=encoded_dtype(f)) for f in features
     )
     table = Table(tuple(features), arrays, len(boxes))
     labels, chances = decide(graph, table), probabilities(graph, table).astype(np.float32)

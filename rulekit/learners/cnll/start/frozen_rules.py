@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rulekit.cells.reachable import count_cells, features_read, has_column, product, representatives
+from rulekit.cells.space import cell_rows
 from rulekit.graph.decisions import Exceeds, Fires
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
+from rulekit.graph.leaves import has_column
 from rulekit.graph.nodes import FALSE, And, Node, Or, Probability
 from rulekit.graph.probability.prime_implicants import threshold_rule
 from rulekit.graph.rules import disjuncts, literals
@@ -39,11 +40,10 @@ def _implies(term: Node, known: Node, schema: Schema) -> bool:
     if term is known or set(_conditions(known)) <= set(_conditions(term)):
         return True
     both = (term, known)
-    features = features_read(both, schema)
-    columns = [representatives(feature, both) for feature in features.values()]
-    if any(has_column(node) for node in both) or count_cells(columns) > _MOST_CELLS:
+    table = None if any(map(has_column, both)) else cell_rows(both, schema, _MOST_CELLS)
+    if table is None:
         return False
-    values = evaluate_nodes(both, product(list(features.values()), columns))
+    values = evaluate_nodes(both, table)
     return not bool((values[term] & ~values[known]).any())
 
 

@@ -1,0 +1,359 @@
+"""The cells of one column: the values that some nodes cannot tell apart, and values that show each cell.
+
+A numeric column has a cell for each interval between neighbouring cuts, and missing; a Boolean one false, true and
+missing; a category each level that a node names, all its other levels together, a level never seen, and missing.
+Cells that hold no value (above an infinite cut, a level never seen where the schema lets none through) are no part of
+`full`. Two formulas that agree on every combination of cells agree on every row, unless a `Column` is added up.
+
+A column is seen in one of two ways. *Encoded*: values in its precision, as a table holds them; then a cut is a number
+of that precision. *Raw*: doubles and texts as a user holds them; then a cut of a float32 column is the double where
+rounding crosses it, and an artifact may compare doubles that one float32 number stands for.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rulekit.errors import GraphError
+from rulekit.graph.leaves import column_of, cuts_of_leaf, levels_of_leaf, truth_by_code
+from rulekit.graph.nodes import Column, Compare, IsTrue, Missing, Node, Step
+from rulekit.numbers import crossing, float32, next_float32
+from rulekit.program.nodes import RawCompare
+from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature, Schema
+from rulekit.tables.kinds.encoding import encode
+from rulekit.tables.table import Array, encoded_dtype
+
+MOST_SHOWN = 6
+MOST_STEPS = 1024  # of a cleaned column whose every value is a cell
+READ_AT_ONCE = 1024  # nodes whose readings are compared together
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """The cells of one column, in order: intervals or levels, (others, unseen,) missing.
+
+    cuts: ascending (numeric); levels: those with a cell of their own, others: those that share one (category).
+    full: the set of all cells that hold a value, a bit for each; missing: the bit of missing.
+    """
+
+    feature: Feature
+    cuts: tuple[float, ...] = ()
+    levels: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+    raw: bool = False
+
+    def __len__(self) -> int:
+        if self.feature.kind == "boolean":
+            return 3
+        return len(self.cuts) + 2 if self.feature.kind == "numeric" else len(self.levels) + 3
+
+    @cached_property
+    def missing(self) -> int:
+        return 1 << (len(self) - 1)
+
+    @cached_property
+    def full(self) -> int:
+        full = 2 * self.missing - 1
+        if self.cuts and self.cuts[-1] == math.inf:
+            full &= ~(self.missing >> 1)
+        if self.feature.kind == "categorical":
+            full &= ~(0 if self.others else 1 << len(self.levels))
+            full &= ~(0 if self.feature.unseen == "unseen" else self.missing >> 1)
+        return full
+
+    def place(self, cut: float, precise: bool = False) -> int:
+        """The interval that ends at a node's cut; precise: it is a double, which no precision rounds."""
+        return bisect_left(self.cuts, _cut(self.feature, cut, self.raw, precise))
+
+    def mask(self, leaf: Node) -> int | None:
+        """The set of cells where a Boolean leaf holds, None where it does not fit this kind of column."""
+        kind = self.feature.kind
+        if isinstance(leaf, Missing):
+            return self.missing
+        flag = self.missing if getattr(leaf, "missing", False) else 0
+        if isinstance(leaf, Compare | RawCompare) and kind == "numeric":
+            at_most = (1 << (self.place(leaf.value, isinstance(leaf, RawCompare)) + 1)) - 1
+            return ((at_most if leaf.op == "<=" else (self.missing - 1) & ~at_most) | flag) & self.full
+        if isinstance(leaf, IsTrue) and kind == "boolean":
+            return 2 | flag
+        if hasattr(leaf, "levels") and kind == "categorical":
+            if 0 < len(self._set_of_others.intersection(leaf.levels)) < len(self.others):
+                return None  # no leaf of the nodes that these cells were made for
+            truth = truth_by_code(leaf, self.feature)
+            return sum(1 << i for i, code in enumerate(self._codes) if truth[code]) & self.full
+        return None
+
+    def reading(self, node: Node) -> Array:
+        """The truth or number [cells] of a node; of a `Column` at the first value of each cell.
+
+        Raises GraphError for a node that does not fit this kind of column.
+        """
+        if isinstance(node, Step) and self.feature.kind == "numeric":
+            places = [self.place(cut) for cut in node.cuts]
+            index = np.searchsorted(places, np.arange(len(self) - 1), side="left")
+            return np.append(np.asarray(node.values)[index], node.missing)
+        if isinstance(node, Column) and self.feature.kind != "categorical":
+            return cleaned(self.feature, node, np.array([values[0] if values else math.nan for values in self.shown()]))
+        mask = self.mask(node)
+        if mask is None:
+            raise GraphError(
+                f"{type(node).__name__} does not fit a {self.feature.kind} column",
+                where=f"column {self.feature.name!r}",
+            )
+        packed = np.frombuffer(mask.to_bytes(len(self) // 8 + 1, "little"), dtype=np.uint8)
+        return np.unpackbits(packed, count=len(self), bitorder="little").astype(bool)
+
+    def encoded(self) -> Array:
+        """One encoded value for each cell of `full`: of an interval the largest finite one, then the infinities."""
+        dtype = encoded_dtype(self.feature)
+        if self.feature.kind == "categorical":
+            return np.array([code for i, code in enumerate(self._codes) if self.full >> i & 1], dtype=dtype)
+        if self.feature.kind == "boolean":
+            return np.array([0.0, 1.0, math.nan], dtype=dtype)
+        finite = [cut for cut in self.cuts if math.isfinite(cut)]
+        last = [_next(self.feature, finite[-1])] if finite else [0.0]
+        values = [*finite, *(value for value in last if math.isfinite(value)), math.inf, -math.inf, math.nan]
+        return np.array(values, dtype=dtype)
+
+    def shown(self) -> list[list[Any]]:
+        """Raw values of each cell: ends of an interval and values in it, texts; none for a cell without a value."""
+        if self.feature.kind == "boolean":
+            return [[0.0], [1.0], [math.nan]]
+        if self.feature.kind == "categorical":
+            unseen = [] if self.feature.unseen == "error" else [unseen_text(self.feature)]
+            texts = [None, "", *unseen, *self.feature.levels]
+            by_code: dict[int, list[Any]] = {}
+            for text, code in zip(texts, codes_of(self.feature, texts), strict=True):
+                by_code.setdefault(code, []).append(text)
+            found = [by_code.get(code, []) for code in self._codes]
+            known = set(self.others)
+            found[len(self.levels)] = [level for level in self.feature.levels if level in known]
+            return found
+        starts = [-math.inf, *(math.nextafter(cut, math.inf) for cut in self.cuts)]
+        ends = [*self.cuts, math.inf]
+        intervals = [_values_between(low, high) for low, high in zip(starts, ends, strict=True)]
+        if self.cuts and self.cuts[-1] == math.inf:
+            intervals[-1] = []
+        return [*intervals, [math.nan]]
+
+    @cached_property
+    def _set_of_others(self) -> frozenset[str]:
+        return frozenset(self.others)
+
+    @cached_property
+    def _codes(self) -> list[int]:
+        """A code of each cell of a category."""
+        places = {level: code for code, level in enumerate(self.feature.levels, start=FIRST_LEVEL_CODE)}
+        own = [places[level] for level in self.levels]
+        return [*own, places[self.others[0]] if self.others else UNSEEN_CODE, UNSEEN_CODE, MISSING_CODE]
+
+
+def cells_of(feature: Feature, nodes: Iterable[Node], raw: bool = False) -> Cells:
+    """The cells that these nodes tell apart; nodes that read other columns are passed over."""
+    own = [node for node in nodes if column_of(node) == feature.name]
+    if feature.kind == "numeric":
+        return Cells(feature, tuple(cuts_of(feature, own, raw)), raw=raw)
+    if feature.kind == "boolean":
+        return Cells(feature, raw=raw)
+    named = {level for node in own for level in levels_of_leaf(node)}
+    levels = tuple(level for level in feature.levels if level in named)
+    return Cells(feature, (), levels, tuple(level for level in feature.levels if level not in named), raw)
+
+
+def cuts_of(feature: Feature, nodes: Iterable[Node], raw: bool = True) -> list[float]:
+    """The cuts of a numeric column between which no node changes its value, ascending.
+
+    raw: doubles; of a Column that takes few values those at which it is rounded to another one, of others none.
+    Else: numbers of the column's precision; of a Column its bounds.
+    """
+    found: set[float] = set()
+    for node in nodes:
+        if raw and isinstance(node, Column):
+            found.update(_rounding_cuts(feature, node) if has_few_steps(node) else ())
+        else:
+            found.update(_cut(feature, cut, raw, isinstance(node, RawCompare)) for cut in cuts_of_leaf(node))
+    return sorted(found)
+
+
+def _cut(feature: Feature, cut: float, raw: bool, precise: bool) -> float:
+    if precise or feature.precision == "float64":
+        return cut + 0.0
+    return crossing(cut) if raw else float32(cut) + 0.0
+
+
+def _next(feature: Feature, value: float) -> float:
+    return next_float32(value) if feature.precision == "float32" else math.nextafter(value, math.inf)
+
+
+def _values_between(low: float, high: float) -> list[float]:
+    """Both ends, a plain number beyond the only finite end, and both zeros where they lie inside."""
+    if low > high:
+        return []
+    values = [low, high]
+    if low == -math.inf < high < math.inf:
+        values.append(high - 1.0)
+    if low < 0.0 < high:
+        values += [0.0, -0.0]
+    if -math.inf < low < high == math.inf:
+        values.append(low + 1.0)
+    return list(dict.fromkeys(values))
+
+
+def has_few_steps(column: Column) -> bool:
+    """Whether a cleaned column takes so few values that each is a cell."""
+    return column.step > 0.0 and column.high - column.low <= MOST_STEPS * column.step
+
+
+def _rounding_cuts(feature: Feature, column: Column) -> list[float]:
+    """The doubles at which a column is rounded to the next step: half-way, which goes to the even one."""
+    first, last = math.floor(column.low / column.step), math.ceil(column.high / column.step)
+    cuts = []
+    for k in range(first, last):
+        half = (k + 0.5) * column.step
+        if feature.precision == "float32":
+            below = float32(half)
+            below = below if below <= half else -next_float32(-below)
+            cuts.append(crossing(-next_float32(-below) if k % 2 and below == half else below))
+        else:
+            cuts.append(math.nextafter(half, -math.inf) if k % 2 else half)
+    return cuts
+
+
+def cleaned(feature: Feature, column: Column, values: Array) -> Array:
+    """What a Column makes of raw values, as `rulekit.graph.evaluation.node_values` does."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        result: Array = np.clip(values.astype(encoded_dtype(feature)).astype(np.float64), column.low, column.high)
+        if column.step:
+            result = np.rint(result / column.step) * column.step
+    return np.where(np.isnan(values), column.missing, result)
+
+
+def inferred_feature(name: str, leaves: Sequence[Node]) -> Feature:
+    """A feature that tells apart at least as much as any column that these leaves could read.
+
+    For use where no schema is known: float64 separates every two thresholds that float32 separates, and a category
+    has one level beyond those that are mentioned.
+    """
+    if any(hasattr(leaf, "levels") for leaf in leaves):
+        levels = sorted({level for leaf in leaves for level in levels_of_leaf(leaf)})
+        return Feature(name, "categorical", (*levels, fresh_text("other", levels)))
+    if any(cuts_of_leaf(leaf) or isinstance(leaf, Step) for leaf in leaves):
+        return Feature(name, "numeric", precision="float64")
+    return Feature(name, "boolean")
+
+
+def unseen_text(feature: Feature, taken: Iterable[str] = ()) -> str:
+    """A text that is neither a level nor a missing token of a category, nor one of `taken`."""
+    return fresh_text("never seen", {*feature.levels, *feature.missing_tokens, *taken})
+
+
+def fresh_text(text: str, taken: Iterable[str]) -> str:
+    """The text, with as many full stops behind it as make it none of those that are taken."""
+    known = set(taken)
+    while text in known:
+        text += "."
+    return text
+
+
+def codes_of(feature: Feature, texts: Iterable[str | None]) -> list[int]:
+    """The code that the schema gives to each text of a category."""
+    cells = np.empty(len(listed := list(texts)), dtype=object)
+    cells[:] = listed
+    if not listed:
+        return []
+    codes: list[int] = encode({feature.name: cells}, Schema((feature,))).arrays[0].tolist()
+    return codes
+
+
+# Cells joined by what the nodes say ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Axis:
+    """The raw cells of one column, those that every node reads alike joined.
+
+    values: raw values [cells, shown] of each cell, the same one several times where it has few; encoded: the same as a
+    table of the schema holds them. readings: by node its truth or number [cells]. cuts: the doubles at which a
+    numeric column's cells part. whole: False where the values inside a cell differ for some node (a Column).
+    """
+
+    feature: Feature
+    values: npt.NDArray[Any]
+    encoded: Array
+    readings: Mapping[Node, Array]
+    cuts: tuple[float, ...] = ()
+    whole: bool = True
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+def axis_of(feature: Feature, nodes: Sequence[Node], texts: Sequence[str] = ()) -> Axis:
+    """The joined cells of one column; texts: further cells of a category, each for itself."""
+    cells = cells_of(feature, nodes, raw=True)
+    loose = [
+        node for node in nodes if isinstance(node, Column) and feature.kind == "numeric" and not has_few_steps(node)
+    ]
+    readings = {node: cells.reading(node) for node in nodes if node not in loose}
+    shown = cells.shown()
+    groups = _joined(readings, [i for i, values in enumerate(shown) if values])
+    if loose:  # what a Column yields differs from interval to interval, so none are joined
+        groups = [[i] for i, values in enumerate(shown) if values]
+    kept = [_few([value for i in group for value in shown[i]])[: 1 if loose else MOST_SHOWN] for group in groups]
+    first = np.array([group[0] for group in groups], dtype=np.intp)
+    merged = {node: row[first] for node, row in readings.items()}
+    if feature.kind != "categorical":
+        values = _padded(kept, np.float64)
+        with np.errstate(over="ignore"):
+            encoded = (values + 0.0).astype(encoded_dtype(feature))
+        return Axis(feature, values, encoded, merged, cells.cuts, not loose)
+    known = {text for values in shown for text in values}
+    # a column that refuses unseen levels holds no text that is no level
+    apart = [text for text in texts if text not in known and feature.unseen != "error"]
+    codes = codes_of(feature, apart)
+    merged = {
+        node: np.append(row, [truth_by_code(node, feature)[code] for code in codes]).astype(bool)
+        for node, row in merged.items()
+    }
+    values = _padded([*kept, *([text] for text in apart)], object)
+    encoded = np.array(codes_of(feature, values.reshape(-1).tolist()), dtype=encoded_dtype(feature))
+    return Axis(feature, values, encoded.reshape(values.shape), merged)
+
+
+def _joined(readings: Mapping[Node, Array], cells: Sequence[int]) -> list[list[int]]:
+    """The cells in groups that every node reads alike."""
+    alike = [0] * len(cells)  # by cell a number, the same for those that the nodes so far read alike
+    chosen = np.array(cells, dtype=np.intp)
+    columns = [row[chosen].view(np.uint8).reshape(len(cells), -1) for row in readings.values()]
+    for start in range(0, len(columns), READ_AT_ONCE):
+        numbers: dict[tuple[int, bytes], int] = {}
+        for i, row in enumerate(np.concatenate(columns[start : start + READ_AT_ONCE], axis=1)):
+            alike[i] = numbers.setdefault((alike[i], row.tobytes()), len(numbers))
+    groups: dict[int, list[int]] = {}
+    for cell, number in zip(cells, alike, strict=True):
+        groups.setdefault(number, []).append(cell)
+    return list(groups.values())
+
+
+def _few(values: list[Any]) -> list[Any]:
+    """At most `MOST_SHOWN` values, from all over the list."""
+    if len(values) <= MOST_SHOWN:
+        return values
+    return [values[i * (len(values) - 1) // (MOST_SHOWN - 1)] for i in range(MOST_SHOWN)]
+
+
+def _padded(rows: list[list[Any]], dtype: Any) -> npt.NDArray[Any]:
+    """[cells, shown]: each row repeated to the length of the longest."""
+    width = math.lcm(*{len(row) for row in rows}) if rows else 1
+    table = np.empty((len(rows), width), dtype=dtype)
+    for i, row in enumerate(rows):
+        table[i] = row * (width // len(row))
+    return table
