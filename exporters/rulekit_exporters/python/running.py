@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -23,10 +21,10 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, Feature
 from rulekit.tables.table import Array, Table
 from rulekit.targets import Outcome
+from rulekit.verification.isolated import SECONDS, read_answer, run_bounded
 
 Labels = npt.NDArray[np.int64]
 
-SECONDS = 300.0
 ROWS_PER_LINE = 1000
 
 
@@ -67,36 +65,11 @@ def _execute(
         module = Path(folder, "artifact.py")
         module.write_bytes(artifact)
         Path(folder, "rows").write_text(_rows(graph, columns, n_rows), encoding="ascii")
-        answers, messages = Path(folder, "answers"), Path(folder, "messages")
-        environment = {key: os.environ[key] for key in ("SYSTEMROOT",) if key in os.environ}
+        answers = Path(folder, "answers")
         command = [sys.executable, "-I", "-c", worker, str(module), str(Path(folder, "rows")), str(answers)]
-        try:
-            with messages.open("wb") as errors:
-                done = subprocess.run(
-                    command,
-                    cwd=folder,
-                    env=environment,
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    stderr=errors,
-                    timeout=seconds,
-                    check=False,
-                )
-        except subprocess.TimeoutExpired:
-            raise FormatError(f"the module did not finish within {seconds:g} s", fix="allow more time") from None
-        if done.returncode != 0 or not answers.exists():
-            raise FormatError(f"the module failed: {_last_line(messages)}", fix="export the model again")
-        if answers.stat().st_size > 1000 + 40 * n_rows * (len(graph.classes) + 2):
-            raise FormatError("the module's answer is too long", fix="export the model again")
-        return _outcome(answers.read_text("ascii"), graph, n_rows, right)
-
-
-def _last_line(messages: Path) -> str:
-    """The end of what a process said, at most 300 characters of it."""
-    with messages.open("rb") as stream:
-        stream.seek(max(0, messages.stat().st_size - 4096))
-        lines = stream.read().decode("utf-8", "replace").strip().splitlines()
-    return lines[-1][:300] if lines else "no message"
+        run_bounded(command, Path(folder), seconds=seconds, what="the module")
+        answer = read_answer(answers, 1000 + 40 * n_rows * (len(graph.classes) + 2))
+        return _outcome(answer.decode("ascii", "replace"), graph, n_rows, right)
 
 
 def _rows(graph: RuleGraph, columns: Sequence[list[Any]], n_rows: int) -> str:

@@ -1,0 +1,110 @@
+"""Runs foreign code in a process of its own that is bounded in time, memory, files and processes.
+
+This is a bound and no sandbox: the process may read what its user may read, and may open the network. So an artifact
+that is not word for word what its exporter writes is run only where the user asks for it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from rulekit.errors import FormatError
+
+SECONDS = 300.0
+MEMORY = 4 << 30
+FILE_SIZE = 1 << 30
+MAX_PROCESSES = 64
+MAX_FILES = 256
+
+# Sets the limits, then becomes the command; a limit that the system does not know is left out.
+_LIMITED = """
+import json, os, sys
+try:
+    import resource
+except ImportError:
+    resource = None
+for name, most in json.loads(sys.argv[1]).items() if resource else ():
+    kind = getattr(resource, name, None)
+    if kind is not None:
+        hard = resource.getrlimit(kind)[1]
+        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(kind, (most, most))
+os.execv(sys.argv[2], sys.argv[2:])
+"""
+
+
+def run_bounded(
+    command: Sequence[str], folder: Path, *, seconds: float = SECONDS, memory: int = MEMORY, what: str = "the artifact"
+) -> None:
+    """Run a command in a folder, with an empty environment and no input, and end all that it started.
+
+    seconds, memory (bytes of address space): beyond them the process is ended. Raises FormatError where it fails, with
+    the last line that it wrote; what: the name of what failed.
+    """
+    limits = {
+        "RLIMIT_AS": memory,
+        "RLIMIT_FSIZE": FILE_SIZE,
+        "RLIMIT_NPROC": MAX_PROCESSES,
+        "RLIMIT_NOFILE": MAX_FILES,
+        "RLIMIT_CPU": int(seconds) + 1,
+        "RLIMIT_CORE": 0,
+    }
+    environment = {key: os.environ[key] for key in ("SYSTEMROOT",) if key in os.environ}
+    environment |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}  # a pool of threads takes address space
+    with tempfile.TemporaryFile() as messages:
+        process = subprocess.Popen(
+            [sys.executable, "-I", "-c", _LIMITED, json.dumps(limits), *command],
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=messages,
+            start_new_session=True,
+        )
+        try:
+            status = process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            raise FormatError(f"{what} did not finish within {seconds:g} s", fix="allow more time") from None
+        finally:
+            _end(process)
+        if status != 0:
+            raise FormatError(f"{what} failed: {_last_line(messages.fileno())}", fix="export the model again")
+
+
+def read_answer(path: Path, most: int) -> bytes:
+    """What a bounded process left in a file; raises FormatError where that is no plain file or has too many bytes."""
+    try:
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    except OSError as error:
+        raise FormatError(f"the artifact left no answer ({error.strerror})", fix="export the model again") from None
+    with os.fdopen(handle, "rb") as answer:
+        known = os.fstat(handle)
+        if not stat.S_ISREG(known.st_mode) or known.st_size > most:
+            raise FormatError("the artifact's answer is no file, or too long", fix="export the model again")
+        return answer.read(most)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a process and all that it started and that did not leave its group."""
+    with contextlib.suppress(OSError, AttributeError):
+        os.killpg(process.pid, signal.SIGKILL)
+    with contextlib.suppress(OSError):
+        process.kill()
+    process.wait()
+
+
+def _last_line(handle: int) -> str:
+    """The end of what a process said, at most 300 characters of it."""
+    size = os.fstat(handle).st_size
+    os.lseek(handle, max(0, size - 4096), os.SEEK_SET)
+    lines = os.read(handle, 4096).decode("utf-8", "replace").strip().splitlines()
+    return lines[-1][:300] if lines else "no message"

@@ -1,0 +1,65 @@
+"""What runs in a bounded process ends, whatever it does."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from rulekit.errors import FormatError
+from rulekit.verification.isolated import read_answer, run_bounded
+
+
+def command(code: str) -> list[str]:
+    return [sys.executable, "-I", "-c", code]
+
+
+def test_it_runs_in_its_folder_without_the_users_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET_OF_THE_USER", "x")
+    run_bounded(command("import os; open('answer', 'w').write(' '.join(os.environ))"), tmp_path)
+    assert b"SECRET" not in read_answer(tmp_path / "answer", 1000)
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ("raise ValueError('it went wrong')", "failed: ValueError: it went wrong"),
+        ("import time; time.sleep(60)", "did not finish within 1 s"),
+        ("import subprocess, sys; subprocess.run([sys.executable, '-c', 'while True: pass'])", "did not finish"),
+        ("x = bytearray(1 << 31)", "failed: MemoryError"),
+        ("f = open('big', 'wb')\nfor _ in range(40): f.write(bytes(1 << 26))", "failed"),
+        ("files = [open('f', 'w') for _ in range(1000)]", "Too many open files"),
+    ],
+)
+def test_what_goes_beyond_a_bound_is_a_reason(code: str, reason: str, tmp_path: Path) -> None:
+    start = time.monotonic()
+    with pytest.raises(FormatError, match=reason):
+        run_bounded(command(code), tmp_path, seconds=1 if "finish" in reason else 20, memory=1 << 30)
+    assert time.monotonic() - start < 20
+
+
+def test_what_it_started_ends_with_it(tmp_path: Path) -> None:
+    mark = tmp_path / "mark"
+    child = f"import time; time.sleep(1); open({str(mark)!r}, 'w').close()"
+    run_bounded(command(f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {child!r}])"), tmp_path)
+    time.sleep(1.5)
+    assert not mark.exists()
+
+
+def test_an_answer_is_a_plain_file(tmp_path: Path) -> None:
+    """A FIFO in its place hung the reader for ever."""
+    answer = tmp_path / "answer"
+    os.mkfifo(answer)
+    with pytest.raises(FormatError, match="no file"):
+        read_answer(answer, 10)
+    answer.unlink()
+    answer.symlink_to("/etc/hostname")
+    with pytest.raises(FormatError, match="no answer"):
+        read_answer(answer, 1000)
+    answer.unlink()
+    answer.write_bytes(bytes(11))
+    with pytest.raises(FormatError, match="too long"):
+        read_answer(answer, 10)
