@@ -3,17 +3,19 @@
     python -m samples.serve [MODEL] [ROWS.csv] [--port 8000]
 
 MODEL is a model file (.json), which is exported with the output of fired rules, or an ONNX file that rulekit exported;
-without it the loan model of the samples and its table are taken. The folder, build/serve, can be copied to any web
-server as it is.
+without it the loan model of the samples and its table are taken. Each run serves a folder of its own and removes it at
+the end; `--folder build/serve` keeps it, and it can be copied to any web server as it is.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import functools
 import shutil
 import subprocess
 import sys
+import tempfile
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -58,9 +60,11 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("model", type=Path, nargs="?", help="a model file or an ONNX file; default: the loan model")
     parser.add_argument("rows", type=Path, nargs="?", help="a CSV file to score as a table")
     parser.add_argument("--port", type=int, default=8000)
-    parser.add_argument("--folder", type=Path, default=ROOT / "build" / "serve", help="where the page is put together")
-    parser.add_argument("--only-assemble", action="store_true", help="put it together and do not serve it")
+    parser.add_argument("--folder", type=Path, help="where the page is put together and kept")
+    parser.add_argument("--only-assemble", action="store_true", help="put it together in --folder and do not serve it")
     given = parser.parse_args(arguments)
+    if given.only_assemble and given.folder is None:
+        parser.error("--only-assemble needs --folder")
     if not (HERE / "node_modules" / "onnxruntime-web").is_dir():
         if not shutil.which("npm"):
             print("samples.serve: npm is needed to install onnxruntime-web: install Node.js", file=sys.stderr)
@@ -70,16 +74,23 @@ def main(arguments: list[str]) -> int:
         except subprocess.CalledProcessError as error:
             print(f"samples.serve: npm ended with status {error.returncode}", file=sys.stderr)
             return 2
+    with contextlib.ExitStack() as stack:
+        folder = given.folder or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="rulekit-serve-")))
+        return _serve(folder, given)
+
+
+def _serve(folder: Path, given: argparse.Namespace) -> int:
+    """Put the page together in a folder and serve that until it is stopped; gives the exit status."""
     from rulekit.errors import RulekitError
 
     try:
-        assemble(given.folder, given.model, given.rows)
+        assemble(folder, given.model, given.rows)
     except (RulekitError, OSError) as error:
         print(f"samples.serve: {error}", file=sys.stderr)
         return 2
     if given.only_assemble:
         return 0
-    handler = functools.partial(SimpleHTTPRequestHandler, directory=str(given.folder))
+    handler = functools.partial(SimpleHTTPRequestHandler, directory=str(folder))
     try:
         server = ThreadingHTTPServer(("127.0.0.1", given.port), handler)
     except OSError as error:
@@ -87,10 +98,8 @@ def main(arguments: list[str]) -> int:
         return 2
     with server:
         print(f"http://127.0.0.1:{server.server_address[1]}/   (Ctrl-C ends it)", flush=True)
-        try:
+        with contextlib.suppress(KeyboardInterrupt):
             server.serve_forever()
-        except KeyboardInterrupt:
-            return 0
     return 0
 
 
