@@ -1,7 +1,6 @@
 """The tables of the CNLL paper (Table 2): sizes, configurations, random splits, and columns as a study had them.
 
-The configuration of each table is that of findings/cnll.md, section 1, fixed before the run: cancer C, ionosphere A,
-ocr49 D, splice A.
+The configuration of each table is fixed before the run: cancer C, ionosphere A, ocr49 D, splice A.
 """
 
 from __future__ import annotations

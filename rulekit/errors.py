@@ -34,7 +34,7 @@ class BudgetError(RulekitError):
     """An exact computation that would exceed its stated budget."""
 
 
-class Unsupported(RulekitError):  # noqa: N818 - the design's name
+class Unsupported(RulekitError):  # noqa: N818
     """A node that an export target cannot express."""
 
     def __init__(self, node: str, target: str, hint: str) -> None:

@@ -39,7 +39,7 @@ def double_crossing(threshold: float) -> float:
     """The double T with `x > T` iff `float32(x) > float32(threshold)`, for every double x.
 
     The mid-point of t and its float32 successor, one double lower where the tie rounds up
-    (findings/onnx.md, section 4.3). Past the largest float32 the successor is infinity, reached by rounding at
+    (docs/numbers.md). Past the largest float32 the successor is infinity, reached by rounding at
     2^128 - 2^103.
     """
     t = float32(threshold)

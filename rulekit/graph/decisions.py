@@ -2,7 +2,7 @@
 
 `probability` is what is reported and never decides; `decision` alone decides. Every form below is evaluated without
 rounding differences on all targets: a Boolean formula; a score that is computed in double, element by element, in one
-fixed order (findings/onnx.md, section 4.8), against a threshold; the arg-max or the median of such scores.
+fixed order, against a threshold; the arg-max or the median of such scores.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 `x > t` is a strict comparison as it stands, and `x <= t` is `x < t'` with t' the next number above t in the column's
 width. A leaf that is true where x is missing is the negation of the opposite strict comparison
-(findings/onnx.md, sections 2.1 and 3).
+(docs/onnx.md).
 """
 
 from __future__ import annotations

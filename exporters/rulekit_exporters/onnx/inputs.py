@@ -17,7 +17,7 @@ from rulekit_exporters.onnx.options import InputForm
 
 TENSOR_NAME = "input"
 
-# Transposing costs 0.22 ns per column and row, gathering a column along the rows 2.5 ns (findings/onnx.md, section 2):
+# Transposing costs 0.22 ns per column and row, gathering a column along the rows 2.5 ns:
 # below this share of used columns they are gathered first and only they are transposed.
 FEW_COLUMNS = 0.09
 
@@ -176,7 +176,7 @@ class Inputs:
         again = [membership.table[1]] if self._plan.form == "codes" else []
         return np.array([*membership.table, *again])
 
-    # The literal block (findings/onnx.md, section 2.1): all comparisons of a tensor input at once ---------------------
+    # The literal block: all comparisons of a tensor input at once ---------------------
 
     def prepare_block(self, bits: Sequence[Bit], mentions: int) -> None:
         """Make one [L, N] block of many leaves, or of few over the narrow columns of a tensor.

@@ -1,7 +1,7 @@
 """The probability of a random formula as a straight-line double circuit in one fixed order.
 
 Every evaluator and exporter runs the same steps in the same order on doubles, one operation at a time (no fused
-multiply-add, no reductions), so IEEE 754 gives the same bits everywhere (findings/onnx.md, section 4.8).
+multiply-add, no reductions), so IEEE 754 gives the same bits everywhere.
 
 Step i of a circuit yields value i; operands are indices of earlier steps:
 

@@ -2,7 +2,7 @@
 
 A numeric column gets one code per distinct value, or at most `max_bins` by capped quantiles: a value's weight is capped
 at the mean weight of a bin, repeatedly, before the weights are cut at equal steps, so that a column heavy at one value
-keeps fine cuts elsewhere (findings/small_models.md, section 1). A Boolean column has 1 for false and 2 for true.
+keeps fine cuts elsewhere. A Boolean column has 1 for false and 2 for true.
 
 A category has 2.. for the levels that stand for themselves. The levels of an unordered one with few rows share code 1
 with a level never seen (section 2 of the same): a condition that names a level of one row has learned that row by

@@ -1,4 +1,4 @@
-"""Inference: from raw columns to typed, encoded ones, by the defaults of the design (section 7).
+"""Inference: from raw columns to typed, encoded ones, by the defaults that docs/command.md lists.
 
 What a column is taken for: see rulekit.tables.kinds.choice. Missing: the empty cell, NaN, None and what the user
 declares; other likely tokens are reported in the notes, never guessed.

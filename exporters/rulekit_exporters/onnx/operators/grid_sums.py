@@ -2,7 +2,7 @@
 
 A step function is its first value plus one jump per cut. Where bias, first values and jumps are multiples of g and
 their absolute values add up to at most 2^24 g, every partial sum is exact in float32 whatever the order, to 2^53 g in
-double (findings/onnx.md, section 4.5), and equals the sum from left to right.
+double, and equals the sum from left to right.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rulekit_exporters.onnx.operators.emitter import Emitter
 
 # A connective of more operands is one count (Gather, Cast, MatMul, Greater) instead of a chain of operators; a chain
-# costs 0.1 ns per row and operand but 0.25 us per operand and call (findings/onnx.md, section 2).
+# costs 0.1 ns per row and operand but 0.25 us per operand and call.
 LONGEST_CHAIN = 6
 
 

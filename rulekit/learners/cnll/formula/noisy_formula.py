@@ -1,7 +1,7 @@
 """A noisy-logical formula while it is being learned: its bits, its tree, and the cells of the training rows.
 
 Rows on which the conditions of all bits agree form a cell, so every statistic is one over (cell, label), and no pass
-over the formula costs more than its cells (findings/cnll.md, section 2).
+over the formula costs more than its cells.
 """
 
 from __future__ import annotations

@@ -2,9 +2,8 @@
 
     J = e * weighted errors + lambda * sum of w (y - P)^2 + kappa * sum over bits of (alpha - a0)^2 + (beta - a0)^2
 
-"error" has e = 1, lambda = 0; "error+brier" e = 1 and any lambda; "brier" e = 0, lambda = 1 (findings/cnll.md,
-section 2, and findings/small_models.md, section 1). a0 is the strength with which a bit does nothing where it joins:
-1 under an and, 0 under an or, the mean label for the first bit.
+"error" has e = 1, lambda = 0; "error+brier" e = 1 and any lambda; "brier" e = 0, lambda = 1. a0 is the strength with
+which a bit does nothing where it joins: 1 under an and, 0 under an or, the mean label for the first bit.
 
 The margin is defined here once, for search and fit alike: between two neighbouring ratios a strength keeps a tenth of
 the interval from either end, so that no row lies on the edge of the decision.

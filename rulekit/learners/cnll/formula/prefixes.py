@@ -3,7 +3,7 @@
 A move turns the probability P of a cell into U + V a. With A = sum of w V (y - U) and B = sum of w V^2 over the rows
 on one side of a condition, the squared error of that side is a parabola in its strength a; with the ridge
 
-    -2 a (A + kappa a0) + a^2 (B + kappa) + kappa a0^2          (findings/small_models.md, section 1)
+    -2 a (A + kappa a0) + a^2 (B + kappa) + kappa a0^2
 
 so the best a is known at once, and no interval between ratios is looked at as it is where errors count.
 Shapes: K columns, M moves. All columns are judged in one call. The kernel has a numpy twin with the same bits.

@@ -1,7 +1,7 @@
 """The read-once tree of a noisy-logical formula: each hidden bit stands in it once.
 
 So the probability of the formula is one upward pass of products, and a downward pass gives its derivative with
-respect to every node, from which each way to add, replace or refit a bit is read off (findings/cnll.md, section 2):
+respect to every node, from which each way to add, replace or refit a bit is read off:
 
     N and H:   P' = (P - v c) + (v c) a          N or H:   P' = P + v (1 - c) a          bit h:   P' = (P - v h) + v a
 

@@ -1,8 +1,8 @@
 """The exact search over cuts and strengths, from the integer sums of rulekit.learners.counting.histograms.
 
 A move turns the probability P of a cell into U + V a, V >= 0, so a cell is decided positive iff a > r = (1/2 - U)/V.
-Over the sorted ratios r the error is a prefix sum, and inside an interval of r the squared error is a parabola
-(findings/cnll.md, section 2). Both sides of a cut are independent.
+Over the sorted ratios r the error is a prefix sum, and inside an interval of r the squared error is a parabola.
+Both sides of a cut are independent.
 
 Shapes: M moves, C cells, K intervals, L codes in an order. The compiled loop and its numpy twin make the same
 operations on doubles in the same order, so that they give the same bits.
@@ -164,7 +164,7 @@ def best_strengths(
     """The smallest objective and its strength for each of L sides.
 
     slope, curvature, positives [L]; won [L, K]: positives minus negatives decided positive in each interval. Inside
-    an interval the objective is a parabola in the strength, clipped to the interval (findings/cnll.md, section 2).
+    an interval the objective is a parabola in the strength, clipped to the interval.
     """
     aim = slope + ridge * rest
     bend = curvature + ridge
