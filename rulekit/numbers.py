@@ -85,6 +85,14 @@ def strength_of(probability: float) -> float:
     return float(-_CONTEXT.ln(_CONTEXT.subtract(Decimal(1), Decimal(probability)))) + 0.0
 
 
+def log_odds(probability: float) -> float:
+    """log(p / (1 - p)) of a probability between 0 and 1, correctly rounded."""
+    if not 0.0 < probability < 1.0:
+        raise ValueError(f"log-odds are of a probability between 0 and 1, not {probability!r}")
+    p = Decimal(probability)
+    return float(_CONTEXT.ln(_CONTEXT.divide(p, _CONTEXT.subtract(Decimal(1), p)))) + 0.0
+
+
 @lru_cache(maxsize=65536)
 def probability_of(strength: float) -> float:
     """The probability 1 - exp(-s) of a strength, correctly rounded; infinity gives 1."""

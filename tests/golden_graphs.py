@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from rulekit.graph.decisions import ArgMax, Exceeds, Fires, Median
+from rulekit.graph.decisions import ArgMax, Fires, Median
 from rulekit.graph.nodes import (
+    Above,
     Among,
     And,
     Column,
@@ -16,6 +17,7 @@ from rulekit.graph.nodes import (
     Or,
     Probability,
     Step,
+    Strength,
 )
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
@@ -71,7 +73,7 @@ def score() -> RuleGraph:
         ),
         -0.25,
     )
-    return RuleGraph(INCOME, (False, True), Exceeds(linear, 0.0, "score"), (Logistic(linear),))
+    return RuleGraph(INCOME, (False, True), Fires(Above(linear, 0.0)), (Logistic(linear),))
 
 
 def grades() -> RuleGraph:
@@ -87,7 +89,7 @@ def grades() -> RuleGraph:
 def ranks() -> RuleGraph:
     """Three ordered classes by the median of two noisy decisions."""
     bits = (Hidden("a", CLAUSES[0], strength_of(0.8)), Hidden("b", IsTrue("veteran", missing=True), strength_of(0.6)))
-    above = (Exceeds(Probability(Or(bits)), 0.5), Exceeds(Probability(Or(bits)), strength_of(0.9), "log-complement"))
+    above = (Above(Probability(Or(bits)), 0.5), Above(Strength(Or(bits)), strength_of(0.9)))
     schema = Schema(INCOME.features, "income", ordered_classes=True)
     return RuleGraph(schema, (1, 2, 3), Median(above))
 

@@ -10,8 +10,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.graph.decisions import Exceeds, Fires
-from rulekit.graph.nodes import And, Column, Compare, Hidden, Linear, LinearThreshold, Node, Not, Or, Probability, Step
+from rulekit.graph.decisions import Fires
+from rulekit.graph.nodes import (
+    Above,
+    And,
+    Column,
+    Compare,
+    Hidden,
+    Linear,
+    LinearThreshold,
+    Node,
+    Not,
+    Or,
+    Probability,
+    Step,
+)
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.numbers import canonical_threshold, float32, strength_of
 from rulekit.schema import Feature, Schema
@@ -127,7 +140,7 @@ def stumps_graph(stumps: Mapping[str, Array]) -> RuleGraph:
         ordered = sorted(cuts[feature])
         values = np.cumsum([start[feature], *(cuts[feature][cut] for cut in ordered)]).tolist()
         terms.append((1.0, Step(f"x{feature}", tuple(ordered), tuple(values), 0.0)))
-    return RuleGraph(SCHEMA, (0, 1), Exceeds(Linear(terms, 0.0), 0.0, "score"))
+    return RuleGraph(SCHEMA, (0, 1), Fires(Above(Linear(terms, 0.0), 0.0)))
 
 
 def _down_to_float32(value: float) -> float:
@@ -150,4 +163,4 @@ def noisy(literals: int, columns: int, clause: int, seed: int = 0) -> RuleGraph:
         bits.append(Hidden(f"h{k + 1}", cause, on, off))
     formula = Or([And(bits[k : k + clause]) for k in range(0, literals, clause)])
     probability = Probability(formula)
-    return RuleGraph(SCHEMA, (0, 1), Exceeds(probability, 0.5), (probability,))
+    return RuleGraph(SCHEMA, (0, 1), Fires(Above(probability, 0.5)), (probability,))

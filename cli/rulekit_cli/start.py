@@ -8,7 +8,6 @@ from typing import Literal
 
 from rulekit.dates import is_dated
 from rulekit.errors import InputError
-from rulekit.graph.decisions import Median
 from rulekit.graph.files.model_files import load
 from rulekit.graph.nodes import Hidden, Node
 from rulekit.graph.rule_graph import RuleGraph
@@ -71,7 +70,7 @@ class Start:
             tuple(f"{f.name}={token}" for f in used for token in f.missing_tokens),
             {f.name: "float64" for f in used if f.precision == "float64"},
             graph.classes[1] if len(graph.classes) == 2 else None,
-            graph.classes if isinstance(graph.decision, Median) else (),
+            graph.classes if graph.decision.ordered else (),
         )
 
 

@@ -7,16 +7,14 @@ class would fall if the condition went the other way, all else equal.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.graph.decisions import ArgMax, Exceeds, Fires, Median
 from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes, probabilities
-from rulekit.graph.nodes import Among, Family, Hidden, IsTrue, Missing, Node, Not, Probability
+from rulekit.graph.nodes import Among, Family, Hidden, IsTrue, Missing, Node, Not, Probability, Strength
 from rulekit.graph.rebuilding import with_children
 from rulekit.graph.rules import Rule, firing, rule_values, rules_of
 from rulekit.graph.traversal import fold, topological
@@ -80,7 +78,7 @@ def explain(graph: RuleGraph, table: Table) -> list[dict[str, Any]]:
     values = rule_values(rules, table)
     active = firing(rules, values, table.n_rows)
     noisy = _noisy_formulas(graph)
-    joint = _together(noisy, rules, values, labels, isinstance(graph.decision, Median))
+    joint = _together(noisy, rules, values, labels, graph.decision.ordered)
     rows: list[dict[str, Any]] = []
     for i in range(table.n_rows):
         jointly = joint.get(i, [])
@@ -122,24 +120,18 @@ def _bits(formula: Node) -> tuple[Hidden, ...]:
 
 def _noisy_formulas(graph: RuleGraph) -> list[_Noisy]:
     """The random formulas that decide; none where Boolean rules or weights do."""
-    decision = graph.decision
-    if isinstance(decision, ArgMax):
-        pairs = enumerate(zip(decision.scores, decision.thresholds, strict=True))
-        return [_Noisy(k, s.formula, t) for k, (s, t) in pairs if isinstance(s, Probability) and _is_random(s)]
-    parts: Sequence[Fires | Exceeds] = decision.above if isinstance(decision, Median) else (decision,)
-    return [
-        _Noisy(
-            k + 1,
-            part.score.formula,
-            probability_of(part.threshold) if part.scale == "log-complement" else part.threshold,
-        )
-        for k, part in enumerate(parts)
-        if isinstance(part, Exceeds) and isinstance(part.score, Probability) and _is_random(part.score)
-    ]
-
-
-def _is_random(score: Probability) -> bool:
-    return score.formula.family is Family.RANDOM
+    found = []
+    for part in graph.decision.parts:
+        score, threshold = part.score, part.threshold
+        if (
+            isinstance(score, Probability | Strength)
+            and threshold is not None
+            and score.formula.family is Family.RANDOM
+        ):
+            if isinstance(score, Strength):
+                threshold = probability_of(max(0.0, threshold))
+            found.append(_Noisy(part.class_index, score.formula, threshold))
+    return found
 
 
 # Rules that reach a threshold together -----------------------------------------------------------------------------
@@ -216,11 +208,11 @@ def _strongest(row: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _direction(graph: RuleGraph, class_index: int, labels: Indices) -> Doubles:
     """Per row 1 where the formula of a class speaks for the label, -1 where it speaks against it, else 0."""
-    if isinstance(graph.decision, ArgMax):
-        return np.asarray(labels == class_index, dtype=np.float64)
-    if isinstance(graph.decision, Median):  # only the two cuts beside the label
+    decision = graph.decision
+    if decision.ordered:  # only the two cuts beside the label
         return np.where(labels == class_index, 1.0, np.where(labels == class_index - 1, -1.0, 0.0))
-    return np.where(labels == class_index, 1.0, -1.0)
+    against = 0.0 if len(decision.parts) > 1 else -1.0  # of several scores each speaks for its own class alone
+    return np.where(labels == class_index, 1.0, against)
 
 
 def _turned(noisy: _Noisy, table: Table) -> _Turned:

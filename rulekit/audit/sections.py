@@ -13,11 +13,24 @@ from itertools import groupby
 from typing import Any
 
 from rulekit.audit.outline import Line, conditions_of, outline
-from rulekit.graph.decisions import ArgMax, Exceeds, Fires, Median
+from rulekit.graph.decisions import ArgMax, Fires, Part
 from rulekit.graph.language.readable import chance, counted, listed, share, weight
 from rulekit.graph.language.text import print_node
 from rulekit.graph.language.words import label, name
-from rulekit.graph.nodes import And, Family, Hidden, Linear, Logistic, Missing, Node, Not, Probability, Step
+from rulekit.graph.nodes import (
+    Above,
+    And,
+    Family,
+    Hidden,
+    Linear,
+    Logistic,
+    Missing,
+    Node,
+    Not,
+    Probability,
+    Step,
+    Strength,
+)
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import Rule, rules_of
 from rulekit.graph.traversal import topological
@@ -189,12 +202,7 @@ def _sentence(node: Node, schema: Schema) -> tuple[str, ...]:
 
 def _missing_rows(graph: RuleGraph, k: int) -> list[Row]:
     """What the step functions in the score of a class give where their column is missing."""
-    decision = graph.decision
-    if isinstance(decision, Median):
-        part: Any = decision.above[k - 1]
-        score: Node = part.formula if isinstance(part, Fires) else part.score
-    else:
-        score = decision.scores[k] if isinstance(decision, ArgMax) else decision.roots[0]
+    score = next(part.score for part in graph.decision.parts if part.class_index == k)
     score = score.linear if isinstance(score, Logistic) else score
     terms = score.terms if isinstance(score, Linear) else ((1.0, score),)
     return [
@@ -220,14 +228,10 @@ def _feature(node: Node) -> str:
 
 def _headings(graph: RuleGraph, by_class: Mapping[int, Sequence[Rule]]) -> list[tuple[int, str]]:
     target, labels, decision = name(graph.schema.target), list(map(quoted, graph.classes)), graph.decision
-    if isinstance(decision, Fires | Exceeds):
-        return [(1, _said(target, labels[1], _test(decision, by_class.get(1, []))))]
-    if isinstance(decision, Median):
-        return [
-            (k + 1, _said(target, f"above {labels[k]}", _test(part, by_class.get(k + 1, []))))
-            for k, part in enumerate(decision.above)
-        ]
-    assert isinstance(decision, ArgMax)
+    if not isinstance(decision, ArgMax):
+        tests = [(part.class_index, _test(part, by_class.get(part.class_index, []))) for part in decision.parts]
+        said = [f"above {labels[k - 1]}" if decision.ordered else labels[k] for k, _ in tests]
+        return [(k, _said(target, words, test)) for (k, test), words in zip(tests, said, strict=True)]
     if is_rule_sets(decision):
         return [(k, _said(target, label, _any_of(by_class.get(k, [])))) for k, label in enumerate(labels)]
     apart = len(set(decision.thresholds)) > 1
@@ -259,12 +263,14 @@ def _any_of(rules: Sequence[Rule]) -> str:
     return "any of" if len(rules) > 1 else "this holds" if rules else ""
 
 
-def _test(part: Fires | Exceeds, rules: Sequence[Rule]) -> str:
-    if isinstance(part, Fires):
+def _test(part: Part, rules: Sequence[Rule]) -> str:
+    if part.threshold is None:
         return _any_of(rules)
-    if part.scale == "log-complement":
-        return f"{_measure(part.score, rules)} exceeds {chance(max(0.0, part.threshold))}"
-    said = share(part.threshold) if 0 < part.threshold < 1 and part.scale == "probability" else weight(part.threshold)
+    said = weight(part.threshold)
+    if isinstance(part.score, Strength):
+        said = chance(max(0.0, part.threshold))
+    elif part.score.family is Family.PROBABILITY and 0 < part.threshold < 1:
+        said = share(part.threshold)
     return f"{_measure(part.score, rules)} exceeds {said}"
 
 
@@ -272,10 +278,10 @@ def _measure(score: Node, rules: Sequence[Rule]) -> str:
     """The score as words that its rules can stand under."""
     if isinstance(score, Logistic):
         return f"the logistic of {_measure(score.linear, rules)}"
-    if score.family is Family.REAL:
+    if score.family is Family.REAL and not isinstance(score, Strength):
         bias = score.bias if isinstance(score, Linear) else 0.0
         return f"the sum of {weight(bias)} and these"
-    if not isinstance(score, Probability):
+    if not isinstance(score, Probability | Strength):
         return f"1 where {'any of these' if len(rules) > 1 else 'this'} holds, else 0"
     if len(rules) < 2:
         return f"the probability that {'this' if rules else 'nothing'} holds"
@@ -293,7 +299,7 @@ def reported(graph: RuleGraph) -> tuple[Section, ...]:
     """The weighted rules behind each reported probability that does not decide itself."""
     found = []
     for k, node in _beside(graph):
-        alone = RuleGraph(graph.schema, (False, True), Exceeds(node, 0.5, "probability"))
+        alone = RuleGraph(graph.schema, (False, True), Fires(Above(node, 0.5)))
         rules = rules_of(alone)
         rows = tuple(_row(rule, graph.schema, {}) for rule in rules)
         found.append(Section(f"{_reports(graph, k)}: {_measure(node, rules)}", rows, decides=False))
@@ -318,7 +324,7 @@ def links(graph: RuleGraph) -> str:
     found = [
         f"{_reports(graph, k)}: the logistic of {'that sum' if len(graph.decision.roots) == 1 else 'its sum'}"
         for k, node in enumerate(graph.probability)
-        if isinstance(node, Logistic) and node.linear in graph.decision.roots
+        if isinstance(node, Logistic) and node.linear in _scores(graph)
     ]
     return (
         found[0] if len(found) == 1 else "probabilities: the logistic of each sum, divided by their total" * bool(found)
@@ -331,11 +337,16 @@ def _reports(graph: RuleGraph, k: int) -> str:
 
 def _beside(graph: RuleGraph) -> list[tuple[int, Node]]:
     """Index and root of each reported probability that has rules of its own."""
-    roots = graph.decision.roots
+    scores = _scores(graph)
     return [
         (k, node)
         for k, node in enumerate(graph.probability)
-        if node not in roots
+        if node not in scores
         and isinstance(node, Probability | Logistic)
-        and not (isinstance(node, Logistic) and node.linear in roots)
+        and not (isinstance(node, Logistic) and node.linear in scores)
+        and not (isinstance(node, Probability) and Strength(node.formula) in scores)
     ]
+
+
+def _scores(graph: RuleGraph) -> list[Node]:
+    return [part.score for part in graph.decision.parts]

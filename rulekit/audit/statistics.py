@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.audit.row_weights import Weights, rounded
-from rulekit.graph.decisions import Median
 from rulekit.graph.rules import Rule, fired, rules_of
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature
 
@@ -67,8 +66,7 @@ class _Tally:
             before = together.get(rule.class_index)
             joined = active[:, j] if before is None else _combined(rule, before, active[:, j])
             together[rule.class_index] = joined
-            median = isinstance(self.graph.decision, Median)
-            positive = y >= rule.class_index if median else y == rule.class_index
+            positive = y >= rule.class_index if self.graph.decision.ordered else y == rule.class_index
             self.positive[j] += weights.of(positive)
             self.alone[j].add(active[:, j], positive, weights)
             self.together[j].add(joined, positive, weights)

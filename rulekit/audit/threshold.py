@@ -8,9 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.errors import InputError
-from rulekit.graph.decisions import Exceeds, Fires
-from rulekit.graph.nodes import Probability
+from rulekit.graph.decisions import Fires
+from rulekit.graph.nodes import Above, Hidden, Logistic, Node, Probability, Strength
+from rulekit.graph.probability.compilation import adds_strengths
 from rulekit.graph.rule_graph import RuleGraph
+from rulekit.numbers import log_odds, strength_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +108,8 @@ def _middle(low: float, high: float) -> float:
 def with_threshold(graph: RuleGraph, threshold: float) -> RuleGraph:
     """The same model deciding positive iff its reported probability is strictly above `threshold`.
 
-    The decision becomes the exact rule [P > t] where it is short, else the comparison of the circuit. Statistics of
+    The decision becomes the exact rule [P > t] where it is short; else the threshold of the sum of weights or strengths
+    that the probability rises with, which is proved on every target; else that of the probability itself. Statistics of
     rules are dropped, because the rules change. Raises InputError where the model reports no probability.
     """
     from rulekit.graph.probability.prime_implicants import threshold_rule
@@ -116,9 +119,18 @@ def with_threshold(graph: RuleGraph, threshold: float) -> RuleGraph:
     node = graph.probability[0]
     rule = None
     if isinstance(node, Probability):
-        bits = sum(1 for part in graph.nodes() if type(part).__name__ == "Hidden")
+        bits = sum(isinstance(part, Hidden) for part in graph.nodes())
         rule = threshold_rule(node.formula, threshold, 2 * max(bits, 1), schema=graph.schema)
-    decision = Fires(rule) if rule is not None else Exceeds(node, threshold, "probability")
     statistics = {key: value for key, value in graph.statistics.items() if key != "rules"}
     provenance = {**graph.provenance, "threshold": threshold}
+    decision = Fires(rule if rule is not None else _above(node, threshold))
     return graph.with_(decision=decision, statistics=statistics, provenance=provenance)
+
+
+def _above(node: Node, threshold: float) -> Node:
+    """[probability > threshold], by the sum that the probability rises with where there is one."""
+    if isinstance(node, Logistic) and 0 < threshold < 1:
+        return Above(node.linear, log_odds(threshold))
+    if isinstance(node, Probability) and adds_strengths(node.formula) and 0 <= threshold < 1:
+        return Above(Strength(node.formula), strength_of(threshold))
+    return Above(node, threshold)

@@ -7,11 +7,11 @@ from collections.abc import Collection
 from rulekit.conformance.targets import decides_alike, require
 from rulekit.errors import Unsupported
 from rulekit.graph.check import check
-from rulekit.graph.decisions import Exceeds, Fires
+from rulekit.graph.decisions import Fires
 from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.files.file_format import from_json, to_json
 from rulekit.graph.language.text import parse_graph, print_graph
-from rulekit.graph.nodes import Family, Node, Not, Probability
+from rulekit.graph.nodes import Above, Family, Node, Not, Probability
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Schema
 from rulekit.simplification.passes import simplify
@@ -25,7 +25,7 @@ def graph_of(node: Node, schema: Schema) -> RuleGraph:
     if node.family is Family.BOOLEAN:
         return RuleGraph(schema, ("no", "yes"), Fires(node))
     score = Probability(node) if node.family is Family.RANDOM else node
-    return RuleGraph(schema, ("no", "yes"), Exceeds(score, 0.5, "score"))
+    return RuleGraph(schema, ("no", "yes"), Fires(Above(score, 0.5)))
 
 
 def check_node(node: Node, schema: Schema, targets: Collection[Target] = (), *, rows: int = 500, seed: int = 0) -> None:

@@ -11,8 +11,9 @@ import numpy as np
 
 from rulekit.errors import GraphError
 from rulekit.graph.check import check
-from rulekit.graph.decisions import ArgMax, Decision, Exceeds, Fires, Median
+from rulekit.graph.decisions import ArgMax, Decision, Fires, Median
 from rulekit.graph.nodes import (
+    Above,
     Among,
     And,
     AtLeast,
@@ -30,6 +31,7 @@ from rulekit.graph.nodes import (
     Or,
     Probability,
     Step,
+    Strength,
 )
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.numbers import canonical_threshold, float32, strength_of
@@ -101,10 +103,22 @@ def random_boolean(rng: np.random.Generator, schema: Schema, depth: int = 3) -> 
         return Not(random_boolean(rng, schema, depth - 1))
     if draw < 0.42 and any(f.kind != "categorical" for f in schema):
         return random_linear_threshold(rng, schema)
+    if draw < 0.45:
+        return random_above(rng, schema)
     children = tuple(random_boolean(rng, schema, depth - 1) for _ in range(int(rng.integers(1, 4))))
-    if draw < 0.52:
+    if draw < 0.54:
         return AtLeast(int(rng.integers(0, len(children) + 1)), children)
     return And(children) if rng.random() < 0.5 else Or(children)
+
+
+def random_above(rng: np.random.Generator, schema: Schema) -> Node:
+    """A score of any kind above a threshold."""
+    scores = (
+        Linear(random_terms(rng, schema), 0.0),
+        Probability(random_formula(rng, schema, 2)),
+        Strength(Or(random_hidden(rng, schema, 2))),
+    )
+    return Above(scores[int(rng.integers(3))], float(rng.choice([0.5, 0.25])))
 
 
 def random_linear_threshold(rng: np.random.Generator, schema: Schema) -> Node:
@@ -184,16 +198,16 @@ def random_graph(rng: np.random.Generator, plain: bool = False, schema: Schema |
             probability = (Probability(random_formula(rng, schema, int(rng.integers(1, 5)))),)
     elif draw < 0.55:
         node = Probability(random_formula(rng, schema, int(rng.integers(1, 6)), shared=_flag(rng)))
-        decision, probability = Exceeds(node, float(rng.choice([0.5, 0.25, 0.7])), "probability"), (node,)
+        decision, probability = Fires(Above(node, float(rng.choice([0.5, 0.25, 0.7])))), (node,)
     elif draw < 0.65:
         children = random_hidden(rng, schema, int(rng.integers(1, 5)))
         if rng.random() < 0.3:
             children = (*children, random_leaf(rng, schema))
         node = Probability(Or(children))
-        decision, probability = Exceeds(node, float(rng.choice([0.5, 1.0, 0.125])), "log-complement"), (node,)
+        decision, probability = Fires(Above(Strength(node.children[0]), float(rng.choice([0.5, 1.0, 0.125])))), (node,)
     elif draw < 0.78:
         linear = Linear(random_terms(rng, schema), float(np.round(rng.normal(), 3)))
-        decision = Exceeds(linear, float(rng.choice([0.0, 0.5])), "score")
+        decision = Fires(Above(linear, float(rng.choice([0.0, 0.5]))))
         probability = (Logistic(linear),) if rng.random() < 0.5 else ()
     elif draw < 0.92:
         k = int(rng.integers(2, 5))
@@ -239,10 +253,10 @@ def random_score(rng: np.random.Generator, schema: Schema) -> Node:
     return random_boolean(rng, schema, 2)
 
 
-def random_binary(rng: np.random.Generator, schema: Schema) -> Fires | Exceeds:
+def random_binary(rng: np.random.Generator, schema: Schema) -> Node:
     if rng.random() < 0.5:
-        return Fires(random_boolean(rng, schema, 2))
-    return Exceeds(Probability(random_formula(rng, schema, 2)), 0.5, "probability")
+        return random_boolean(rng, schema, 2)
+    return Above(Probability(random_formula(rng, schema, 2)), 0.5)
 
 
 def random_table(rng: np.random.Generator, schema: Schema, n_rows: int) -> Table:

@@ -20,11 +20,11 @@ import numpy as np
 from rulekit.conformance.models import MODELS, NODES, Models
 from rulekit.conformance.random_graphs import random_legal_graph
 from rulekit.errors import RulekitError, Unsupported
-from rulekit.graph.decisions import Exceeds, Fires
+from rulekit.graph.decisions import Fires
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.files.file_format import from_json, to_json
 from rulekit.graph.language.text import parse_graph
-from rulekit.graph.nodes import Among, And, Compare, Linear, Or, Step, Vocabulary
+from rulekit.graph.nodes import Above, Among, And, Compare, Linear, Or, Step, Vocabulary
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.numbers import canonical_threshold
 from rulekit.schema import Feature, Precision, Schema
@@ -196,7 +196,7 @@ def hard_thresholds(precision: Precision, count: int, seed: int = 0) -> dict[str
     score = Linear([(1.0, Step("x", tuple(cuts), values, 0.0))], 0.0)
     return {
         "hard thresholds in comparisons": RuleGraph(schema, (0, 1), Fires(Or(rules))),
-        "hard thresholds in steps": RuleGraph(Schema(schema.features[:1], "y"), (0, 1), Exceeds(score, 0.5, "score")),
+        "hard thresholds in steps": RuleGraph(Schema(schema.features[:1], "y"), (0, 1), Fires(Above(score, 0.5))),
     }
 
 

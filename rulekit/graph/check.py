@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from rulekit.errors import GraphError
-from rulekit.graph.decisions import ArgMax, Decision, Exceeds, Fires, Median
 from rulekit.graph.nodes import (
+    Above,
     Among,
     And,
     AtLeast,
@@ -27,6 +27,7 @@ from rulekit.graph.nodes import (
     Or,
     Probability,
     Step,
+    Strength,
 )
 from rulekit.graph.probability.compilation import hidden_bits
 from rulekit.graph.rules import columns_of, rules_of
@@ -44,8 +45,10 @@ _CHILDREN: dict[type[Node], frozenset[Family]] = {
     **{leaf: frozenset() for leaf in (Compare, Among, IsTrue, Missing, Constant, Column, Step)},
     **{logic: frozenset({_BOOLEAN, _RANDOM}) for logic in (Not, And, Or, AtLeast)},
     LinearThreshold: frozenset({_REAL, _BOOLEAN}),
+    Above: frozenset({_REAL, _PROBABILITY}),
     Hidden: frozenset({_BOOLEAN}),
     Linear: frozenset({_REAL, _BOOLEAN}),
+    Strength: frozenset({_RANDOM, _BOOLEAN}),
     Probability: frozenset({_RANDOM, _BOOLEAN}),
     Logistic: frozenset({_REAL}),
 }
@@ -65,7 +68,8 @@ def check(graph: RuleGraph) -> None:
     """Raise GraphError naming the first illegal node, children before parents, and why; None for a legal graph."""
     for node in topological(graph.roots):
         _check_node(node, graph.schema)
-    _check_decision(graph.decision)
+    for node in graph.decision.roots:
+        _expect(node, f"what {type(graph.decision).__name__} reads", *graph.decision.families)
     for node in graph.probability:
         _expect(node, "a reported probability", _PROBABILITY)
     for label in graph.classes:
@@ -76,12 +80,6 @@ def check(graph: RuleGraph) -> None:
                 fix="relabel the classes",
             )
     _check_interactions(graph)
-
-
-def exactness(decision: Decision) -> Literal["proved", "tested"]:
-    """Whether a decision is the same on every machine by proof, or, where it reads a Logistic (libm), by test only."""
-    reads_logistic = any(isinstance(node, Logistic) for node in topological(decision.roots))
-    return "tested" if reads_logistic else "proved"
 
 
 def describe(node: Node) -> str:
@@ -115,6 +113,8 @@ def _check_node(node: Node, schema: Schema) -> None:
         )
     elif isinstance(node, Probability):
         hidden_bits(node.formula)
+    elif isinstance(node, Strength):
+        _check_strength(node)
 
 
 def _check_feature(node: Any, schema: Schema) -> Feature:
@@ -169,40 +169,17 @@ _FIT: dict[type[Node], Callable[[Any, Feature], None]] = {
 }
 
 
-def _check_decision(decision: Decision) -> None:
-    if isinstance(decision, Median):
-        for part in decision.above:
-            _check_decision(part)
-    elif isinstance(decision, Fires):
-        _expect(decision.formula, "the formula of Fires", _BOOLEAN)
-    elif isinstance(decision, ArgMax):
-        for node in decision.scores:
-            _expect(node, "a score of ArgMax", _BOOLEAN, _REAL, _PROBABILITY)
-    elif decision.scale == "score":
-        _expect(decision.score, "the score of Exceeds", _REAL)
-    else:
-        _expect(decision.score, f"the score of Exceeds on the scale {decision.scale!r}", _PROBABILITY)
-        if decision.scale == "log-complement":
-            _check_log_complement(decision)
-
-
-def _check_log_complement(decision: Exceeds) -> None:
-    formula = decision.score.children[0]
-    if not isinstance(decision.score, Probability) or not isinstance(formula, Or):
-        raise GraphError(
-            "a log-complement decision needs Probability(Or(...))",
-            where=describe(decision.score),
-            fix="use the scale 'probability'",
-        )
-    for child in formula.children:
-        if not isinstance(child, Hidden) and child.family is not _BOOLEAN:
+def _check_strength(node: Strength) -> None:
+    parts = node.formula.children if isinstance(node.formula, Or) else (node.formula,)
+    for part in parts:
+        if not isinstance(part, Hidden) and part.family is not _BOOLEAN:
             raise GraphError(
-                f"its child {describe(child)} is neither a hidden bit nor Boolean, so strengths do not add",
-                where=describe(formula),
-                fix="use the scale 'probability'",
+                f"its part {describe(part)} is neither a hidden bit nor Boolean, so strengths do not add",
+                where=describe(node),
+                fix="use Probability",
             )
-    if len(set(formula.children)) != len(formula.children):
-        raise GraphError("a child stands twice, so strengths would count twice", where=describe(formula))
+    if len(set(parts)) != len(parts) or len(hidden_bits(node.formula)) != sum(isinstance(p, Hidden) for p in parts):
+        raise GraphError("a part stands twice, so strengths would count twice", where=describe(node))
 
 
 def _expect(node: Node, what: str, *families: Family) -> None:

@@ -1,20 +1,36 @@
 """What decides the label: the decision root of a rule graph.
 
-`probability` is what is reported and never decides; `decision` alone decides. Every form below is evaluated without
-rounding differences on all targets: a Boolean formula; a score that is computed in double, element by element, in one
-fixed order, against a threshold; the arg-max or the median of such scores.
+`probability` is what is reported and never decides; `decision` alone decides. Every form is evaluated without rounding
+differences on all targets: truth values of Boolean nodes, and scores that are computed in double, one operation at a
+time, in one fixed order.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
 
 from rulekit.errors import GraphError
-from rulekit.graph.nodes import Node
+from rulekit.graph.nodes import Above, Family, Node
 
-Scale = Literal["probability", "log-complement", "score"]
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One question of a decision: does `node` speak for class `class_index` (of a median: for it or a higher one)?
+
+    threshold: what the score must strictly exceed; None for a plain Boolean formula, which is true or false.
+    """
+
+    class_index: int
+    score: Node
+    threshold: float | None
+
+    @classmethod
+    def of(cls, class_index: int, node: Node) -> Part:
+        """The question whether a Boolean node holds, by its score where it is one above a threshold."""
+        if isinstance(node, Above):
+            return cls(class_index, node.score, node.threshold)
+        return cls(class_index, node, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,32 +39,21 @@ class Fires:
 
     formula: Node
 
+    n_classes = 2
+    ordered = False
+    has_default = False
+    families = (Family.BOOLEAN,)
+
     @property
     def roots(self) -> tuple[Node, ...]:
         return (self.formula,)
 
-
-@dataclass(frozen=True, slots=True)
-class Exceeds:
-    """Two classes: positive where the score is strictly above the threshold.
-
-    scale says what the threshold means: "probability", with a Probability node as score; "score", with a Real node;
-    "log-complement", with Probability(Or of hidden bits and Boolean nodes), where the sum of the strengths of the
-    hidden bits, added in double from left to right, is compared with -log(1 - t), which is what is held.
-    """
-
-    score: Node
-    threshold: float
-    scale: Scale = "probability"
-
-    def __post_init__(self) -> None:
-        if isinstance(self.threshold, bool) or not math.isfinite(self.threshold):
-            raise GraphError(f"a decision threshold is finite, not {self.threshold!r}")
-        object.__setattr__(self, "threshold", float(self.threshold) + 0.0)
-
     @property
-    def roots(self) -> tuple[Node, ...]:
-        return (self.score,)
+    def parts(self) -> tuple[Part, ...]:
+        return (Part.of(1, self.formula),)
+
+    def with_roots(self, roots: tuple[Node, ...]) -> Fires:
+        return Fires(*roots)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +69,9 @@ class ArgMax:
     thresholds: tuple[float, ...]
     preference: tuple[int, ...]
 
+    ordered = False
+    families = (Family.BOOLEAN, Family.REAL, Family.PROBABILITY)
+
     def __post_init__(self) -> None:
         if len(self.scores) != len(self.thresholds) or sorted(self.preference) != list(range(len(self.scores))):
             raise GraphError("an arg-max needs one score, one threshold and one rank per class")
@@ -71,23 +79,55 @@ class ArgMax:
             raise GraphError("the threshold of an arg-max is a number below infinity")
 
     @property
+    def n_classes(self) -> int:
+        return len(self.scores)
+
+    @property
+    def has_default(self) -> bool:
+        """Whether there may be rows where no class takes part."""
+        return max(self.thresholds) > -math.inf
+
+    @property
     def roots(self) -> tuple[Node, ...]:
         return self.scores
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        pairs = zip(self.scores, self.thresholds, strict=True)
+        return tuple(Part(k, score, threshold) for k, (score, threshold) in enumerate(pairs))
+
+    def with_roots(self, roots: tuple[Node, ...]) -> ArgMax:
+        return ArgMax(roots, self.thresholds, self.preference)
 
 
 @dataclass(frozen=True, slots=True)
 class Median:
-    """K ordered classes: the class whose index is the number of true `above` decisions.
+    """K ordered classes: the class whose index is the number of `above` nodes that are true.
 
-    above[j] decides whether the label lies above class j (K - 1 binary decisions), so the class is the median of the
+    above[j] says whether the label lies above class j (K - 1 Boolean nodes), so the class is the median of the
     cumulative distribution.
     """
 
-    above: tuple[Fires | Exceeds, ...]
+    above: tuple[Node, ...]
+
+    ordered = True
+    has_default = False
+    families = (Family.BOOLEAN,)
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.above) + 1
 
     @property
     def roots(self) -> tuple[Node, ...]:
-        return tuple(root for part in self.above for root in part.roots)
+        return self.above
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return tuple(Part.of(k + 1, node) for k, node in enumerate(self.above))
+
+    def with_roots(self, roots: tuple[Node, ...]) -> Median:
+        return Median(roots)
 
 
-Decision = Fires | Exceeds | ArgMax | Median
+Decision = Fires | ArgMax | Median

@@ -266,6 +266,21 @@ class LinearThreshold(Node):
         return tuple(zip(self.weights, self.children, strict=True))
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
+class Above(Node):
+    """score > threshold, strictly; the score is a Real or Probability node. False where the score is no number."""
+
+    threshold: float
+
+    def __init__(self, score: Node, threshold: float) -> None:
+        self._set(threshold=_finite(threshold, "a decision threshold"))
+        self._seal(Family.BOOLEAN, _nodes((score,)))
+
+    @property
+    def score(self) -> Node:
+        return self.children[0]
+
+
 # Random ------------------------------------------------------------------------------------------------------------
 
 
@@ -372,6 +387,28 @@ class Linear(Node):
         return tuple(zip(self.weights, self.children, strict=True))
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
+class Strength(Node):
+    """The strength -log(1 - p) of an Or of different hidden bits and Boolean nodes: the sum of their strengths.
+
+    The sum is made in double from left to right; a Boolean node has an infinite strength where it is true, and 0 where
+    it is not. A formula that is no Or counts as the Or of itself.
+    """
+
+    def __init__(self, formula: Node) -> None:
+        self._seal(Family.REAL, _nodes((formula,)))
+
+    @property
+    def formula(self) -> Node:
+        return self.children[0]
+
+    @property
+    def terms(self) -> tuple[tuple[Node, float, float], ...]:
+        """Per part of the formula the Boolean node that causes it, and the strength where that is true and false."""
+        parts = self.formula.children if isinstance(self.formula, Or) else (self.formula,)
+        return tuple((p.cause, p.on, p.off) if isinstance(p, Hidden) else (p, math.inf, 0.0) for p in parts)
+
+
 # Probability -------------------------------------------------------------------------------------------------------
 
 
@@ -405,8 +442,8 @@ class Vocabulary:
     TYPES: ClassVar[dict[str, type[Node]]] = {
         cls.__name__: cls
         for cls in (
-            *(Compare, Among, IsTrue, Missing, Constant, Not, And, Or, AtLeast, LinearThreshold),
-            *(Hidden, Column, Step, Linear, Probability, Logistic),
+            *(Compare, Among, IsTrue, Missing, Constant, Not, And, Or, AtLeast, LinearThreshold, Above),
+            *(Hidden, Column, Step, Linear, Strength, Probability, Logistic),
         )
     }
 

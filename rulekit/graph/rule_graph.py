@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.errors import GraphError
-from rulekit.graph.decisions import ArgMax, Decision, Exceeds, Fires, Median
+from rulekit.graph.decisions import Decision
 from rulekit.graph.nodes import Node
 from rulekit.graph.traversal import topological
 from rulekit.schema import Schema
@@ -53,13 +53,8 @@ class RuleGraph:
             raise GraphError(f"a model has two or more different classes, not {list(self.classes)!r}")
         if not 0 <= self.default < k:
             raise GraphError(f"the default class {self.default} is not one of {k}")
-        needed = {Fires: 2, Exceeds: 2}.get(type(self.decision))
-        if isinstance(self.decision, ArgMax):
-            needed = len(self.decision.scores)
-        elif isinstance(self.decision, Median):
-            needed = len(self.decision.above) + 1
-        if needed != k:
-            raise GraphError(f"the decision is over {needed} classes, the model has {k}")
+        if self.decision.n_classes != k:
+            raise GraphError(f"the decision is over {self.decision.n_classes} classes, the model has {k}")
         if len(self.probability) not in {0, k} - {2} | ({0, 1} if k == 2 else set()):
             raise GraphError(f"{len(self.probability)} probabilities for {k} classes")
 

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.graph.decisions import ArgMax, Exceeds, Fires, Median
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.nodes import (
     Among,
@@ -36,6 +35,7 @@ from rulekit.graph.nodes import (
     Or,
     Probability,
     Step,
+    Strength,
 )
 from rulekit.graph.traversal import fold, topological
 
@@ -83,7 +83,7 @@ class _Part:
 
 def rules_of(graph: RuleGraph) -> tuple[Rule, ...]:
     """The rules that decide, class by class, in their order in the graph."""
-    parts = [(k, part) for k, score in _scores(graph) for part in _parts(score)]
+    parts = [(question.class_index, part) for question in graph.decision.parts for part in _parts(question.score)]
     nodes = [part.node for _, part in parts]
     names = rule_ids(nodes)
     size = literals(nodes)
@@ -106,7 +106,7 @@ def counts(graph: RuleGraph) -> Counts:
     """How many rules, literals and units a model has."""
     rules = rules_of(graph)
     bits = sum(isinstance(node, Hidden) for node in graph.nodes())
-    terms = sum(weight != 0 for _, score in _scores(graph) for weight, _ in _terms(score))
+    terms = sum(weight != 0 for part in graph.decision.parts for weight, _ in _terms(part.score))
     return Counts(len(rules), sum(rule.literals for rule in rules), bits or terms or len(rules))
 
 
@@ -191,25 +191,12 @@ _LITERALS: dict[type[Node], Callable[[Any, tuple[int, ...]], int]] = {
 # Rules of a score ----------------------------------------------------------------------------------------------------
 
 
-def _scores(graph: RuleGraph) -> list[tuple[int, Node]]:
-    """Class index and score (or formula) of every part of the decision."""
-    decision = graph.decision
-    if isinstance(decision, ArgMax):
-        return list(enumerate(decision.scores))
-    parts = decision.above if isinstance(decision, Median) else (decision,)
-    return [(k + 1, _root(part)) for k, part in enumerate(parts)]
-
-
-def _root(part: Fires | Exceeds) -> Node:
-    return part.formula if isinstance(part, Fires) else part.score
-
-
 def _parts(score: Node) -> list[_Part]:
     if isinstance(score, Logistic):
         score = score.linear
-    if score.family is Family.REAL:
+    if score.family is Family.REAL and not isinstance(score, Strength):
         return [part for weight, node in _terms(score) if weight != 0 for part in _summands(weight, node)]
-    formula = score.formula if isinstance(score, Probability) else score
+    formula = score.formula if isinstance(score, Probability | Strength) else score
     if isinstance(formula, Or):
         return [_Part(child, "or") for child in disjuncts(formula)]
     if formula.family is Family.RANDOM and isinstance(formula, And):
@@ -239,7 +226,7 @@ def _terms(score: Node) -> tuple[tuple[float, Node], ...]:
         score = score.linear
     if isinstance(score, Linear):
         return score.terms
-    return ((1.0, score),) if score.family is Family.REAL else ()
+    return ((1.0, score),) if score.family is Family.REAL and not isinstance(score, Strength) else ()
 
 
 def _summands(weight: float, node: Node) -> list[_Part]:

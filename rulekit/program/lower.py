@@ -23,8 +23,9 @@ from functools import cached_property
 from typing import Any
 
 from rulekit.errors import Unsupported
-from rulekit.graph.decisions import ArgMax, Decision, Exceeds, Fires, Median
+from rulekit.graph.decisions import ArgMax, Decision
 from rulekit.graph.nodes import (
+    Above,
     Among,
     And,
     AtLeast,
@@ -32,7 +33,6 @@ from rulekit.graph.nodes import (
     Compare,
     Constant,
     Family,
-    Hidden,
     IsTrue,
     Linear,
     LinearThreshold,
@@ -43,9 +43,10 @@ from rulekit.graph.nodes import (
     Or,
     Probability,
     Step,
+    Strength,
 )
 from rulekit.graph.probability.circuit import Bit, Circuit, Complement, Fixed, Given, Mix, Product
-from rulekit.graph.probability.compilation import build_circuit, operands
+from rulekit.graph.probability.compilation import build_circuit, inputs, operands
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.traversal import topological
 from rulekit.numbers import crossing
@@ -97,7 +98,7 @@ class Program:
 
 def lower(graph: RuleGraph) -> Program:
     """The steps of a graph; raises Unsupported for a node that has none."""
-    lowered = lower_nodes((*_inputs(graph.decision), *graph.probability), graph.schema)
+    lowered = lower_nodes(graph.roots, graph.schema)
     label, decision = _label(graph.decision, graph.default, lowered)
     reported = tuple(_number(lowered[node]) for node in graph.probability)
     return Program(graph.schema, len(graph.classes), graph.default, label, reported, decision, lowered)
@@ -106,25 +107,12 @@ def lower(graph: RuleGraph) -> Program:
 def lower_nodes(roots: Iterable[Node], schema: Schema) -> dict[Node, Node]:
     """By node below the roots, but for random ones, the step that has its value."""
     lowered: dict[Node, Node] = {}
-    stack = [(root, False) for root in reversed(list(roots))]
-    while stack:
-        node, ready = stack.pop()
-        if node in lowered:
-            continue
+    for node in topological(roots, inputs):
         rule = _RULES.get(type(node))
         if rule is None:
             raise Unsupported(type(node).__name__, "program", "simplify it away")
-        if ready:
-            lowered[node] = rule(node, lowered, schema)
-        else:
-            stack.append((node, True))
-            stack.extend((child, False) for child in reversed(evaluated_children(node)) if child not in lowered)
+        lowered[node] = rule(node, lowered, schema)
     return lowered
-
-
-def evaluated_children(node: Node) -> tuple[Node, ...]:
-    """The nodes whose values give a node's value: its children, or the Boolean inputs of its circuit."""
-    return build_circuit(node.formula).causes if isinstance(node, Probability) else node.children
 
 
 def uses(roots: Iterable[Node]) -> Counter[Node]:
@@ -146,34 +134,12 @@ def members(node: Among, feature: Feature) -> tuple[str | None, ...]:
 
 def _label(decision: Decision, default: int, lowered: Mapping[Node, Node]) -> tuple[Node, Decision]:
     """The number of the class, and the decision over the steps."""
-    if isinstance(decision, Median):
-        parts = tuple(_holds(part, lowered) for part in decision.above)
-        return Count(parts), Median(tuple(map(Fires, parts)))
+    steps = tuple(lowered[root] for root in decision.roots)
     if isinstance(decision, ArgMax):
-        scores = tuple(lowered[score] for score in decision.scores)
-        return _arg_max(decision, scores, default), ArgMax(scores, decision.thresholds, decision.preference)
-    formula = _holds(decision, lowered)
-    return Choice(formula, ONE, ZERO), Fires(formula)
-
-
-def _inputs(decision: Decision) -> list[Node]:
-    """The roots of a decision, or what a log-complement adds up."""
-    found: list[Node] = []
-    for part in decision.above if isinstance(decision, Median) else (decision,):
-        if isinstance(part, Exceeds) and part.scale == "log-complement":
-            bits = part.score.children[0].children
-            found += [child.cause if isinstance(child, Hidden) else child for child in bits]
-        else:
-            found += part.roots
-    return found
-
-
-def _holds(part: Fires | Exceeds, lowered: Mapping[Node, Node]) -> Node:
-    if isinstance(part, Fires):
-        return lowered[part.formula]
-    if part.scale == "log-complement":
-        return _above(_strength(part.score.children[0], lowered), part.threshold)
-    return _above(_number(lowered[part.score]), part.threshold)
+        label = _arg_max(decision, steps, default)
+    else:
+        label = Count(steps) if decision.ordered else Choice(steps[0], ONE, ZERO)
+    return label, decision.with_roots(steps)
 
 
 def _above(score: Node, threshold: float) -> Node:
@@ -193,17 +159,6 @@ def _arg_max(decision: ArgMax, scores: tuple[Node, ...], default: int) -> Node:
         value = _number(score)
         parts.append(value if threshold == -math.inf else Choice(Greater(value, Number(threshold)), value, LOWEST))
     return Largest(parts, [k for k, _, _ in ranked], default)
-
-
-def _strength(formula: Node, lowered: Mapping[Node, Node]) -> Node:
-    """The strengths of an Or's hidden bits; a child that is true adds infinity."""
-    terms: list[Node] = [ZERO]
-    for child in formula.children:
-        if isinstance(child, Hidden):
-            terms.append(Choice(lowered[child.cause], Number(child.on), Number(child.off)))
-        else:
-            terms.append(Choice(lowered[child], Number(math.inf), ZERO))
-    return Sum(terms)
 
 
 def _number(node: Node) -> Node:
@@ -271,6 +226,10 @@ def _linear(node: Linear | LinearThreshold, lowered: Mapping[Node, Node], _: Sch
     return Sum(terms)
 
 
+def _strength(node: Strength, lowered: Mapping[Node, Node], _: Schema) -> Node:
+    return Sum((ZERO, *(Choice(lowered[cause], Number(on), Number(off)) for cause, on, off in node.terms)))
+
+
 def _circuit(circuit: Circuit, lowered: Mapping[Node, Node]) -> Node:
     """The arithmetic of a probability; the complement of a bit that is used nowhere else is one constant or another."""
     steps = circuit.steps
@@ -311,6 +270,8 @@ _RULES: dict[type[Node], Callable[[Any, Mapping[Node, Node], Schema], Node]] = {
     Or: lambda node, lowered, schema: Or([lowered[child] for child in node.children]),
     AtLeast: lambda node, lowered, schema: AtLeast(node.k, [lowered[child] for child in node.children]),
     LinearThreshold: lambda node, lowered, schema: Not(Greater(ZERO, _linear(node, lowered, schema))),
+    Above: lambda node, lowered, schema: _above(lowered[node.score], node.threshold),
+    Strength: _strength,
     Column: _column,
     Step: lambda node, lowered, schema: node,
     Linear: _linear,

@@ -140,6 +140,8 @@ class Labels:
 
     formulas: tuple[Node, ...]
 
+    has_default = False
+
     @property
     def roots(self) -> tuple[Node, ...]:
         return self.formulas

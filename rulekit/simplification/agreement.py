@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.errors import BudgetError
-from rulekit.graph.decisions import ArgMax, Exceeds, Fires, Median
-from rulekit.graph.nodes import Family, Hidden, Node
-from rulekit.graph.probability.circuit import Circuit, Mix
-from rulekit.graph.probability.compilation import build_circuit
+from rulekit.graph.nodes import Above, Node, Probability, Strength
+from rulekit.graph.probability.circuit import Mix
+from rulekit.graph.probability.compilation import build_circuit, inputs
 from rulekit.graph.probability.prime_implicants import Group, probability_on_patterns, reachable_patterns
 from rulekit.graph.rule_graph import RuleGraph
+from rulekit.graph.traversal import topological
 from rulekit.schema import Schema
 
 MAX_PATTERNS = 1 << 17
@@ -32,65 +32,65 @@ def agree(graph: RuleGraph, roots: Sequence[Node], trusted: bool) -> bool:
     (the laws used change no double then), else it fails.
     """
     count = len(graph.decision.roots)
-    uses = [*_uses(graph), *[None] * len(graph.probability)]
-    for i, (old, new, use) in enumerate(zip(graph.roots, roots, uses, strict=True)):
-        if old is new or old.family is not Family.PROBABILITY or not old.children:
-            continue
-        if old.children[0].family not in (Family.RANDOM, Family.BOOLEAN):
-            continue
-        if not _same(old.children[0], new.children[0], use, i < count, graph.schema, trusted):
-            return False
-    return True
+    return all(
+        old is new or _same(old, new, i < count, graph.schema, trusted)
+        for i, (old, new) in enumerate(zip(graph.roots, roots, strict=True))
+    )
 
 
-def _uses(graph: RuleGraph) -> list[Exceeds | Fires | None]:
-    """For each decision root, the binary decision that reads it; None for an arg-max."""
-    if isinstance(graph.decision, ArgMax):
-        return [None] * len(graph.decision.scores)
-    return list(graph.decision.above) if isinstance(graph.decision, Median) else [graph.decision]
-
-
-def _same(old: Node, new: Node, use: Exceeds | Fires | None, decides: bool, schema: Schema, trusted: bool) -> bool:
+def _same(old: Node, new: Node, decides: bool, schema: Schema, trusted: bool) -> bool:
+    """Whether two roots have the same value on every pattern of the causes."""
+    above = old if isinstance(old, Above) else None
+    if above is not None:
+        if not isinstance(new, Above) or new.threshold != above.threshold:
+            return _uncertain(new) <= _uncertain(old)
+        old, new = above.score, new.score
+    if not (isinstance(old, Probability | Strength) and type(old) is type(new)):
+        return _uncertain(new) <= _uncertain(old)  # around the same probabilities, laws of logic change no value
     try:
-        circuits = build_circuit(old), build_circuit(new)
+        before, after = _values(old, new, schema)
     except BudgetError:
-        return trusted
-    logarithmic = isinstance(use, Exceeds) and use.scale == "log-complement"
-    causes = dict.fromkeys(cause for circuit in circuits for cause in circuit.causes)
-    if logarithmic:
-        causes.update(dict.fromkeys(_cause(child) for node in (old, new) for child in node.children))
-    groups = reachable_patterns(tuple(causes), schema)
-    if math.prod(len(group.patterns) for group in groups) > MAX_PATTERNS:
-        return trusted and not any(_mixes(circuit) for circuit in circuits)
-    if logarithmic:
-        assert isinstance(use, Exceeds)
-        a, b = (_strengths(node, groups) > use.threshold for node in (old, new))
-        return bool((a == b).all())
-    before, after = (probability_on_patterns(circuit, groups) for circuit in circuits)
-    if isinstance(use, Exceeds):
-        return bool(((before > use.threshold) == (after > use.threshold)).all())
+        return trusted and not any(_mixes(node.children[0]) for node in (old, new))
+    if above is not None:
+        return bool(((before > above.threshold) == (after > above.threshold)).all())
     if decides:
         return bool((before == after).all())
     return bool((np.abs(after - before) <= RELATIVE * np.abs(before)).all())
 
 
-def _mixes(circuit: Circuit) -> bool:
-    return any(isinstance(step, Mix) for step in circuit.steps)
+def _uncertain(root: Node) -> frozenset[Node]:
+    """The probabilities and strengths below a node."""
+    return frozenset(node for node in topological([root]) if isinstance(node, Probability | Strength))
 
 
-def _cause(child: Node) -> Node:
-    return child.cause if isinstance(child, Hidden) else child
+def _values(old: Node, new: Node, schema: Schema) -> tuple[Doubles, Doubles]:
+    """Two probabilities or strengths on every pattern of their causes; BudgetError where the patterns are too many."""
+    causes = tuple(dict.fromkeys((*inputs(old), *inputs(new))))
+    groups = reachable_patterns(causes, schema)
+    if math.prod(len(group.patterns) for group in groups) > MAX_PATTERNS:
+        raise BudgetError("too many patterns")
+    if isinstance(old, Strength) and isinstance(new, Strength):
+        return _strengths(old, groups), _strengths(new, groups)
+    before, after = (probability_on_patterns(build_circuit(node.children[0]), groups) for node in (old, new))
+    return before, after
 
 
-def _strengths(disjunction: Node, groups: Sequence[Group]) -> Doubles:
+def _mixes(formula: Node) -> bool:
+    """Whether the circuit of a formula mixes; one that is too large for a circuit may."""
+    try:
+        return any(isinstance(step, Mix) for step in build_circuit(formula).steps)
+    except BudgetError:
+        return False
+
+
+def _strengths(node: Strength, groups: Sequence[Group]) -> Doubles:
     """The sum of strengths, in double from left to right, on every combination of patterns."""
     total: Doubles = np.zeros([1] * len(groups))
-    for child in disjunction.children:
-        on, off = (child.on, child.off) if isinstance(child, Hidden) else (math.inf, 0.0)
+    for cause, on, off in node.terms:
         for g, group in enumerate(groups):
-            if _cause(child) in group.causes:
+            if cause in group.causes:
                 shape = [1] * len(groups)
                 shape[g] = -1
-                truth: Bools = group.patterns[:, group.causes.index(_cause(child))].reshape(shape)
+                truth: Bools = group.patterns[:, group.causes.index(cause)].reshape(shape)
                 total = total + np.where(truth, on, off)
     return np.broadcast_to(total, [len(group.patterns) for group in groups])

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rulekit.errors import RulekitError
-from rulekit.graph.decisions import ArgMax, Decision, Exceeds, Fires, Median
-from rulekit.graph.nodes import Family, Node, Or, Probability
+from rulekit.graph.nodes import Family, Node
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.traversal import topological
 from rulekit.simplification import bits, blocks, columns, covers, logic, sums
@@ -123,7 +122,7 @@ def _simplified(graph: RuleGraph, keep: frozenset[Node] = frozenset()) -> tuple[
         if agree(graph, roots, trusted="rounded" not in level):
             break
     else:
-        frozen = frozenset(topological(r for r in graph.roots if r.family is Family.PROBABILITY))
+        frozen = frozenset(topological(root for root in graph.roots if _is_uncertain(root)))
         roots, changes, messages = _run(graph, [p for p in PASSES if not p.random], frozen)
     for message in dict.fromkeys(messages):
         _LOG.warning("simplify: %s", message)
@@ -168,7 +167,7 @@ def _run(
         messages = context.messages
         if not messages or roots == begun:
             break
-    return _legal(graph, roots), found, messages
+    return roots, found, messages
 
 
 def _rounds(
@@ -191,42 +190,22 @@ def _rounds(
     return roots
 
 
-def _legal(graph: RuleGraph, roots: tuple[Node, ...]) -> tuple[Node, ...]:
-    """The roots with the Or that a log-complement decision reads put back where simplification left one child of it."""
-    parts = graph.decision.above if isinstance(graph.decision, Median) else (graph.decision,)
-    wrapped: dict[Node, Node] = {}
-    for part, root in zip(parts, roots, strict=False):
-        if isinstance(part, Exceeds) and part.scale == "log-complement":
-            formula = root.children[0]
-            if not isinstance(formula, Or):
-                wrapped[root] = Probability(Or((formula,)))
-    return tuple(wrapped.get(root, root) for root in roots)
+def _is_uncertain(root: Node) -> bool:
+    """Whether a root is, or is compared by, a probability or a strength."""
+    return root.family is Family.PROBABILITY or any(node.family is Family.RANDOM for node in topological([root]))
 
 
 def _rebuilt(graph: RuleGraph, roots: tuple[Node, ...]) -> RuleGraph:
     from rulekit.graph.rules import counts
 
     count = len(graph.decision.roots)
-    decision = _with_roots(graph.decision, roots[:count])
+    decision = graph.decision.with_roots(roots[:count])
     simpler = graph.with_(decision=decision, probability=roots[count:])
     before, after = counts(graph), counts(simpler)
     note = {"rules": [before.rules, after.rules], "literals": [before.literals, after.literals]}
     return simpler.with_(
         provenance={**graph.provenance, "simplified": note}, statistics=_still_true(graph.statistics, graph, simpler)
     )
-
-
-def _with_roots(decision: Decision, roots: tuple[Node, ...]) -> Decision:
-    if isinstance(decision, Fires):
-        return Fires(roots[0])
-    if isinstance(decision, Exceeds):
-        return Exceeds(roots[0], decision.threshold, decision.scale)
-    if isinstance(decision, ArgMax):
-        return ArgMax(roots, decision.thresholds, decision.preference)
-    parts: list[Fires | Exceeds] = []
-    for part, root in zip(decision.above, roots, strict=True):
-        parts.append(Fires(root) if isinstance(part, Fires) else Exceeds(root, part.threshold, part.scale))
-    return Median(tuple(parts))
 
 
 def _still_true(statistics: Mapping[str, Any], graph: RuleGraph, simpler: RuleGraph) -> dict[str, Any]:

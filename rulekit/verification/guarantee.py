@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rulekit.exactness import span_of_sum
-from rulekit.graph.decisions import ArgMax, Decision, Exceeds, Median
-from rulekit.graph.nodes import Column, Family, Linear, LinearThreshold, Logistic, Node, Probability
+from rulekit.graph.decisions import Decision
+from rulekit.graph.nodes import Column, Family, Linear, LinearThreshold, Logistic, Node, Probability, Strength
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.traversal import topological
 
@@ -41,16 +41,10 @@ def guarantee(graph: RuleGraph) -> Guarantee:
 
 
 def _of_decision(decision: Decision) -> list[Guarantee]:
-    """A sum of strengths (log-complement) is an addition of doubles in the order of the children."""
-    parts = decision.above if isinstance(decision, Median) else (decision,)
-    found = [
-        Guarantee("fixed order", "a sum of strengths")
-        for part in parts
-        if isinstance(part, Exceeds) and part.scale == "log-complement"
-    ]
-    if isinstance(decision, ArgMax) and any(score.family is not Family.BOOLEAN for score in decision.scores):
-        found.append(Guarantee("grid sum", "an arg-max of scores"))
-    return found
+    """What a decision does itself with the numbers of its roots."""
+    if any(root.family is not Family.BOOLEAN for root in decision.roots):
+        return [Guarantee("grid sum", "an arg-max of scores")]
+    return []
 
 
 def _of_node(node: Node) -> Guarantee:
@@ -61,6 +55,8 @@ def _of_node(node: Node) -> Guarantee:
         return Guarantee("tested", "a link function decides")
     if isinstance(node, Probability):
         return Guarantee("fixed order", "a circuit of probabilities")
+    if isinstance(node, Strength):
+        return Guarantee("fixed order", "a sum of strengths")
     if isinstance(node, Linear | LinearThreshold):
         span = span_of_sum(node)
         if span is not None and span.fits():

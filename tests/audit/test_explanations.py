@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rulekit.audit.explanations import explain, has_conditions, without_strengths
-from rulekit.graph.decisions import ArgMax, Exceeds, Median
-from rulekit.graph.nodes import Among, And, Compare, Hidden, IsTrue, Node, Not, Or, Probability
+from rulekit.graph.decisions import ArgMax, Fires, Median
+from rulekit.graph.nodes import Above, Among, And, Compare, Hidden, IsTrue, Node, Not, Or, Probability
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
 from rulekit.numbers import strength_of
@@ -27,7 +27,7 @@ def table(*rows: tuple[float, float, float]) -> Table:
 
 
 def two_classes(score: Probability, threshold: float = 0.5) -> RuleGraph:
-    return RuleGraph(SCHEMA, ("no", "yes"), Exceeds(score, threshold), (score,), 0)
+    return RuleGraph(SCHEMA, ("no", "yes"), Fires(Above(score, threshold)), (score,), 0)
 
 
 def test_weak_rules_that_decide_together_are_named():
@@ -115,7 +115,7 @@ def test_bits_of_one_name_in_two_formulas_are_told_apart():
 def test_a_condition_stands_so_that_a_number_can_follow(cause: Node, holding: str, failing: str):
     schema = Schema((*SCHEMA, Feature("d", "categorical", ("x", "y")), Feature("e", "boolean")))
     score = Probability(Hidden("H", cause, strength_of(0.9), strength_of(0.1)))
-    graph = RuleGraph(schema, ("no", "yes"), Exceeds(score, 0.5), (score,), 0)
+    graph = RuleGraph(schema, ("no", "yes"), Fires(Above(score, 0.5)), (score,), 0)
     holds, fails = (
         {"a": 1.0, "b": 1.0, "c": 1.0, "d": "x", "e": True},
         {"a": 0.0, "b": 0.0, "c": 0.0, "d": "y", "e": False},
@@ -142,7 +142,7 @@ def test_several_classes_are_explained_by_the_formula_of_the_label():
 
 
 def test_a_rank_is_explained_by_the_cuts_on_either_side():
-    cuts = (Exceeds(Probability(Or(BITS[:2])), 0.5), Exceeds(Probability(Or(BITS[1:])), 0.5))
+    cuts = (Above(Probability(Or(BITS[:2])), 0.5), Above(Probability(Or(BITS[1:])), 0.5))
     row = explain(RuleGraph(SCHEMA, ("low", "mid", "high"), Median(cuts), (), 0), table((1.0, 1.0, -1.0)))[0]
     assert row["label"] == "mid"
     assert [rule["class"] for rule in row["rules"]] == ["mid", "mid"]

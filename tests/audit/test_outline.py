@@ -8,9 +8,23 @@ from rulekit_exporters.text import TARGET, show
 
 from rulekit.audit.outline import legend, outline
 from rulekit.conformance.random_graphs import random_graph
-from rulekit.graph.decisions import ArgMax, Exceeds, Fires
+from rulekit.graph.decisions import ArgMax, Fires
 from rulekit.graph.language.words import name
-from rulekit.graph.nodes import FALSE, TRUE, Among, And, AtLeast, Compare, Hidden, IsTrue, Node, Not, Or, Probability
+from rulekit.graph.nodes import (
+    FALSE,
+    TRUE,
+    Above,
+    Among,
+    And,
+    AtLeast,
+    Compare,
+    Hidden,
+    IsTrue,
+    Node,
+    Not,
+    Or,
+    Probability,
+)
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
 from rulekit.graph.traversal import topological
@@ -40,7 +54,7 @@ NESTED = And((Or((GAIN, LOSS)), PAIR))
 
 
 def noisy(formula: Node, **changes: object) -> RuleGraph:
-    return RuleGraph(SCHEMA, ("white", "red"), Exceeds(Probability(formula), 0.5)).with_(**changes)
+    return RuleGraph(SCHEMA, ("white", "red"), Fires(Above(Probability(formula), 0.5))).with_(**changes)
 
 
 def test_a_nested_model_is_an_indented_outline() -> None:

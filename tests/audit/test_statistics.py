@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from rulekit.audit.statistics import rule_statistics
-from rulekit.graph.decisions import ArgMax, Exceeds, Fires, Median
-from rulekit.graph.nodes import TRUE, Among, And, Compare, Hidden, IsTrue, Or, Probability
+from rulekit.graph.decisions import ArgMax, Fires, Median
+from rulekit.graph.nodes import TRUE, Above, Among, And, Compare, Hidden, IsTrue, Or, Probability
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
 from rulekit.schema import Feature, Schema
@@ -69,7 +69,7 @@ def test_weights_count_instead_of_rows():
 
 def test_conjoined_rules_accumulate_by_conjunction():
     formula = And((Or((X, Hidden("h", TRUE, 0.1))), Or((B, Hidden("g", TRUE, 0.1)))))
-    model = RuleGraph(SCHEMA, ("no", "yes"), Exceeds(Probability(formula), 0.5))
+    model = RuleGraph(SCHEMA, ("no", "yes"), Fires(Above(Probability(formula), 0.5)))
     first, second = rule_statistics(model, TABLE, Y)["rules"]
     assert (first["n"], second["n"]) == (3, 3)
     assert second["cumulative_true_positive"] == pytest.approx(1 / 3)  # row 2
@@ -86,7 +86,7 @@ def test_classes_accumulate_apart():
 def test_a_rule_of_a_median_speaks_for_all_classes_above() -> None:
     """It was counted against the one class next above its cut, so a perfect rule looked half right."""
     schema = Schema(SCHEMA.features, ordered_classes=True)
-    above = (Fires(Compare("x", ">", 0.0)), Fires(Compare("x", ">", 4.0)))
+    above = (Compare("x", ">", 0.0), Compare("x", ">", 4.0))
     model = RuleGraph(schema, ("low", "mid", "high"), Median(above))
     first, second = rule_statistics(model, TABLE, np.array([0, 1, 2, 0, 2]))["rules"]  # x: -1, 1, 3, missing, 5
     assert (first["class"], first["n"], first["coverage"]) == ("mid", 3, 0.6)

@@ -9,11 +9,13 @@ from hypothesis import strategies as st
 
 from rulekit.audit.threshold import Purpose, choose_threshold, with_threshold
 from rulekit.errors import InputError
+from rulekit.graph.check import check
 from rulekit.graph.decisions import Fires
-from rulekit.graph.nodes import Compare, Hidden, Or, Probability
+from rulekit.graph.nodes import Above, Column, Compare, Hidden, Linear, Logistic, Node, Or, Probability, Strength
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.numbers import strength_of
 from rulekit.schema import Feature, Schema
+from rulekit.verification.guarantee import guarantee
 
 PURPOSES = [Purpose(precision=0.7), Purpose(recall=0.8), Purpose(cost=(1.0, 5.0)), Purpose(f1=True)]
 
@@ -63,3 +65,26 @@ def test_the_new_rule_is_the_old_probability_against_the_threshold() -> None:
     rows = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
     for threshold, expected in ((0.3, [0, 1, 1, 1]), (0.5, [0, 1, 0, 1]), (0.7, [0, 0, 0, 1]), (0.9, [0, 0, 0, 0])):
         assert with_threshold(graph, threshold).decide(rows).tolist() == expected
+
+
+_ROUNDED = Column("x", 0.0, -8.0, 8.0, 0.25)
+_SCORE = Linear([(1.0, _ROUNDED), (0.5, Compare("x", ">", 1.0))], -0.25)
+_BITS = Or([Hidden(f"h{i}", Compare("x", ">", i / 4), strength_of((i + 1) / 40), strength_of(0.01)) for i in range(9)])
+
+
+@pytest.mark.parametrize("threshold", [0.125, 0.5, 0.9])
+@pytest.mark.parametrize(
+    ("decides", "reported"),
+    [(_SCORE, Logistic(_SCORE)), (Strength(_BITS), Probability(_BITS)), (Probability(_BITS), Probability(_BITS))],
+)
+def test_a_model_that_is_proved_stays_proved(decides: Node, reported: Node, threshold: float) -> None:
+    """A moved threshold compared the logistic itself, whose last bit differs between platforms."""
+    graph = RuleGraph(Schema((Feature("x"),)), (0, 1), Fires(Above(decides, 0.25)), (reported,))
+    moved = with_threshold(graph, threshold)
+    x = np.append(np.linspace(-9, 9, 200), np.nan).astype(np.float32)
+
+    check(moved)
+    assert guarantee(moved).proved
+    chances = moved.predict_proba({"x": x})[:, 1]
+    apart = np.abs(chances - threshold) > 1e-12
+    assert (moved.decide({"x": x}) == (chances > threshold))[apart].all()

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from rulekit.cells.boundaries import categorical_pool, numeric_pool, pool_of, thresholds_of
-from rulekit.graph.decisions import Exceeds, Fires
-from rulekit.graph.nodes import And, Column, Compare, Linear, Step
+from rulekit.graph.decisions import Fires
+from rulekit.graph.nodes import Above, And, Column, Compare, Linear, Step
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.numbers import double_crossing, float32, next_float32
 from rulekit.schema import Feature, Schema
@@ -58,7 +58,7 @@ def test_boolean_columns_hold_only_truth_values():
 def test_every_node_that_cuts_a_column_gives_its_numbers():
     schema = Schema((Feature("x"), Feature("y"), Feature("z")), "label")
     score = Linear([(1.0, Step("y", (1.0, 3.0), (0.0, 1.0, 2.0), 0.0)), (1.0, Column("z", 0.0, -1.0, 1.0, 0.5))], 0.0)
-    assert thresholds_of(RuleGraph(schema, (0, 1), Exceeds(score, 0.5, "score"))) == {
+    assert thresholds_of(RuleGraph(schema, (0, 1), Fires(Above(score, 0.5)))) == {
         "y": (1.0, 3.0),
         "z": (-1.0, -0.75, -0.25, 0.25, 0.75, 1.0),
     }

@@ -10,11 +10,12 @@ import pytest
 from rulekit.conformance.random_graphs import random_graph
 from rulekit.errors import GraphError
 from rulekit.graph import check as check_module
-from rulekit.graph.check import check, exactness
-from rulekit.graph.decisions import ArgMax, Exceeds, Fires, Median
+from rulekit.graph.check import check
+from rulekit.graph.decisions import ArgMax, Fires, Median
 from rulekit.graph.nodes import (
     FALSE,
     TRUE,
+    Above,
     Among,
     And,
     AtLeast,
@@ -24,13 +25,13 @@ from rulekit.graph.nodes import (
     IsTrue,
     Linear,
     LinearThreshold,
-    Logistic,
     Missing,
     Node,
     Not,
     Or,
     Probability,
     Step,
+    Strength,
     Vocabulary,
 )
 from rulekit.graph.rule_graph import RuleGraph
@@ -104,7 +105,7 @@ def test_an_illegal_boolean_node_is_named(node, named):
     ],
 )
 def test_an_illegal_real_node_is_named(node, named):
-    assert named in fault(Exceeds(node, 0.0, "score"))
+    assert named in fault(Fires(Above(node, 0.0)))
 
 
 def test_the_first_illegal_node_is_the_one_below():
@@ -112,11 +113,11 @@ def test_the_first_illegal_node_is_the_one_below():
 
 
 def test_a_cause_is_not_random():
-    assert "Hidden 'outer'" in fault(Exceeds(Probability(Hidden("outer", H, 1.0)), 0.5))
+    assert "Hidden 'outer'" in fault(Fires(Above(Probability(Hidden("outer", H, 1.0)), 0.5)))
 
 
 def test_two_bits_of_one_name_in_a_formula_are_refused():
-    assert "'h'" in fault(Exceeds(Probability(Or((H, Hidden("h", X, 2.0)))), 0.5))
+    assert "'h'" in fault(Fires(Above(Probability(Or((H, Hidden("h", X, 2.0)))), 0.5)))
 
 
 @pytest.mark.parametrize(
@@ -124,10 +125,7 @@ def test_two_bits_of_one_name_in_a_formula_are_refused():
     [
         Fires(H),
         Fires(REAL),
-        Exceeds(X, 0.5),
-        Exceeds(REAL, 0.5),
-        Exceeds(Probability(H), 0.5, "score"),
-        Exceeds(X, 0.5, "score"),
+        Fires(Probability(H)),
         ArgMax((X, H), (0.5, 0.5), (0, 1)),
     ],
 )
@@ -136,22 +134,22 @@ def test_a_root_has_the_family_that_its_decision_needs(decision):
 
 
 def test_the_parts_of_a_median_are_looked_at():
-    assert "Random" in fault(Median((Fires(X), Fires(H))), classes=(0, 1, 2))
+    assert "Random" in fault(Median((X, H)), classes=(0, 1, 2))
+
+
+@pytest.mark.parametrize("score", [X, H])
+def test_only_numbers_are_above_a_threshold(score):
+    assert "Above" in fault(Fires(Above(score, 0.5)))
 
 
 @pytest.mark.parametrize(
-    "score",
-    [
-        Probability(H),
-        Probability(And((H, G))),
-        Probability(Or((H, And((G, X))))),
-        Probability(Or((H, H))),
-        Logistic(REAL),
-    ],
+    "formula",
+    [And((H, G)), Or((H, And((G, X)))), Or((H, H)), Or((H, Hidden("h", X, 2.0))), Not(H), REAL],
 )
-def test_a_log_complement_adds_strengths_of_an_or_of_different_bits(score):
-    fault(Exceeds(score, 0.5, "log-complement"))
-    check(graph(Exceeds(Probability(Or((H, G, X))), 0.5, "log-complement")))
+def test_strengths_add_of_an_or_of_different_bits(formula):
+    assert fault(Fires(Above(Strength(formula), 0.5)))
+    for right in (Or((H, G, X)), H, X):
+        check(graph(Fires(Above(Strength(right), 0.5))))
 
 
 def test_a_reported_probability_is_one():
@@ -186,13 +184,6 @@ def test_an_unknown_node_is_refused_by_name():
 def test_a_message_is_one_line():
     schema = Schema((Feature("new\nline", "boolean"),))
     assert "\n" not in fault(Fires(Compare("new\nline", ">", 0.0)), schema=schema)
-
-
-def test_only_a_link_that_decides_is_tested_rather_than_proved():
-    assert exactness(Exceeds(Logistic(REAL), 0.5)) == "tested"
-    assert exactness(Exceeds(Probability(Or((H, G))), 0.5)) == "proved"
-    assert exactness(Fires(X)) == "proved"
-    assert exactness(Median((Fires(X), Exceeds(Logistic(REAL), 0.5)))) == "tested"
 
 
 def test_ten_thousand_nodes_deep():

@@ -9,11 +9,12 @@ import pytest
 
 from rulekit.audit.explanations import explain
 from rulekit.conformance.random_graphs import random_graph, random_table
-from rulekit.graph.decisions import ArgMax, Exceeds, Fires, Median
+from rulekit.graph.decisions import ArgMax, Fires, Median
 from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes
 from rulekit.graph.nodes import (
     FALSE,
     TRUE,
+    Above,
     Among,
     And,
     AtLeast,
@@ -98,7 +99,7 @@ def test_the_clauses_of_a_boolean_decision_are_rules():
     ],
 )
 def test_the_children_of_the_outermost_connective_are_rules(formula, connective, count):
-    rules = rules_of(graph(Exceeds(Probability(formula), 0.5)))
+    rules = rules_of(graph(Fires(Above(Probability(formula), 0.5))))
     assert [rule.connective for rule in rules] == [connective] * count
     assert all(rule.nested for rule in rules)
     assert sum(rule.literals for rule in rules) == len({h for h in (H1, H2, H3) if h in _below(formula)})
@@ -112,7 +113,7 @@ def _below(formula: Node) -> set[Node]:
 
 def test_the_segments_of_a_step_function_are_rules_of_one_literal():
     step = Step("x", (0.0, 2.0), (-1.0, 0.5, 2.0), 9.0)
-    model = graph(Exceeds(Linear(((2.0, step), (0.0, A), (-3.0, And((B, C)))), 0.0), 0.0, "score"))
+    model = graph(Fires(Above(Linear(((2.0, step), (0.0, A), (-3.0, And((B, C)))), 0.0), 0.0)))
     rules = rules_of(model)
     assert [rule.weight for rule in rules] == [-2.0, 1.0, 4.0, -3.0]
     assert [rule.literals for rule in rules] == [1, 1, 1, 2]
@@ -128,16 +129,16 @@ def test_each_class_has_its_rules():
     scores = (Or((A, B)), Probability(Or((H1, H2))), Linear(((1.0, C),), 0.0))
     model = graph(ArgMax(scores, (0.5, 0.5, 0.5), (0, 1, 2)), ("a", "b", "c"))
     assert [rule.class_index for rule in rules_of(model)] == [0, 0, 1, 1, 2]
-    model = graph(Median((Fires(A), Exceeds(Probability(H1), 0.5))), ("a", "b", "c"))
+    model = graph(Median((A, Above(Probability(H1), 0.5))), ("a", "b", "c"))
     assert shape(model) == [(1, A, 1), (2, H1, 1)]
 
 
 def test_counts():
     assert counts(graph(Fires(Or((A, And((B, C))))))) == Counts(2, 3, 2)
     noisy = Probability(Or((H1, And((H2, H3)))))
-    assert counts(graph(Exceeds(noisy, 0.5), probability=(noisy,))) == Counts(2, 3, 3)
-    assert counts(graph(Exceeds(Linear(((1.0, A), (2.0, And((A, B)))), 0.0), 0.0, "score"))) == Counts(2, 3, 2)
-    assert counts(graph(Exceeds(Logistic(Linear(((1.0, A),), 0.0)), 0.5))) == Counts(1, 1, 1)
+    assert counts(graph(Fires(Above(noisy, 0.5)), probability=(noisy,))) == Counts(2, 3, 3)
+    assert counts(graph(Fires(Above(Linear(((1.0, A), (2.0, And((A, B)))), 0.0), 0.0)))) == Counts(2, 3, 2)
+    assert counts(graph(Fires(Above(Logistic(Linear(((1.0, A),), 0.0)), 0.5)))) == Counts(1, 1, 1)
 
 
 def test_a_boolean_rule_fires_where_it_is_true():
@@ -149,7 +150,7 @@ def test_a_boolean_rule_fires_where_it_is_true():
 
 def test_a_random_rule_fires_where_it_is_likelier_than_not():
     weak = Hidden("weak", TRUE, strength_of(0.5))  # exactly one half does not fire
-    model = graph(Exceeds(Probability(Or((H1, And((H1, H2)), weak))), 0.5))
+    model = graph(Fires(Above(Probability(Or((H1, And((H1, H2)), weak))), 0.5)))
     assert fired(model, TABLE).T.tolist() == [
         [False, True, True, False],
         [False, False, True, False],
@@ -167,14 +168,14 @@ def test_a_model_without_rules_fires_none():
 def test_a_boolean_decision_is_the_union_of_its_rules(seed):
     rng = np.random.default_rng(seed)
     model = random_graph(rng)
-    if isinstance(model.decision, Fires):
+    if isinstance(model.decision, Fires) and not isinstance(model.decision.formula, Above):
         table = random_table(rng, model.schema, 30)
         assert fired(model, table).any(axis=1).tolist() == decide(model, table).astype(bool).tolist()
 
 
 def test_an_explanation_says_label_probabilities_and_rules():
     score = Probability(Or((H1, And((H2, H3)))))
-    model = graph(Exceeds(score, 0.5), probability=(score,))
+    model = graph(Fires(Above(score, 0.5)), probability=(score,))
     rules = rules_of(model)
     rows = explain(model, TABLE)
     assert [row["label"] for row in rows] == ["yes", "yes", "yes", "no"]
@@ -187,7 +188,7 @@ def test_an_explanation_says_label_probabilities_and_rules():
 
 
 def test_an_explanation_of_a_sum_says_the_weights():
-    model = graph(Exceeds(Linear(((2.0, A), (-1.0, B)), 0.0), 0.0, "score"))
+    model = graph(Fires(Above(Linear(((2.0, A), (-1.0, B)), 0.0), 0.0)))
     assert [entry["weight"] for entry in explain(model, TABLE)[2]["rules"]] == [2.0, -1.0]
 
 
@@ -230,5 +231,5 @@ def test_a_formula_shared_at_every_level_is_counted_without_writing_it_out():
 
 
 def test_infinite_strengths_fire():
-    model = graph(Exceeds(Probability(Or((Hidden("h", A, math.inf), H2))), 0.5))
+    model = graph(Fires(Above(Probability(Or((Hidden("h", A, math.inf), H2))), 0.5)))
     assert fired(model, TABLE)[:, 0].tolist() == [False, True, True, False]

@@ -12,12 +12,13 @@ from rulekit import simplify
 from rulekit.audit.statistics import rule_statistics
 from rulekit.conformance.random_graphs import random_boolean, random_graph, random_leaf, random_schema, random_table
 from rulekit.graph.check import check
-from rulekit.graph.decisions import ArgMax, Exceeds, Fires
+from rulekit.graph.decisions import ArgMax, Fires
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.language.text import parse_graph, print_graph
 from rulekit.graph.nodes import (
     FALSE,
     TRUE,
+    Above,
     Among,
     And,
     Compare,
@@ -29,6 +30,7 @@ from rulekit.graph.nodes import (
     Not,
     Or,
     Probability,
+    Strength,
 )
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import counts, literals
@@ -156,14 +158,13 @@ def test_provenance_says_what_simplification_did():
     assert graph.provenance == {"learner": "x"}
 
 
-def test_a_log_complement_decision_keeps_its_or():
-    """Its score has to stay Probability(Or(...)), whatever falls away below."""
+def test_a_strength_stays_one_whatever_falls_away_below():
     for children in ((bit("1", A, 0.7), FALSE), (TRUE, bit("1", A, 0.7)), (FALSE,)):
         score = Probability(Or(children))
-        graph = RuleGraph(SCHEMA, (0, 1), Exceeds(score, 0.6, "log-complement"), (score,))
+        graph = RuleGraph(SCHEMA, (0, 1), Fires(Above(Strength(score.children[0]), 0.6)), (score,))
         simpler = simplify(graph)
         assert_simplified(graph, simpler, random_table(np.random.default_rng(1), SCHEMA, 100))
-        assert isinstance(simpler.decision.score.formula, Or)
+        check(simpler)
         assert simplify(simpler) == simpler
 
 
@@ -173,13 +174,13 @@ def test_merging_bits_at_an_exact_tie_does_not_flip_the_decision():
         node = Probability(Or((bit("1", A, p), bit("2", A, q))))
         tie = 1.0 - (1.0 - p) * (1.0 - q)
         for threshold in (tie, np.nextafter(tie, 0.0), np.nextafter(tie, 1.0)):
-            graph = RuleGraph(SCHEMA, (0, 1), Exceeds(node, float(threshold)), (node,))
+            graph = RuleGraph(SCHEMA, (0, 1), Fires(Above(node, float(threshold))), (node,))
             assert_simplified(graph, simplify(graph), random_table(np.random.default_rng(2), SCHEMA, 100))
 
 
 def test_merged_bits_save_literals_where_it_is_safe():
     node = Probability(Or((bit("1", A, 0.5), bit("2", A, 0.5), bit("3", B, 0.9))))
-    simpler = simplify(RuleGraph(SCHEMA, (0, 1), Exceeds(node, 0.5), (node,)))
+    simpler = simplify(RuleGraph(SCHEMA, (0, 1), Fires(Above(node, 0.5)), (node,)))
     assert counts(simpler).literals == 2
 
 
@@ -192,7 +193,7 @@ def test_an_arg_max_score_keeps_every_bit():
 
 def test_sums_that_are_not_exact_keep_their_order():
     linear = Linear(((0.1, A), (0.2, B), (0.3, A)), 0.0)
-    graph = RuleGraph(SCHEMA, (0, 1), Exceeds(linear, 0.6, "score"))
+    graph = RuleGraph(SCHEMA, (0, 1), Fires(Above(linear, 0.6)))
     assert simplify(graph) is graph
 
 

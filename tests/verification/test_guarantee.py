@@ -8,8 +8,20 @@ import math
 import numpy as np
 import pytest
 
-from rulekit.graph.decisions import ArgMax, Exceeds, Fires, Median
-from rulekit.graph.nodes import Column, Compare, Hidden, Linear, LinearThreshold, Logistic, Or, Probability, Step
+from rulekit.graph.decisions import ArgMax, Fires, Median
+from rulekit.graph.nodes import (
+    Above,
+    Column,
+    Compare,
+    Hidden,
+    Linear,
+    LinearThreshold,
+    Logistic,
+    Or,
+    Probability,
+    Step,
+    Strength,
+)
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature, Schema
 from rulekit.verification.guarantee import guarantee
@@ -29,10 +41,10 @@ def _graph(decision, k=2):
         (Fires(LinearThreshold([(0.5, Column("x", 0.0, -4.0, 4.0, 0.25)), (1.0, LEAF)], 0.125)), "grid sum"),
         (Fires(LinearThreshold([(0.5, Column("x", 0.0, -4.0, 4.0, 0.0))], 0.125)), "tested"),
         (Fires(LinearThreshold([(0.1, Column("x", 0.0, -1e9, 1e9, 2.0**-20))], 0.3)), "fixed order"),
-        (Exceeds(Linear([(1.0, Step("x", (0.0,), (0.1, 2.0**70), 0.0))], 0.0), 0.0, "score"), "fixed order"),
-        (Exceeds(Logistic(Linear([(1.0, LEAF)], 0.0)), 0.5), "tested"),
-        (Exceeds(Probability(Or([Hidden("h", LEAF, 1.0)])), 0.5), "fixed order"),
-        (Exceeds(Probability(Or([Hidden("h", LEAF, 1.0)])), 0.5, "log-complement"), "fixed order"),
+        (Fires(Above(Linear([(1.0, Step("x", (0.0,), (0.1, 2.0**70), 0.0))], 0.0), 0.0)), "fixed order"),
+        (Fires(Above(Logistic(Linear([(1.0, LEAF)], 0.0)), 0.5)), "tested"),
+        (Fires(Above(Probability(Or([Hidden("h", LEAF, 1.0)])), 0.5)), "fixed order"),
+        (Fires(Above(Strength(Or([Hidden("h", LEAF, 1.0)])), 0.5)), "fixed order"),
     ],
 )
 def test_the_weakest_part_is_named(decision, expected):
@@ -45,7 +57,7 @@ def test_the_weakest_class_counts():
     found = guarantee(_graph(ArgMax((LEAF, rounded, loose), (0.5, -math.inf, 0.5), (0, 1, 2)), 3))
     assert (found.basis, found.proved) == ("tested", False)
     assert "'x'" in found.reason
-    assert guarantee(_graph(Median((Fires(LEAF), Exceeds(rounded, 0.5, "score"))), 3)).basis == "grid sum"
+    assert guarantee(_graph(Median((LEAF, Above(rounded, 0.5))), 3)).basis == "grid sum"
 
 
 def test_a_grid_sum_is_exact_in_any_order():

@@ -12,9 +12,9 @@ import pytest
 from rulekit.conformance.models import NODES
 from rulekit.conformance.targets import FILE
 from rulekit.errors import FormatError, InputError
-from rulekit.graph.decisions import Exceeds, Fires
+from rulekit.graph.decisions import Fires
 from rulekit.graph.evaluation.evaluator import decide
-from rulekit.graph.nodes import Among, And, AtLeast, Compare, Hidden, IsTrue, Node, Not, Or, Probability
+from rulekit.graph.nodes import Above, Among, And, AtLeast, Compare, Hidden, IsTrue, Node, Not, Or, Probability
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.numbers import next_float32, strength_of
 from rulekit.schema import Feature, Schema
@@ -82,7 +82,7 @@ def test_a_mutant_is_caught_with_a_row_that_differs(name):
 def test_a_different_strength_shows_in_the_probability_alone():
     def model(p: float) -> RuleGraph:
         score = Probability(Or([Hidden("h1", OLD, strength_of(p)), Hidden("h2", WARM, strength_of(0.7))]))
-        return RuleGraph(SCHEMA, ("no", "yes"), Exceeds(score, 0.5), (score,))
+        return RuleGraph(SCHEMA, ("no", "yes"), Fires(Above(score, 0.5)), (score,))
 
     report = verify(model(0.9), _emit(model(0.90001)), target=FILE, rows=500)
     assert report.different_decisions == 0

@@ -73,7 +73,7 @@ OPTIONS = {
 EXPRESSES = frozenset(
     (
         *("Compare", "Among", "IsTrue", "Missing", "Constant", "Not", "And", "Or", "AtLeast", "LinearThreshold"),
-        *("Hidden", "Column", "Step", "Linear", "Probability", "Logistic"),
+        *("Above", "Hidden", "Column", "Step", "Linear", "Strength", "Probability", "Logistic"),
     )
 )
 

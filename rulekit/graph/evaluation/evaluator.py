@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.errors import InputError
-from rulekit.graph.decisions import ArgMax, Decision, Exceeds, Fires, Median
+from rulekit.graph.decisions import ArgMax
 from rulekit.graph.evaluation.node_values import Array, Values, in_blocks
-from rulekit.graph.nodes import Family, Hidden, Node
+from rulekit.graph.nodes import Family, Node
 from rulekit.tables.kinds.encoding import encode_blocks
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def decide(graph: RuleGraph, table: Table) -> npt.NDArray[np.int64]:
 
 def _decide(graph: RuleGraph, table: Table) -> npt.NDArray[np.int64]:
     labels = np.empty(table.n_rows, dtype=np.int64)
-    for rows, values in in_blocks(_decision_inputs(graph.decision), table):
+    for rows, values in in_blocks(graph.decision.roots, table):
         labels[rows] = _labels(graph, values, rows.stop - rows.start)
     return labels
 
@@ -46,7 +46,7 @@ def probabilities(graph: RuleGraph, table: Table) -> npt.NDArray[np.float64]:
 
 def _probabilities(graph: RuleGraph, table: Table) -> npt.NDArray[np.float64]:
     result = np.zeros((table.n_rows, len(graph.classes)))
-    needed = graph.probability or _decision_inputs(graph.decision)
+    needed = graph.probability or graph.decision.roots
     for rows, values in in_blocks(needed, table):
         _report(graph, values, result[rows])
     return result
@@ -96,53 +96,15 @@ def check_encoding(graph: RuleGraph, table: Table) -> None:
 # Decisions ---------------------------------------------------------------------------------------------------------
 
 
-def _decision_inputs(decision: Decision) -> tuple[Node, ...]:
-    """The nodes whose values a decision reads (of a log-complement, what stands below the Or)."""
-    parts = decision.above if isinstance(decision, Median) else (decision,)
-    inputs: list[Node] = []
-    for part in parts:
-        if isinstance(part, Exceeds) and part.scale == "log-complement":
-            inputs += [_cause(child) for child in _disjuncts(part.score)]
-        else:
-            inputs += part.roots
-    return tuple(dict.fromkeys(inputs))
-
-
 def _labels(graph: RuleGraph, values: Values, n: int) -> Array:
     decision = graph.decision
-    if isinstance(decision, Median):
-        label = np.zeros(n, dtype=np.int64)
-        for part in decision.above:
-            label += _is_above(part, values, n)
-        return label
     if isinstance(decision, ArgMax):
         return _arg_max(decision, values, n, graph.default)
-    return _is_above(decision, values, n)
-
-
-def _is_above(decision: Fires | Exceeds, values: Values, n: int) -> Array:
-    if isinstance(decision, Fires):
-        return values[decision.formula]
-    if decision.scale == "log-complement":
-        return _strength(decision.score, values, n) > decision.threshold
-    return values[decision.score] > decision.threshold
-
-
-def _strength(score: Node, values: Values, n: int) -> Array:
-    """The sum of strengths [n], in double from left to right."""
-    total = np.zeros(n)
-    for child in _disjuncts(score):
-        on, off = (child.on, child.off) if isinstance(child, Hidden) else (np.inf, 0.0)
-        total += np.array((off, on)).take(values[_cause(child)].view(np.uint8))
-    return total
-
-
-def _disjuncts(score: Node) -> tuple[Node, ...]:
-    return score.children[0].children
-
-
-def _cause(child: Node) -> Node:
-    return child.cause if isinstance(child, Hidden) else child
+    first, *others = decision.roots
+    label = values[first]
+    for node in others:
+        label = np.add(label, values[node], dtype=np.int64)
+    return label
 
 
 def _arg_max(decision: ArgMax, values: Values, n: int, default: int) -> Array:

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from rulekit.errors import GraphError, InputError
 from rulekit.graph.evaluation.circuit_values import circuit_values, prepare
 from rulekit.graph.nodes import (
+    Above,
     Among,
     And,
     AtLeast,
@@ -35,7 +36,9 @@ from rulekit.graph.nodes import (
     Or,
     Probability,
     Step,
+    Strength,
 )
+from rulekit.graph.probability.compilation import inputs
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature
 
 if TYPE_CHECKING:
@@ -61,7 +64,7 @@ class _Plan:
 @lru_cache(maxsize=64)
 def _plan(roots: tuple[Node, ...]) -> _Plan:
     order: list[Node] = []
-    inputs: dict[Node, tuple[Node, ...]] = {}
+    needed: dict[Node, tuple[Node, ...]] = {}
     stack = [(root, False) for root in reversed(roots)]
     done: set[Node] = set()
     while stack:
@@ -74,15 +77,15 @@ def _plan(roots: tuple[Node, ...]) -> _Plan:
             continue
         if type(node) not in _RULES or node.family is Family.RANDOM:
             raise GraphError(f"{type(node).__name__} ({node.family.value}) has no value for a row", where=repr(node))
-        inputs[node] = prepare(node.formula).causes if isinstance(node, Probability) else node.children
+        needed[node] = inputs(node)
         stack.append((node, True))
-        stack.extend((child, False) for child in reversed(inputs[node]) if child not in done)
-    last_use = {child: node for node in order for child in inputs[node]}
+        stack.extend((child, False) for child in reversed(needed[node]) if child not in done)
+    last_use = {child: node for node in order for child in needed[node]}
     finished: dict[Node, list[Node]] = {node: [] for node in order}
     for child, node in last_use.items():
         if child not in roots:
             finished[node].append(child)
-    return _Plan(tuple(order), tuple(inputs[node] for node in order), tuple(tuple(finished[node]) for node in order))
+    return _Plan(tuple(order), tuple(needed[node] for node in order), tuple(tuple(finished[node]) for node in order))
 
 
 def in_blocks(roots: tuple[Node, ...], table: Table) -> Iterator[tuple[slice, Values]]:
@@ -103,8 +106,8 @@ def in_blocks(roots: tuple[Node, ...], table: Table) -> Iterator[tuple[slice, Va
 def _values(plan: _Plan, columns: _Columns) -> Values:
     """The values of the roots over the rows of the present block."""
     values: Values = {}
-    for node, inputs, finished in zip(plan.nodes, plan.inputs, plan.finished, strict=True):
-        values[node] = _RULES[type(node)](node, [values[child] for child in inputs], columns)
+    for node, read, finished in zip(plan.nodes, plan.inputs, plan.finished, strict=True):
+        values[node] = _RULES[type(node)](node, [values[child] for child in read], columns)
         for child in finished:
             del values[child]
     return values
@@ -221,6 +224,14 @@ def _weighted_sum(node: Any, children: list[Array], columns: _Columns) -> Array:
     return total
 
 
+def _strength(node: Strength, children: list[Array], columns: _Columns) -> Array:
+    truth = dict(zip(inputs(node), children, strict=True))
+    total = np.zeros(columns.n)
+    for cause, on, off in node.terms:
+        total += np.array((off, on)).take(truth[cause].view(np.uint8))
+    return total
+
+
 def _column(node: Column, _: list[Array], columns: _Columns) -> Array:
     x = columns.block(node, "numeric", "boolean")
     result = x.astype(np.float64)
@@ -267,9 +278,11 @@ _RULES: dict[type[Node], Callable[..., Array]] = {
     Or: _disjunction,
     AtLeast: _at_least,
     LinearThreshold: lambda node, children, columns: _weighted_sum(node, children, columns) >= 0.0,
+    Above: lambda node, children, columns: children[0] > node.threshold,
     Column: _column,
     Step: _step,
     Linear: _weighted_sum,
+    Strength: _strength,
     Probability: _probability,
     Logistic: _logistic,
 }

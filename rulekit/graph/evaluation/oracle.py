@@ -16,8 +16,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rulekit.errors import GraphError, InputError
-from rulekit.graph.decisions import ArgMax, Exceeds, Fires, Median
+from rulekit.graph.decisions import ArgMax
 from rulekit.graph.nodes import (
+    Above,
     Among,
     And,
     AtLeast,
@@ -25,7 +26,6 @@ from rulekit.graph.nodes import (
     Compare,
     Constant,
     Family,
-    Hidden,
     IsTrue,
     Linear,
     LinearThreshold,
@@ -36,9 +36,10 @@ from rulekit.graph.nodes import (
     Or,
     Probability,
     Step,
+    Strength,
 )
 from rulekit.graph.probability.circuit import Bit, Circuit, Complement, Fixed, Given, Mix, Product
-from rulekit.graph.probability.compilation import build_circuit, hidden_bits, is_random_logic, random_nodes
+from rulekit.graph.probability.compilation import build_circuit, hidden_bits, inputs, is_random_logic, random_nodes
 from rulekit.numbers import float32
 from rulekit.schema import Feature, Schema
 
@@ -68,36 +69,14 @@ def evaluate_node(node: Node, schema: Schema, row: Mapping[str, Cell]) -> Value:
 
 def _decide(graph: RuleGraph, row: _Row) -> int:
     decision = graph.decision
-    if isinstance(decision, Fires | Exceeds):
-        return int(_is_above(decision, row))
-    if isinstance(decision, Median):
-        return sum(_is_above(part, row) for part in decision.above)
-    assert isinstance(decision, ArgMax)
+    if not isinstance(decision, ArgMax):
+        return sum(bool(row.value(node)) for node in decision.roots)
     scores = [float(row.value(node)) for node in decision.scores]
     best: int | None = None
     for index in decision.preference:
         if scores[index] > decision.thresholds[index] and (best is None or scores[index] > scores[best]):
             best = index
     return graph.default if best is None else best
-
-
-def _is_above(decision: Fires | Exceeds, row: _Row) -> bool:
-    if isinstance(decision, Fires):
-        return bool(row.value(decision.formula))
-    if decision.scale == "log-complement":
-        return _strength(decision.score, row) > decision.threshold
-    return row.value(decision.score) > decision.threshold
-
-
-def _strength(score: Node, row: _Row) -> float:
-    """The sum of the strengths of an Or's hidden bits, in double from left to right; infinite where a child is true."""
-    total = 0.0
-    for child in score.children[0].children:
-        if isinstance(child, Hidden):
-            total = total + (child.on if row.value(child.cause) else child.off)
-        else:
-            total = total + (math.inf if row.value(child) else 0.0)
-    return total
 
 
 def _report(graph: RuleGraph, row: _Row, label: int) -> list[float]:
@@ -162,10 +141,7 @@ class _Row:
             rule = _RULES.get(type(node))
             if rule is None or node.family is Family.RANDOM:
                 raise GraphError(f"{type(node).__name__} ({node.family.value}) has no value for a row")
-            if isinstance(node, Probability):
-                needed: Sequence[Node] = build_circuit(node.formula).causes
-            else:
-                needed = node.children
+            needed = inputs(node)
             waiting = [child for child in needed if child not in self._known]
             if waiting:
                 stack.extend(reversed(waiting))
@@ -303,6 +279,13 @@ def _sum(weights: Sequence[float], bias: float, children: list[Value]) -> float:
     return total
 
 
+def _strength(node: Strength, truth: Mapping[Node, Value]) -> float:
+    total = 0.0
+    for cause, on, off in node.terms:
+        total = total + (on if truth[cause] else off)
+    return total
+
+
 def _column(row: _Row, node: Column, _: list[Value]) -> float:
     x = row.number(node.feature)
     if math.isnan(x):
@@ -344,9 +327,11 @@ _RULES: dict[type[Node], Callable[..., Value]] = {
     Constant: lambda row, node, children: node.value,
     **{kind: lambda row, node, children: _LOGIC[type(node)](node, children) for kind in _LOGIC},
     LinearThreshold: lambda row, node, children: _sum(node.weights, node.bias, children) >= 0,
+    Above: lambda row, node, children: float(children[0]) > node.threshold,
     Column: _column,
     Step: _step,
     Linear: lambda row, node, children: _sum(node.weights, node.bias, children),
+    Strength: lambda row, node, children: _strength(node, dict(zip(inputs(node), children, strict=True))),
     Probability: lambda row, node, children: run_circuit(
         build_circuit(node.formula), dict(zip(build_circuit(node.formula).causes, children, strict=True))
     ),

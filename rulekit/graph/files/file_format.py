@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Any, NoReturn
 
 from rulekit.errors import FormatError, RulekitError
-from rulekit.graph.decisions import ArgMax, Decision, Exceeds, Fires, Median
+from rulekit.graph.decisions import ArgMax, Decision, Fires, Median
 from rulekit.graph.files.node_fields import (
     DECISION_FIELDS,
     NODE_FIELDS,
@@ -38,7 +38,7 @@ _KEYS = (
     *("format", "version", "digest", "schema", "classes", "default", "nodes", "decision", "probability"),
     *("provenance", "statistics"),
 )
-_DECISIONS: dict[str, Any] = {"Fires": Fires, "Exceeds": Exceeds, "ArgMax": ArgMax}
+_DECISIONS: dict[str, type[Decision]] = {"Fires": Fires, "ArgMax": ArgMax, "Median": Median}
 _ACCEPT = "if the change is meant, accept it with `rulekit import`"
 # Characters that a reader cannot see, that break lines or turn their direction, and halves of surrogate pairs.
 _INVISIBLE = re.compile("[\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
@@ -115,8 +115,6 @@ def _node_lines(nodes: Iterable[Node], ids: Ids) -> list[dict[str, Any]]:
 
 def _write_decision(decision: Decision, ids: Ids) -> dict[str, Any]:
     kind = type(decision).__name__
-    if isinstance(decision, Median):
-        return {"type": kind, "above": [_write_decision(part, ids) for part in decision.above]}
     fields = DECISION_FIELDS[kind].items()
     return {"type": kind, **{key: codec.write(getattr(decision, key), ids) for key, codec in fields}}
 
@@ -262,14 +260,11 @@ def _read_node(line: object, nodes: Nodes) -> tuple[str, Node]:
     return read_text(data["id"]), Vocabulary.TYPES[kind](**values)
 
 
-def _read_decision(value: object, nodes: Nodes, within: str = "") -> Any:
+def _read_decision(value: object, nodes: Nodes) -> Decision:
     if not isinstance(value, dict):
         raise FormatError(f"expected an object, not {found(value)}")
     kind = value.get("type")
-    if kind == "Median" and not within:
-        parts = read_list(_object(value, "Median", ("type", "above"))["above"])
-        return Median(tuple(_read_decision(part, nodes, "Median") for part in parts))
-    if not isinstance(kind, str) or kind not in DECISION_FIELDS or (within and kind == "ArgMax"):
+    if not isinstance(kind, str) or kind not in DECISION_FIELDS:
         raise FormatError(f"unknown decision type {found(kind)}", fix="update rulekit, or see docs/format.md")
     fields = DECISION_FIELDS[kind]
     data = _object(value, kind, ("type", *fields))

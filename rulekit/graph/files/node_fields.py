@@ -9,10 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any
 
 from rulekit.errors import FormatError
-from rulekit.graph.decisions import Scale
 from rulekit.graph.nodes import Node
 
 LARGEST_COUNT = 2**53
@@ -144,16 +143,18 @@ NODE_FIELDS: dict[str, dict[str, Codec]] = {
     "Or": {"children": NODES},
     "AtLeast": {"k": COUNT, "children": NODES},
     "LinearThreshold": {"terms": TERMS, "bias": NUMBER},
+    "Above": {"score": NODE, "threshold": NUMBER},
     "Hidden": {"name": TEXT, "cause": NODE, "on": EXTENDED, "off": EXTENDED},
     "Column": {"feature": TEXT, "missing": NUMBER, "low": NUMBER, "high": NUMBER, "step": NUMBER},
     "Step": {"feature": TEXT, "cuts": NUMBERS, "values": NUMBERS, "missing": NUMBER},
     "Linear": {"terms": TERMS, "bias": NUMBER},
+    "Strength": {"formula": NODE},
     "Probability": {"formula": NODE},
     "Logistic": {"linear": NODE},
 }
 
 DECISION_FIELDS: dict[str, dict[str, Codec]] = {
     "Fires": {"formula": NODE},
-    "Exceeds": {"score": NODE, "threshold": NUMBER, "scale": _one_of(*get_args(Scale))},
     "ArgMax": {"scores": NODES, "thresholds": EXTENDEDS, "preference": COUNTS},
+    "Median": {"above": NODES},
 }

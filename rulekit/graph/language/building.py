@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from rulekit.dates import is_dated, moment_value
 from rulekit.errors import FormatError, RulekitError
-from rulekit.graph.decisions import ArgMax, Decision, Exceeds, Fires, Median
+from rulekit.graph.decisions import ArgMax, Decision, Fires, Median
 from rulekit.graph.language.expressions import Piece, real
 from rulekit.graph.language.words import label, unquoted
 from rulekit.graph.nodes import Node
@@ -34,14 +33,6 @@ _FLAGS: dict[str, dict[str, Any]] = {
     "audit": {"role": "audit"},
     "forbidden": {"role": "forbidden"},
 }
-_SCALES = {"probability": "probability", "score": "score", "strength": "log-complement"}
-
-
-@dataclass(frozen=True, slots=True)
-class Test:
-    """A Fires or Exceeds, wrapped so that it is no node."""
-
-    decision: Fires | Exceeds
 
 
 class Builder:
@@ -140,16 +131,8 @@ class Builder:
 
     # Decision and report
 
-    def decide_when(self, value: ClassLabel, test: Test) -> None:
-        self._only("decide", lambda: self._binary(value, test.decision))
-
-    def fires_test(self, node: Node) -> Test:
-        return Test(Fires(node))
-
-    def exceeds_test(self, node: Node, scale: Any, token: Any) -> Test:
-        if scale not in _SCALES:
-            raise FormatError(f"`{scale}` is no scale", fix=f"write one of {', '.join(_SCALES)}")
-        return Test(Exceeds(node, real(token), _SCALES[scale]))  # type: ignore[arg-type]
+    def decide_when(self, value: ClassLabel, node: Node) -> None:
+        self._only("decide", lambda: self._binary(value, Fires(node)))
 
     def candidate(self, value: ClassLabel, node: Node, *above: Any) -> tuple[ClassLabel, tuple[Node, float]]:
         return value, (node, real(above[1]) if above else -math.inf)
@@ -168,13 +151,12 @@ class Builder:
 
         self._only("decide", build)
 
-    def cut(self, _: Any, value: ClassLabel, test: Test) -> tuple[ClassLabel, Test]:
-        return value, test
+    def cut(self, _: Any, value: ClassLabel, node: Node) -> tuple[ClassLabel, Node]:
+        return value, node
 
     def decide_median(self, *pairs: Any) -> None:
         def build() -> Median:
-            tests = self._by_class(pairs, len(self._classes()) - 1)
-            return Median(tuple(test.decision for test in tests))
+            return Median(tuple(self._by_class(pairs, len(self._classes()) - 1)))
 
         self._only("decide", build)
 

@@ -10,8 +10,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from rulekit.errors import FormatError
-from rulekit.graph.language.words import unquoted
+from rulekit.graph.language.words import scale_of, unquoted
 from rulekit.graph.nodes import (
+    Above,
     Among,
     And,
     AtLeast,
@@ -29,6 +30,7 @@ from rulekit.graph.nodes import (
     Or,
     Probability,
     Step,
+    Strength,
 )
 from rulekit.graph.rule_graph import ClassLabel
 from rulekit.numbers import strength_of
@@ -57,7 +59,7 @@ class Piece(NamedTuple):
     cut: Any
 
 
-class Strength(NamedTuple):
+class Sureness(NamedTuple):
     """The strength of a hidden bit, wrapped so that it is no number."""
 
     value: float
@@ -139,15 +141,15 @@ def _probable(token: Any) -> float:
     return strength_of(p)
 
 
-def _odds(scale: Any, token: Any) -> Strength:
-    return Strength(real(token) if scale.type == "STRENGTH" else _probable(token))
+def _odds(scale: Any, token: Any) -> Sureness:
+    return Sureness(real(token) if scale.type == "STRENGTH" else _probable(token))
 
 
 def _otherwise(*words: Any) -> Otherwise:
     return Otherwise(real(words[1]) if len(words) == 2 else _probable(words[0]))
 
 
-def _hidden(name: str, on: Strength, *rest: Any) -> Node:
+def _hidden(name: str, on: Sureness, *rest: Any) -> Node:
     off = rest[0].value if len(rest) == 2 else 0.0
     return Hidden(name, rest[-1], on.value, off)
 
@@ -160,6 +162,13 @@ def _threshold_unit(linear: Linear, token: Any) -> Node:
     if real(token) != 0:
         raise FormatError(f"a sum is compared with 0, not with {token}", fix="take the number into the sum")
     return LinearThreshold(linear.terms, linear.bias)
+
+
+def _above(score: Node, scale: Any, token: Any) -> Node:
+    meant = scale_of(score)
+    if scale != meant:
+        raise FormatError(f"`{scale}` is not what this is compared with", fix=f"write exceeds {meant}")
+    return Above(score, real(token))
 
 
 def _step(feature: str, *parts: Any) -> Node:
@@ -204,6 +213,8 @@ EXPRESSIONS: dict[str, Callable[..., Any]] = {
     "piece": lambda value, cut: Piece(real(value), cut),
     "clip": _clip,
     "grid": real,
+    "above": _above,
+    "strength": Strength,
     "probability": Probability,
     "logistic": Logistic,
 }

@@ -17,8 +17,9 @@ from rulekit.dates import is_dated, moment_text
 from rulekit.errors import FormatError
 from rulekit.graph.files.file_format import short_ids
 from rulekit.graph.language.readable import amount, chance, level_set, weight
-from rulekit.graph.language.words import name, names, number
+from rulekit.graph.language.words import name, names, number, scale_of
 from rulekit.graph.nodes import (
+    Above,
     Among,
     And,
     AtLeast,
@@ -37,6 +38,7 @@ from rulekit.graph.nodes import (
     Or,
     Probability,
     Step,
+    Strength,
 )
 from rulekit.graph.traversal import topological
 from rulekit.numbers import probability_of, shortest_probability
@@ -55,7 +57,8 @@ class Binding(enum.IntEnum):
     OR = 1
     AND = 2
     NOT = 3
-    ATOM = 4
+    ABOVE = 4
+    ATOM = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +169,19 @@ def _probability(node: Probability, children: Children) -> Text:
     return Text(f"probability of {children[0].at(Binding.ATOM)}")
 
 
+def _strength(node: Strength, children: Children) -> Text:
+    return Text(f"strength of {children[0].at(Binding.ATOM)}")
+
+
+def _above(node: Above, children: Children) -> Text:
+    return Text(f"{children[0].at(Binding.ATOM)} {exceeds(node, number(node.threshold))}", Binding.ABOVE)
+
+
+def exceeds(node: Above, said: str) -> str:
+    """What follows a score that must be above its threshold."""
+    return f"exceeds {scale_of(node.score)} {said}"
+
+
 def _logistic(node: Logistic, children: Children) -> Text:
     return Text(f"logistic of {children[0].at(Binding.ATOM)}")
 
@@ -180,10 +196,19 @@ _WORDING: dict[type[Node], Callable[..., Text]] = {
     Or: _or,
     AtLeast: _at_least,
     LinearThreshold: _linear_threshold,
+    Above: _above,
     Hidden: _hidden,
     Linear: _linear,
+    Strength: _strength,
     Probability: _probability,
     Logistic: _logistic,
+}
+
+
+_PREFIXES: dict[type[Node], str] = {
+    Strength: "strength of ",
+    Probability: "probability of ",
+    Logistic: "logistic of ",
 }
 
 
@@ -231,6 +256,7 @@ class ForPeople(Exact):
         return {
             **Exact.table(self),
             Among: self.among,
+            Above: self.above,
             Hidden: self.hidden,
             Linear: self.linear,
             LinearThreshold: self.linear_threshold,
@@ -251,6 +277,12 @@ class ForPeople(Exact):
                 return _leaf(f"{name(node.feature)} not in {level_set(beside)}", *markers)
         markers += ["unseen"] * node.unseen
         return _leaf(f"{name(node.feature)} in {level_set(node.levels)}", *markers)
+
+    def above(self, node: Above, children: Children) -> Text:
+        said = weight(node.threshold)
+        if isinstance(node.score, Strength) and node.threshold >= 0:
+            said = f"that of probability {chance(node.threshold)}"
+        return Text(f"{children[0].at(Binding.ATOM)} exceeds {said}", Binding.ABOVE)
 
     def hidden(self, node: Hidden, children: Children) -> Text:
         def said(strength: float) -> str:
@@ -286,18 +318,21 @@ class Wording:
         whole = self.full[node].words
         if len(whole) <= BROKEN_LENGTH and not force:
             return whole
-        prefix = ""
-        while isinstance(node, Probability | Logistic) and node.children[0] not in self.definitions:
-            prefix += "probability of " if isinstance(node, Probability) else "logistic of "
+        prefix = suffix = ""
+        if isinstance(node, Above) and node.score not in self.definitions:
+            suffix = f" {exceeds(node, number(node.threshold))}"
+            node = node.score
+        while type(node) in _PREFIXES and node.children[0] not in self.definitions:
+            prefix += _PREFIXES[type(node)]
             node = node.children[0]
         children = tuple(self.called[child] for child in node.children)
         if isinstance(node, And | Or | AtLeast) and len(children) > 1:
-            return f"{prefix}{quantifier(node)}(\n{_aligned(list(self._items(node, note)))})"
+            return f"{prefix}{quantifier(node)}(\n{_aligned(list(self._items(node, note)))}){suffix}"
         if isinstance(node, Linear | LinearThreshold) and children:
             notes = ("", *map(note, node.children))
             items = [f"{term}," for term in terms(node, children)]
             written = f"{prefix}sum(\n{_aligned(list(zip(items, notes, strict=True)))})"
-            return written + (" >= 0" if isinstance(node, LinearThreshold) else "")
+            return written + (" >= 0" if isinstance(node, LinearThreshold) else "") + suffix
         return whole
 
     def _items(self, node: Node, note: Callable[[Node], str], indent: str = "") -> Iterator[tuple[str, str]]:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from rulekit.graph.decisions import ArgMax, Exceeds, Fires, Median
+from rulekit.graph.decisions import ArgMax, Median
 from rulekit.graph.language.printing import Wording, odds, word
 from rulekit.graph.language.words import label, name, names, number
-from rulekit.graph.nodes import Node
+from rulekit.graph.nodes import Above, Node, Strength
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import Rule, rules_of
 from rulekit.names import printable
@@ -20,7 +20,6 @@ from rulekit.schema import Feature, Schema
 
 VERSION = 1
 Note = Callable[[Node], str]
-_SCALES = {"probability": "probability", "score": "score", "log-complement": "strength"}
 
 
 def print_graph(graph: RuleGraph) -> str:
@@ -106,12 +105,13 @@ def _decision(graph: RuleGraph, wording: Wording, note: Note) -> str:
         order = ", ".join(labels[j] for j in decision.preference)
         return f"decide largest of ({_items(items)}) preferring {order}"
     if isinstance(decision, Median):
-        cuts = [f"above {labels[j]}: {_nested(_test(p, wording, note))}" for j, p in enumerate(decision.above)]
+        cuts = [f"above {labels[j]}: {_nested(_root(p, wording, note))}" for j, p in enumerate(decision.above)]
         return f"decide median of ({_items(cuts)})"
     comment = ""
-    if isinstance(decision, Exceeds) and decision.scale == "log-complement" and decision.threshold >= 0:
-        comment = f"  # that is {odds(decision.threshold)}"
-    return f"decide {labels[1]} when {_test(decision, wording, note)}{comment}"
+    (node,) = decision.roots
+    if isinstance(node, Above) and isinstance(node.score, Strength) and node.threshold >= 0:
+        comment = f"  # that is {odds(node.threshold)}"
+    return f"decide {labels[1]} when {_root(node, wording, note)}{comment}"
 
 
 def _items(items: list[str]) -> str:
@@ -124,13 +124,6 @@ def _nested(text: str) -> str:
 
 def _threshold(value: float) -> str:
     return "-0.0" if str(float(value)) == "-0.0" else number(value)
-
-
-def _test(decision: Fires | Exceeds, wording: Wording, note: Note) -> str:
-    if isinstance(decision, Fires):
-        return _root(decision.formula, wording, note)
-    score = _root(decision.score, wording, note)
-    return f"{score} exceeds {_SCALES[decision.scale]} {number(decision.threshold)}"
 
 
 def _report(graph: RuleGraph, wording: Wording, note: Note) -> list[str]:
@@ -154,7 +147,9 @@ def _root(node: Node, wording: Wording, note: Note) -> str:
 
 def _definition_names(graph: RuleGraph, rules: tuple[Rule, ...]) -> dict[Node, str]:
     """Definitions of rules bear the rule's id; the one score that decides is called so."""
-    score = {graph.decision.score: "score"} if isinstance(graph.decision, Exceeds) else {}
+    score: dict[Node, str] = {}
+    if len(graph.decision.roots) == 1 and isinstance(above := graph.decision.roots[0], Above):
+        score = {above.score.formula: "formula"} if isinstance(above.score, Strength) else {above.score: "score"}
     return {rule.node: rule.id for rule in rules} | score
 
 

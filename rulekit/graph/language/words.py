@@ -10,6 +10,7 @@ import numpy as np
 
 from rulekit.errors import FormatError
 from rulekit.graph.files.file_format import dump
+from rulekit.graph.nodes import Family, Node, Strength
 
 RESERVED = frozenset(
     (
@@ -31,6 +32,13 @@ def name(text: str) -> str:
     if _PLAIN.fullmatch(text) and text not in RESERVED and text.isprintable():
         return text
     return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in dump(text))
+
+
+def scale_of(score: Node) -> str:
+    """The word for what a score is compared with."""
+    if score.family is Family.PROBABILITY:
+        return "probability"
+    return "strength" if isinstance(score, Strength) else "score"
 
 
 def unquoted(token: str) -> str:

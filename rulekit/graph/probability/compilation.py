@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from rulekit.errors import BudgetError, GraphError
-from rulekit.graph.nodes import And, AtLeast, Constant, Family, Hidden, Node, Not, Or
+from rulekit.graph.nodes import And, AtLeast, Constant, Family, Hidden, Node, Not, Or, Probability, Strength
 from rulekit.graph.probability.circuit import Bit, Circuit, CircuitStep, Complement, Fixed, Given, Mix, Product
 from rulekit.graph.probability.decision_diagram import FALSE, TRUE, Diagram
 from rulekit.graph.probability.modules import modules_below
@@ -37,6 +37,24 @@ def build_circuit(formula: Node, max_nodes: int = 1_000_000) -> Circuit:
     """
     builder = _Builder(formula, max_nodes)
     return _reachable(builder.steps, builder.index_of(formula))
+
+
+def inputs(node: Node) -> tuple[Node, ...]:
+    """The nodes whose values for a row make the value of a node: of a random formula what causes its bits."""
+    if isinstance(node, Probability):
+        return build_circuit(node.formula).causes
+    if isinstance(node, Strength):
+        return tuple(cause for cause, _, _ in node.terms)
+    return node.children
+
+
+def adds_strengths(formula: Node) -> bool:
+    """Whether a formula is an Or of different hidden bits, each of a name of its own, and Boolean nodes."""
+    if not isinstance(formula, Or) or len(set(formula.children)) < len(formula.children):
+        return False
+    names = [child.name for child in formula.children if isinstance(child, Hidden)]
+    plain = all(isinstance(child, Hidden) or child.family is Family.BOOLEAN for child in formula.children)
+    return plain and len(set(names)) == len(names)
 
 
 def hidden_bits(formula: Node) -> dict[str, Hidden]:

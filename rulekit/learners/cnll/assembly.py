@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from rulekit.graph.decisions import ArgMax, Exceeds, Fires, Median
-from rulekit.graph.nodes import FALSE, TRUE, And, Hidden, Node, Not, Or, Probability
+from rulekit.graph.decisions import ArgMax, Fires, Median
+from rulekit.graph.nodes import FALSE, TRUE, Above, And, Hidden, Node, Not, Or, Probability
 from rulekit.graph.probability.prime_implicants import threshold_rule
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.learners.binned.binning import BinnedColumn
@@ -67,7 +67,7 @@ class Assembly:
         if len(formulas) == 1 or self.schema.ordered_classes:
             parts = zip(formulas, rules, self._literals(units), starts, strict=True)
             decisions = [
-                decide_formula(formula, self.schema, 2 * max(1, n), self.limits, start) if rule is None else Fires(rule)
+                decide_formula(formula, self.schema, 2 * max(1, n), self.limits, start) if rule is None else rule
                 for formula, rule, n, start in parts
             ]
             if len(formulas) == 1:
@@ -145,26 +145,26 @@ def noisy_formula(
 
 def decide_formula(
     formula: Node, schema: Schema, most_literals: int, limits: SizeLimits, start: Start | None = None
-) -> Fires | Exceeds:
+) -> Node:
     """[P > 1/2] as a Boolean rule where it has one that is short enough, else by the probability itself."""
     if start is not None and start.kept:
         return continued_decision(formula, schema, most_literals, start)
     most = most_literals if limits.literals is None else min(most_literals, limits.literals)
     rule = threshold_rule(formula, 0.5, most, schema=schema)
     if rule is None or (limits.clauses is not None and rule_count(rule) > limits.clauses):
-        return Exceeds(Probability(formula), 0.5)
-    return Fires(rule)
+        return Above(Probability(formula), 0.5)
+    return rule
 
 
 def two_class_graph(
     schema: Schema,
     classes: tuple[ClassLabel, ...],
     formula: Node,
-    decision: Fires | Exceeds,
+    decides: Node,
     provenance: dict[str, Any],
 ) -> RuleGraph:
-    """The second class is decided where the formula holds with probability above 1/2."""
-    return RuleGraph(schema, classes, decision, (Probability(formula),), 0, provenance)
+    """The second class is decided where `decides` holds: where the formula does with probability above 1/2."""
+    return RuleGraph(schema, classes, Fires(decides), (Probability(formula),), 0, provenance)
 
 
 def many_class_graph(
@@ -196,7 +196,7 @@ def ordered_graph(
     schema: Schema,
     classes: tuple[ClassLabel, ...],
     formulas: Sequence[Node],
-    above: Sequence[Fires | Exceeds],
+    above: Sequence[Node],
     provenance: dict[str, Any],
 ) -> RuleGraph:
     """Ranked classes: formula j says whether the label lies above class j, and the median of the ranks is decided.

@@ -18,14 +18,14 @@ import numpy as np
 from rulekit.cells.space import CellSpace
 from rulekit.errors import GraphError
 from rulekit.exactness import Span, span_of_term
-from rulekit.graph.decisions import ArgMax, Decision, Exceeds, Fires, Median
+from rulekit.graph.decisions import ArgMax, Decision
 from rulekit.graph.nodes import (
+    Above,
     And,
     AtLeast,
     Column,
     Constant,
     Family,
-    Hidden,
     Linear,
     LinearThreshold,
     Logistic,
@@ -34,9 +34,10 @@ from rulekit.graph.nodes import (
     Or,
     Probability,
     Step,
+    Strength,
 )
 from rulekit.graph.probability.circuit import Bit, Circuit, Complement, Fixed, Given, Product
-from rulekit.graph.probability.compilation import build_circuit
+from rulekit.graph.probability.compilation import build_circuit, inputs
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.program.nodes import (
     ARTIFACT_LEAVES,
@@ -79,28 +80,14 @@ class Meaning:
             return tuple(self.truth(formula) for formula in decision.formulas)
         if isinstance(decision, ArgMax):
             return self._arg_max(decision, default)
-        if isinstance(decision, Median):
-            above = ZERO
-            for part in decision.above:
-                above = add(above, self.numbers.of_truth(self._holds(part)))
-            at_least = [TRUE, *(self.numbers.above(above, number(k - 1)) for k in range(1, classes)), FALSE]
-            return tuple(self.forms.conjunction((at_least[k], at_least[k + 1] ^ 1)) for k in range(classes))
-        positive = self._holds(decision)
-        return positive ^ 1, positive
-
-    def _holds(self, decision: Fires | Exceeds) -> int:
-        if isinstance(decision, Fires):
-            return self.truth(decision.formula)
-        if decision.scale == "log-complement":
-            total = ZERO
-            for child in decision.score.children[0].children:
-                on, off = (child.on, child.off) if isinstance(child, Hidden) else (math.inf, 0.0)
-                cause = self.truth(child.cause if isinstance(child, Hidden) else child)
-                total = self.numbers.plus(
-                    total, self.numbers.choose(cause, self.numbers.constant(on), self.numbers.constant(off))
-                )
-            return self.numbers.above(total, number(decision.threshold))
-        return self.numbers.above(self.sum(decision.score), number(decision.threshold))
+        edges = [self.truth(node) for node in decision.roots]
+        if len(edges) == 1:
+            return edges[0] ^ 1, edges[0]
+        above = ZERO
+        for edge in edges:
+            above = add(above, self.numbers.of_truth(edge))
+        at_least = [TRUE, *(self.numbers.above(above, number(k - 1)) for k in range(1, classes)), FALSE]
+        return tuple(self.forms.conjunction((at_least[k], at_least[k + 1] ^ 1)) for k in range(classes))
 
     def _arg_max(self, decision: ArgMax, default: int) -> tuple[int, ...]:
         scores = [self.sum(score) for score in decision.scores]
@@ -142,8 +129,7 @@ class Meaning:
                 self._lower_one(node)
                 continue
             stack.append((node, True))
-            inputs = build_circuit(node.formula).causes if isinstance(node, Probability) else node.children
-            stack.extend((child, False) for child in inputs)
+            stack.extend((child, False) for child in inputs(node))
 
     def _lower_one(self, node: Node) -> None:
         if isinstance(node, ARTIFACT_LEAVES):
@@ -242,6 +228,13 @@ def _sum(meaning: Meaning, node: AddedUp) -> Sum:
     return total
 
 
+def _strength(meaning: Meaning, node: Strength) -> Sum:
+    numbers, total = meaning.numbers, ZERO
+    for cause, on, off in node.terms:
+        total = numbers.plus(total, numbers.choose(meaning.truth(cause), numbers.constant(on), numbers.constant(off)))
+    return total
+
+
 def _arithmetic(meaning: Meaning, node: Arithmetic) -> Sum:
     left, right = (meaning.sum(child) for child in node.children)
     if node.operator == "*":
@@ -260,6 +253,9 @@ _TRUTHS: dict[type[Node], Callable[[Meaning, Any], int]] = {
     LinearThreshold: lambda meaning, node: meaning.numbers.at_least_zero(
         meaning.linear(node.weights, node.children, node.bias)
     ),
+    Above: lambda meaning, node: meaning.numbers.above(
+        meaning.sum(node.score), meaning.numbers.constant(node.threshold)
+    ),
     Greater: lambda meaning, node: meaning.numbers.above(*(meaning.sum(child) for child in node.children)),
 }
 
@@ -267,6 +263,7 @@ _SUMS: dict[type[Node], Callable[[Meaning, Any], Sum]] = {
     Column: Meaning.column,
     Step: _step,
     Linear: lambda meaning, node: meaning.linear(node.weights, node.children, node.bias),
+    Strength: _strength,
     Probability: lambda meaning, node: meaning.circuit(build_circuit(node.formula)),
     Logistic: lambda meaning, node: atom(
         meaning.numbers.name(("logistic", meaning.sum(node.children[0])), Fraction(1))

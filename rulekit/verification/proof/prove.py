@@ -12,7 +12,6 @@ Everything else is tested on rows. `read_artifact` and `prove` never raise for w
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -22,7 +21,7 @@ import numpy.typing as npt
 
 from rulekit.cells.space import CellSpace, cell_space
 from rulekit.errors import BudgetError, GraphError, InputError, RulekitError
-from rulekit.graph.decisions import ArgMax, Decision
+from rulekit.graph.decisions import Decision
 from rulekit.graph.nodes import Column, Compare, Missing, Node, Step
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.traversal import topological
@@ -129,7 +128,7 @@ class _Prover:
             return proof
         why = self.reading.reason
         decision = self.reading.decision
-        if isinstance(decision, ArgMax) and self.reading.default is None and max(decision.thresholds) > -math.inf:
+        if decision is not None and decision.has_default and self.reading.default is None:
             decision, why = None, "its default class could not be read back"
         if decision is not None:
             proof = self._by_formula(decision)

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.graph.decisions import Exceeds, Median
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
-from rulekit.graph.nodes import Column, Linear, LinearThreshold, Node
+from rulekit.graph.nodes import Above, Column, Linear, LinearThreshold, Node
 from rulekit.graph.rule_graph import RuleGraph
 
 MAX_NODES = 64
@@ -53,10 +52,7 @@ def _sums(graph: RuleGraph) -> list[tuple[Linear | LinearThreshold, float]]:
     found: list[tuple[Linear | LinearThreshold, float]] = [
         (node, 0.0) for node in graph.nodes() if isinstance(node, LinearThreshold)
     ]
-    parts: tuple[Any, ...] = graph.decision.above if isinstance(graph.decision, Median) else (graph.decision,)
-    for part in parts:
-        if isinstance(part, Exceeds) and isinstance(part.score, Linear):
-            found.append((part.score, part.threshold))
+    found += [(n.score, n.threshold) for n in graph.nodes() if isinstance(n, Above) and isinstance(n.score, Linear)]
     return [pair for pair in found if _reads_a_column(pair[0])]
 
 

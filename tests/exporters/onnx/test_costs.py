@@ -22,8 +22,8 @@ from rulekit_exporters.onnx.costs import (
     microseconds,
 )
 
-from rulekit.graph.decisions import Exceeds, Fires
-from rulekit.graph.nodes import And, Compare, Hidden, Or, Probability
+from rulekit.graph.decisions import Fires
+from rulekit.graph.nodes import Above, And, Compare, Hidden, Or, Probability
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.numbers import strength_of
 from rulekit.schema import Feature, Schema
@@ -36,7 +36,7 @@ def noisy(count: int) -> RuleGraph:
     causes = [Compare(f"x{j}", ">", 0.1 * j) for j in range(count)]
     hidden = [Hidden(f"h{j}", cause, strength_of(0.9 - j / 50)) for j, cause in enumerate(causes)]
     chance = Probability(Or([And(hidden[k : k + 4]) for k in range(0, count, 4)]))
-    return RuleGraph(SCHEMA, (0, 1), Exceeds(chance, 0.5), (chance,))
+    return RuleGraph(SCHEMA, (0, 1), Fires(Above(chance, 0.5)), (chance,))
 
 
 def model_of(kind: str, width: int, element: int) -> onnx.ModelProto:

@@ -11,11 +11,12 @@ from onnx_cases import SCHEMA, adversarial_table, assert_same_everywhere, forms_
 from rulekit_exporters.onnx import emit, run, run_reference
 
 from rulekit.errors import Unsupported
-from rulekit.graph.decisions import ArgMax, Exceeds, Fires, Median
+from rulekit.graph.decisions import ArgMax, Fires, Median
 from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes
 from rulekit.graph.nodes import (
     FALSE,
     TRUE,
+    Above,
     And,
     AtLeast,
     Column,
@@ -28,6 +29,7 @@ from rulekit.graph.nodes import (
     Or,
     Probability,
     Step,
+    Strength,
 )
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.numbers import strength_of
@@ -73,13 +75,13 @@ def test_a_probability_against_thresholds_that_it_attains(formula: Node) -> None
     node = Probability(formula)
     for value in attained(node):
         for threshold in (value, math.nextafter(value, -math.inf)):
-            assert_bits(RuleGraph(SCHEMA, (0, 1), Exceeds(node, threshold), (node,)))
+            assert_bits(RuleGraph(SCHEMA, (0, 1), Fires(Above(node, threshold)), (node,)))
 
 
 def test_a_sum_off_the_grid_against_thresholds_that_it_attains() -> None:
     for value in attained(SUM):
         for threshold in (value, math.nextafter(value, -math.inf)):
-            assert_bits(RuleGraph(SCHEMA, (0, 1), Exceeds(SUM, threshold, "score")))
+            assert_bits(RuleGraph(SCHEMA, (0, 1), Fires(Above(SUM, threshold))))
 
 
 def test_strengths_against_thresholds_that_they_attain() -> None:
@@ -88,7 +90,7 @@ def test_strengths_against_thresholds_that_they_attain() -> None:
         sums = {total + part for total in sums for part in (bit.on, bit.off)}
     for value in sorted(sums)[::9]:
         for threshold in (value, math.nextafter(value, -math.inf)):
-            decision = Exceeds(Probability(Or(BITS)), threshold, "log-complement")
+            decision = Fires(Above(Strength(Or(BITS)), threshold))
             assert_bits(RuleGraph(SCHEMA, (0, 1), decision, (Probability(Or(BITS)),)))
 
 
@@ -102,7 +104,7 @@ def test_strengths_of_certain_and_boolean_children() -> None:
         (FALSE, BITS[0]),
         (),
     ):
-        assert_same_everywhere(RuleGraph(SCHEMA, (0, 1), Exceeds(Probability(Or(children)), 0.5, "log-complement")))
+        assert_same_everywhere(RuleGraph(SCHEMA, (0, 1), Fires(Above(Strength(Or(children)), 0.5))))
 
 
 def assert_bits(graph: RuleGraph) -> None:
@@ -136,7 +138,7 @@ def test_weights_next_to_one_are_not_dropped(weight: float) -> None:
     node = Linear(((weight, Linear(((weight, column), (weight, Column("x", 1.0, -2.0, 2.0))), 0.3)),), 0.0)
     for value in attained(node, 4):
         for threshold in (value, math.nextafter(value, -math.inf)):
-            assert_bits(RuleGraph(SCHEMA, (0, 1), Exceeds(node, threshold, "score")))
+            assert_bits(RuleGraph(SCHEMA, (0, 1), Fires(Above(node, threshold))))
 
 
 @pytest.mark.parametrize("bias", [2.0**-149, 2.0**-151, -(2.0**-200), 2.0**-1074])
@@ -145,10 +147,10 @@ def test_summands_next_to_zero_are_not_dropped(bias: float) -> None:
     column = Column("wide", 0.0, 0.0, 9.0)
     node = Linear(((1.0, Linear(((3.0, column),), bias)),), -bias)
     for threshold in (0.0, -bias, 2.0**-1074):
-        assert_bits(RuleGraph(SCHEMA, (0, 1), Exceeds(node, threshold, "score")))
+        assert_bits(RuleGraph(SCHEMA, (0, 1), Fires(Above(node, threshold))))
     inner = Linear(((3.0, column),), bias)
     for threshold in (0.0, bias, math.nextafter(bias, -math.inf)):
-        assert_bits(RuleGraph(SCHEMA, (0, 1), Exceeds(inner, threshold, "score")))
+        assert_bits(RuleGraph(SCHEMA, (0, 1), Fires(Above(inner, threshold))))
 
 
 def test_bits_that_are_almost_certain() -> None:
@@ -161,7 +163,7 @@ def test_bits_that_are_almost_certain() -> None:
         node = Probability(formula)
         for value in attained(node, 4):
             for threshold in (value, math.nextafter(value, -math.inf)):
-                assert_bits(RuleGraph(SCHEMA, (0, 1), Exceeds(node, threshold), (node,)))
+                assert_bits(RuleGraph(SCHEMA, (0, 1), Fires(Above(node, threshold)), (node,)))
 
 
 def test_arg_max_of_two_classes_and_of_overflowing_scores() -> None:
@@ -171,10 +173,10 @@ def test_arg_max_of_two_classes_and_of_overflowing_scores() -> None:
 
 def test_median_of_mixed_parts() -> None:
     parts = (
-        Fires(Or(LEAVES)),
-        Exceeds(Probability(Or(BITS)), 0.7),
-        Exceeds(SUM, 1.0, "score"),
-        Exceeds(Probability(Or(BITS)), 1.3, "log-complement"),
+        Or(LEAVES),
+        Above(Probability(Or(BITS)), 0.7),
+        Above(SUM, 1.0),
+        Above(Strength(Or(BITS)), 1.3),
     )
     assert_same_everywhere(RuleGraph(SCHEMA, ("a", "b", "c", "d", "e"), Median(parts)))
 
@@ -224,7 +226,7 @@ def test_classes_that_read_alike_are_refused() -> None:
 
 @pytest.mark.parametrize("n_rows", [0, 1, 2, 8191, 8192, 8193])
 def test_batches_of_every_size(n_rows: int) -> None:
-    graph = RuleGraph(SCHEMA, ("n", "y"), Exceeds(Probability(FORMULAS[3]), 0.5), (Probability(FORMULAS[3]),))
+    graph = RuleGraph(SCHEMA, ("n", "y"), Fires(Above(Probability(FORMULAS[3]), 0.5)), (Probability(FORMULAS[3]),))
     whole = adversarial_table()
     table = whole.take(np.arange(n_rows) % whole.n_rows)
     for form in forms_of(graph):
@@ -233,8 +235,8 @@ def test_batches_of_every_size(n_rows: int) -> None:
         assert outcome.probabilities.shape == (n_rows, 2)
 
 
-@pytest.mark.parametrize("decision", [Fires(TRUE), Fires(FALSE), Exceeds(Probability(TRUE), 0.5)])
-def test_models_of_constants(decision: Fires | Exceeds) -> None:
+@pytest.mark.parametrize("decision", [Fires(TRUE), Fires(FALSE), Fires(Above(Probability(TRUE), 0.5))])
+def test_models_of_constants(decision: Fires) -> None:
     for form in ("tensor", "columns"):
         graph = RuleGraph(SCHEMA, (0, 1), decision)
         outcome = run(emit(graph, {"input": form, "fired": True}).main, graph, adversarial_table())

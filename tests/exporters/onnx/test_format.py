@@ -15,9 +15,9 @@ from onnx_cases import SCHEMA, adversarial_table, assert_same_everywhere, fired_
 from rulekit_exporters.onnx import TARGET, emit, read, run
 
 from rulekit.errors import FormatError, InputError, Unsupported
-from rulekit.graph.decisions import Exceeds, Fires
+from rulekit.graph.decisions import Fires
 from rulekit.graph.evaluation.evaluator import decide
-from rulekit.graph.nodes import Among, And, Compare, Hidden, IsTrue, Missing, Node, Or, Probability
+from rulekit.graph.nodes import Above, Among, And, Compare, Hidden, IsTrue, Missing, Node, Or, Probability
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import fired, rules_of
 from rulekit.schema import Feature, Schema
@@ -159,7 +159,7 @@ def test_opsets(opset: int) -> None:
     assert_same_everywhere(GRAPH, opset=opset)
     hidden = [Hidden(f"h{k}", leaf, 0.5 + k, 0.1) for k, leaf in enumerate(RULES.children)]
     node = Probability(Or(hidden))
-    assert_same_everywhere(RuleGraph(SCHEMA, (0, 1), Exceeds(node, 0.5), (node,)), opset=str(opset))
+    assert_same_everywhere(RuleGraph(SCHEMA, (0, 1), Fires(Above(node, 0.5)), (node,)), opset=str(opset))
 
 
 def test_fired_rules() -> None:

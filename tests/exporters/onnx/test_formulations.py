@@ -14,8 +14,9 @@ from onnx_cases import (
 )
 from rulekit_exporters.onnx import emit
 
-from rulekit.graph.decisions import ArgMax, Exceeds, Fires
+from rulekit.graph.decisions import ArgMax, Fires
 from rulekit.graph.nodes import (
+    Above,
     And,
     AtLeast,
     Column,
@@ -167,7 +168,7 @@ def test_sums_on_a_grid_are_one_product(grid: float, products: int, width: type 
 
     attained = np.unique(evaluate_nodes([total], table)[total])
     for threshold in (float(attained[len(attained) // 2]), float(np.nextafter(attained[3], -np.inf))):
-        graph = RuleGraph(NARROW, (0, 1), Exceeds(total, threshold, "score"))
+        graph = RuleGraph(NARROW, (0, 1), Fires(Above(total, threshold)))
         assert operator_kinds(every_formulation(graph)["operators"]).count("MatMul") == products
         if width is not None:
             assert constant_widths(graph)["MatMul"] == {np.dtype(width)}
@@ -191,7 +192,7 @@ def test_sums_at_the_limit_of_a_width(large: float) -> None:
     big, unit = Step("x0", (0.0,), (0.0, large), 0.0), Compare("x1", ">", 0.0)
     total = Linear(((1.0, big), (1.0, unit), (1.0, IsTrue("flag"))), 0.0)
     for threshold in (large - 1, large, large + 1):
-        graph = RuleGraph(NARROW, (0, 1), Exceeds(total, threshold, "score"))
+        graph = RuleGraph(NARROW, (0, 1), Fires(Above(total, threshold)))
         assert_same_everywhere(graph, adversarial_table(NARROW))
 
 
@@ -205,7 +206,7 @@ def test_a_grid_sum_under_another_weight() -> None:
         from rulekit.graph.evaluation.evaluator import evaluate_nodes
 
         for value in np.unique(evaluate_nodes([scaled], table)[scaled])[::17]:
-            assert_same_everywhere(RuleGraph(NARROW, (0, 1), Exceeds(scaled, float(value), "score")), table)
+            assert_same_everywhere(RuleGraph(NARROW, (0, 1), Fires(Above(scaled, float(value)))), table)
 
 
 def test_linear_thresholds_on_a_grid_with_exact_ties() -> None:

@@ -15,8 +15,9 @@ from rulekit_exporters.onnx.inspection.reader import inspect
 from rulekit.conformance.models import NODES
 from rulekit.conformance.random_graphs import random_graph
 from rulekit.errors import RulekitError, Unsupported
-from rulekit.graph.decisions import Exceeds, Fires
+from rulekit.graph.decisions import Fires
 from rulekit.graph.nodes import (
+    Above,
     Among,
     And,
     Column,
@@ -236,7 +237,7 @@ def test_what_is_proved_of_a_changed_model_is_true(seed):
 def test_a_step_function_of_many_cuts_is_read_as_a_table():
     cuts = tuple(float(i) for i in range(40))
     score = Linear([(1.0, Step(f"x{i}", cuts, tuple(i % 7 / 8 for i in range(41)), 0.5)) for i in range(8)], 0.0)
-    graph = RuleGraph(SCHEMA, (0, 1), Exceeds(score, 3.0, "score"))
+    graph = RuleGraph(SCHEMA, (0, 1), Fires(Above(score, 3.0)))
     report = _proof(graph, {"input": "columns"})
     assert (report.proof, report.proof_method) == ("proved", "normal form")
 
@@ -244,7 +245,7 @@ def test_a_step_function_of_many_cuts_is_read_as_a_table():
 def test_an_operation_that_a_runtime_drops_leaves_no_formula():
     """Onnxruntime leaves out a product with a double whose float32 value is 1, whatever the specification says."""
     bits = [(1.0 + 2.0**-30, Or((Compare(f"x{i}", ">", 0.5), Compare(f"x{i + 1}", ">", 0.25)))) for i in range(20)]
-    graph = RuleGraph(SCHEMA, (0, 1), Exceeds(Linear(bits, 0.0), 2.0, "score"))
+    graph = RuleGraph(SCHEMA, (0, 1), Fires(Above(Linear(bits, 0.0), 2.0)))
     content = TARGET.emit(graph, {"input": "columns"}).main
     assert inspect(content, graph).decision is not None
 

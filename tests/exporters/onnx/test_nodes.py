@@ -9,11 +9,12 @@ import pytest
 from onnx_cases import SCHEMA, THRESHOLDS, adversarial_table, assert_same_everywhere
 from rulekit_exporters.onnx import TARGET, emit, run
 
-from rulekit.graph.decisions import ArgMax, Exceeds, Fires
+from rulekit.graph.decisions import ArgMax, Fires
 from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.nodes import (
     FALSE,
     TRUE,
+    Above,
     Among,
     And,
     AtLeast,
@@ -51,7 +52,7 @@ def test_comparisons_at_every_threshold(column: str, op: str, missing: bool) -> 
     nodes = tuple(Compare(column, op, t, missing) for t in thresholds)
     count = Linear(tuple((2.0**-k, node) for k, node in enumerate(nodes)), 0.0)
     for threshold in (0.3, 1.1):
-        assert_same_everywhere(RuleGraph(SCHEMA, (0, 1), Exceeds(count, threshold, "score")))
+        assert_same_everywhere(RuleGraph(SCHEMA, (0, 1), Fires(Above(count, threshold))))
 
 
 @pytest.mark.parametrize("threshold", THRESHOLDS)
@@ -132,7 +133,7 @@ def test_boolean_nodes(node: Node) -> None:
 )
 def test_real_nodes(node: Node) -> None:
     for threshold in (0.1, 0.6, 0.75):
-        graph = RuleGraph(SCHEMA, ("n", "y"), Exceeds(node, threshold, "score"), (Logistic(node),))
+        graph = RuleGraph(SCHEMA, ("n", "y"), Fires(Above(node, threshold)), (Logistic(node),))
         assert_same_everywhere(graph)
 
 
@@ -167,7 +168,7 @@ H = tuple(
 )
 def test_noisy_logical_formulas(formula: Node) -> None:
     node = Probability(formula)
-    assert_same_everywhere(RuleGraph(SCHEMA, ("n", "y"), Exceeds(node, 0.5), (node,)))
+    assert_same_everywhere(RuleGraph(SCHEMA, ("n", "y"), Fires(Above(node, 0.5)), (node,)))
     assert_same_everywhere(RuleGraph(SCHEMA, (0, 1), Fires(X), (node,)))
 
 

@@ -10,8 +10,8 @@ import pytest
 from onnx_cases import adversarial_table, assert_formulations_agree, assert_same_everywhere, operator_kinds
 from rulekit_exporters.onnx import emit
 
-from rulekit.graph.decisions import ArgMax, Exceeds, Fires
-from rulekit.graph.nodes import And, Column, Compare, IsTrue, Linear, LinearThreshold, Node, Not, Or, Step
+from rulekit.graph.decisions import ArgMax, Fires
+from rulekit.graph.nodes import Above, And, Column, Compare, IsTrue, Linear, LinearThreshold, Node, Not, Or, Step
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature, Schema
 from rulekit.verification.rows.adversarial import adversarial_rows
@@ -121,7 +121,7 @@ def test_linear_scores_of_several_classes() -> None:
     for grid in (2.0**-6, 2.0**-30, 0.0):
         scores = tuple(Linear(u.terms, u.bias) for u in units(rng, [column(j) for j in range(4)], 3, grid))
         assert_exact(RuleGraph(SCHEMA, ("a", "b", "c"), ArgMax(scores, (0.0, -1.0, -np.inf), (2, 0, 1))))
-        assert_exact(RuleGraph(SCHEMA, (0, 1), Exceeds(scores[0], 0.25, "score")))
+        assert_exact(RuleGraph(SCHEMA, (0, 1), Fires(Above(scores[0], 0.25))))
 
 
 def test_one_column_cleaned_in_two_ways() -> None:

@@ -17,9 +17,10 @@ from rulekit_exporters.onnx import emit, run
 from rulekit_exporters.onnx.cell_tables.cell_table import MOST_CELLS, cell_table
 from rulekit_exporters.onnx.cell_tables.graph_bits import NotOfBitsError
 
-from rulekit.graph.decisions import ArgMax, Exceeds, Fires
+from rulekit.graph.decisions import ArgMax, Fires
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.nodes import (
+    Above,
     Among,
     And,
     AtLeast,
@@ -34,6 +35,7 @@ from rulekit.graph.nodes import (
     Or,
     Probability,
     Step,
+    Strength,
 )
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.numbers import strength_of
@@ -54,7 +56,7 @@ def above(j: int, threshold: float = 0.0, op: str = ">", missing: bool = False) 
 
 def noisy(formula: Node, threshold: float, schema: Schema = NUMBERS) -> RuleGraph:
     chance = Probability(formula)
-    return RuleGraph(schema, (0, 1), Exceeds(chance, threshold), (chance,))
+    return RuleGraph(schema, (0, 1), Fires(Above(chance, threshold)), (chance,))
 
 
 def middle_value(formula: Node, graph: RuleGraph) -> float:
@@ -118,7 +120,7 @@ def test_more_than_two_classes_and_scores() -> None:
     decision = ArgMax(scores, (0.5, 0.25, 0.1), (2, 0, 1))
     assert_formulations_agree(RuleGraph(NUMBERS, ("a", "b", "c"), decision, scores, default=1))
     total = Linear([(0.1, above(0)), (0.2, Step("x1", (0.0, 1.0), (0.3, -0.1, 0.7), 0.0)), (0.3, above(2))], -0.1)
-    graph = RuleGraph(NUMBERS, (0, 1), Exceeds(total, 0.2, "score"))
+    graph = RuleGraph(NUMBERS, (0, 1), Fires(Above(total, 0.2)))
     assert "MatMul" in operator_kinds(emit(graph, {"text": False}).main)
     assert_formulations_agree(graph, adversarial_table(NUMBERS, (0.0, 1.0)))
 
@@ -129,9 +131,9 @@ def test_what_has_no_table() -> None:
         cell_table(many)
     rounded = Linear([(1.0, Column("x0", 0.0, -1.0, 1.0, 0.5))], 0.0)
     with pytest.raises(NotOfBitsError, match="'x0'"):
-        cell_table(RuleGraph(NUMBERS, (0, 1), Exceeds(rounded, 0.2, "score")))
+        cell_table(RuleGraph(NUMBERS, (0, 1), Fires(Above(rounded, 0.2))))
     with pytest.raises(NotOfBitsError, match="1 cells"):
-        cell_table(RuleGraph(NUMBERS, (0, 1), Exceeds(Step("x0", (), (1.0,), 1.0), 0.2, "score")))
+        cell_table(RuleGraph(NUMBERS, (0, 1), Fires(Above(Step("x0", (), (1.0,), 1.0), 0.2))))
 
 
 def test_a_rule_of_logic_is_no_table() -> None:
@@ -199,7 +201,7 @@ def test_a_probability_that_decides_is_never_a_product() -> None:
 def test_certain_bits_and_the_sum_of_strengths_that_decides() -> None:
     hidden = [*bits([above(j) for j in range(10)]), Hidden("sure", above(11), strength_of(1.0), 0.0), above(12)]
     chance = Probability(Or(hidden))
-    graph = RuleGraph(NUMBERS, (0, 1), Exceeds(chance, strength_of(0.9), "log-complement"), (chance,))
+    graph = RuleGraph(NUMBERS, (0, 1), Fires(Above(Strength(chance.children[0]), strength_of(0.9))), (chance,))
     kinds = operator_kinds(every_formulation(graph)["operators"])
     assert kinds.count("Exp") == 1
     table = adversarial_table(NUMBERS, (0.0,))
@@ -222,7 +224,7 @@ def test_strengths_on_a_grid_are_one_product(grid: float, exact: bool) -> None:
     table = adversarial_table(NUMBERS, (0.0,))
     sums = [sum(h.on if j % 2 else h.off for j, h in enumerate(hidden)), sum(h.on for h in hidden[:5])]
     for threshold in (*sums, float(np.nextafter(sums[0], 0.0))):
-        graph = RuleGraph(NUMBERS, (0, 1), Exceeds(chance, threshold, "log-complement"), (chance,))
+        graph = RuleGraph(NUMBERS, (0, 1), Fires(Above(Strength(chance.children[0]), threshold)), (chance,))
         kinds = operator_kinds(every_formulation(graph)["operators"])
         assert (kinds.count("Add") <= 1) is exact
         assert_formulations_agree(graph, table)

@@ -18,9 +18,10 @@ from rulekit_exporters.onnx.cell_tables.graph_bits import NotOfBitsError
 from rulekit_exporters.onnx.running import runtime_session
 from rulekit_exporters.onnx.trees.decision_tree import MOST_LEAVES, decision_tree
 
-from rulekit.graph.decisions import ArgMax, Exceeds, Fires, Median
+from rulekit.graph.decisions import ArgMax, Fires, Median
 from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.nodes import (
+    Above,
     Among,
     And,
     AtLeast,
@@ -64,7 +65,7 @@ def dnf(rng: np.random.Generator, lengths: tuple[int, ...]) -> Node:
 def noisy(causes: list[Node], threshold: float) -> RuleGraph:
     bits = [Hidden(f"h{i}", c, strength_of(0.9 - i / 10), strength_of(0.05)) for i, c in enumerate(causes)]
     chance = Probability(Or(bits))
-    return RuleGraph(NARROW, ("no", "yes"), Exceeds(chance, threshold), (chance,))
+    return RuleGraph(NARROW, ("no", "yes"), Fires(Above(chance, threshold)), (chance,))
 
 
 def latency(graph: RuleGraph, **options: object) -> list[str]:
@@ -115,7 +116,7 @@ def test_several_classes() -> None:
     graphs = [
         RuleGraph(NARROW, ("a", "b", "c"), ranked, default=1),
         RuleGraph(NARROW, (0, 1, 2), ranked, default=1),
-        RuleGraph(ordered, (1, 2, 3, 4), Median((Fires(Or((a[0], a[1]))), Fires(a[0]), Fires(And((a[0], a[2])))))),
+        RuleGraph(ordered, (1, 2, 3, 4), Median((Or((a[0], a[1])), a[0], And((a[0], a[2]))))),
     ]
     for graph in graphs:
         assert latency(graph) == [TREE]
@@ -132,7 +133,7 @@ def test_sums_of_steps_and_of_literals() -> None:
         0.25,
     )
     unit = LinearThreshold([(0.3, Compare("x0", ">", 0.0)), (-0.1, IsTrue("flag"))], -0.15)
-    graph = RuleGraph(NARROW, (0, 1), Exceeds(total, 0.25, "score"))
+    graph = RuleGraph(NARROW, (0, 1), Fires(Above(total, 0.25)))
     assert latency(graph) == [TREE]
     assert_formulations_agree(graph)
     assert_formulations_agree(RuleGraph(NARROW, (0, 1), Fires(And((unit, Compare("x3", "<=", 0.5, True))))))

@@ -9,9 +9,21 @@ from golden_graphs import income
 from rulekit_exporters.python import TARGET, functions
 
 from rulekit.conformance.random_graphs import random_table
-from rulekit.graph.decisions import Exceeds, Fires
+from rulekit.graph.decisions import Fires
 from rulekit.graph.evaluation.evaluator import decide, probabilities
-from rulekit.graph.nodes import And, AtLeast, Column, Compare, Constant, Hidden, LinearThreshold, Not, Or, Probability
+from rulekit.graph.nodes import (
+    Above,
+    And,
+    AtLeast,
+    Column,
+    Compare,
+    Constant,
+    Hidden,
+    LinearThreshold,
+    Not,
+    Or,
+    Probability,
+)
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
 from rulekit.schema import Feature, Schema
@@ -37,7 +49,7 @@ def noisy_formulas():
 def test_probabilities_are_the_graph_s_to_the_last_bit(formula, tmp_path):
     probability = Probability(formula)
     schema = Schema((Feature("x"), Feature("y")))
-    graph = RuleGraph(schema, (0, 1), Exceeds(probability, 0.4), (probability,))
+    graph = RuleGraph(schema, (0, 1), Fires(Above(probability, 0.4)), (probability,))
     table = random_table(np.random.default_rng(11), schema, 300)
     module = module_of(graph, tmp_path)
     rows = list(zip(*plain_columns(table), strict=True))

@@ -14,10 +14,11 @@ from rulekit_exporters.python.running import run
 
 from rulekit.conformance.random_graphs import random_graph, random_table
 from rulekit.errors import FormatError
-from rulekit.graph.decisions import Exceeds, Fires
+from rulekit.graph.decisions import Fires
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.evaluation.oracle import evaluate_row
 from rulekit.graph.nodes import (
+    Above,
     Among,
     And,
     AtLeast,
@@ -275,7 +276,7 @@ def test_deep_and_wide_graphs_are_within_the_parser_s_limits(tmp_path):
     schema = Schema((Feature("x"), Feature("b", "boolean")))
     table = random_table(np.random.default_rng(3), schema, 100)
     assert_parity(RuleGraph(schema, (0, 1), Fires(Or((deep, wide)))), table, tmp_path, "logic")
-    assert_parity(RuleGraph(schema, (0, 1), Exceeds(total, 0.0, "score")), table, tmp_path, "sums")
+    assert_parity(RuleGraph(schema, (0, 1), Fires(Above(total, 0.0))), table, tmp_path, "sums")
 
 
 @pytest.mark.full

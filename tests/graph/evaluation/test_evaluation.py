@@ -10,13 +10,14 @@ from table_rows import row_of
 
 from rulekit.conformance.random_graphs import random_formula, random_graph, random_schema, random_table
 from rulekit.errors import GraphError, InputError
-from rulekit.graph.decisions import ArgMax, Exceeds, Fires
+from rulekit.graph.decisions import ArgMax, Fires
 from rulekit.graph.evaluation import node_values
 from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes, probabilities
 from rulekit.graph.evaluation.oracle import evaluate_node, evaluate_row
 from rulekit.graph.nodes import (
     FALSE,
     TRUE,
+    Above,
     Among,
     And,
     AtLeast,
@@ -199,7 +200,7 @@ def test_ten_thousand_nodes_deep():
         real = Linear(((-1.0, real),), 0.0)
     score = Probability(random)
     table = small_table(2)
-    for decision, probability in ((Fires(boolean), (score,)), (Exceeds(real, 0.0, "score"), ())):
+    for decision, probability in ((Fires(boolean), (score,)), (Fires(Above(real, 0.0)), ())):
         graph = RuleGraph(SCHEMA, (0, 1), decision, probability)
         rows = [evaluate_row(graph, row_of(table, i)) for i in range(table.n_rows)]
         assert decide(graph, table).tolist() == [label for label, _ in rows]

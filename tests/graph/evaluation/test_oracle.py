@@ -7,11 +7,12 @@ import math
 import pytest
 
 from rulekit.errors import GraphError, InputError
-from rulekit.graph.decisions import ArgMax, Exceeds, Fires, Median
+from rulekit.graph.decisions import ArgMax, Fires, Median
 from rulekit.graph.evaluation.oracle import evaluate_node, evaluate_row, read_level
 from rulekit.graph.nodes import (
     FALSE,
     TRUE,
+    Above,
     Among,
     And,
     AtLeast,
@@ -29,6 +30,7 @@ from rulekit.graph.nodes import (
     Or,
     Probability,
     Step,
+    Strength,
 )
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.numbers import float32, next_float32, strength_of
@@ -176,7 +178,7 @@ def test_a_noisy_or_is_reported_and_decided():
         Hidden("h2", IsTrue("b"), strength_of(0.5), strength_of(0.25)),
     ]
     score = Probability(Or(bits))
-    model = graph(Exceeds(score, 0.625), (score,))
+    model = graph(Fires(Above(score, 0.625)), (score,))
     assert evaluate_row(model, {"x": 1.0, "b": True}) == (1, [0.25, 0.75])
     assert evaluate_row(model, {"x": 1.0, "b": False}) == (0, [0.375, 0.625])  # not strictly above
     label, reported = evaluate_row(model, {"x": -1.0, "b": None})
@@ -187,9 +189,9 @@ def test_a_log_complement_adds_strengths():
     score = Probability(
         Or((Hidden("h1", Compare("x", ">", 0.0), 0.75, 0.25), Hidden("h2", TRUE, 0.5), Compare("x", ">", 9.0)))
     )
-    model = graph(Exceeds(score, 1.25, "log-complement"))
+    model = graph(Fires(Above(Strength(score.children[0]), 1.25)))
     assert [evaluate_row(model, {"x": x})[0] for x in (-1.0, 1.0, 10.0)] == [0, 0, 1]
-    model = graph(Exceeds(score, 1.2, "log-complement"))
+    model = graph(Fires(Above(Strength(score.children[0]), 1.2)))
     assert [evaluate_row(model, {"x": x})[0] for x in (-1.0, 1.0, 10.0)] == [0, 1, 1]
 
 
@@ -207,7 +209,7 @@ def test_arg_max_without_thresholds_always_finds_a_class():
 
 
 def test_the_median_counts_the_parts_that_hold():
-    parts = (Fires(Compare("x", ">", 0.0)), Exceeds(Column("x", 0.0, -9.0, 9.0), 1.0, "score"))
+    parts = (Compare("x", ">", 0.0), Above(Column("x", 0.0, -9.0, 9.0), 1.0))
     model = graph(Median(parts), classes=("low", "mid", "high"))
     assert [evaluate_row(model, {"x": x})[0] for x in (0.0, 1.0, 2.0)] == [0, 1, 2]
 

@@ -22,10 +22,11 @@ from hypothesis import strategies as st
 
 from rulekit.conformance.random_graphs import random_graph
 from rulekit.errors import FormatError, GraphError
-from rulekit.graph.decisions import ArgMax, Exceeds, Fires, Median
+from rulekit.graph.decisions import ArgMax, Fires, Median
 from rulekit.graph.files.file_format import MAX_NODES, from_json, node_from_json, node_to_json, short_ids, to_json
 from rulekit.graph.files.node_fields import DECISION_FIELDS, NODE_FIELDS
 from rulekit.graph.nodes import (
+    Above,
     Among,
     And,
     Compare,
@@ -154,7 +155,7 @@ def test_short_ids_are_unique_and_at_least_six_digits() -> None:
 
 @pytest.mark.parametrize("value", [0.1, 5e-324, 1e22, 16777217.0, -2.5, 1.7976931348623157e308])
 def test_doubles_are_exact(value: float) -> None:
-    graph = RuleGraph(SCHEMA, (0, 1), Exceeds(Linear(((value, IsTrue("old")),), value), value, "score"))
+    graph = RuleGraph(SCHEMA, (0, 1), Fires(Above(Linear(((value, IsTrue("old")),), value), value)))
 
     assert from_json(to_json(graph)) == graph
 
@@ -178,10 +179,10 @@ def test_the_digest_tells_labels_thresholds_and_defaults_apart() -> None:
         small_graph(probability=()),
         small_graph(decision=Fires(IsTrue("old"))),
         *(small_graph(classes=classes) for classes in [(0, 1), (0.0, 1.0), (False, True), ("0", "1")]),
-        *(small_graph(decision=Exceeds(Linear((), 0.0), t, "score")) for t in (0.0, 5e-324)),
+        *(small_graph(decision=Fires(Above(Linear((), 0.0), t))) for t in (0.0, 5e-324)),
         small_graph(decision=ArgMax((IsTrue("old"), IsTrue("old")), (-math.inf, 0.5), (0, 1))),
         small_graph(decision=ArgMax((IsTrue("old"), IsTrue("old")), (-math.inf, 0.5), (1, 0))),
-        small_graph(classes=(0, 1, 2), decision=Median((Fires(IsTrue("old")),) * 2), probability=()),
+        small_graph(classes=(0, 1, 2), decision=Median((IsTrue("old"),) * 2), probability=()),
     ]
 
     assert len({graph.digest for graph in graphs}) == len(graphs)

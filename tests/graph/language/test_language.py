@@ -18,13 +18,14 @@ from hypothesis import strategies as st
 from rulekit.conformance.random_graphs import random_graph
 from rulekit.errors import FormatError
 from rulekit.graph.check import check
-from rulekit.graph.decisions import ArgMax, Exceeds, Fires, Median
+from rulekit.graph.decisions import ArgMax, Fires, Median
 from rulekit.graph.language.printing import Exact
 from rulekit.graph.language.text import parse_graph, print_graph, print_node
 from rulekit.graph.language.words import RESERVED, number
 from rulekit.graph.nodes import (
     FALSE,
     TRUE,
+    Above,
     Among,
     And,
     AtLeast,
@@ -41,6 +42,7 @@ from rulekit.graph.nodes import (
     Or,
     Probability,
     Step,
+    Strength,
     Vocabulary,
 )
 from rulekit.graph.rule_graph import RuleGraph
@@ -111,7 +113,7 @@ def test_any_text_survives_as_name_level_label_unit_and_token(a: str, b: str, c:
 def test_any_number_survives(value: float, strength: float, probability: float) -> None:
     bit = Hidden("h", Compare("age", "<=", value), strength, strength_of(probability))
     score = Probability(Or((bit,)))
-    graph = RuleGraph(SCHEMA, (value, "yes"), Exceeds(score, value, "log-complement"), (score,))
+    graph = RuleGraph(SCHEMA, (value, "yes"), Fires(Above(Strength(score.children[0]), value)), (score,))
 
     assert parse_graph(print_graph(graph)) == graph
 
@@ -141,9 +143,9 @@ def test_every_field_of_the_schema_survives() -> None:
     "decision",
     [
         Fires(Or((OLD, MARRIED))),
-        Exceeds(Probability(Or((Hidden("a", OLD, 1.0), Hidden("b", MARRIED, math.inf, 0.1)))), 0.5, "probability"),
-        Exceeds(Probability(Or((Hidden("a", OLD, 1.0),))), -1.0, "log-complement"),
-        Exceeds(Linear(((0.5, OLD),), 1.0), -0.25, "score"),
+        Fires(Above(Probability(Or((Hidden("a", OLD, 1.0), Hidden("b", MARRIED, math.inf, 0.1)))), 0.5)),
+        Fires(Above(Strength(Or((Hidden("a", OLD, 1.0),))), -1.0)),
+        Fires(Above(Linear(((0.5, OLD),), 1.0), -0.25)),
         ArgMax((OLD, MARRIED), (-math.inf, 0.5), (1, 0)),
         ArgMax((OLD, MARRIED), (-0.0, 0.0), (0, 1)),
     ],
@@ -160,7 +162,7 @@ def test_every_decision_over_every_kind_of_class(decision: Any, classes: tuple[A
 
 def test_several_classes_with_reports() -> None:
     shares = tuple(Probability(Hidden(f"h{j}", OLD, 1.0 + j)) for j in range(3))
-    cuts = (Fires(OLD), Exceeds(shares[0], 0.5))
+    cuts = (OLD, Above(shares[0], 0.5))
     for decision in (ArgMax(shares, (0.5,) * 3, (2, 0, 1)), Median(cuts)):
         graph = RuleGraph(SCHEMA, ("low", "mid", "high"), decision, shares, default=2)
 
@@ -174,7 +176,7 @@ def dated(value: float, display: str, precision: str) -> RuleGraph:
     """Every place where a value of a column stands."""
     column = Feature("since", display=display, precision=precision)  # type: ignore[arg-type]
     score = Linear(((1.0, Step("since", (value,), (0.0, 1.0), 0.5)), (2.0, Column("since", value, value, value))), 0.0)
-    decision = Exceeds(score, value, "score")
+    decision = Fires(Above(score, value))
     return RuleGraph(
         Schema((column,)), (0, 1), decision, (Probability(Hidden("h", Compare("since", ">", value), 1.0)),)
     )
@@ -378,7 +380,7 @@ def test_a_long_list_in_a_list_is_broken_too() -> None:
     """A nested model was one line of any length."""
     bits = [Hidden(f"bit{i}", OLD, strength_of(0.5 + i / 100), strength_of(0.125)) for i in range(6)]
     nested = And((Or((And(bits[:3]), bits[3])), And(bits[4:])))
-    graph = RuleGraph(Schema((Feature("age"),)), (0, 1), Exceeds(Probability(nested), 0.5))
+    graph = RuleGraph(Schema((Feature("age"),)), (0, 1), Fires(Above(Probability(nested), 0.5)))
     text = print_graph(graph)
 
     assert parse_graph(text) == graph
@@ -487,7 +489,10 @@ def test_lark_is_imported_only_when_a_text_is_read() -> None:
         (HEADER + "decide yes when sum(1, 2 if married) >= 3", "a sum is compared with 0, not with 3"),
         (HEADER + "decide yes when at least 1.5 of (married)", "`1.5` is not an integer"),
         (HEADER + "decide yes when at least " + "9" * 5000 + " of (married)", "is not an integer, or is too long"),
-        (HEADER + "decide yes when married exceeds size 1", "`size` is no scale; write one of probability, score,"),
+        (
+            HEADER + "decide yes when (married) exceeds size 1",
+            "`size` is not what this is compared with; write",
+        ),
         (HEADER + "decide largest of (no: married)", "a class is missing or stands twice; needed once each: no, yes"),
         (HEADER + "decide largest of (no: married, yes: married) preferring no", "one rank per class"),
         (HEADER + "column age: numeric", "line 6, column 1: a second column 'age'"),

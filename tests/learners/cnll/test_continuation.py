@@ -14,10 +14,10 @@ from sklearn.base import clone
 from rulekit import CNLLClassifier, RuleGraph, simplify
 from rulekit.errors import InputError
 from rulekit.graph.check import check
-from rulekit.graph.decisions import ArgMax, Exceeds, Fires, Median
+from rulekit.graph.decisions import ArgMax, Fires, Median
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.language.text import parse_graph
-from rulekit.graph.nodes import Among, And, Compare, Hidden, IsTrue, Node, Not, Or, Probability
+from rulekit.graph.nodes import Above, Among, And, Compare, Hidden, IsTrue, Node, Not, Or, Probability
 from rulekit.graph.rules import rules_of
 from rulekit.schema import Feature, Schema
 from rulekit.synthetic import loans
@@ -179,9 +179,9 @@ def test_where_the_rules_were_edited_the_old_report_counts_no_more() -> None:
 
 def test_a_model_that_decides_by_its_probability_goes_on_to_do_so() -> None:
     start = learned()
-    by_probability = start.with_(decision=Exceeds(start.probability[0], 0.5), statistics={})
+    by_probability = start.with_(decision=Fires(Above(start.probability[0], 0.5)), statistics={})
     graph = saved(CNLLClassifier(2, start=by_probability, **BEST).fit(*data(2)))
-    assert isinstance(graph.decision, Exceeds)
+    assert isinstance(graph.decision.roots[0], Above)
     assert set(ids(by_probability)) < set(ids(graph))
 
 
@@ -239,7 +239,9 @@ def test_several_plain_rules_beside_hidden_bits_stay_rules_of_their_own() -> Non
     plain: list[Node] = [Compare("x0", ">", 0.95), And([Compare("x1", ">", 0.9), Compare("x2", ">", 0.8)])]
     bit = Hidden("H2", Compare("x3", ">", 0.5), 2.0, 0.1)
     schema = Schema(tuple(Feature(f"x{i}") for i in range(4)))
-    start = RuleGraph(schema, (0, 1), Exceeds(Probability(Or([*plain, bit])), 0.5), (Probability(Or([*plain, bit])),))
+    start = RuleGraph(
+        schema, (0, 1), Fires(Above(Probability(Or([*plain, bit])), 0.5)), (Probability(Or([*plain, bit])),)
+    )
     rng = np.random.default_rng(2)
     X = rng.random((300, 4))
     y = ((X[:, 0] > 0.95) | (X[:, 3] > 0.5) | (X[:, 1] < 0.3)).astype(int)
@@ -269,7 +271,7 @@ def rule_sets(draw: st.DrawFn) -> RuleGraph:
         strength = st.floats(0.05, 4.0)
         noisy = [Hidden(f"H{i + 1}", clause, draw(strength), 0.01) for i, clause in enumerate(clauses)]
         clauses = [*noisy, *draw(st.lists(plain, max_size=1))]
-        return RuleGraph(NUMBERS, (0, 1), Exceeds(Probability(Or(clauses)), 0.5), (Probability(Or(clauses)),))
+        return RuleGraph(NUMBERS, (0, 1), Fires(Above(Probability(Or(clauses)), 0.5)), (Probability(Or(clauses)),))
     return RuleGraph(NUMBERS, (0, 1), Fires(Or(clauses)))
 
 
@@ -321,13 +323,13 @@ def test_what_does_not_fit_is_refused_in_one_line(text: str, parameters: dict[st
 
 def test_models_that_are_no_such_formula_are_refused() -> None:
     start = learned()
-    moved = start.with_(decision=Exceeds(start.probability[0], 0.3), statistics={})
+    moved = start.with_(decision=Fires(Above(start.probability[0], 0.3)), statistics={})
     with pytest.raises(InputError, match="decides at another probability than 1/2"):
         CNLLClassifier(start=moved, **BEST).fit(*data(2, 100))
     bit = Hidden("H", IsTrue("homeowner"), 1.0)
     twice = Probability(Or([And([bit, Hidden("J", Compare("age", ">", 3.0), 1.0)]), bit]))
     with pytest.raises(InputError, match="'H' stands in two places"):
-        CNLLClassifier(start=start.with_(decision=Exceeds(twice, 0.5)), **BEST).fit(*data(2, 100))
+        CNLLClassifier(start=start.with_(decision=Fires(Above(twice, 0.5))), **BEST).fit(*data(2, 100))
     with pytest.raises(InputError, match="a RuleGraph"):
         CNLLClassifier(start="rules.txt", **BEST).fit(*data(2, 100))
 

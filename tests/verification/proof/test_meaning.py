@@ -9,9 +9,10 @@ import pytest
 
 from rulekit.cells.space import cell_space
 from rulekit.conformance.random_graphs import random_graph
-from rulekit.graph.decisions import ArgMax, Exceeds, Fires, Median
+from rulekit.graph.decisions import ArgMax, Fires, Median
 from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.nodes import (
+    Above,
     And,
     AtLeast,
     Column,
@@ -116,7 +117,7 @@ def test_counts_are_logic():
 def test_exact_sums_do_not_hang_on_the_order_of_their_terms():
     terms = [(0.25 * (i + 1), x) for i, x in enumerate(X)] + [(1.0, Step("x5", (-1.0, 1.0), (0.5, 0.75, -3.0), 0.125))]
     one, other = Linear(terms, 0.5), Linear(terms[::-1], 0.5)
-    _, first, second = _labels(Exceeds(one, 2.0, "score"), Exceeds(other, 2.0, "score"))
+    _, first, second = _labels(Fires(Above(one, 2.0)), Fires(Above(other, 2.0)))
     assert first == second
     assert not _same(LinearThreshold(terms, -2.0), LinearThreshold(terms, -2.25))
 
@@ -136,7 +137,7 @@ def test_rounded_sums_hang_on_their_order():
 
 def test_a_circuit_is_the_same_as_its_steps():
     bits = [Hidden(f"h{i}", x, strength_of(p)) for i, (x, p) in enumerate(zip(X, (0.9, 0.7, 0.4), strict=False))]
-    graph = Exceeds(Probability(Or(bits)), 0.5)
+    graph = Fires(Above(Probability(Or(bits)), 0.5))
     product: Node = Number(1.0)
     for bit in bits:
         missed = Arithmetic("-", Number(1.0), Choice(bit.cause, Number(bit.probability_on), Number(0.0)))
@@ -156,8 +157,8 @@ def test_a_table_is_the_same_as_the_circuit_that_filled_it():
     values = [1.0 - (1.0 - a) * (1.0 - b) for a in (0.0, on[0]) for b in (0.0, on[1])]
     table = Lookup(values, Linear([(2.0, X[0]), (1.0, X[1])], 0.0))
     for threshold in (0.5, 0.8, 0.95):
-        assert _equal(Exceeds(Probability(Or(bits)), threshold), Fires(Greater(table, Number(threshold))))
-    assert not _equal(Exceeds(Probability(Or(bits)), 0.5), Fires(Greater(table, Number(0.8))))
+        assert _equal(Fires(Above(Probability(Or(bits)), threshold)), Fires(Greater(table, Number(threshold))))
+    assert not _equal(Fires(Above(Probability(Or(bits)), 0.5)), Fires(Greater(table, Number(0.8))))
 
 
 def test_an_arg_max_is_the_same_as_its_labels():
@@ -176,7 +177,7 @@ def test_an_arg_max_is_the_same_as_its_labels():
 
 
 def test_a_median_counts_its_parts():
-    above = (Fires(Or(X[:2])), Fires(And(X[:2])))
+    above = (Or(X[:2]), And(X[:2]))
     labels = Labels((Not(Or(X[:2])), And((Or(X[:2]), Not(And(X[:2])))), And(X[:2])))
     assert _equal(Median(above), labels, 3)
 

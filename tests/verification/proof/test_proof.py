@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from rulekit.conformance.models import NODES
 from rulekit.conformance.random_graphs import random_graph
 from rulekit.errors import FormatError
-from rulekit.graph.decisions import ArgMax, Exceeds, Fires
+from rulekit.graph.decisions import ArgMax, Fires
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.nodes import (
+    Above,
     Among,
     And,
     Column,
@@ -163,7 +164,7 @@ def _boosted(change: tuple[int, int, float] | None = None) -> RuleGraph:
         if change is not None and change[0] == i:
             values[change[1]] += change[2]
         terms.append((1.0, Step(f"x{i}", (-1.0, 0.0, 0.5, 2.0), tuple(values), 0.25)))
-    return RuleGraph(SCHEMA, ("no", "yes"), Exceeds(Linear(terms, 0.0), 0.0, "score"))
+    return RuleGraph(SCHEMA, ("no", "yes"), Fires(Above(Linear(terms, 0.0), 0.0)))
 
 
 def test_sums_over_many_columns_are_proved_and_their_faults_found():
@@ -317,7 +318,7 @@ def test_a_strength_that_only_the_probability_shows_is_seen_on_the_cells():
         score = Probability(
             Or([Hidden("h1", _literal(0), strength_of(p)), Hidden("h2", _literal(1), strength_of(0.7))])
         )
-        return RuleGraph(SCHEMA, ("no", "yes"), Exceeds(score, 0.5), (score,))
+        return RuleGraph(SCHEMA, ("no", "yes"), Fires(Above(score, 0.5)), (score,))
 
     report = _verify(model(0.9), model(0.90001))
     assert (report.proof, report.different_decisions, report.ok) == ("proved", 0, False)

@@ -3,34 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rulekit.errors import Unsupported
-from rulekit.graph.decisions import ArgMax, Exceeds, Fires, Median
-from rulekit_exporters.onnx.builder import Number, Truth
+from rulekit.graph.decisions import ArgMax, Median
+from rulekit.graph.nodes import Node
+from rulekit_exporters.onnx.builder import Number
 from rulekit_exporters.onnx.operators.dnf import emit_dnf, emit_dnf_pair
-from rulekit_exporters.onnx.operators.noisy_or import reported_number, strengths
+from rulekit_exporters.onnx.operators.noisy_or import reported_number
 
 if TYPE_CHECKING:
     from rulekit_exporters.onnx.operators.emitter import Emitter
 
 
-def holds(emitter: Emitter, decision: Fires | Exceeds) -> Truth:
-    """Whether the formula of a decision holds, or its score is strictly above the threshold."""
-    if isinstance(decision, Fires):
-        return emitter.truth(decision.formula)
-    by_sum = decision.scale == "log-complement"
-    score = strengths(emitter, decision.score) if by_sum else emitter.number(decision.score)
-    return emitter.builder.above(score, decision.threshold)
-
-
-def indicator(emitter: Emitter, decision: Fires | Exceeds) -> str:
-    """[1, N] float of 0 and 1: a decision holds."""
-    product = emit_dnf(emitter, decision.formula) if isinstance(decision, Fires) else None
-    return product or emitter.builder.cast(emitter.row(holds(emitter, decision)), np.float32)
+def indicator(emitter: Emitter, node: Node) -> str:
+    """[1, N] float of 0 and 1: a Boolean node holds."""
+    return emit_dnf(emitter, node) or emitter.builder.cast(emitter.row(emitter.truth(node)), np.float32)
 
 
 def argmax(emitter: Emitter, decision: ArgMax) -> str:
@@ -54,53 +43,47 @@ def argmax(emitter: Emitter, decision: ArgMax) -> str:
 
 
 def median(emitter: Emitter, decision: Median) -> str:
-    """[N] int64: the number of parts that hold."""
+    """[N] int64: the number of nodes that hold."""
     builder = emitter.builder
     total = ""
-    for part in decision.above:
-        row = indicator(emitter, part)
+    for node in decision.above:
+        row = indicator(emitter, node)
         total = builder.operate("Add", total, row) if total else row
     flat = builder.operate("Reshape", total, builder.constant([-1], np.int64))
     return builder.cast(flat, np.int64)
 
 
-SEVERAL: dict[type[Any], Callable[[Emitter, Any], str]] = {ArgMax: argmax, Median: median}
-
-
 def emit_outputs(emitter: Emitter) -> tuple[str, str]:
     """The tensors of the class index [N] int64 and of the probabilities [N, K] float."""
     builder, graph = emitter.builder, emitter.graph
-    kind = type(graph.decision)
-    if isinstance(graph.decision, Fires | Exceeds):
-        index, one_hot = binary(emitter, graph.decision)
-    elif kind in SEVERAL:
-        index = SEVERAL[kind](emitter, graph.decision)
-        one_hot = builder.operate(
-            "Gather", builder.constant(np.eye(len(graph.classes), dtype=np.float32)), index, axis=0
-        )
-    else:
-        raise Unsupported(kind.__name__, "onnx", "a decision is Fires, Exceeds, ArgMax or Median")
+    match graph.decision:
+        case ArgMax():
+            index = argmax(emitter, graph.decision)
+        case Median():
+            index = median(emitter, graph.decision)
+        case _:
+            index, one_hot = binary(emitter, graph.decision.formula)
+            return index, reported(emitter) or one_hot
+    one_hot = builder.operate("Gather", builder.constant(np.eye(len(graph.classes), dtype=np.float32)), index, axis=0)
     return index, reported(emitter) or one_hot
 
 
-def binary(emitter: Emitter, decision: Fires | Exceeds) -> tuple[str, str]:
+def binary(emitter: Emitter, formula: Node) -> tuple[str, str]:
     """The class index [N] int64 by ArgMax, portable unlike a cast to int64, of the [N, 2] float of 0 and 1.
 
     Over columns a truth value and its contrary are transposed: 3 ns a row less than a product with the pair.
     """
     builder = emitter.builder
-    product = ""
-    if isinstance(decision, Fires):
-        one_hot = emit_dnf_pair(emitter, decision.formula)
-        if one_hot is not None:
-            return builder.operate("ArgMax", one_hot, axis=1, keepdims=0), one_hot
-        product = emit_dnf(emitter, decision.formula) or ""
+    one_hot = emit_dnf_pair(emitter, formula)
+    if one_hot is not None:
+        return builder.operate("ArgMax", one_hot, axis=1, keepdims=0), one_hot
+    product = emit_dnf(emitter, formula) or ""
     if emitter.plan.form != "tensor" and not product:
         contrary = builder.constant([[True], [False]])
-        rows = builder.operate("Xor", emitter.row(holds(emitter, decision)), contrary)
+        rows = builder.operate("Xor", emitter.row(emitter.truth(formula)), contrary)
         one_hot = builder.cast(builder.operate("Transpose", rows, perm=[1, 0]), np.float32)
     else:
-        row = product or indicator(emitter, decision)
+        row = product or indicator(emitter, formula)
         weights, offset = builder.constant([[-1.0, 1.0]], np.float32), builder.constant([1.0, 0.0], np.float32)
         one_hot = builder.operate("Gemm", row, weights, offset, transA=1)
     return builder.operate("ArgMax", one_hot, axis=1, keepdims=0), one_hot

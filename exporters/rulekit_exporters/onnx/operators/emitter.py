@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rulekit.errors import Unsupported
-from rulekit.graph.nodes import Family, LinearThreshold, Logistic, Node, Probability
+from rulekit.graph.nodes import Family, LinearThreshold, Logistic, Node, Probability, Strength
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.traversal import topological
 from rulekit_exporters.onnx.builder import Builder, Number, Truth
@@ -16,6 +16,7 @@ from rulekit_exporters.onnx.conditions import bit_of
 from rulekit_exporters.onnx.inputs import InputPlan, Inputs
 from rulekit_exporters.onnx.operators.circuits import probability
 from rulekit_exporters.onnx.operators.logic import LOGIC
+from rulekit_exporters.onnx.operators.noisy_or import strengths
 from rulekit_exporters.onnx.operators.reals import REALS
 from rulekit_exporters.onnx.operators.sum_blocks import SumBlocks, unit_rows
 
@@ -87,13 +88,7 @@ class Emitter:
     def _emit(self, root: Node) -> None:
         if root in self.truths or root in self.numbers:
             return
-        if isinstance(root, Probability):
-            self.numbers[root] = probability(self, root.formula)
-            return
-        if isinstance(root, Logistic):
-            self.numbers[root] = self._logistic(self.number(root.linear))
-            return
-        for node in topological([root]):
+        for node in topological([root], _read_by_itself):
             name = type(node).__name__
             if node in self.truths or node in self.numbers:
                 continue
@@ -101,6 +96,12 @@ class Emitter:
                 self.truths[node] = LOGIC[name](self, node)
             elif name in REALS:
                 self.numbers[node] = REALS[name](self, node)
+            elif isinstance(node, Strength):
+                self.numbers[node] = strengths(self, node)
+            elif isinstance(node, Probability):
+                self.numbers[node] = probability(self, node.formula)
+            elif isinstance(node, Logistic):
+                self.numbers[node] = self._logistic(self.number(node.linear))
             else:
                 raise Unsupported(name, "onnx", "this node has no place under a decision or a probability")
 
@@ -110,3 +111,8 @@ class Emitter:
         row = z if isinstance(z, str) else self.inputs.fill(z)
         growth = builder.operate("Exp", builder.operate("Neg", row))
         return builder.operate("Div", builder.double(1.0), builder.operate("Add", growth, builder.double(1.0)))
+
+
+def _read_by_itself(node: Node) -> tuple[Node, ...]:
+    """The nodes that are emitted before one; what a random formula reads is emitted by its circuit or sum."""
+    return () if isinstance(node, Probability | Strength) else node.children

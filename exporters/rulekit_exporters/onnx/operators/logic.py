@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rulekit.graph.nodes import Among, AtLeast, Constant, LinearThreshold, Missing, Node, Not
+from rulekit.graph.nodes import Above, Among, AtLeast, Constant, LinearThreshold, Missing, Node, Not
 from rulekit_exporters.onnx.builder import Truth
 from rulekit_exporters.onnx.conditions import bit_of, literal_of, membership
 from rulekit_exporters.onnx.operators.reals import sum_of
@@ -124,6 +124,11 @@ def linear_threshold(emitter: Emitter, node: Node) -> Truth:
     return emitter.builder.operate("GreaterOrEqual", total, emitter.builder.double(0.0))
 
 
+def above(emitter: Emitter, node: Node) -> Truth:
+    assert isinstance(node, Above)
+    return emitter.builder.above(emitter.number(node.score), node.threshold)
+
+
 LOGIC: dict[str, Callable[[Emitter, Node], Truth]] = {
     "Compare": leaf,
     "Among": leaf,
@@ -135,4 +140,5 @@ LOGIC: dict[str, Callable[[Emitter, Node], Truth]] = {
     "Or": disjunction,
     "AtLeast": at_least,
     "LinearThreshold": linear_threshold,
+    "Above": above,
 }

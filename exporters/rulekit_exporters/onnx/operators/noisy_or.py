@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rulekit.exactness import Span, is_exact_difference, total
-from rulekit.graph.decisions import Exceeds, Median
-from rulekit.graph.nodes import Family, Hidden, Node, Or, Probability
+from rulekit.graph.nodes import Hidden, Node, Probability, Strength
+from rulekit.graph.probability.compilation import adds_strengths
 from rulekit.graph.traversal import topological
 from rulekit_exporters.onnx.builder import Number
 from rulekit_exporters.onnx.operators.grid_sums import FEWEST_TERMS
@@ -30,20 +30,17 @@ FEW_BITS = 8
 CERTAIN = 1e4
 
 
-def strengths(emitter: Emitter, score: Node) -> Number:
+def strengths(emitter: Emitter, node: Strength) -> Number:
     """The strengths of the hidden bits of an Or, as if added from left to right; a true Boolean child is infinite.
 
     One product where they lie on a grid on which no sum rounds.
     """
     builder = emitter.builder
-    formula = score.formula if isinstance(score, Probability) else score
-    children = formula.children if isinstance(formula, Or) else (formula,)
-    bits = [child for child in children if isinstance(child, Hidden)]
-    if len(bits) == len(children) >= FEWEST_TERMS and _are_exact(bits):
-        return _product(emitter, bits)
-    parts = [(c.cause, c.on, c.off) if isinstance(c, Hidden) else (c, math.inf, 0.0) for c in children]
+    bits = [child for child in node.formula.children if isinstance(child, Hidden)]
+    if len(bits) == len(node.terms) >= FEWEST_TERMS and _are_exact(bits):
+        return _product(emitter, node)
     total: Number = 0.0
-    for part in choices(emitter, parts):
+    for part in choices(emitter, node.terms):
         total = builder.add(total, part)
     return total
 
@@ -60,36 +57,23 @@ def _are_exact(bits: Sequence[Hidden]) -> bool:
 
 def reported_number(emitter: Emitter, node: Node) -> Number:
     """[1, N] double, or a constant: a probability as it is reported, within rounding of its circuit."""
-    if not isinstance(node, Probability) or not is_noisy_or(node.formula):
+    if not isinstance(node, Probability) or not adds_strengths(node.formula):
         return emitter.number(node)
-    decision = emitter.graph.decision
-    parts = decision.above if isinstance(decision, Median) else (decision,)
-    sums = [part.score for part in parts if isinstance(part, Exceeds) and part.scale == "log-complement"]
-    if node in sums:
-        return _from_strength(emitter, strengths(emitter, node))
-    if len(node.formula.children) <= FEW_BITS or node in topological(decision.roots):
+    deciding, strength = topological(emitter.graph.decision.roots), Strength(node.formula)
+    if strength in deciding:
+        return _from_strength(emitter, emitter.number(strength))
+    if len(node.formula.children) <= FEW_BITS or node in deciding:
         return emitter.number(node)
-    return _from_strength(emitter, _product(emitter, node.formula.children))
+    return _from_strength(emitter, _product(emitter, strength))
 
 
-def is_noisy_or(formula: Node) -> bool:
-    """Whether a formula is an Or of hidden bits, each once, and Boolean nodes."""
-    if not isinstance(formula, Or) or len(set(formula.children)) < len(formula.children):
-        return False
-    bits = [child for child in formula.children if isinstance(child, Hidden)]
-    plain = all(isinstance(child, Hidden) or child.family is Family.BOOLEAN for child in formula.children)
-    return plain and len({bit.name for bit in bits}) == len(bits)
-
-
-def _product(emitter: Emitter, children: Sequence[Node]) -> str:
+def _product(emitter: Emitter, node: Strength) -> str:
     """[1, N] double: the strengths of hidden bits, and of Boolean nodes the certain one, in any order."""
     builder = emitter.builder
-    causes = [child.cause if isinstance(child, Hidden) else child for child in children]
-    stacked = stack(emitter, causes)
+    stacked = stack(emitter, [cause for cause, _, _ in node.terms])
     weights = np.zeros((1, stacked.height))
     offset = 0.0
-    for child, cause in zip(children, causes, strict=True):
-        on, off = (child.on, child.off) if isinstance(child, Hidden) else (math.inf, 0.0)
+    for cause, on, off in node.terms:
         on, off = min(on, CERTAIN), min(off, CERTAIN)
         high, low = (on, off) if stacked.positive[cause] else (off, on)
         weights[0, stacked.row[cause]] += high - low

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from rulekit.errors import InputError
-from rulekit.graph.decisions import ArgMax, Median
 from rulekit.graph.negation import negate
 from rulekit.graph.nodes import FALSE, TRUE, And, AtLeast, Family, Hidden, Node, Not, Or
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
@@ -32,7 +31,7 @@ def starts_of(
     """
     schema = Schema(table.features)
     found = known_rules(graph, freeze, table)
-    if isinstance(graph.decision, ArgMax):
+    if len(found) == len(graph.classes):
         found = [found[list(graph.classes).index(label)] for label in classes]
     drafts = [_draft(rules, schema) for rules in found]
     for draft in drafts:
@@ -63,10 +62,10 @@ def check_start(graph: RuleGraph, classes: Sequence[ClassLabel], ordered: bool, 
             where=WHERE,
             fix="give a start with the classes of the data",
         )
-    if ordered != isinstance(graph.decision, Median):
+    if ordered != graph.decision.ordered:
         has, wants = ("no order of the classes", "ordered") if ordered else ("ordered classes", "not ordered")
         raise InputError(f"it has {has}, the labels are {wants}", where=WHERE, fix="declare both or neither")
-    if not isinstance(graph.decision, ArgMax) and tuple(map(repr, graph.classes)) != tuple(map(repr, classes)):
+    if len(graph.decision.roots) < len(classes) and tuple(map(repr, graph.classes)) != tuple(map(repr, classes)):
         what = "ranks its classes" if ordered else "is about the class"
         one = _listed(graph.classes) if ordered else repr(graph.classes[1])
         other = _listed(classes) if ordered else repr(classes[1])

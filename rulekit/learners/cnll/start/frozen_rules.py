@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rulekit.cells.space import cell_rows
-from rulekit.graph.decisions import Exceeds, Fires
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.leaves import has_column
-from rulekit.graph.nodes import FALSE, And, Node, Or, Probability
+from rulekit.graph.nodes import FALSE, Above, And, Node, Or, Probability
 from rulekit.graph.probability.prime_implicants import threshold_rule
 from rulekit.graph.rules import disjuncts, literals
 from rulekit.learners.cnll.start.first_formula import Start
@@ -17,7 +16,7 @@ from rulekit.schema import Schema
 _MOST_CELLS = 1 << 14
 
 
-def continued_decision(formula: Node, schema: Schema, most_literals: int, start: Start) -> Fires | Exceeds:
+def continued_decision(formula: Node, schema: Schema, most_literals: int, start: Start) -> Node:
     """[P > 1/2] around the frozen rules of `start`, of at most `most_literals` literals more than they have.
 
     A Boolean decision stays one, with its frozen rules first; where the new part is too long to be written, they stand
@@ -25,14 +24,14 @@ def continued_decision(formula: Node, schema: Schema, most_literals: int, start:
     its probability goes on to do so.
     """
     if not start.boolean:
-        return Exceeds(Probability(formula), 0.5)
+        return Above(Probability(formula), 0.5)
     frozen = list(start.decided)
     rule = threshold_rule(formula, 0.5, most_literals + sum(literals(frozen).values()), schema=schema)
     if rule is None:
-        return Exceeds(Probability(Or([*frozen, *(part for part in disjuncts(formula) if part not in frozen)])), 0.5)
+        return Above(Probability(Or([*frozen, *(part for part in disjuncts(formula) if part not in frozen)])), 0.5)
     terms = () if rule is FALSE else disjuncts(rule)
     parts = [*frozen, *(term for term in terms if not any(_implies(term, known, schema) for known in frozen))]
-    return Fires(parts[0] if len(parts) == 1 else Or(parts))
+    return parts[0] if len(parts) == 1 else Or(parts)
 
 
 def _implies(term: Node, known: Node, schema: Schema) -> bool:

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rulekit.errors import InputError
-from rulekit.graph.decisions import ArgMax, Exceeds, Fires, Median
+from rulekit.graph.decisions import Part
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
-from rulekit.graph.nodes import FALSE, And, Family, Hidden, Node, Not, Or, Probability
+from rulekit.graph.nodes import FALSE, And, Family, Hidden, Node, Not, Or, Probability, Strength
 from rulekit.graph.probability.prime_implicants import threshold_rule
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import disjuncts, rules_of
@@ -83,29 +83,23 @@ def _chosen(graph: RuleGraph, ids: Sequence[str]) -> frozenset[Node]:
 
 
 def _formulas(graph: RuleGraph) -> list[_Formula]:
-    decision = graph.decision
-    if isinstance(decision, ArgMax):
-        pairs = zip(decision.scores, decision.thresholds, strict=True)
-        return [_Formula(_scored(score, threshold)) for score, threshold in pairs]
-    if isinstance(decision, Median):
-        return [_Formula(_decided(part), _cumulative(graph, j)) for j, part in enumerate(decision.above)]
+    formulas = [_scored(part) for part in graph.decision.parts]
+    if graph.decision.ordered:
+        return [_Formula(formula, _cumulative(graph, j)) for j, formula in enumerate(formulas)]
+    if len(formulas) > 1:
+        return [_Formula(formula) for formula in formulas]
     report = graph.probability[0] if len(graph.probability) == 1 else None
-    return [_Formula(_decided(decision), _inside(report))]
+    return [_Formula(formulas[0], _inside(report))]
 
 
-def _decided(part: Fires | Exceeds) -> Node:
-    if isinstance(part, Fires):
-        return part.formula
-    if part.scale != "log-complement":
-        return _scored(part.score, part.threshold)
-    if abs(part.threshold - strength_of(_HALF)) > 1e-12 or not isinstance(part.score, Probability):
-        raise _other_threshold()
-    return part.score.formula
-
-
-def _scored(score: Node, threshold: float) -> Node:
-    if score.family is Family.BOOLEAN and 0.0 <= threshold < 1.0:
+def _scored(part: Part) -> Node:
+    score, threshold = part.score, part.threshold
+    if threshold is None or (score.family is Family.BOOLEAN and 0.0 <= threshold < 1.0):
         return score
+    if isinstance(score, Strength):
+        if abs(threshold - strength_of(_HALF)) > 1e-12:
+            raise _other_threshold()
+        return score.formula
     if not isinstance(score, Probability):
         raise InputError(
             "the model is no logical formula",
