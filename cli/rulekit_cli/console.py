@@ -6,9 +6,13 @@ import json
 import logging
 import shutil
 import sys
+import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
+
+from rulekit.errors import InputError
+from rulekit.names import printable
 
 
 def width() -> int:
@@ -17,8 +21,8 @@ def width() -> int:
 
 
 def log(line: str) -> None:
-    """A line for the person at the terminal."""
-    print(line, file=sys.stderr)
+    """A line for the person at the terminal; what a terminal would obey is escaped."""
+    print(printable(line), file=sys.stderr)
 
 
 @contextmanager
@@ -34,14 +38,31 @@ def warnings_hidden(hidden: bool) -> Iterator[None]:
         logger.setLevel(level)
 
 
-def result(text: str) -> None:
-    """A line or more of the result."""
-    print(text)
+def result(line: str) -> None:
+    """A line of the result; what a terminal would obey is escaped."""
+    write(printable(line) + "\n")
 
 
 def result_json(value: Any) -> None:
-    """The result for a machine."""
-    print(json.dumps(value, indent=2, ensure_ascii=False, default=_plain))
+    """The result for a machine, with the escapes of JSON for what a terminal would obey."""
+    write(escaped_json(json.dumps(value, indent=2, ensure_ascii=False, default=_plain)) + "\n")
+
+
+def escaped_json(text: str) -> str:
+    """JSON text whose invisible characters but line ends are escaped."""
+    return "".join(c if c.isprintable() or c == "\n" else f"\\u{ord(c):04x}" for c in text)
+
+
+def write(text: str) -> None:
+    """Text as it is, which is safe or asked for as data; raises InputError where standard output is closed."""
+    if sys.stdout is None:
+        raise InputError("standard output is closed", fix="leave it open, or send it to a file")
+    sys.stdout.write(text)
+
+
+def wrapped(line: str, hanging: int) -> list[str]:
+    """A long line as several of the width of the terminal, the later ones indented by so many blanks."""
+    return textwrap.wrap(line, width(), subsequent_indent=" " * hanging, break_long_words=False, break_on_hyphens=False)
 
 
 def _plain(value: Any) -> Any:
@@ -49,10 +70,10 @@ def _plain(value: Any) -> Any:
     return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
-def aligned(rows: Sequence[Sequence[str]], left: int = 1) -> str:
-    """Rows of cells as columns: the first `left` columns flush left, the others flush right."""
+def aligned(rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
+    """Rows of cells as lines: the first `left` columns flush left, the others flush right."""
     count = max(len(row) for row in rows)
-    cells = [[*row, *[""] * (count - len(row))] for row in rows]
+    cells = [[*map(printable, row), *[""] * (count - len(row))] for row in rows]
     widths = [max(len(row[j]) for row in cells) for j in range(count)]
     lines = []
     for row in cells:
@@ -61,4 +82,4 @@ def aligned(rows: Sequence[Sequence[str]], left: int = 1) -> str:
             for j, (cell, size) in enumerate(zip(row, widths, strict=True))
         ]
         lines.append("  ".join(parts).rstrip())
-    return "\n".join(lines)
+    return lines

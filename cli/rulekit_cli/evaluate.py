@@ -2,36 +2,33 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rulekit_cli import options
 from rulekit_cli.console import aligned, log, result, result_json
 
 if TYPE_CHECKING:
-    from rulekit.audit.metrics import Figures
-    from rulekit.graph.rules import Counts
+    from rulekit.work.evaluating import Evaluation
 
 
 def evaluate(
-    model: Annotated[Path, typer.Argument(help="A model (.json), or an artifact that carries its rules.")],
-    data: Annotated[Path, typer.Argument(help="A CSV, Parquet or JSON-lines file with the label column.")],
+    model: options.Model,
+    data: options.Data,
     target: Annotated[
         str | None, typer.Option("--target", metavar="COL", help="The label column; the model's by default.")
     ] = None,
-    weight: Annotated[str | None, typer.Option("--weight", metavar="COL", help="Column of row weights.")] = None,
-    missing_target: Annotated[
-        str, typer.Option("--missing-target", help="Rows without a label: error or drop.")
-    ] = "error",
+    weight: options.Weight = None,
+    missing_target: options.MissingTarget = "error",
     missing: Annotated[
         list[str] | None,
         typer.Option("--missing", metavar="TOKEN", help="A text that means a missing label or weight."),
     ] = None,
-    delimiter: Annotated[str | None, typer.Option("--delimiter", help="Cell separator of DATA.")] = None,
-    decimal: Annotated[str | None, typer.Option("--decimal", help="Decimal mark of DATA: . or ,")] = None,
-    encoding: Annotated[str | None, typer.Option("--encoding", help="Encoding of DATA.")] = None,
-    json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    delimiter: options.Delimiter = None,
+    decimal: options.Decimal = None,
+    encoding: options.Encoding = None,
+    json_: options.Json = False,
 ) -> None:
     """Measure a model on labelled rows.
 
@@ -41,64 +38,50 @@ def evaluate(
     Example:
       rulekit evaluate model.json test.csv
     """
-    from rulekit.audit.metrics import figures
-    from rulekit.graph.evaluation.evaluator import decide, probabilities
-    from rulekit.graph.files.model_files import load
-    from rulekit.graph.rules import counts
-    from rulekit.tables.labels import read_for_model
     from rulekit.tables.options import ReadingOptions
+    from rulekit.work.evaluating import evaluate as measure
 
-    graph = load(model)
-    rows = read_for_model(
-        data,
-        graph.schema,
-        graph.classes,
-        ReadingOptions(
-            target=target,
-            weight=weight,
-            missing_target=missing_target,
-            missing=missing or [],
-            delimiter=delimiter,
-            decimal=decimal,
-            encoding=encoding,
-        ),
-        used=graph.used_features,
+    reading = ReadingOptions(
+        target=target,
+        weight=weight,
+        missing_target=missing_target,
+        missing=missing or [],
+        delimiter=delimiter,
+        decimal=decimal,
+        encoding=encoding,
     )
-    table = rows.table
-    measured = figures(rows.y, decide(graph, table), probabilities(graph, table), graph.classes, rows.weight)
-    size = counts(graph)
+    found = measure(model, data, reading)
     if json_:
-        result_json({**measured.as_dict(), "rules": size.rules, "literals": size.literals, "digest": graph.digest})
-    else:
-        for note in rows.notes:
-            log(f"note: {note}")
-        result(per_class(measured))
-        result(totals(measured, size))
+        size = {"rules": found.size.rules, "literals": found.size.literals, "digest": found.digest}
+        result_json({**found.figures.as_dict(), **size})
+        return
+    for note in found.notes:
+        log(f"note: {note}")
+    for line in (*_per_class(found), _totals(found)):
+        result(line)
 
 
-def per_class(measured: Figures) -> str:
+def _per_class(found: Evaluation) -> list[str]:
     """One line per class: support, predicted, precision, recall, F1."""
     header = ["class", "rows", "predicted", "precision", "recall", "F1"]
     body = [
         [_shown(c.label), f"{c.support:g}", f"{c.predicted:g}", f"{c.precision:.3f}", f"{c.recall:.3f}", f"{c.f1:.3f}"]
-        for c in measured.classes
+        for c in found.figures.classes
     ]
     return aligned([header, *body])
 
 
 def _shown(label: object) -> str:
-    """A class as predictions write it; line breaks would tear the table."""
-    text = str(label).lower() if isinstance(label, bool) else str(label)
-    return text if text.isprintable() else repr(text)
+    """A class as predictions write it."""
+    return str(label).lower() if isinstance(label, bool) else str(label)
 
 
-def totals(measured: Figures, size: Counts) -> str:
+def _totals(found: Evaluation) -> str:
     """One line: accuracy with its standard error, F1, AUC, log loss, size."""
-    from rulekit.graph.language.readable import counted
-
-    area = "-" if measured.auc is None else f"{measured.auc:.3f}"
+    figures = found.figures
+    area = "-" if figures.auc is None else f"{figures.auc:.3f}"
     return (
-        f"accuracy {measured.accuracy:.3f} ± {measured.accuracy_error:.3f} (majority class {measured.majority:.3f})   "
-        f"macro F1 {measured.macro_f1:.3f}   micro F1 {measured.micro_f1:.3f}   AUC {area}   "
-        f"log loss {measured.log_loss:.3f}   {counted(size.rules, 'rule')}, {counted(size.literals, 'literal')}"
+        f"accuracy {figures.accuracy:.3f} ± {figures.accuracy_error:.3f} (majority class {figures.majority:.3f})   "
+        f"macro F1 {figures.macro_f1:.3f}   micro F1 {figures.micro_f1:.3f}   AUC {area}   "
+        f"log loss {figures.log_loss:.3f}   {found.size}"
     )

@@ -28,7 +28,8 @@ def export(
 ) -> None:
     """Export a model to ONNX, rules or Python.
 
-    The artifact is loaded and run before success is reported.
+    A target that cannot express the model says so and writes nothing. The artifact is not run here: rulekit verify
+    proves that it decides like the model.
 
     \b
     Examples:
@@ -36,11 +37,8 @@ def export(
       rulekit export model.json --to text -o rules.txt
       rulekit export model.json --to python -o model.py
     """
-    from rulekit.graph.files.model_files import export as write
-    from rulekit.graph.files.model_files import load
-    from rulekit_cli.outputs import refuse_overwriting
+    from rulekit.work.models import export as write
 
-    refuse_overwriting(output, model)
     given: dict[str, Any] = {"input": input_, "opset": opset, "optimize": optimize, "format": format_}
     options = {name: value for name, value in given.items() if value is not None}
     if fired:
@@ -48,7 +46,7 @@ def export(
     if no_text:
         options["text"] = False
     options.update(_pairs(option or []))
-    artifact = write(load(model), output, to, options)
+    artifact = write(model, output, to, options)
     for warning in artifact.warnings:
         log(f"note: {warning}")
     log(f"{output}   {size_text(len(artifact.main))}{', ' + artifact.summary if artifact.summary else ''}")

@@ -11,20 +11,19 @@ from collections.abc import Callable
 import typer
 
 from rulekit.errors import RulekitError
+from rulekit.names import printable
 from rulekit_cli.entry import INTERRUPTED, say_interrupted
 
 CHECK_FAILED = 1
 BAD_INPUT = 2
-
-# typer bundles its own click: the base of usage errors is reached through a public name.
-_UsageError: type[Exception] = typer.BadParameter.__mro__[2]
 
 
 def guarded(run: Callable[[], object], *, debug: bool) -> int:
     """Run a command; print what went wrong on one line of standard error; return the exit status."""
     try:
         status = run()
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
         if status == INTERRUPTED:  # how typer returns Ctrl-C, without a word
             raise KeyboardInterrupt
         return status if isinstance(status, int) else 0
@@ -48,11 +47,11 @@ def describe(error: Exception) -> str:
     """One line for a person: what, where, and what would fix it."""
     if isinstance(error, RulekitError):
         return str(error)
-    if isinstance(error, _UsageError):
-        message = getattr(error, "format_message", lambda: str(error))()
+    say = getattr(error, "format_message", None)
+    if say is not None:  # a usage error of typer, or of the click that it is built on
         context = getattr(error, "ctx", None)
         command = f"; see {context.command_path} --help" if context is not None else ""
-        return f"{_flat(message).rstrip('.')}{command}"
+        return f"{_flat(say()).rstrip('.')}{command}"
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{error.strerror or error}"
@@ -67,4 +66,4 @@ def _flat(text: str) -> str:
 
 def _say(line: str) -> None:
     with contextlib.suppress(OSError, ValueError):
-        print(f"rulekit: {line}", file=sys.stderr)
+        print(f"rulekit: {printable(line)}", file=sys.stderr)

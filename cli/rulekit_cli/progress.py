@@ -1,87 +1,104 @@
-"""Progress of learning on standard error: a bar on a terminal, nothing elsewhere."""
+"""Progress on standard error: notes and what the table holds; on a terminal a bar while a file is read or learned."""
 
 from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING
 
-import numpy as np
+from rulekit.work.progress import Event, Learning, Noticed, Progress, Read, Reading, unseen
+from rulekit_cli.console import log, width
 
 if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
+    from rich.progress import Progress as Bars
+    from rich.progress import TaskID
 
-    from rulekit.graph.rule_graph import RuleGraph
 
+class _Display:
+    """Shows events; the bars stand only while something moves."""
 
-@dataclass(slots=True)
-class LearningProgress:
-    """Shows the steps of a learner."""
+    def __init__(self, stack: ExitStack) -> None:
+        self._stack = stack
+        self._bars: Bars | None = None
+        self._tasks: dict[str, TaskID] = {}
 
-    learner: str
-    bar: Progress | None = None
-    tasks: dict[str, TaskID] = field(default_factory=dict)
-
-    def read(self, share: float) -> None:
-        """Take a reader's report: the share of the file that was read."""
-        self._stage("reading", round(100 * share), 100)
-
-    def _stage(self, name: str, done: int, total: int | None) -> None:
-        if self.bar is not None:
-            if name not in self.tasks:
-                self.tasks[name] = self.bar.add_task(name, total=total, note="")
-            self.bar.update(self.tasks[name], completed=done)
-
-    def step(self, event: Mapping[str, Any]) -> bool:
-        """Take a learner's report; never cancels."""
-        if "stage" in event:
-            self._stage(event["stage"], event["done"], event["total"])
-        elif self.bar is not None:
-            name = str(event.get("class", ""))
-            if name not in self.tasks:
-                self.tasks[name] = self.bar.add_task(self.learner, total=event["n_units"], note="")
-            error = event.get("error")
-            note = f"{event['unit']} units" + ("" if error is None else f", training error {error:.3f}")
-            self.bar.update(self.tasks[name], completed=event["unit"], note=note)
+    def __call__(self, event: Event) -> bool:
+        """Take an event; never cancels."""
+        if isinstance(event, Read):
+            self._stack.close()
+            self._bars, self._tasks = None, {}
+            for line in (*(f"note: {note}" for note in event.notes), *event.summary.lines(width())):
+                log(line)
+            if sys.stderr.isatty():  # learning begins, and may have to compile before its first step
+                self._open()
+        elif isinstance(event, Noticed):
+            log(f"note: {event.note}")
+        elif sys.stderr.isatty():
+            self._move(event)
         return False
 
-    def summary(self, graph: RuleGraph, seconds: float) -> str:
-        """One line when it is done: how many units, what stopped it, how long it took."""
-        units = np.atleast_1d(graph.provenance.get("units", [])).tolist()
-        parameters = graph.provenance.get("parameters", {})
-        stopped = graph.provenance.get("stopped")
-        shown = units if len(units) <= 8 else [*units[:7], "..."]
-        plain = parameters.get("form") == "dnf"
-        noun = "clause" if plain else "unit"
-        total = f"{' + '.join(map(str, shown))} {noun if units == [1] else noun + 's'}"
-        why = ""
-        if stopped:
-            why = f", stopped early ({stopped}): the best so far"
-        elif parameters.get("stopping") == "cv" and not (plain and not parameters.get("parsimony")):
-            most = parameters.get("n_units")
-            folds = f"{parameters.get('n_folds')}-fold cross-validation"
-            why = f", as many as allowed ({folds} would take more)" if units == [most] else f", chosen by {folds}"
-        return f"{self.learner}   {total}{why}   {seconds:.1f} s"
+    def _move(self, event: Reading | Learning) -> None:
+        if isinstance(event, Reading):
+            self._update("reading", "reading", 100, round(100 * event.share))
+            return
+        step = event.step
+        if "stage" in step:
+            self._update(step["stage"], step["stage"], step["total"], step["done"])
+            return
+        error = step.get("error")
+        note = f"{step['unit']} units" + ("" if error is None else f", training error {error:.3f}")
+        self._update(str(step.get("class", "")), event.learner, step["n_units"], step["unit"], note)
+
+    def _update(self, key: str, name: str, total: int | None, done: int, note: str = "") -> None:
+        bars = self._bars or self._open()
+        if key not in self._tasks:
+            self._tasks[key] = bars.add_task(name, total=total, note="")
+        bars.update(self._tasks[key], completed=done, note=note)
+
+    def _open(self) -> Bars:
+        self._bars = self._stack.enter_context(_bars())
+        self._stack.enter_context(_compiling_shown(self._bars))
+        return self._bars
+
+
+@contextmanager
+def shown_progress(quiet: bool) -> Iterator[Progress]:
+    """A callback for long work that shows what it is told, unless quiet."""
+    if quiet:
+        yield unseen
+        return
+    with ExitStack() as stack:
+        yield _Display(stack)
+
+
+@contextmanager
+def _bars() -> Iterator[Bars]:
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bars
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[note]}"), TimeElapsedColumn())
+    with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
+        yield bars
 
 
 class _Shown(logging.Handler):
     """Lines of a log above the bars."""
 
-    def __init__(self, bar: Progress) -> None:
+    def __init__(self, bars: Bars) -> None:
         super().__init__()
-        self._bar = bar
+        self._bars = bars
 
     def emit(self, record: logging.LogRecord) -> None:
-        self._bar.console.print(record.getMessage(), markup=False, highlight=False)
+        self._bars.console.print(record.getMessage(), markup=False, highlight=False)
 
 
 @contextmanager
-def _compiling_shown(bar: Progress) -> Iterator[None]:
+def _compiling_shown(bars: Bars) -> Iterator[None]:
     """Say that kernels are compiled, where they are."""
-    logger, handler = logging.getLogger("rulekit.learners.counting.compiling"), _Shown(bar)
+    logger, handler = logging.getLogger("rulekit.learners.counting.compiling"), _Shown(bars)
     level = logger.level
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)
@@ -90,17 +107,3 @@ def _compiling_shown(bar: Progress) -> Iterator[None]:
     finally:
         logger.setLevel(level)
         logger.removeHandler(handler)
-
-
-@contextmanager
-def learning_progress(learner: str, quiet: bool) -> Iterator[LearningProgress]:
-    """A progress display while learning."""
-    if quiet or not sys.stderr.isatty():
-        yield LearningProgress(learner)
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[note]}"), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar, _compiling_shown(bar):
-        yield LearningProgress(learner, bar)

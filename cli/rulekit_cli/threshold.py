@@ -3,78 +3,54 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rulekit_cli import options
 from rulekit_cli.console import log, result
+
+if TYPE_CHECKING:
+    from rulekit.audit.threshold import Step
 
 
 def threshold(
     model: Annotated[Path, typer.Argument(help="A two-class model (.json) that reports a probability.")],
     data: Annotated[Path, typer.Argument(help="Labelled rows; not those that trained the model.")],
-    output: Annotated[Path, typer.Option("-o", "--output", help="The model file to write.")],
+    output: options.ModelOutput,
     precision: Annotated[float | None, typer.Option("--precision", help="At least this precision.")] = None,
     recall: Annotated[float | None, typer.Option("--recall", help="At least this recall.")] = None,
-    cost: Annotated[
-        str | None, typer.Option("--cost", metavar="FP:FN", help="Least cost of false positives and negatives.")
-    ] = None,
+    cost: options.Cost = None,
     f1: Annotated[bool, typer.Option("--f1", help="Largest F1 of the positive class.")] = False,
-    weight: Annotated[str | None, typer.Option("--weight", metavar="COL", help="Column of row weights.")] = None,
-    delimiter: Annotated[str | None, typer.Option("--delimiter", help="Cell separator of DATA.")] = None,
-    decimal: Annotated[str | None, typer.Option("--decimal", help="Decimal mark of DATA: . or ,")] = None,
-    encoding: Annotated[str | None, typer.Option("--encoding", help="Encoding of DATA.")] = None,
+    weight: options.Weight = None,
+    delimiter: options.Delimiter = None,
+    decimal: options.Decimal = None,
+    encoding: options.Encoding = None,
 ) -> None:
     """Move the decision threshold for a purpose.
 
-    The purpose is a least precision or recall, the least cost, or the largest F1 on the given rows.
+    The purpose is a least precision or recall, the least cost, or the largest F1 on the given rows. A model of few
+    rules has few steps to choose from: those beside the chosen one are printed too. A purpose that only a model would
+    serve that says yes to every row is refused.
 
     \b
     Example:
       rulekit threshold model.json validation.csv --precision 0.9 -o careful.json
     """
-    from rulekit.audit.statistics import rule_statistics
-    from rulekit.audit.threshold import Purpose, choose_threshold, with_threshold
-    from rulekit.errors import InputError
-    from rulekit.graph.evaluation.evaluator import decide, probabilities
-    from rulekit.graph.files.model_files import load
-    from rulekit.tables.labels import parse_cost, read_for_model
+    from rulekit.audit.threshold import Purpose
     from rulekit.tables.options import ReadingOptions
-    from rulekit_cli.outputs import refuse_artifact_ending, refuse_overwriting
+    from rulekit.work.evaluating import move_threshold
 
-    purpose = Purpose(precision, recall, parse_cost(cost) if cost is not None else None, f1)
-    refuse_artifact_ending(output)
-    refuse_overwriting(output, data)
-    graph = load(model)
-    if len(graph.classes) != 2 or len(graph.probability) != 1:
-        raise InputError(
-            "this model has no threshold to choose",
-            where=str(model),
-            fix="a two-class model that reports a probability has one",
-        )
-    current = float(graph.provenance.get("threshold", 0.5))
-    rows = read_for_model(
-        data,
-        graph.schema,
-        graph.classes,
-        ReadingOptions(weight=weight, delimiter=delimiter, decimal=decimal, encoding=encoding),
-        used=graph.used_features,
-    )
-    chances = probabilities(graph, rows.table)[:, 1]
-    if ((chances > current) != (decide(graph, rows.table) == 1)).any():
-        raise InputError(
-            f"the rules of this model do not say that its probability is above {current:g}: they were edited",
-            where=str(model),
-            fix="train anew, or edit the rules further; a new threshold would drop the edit",
-        )
-    choice = choose_threshold(rows.y == 1, chances, purpose, rows.weight)
-    moved = with_threshold(graph, choice.threshold)
-    statistics = rule_statistics(moved, rows.table, rows.y, rows.weight)
-    moved.with_(statistics={**moved.statistics, **statistics}).save(output)
-    result(
-        f"positive above {choice.threshold!r}: precision {choice.precision:.3f}, recall {choice.recall:.3f}, "
-        f"F1 {choice.f1:.3f}"
-        + (f", cost {choice.cost:g}" if cost is not None else "")
-        + f"   (on {len(rows.y)} rows of {data.name})"
-    )
+    reading = ReadingOptions(weight=weight, delimiter=delimiter, decimal=decimal, encoding=encoding)
+    moved = move_threshold(model, data, Purpose.of(precision, recall, cost, f1), output, reading)
+    choice = moved.choice
+    result(f"{_said(choice.chosen, cost is not None)}   (on {moved.n_rows} rows of {data.name})")
+    for name, step in (("stricter", choice.stricter), ("laxer", choice.laxer)):
+        if step is not None:
+            result(f"next {name} step: {_said(step, cost is not None)}")
     log(f"wrote {output}")
+
+
+def _said(step: Step, with_cost: bool) -> str:
+    figures = f"precision {step.precision:.3f}, recall {step.recall:.3f}, F1 {step.f1:.3f}"
+    return f"positive above {step.threshold!r}: {figures}" + (f", cost {step.cost:g}" if with_cost else "")

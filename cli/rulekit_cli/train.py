@@ -7,21 +7,26 @@ from typing import Annotated
 
 import typer
 
+from rulekit_cli import options
+
+Texts = list[str] | None
+
 
 def train(
-    data: Annotated[Path, typer.Argument(help="A CSV (also .gz), Parquet or JSON-lines file.")],
+    data: options.Data,
     target: Annotated[str, typer.Option("--target", metavar="COL", help="The label column.")],
-    output: Annotated[Path, typer.Option("-o", "--output", help="The model file to write.")],
-    learner: Annotated[str, typer.Option("--learner", help="Which learner; cnll is the only one so far.")] = "cnll",
+    output: options.ModelOutput,
+    learner: Annotated[
+        str, typer.Option("--learner", help="Which learner; `--learner NAME --help` lists its parameters.")
+    ] = "cnll",
     positive: Annotated[
         str | None, typer.Option("--positive", metavar="LABEL", help="The positive of two classes; else the rarer.")
     ] = None,
     param: Annotated[
-        list[str] | None, typer.Option("--param", metavar="K=V", help="A parameter of the learner, n_units=10 say.")
+        Texts, typer.Option("--param", metavar="K=V", help="A parameter of the learner, for example n_units=10.")
     ] = None,
     smallest: Annotated[
-        bool,
-        typer.Option("--smallest", help="Take the smallest model that is not worse than the best one."),
+        bool, typer.Option("--smallest", help="Take the smallest model that is not worse than the best one.")
     ] = False,
     curve: Annotated[
         list[Path] | None,
@@ -37,9 +42,9 @@ def train(
             "--freeze", metavar="IDS", help="Rules of --start that stay word for word: all (default), none, ids."
         ),
     ] = None,
-    ignore: Annotated[list[str] | None, typer.Option("--ignore", metavar="COL", help="Leave this column out.")] = None,
+    ignore: Annotated[Texts, typer.Option("--ignore", metavar="COL", help="Leave this column out.")] = None,
     type_: Annotated[
-        list[str] | None,
+        Texts,
         typer.Option(
             "--type",
             metavar="COL=KIND",
@@ -47,46 +52,41 @@ def train(
         ),
     ] = None,
     unit: Annotated[
-        list[str] | None,
-        typer.Option("--unit", metavar="COL=UNIT", help="What stands behind numbers of COL: EUR, %, years."),
+        Texts, typer.Option("--unit", metavar="COL=UNIT", help="The unit of the numbers of COL: EUR, %, years.")
     ] = None,
     role: Annotated[
-        list[str] | None,
+        Texts,
         typer.Option("--role", metavar="COL=ROLE", help="use, audit (kept for reports) or forbidden: in no rule."),
     ] = None,
     unseen: Annotated[
-        list[str] | None,
+        Texts,
         typer.Option(
             "--unseen", metavar="COL=HOW", help="A level of COL that training never saw is: unseen, missing or error."
         ),
     ] = None,
     missing: Annotated[
-        list[str] | None,
+        Texts,
         typer.Option("--missing", metavar="[COL=]TOKEN", help="A cell text that means missing, everywhere or in COL."),
     ] = None,
     ordered: Annotated[
         str | None, typer.Option("--ordered", metavar="A,B,C", help="The classes are ranks, from low to high.")
     ] = None,
-    weight: Annotated[str | None, typer.Option("--weight", metavar="COL", help="Column of row weights.")] = None,
+    weight: options.Weight = None,
     group: Annotated[
         str | None, typer.Option("--group", metavar="COL", help="Rows of one group stay together in every split.")
     ] = None,
-    cost: Annotated[
-        str | None, typer.Option("--cost", metavar="FP:FN", help="Cost of a false positive and a false negative.")
-    ] = None,
+    cost: options.Cost = None,
     test: Annotated[Path | None, typer.Option("--test", metavar="FILE", help="Measure on this file.")] = None,
     holdout: Annotated[
         float | None, typer.Option("--holdout", min=0.01, max=0.9, help="Measure on this share, held out of training.")
     ] = None,
-    missing_target: Annotated[
-        str, typer.Option("--missing-target", help="Rows without a label: error or drop.")
-    ] = "error",
+    missing_target: options.MissingTarget = "error",
     precision: Annotated[
-        list[str] | None, typer.Option("--precision", metavar="COL=float64", help="Compare a column in this width.")
+        Texts, typer.Option("--precision", metavar="COL=float64", help="Compare a column in this width.")
     ] = None,
-    delimiter: Annotated[str | None, typer.Option("--delimiter", help="Cell separator.")] = None,
-    decimal: Annotated[str | None, typer.Option("--decimal", help="Decimal mark: . or ,")] = None,
-    encoding: Annotated[str | None, typer.Option("--encoding", help="Encoding of the file.")] = None,
+    delimiter: options.Delimiter = None,
+    decimal: options.Decimal = None,
+    encoding: options.Encoding = None,
     time_limit: Annotated[
         float | None, typer.Option("--time-limit", metavar="SECONDS", help="Stop then, with the best model so far.")
     ] = None,
@@ -98,7 +98,7 @@ def train(
         bool, typer.Option("--no-simplify", help="Save the rules as learned, not simplified.")
     ] = False,
     seed: Annotated[int, typer.Option("--seed", help="Seed of every random choice.")] = 0,
-    json_: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    json_: options.Json = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No notes and no progress.")] = False,
 ) -> None:
     """Learn a rule model and write it as JSON.
@@ -114,42 +114,48 @@ def train(
       rulekit train loans.csv --target default --start rules.txt --freeze all -o grown.json
       rulekit train big.parquet --target y --param n_units=10 --param stopping=none --time-limit 60 -o model.json
     """
-    from rulekit_cli.training import Request, run
+    from rulekit.tables.options import ReadingOptions
+    from rulekit.work.learning import parse_parameters
+    from rulekit.work.training import TrainingRequest, train
+    from rulekit_cli.console import warnings_hidden
+    from rulekit_cli.progress import shown_progress
+    from rulekit_cli.training_report import report
 
-    run(
-        Request(
-            data=data,
+    request = TrainingRequest(
+        data,
+        ReadingOptions(
             target=target,
-            output=output,
-            learner=learner,
             positive=positive,
-            parameters=param or [],
-            smallest=smallest,
-            curve=curve or [],
-            start=start,
-            freeze=freeze,
-            ignore=ignore or [],
-            types=type_ or [],
-            units=unit or [],
-            roles=role or [],
-            unseen=unseen or [],
-            memory=memory,
-            missing=missing or [],
-            ordered=ordered,
+            ordered=() if ordered is None else tuple(map(str.strip, ordered.split(","))),
+            missing_target=missing_target,
             weight=weight,
             group=group,
             cost=cost,
-            test=test,
-            holdout=holdout,
-            missing_target=missing_target,
-            precision=precision or [],
+            types=options.pairs(type_, "--type"),
+            missing=missing or [],
+            ignore=ignore or [],
+            precision=options.pairs(precision, "--precision"),
+            unseen=options.pairs(unseen, "--unseen"),
+            units=options.pairs(unit, "--unit"),
+            roles=options.pairs(role, "--role"),
             delimiter=delimiter,
             decimal=decimal,
             encoding=encoding,
-            time_limit=time_limit,
-            simplified=not no_simplify,
-            seed=seed,
-            json=json_,
-            quiet=quiet,
-        )
+        ),
+        learner=learner,
+        parameters=parse_parameters(learner, param or []),
+        smallest=smallest,
+        start=start,
+        freeze=freeze,
+        test=test,
+        holdout=holdout,
+        time_limit=time_limit,
+        memory=memory,
+        simplified=not no_simplify,
+        seed=seed,
+        output=output,
+        curves=tuple(curve or ()),
     )
+    with warnings_hidden(quiet), shown_progress(quiet) as progress:
+        result = train(request, progress)
+    report(request, result, json=json_, quiet=quiet)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,18 +19,14 @@ PICTURES = (".png", ".svg", ".pdf")
 _MOST_PANELS = 12
 
 
-def check_curve(path: Path, parameters: Mapping[str, Any]) -> None:
-    """Raises InputError, before anything is learned, where no curve of a learner can be written to this file."""
+def check_curve(path: Path) -> None:
+    """Raises InputError, before anything is learned, where no curve can be written to this file."""
     ending = path.suffix.lower()
     if ending not in (*PICTURES, ".csv"):
         raise InputError(
             f"a curve is no {ending or 'file without an ending'}",
             where=str(path),
             fix=f"call it {path.stem}.png or {path.stem}.csv",
-        )
-    if parameters.get("stopping") == "none":
-        raise InputError(
-            "there is no curve without cross-validation", where="--curve", fix="leave out --param stopping=none"
         )
     if ending in PICTURES and find_spec("matplotlib") is None:
         raise InputError(

@@ -18,10 +18,11 @@ from rulekit.graph.nodes import Among, Family, Hidden, IsTrue, Missing, Node, No
 from rulekit.graph.rebuilding import with_children
 from rulekit.graph.rules import Rule, firing, rule_values, rules_of
 from rulekit.graph.traversal import fold, topological
+from rulekit.names import printable
 from rulekit.numbers import probability_of
 
 if TYPE_CHECKING:
-    from rulekit.graph.rule_graph import RuleGraph
+    from rulekit.graph.rule_graph import ClassLabel, RuleGraph
     from rulekit.schema import Schema
     from rulekit.tables.table import Table
 
@@ -93,6 +94,67 @@ def explain(graph: RuleGraph, table: Table) -> list[dict[str, Any]]:
         for row, conditions in zip(rows, _conditions(graph, noisy, table, labels), strict=True):
             row["conditions"] = conditions
     return rows
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What the id of a rule stands for: the class that it speaks for or against, and its condition.
+
+    weight: its part of a sum, else None; a rule whose weight is negative speaks against the class. nested: its
+    conditions count by strengths, which the condition leaves out.
+    """
+
+    id: str
+    class_label: ClassLabel
+    condition: str
+    weight: float | None = None
+    nested: bool = False
+
+    def __str__(self) -> str:
+        label = str(self.class_label).lower() if isinstance(self.class_label, bool) else str(self.class_label)
+        against = "against " if self.weight is not None and self.weight < 0 else ""
+        part = "" if self.weight is None else f" by {abs(self.weight):.4g}"
+        return printable(f"{self.id}  {against}{label}{part}: {self.condition}")
+
+
+def meanings_of(graph: RuleGraph) -> tuple[Meaning, ...]:
+    """What the ids of all rules of a model stand for."""
+    from rulekit.graph.language.text import print_node
+
+    return tuple(
+        Meaning(
+            rule.id,
+            graph.classes[rule.class_index],
+            print_node(without_strengths(rule.node) if rule.nested else rule.node, graph.schema),
+            rule.weight if rule.connective == "sum" else None,
+            rule.nested,
+        )
+        for rule in rules_of(graph)
+    )
+
+
+def reasons(graph: RuleGraph, table: Table) -> dict[str, list[str | None]]:
+    """By column of a table of predictions: ids of the rules that fired, and where probabilities decide conditions.
+
+    `rules` holds ids with a blank between them (`r1 r2`), and a plus between those that are enough only together.
+    `conditions` says with each condition what the probability would lose without it: `sex in {female} 0.41`.
+    """
+    rows = explain(graph, table)
+    columns: dict[str, list[str | None]] = {"rules": [_rule_ids(row["rules"]) or None for row in rows]}
+    if has_conditions(graph):
+        columns["conditions"] = [
+            "; ".join(f"{condition['said']} {condition['change']:.2g}" for condition in row["conditions"]) or None
+            for row in rows
+        ]
+    return columns
+
+
+def _rule_ids(rules: list[dict[str, Any]]) -> str:
+    words: dict[object, str] = {}
+    for number, rule in enumerate(rules):
+        joint = ("together", rule["class"]) if "together" in rule else number
+        words[joint] = f"{words[joint]}+{rule['id']}" if joint in words else rule["id"]
+    return " ".join(words.values())
 
 
 def has_conditions(graph: RuleGraph) -> bool:

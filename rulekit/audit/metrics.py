@@ -43,6 +43,16 @@ class Figures:
     log_loss: float
     confusion: tuple[tuple[float, ...], ...]
 
+    def cost_per_row(self, cost: tuple[float, float]) -> float:
+        """The mean cost of the errors of a two-class model; cost: of a false positive and of a false negative."""
+        (_, false_positive), (false_negative, _) = self.confusion
+        return (cost[0] * false_positive + cost[1] * false_negative) / sum(map(sum, self.confusion))
+
+    def cost_of_one_answer(self, cost: tuple[float, float]) -> float:
+        """The mean cost of one constant answer, the cheaper of the two."""
+        negatives, positives = map(sum, self.confusion)
+        return min(cost[0] * negatives, cost[1] * positives) / (negatives + positives)
+
     def as_dict(self) -> dict[str, Any]:
         """JSON values."""
         return {

@@ -7,13 +7,13 @@ grows with the graph and never with the number of its paths. Nothing recurses.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from rulekit.graph.files.file_format import short_ids
-from rulekit.graph.language.readable import chance
+from rulekit.graph.language.readable import MOST_LEVELS, chance
 from rulekit.graph.language.text import print_node
-from rulekit.graph.nodes import And, AtLeast, Constant, Family, Hidden, Node, Not, Or
+from rulekit.graph.nodes import Among, And, AtLeast, Constant, Family, Hidden, Node, Not, Or
 from rulekit.graph.rules import literals
 from rulekit.graph.traversal import topological
 from rulekit.names import printable
@@ -36,10 +36,34 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
+class Words:
+    """How conditions are worded: under which schema, and how many levels of a set stand (None: every one)."""
+
+    schema: Schema
+    most_levels: int | None = MOST_LEVELS
+
+    @classmethod
+    def of(cls, roots: Iterable[Node], schema: Schema, full: bool = False) -> Words:
+        """The words for some nodes: long level sets are cut, but never so that two different ones look alike."""
+        if full:
+            return cls(schema, None)
+        sets = [node for node in topological(list(roots)) if isinstance(node, Among)]
+        longest = max((len(schema[node.feature].levels) for node in sets if node.feature in schema), default=0)
+        words = cls(schema)
+        while words.most_levels is not None and len(set(map(words.text, sets))) < len(sets):
+            words = cls(schema, 2 * words.most_levels if words.most_levels < longest else None)
+        return words
+
+    def text(self, node: Node) -> str:
+        """A node on one line."""
+        return printable(print_node(node, self.schema, self.most_levels))
+
+
+@dataclass(frozen=True, slots=True)
 class _Outliner:
     """What is known of all parts: ids, which are used more than once, how many literals each has."""
 
-    schema: Schema
+    words: Words
     ids: dict[Node, str]
     shared: frozenset[Node]
     size: dict[Node, int]
@@ -64,8 +88,8 @@ class _Outliner:
                         called.add(part)
                         waiting.append((part, f"$r{self.ids[part]}: "))
                 else:
-                    words, children = opening(body)
-                    yield Line(depth, before + words, weight_of(bit) if bit else "")
+                    above, children = opening(body)
+                    yield Line(depth, before + above, weight_of(bit) if bit else "")
                     # What a list says itself comes before the lists in it, else it would stand far from its opening.
                     stack.extend((child, depth + 1) for child in sorted(children, key=self.compound)[::-1])
 
@@ -80,17 +104,17 @@ class _Outliner:
     def leaf(self, node: Node, depth: int, before: str) -> Line:
         """The line of a plain condition or of a hidden bit; a bit that is used more than once says its name."""
         bit = node if isinstance(node, Hidden) else None
-        words = conditions_of(bit.cause if bit else node, self.schema)
+        conditions = conditions_of(bit.cause if bit else node, self.words)
         same = f" (bit {printable(bit.name)})" if bit and bit in self.shared else ""
-        return Line(depth, f"{before}{' and '.join(words)}{same}", weight_of(bit) if bit else "")
+        return Line(depth, f"{before}{' and '.join(conditions)}{same}", weight_of(bit) if bit else "")
 
 
-def outline(node: Node, schema: Schema) -> tuple[Line, ...]:
+def outline(node: Node, words: Words) -> tuple[Line, ...]:
     """The lines of a condition; the first stands at depth 0."""
     order = topological([node])
     uses = Counter(child for part in order for child in part.children)
     shared = frozenset(part for part in order if uses[part] > 1)
-    return tuple(_Outliner(schema, short_ids(order), shared, literals(order)).lines(node))
+    return tuple(_Outliner(words, short_ids(order), shared, literals(order)).lines(node))
 
 
 def opening(node: Node) -> tuple[str, tuple[Node, ...]]:
@@ -122,14 +146,14 @@ def legend(weights: Sequence[str]) -> str:
     return f"{example}: the condition counts with probability {on} where it holds{beside}." if example else ""
 
 
-def conditions_of(node: Node, schema: Schema) -> tuple[str, ...]:
+def conditions_of(node: Node, words: Words) -> tuple[str, ...]:
     """The literals of a conjunction, or the whole condition as one text."""
     if isinstance(node, And) and len(node.children) > 1 and node.family is Family.BOOLEAN:
-        return tuple(_bound(child, schema) for child in node.children)
-    return (printable(print_node(node, schema)),)
+        return tuple(_bound(child, words) for child in node.children)
+    return (words.text(node),)
 
 
-def _bound(node: Node, schema: Schema) -> str:
+def _bound(node: Node, words: Words) -> str:
     """A condition as part of a conjunction."""
-    text = printable(print_node(node, schema))
+    text = words.text(node)
     return text if not node.children or isinstance(node, Not) else f"({text})"

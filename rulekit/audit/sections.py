@@ -12,10 +12,9 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
-from rulekit.audit.outline import Line, conditions_of, outline
+from rulekit.audit.outline import Line, Words, conditions_of, outline
 from rulekit.graph.decisions import ArgMax, Fires, Part
 from rulekit.graph.language.readable import chance, counted, listed, share, weight
-from rulekit.graph.language.text import print_node
 from rulekit.graph.language.words import label, name
 from rulekit.graph.nodes import (
     Above,
@@ -35,7 +34,6 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import Rule, rules_of
 from rulekit.graph.traversal import topological
 from rulekit.names import printable
-from rulekit.schema import Schema
 
 MOST_COLUMNS = 4
 
@@ -46,7 +44,9 @@ class Row:
 
     conditions: joined by "and". outline: the lines of a rule that is no plain conjunction, else empty. weight: its part
     of a sum, or None. n, coverage, precision: of the rows where it holds; None where unknown, and of a condition that
-    must hold beside others. lift: how much more often the class is found there than anywhere.
+    must hold beside others. lift: how much more often the class is found there than anywhere. share: of these rows, the
+    share of the class, which is the precision of a rule, and no such thing of a term of a sum. speaks_for: the class as
+    text, `above "low"` of ranks; a term with a negative weight speaks against it.
     """
 
     id: str
@@ -55,9 +55,15 @@ class Row:
     weight: float | None = None
     n: int | None = None
     coverage: float | None = None
-    precision: float | None = None
+    share: float | None = None
     lift: float | None = None
     outline: tuple[Line, ...] = ()
+    speaks_for: str = ""
+
+    @property
+    def precision(self) -> float | None:
+        """The share of the class where a rule fires; None of a term of a sum, which decides nothing by itself."""
+        return self.share if self.weight is None else None
 
     @property
     def text(self) -> str:
@@ -73,13 +79,16 @@ class Section:
     decides: bool = True
 
 
-def sections(graph: RuleGraph) -> tuple[Section, ...]:
-    """The deciding rules, class by class."""
-    entries = figures(graph)
+def sections(graph: RuleGraph, full: bool = False) -> tuple[Section, ...]:
+    """The deciding rules, class by class; full: with every level of their sets."""
+    entries, words = figures(graph), Words.of(graph.roots, graph.schema, full)
     by_class = {k: list(rules) for k, rules in groupby(rules_of(graph), key=lambda rule: rule.class_index)}
     found = []
     for k, heading in _headings(graph, by_class):
-        rows = tuple(_row(rule, graph.schema, entries.get(rule.id, {})) for rule in by_class.get(k, []))
+        ranked = graph.decision.ordered
+        speaks_for = f"above {quoted(graph.classes[k - 1])}" if ranked else quoted(graph.classes[k])
+        rules = (_row(rule, words, entries.get(rule.id, {})) for rule in by_class.get(k, []))
+        rows = tuple(replace(row, speaks_for=speaks_for) for row in rules)
         found.append(Section(heading, (*rows, *_missing_rows(graph, k))))
     return tuple(found)
 
@@ -163,7 +172,7 @@ def _blocks(statistics: Mapping[str, Any]) -> Iterator[tuple[str, Sequence[Any]]
             yield title, entries
 
 
-def _row(rule: Rule, schema: Schema, entry: Mapping[str, Any]) -> Row:
+def _row(rule: Rule, words: Words, entry: Mapping[str, Any]) -> Row:
     def figure(key: str) -> float | None:
         value = entry.get(key)
         return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
@@ -171,33 +180,31 @@ def _row(rule: Rule, schema: Schema, entry: Mapping[str, Any]) -> Row:
     row = Row(
         rule.id,
         rule.class_index,
-        _sentence(rule.node, schema),
+        _sentence(rule.node, words),
         rule.weight if rule.connective == "sum" else None,
-        outline=_outline(rule, schema),
+        outline=_outline(rule, words),
     )
     if rule.connective not in ("or", "sum"):
         return row
     n, coverage, of_class = figure("n"), figure("coverage"), figure("true_positive")
     lift = of_class / coverage if coverage and of_class is not None else None
-    return replace(
-        row, n=int(n) if n is not None else None, coverage=coverage, precision=figure("precision"), lift=lift
-    )
+    return replace(row, n=int(n) if n is not None else None, coverage=coverage, share=figure("precision"), lift=lift)
 
 
-def _outline(rule: Rule, schema: Schema) -> tuple[Line, ...]:
-    lines = outline(rule.node, schema)
+def _outline(rule: Rule, words: Words) -> tuple[Line, ...]:
+    lines = outline(rule.node, words)
     return lines if len(lines) > 1 or lines[0].weight else ()
 
 
-def _sentence(node: Node, schema: Schema) -> tuple[str, ...]:
+def _sentence(node: Node, words: Words) -> tuple[str, ...]:
     """A rule in words: its literals, or the whole condition as one text."""
     if isinstance(node, Hidden):
-        cause = conditions_of(node.cause, schema)
+        cause = conditions_of(node.cause, words)
         beside = f" (else {chance(node.off)})" if node.off else ""
         return (f"fires with probability {chance(node.on)}{beside} when {cause[0]}", *cause[1:])
     if node.family is Family.REAL:
-        return (f"times {printable(print_node(node, schema))}",)
-    return conditions_of(node, schema)
+        return (f"times {words.text(node)}",)
+    return conditions_of(node, words)
 
 
 def _missing_rows(graph: RuleGraph, k: int) -> list[Row]:
@@ -280,7 +287,7 @@ def _measure(score: Node, rules: Sequence[Rule]) -> str:
         return f"the logistic of {_measure(score.linear, rules)}"
     if score.family is Family.REAL and not isinstance(score, Strength):
         bias = score.bias if isinstance(score, Linear) else 0.0
-        return f"the sum of {weight(bias)} and these"
+        return f"the sum of {weight(bias)} and these" if bias else "the sum of these"
     if not isinstance(score, Probability | Strength):
         return f"1 where {'any of these' if len(rules) > 1 else 'this'} holds, else 0"
     if len(rules) < 2:
@@ -295,13 +302,13 @@ _HOLD = {"or": "any of these holds", "and": "all of these hold"}
 # What is reported ----------------------------------------------------------------------------------------------------
 
 
-def reported(graph: RuleGraph) -> tuple[Section, ...]:
+def reported(graph: RuleGraph, full: bool = True) -> tuple[Section, ...]:
     """The weighted rules behind each reported probability that does not decide itself."""
-    found = []
+    found, words = [], Words.of(graph.roots, graph.schema, full)
     for k, node in _beside(graph):
         alone = RuleGraph(graph.schema, (False, True), Fires(Above(node, 0.5)))
         rules = rules_of(alone)
-        rows = tuple(_row(rule, graph.schema, {}) for rule in rules)
+        rows = tuple(_row(rule, words, {}) for rule in rules)
         found.append(Section(f"{_reports(graph, k)}: {_measure(node, rules)}", rows, decides=False))
     return tuple(found)
 

@@ -29,7 +29,8 @@ def rule_statistics(graph: RuleGraph, table: Table, y: Array, weight: Array | No
     """Statistics of a model's rules and columns on n rows with class indices y [n] and weights [n] (default 1).
 
     `rules`, in the order of rules_of: id, class, n (rows covered), coverage, precision (None if it covers nothing),
-    true_positive, error, cumulative_true_positive, cumulative_error. A rule speaks for its class; a rule of `above[j]`
+    true_positive, error, cumulative_true_positive, cumulative_error (the last three None for a term of a sum, which
+    decides nothing by itself). A rule speaks for its class; a rule of `above[j]`
     of a median, whose class is j + 1, for that class or a higher one. `columns`: of each used column `missing`, and
     `low` and `high`, or `levels` and `unseen` (frequencies). `rows`: n.
     """
@@ -74,6 +75,10 @@ class _Tally:
             column.add(table.array(name), weights)
 
     def entries(self) -> list[dict[str, Any]]:
+        def judged(rule: Rule, rate: float | None) -> float | None:
+            """The rate of a classifier that is some rules alone, which a term of a sum is not."""
+            return None if rule.connective == "sum" else rate
+
         return [
             {
                 "id": rule.id,
@@ -82,9 +87,9 @@ class _Tally:
                 "coverage": _rate(alone.active, self.total),
                 "precision": _rate(alone.right, alone.active),
                 "true_positive": _rate(alone.right, positive),
-                "error": _rate(alone.wrong, self.total),
-                "cumulative_true_positive": _rate(together.right, positive),
-                "cumulative_error": _rate(together.wrong, self.total),
+                "error": judged(rule, _rate(alone.wrong, self.total)),
+                "cumulative_true_positive": judged(rule, _rate(together.right, positive)),
+                "cumulative_error": judged(rule, _rate(together.wrong, self.total)),
             }
             for rule, alone, together, positive in zip(
                 self.rules, self.alone, self.together, self.positive, strict=True

@@ -13,6 +13,7 @@ from rulekit.graph.nodes import Above, Hidden, Logistic, Node, Probability, Stre
 from rulekit.graph.probability.compilation import adds_strengths
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.numbers import log_odds, strength_of
+from rulekit.tables.labels import parse_cost
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,11 @@ class Purpose:
     recall: float | None = None
     cost: tuple[float, float] | None = None
     f1: bool = False
+
+    @classmethod
+    def of(cls, precision: float | None, recall: float | None, cost: str | None, f1: bool) -> Purpose:
+        """The purpose with its costs as text, "FP:FN"; raises InputError where they are none."""
+        return cls(precision, recall, parse_cost(cost), f1)
 
     def __post_init__(self) -> None:
         if [self.precision, self.recall, self.cost].count(None) + (not self.f1) != 3:
@@ -38,8 +44,8 @@ class Purpose:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """The chosen probability threshold (positive iff strictly above it) and what it gives on the rows."""
+class Step:
+    """A decision threshold (positive iff strictly above it) and what it gives on the rows."""
 
     threshold: float
     precision: float
@@ -48,34 +54,51 @@ class Choice:
     cost: float
 
 
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The chosen step, and its neighbours: the next stricter one and the next laxer one, None where there is none.
+
+    A model of few rules has few distinct probabilities, so that the neighbours may lie far away.
+    """
+
+    chosen: Step
+    stricter: Step | None
+    laxer: Step | None
+
+
 def choose_threshold(
     positive: npt.NDArray[np.bool_],
-    probability: npt.NDArray[np.float64],
+    score: npt.NDArray[np.float64],
     purpose: Purpose,
     weight: npt.NDArray[np.float64] | None = None,
 ) -> Choice:
-    """The threshold that serves the purpose on rows with truth `positive` [n] and P(positive) [n].
+    """The threshold that serves the purpose on rows with truth `positive` [n] and score or P(positive) [n].
 
-    Candidates are 0 and the distinct probabilities, so every achievable decision is looked at. For a least precision
-    the largest recall wins, for a least recall the largest precision. Raises InputError where no threshold reaches it.
+    Candidates lie between the distinct scores, so every decision that tells rows apart is looked at. For a least
+    precision the largest recall wins, for a least recall the largest precision. Raises InputError where no threshold
+    reaches it but the one that says yes to every row.
     """
     weights = np.ones(len(positive)) if weight is None else weight
-    order = np.argsort(-probability, kind="stable")
-    score, truth, w = probability[order], positive[order], weights[order]
-    ends = np.append(np.nonzero(score[1:] < score[:-1])[0], len(score) - 1)
-    hits, false_alarms = np.cumsum(w * truth)[ends], np.cumsum(w * ~truth)[ends]
-    total = hits[-1]
+    order = np.argsort(-score, kind="stable")
+    score, truth, w = score[order], positive[order], weights[order]
+    ends = np.flatnonzero(score[1:] < score[:-1])  # the last row of each group of equal scores but the lowest
+    total = float((w * truth).sum())
     if total == 0:
         raise InputError("no row is positive", fix="give rows of both classes")
-    below = np.append(score[ends[1:]], 0.0)  # strictly above the next lower probability
-    last_positive = score[ends] > 0.0  # a threshold of 0 cannot admit probability 0
-    hits, false_alarms, below = hits[last_positive], false_alarms[last_positive], below[last_positive]
-    if len(hits) == 0:
-        raise InputError("every row has probability 0 of the positive class")
+    if len(ends) == 0:
+        raise InputError("every row has the same probability", fix="a model without rules has no threshold to choose")
+    hits, false_alarms = np.cumsum(w * truth)[ends], np.cumsum(w * ~truth)[ends]
     precision, recall = hits / np.maximum(hits + false_alarms, 1e-300), hits / total
     f1 = 2 * hits / (hits + false_alarms + total)
     fp_cost, fn_cost = purpose.cost or (1.0, 1.0)
     cost = fp_cost * false_alarms + fn_cost * (total - hits)
+
+    def step(i: int) -> Step | None:
+        if not 0 <= i < len(ends):
+            return None
+        middle = _middle(float(score[ends[i] + 1]), float(score[ends[i]]))
+        return Step(middle, float(precision[i]), float(recall[i]), float(f1[i]), float(cost[i]))
+
     if purpose.precision is not None:
         quality = np.where(precision >= purpose.precision, recall, -1.0)
     elif purpose.recall is not None:
@@ -84,20 +107,25 @@ def choose_threshold(
         quality = f1 if purpose.f1 else cost.max() - cost
     best = int(np.argmax(quality))
     if quality[best] < 0:
-        reached = precision.max() if purpose.precision is not None else recall.max()
-        wanted = "precision" if purpose.precision is not None else "recall"
-        raise InputError(f"no threshold reaches that {wanted} on these rows", fix=f"the best {wanted} is {reached:.4f}")
-    return Choice(
-        _middle(float(below[best]), float(score[ends][last_positive][best])),
-        float(precision[best]),
-        float(recall[best]),
-        float(f1[best]),
-        float(cost[best]),
-    )
+        wanted, reached = ("precision", precision) if purpose.precision is not None else ("recall", recall)
+        nearest = step(int(np.argmax(reached)))
+        assert nearest is not None
+        raise InputError(
+            f"no threshold reaches that {wanted} on these rows, unless every row is decided positive",
+            fix=f"the nearest step has precision {nearest.precision:.4f} and recall {nearest.recall:.4f}",
+        )
+    if purpose.cost is not None and (everybody := fp_cost * float((w * ~truth).sum())) < cost[best]:
+        raise InputError(
+            f"it costs least to decide every row positive ({everybody:g}), for which no model is needed",
+            fix=f"the best step of this model costs {cost[best]:g}; give other costs",
+        )
+    chosen = step(best)
+    assert chosen is not None
+    return Choice(chosen, step(best - 1), step(best + 1))
 
 
 def _middle(low: float, high: float) -> float:
-    """A short decimal in the middle half of [low, high), two probabilities that occur: neither is within a rounding."""
+    """A short decimal in the middle half of [low, high), two scores that occur: neither is within a rounding."""
     from rulekit.numbers import threshold_between
 
     quarter = (high - low) / 4

@@ -73,6 +73,10 @@ class Counts:
     literals: int
     units: int
 
+    def __str__(self) -> str:
+        """`3 rules, 5 literals`."""
+        return f"{self.rules} rule{'s' * (self.rules != 1)}, {self.literals} literal{'s' * (self.literals != 1)}"
+
 
 @dataclass(frozen=True, slots=True)
 class _Part:

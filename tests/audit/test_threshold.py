@@ -33,7 +33,7 @@ def test_no_other_threshold_serves_better(seed: int, purpose: Purpose) -> None:
         chosen = p > threshold
         hits, alarms = weight[chosen & truth].sum(), weight[chosen & ~truth].sum()
         precision, recall = hits / max(hits + alarms, 1e-300), hits / weight[truth].sum()
-        if not chosen.any():
+        if not chosen.any() or chosen.all():  # no decision at all
             return -np.inf
         if purpose.precision is not None:
             return float(recall) if precision >= purpose.precision else -np.inf
@@ -44,11 +44,29 @@ def test_no_other_threshold_serves_better(seed: int, purpose: Purpose) -> None:
         return -float(1.0 * alarms + 5.0 * (weight[truth].sum() - hits))
 
     best = max(quality(t) for t in np.arange(0.0, 1.0, 0.05))
-    if best == -np.inf:
-        with pytest.raises(InputError, match="no threshold"):
+    everybody = -float(weight[~truth].sum()) if purpose.cost is not None else -np.inf
+    if best == -np.inf or everybody > best:
+        with pytest.raises(InputError, match="every row"):
             choose_threshold(truth, p, purpose, weight)
     else:
-        assert quality(choose_threshold(truth, p, purpose, weight).threshold) == pytest.approx(best)
+        choice = choose_threshold(truth, p, purpose, weight)
+        assert quality(choice.chosen.threshold) == pytest.approx(best)
+        steps = [step for step in (choice.laxer, choice.chosen, choice.stricter) if step is not None]
+        counts = [int((p > step.threshold).sum()) for step in steps]
+        assert counts == sorted(set(counts), reverse=True)
+        assert counts[0] < len(p)
+
+
+def test_a_threshold_that_says_yes_to_everybody_is_refused() -> None:
+    """A model of few rules had a least recall of .9 only at a threshold below all its probabilities: it was written."""
+    truth = np.array([True, True, True, False, False])
+    p = np.array([0.9, 0.9, 0.1, 0.1, 0.1])
+    with pytest.raises(InputError, match=r"no threshold reaches that recall .* every row .* recall 0\.6667"):
+        choose_threshold(truth, p, Purpose(recall=0.9))
+    with pytest.raises(InputError, match="every row"):
+        choose_threshold(truth, p, Purpose(cost=(1.0, 100.0)))
+    with pytest.raises(InputError, match="same probability"):
+        choose_threshold(truth, np.full(5, 0.3), Purpose(f1=True))
 
 
 def test_exactly_one_purpose() -> None:

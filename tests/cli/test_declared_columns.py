@@ -123,7 +123,7 @@ def test_labels_of_a_date_are_dates(run: Run) -> None:
 
 def test_quiet_hides_what_the_simplifier_says(run: Run, visits: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Messages about budgets came through --quiet."""
-    import rulekit_cli.training as training
+    import rulekit.work.training as training
 
     def simplify(graph: object, *_: object) -> object:
         logging.getLogger("rulekit.simplification.passes").warning("simplify: over budget")

@@ -64,7 +64,7 @@ def test_ctrl_c_before_anything_was_learned_is_one_line(run: Run, large: Path, m
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("rulekit_cli.training.read_labelled", interrupted)
+    monkeypatch.setattr("rulekit.work.training.read_labelled", interrupted)
     ran = run("train", str(large), "--target", "y", "-o", "m.json")
     assert (ran.status, ran.out, ran.err.strip()) == (130, "", "rulekit: stopped before anything was written")
     assert not Path("m.json").exists()

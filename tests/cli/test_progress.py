@@ -6,7 +6,9 @@ import logging
 import sys
 
 import pytest
-from rulekit_cli.progress import learning_progress
+from rulekit_cli.progress import shown_progress
+
+from rulekit.work.progress import Learning
 
 
 @pytest.mark.parametrize(("terminal", "quiet", "said"), [(True, False, 1), (True, True, 0), (False, False, 0)])
@@ -16,7 +18,8 @@ def test_compiling_is_said_as_progress_is(
     logger = logging.getLogger("rulekit.learners.counting.compiling")
     before = (logger.level, list(logger.handlers))
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
-    with learning_progress("cnll", quiet):
+    with shown_progress(quiet) as progress:
+        progress(Learning("cnll", {"stage": "counting", "done": 0, "total": 3}))
         logger.info("compiling for this machine, %s", "once")
     assert capsys.readouterr().err.count("compiling for this machine, once") == said
     assert (logger.level, logger.handlers) == before

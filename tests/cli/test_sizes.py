@@ -53,7 +53,7 @@ def test_the_smallest_is_chosen_in_one_way(run: Run, table: Path, given: str) ->
         (("--curve", "curve.txt"), "a curve is no .txt"),
         (("--curve", "curve"), "curve.png or curve.csv"),
         (("--curve", "curve.csv", "--param", "stopping=none"), "no curve without cross-validation"),
-        (("--curve", "curve.csv", "--curve", "./curve.csv"), "two files of one name"),
+        (("--curve", "curve.csv", "--curve", "./curve.csv"), "two results would be written to one file"),
         (("--curve", "nowhere/curve.csv"), "nowhere"),
     ],
 )
@@ -93,8 +93,7 @@ def test_the_saved_model_keeps_the_limits(run: Run, table: Path, limit: str) -> 
 
 def test_simplifying_does_not_break_a_limit(run: Run, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the simplified model were beyond it, the one that was learned is saved."""
-    import rulekit_cli.training as training
-
+    import rulekit.work.training as training
     from rulekit.graph.decisions import Fires
     from rulekit.graph.nodes import Compare, Or
 

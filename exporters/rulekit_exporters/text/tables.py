@@ -13,13 +13,12 @@ from rulekit.names import printable
 from rulekit_exporters.text.view import outlined
 
 COLUMNS = ("class", "rule", "conditions", "weight", "n", "coverage", "precision")
-WIDEST = 100
 
 
 def markdown(graph: RuleGraph) -> str:
     """One table for each section under its heading; figures in per cent."""
     lines: list[str] = []
-    for part in (*sections(graph), *reported(graph)):
+    for part in (*sections(graph, full=True), *reported(graph)):
         lines += [f"{_plain(part.heading)}", "", _line(COLUMNS), _line(["---"] * len(COLUMNS))]
         lines += [_line(_cells(row, graph, readable=True)) for row in part.rows]
         lines.append("")
@@ -31,26 +30,27 @@ def comma_separated(graph: RuleGraph) -> str:
     sink = io.StringIO()
     writer = csv.writer(sink, lineterminator="\n")
     writer.writerow(COLUMNS)
-    for part in sections(graph):
+    for part in sections(graph, full=True):
         writer.writerows(_cells(row, graph, readable=False) for row in part.rows)
     return sink.getvalue()
 
 
-def c50(graph: RuleGraph) -> str:
+def c50(graph: RuleGraph, width: int = 100) -> str:
     """Numbered rules with one condition a line, coverage, lift and precision, and the default class."""
     lines: list[str] = []
     counter = 0
-    for part in sections(graph):
+    for part in sections(graph, full=True):
         lines += [f"{part.heading}:", ""]
         for row in part.rows:
             counter += 1
             facts = ", ".join(filter(None, [row.id, *_facts(row)]))
             lines.append(f"Rule {counter}: ({facts})" if facts else f"Rule {counter}:")
-            body = outlined(row.outline, WIDEST) if row.outline else row.conditions
+            body = outlined(row.outline, width) if row.outline else row.conditions
             lines += [f"    {condition}" for condition in body]
             precision = f"  [{row.precision:.3f}]" if row.precision is not None else ""
             weight = f"  weight {number(row.weight)}" if row.weight is not None else ""
-            lines += [f"    ->  class {quoted(graph.classes[row.class_index])}{weight}{precision}", ""]
+            against = "against " if row.weight is not None and row.weight < 0 else ""
+            lines += [f"    ->  {against}class {quoted(graph.classes[row.class_index])}{weight}{precision}", ""]
     lines.append(f"Default class: {quoted(graph.classes[graph.default])}")
     return "\n".join(lines) + "\n"
 

@@ -19,25 +19,25 @@ from rulekit_exporters.text.view import show
 
 MAX_BYTES = 64 * 2**20
 
-FORMATS: Mapping[str, Callable[[RuleGraph], str]] = {
-    "rules": print_graph,
-    "show": lambda graph: show(graph, 100),
-    "full": lambda graph: show(graph, 100, probability=True),
-    "table": markdown,
-    "csv": comma_separated,
-    "c50": c50,
+FORMATS: Mapping[str, Callable[[RuleGraph, int], str]] = {
+    "rules": lambda graph, _: print_graph(graph),
+    "show": lambda graph, width: show(graph, width),
+    "full": lambda graph, width: show(graph, width, full=True),
+    "table": lambda graph, _: markdown(graph),
+    "csv": lambda graph, _: comma_separated(graph),
+    "c50": lambda graph, width: c50(graph, width),
 }
 
 
 def emit(graph: RuleGraph, options: Mapping[str, Any]) -> Artifact:
     """The text of a graph in the format that the options name; raises InputError for an unknown option or format."""
-    unknown = set(options) - {"format"}
+    unknown = set(options) - {"format", "width"}
     if unknown:
-        raise InputError(f"the text target has no option {sorted(unknown)[0]!r}", fix="its option is `format`")
+        raise InputError(f"the text target has no option {sorted(unknown)[0]!r}", fix="it has `format` and `width`")
     form = options.get("format", "rules")
     if form not in FORMATS:
         raise InputError(f"no text format {form!r}", fix=f"one of {', '.join(FORMATS)}")
-    text = FORMATS[form](graph)
+    text = FORMATS[form](graph, int(options.get("width", 100)))
     warnings = () if form == "rules" else (f"the format {form} cannot be read back; `rules` can",)
     return Artifact(
         {"": text.encode("utf-8")}, graph.digest, warnings, f"{form}, {counted(text.count(chr(10)), 'line')}"
@@ -75,6 +75,9 @@ TARGET = Target(
     run=run,
     read=read,
     inspect=inspect,
-    options={"format": "rules (the rule language, can be read back), show, full, table (markdown), csv or c50"},
+    options={
+        "format": "rules (the rule language, can be read back), show, full, table (markdown), csv or c50",
+        "width": "columns of text of show, full and c50, 100 by default",
+    },
     expresses=frozenset(Vocabulary.TYPES),
 )

@@ -16,26 +16,27 @@ NARROWEST = 40
 MIN_ROOM = 20
 
 
-def show(graph: RuleGraph, width: int | None = None, probability: bool = False) -> str:
+def show(graph: RuleGraph, width: int | None = None, full: bool = False) -> str:
     """The rules of a graph for people; not a format to be read back (that is the rule language).
 
-    width: columns of text, at least 40; None asks the terminal. probability: also the weighted rules behind reported
-    probabilities that do not decide; otherwise a line says that they are there. Ends with a line break.
+    width: columns of text, at least 40; None asks the terminal. full: every level of every category, and the weighted
+    rules behind reported probabilities that do not decide; otherwise long level lists are cut, and a line says that
+    there are such rules. Ends with a line break.
     """
     columns = max(NARROWEST, width or shutil.get_terminal_size((100, 24)).columns)
-    parts = sections(graph)
+    parts = sections(graph, full)
     lines = [line for part in parts for line in _section(part, columns)]
     ending = [closing(graph), *filter(None, [missing_note(graph)])]
     fits = len("   ".join(ending)) <= columns
     for text in ["   ".join(ending)] if fits else ending:
         lines += _wrapped(text, columns, "  ")
     lines += _legend(parts, columns)
-    behind = reported(graph) if probability else ()
+    behind = reported(graph) if full else ()
     for part in behind:
         lines += ["", *_section(part, columns)]
     if not _legend(parts, columns):
         lines += _legend(behind, columns)
-    beside = [links(graph), "" if probability else summary(graph)]
+    beside = [links(graph), "" if full else summary(graph)]
     for text in filter(None, beside):
         lines += ["", *_wrapped(text, columns, "  ")]
     return "\n".join(printable(line).rstrip() for line in lines) + "\n"
@@ -56,11 +57,10 @@ def _section(section: Section, width: int) -> list[str]:
     room = width - max(map(len, notes), default=0) - 2
     lines = _wrapped(section.heading, width, "    ")
     placed: list[tuple[int, str]] = []
-    for row, note, body in zip(section.rows, notes, bodies, strict=True):
+    for row, note, (body, upper_lines) in zip(section.rows, notes, bodies, strict=True):
         head = f"  {row.id:{ids}}  " + (f"{_weight(row):>{weights}}  " if weights else "")
         below = [" " * (margin - 2 * text.startswith("and ")) + text for text in body[1:]]
-        first = head + body[0]
-        upper, lower = ([first], below) if row.outline else ([first, *below], [])
+        upper, lower = [head + body[0], *below[: upper_lines - 1]], below[upper_lines - 1 :]
         if note and len(upper[-1]) > room:
             upper.append(" " * margin)
         lines += upper
@@ -72,10 +72,17 @@ def _section(section: Section, width: int) -> list[str]:
     return lines
 
 
-def _bodies(rows: Sequence[Row], room: int) -> list[list[str]]:
-    """The lines of each rule; the weights of rules that are one line each are aligned."""
+def _bodies(rows: Sequence[Row], room: int) -> list[tuple[list[str], int]]:
+    """The lines of each rule, and beside which of them, from the first, its figures stand.
+
+    The weights of rules that are one line each are aligned.
+    """
     single = max((len(row.outline[0].weight) for row in rows if len(row.outline) == 1), default=0)
-    return [outlined(row.outline, room, single) if row.outline else _conditions(row, room) for row in rows]
+    bodies = []
+    for row in rows:
+        pieces = _pieces(row.outline, room, single) if row.outline else [_conditions(row, room)]
+        bodies.append(([line for piece in pieces for line in piece], len(pieces[0])))
+    return bodies
 
 
 def _conditions(row: Row, room: int) -> list[str]:
@@ -97,18 +104,23 @@ def outlined(lines: Sequence[Line], room: int, least: int = 0) -> list[str]:
 
     least: columns for the weight of a line at the top.
     """
-    written: list[str] = []
+    return [text for pieces in _pieces(lines, room, least) for text in pieces]
+
+
+def _pieces(lines: Sequence[Line], room: int, least: int) -> list[list[str]]:
+    """For each line of an outline its text, in several pieces where it is long."""
+    written: list[list[str]] = []
     for line, column in zip(lines, _weight_columns(lines, least), strict=True):
         indent = "  " * line.depth
         weight = f"{line.weight:{column}}  " if line.weight else ""
         free = room - len(indent) - len(weight)
         if free >= MIN_ROOM:
             pieces = _wrapped(line.text, free, "  ")
-            written += [f"{indent}{weight}{pieces[0]}"]
-            written += [f"{indent}{' ' * len(weight)}{piece}" for piece in pieces[1:]]
+            blank = " " * len(weight)
+            written.append([f"{indent}{blank if number else weight}{piece}" for number, piece in enumerate(pieces)])
         else:
             pieces = _wrapped(f"{line.weight}  {line.text}".strip(), max(1, room - len(indent)), "  ")
-            written += [indent + piece for piece in pieces]
+            written.append([indent + piece for piece in pieces])
     return written
 
 
@@ -137,7 +149,7 @@ def _note(row: Row) -> str:
     """Figures of the rows that a rule covers; one that never fires by itself has none."""
     if not row.coverage and row.outline:
         return ""
-    said = (("covers", row.coverage), ("right", row.precision))
+    said = [("covers", row.coverage), ("right" if row.weight is None else row.speaks_for, row.share)]
     return ", ".join(f"{what} {percent(share)}" for what, share in said if share is not None)
 
 

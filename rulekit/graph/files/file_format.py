@@ -25,6 +25,7 @@ from rulekit.graph.files.node_fields import (
     read_list,
     read_text,
 )
+from rulekit.graph.files.notes import check_notes
 from rulekit.graph.files.schema_format import plain_value, read_class, read_schema, write_classes, write_schema
 from rulekit.graph.nodes import Node, Vocabulary
 from rulekit.graph.rule_graph import RuleGraph
@@ -170,6 +171,7 @@ def from_json(text: str, *, verify: bool = True) -> RuleGraph:
             statistics=_at("statistics", _read_mapping, data.get("statistics", {})),
         ),
     )
+    check_notes(graph.provenance, graph.statistics)
     if verify and _at("digest", read_text, data["digest"]) != graph.digest:
         raise FormatError(
             "the digest is not that of the content: the file was edited or damaged",

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from rulekit.dates import is_dated, moment_text
 from rulekit.errors import FormatError
 from rulekit.graph.files.file_format import short_ids
-from rulekit.graph.language.readable import amount, chance, level_set, weight
+from rulekit.graph.language.readable import MOST_LEVELS, amount, chance, level_set, weight
 from rulekit.graph.language.words import name, names, number, scale_of
 from rulekit.graph.nodes import (
     Above,
@@ -252,6 +252,8 @@ class Exact:
 class ForPeople(Exact):
     """The wordings that differ where a text is only read: rounded, with units, long level sets cut."""
 
+    most_levels: int | None = MOST_LEVELS
+
     def table(self) -> dict[type[Node], Callable[..., Text]]:
         return {
             **Exact.table(self),
@@ -274,9 +276,9 @@ class ForPeople(Exact):
         if node.unseen and feature is not None:
             beside = [level for level in feature.levels if level not in node.levels]
             if 0 < len(beside) < len(node.levels):
-                return _leaf(f"{name(node.feature)} not in {level_set(beside)}", *markers)
+                return _leaf(f"{name(node.feature)} not in {level_set(beside, self.most_levels)}", *markers)
         markers += ["unseen"] * node.unseen
-        return _leaf(f"{name(node.feature)} in {level_set(node.levels)}", *markers)
+        return _leaf(f"{name(node.feature)} in {level_set(node.levels, self.most_levels)}", *markers)
 
     def above(self, node: Above, children: Children) -> Text:
         said = weight(node.threshold)
@@ -360,15 +362,16 @@ def word(
     *,
     exact: bool = True,
     schema: Schema | None = None,
+    most_levels: int | None = MOST_LEVELS,
 ) -> Wording:
     """The texts of all nodes below the roots; raises FormatError for a node type that the language lacks.
 
     known: names for nodes that may have to be defined; others are named by the first digits of their digest. exact:
     everything in full, so that the text can be read back under the same schema; otherwise as people read it, with the
-    units of the schema.
+    units of the schema and at most so many levels of a set (None: every one).
     """
     all_roots = list(roots)
-    wording = (Exact if exact else ForPeople)(schema).table()
+    wording = (Exact(schema) if exact else ForPeople(schema, most_levels)).table()
     order = topological(all_roots)
     uses = Counter(all_roots)
     for node in order:

@@ -72,9 +72,9 @@ def amount(value: float, feature: Feature | None) -> str:
     return f"{text} {printable(feature.unit)}" if feature.unit else text
 
 
-def level_set(levels: Sequence[str]) -> str:
-    """Levels in braces: eight, and how many more there are."""
-    shown = [name(level) for level in levels[:MOST_LEVELS]]
+def level_set(levels: Sequence[str], most: int | None = MOST_LEVELS) -> str:
+    """Levels in braces: at most so many, and how many more there are; None: every one."""
+    shown = [name(level) for level in levels[:most]]
     beyond = len(levels) - len(shown)
     if beyond == 1:  # as long as the words that would stand for it
         return "{" + ", ".join([*shown, name(levels[-1])]) + "}"

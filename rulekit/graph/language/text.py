@@ -11,6 +11,7 @@ from typing import Any
 
 from rulekit.graph.decisions import ArgMax, Median
 from rulekit.graph.language.printing import Wording, odds, word
+from rulekit.graph.language.readable import MOST_LEVELS
 from rulekit.graph.language.words import label, name, names, number
 from rulekit.graph.nodes import Above, Node, Strength
 from rulekit.graph.rule_graph import RuleGraph
@@ -51,13 +52,13 @@ def parse_graph(text: str) -> RuleGraph:
     return parse(text)
 
 
-def print_node(node: Node, schema: Schema | None = None) -> str:
+def print_node(node: Node, schema: Schema | None = None, most_levels: int | None = MOST_LEVELS) -> str:
     """The condition, score or formula of one node on one line, for people: weights are rounded.
 
     Shared or deeply nested parts follow after `where`. With a schema, thresholds stand as dates, with thousands of
-    money apart and with their unit. Of a long level set the first levels stand.
+    money apart and with their unit. Of a long level set the first `most_levels` stand; None: all.
     """
-    wording = word([node], exact=False, schema=schema)
+    wording = word([node], exact=False, schema=schema, most_levels=most_levels)
     named = {part: reference for part, reference in wording.definitions.items() if part is not node}
     inner = "; ".join(f"{reference} = {wording.full[part].words}" for part, reference in named.items())
     return wording.full[node].words + (f" where {inner}" if inner else "")
@@ -156,10 +157,13 @@ def _definition_names(graph: RuleGraph, rules: tuple[Rule, ...]) -> dict[Node, s
 def _notes(graph: RuleGraph, rules: tuple[Rule, ...]) -> dict[Node, str]:
     """For each rule its id and its statistics."""
     facts: dict[str, list[str]] = {rule.id: [rule.id] for rule in rules}
+    # the share of its class is the precision of a rule, and no such thing of a term of a sum
+    shares = {r.id: label(graph.classes[r.class_index]) if r.connective == "sum" else "right" for r in rules}
     for title, entries in _entries(graph.statistics):
         for entry in entries:
             if isinstance(entry, Mapping) and entry.get("id") in facts:
-                facts[entry["id"]].append(f"{title}{_facts(entry)}")
+                rule_id = entry["id"]
+                facts[rule_id].append(f"{title}{_facts(entry, shares[rule_id])}")
     return {rule.node: printable("  ".join(filter(None, facts[rule.id]))) for rule in rules}
 
 
@@ -171,8 +175,8 @@ def _entries(statistics: Mapping[str, Any]) -> Iterator[tuple[str, list[Any]]]:
             yield (f"{title}: " if title else ""), list(entries)
 
 
-def _facts(entry: Mapping[str, Any]) -> str:
-    said = {"covers": entry.get("coverage"), "right": entry.get("precision")}
+def _facts(entry: Mapping[str, Any], share_of: str) -> str:
+    said = {"covers": entry.get("coverage"), share_of: entry.get("precision")}
     return ", ".join(
         f"{what} {share:.1%}".replace("%", " %") for what, share in said.items() if isinstance(share, float)
     )

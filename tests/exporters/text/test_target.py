@@ -47,7 +47,7 @@ def test_the_view_of_the_design():
 
 
 def test_weighted_rules_say_their_probability():
-    assert "0.7 (else 0.01)  age > 28.5" in show(income(), 120, probability=True)
+    assert "0.7 (else 0.01)  age > 28.5" in show(income(), 120, full=True)
     assert "the probability that any of these holds exceeds 0.9" in show(ranks(), 120)
 
 
@@ -55,7 +55,7 @@ def test_the_weights_behind_a_short_rule_set_are_one_line_unless_asked_for():
     """They were a second block, longer than the rules."""
     short = show(income(), 100).splitlines()
     assert short[-1] == 'probability of ">50K": from 2 weighted conditions; rulekit show --format full shows them'
-    assert TARGET.emit(income(), {"format": "full"}).main.decode() == show(income(), 100, probability=True)
+    assert TARGET.emit(income(), {"format": "full"}).main.decode() == show(income(), 100, full=True)
 
 
 def test_a_probability_that_is_a_link_of_the_score_is_said_in_one_line():

@@ -1,8 +1,8 @@
-"""The rules that `rulekit train --start` goes on from, and what they say about the columns of new data."""
+"""The rules that a training goes on from, and what they say about the columns of new data."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -14,22 +14,8 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
 from rulekit.graph.traversal import topological
 from rulekit.schema import Feature
-from rulekit.tables.kinds.classes import Label
 from rulekit.tables.labels import LabelledTable
-
-
-@dataclass(frozen=True, slots=True)
-class Declarations:
-    """Kinds, missing tokens and widths of columns, the positive class or the order of the classes."""
-
-    types: dict[str, str] = field(default_factory=dict)
-    missing: tuple[str, ...] = ()
-    precision: dict[str, str] = field(default_factory=dict)
-    positive: Label | None = None
-    ordered: tuple[Label, ...] = ()
-
-
-NO_DECLARATIONS = Declarations()
+from rulekit.tables.options import ReadingOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,16 +47,21 @@ class Start:
         kept = set(ids.values()) if self.freeze == "all" else set(self.freeze)
         return [name for node, name in ids.items() if name in kept and node not in there]
 
-    def declarations(self) -> Declarations:
-        """What the columns that the rules read are, so that new data are read alike."""
+    def reading(self, options: ReadingOptions) -> ReadingOptions:
+        """The options with what the rules say of the columns that they read, where nothing else is asked for."""
         graph = self.graph
         used = [graph.schema[name] for name in graph.used_features]
-        return Declarations(
-            {f.name: f.display if is_dated(f) else f.kind for f in used if is_dated(f) or _is_unordered(f)},
-            tuple(f"{f.name}={token}" for f in used for token in f.missing_tokens),
-            {f.name: "float64" for f in used if f.precision == "float64"},
-            graph.classes[1] if len(graph.classes) == 2 else None,
-            graph.classes if graph.decision.ordered else (),
+        kinds = {f.name: f.display if is_dated(f) else f.kind for f in used if is_dated(f) or _is_unordered(f)}
+        wide = {f.name: "float64" for f in used if f.precision == "float64"}
+        tokens = [f"{f.name}={token}" for f in used for token in f.missing_tokens]
+        positive = graph.classes[1] if len(graph.classes) == 2 else None
+        return replace(
+            options,
+            types={**kinds, **options.types},
+            missing=[*tokens, *options.missing],
+            precision={**wide, **options.precision},
+            positive=positive if options.positive is None else options.positive,
+            ordered=options.ordered or (graph.classes if graph.decision.ordered else ()),
         )
 
 

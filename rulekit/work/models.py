@@ -1,0 +1,108 @@
+"""What is done to one model file: show, export, import, simplify."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rulekit.graph.files import model_files
+from rulekit.graph.files.model_files import load
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.graph.rules import Counts, counts
+from rulekit.targets import Artifact, find_target
+from rulekit.work.outputs import check_model_ending, check_outputs
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A model as text, and why its training was stopped early, "" where it was not."""
+
+    text: str
+    stopped: str = ""
+
+
+def show(model: Path, form: str = "show", width: int = 100) -> Shown:
+    """A model as people read it: `language`, `json`, or a format of the text target in so many columns."""
+    graph = load(model)
+    if form == "json":
+        from rulekit.graph.files.file_format import to_json
+
+        text = to_json(graph)
+    elif form == "language":
+        text = str(graph)
+    else:
+        text = find_target("text").emit(graph, {"format": form, "width": width}).main.decode()
+    return Shown(text, str(graph.provenance.get("stopped") or ""))
+
+
+def export(model: Path, output: Path, target: str, options: Mapping[str, Any]) -> Artifact:
+    """Write a model as an artifact of a target; raises InputError and Unsupported, and writes nothing then."""
+    check_outputs([output], model)
+    return model_files.export(load(model), output, target, options)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Imported:
+    """The model that was read, its size, and whether label and probability point different ways on some rows."""
+
+    model: RuleGraph
+    size: Counts
+    disagrees: bool
+
+
+def import_model(source: Path, output: Path | None = None) -> Imported:
+    """The model of a rule text or an artifact, whose digest is computed anew, since an expert may have edited it."""
+    check_outputs([output])
+    if output is not None:
+        check_model_ending(output)
+    graph = load(source, verify=False)
+    disagrees = len(graph.probability) == 1 and _disagrees(graph)
+    if output is not None:
+        graph.save(output)
+    return Imported(graph, counts(graph), disagrees)
+
+
+def _disagrees(graph: RuleGraph) -> bool:
+    """Whether on some of 2,000 adversarial rows the label is not what the probability says at the model's threshold."""
+    from rulekit.graph.evaluation.evaluator import decide, probabilities
+    from rulekit.verification.rows.adversarial import adversarial_rows
+
+    table = adversarial_rows(graph, 2000).table
+    threshold = float(graph.provenance.get("threshold", 0.5))
+    return bool(((probabilities(graph, table)[:, 1] > threshold) != (decide(graph, table) == 1)).any())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Simplified:
+    """The simplified model, which laws changed what, and the sizes before and after."""
+
+    model: RuleGraph
+    changes: tuple[Change, ...]
+    before: Counts
+    after: Counts
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A law of simplification, and what it made of which part."""
+
+    law: str
+    before: str
+    after: str
+
+
+def simplify(model: Path, output: Path | None = None) -> Simplified:
+    """The same decisions with fewer literals; written where `output` says."""
+    from rulekit.simplification.passes import simplify_explained
+
+    check_outputs([output])
+    if output is not None:
+        check_model_ending(output)
+    graph = load(model)
+    simpler, applied = simplify_explained(graph)
+    if output is not None:
+        simpler.save(output)
+    changes = tuple(Change(step.law, str(step.before), str(step.after)) for step in applied)
+    return Simplified(simpler, changes, counts(graph), counts(simpler))

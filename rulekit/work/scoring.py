@@ -1,0 +1,125 @@
+"""Scoring: labels, probabilities and reasons for the rows of a table, as columns that a CSV file can hold."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rulekit.errors import InputError
+from rulekit.graph.files.model_files import load, write_atomically
+from rulekit.graph.rule_graph import RuleGraph, class_array
+from rulekit.schema import require_column
+from rulekit.tables.kinds.encoding import encode_columns
+from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
+from rulekit.tables.raw.columns import cells_as_given
+from rulekit.tables.reading import read_columns
+from rulekit.targets import Outcome, find_target_for
+from rulekit.work.outputs import check_outputs
+
+if TYPE_CHECKING:
+    from rulekit.audit.explanations import Meaning
+    from rulekit.tables.table import Table
+
+_FORMULA = r"^[=+\-@\t\r]"
+
+
+@dataclass(frozen=True, slots=True)
+class ScoringRequest:
+    """The rows of `data` under a model or an artifact; an artifact does its own scoring.
+
+    keep: columns of the data that are copied. explain: also which rules and conditions did it. escape_formulas: put an
+    apostrophe before text that a spreadsheet would take for a formula. output: the CSV file to write, or None.
+    """
+
+    model: Path
+    data: Path
+    output: Path | None = None
+    keep: Sequence[str] = ()
+    explain: bool = False
+    escape_formulas: bool = False
+    reading: ReadingOptions = DEFAULT_OPTIONS
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scores:
+    """The result by column, each [n_rows], and what the ids of rules in it stand for."""
+
+    columns: Mapping[str, Any]
+    n_rows: int
+    meanings: tuple[Meaning, ...] = ()
+
+    def csv(self) -> bytes:
+        """The columns as CSV in UTF-8."""
+        import polars
+
+        return polars.DataFrame(self.columns).write_csv().encode()
+
+
+def score(request: ScoringRequest) -> Scores:
+    """Labels and probabilities of every row; raises InputError for a column that is missing or cannot be read."""
+    check_outputs([request.output], request.model, request.data)
+    graph = load(request.model)
+    _refuse_taken_names(request, graph)
+    categories = [feature.name for feature in graph.schema if feature.kind == "categorical"]
+    raw = read_columns(
+        request.data,
+        request.reading,
+        columns={*graph.used_features, *request.keep},
+        keep_text=[*categories, *request.keep],
+    )
+    table = encode_columns(raw, graph.schema, graph.used_features)
+    outcome = _outcome(request.model, graph, table)
+    for name in request.keep:
+        require_column(name, raw.known_names, raw.source)
+    columns: dict[str, Any] = {c.name: cells_as_given(c) for c in raw.columns if c.name in request.keep}
+    columns["label"] = [_text(label) for label in class_array(graph.classes)[outcome.labels].tolist()]
+    for k, label in enumerate(graph.classes):
+        columns[f"probability({_text(label)})"] = outcome.probabilities[:, k]
+    meanings: tuple[Meaning, ...] = ()
+    if request.explain:
+        from rulekit.audit.explanations import meanings_of, reasons
+
+        columns |= reasons(graph, table)
+        meanings = meanings_of(graph)
+    if request.escape_formulas:
+        columns = _without_formulas(columns)
+    scores = Scores(columns, table.n_rows, meanings)
+    if request.output is not None:
+        write_atomically(request.output, scores.csv())
+    return scores
+
+
+def _outcome(path: Path, graph: RuleGraph, table: Table) -> Outcome:
+    if path.suffix.lower() == ".json":
+        from rulekit.graph.evaluation.evaluator import decide, probabilities
+
+        return Outcome(decide(graph, table), probabilities(graph, table))
+    return find_target_for(str(path)).run(path.read_bytes(), graph, table)
+
+
+def _refuse_taken_names(request: ScoringRequest, graph: RuleGraph) -> None:
+    """A column of the data that is called like one of the results would replace it or be replaced."""
+    explained = ["rules", "conditions"] if request.explain else []
+    results = {"label", *(f"probability({_text(label)})" for label in graph.classes), *explained}
+    taken = [name for name in request.keep if name in results]
+    if taken:
+        raise InputError(
+            f"the predictions have a column {taken[0]!r} of their own", where="--keep", fix="rename the one of the data"
+        )
+
+
+def _without_formulas(columns: Mapping[str, Any]) -> dict[str, Any]:
+    """An apostrophe before names and text cells that a spreadsheet would take for a formula; numbers stay."""
+    import polars
+
+    frame = polars.DataFrame(columns)
+    frame = frame.with_columns(polars.col(polars.String).str.replace(_FORMULA, "'${0}"))
+    names = [f"'{name}" if re.match(_FORMULA, name) else name for name in frame.columns]
+    return dict(zip(names, frame.get_columns(), strict=True))
+
+
+def _text(label: object) -> str:
+    return str(label).lower() if isinstance(label, bool) else str(label)

@@ -1,0 +1,247 @@
+"""Training: read a table, split it, learn, simplify, measure, and write the model."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rulekit.audit.measuring import class_indices, measured
+from rulekit.audit.metrics import Figures
+from rulekit.audit.statistics import rule_statistics
+from rulekit.audit.table_summary import TableSummary, summary_of
+from rulekit.errors import InputError
+from rulekit.graph.files.model_files import write_atomically
+from rulekit.graph.language.readable import listed
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.graph.rules import Counts, counts
+from rulekit.simplification.passes import simplify
+from rulekit.tables.labels import LabelledTable, read_for_model, read_labelled
+from rulekit.tables.options import ReadingOptions
+from rulekit.work import learning
+from rulekit.work.outputs import check_model_ending, check_outputs
+from rulekit.work.progress import Learning, Noticed, Progress, Read, Reading, unseen
+from rulekit.work.start import Start, read_start
+
+MANY_CLASSES = 50
+TRAINING_ROWS = "the training rows, so flattering; --holdout measures honestly"
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingRequest:
+    """What to learn from which table.
+
+    reading: how the table is read, the target column among it. parameters: of the learner, by name. smallest: take the
+    smallest model that is not worse than the best one. start, freeze: rules to go on from, and which of them stay.
+    test, holdout: another file, or a share of the rows, on which the model is measured; without either the training
+    rows. memory: learn from a file larger than this ("500MB"). output, curves: files to write.
+    """
+
+    data: Path
+    reading: ReadingOptions
+    learner: str = "cnll"
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    smallest: bool = False
+    start: Path | None = None
+    freeze: str | None = None
+    test: Path | None = None
+    holdout: float | None = None
+    time_limit: float | None = None
+    memory: str | None = None
+    simplified: bool = True
+    seed: int = 0
+    output: Path | None = None
+    curves: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TrainingResult:
+    """The model and what is to be said of it.
+
+    measured_on: which rows the figures are of. chosen: its size, and what decided it. cost: of the errors, a row, with
+    the model and without one; None where no costs were given. seconds: of learning. notes: what a reader of the model
+    would wonder about.
+    """
+
+    model: RuleGraph
+    figures: Figures
+    measured_on: str
+    size: Counts
+    rows: TableSummary
+    chosen: str
+    seconds: float
+    notes: tuple[str, ...] = ()
+    cost: tuple[float, float] | None = None
+
+
+def train(request: TrainingRequest, progress: Progress = unseen) -> TrainingResult:
+    """Train as the request says; raises InputError, before anything is learned, where it makes no sense."""
+    given, start = _checked(request)
+    rows = _read(request, start, progress)
+    training, held = _split(rows, request, progress)
+    started = time.monotonic()
+    learner = learning.fitted(
+        request.learner,
+        given,
+        training,
+        seed=request.seed,
+        time_limit=request.time_limit,
+        memory=request.memory,
+        start=start,
+        callback=lambda step: bool(progress(Learning(request.learner, step))),
+    )
+    _refuse_nothing_learned(learner.rule_graph_, request)
+    model = _finished(learner, training, request, start)
+    seconds = time.monotonic() - started
+    figures, measured_on = _measured(model, request, training, held)
+    if held is not None:
+        statistics = rule_statistics(model, held.table, class_indices(model, held), held.weight)
+        model = model.with_(statistics={**model.statistics, "held_out": statistics})
+    if request.output is not None:
+        model.save(request.output)
+    for path in request.curves:
+        from rulekit.audit.curves import curve_bytes
+
+        write_atomically(path, curve_bytes(path, learner.path_.points, rows.target, learning.noun(given)))
+    return TrainingResult(
+        model,
+        figures,
+        measured_on,
+        counts(model),
+        summary_of(rows),
+        learning.size_chosen(model.provenance),
+        seconds,
+        tuple(_surprises(model, start)),
+        None if rows.cost is None else (figures.cost_per_row(rows.cost), figures.cost_of_one_answer(rows.cost)),
+    )
+
+
+def _checked(request: TrainingRequest) -> tuple[dict[str, Any], Start | None]:
+    """The parameters and the start of a request that can be carried out."""
+    given = dict(request.parameters)
+    learning.parameters(request.learner)
+    if request.smallest:
+        given = learning.smallest(given)
+    if request.test is not None and request.holdout is not None:
+        raise InputError("--test and --holdout are two ways to measure", fix="give one")
+    check_outputs([request.output, *request.curves], request.data, request.test, request.start)
+    if request.output is not None:
+        check_model_ending(request.output)
+    for path in request.curves:
+        from rulekit.audit.curves import check_curve
+
+        check_curve(path)
+        learning.refuse_curve(given)
+    return given, read_start(request.start, request.freeze)
+
+
+def _read(request: TrainingRequest, start: Start | None, progress: Progress) -> LabelledTable:
+    options = request.reading if start is None else start.reading(request.reading)
+    if request.memory is None:
+        rows = read_labelled(request.data, options)
+    else:
+        from rulekit.tables.spooling.budget import Budget, parse_memory
+        from rulekit.tables.spooling.spilling import read_labelled_blocks
+
+        budget = Budget(parse_memory(request.memory, "--memory"))
+        rows = read_labelled_blocks(request.data, options, budget, reading=lambda share: bool(progress(Reading(share))))
+    if start is not None:
+        rows = start.read_alike(rows)
+    progress(Read((*rows.table.notes, *rows.notes), summary_of(rows)))
+    _refuse_many_classes(rows, request)
+    if not any(feature.role == "use" for feature in rows.table.features):
+        raise InputError("no column is left that a rule may read", where="--role", fix="leave one to use")
+    return rows
+
+
+def _refuse_many_classes(rows: LabelledTable, request: TrainingRequest) -> None:
+    """A number with many or fractional values is hardly meant as classes."""
+    where = f"{request.data.name}, column {rows.target!r}"
+    if any(isinstance(label, float) for label in rows.classes):
+        raise InputError(
+            "the labels are fractional numbers",
+            where=where,
+            fix=f"group the values, or take them as names with --type {rows.target}=categorical",
+        )
+    if len(rows.classes) > MANY_CLASSES and rows.target not in request.reading.types:
+        raise InputError(
+            f"{len(rows.classes)} different labels",
+            where=where,
+            fix=f"rules decide classes: group the values, or insist with --type {rows.target}=categorical",
+        )
+
+
+def _split(
+    rows: LabelledTable, request: TrainingRequest, progress: Progress
+) -> tuple[LabelledTable, LabelledTable | None]:
+    if request.holdout is None:
+        return rows, None
+    from rulekit.tables.splitting import SPLIT_BYTES, held_out, share_note
+
+    if request.memory is not None:
+        from rulekit.tables.spooling.budget import Budget, parse_memory
+
+        Budget(parse_memory(request.memory)).require_rows(len(rows), "--holdout", SPLIT_BYTES)
+    mask = held_out(rows.table, rows.y, request.holdout, group=rows.group, seed=request.seed)
+    note = share_note(mask, request.holdout, grouped=rows.group is not None)
+    if note is not None:
+        progress(Noticed(note))
+    return rows.take(~mask), rows.take(mask)
+
+
+def _refuse_nothing_learned(graph: RuleGraph, request: TrainingRequest) -> None:
+    """A run that was stopped before its first unit has no model worth writing."""
+    stopped, units = graph.provenance.get("stopped"), graph.provenance.get("units")
+    if not stopped or units is None or np.any(units):
+        return
+    if stopped == "interrupted":
+        raise KeyboardInterrupt
+    raise InputError(
+        f"{request.time_limit:g} seconds were over before the first unit", where="--time-limit", fix="give more time"
+    )
+
+
+def _finished(learner: Any, rows: LabelledTable, request: TrainingRequest, start: Start | None) -> RuleGraph:
+    """The learned model, simplified within its limits of size, with statistics of the rows that trained it."""
+    learned: RuleGraph = learner.rule_graph_
+    model = learned
+    if request.simplified:
+        simpler = simplify(learned, () if start is None else start.hidden_bits())
+        # fewer literals may stand in more rules, and a limit is one of the saved model
+        if learner.path_.assembly.limits.hold_for(simpler):
+            model = simpler
+    # changed rules lose their figures, and a learner that saw costs as weights has figures of costs, not of rows
+    if model is learned and rows.cost is None:
+        return model
+    return model.with_(statistics=rule_statistics(model, rows.table, class_indices(model, rows), rows.weight))
+
+
+def _measured(
+    model: RuleGraph, request: TrainingRequest, training: LabelledTable, held: LabelledTable | None
+) -> tuple[Figures, str]:
+    """Figures, and on which rows."""
+    if held is not None:
+        return measured(model, held), f"held out: {len(held)} rows"
+    if request.test is None:
+        return measured(model, training), TRAINING_ROWS
+    options = replace(request.reading, target=None, group=None, ordered=(), cost=None, positive=None)
+    test = read_for_model(request.test, model.schema, model.classes, options, used=model.used_features)
+    return measured(model, test), f"{request.test.name}: {len(test)} rows"
+
+
+def _surprises(model: RuleGraph, start: Start | None) -> list[str]:
+    """What a reader of the model would wonder about: no rule at all, or a frozen rule that is gone."""
+    found = []
+    if not counts(model).rules:
+        found.append(f"no rule was found, every row is decided {model.classes[model.default]!r}")
+    covered = [] if start is None else start.covered(model)
+    if covered:
+        verb = "is" if len(covered) == 1 else "are"
+        found.append(
+            f"{listed(covered)} of --start {verb} covered by other rules and left out; --no-simplify keeps all"
+        )
+    return found
