@@ -31,7 +31,7 @@ conformance: $(STAMP)  ## the long parity run over all exporters
 	$(BIN)/pytest -n 2 tests/conformance
 
 runtimes: $(STAMP)  ## the exports in every runtime that can be installed here; the others are skipped with a reason
-	$(BIN)/python -m benchmarks.runtimes.environments
+	$(BIN)/python -m benchmarks.proofs.runtimes.environments
 	$(BIN)/pytest -n 2 --dist loadfile -rs tests/benchmarks/runtimes
 
 serve: $(STAMP)  ## the sample page, which scores a model in the browser

@@ -18,8 +18,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """What a command measures, its arguments, its minutes, and which of --small and --write it knows."""
+    """Its folder, what it measures, its minutes, which of --small and --write it knows, and its arguments."""
 
+    folder: str
     what: str
     minutes: float
     knows: frozenset[str] = frozenset()
@@ -31,30 +32,41 @@ WRITE = frozenset({"--write"})
 BOTH = frozenset({"--write", "--small"})
 # Speed first, as long as the machine is quiet; what follows does not depend on it, or counts CPU seconds.
 BENCHMARKS = {
-    "training_time": Benchmark("training time and peak memory beside HistGradientBoosting", 7),
-    "cost_laws": Benchmark("training time and memory against rows, columns and units", 8, BOTH),
-    "prediction": Benchmark("latency and throughput of every target beside boosting and a tree", 3, BOTH),
-    "serving": Benchmark("exports beside an empty call, a C loop, skl2onnx and Python by hand", 2, BOTH),
-    "out_of_core": Benchmark("a file larger than the memory budget", 5, BOTH),
-    "same_model": Benchmark("the same model file with any number of threads, without numba, in blocks", 3, BOTH),
-    "start_up": Benchmark("cold starts of the command", 1),
-    "reading": Benchmark("a large CSV beside polars", 1),
-    "accuracy": Benchmark("all shared binary tables beside peers: accuracy, AUC, rules, literals, time", 90, WRITE),
-    "curves": Benchmark("accuracy against size", 10, WRITE, ("--curves",), "accuracy"),
-    "small_models": Benchmark("20 units beside HistGradientBoosting and FIGS", 6),
-    "paper_cnll": Benchmark("the tables of the CNLL paper and adult, beside AdaBoost, a tree and boosting", 10),
-    "paper_uci": Benchmark("the CNLL paper's UCI tables beside AdaBoost and a random forest", 30, WRITE),
-    "logical": Benchmark("tic_tac_toe and kr_vs_kp, ten folds", 3, WRITE),
-    "runtimes": Benchmark("every ONNX export in every runtime (make runtimes installs them)", 12, WRITE),
-    "mutations": Benchmark("500 single faults in exports: does verify catch each that matters?", 15, WRITE),
-    "parity": Benchmark("every model x every way to run it on adversarial rows", 2),
+    "training_time": Benchmark("speed", "training time and peak memory beside HistGradientBoosting", 7),
+    "cost_laws": Benchmark("speed", "training time and memory against rows, columns and units", 8, BOTH),
+    "prediction": Benchmark("speed", "latency and throughput of every target beside boosting and a tree", 3, BOTH),
+    "serving": Benchmark("speed", "exports beside an empty call, a C loop, skl2onnx and Python by hand", 2, BOTH),
+    "out_of_core": Benchmark("speed", "a file larger than the memory budget", 5, BOTH),
+    "same_model": Benchmark(
+        "proofs", "the same model file with any number of threads, without numba, in blocks", 3, BOTH
+    ),
+    "start_up": Benchmark("speed", "cold starts of the command", 1),
+    "reading": Benchmark("speed", "a large CSV beside polars", 1),
+    "accuracy": Benchmark(
+        "learning", "all shared binary tables beside peers: accuracy, AUC, rules, literals, time", 90, WRITE
+    ),
+    "curves": Benchmark("learning", "accuracy against size", 10, WRITE, ("--curves",), "accuracy"),
+    "small_models": Benchmark("learning", "20 units beside HistGradientBoosting and FIGS", 6),
+    "paper_cnll": Benchmark(
+        "learning", "the tables of the CNLL paper and adult, beside AdaBoost, a tree and boosting", 10
+    ),
+    "paper_uci": Benchmark("learning", "the CNLL paper's UCI tables beside AdaBoost and a random forest", 30, WRITE),
+    "logical": Benchmark("learning", "tic_tac_toe and kr_vs_kp, ten folds", 3, WRITE),
+    "runtimes": Benchmark("proofs", "every ONNX export in every runtime (make runtimes installs them)", 12, WRITE),
+    "mutations": Benchmark("proofs", "500 single faults in exports: does verify catch each that matters?", 15, WRITE),
+    "parity": Benchmark("proofs", "every model x every way to run it on adversarial rows", 2),
 }
 
 
 def command(name: str, given: Sequence[str] = ()) -> list[str]:
     """The arguments after `python` that run a benchmark with those of the given options that it knows."""
     found = BENCHMARKS[name]
-    return ["-m", f"benchmarks.{found.module or name}", *found.arguments, *(o for o in given if o in found.knows)]
+    return [
+        "-m",
+        f"benchmarks.{found.folder}.{found.module or name}",
+        *found.arguments,
+        *(o for o in given if o in found.knows),
+    ]
 
 
 def main() -> None:

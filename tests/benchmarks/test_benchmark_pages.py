@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.peers.pages import PAGE, replace_section
-from benchmarks.peers.ranking import cells
-from benchmarks.peers.report import accuracy_report
-from benchmarks.peers.results import Results
-from benchmarks.small_models import LEAST, SPLITS, gap, report, time_ratio
+from benchmarks.learning.peers.pages import PAGE, replace_section
+from benchmarks.learning.peers.ranking import cells
+from benchmarks.learning.peers.report import accuracy_report
+from benchmarks.learning.peers.results import Results
+from benchmarks.learning.small_models import LEAST, SPLITS, gap, report, time_ratio
 from rulekit.errors import InputError
 
 

@@ -12,14 +12,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks import kept, out_of_core, prediction, same_model, sections
 from benchmarks import run as every
-from benchmarks.cost_laws import E, Law, Run, section, verdict_table
-from benchmarks.kept import Found, Kept, code_digest
-from benchmarks.laws import exponent, line_through, upper_decade
-from benchmarks.measuring import ProcessFailedError
-from benchmarks.pictures import Bars, Panel, draw_bar_panels, draw_logarithmic
-from benchmarks.training_time import Timed
+from benchmarks.proofs import same_model
+from benchmarks.shared import kept, sections
+from benchmarks.shared.kept import Found, Kept, code_digest
+from benchmarks.shared.laws import exponent, line_through, upper_decade
+from benchmarks.shared.measuring import ProcessFailedError
+from benchmarks.shared.pictures import Bars, Panel, draw_bar_panels, draw_logarithmic
+from benchmarks.speed import out_of_core, prediction
+from benchmarks.speed.cost_laws import E, Law, Run, section, verdict_table
+from benchmarks.speed.training_time import Timed
 
 
 def test_an_exponent_is_that_of_the_upper_decade():
@@ -202,12 +204,17 @@ def test_pictures_are_drawn(tmp_path: Path):
 def test_every_benchmark_of_the_list_is_a_module_and_gets_the_options_that_it_knows():
     for name in every.BENCHMARKS:
         _, module, *rest = every.command(name, ["--small", "--write"])
-        place = Path(every.__file__).with_name(module.partition(".")[2])
+        place = Path(every.__file__).parent.joinpath(*module.split(".")[1:])
         source = (place / "__main__.py" if place.is_dir() else place.with_suffix(".py")).read_text()
         for option in rest:
             shared = option in ("--small", "--write") and "add_options(parser)" in source
             assert shared or f'"{option}"' in source, (name, option)
-    assert every.command("curves", ["--small", "--write"]) == ["-m", "benchmarks.accuracy", "--curves", "--write"]
+    assert every.command("curves", ["--small", "--write"]) == [
+        "-m",
+        "benchmarks.learning.accuracy",
+        "--curves",
+        "--write",
+    ]
 
 
 def test_kept_rows_are_json_lines(tmp_path: Path, processes: list[str]):

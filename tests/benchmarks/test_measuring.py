@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks import made_tables
-from benchmarks.boosted_stumps import boost, decide
-from benchmarks.measuring import ProcessFailedError, Watch, _SampledPeak, in_process, ratios, spread
-from benchmarks.sections import markdown, write_section
-from benchmarks.training_time import BOOSTING, OURS, OURS_II, Timed, requirements
+from benchmarks.learning.boosted_stumps import boost, decide
+from benchmarks.shared import made_tables
+from benchmarks.shared.measuring import ProcessFailedError, Watch, _SampledPeak, in_process, ratios, spread
+from benchmarks.shared.sections import markdown, write_section
+from benchmarks.speed.training_time import BOOSTING, OURS, OURS_II, Timed, requirements
 from rulekit.learners.binned.binning import bin_table
 from rulekit.tables.kinds.inference import infer
 

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 import numpy as np
 import pytest
 
-from benchmarks.mutations.faults import KINDS
-from benchmarks.mutations.onnx import sites as onnx_sites
-from benchmarks.mutations.python import sites as python_sites
-from benchmarks.mutations.running import WAYS, Result, Way, run
-from benchmarks.mutations.truth import confirmed, truth_of
+from benchmarks.proofs.mutations.faults import KINDS
+from benchmarks.proofs.mutations.onnx import sites as onnx_sites
+from benchmarks.proofs.mutations.python import sites as python_sites
+from benchmarks.proofs.mutations.running import WAYS, Result, Way, run
+from benchmarks.proofs.mutations.truth import confirmed, truth_of
 from rulekit.conformance.models import NODES, SMALL
 from rulekit.graph.evaluation.evaluator import decide
 from rulekit.targets import find_target

@@ -1,4 +1,4 @@
-"""The figures of the CNLL paper and of our findings, with tolerances (benchmarks/paper_cnll.py prints them)."""
+"""The figures of the CNLL paper and of docs/cnll.md, with tolerances (learning/paper_cnll.py prints them)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.paper_cnll import PAIRS, adult_rows, noisy_run, xor_errors
+from benchmarks.learning.paper_cnll import PAIRS, adult_rows, noisy_run, xor_errors
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data"
 

@@ -6,8 +6,8 @@ from functools import cache
 
 import pytest
 
-from benchmarks.parity import measure
-from benchmarks.parity_ways import Way, ways
+from benchmarks.proofs.parity import measure
+from benchmarks.proofs.parity_ways import Way, ways
 from rulekit.conformance.models import MODELS
 from rulekit.conformance.random_graphs import random_legal_graph
 

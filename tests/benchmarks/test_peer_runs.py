@@ -11,17 +11,17 @@ import numpy as np
 import polars as pl
 import pytest
 
-from benchmarks.peers import serving
-from benchmarks.peers.columns import write_split
-from benchmarks.peers.data import BinaryTable
-from benchmarks.peers.definitions import Peer, Size
-from benchmarks.peers.environment import Environment, environment, requirements
-from benchmarks.peers.measuring import area_under_curve
-from benchmarks.peers.ranking import Cell, cells, ranks
-from benchmarks.peers.results import Results, Row
-from benchmarks.peers.runner import Limits, Servers, Task, Wanted, arrays, run
-from benchmarks.peers.serving import Job
-from benchmarks.peers.splits import stratified_folds
+from benchmarks.learning.peers import serving
+from benchmarks.learning.peers.columns import write_split
+from benchmarks.learning.peers.data import BinaryTable
+from benchmarks.learning.peers.definitions import Peer, Size
+from benchmarks.learning.peers.environment import Environment, environment, requirements
+from benchmarks.learning.peers.measuring import area_under_curve
+from benchmarks.learning.peers.ranking import Cell, cells, ranks
+from benchmarks.learning.peers.results import Results, Row
+from benchmarks.learning.peers.runner import Limits, Servers, Task, Wanted, arrays, run
+from benchmarks.learning.peers.serving import Job
+from benchmarks.learning.peers.splits import stratified_folds
 
 LABELS = np.array([0, 1] * 10, dtype=np.int8)
 TABLE = BinaryTable("toy", pl.DataFrame({"x": np.arange(20.0)}), LABELS)

@@ -6,12 +6,12 @@ from types import SimpleNamespace as Made
 
 import numpy as np
 
-from benchmarks.peers import ours, scikit_learn
-from benchmarks.peers.catalogue import ENTRIES, sized
-from benchmarks.peers.columns import Part
-from benchmarks.peers.definitions import Size
-from benchmarks.peers.imodels_peers import figs_size, rule_fit_size
-from benchmarks.peers.wittgenstein_peers import size as ripper_size
+from benchmarks.learning.peers import ours, scikit_learn
+from benchmarks.learning.peers.catalogue import ENTRIES, sized
+from benchmarks.learning.peers.columns import Part
+from benchmarks.learning.peers.definitions import Size
+from benchmarks.learning.peers.imodels_peers import figs_size, rule_fit_size
+from benchmarks.learning.peers.wittgenstein_peers import size as ripper_size
 
 BITS = np.array([[a, b] for a in (0, 1) for b in (0, 1)] * 25, dtype=np.float64)
 BOTH = (BITS[:, 0] * BITS[:, 1]).astype(np.int8)

@@ -8,10 +8,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from benchmarks.peers.columns import encode, read_split, write_split
-from benchmarks.peers.data import FOLD_TABLES, load, logical
-from benchmarks.peers.runner import arrays
-from benchmarks.peers.splits import held_out, stratified_folds, two_files
+from benchmarks.learning.peers.columns import encode, read_split, write_split
+from benchmarks.learning.peers.data import FOLD_TABLES, load, logical
+from benchmarks.learning.peers.runner import arrays
+from benchmarks.learning.peers.splits import held_out, stratified_folds, two_files
 from rulekit.errors import InputError
 
 DATA = Path(__file__).parents[3] / "shared" / "data"

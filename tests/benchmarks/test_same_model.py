@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks import same_model
-from benchmarks.measuring import in_process
+from benchmarks.proofs import same_model
+from benchmarks.shared.measuring import in_process
 
-FUNCTION = "benchmarks.same_model:digests"
+FUNCTION = "benchmarks.proofs.same_model:digests"
 
 
 def test_threads_blocks_and_a_budget_give_one_file():

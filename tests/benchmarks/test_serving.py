@@ -9,16 +9,25 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import conversion
-from benchmarks.conversion import convert
-from benchmarks.measuring import spread
-from benchmarks.serving import __main__ as serving
-from benchmarks.serving import others
-from benchmarks.serving.bench import Bench, Made, export
-from benchmarks.serving.models import clauses
-from benchmarks.serving.report import Agreement, Part, Verdict, compare, faster, shown, times_table, verdict_table
-from benchmarks.serving.timing import Times, Way, measure, quartiles
-from benchmarks.serving.ways import Pool, Turns, feed, floor_columns_way, identity_model, labels, session, session_way
+from benchmarks.shared.measuring import spread
+from benchmarks.speed import conversion
+from benchmarks.speed.conversion import convert
+from benchmarks.speed.serving import __main__ as serving
+from benchmarks.speed.serving import others
+from benchmarks.speed.serving.bench import Bench, Made, export
+from benchmarks.speed.serving.models import clauses
+from benchmarks.speed.serving.report import Agreement, Part, Verdict, compare, faster, shown, times_table, verdict_table
+from benchmarks.speed.serving.timing import Times, Way, measure, quartiles
+from benchmarks.speed.serving.ways import (
+    Pool,
+    Turns,
+    feed,
+    floor_columns_way,
+    identity_model,
+    labels,
+    session,
+    session_way,
+)
 
 
 def test_every_range_comes_once_before_any_comes_again():

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks import conversion
-from benchmarks.serving import by_hand
-from benchmarks.serving.bench import compiled
-from benchmarks.serving.floors import (
+from benchmarks.speed import conversion
+from benchmarks.speed.serving import by_hand
+from benchmarks.speed.serving.bench import compiled
+from benchmarks.speed.serving.floors import (
     Answers,
     NoCompilerError,
     build,
@@ -22,7 +22,7 @@ from benchmarks.serving.floors import (
     row_call,
     used_columns,
 )
-from benchmarks.serving.models import (
+from benchmarks.speed.serving.models import (
     BOUND,
     CLAUSES,
     COLUMNS,
@@ -34,7 +34,7 @@ from benchmarks.serving.models import (
     rows,
     stumps_graph,
 )
-from benchmarks.serving.others import boosted_labels
+from benchmarks.speed.serving.others import boosted_labels
 from rulekit.graph.nodes import Compare, LinearThreshold
 from rulekit.graph.traversal import topological
 from rulekit.verification.guarantee import guarantee

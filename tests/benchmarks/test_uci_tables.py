@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from benchmarks.logical import LOGICAL, lines_of_x, ours
-from benchmarks.paper_tables import DEFAULT, QUANTILES, STUDIES, prepared, split, table
-from benchmarks.paper_uci import CURVE, Record, curve, fit_configuration, lines
-from benchmarks.peers.data import load
+from benchmarks.learning.logical import LOGICAL, lines_of_x, ours
+from benchmarks.learning.paper_tables import DEFAULT, QUANTILES, STUDIES, prepared, split, table
+from benchmarks.learning.paper_uci import CURVE, Record, curve, fit_configuration, lines
+from benchmarks.learning.peers.data import load
 from rulekit import CNLLClassifier
 from rulekit.graph.nodes import Among, And, Or
 from rulekit.learners.cnll.automatic import AUTOMATIC, resolved

@@ -68,7 +68,7 @@ def test_every_other_form_passes(name):
 @pytest.mark.full
 @pytest.mark.parametrize("model", MODELS)
 def test_every_target_decides_alike_on_many_rows(model):
-    """Together more than 200,000 adversarial rows; `python -m benchmarks.parity` prints the same as a table."""
+    """Together more than 200,000 adversarial rows; `python -m benchmarks.proofs.parity` prints the same as a table."""
     for form in (*QUICK.values(), *SLOW.values()):
         decides_alike(graph=MODELS[model](), rows=FULL_ROWS, **{"options": {}, **form})
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.runtimes.catalogue import RUNTIMES, Runtime
-from benchmarks.runtimes.exchange import chunks_of, read_answer, read_case, write_answer, write_case, write_error
+from benchmarks.proofs.runtimes.catalogue import RUNTIMES, Runtime
+from benchmarks.proofs.runtimes.exchange import chunks_of, read_answer, read_case, write_answer, write_case, write_error
 
 NUMBERS = [0.0, -0.0, 5e-324, 1e-45, 1e300, -np.inf, np.inf, np.nan, 16777217.0]
 TEXTS = ["", "a\0b", "ü", "😀", "a ", "\n", "nan", "a\0b", ""]

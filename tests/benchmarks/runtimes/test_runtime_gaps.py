@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from rulekit_exporters.onnx.labels import label_texts
 
-from benchmarks.runtimes.cases import Case, cases_of
-from benchmarks.runtimes.catalogue import RUNTIMES
-from benchmarks.runtimes.comparing import Cell, compare, conclude
-from benchmarks.runtimes.environments import PYTHONS, ROOT
-from benchmarks.runtimes.exchange import Answer
-from benchmarks.runtimes.gaps import GAPS, Gap
-from benchmarks.runtimes.pages import gaps_table
+from benchmarks.proofs.runtimes.cases import Case, cases_of
+from benchmarks.proofs.runtimes.catalogue import RUNTIMES
+from benchmarks.proofs.runtimes.comparing import Cell, compare, conclude
+from benchmarks.proofs.runtimes.environments import PYTHONS, ROOT
+from benchmarks.proofs.runtimes.exchange import Answer
+from benchmarks.proofs.runtimes.gaps import GAPS, Gap
+from benchmarks.proofs.runtimes.pages import gaps_table
 from rulekit.conformance.models import MODELS
 
 NAN = Gap("slow", "NaN", "compares it as infinity")
@@ -121,7 +121,7 @@ def test_the_declared_gaps_are_of_known_runtimes_and_told_once() -> None:
 def test_the_page_has_the_declared_gaps() -> None:
     text = (ROOT / "docs" / "runtimes.md").read_text()
 
-    assert "\n".join(gaps_table()) in text, "python -m benchmarks.runtimes --write"
+    assert "\n".join(gaps_table()) in text, "python -m benchmarks.proofs.runtimes --write"
 
 
 def test_the_oldest_environment_has_the_floors_of_the_project() -> None:

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.runtimes.catalogue import RUNTIMES
-from benchmarks.runtimes.environments import PLACES, ROOT
-from benchmarks.runtimes.figure import Column, run_runtimes
+from benchmarks.proofs.runtimes.catalogue import RUNTIMES
+from benchmarks.proofs.runtimes.environments import PLACES, ROOT
+from benchmarks.proofs.runtimes.figure import Column, run_runtimes
 from rulekit.conformance.models import MODELS
 from rulekit.targets import find_target
 

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import rulekit
-from benchmarks.runtimes.browser import chromium, serving
-from benchmarks.runtimes.environments import PLACES, ROOT
+from benchmarks.proofs.runtimes.browser import chromium, serving
+from benchmarks.proofs.runtimes.environments import PLACES, ROOT
 from rulekit.graph.rules import fired, rules_of
 from rulekit.tables.reading import read_table
 from samples.pages import fences

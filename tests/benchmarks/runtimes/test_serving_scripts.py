@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import rulekit
-from benchmarks.runtimes.environments import PACKAGES, PLACES, ROOT
+from benchmarks.proofs.runtimes.environments import PACKAGES, PLACES, ROOT
 from rulekit.conformance.models import MODELS
 from rulekit.graph.decisions import Fires
 from rulekit.graph.nodes import Among, Compare, Or

@@ -1,0 +1,218 @@
+"""The tables of the CNLL paper, with peers in the same run: exclusive or, noisy-logical data, adult.
+
+python -m benchmarks.learning.paper_cnll [xor] [noisy] [adult] [--seeds 20] [--data ../shared/data]
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from sklearn.compose import make_column_selector, make_column_transformer
+from sklearn.ensemble import AdaBoostClassifier, HistGradientBoostingClassifier
+from sklearn.metrics import f1_score, roc_auc_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
+from sklearn.tree import DecisionTreeClassifier
+
+from rulekit import CNLLClassifier, RuleGraph, Table
+from rulekit.graph.decisions import Fires
+from rulekit.graph.nodes import And, IsTrue, Or
+from rulekit.graph.rules import counts
+from rulekit.synthetic import exclusive_or, noisy_logical
+from rulekit.tables.kinds.inference import infer
+
+Array = npt.NDArray[Any]
+
+PAIRS = frozenset({("x1 <= 1", 1), ("x0 <= 1", 1), ("x0 > 1", 2), ("x1 > 1", 2)})
+TRUE_RULE = frozenset({frozenset({"x0", "x1"}), frozenset({"x2", "x3"})})
+
+
+# Exclusive or ------------------------------------------------------------------------------------------------------
+
+
+def xor_errors(seed: int, grid: bool, **parameters: Any) -> tuple[tuple[float, ...], frozenset[tuple[str, int]]]:
+    """Training error after each added condition, and the (condition, clause) pairs; a grid has cuts at 0.1, 0.2, ..."""
+    X, y = exclusive_or(seed)
+    X = np.floor(X * 10) / 10 if grid else X
+    model = CNLLClassifier(stopping="none", max_bins=None, **parameters).fit(X, y)
+    steps = model.history_
+    last = {step["unit"]: step for step in steps}
+    errors = tuple(round(last_of(steps, unit)["error"], 4) for unit in sorted(last))
+    pairs = frozenset(
+        (f"{s['feature']} {'<=' if s['condition'].op == '<=' else '>'} {round(s['condition'].value)}", s["clause"])
+        for s in steps
+    )
+    return errors, pairs
+
+
+def last_of(steps: list[dict[str, Any]], unit: int) -> dict[str, Any]:
+    """The last step before the next condition was added: what stood when there were `unit` conditions."""
+    adds = [i for i, step in enumerate(steps) if step["action"] == "add"]
+    end = adds[unit] if unit < len(adds) else len(steps)
+    return steps[end - 1]
+
+
+def xor(seeds: int) -> None:
+    print(f"\nExclusive or, training error (share of {seeds} seeds)")
+    configurations: list[tuple[str, bool, dict[str, Any]]] = [
+        ("II, lambda 1, no refit, grid cuts, 4 units", True, {"n_units": 4}),
+        ("II, lambda 1, every cut, backfit 1, 5 units", False, {"n_units": 5, "backfit": 1}),
+        ("II, lambda 1, every cut, no backfit, 5 units", False, {"n_units": 5}),
+        ("I, lambda 1, grid cuts, 4 units", True, {"n_units": 4, "algorithm": "I"}),
+        ("I, plain error, grid cuts, 4 units", True, {"n_units": 4, "algorithm": "I", "objective": "error"}),
+        ("II, plain error, grid cuts, 4 units", True, {"n_units": 4, "objective": "error"}),
+    ]
+    for name, grid, parameters in configurations:
+        runs = [xor_errors(seed, grid, **parameters) for seed in range(seeds)]
+        ends = Counter(errors[-1] for errors, _ in runs)
+        pairs = sum(found == PAIRS for _, found in runs)
+        mean = " ".join(f"{np.mean([e[min(t, len(e) - 1)] for e, _ in runs]):.3f}" for t in range(len(runs[0][0])))
+        print(f"  {name:46s} mean {mean}   last {dict(sorted(ends.items()))}   paper's pairs {pairs}/{seeds}")
+
+
+# Noisy-logical data ------------------------------------------------------------------------------------------------
+
+
+def learned_rule(graph: RuleGraph) -> frozenset[frozenset[str]] | None:
+    """The clauses of the decision as sets of columns; None if it is no disjunction of columns that are true."""
+    if not isinstance(graph.decision, Fires):
+        return None
+    formula = graph.decision.formula
+    parts = formula.children if isinstance(formula, Or) else (formula,)
+    clauses = [part.children if isinstance(part, And) else (part,) for part in parts]
+    if not all(isinstance(leaf, IsTrue) for clause in clauses for leaf in clause):
+        return None
+    return frozenset(frozenset(leaf.feature for leaf in clause) for clause in clauses)  # type: ignore[attr-defined]
+
+
+def noisy_run(case: Any, seed: int, **parameters: Any) -> dict[str, float]:
+    """Errors of the learned rule, the true rule and AdaBoost on one draw of training and test rows."""
+    X, y = noisy_logical(case, 1000, seed)
+    X_test, y_test = noisy_logical(case, 1000, 10_000 + seed)
+    model = CNLLClassifier(refit=1, parsimony=0.25, **parameters).fit(X, y)
+    boosted = AdaBoostClassifier(n_estimators=20, random_state=0).fit(X, y)
+    used = {int(stump.tree_.feature[0]) for stump in boosted.estimators_}
+    true = ((X_test[:, 0] * X_test[:, 1] + X_test[:, 2] * X_test[:, 3]) > 0).astype(int)
+    graph = model.rule_graph_
+    return {
+        "exact": float(learned_rule(graph) == TRUE_RULE),
+        "units": float(graph.provenance["units"][0]),
+        "noise features": float(len({f for f in graph.used_features if int(f[1:]) >= 4})),
+        "train": 1 - model.score(X, y),
+        "test": 1 - model.score(X_test, y_test),
+        "true rule": float((true != y_test).mean()),
+        "AdaBoost train": 1 - boosted.score(X, y),
+        "AdaBoost test": 1 - boosted.score(X_test, y_test),
+        "AdaBoost noise features": float(sum(f >= 4 for f in used)),
+    }
+
+
+def noisy(seeds: int) -> None:
+    print(f"\nNoisy-logical data, {seeds} seeds, refit 1, parsimony 1/4, units by cross-validation up to 20")
+    for case in ("I", "II"):
+        runs = [noisy_run(case, seed) for seed in range(seeds)]
+        means = {name: float(np.mean([run[name] for run in runs])) for name in runs[0]}
+        worst = max(run["test"] - run["true rule"] for run in runs)
+        print(f"  case {case}: exact rule {sum(run['exact'] for run in runs):.0f}/{seeds}, worst gap {worst:.4f}")
+        print("    " + ", ".join(f"{name} {value:.4g}" for name, value in means.items() if name != "exact"))
+
+
+# Adult -------------------------------------------------------------------------------------------------------------
+
+
+def adult_tables(folder: Path) -> tuple[pl.DataFrame, Array, pl.DataFrame, Array]:
+    train, test = (pl.read_csv(folder / f"adult_{part}.csv.gz") for part in ("train", "test"))
+    return train.drop("target"), train["target"].to_numpy(), test.drop("target"), test["target"].to_numpy()
+
+
+def adult_rows(folder: Path) -> list[tuple[str, float, float, str, str, float, float, float]]:
+    """Per model: name, train and test error, rules, literals, F1 and AUC of >50K on the test file, seconds."""
+    X, y, X_test, y_test = adult_tables(folder)
+    table: Table = infer(X)
+    rows = []
+    CNLLClassifier(2, stopping="none").fit(table.take(np.arange(2000)), y[:2000])  # compile once
+    settings: list[tuple[str, dict[str, Any]]] = [
+        (f"CNLL II, {units} units, refit", {"n_units": units, "refit": 1, "stopping": "none"}) for units in (5, 10, 20)
+    ]
+    settings.append(("CNLL II, 20 units, no refit", {"stopping": "none"}))
+    settings.append(("CNLL II, units by 5-fold CV, refit", {"refit": 1}))
+    brier = {"objective": "brier", "ridge": 8, "refit": 1, "backfit": 5, "max_bins": 64, "min_rows": 5}
+    settings.append(("CNLL tree, Brier, ridge 8, 20 units", {"algorithm": "tree", "stopping": "none", **brier}))
+    for name, parameters in settings:
+        start = time.perf_counter()
+        model = CNLLClassifier(positive=">50K", **parameters).fit(table, y)
+        seconds = time.perf_counter() - start
+        size = counts(model.rule_graph_)
+        rows.append((name, model, table, X_test, str(size.rules), str(size.literals), seconds))
+    frame, frame_test = X.to_pandas(), X_test.to_pandas()
+    for name, peer in peers():
+        start = time.perf_counter()
+        peer.fit(frame, y)
+        seconds = time.perf_counter() - start
+        leaves = peer[-1].get_n_leaves() if hasattr(peer[-1], "get_n_leaves") else None
+        size_text = (str(leaves), "-") if leaves else ("20", "20") if "AdaBoost" in name else ("-", "-")
+        rows.append((name, peer, frame, frame_test, *size_text, seconds))
+    return [
+        (
+            name,
+            float(1 - model.score(train, y)),
+            float(1 - model.score(test, y_test)),
+            rules,
+            literals,
+            float(f1_score(y_test, model.predict(test), pos_label=">50K")),
+            float(roc_auc_score(y_test == ">50K", model.predict_proba(test)[:, 1])),
+            seconds,
+        )
+        for name, model, train, test, rules, literals, seconds in rows
+    ]
+
+
+def peers() -> list[tuple[str, Any]]:
+    """AdaBoost of 20 stumps and a tree of depth 4 on one-hot columns, HistGradientBoosting on ordinal codes."""
+    text = make_column_selector(dtype_exclude="number")
+
+    def one_hot() -> Any:
+        return make_column_transformer((OneHotEncoder(handle_unknown="ignore"), text), remainder="passthrough")
+
+    codes = make_column_transformer(
+        (OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=np.nan), text), remainder="passthrough"
+    )
+    return [
+        ("AdaBoost, 20 stumps", make_pipeline(one_hot(), AdaBoostClassifier(n_estimators=20, random_state=0))),
+        ("tree of depth 4", make_pipeline(one_hot(), DecisionTreeClassifier(max_depth=4, random_state=0))),
+        ("HistGradientBoosting, 100", make_pipeline(codes, HistGradientBoostingClassifier(random_state=0))),
+    ]
+
+
+def adult(folder: Path) -> None:
+    print("\nAdult, train file then test file")
+    print(
+        f"  {'model':38s} {'train':>7s} {'test':>7s} {'rules':>6s} {'lits':>5s} {'F1':>6s} {'AUC':>6s} {'seconds':>8s}"
+    )
+    for name, train, test, rules, literals, f1, auc, seconds in adult_rows(folder):
+        print(f"  {name:38s} {train:7.4f} {test:7.4f} {rules:>6s} {literals:>5s} {f1:6.3f} {auc:6.3f} {seconds:8.2f}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tables", nargs="*", default=["xor", "noisy", "adult"])
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    arguments = parser.parse_args()
+    if "xor" in arguments.tables:
+        xor(arguments.seeds)
+    if "noisy" in arguments.tables:
+        noisy(arguments.seeds)
+    if "adult" in arguments.tables:
+        adult(arguments.data)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,295 @@
+"""The UCI tables of the CNLL paper (Tables 2 and 3, Figure 5), with AdaBoost and a random forest on the same splits.
+
+    python -m benchmarks.learning.paper_uci [cancer] [iono] [ocr49] [splice] [--splits N] [--first-seed 200] [--write]
+
+Random splits in the paper's sizes, by named seeds. Each table has one configuration that was fixed before the run, and
+the common default beside it; the number of units is chosen by five-fold cross-validation inside the training rows, up
+to the stated limit. Finished splits are kept in the results file, so that a run can go on where it stopped; --write
+draws the pictures (extra `plot`) and replaces the section of docs/benchmarks.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import warnings
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from sklearn.ensemble import AdaBoostClassifier, RandomForestClassifier
+
+from benchmarks.learning.paper_tables import STUDIES, Configuration, Study, numbers, prepared, split, table
+from benchmarks.learning.peers.pages import PAGE, replace_section
+from benchmarks.shared.machine import stamp
+from rulekit import CNLLClassifier
+from rulekit.graph.rules import counts
+from rulekit.learners.fitting.stopping import Curve
+
+Array = npt.NDArray[Any]
+Record = dict[str, Any]
+
+PICTURES = Path(__file__).parents[2] / "docs" / "pictures"
+STUMPS = (15, 30, 500)
+FOREST = 300
+PEERS = "peers"
+CURVE = "curve"
+
+
+# Fits ----------------------------------------------------------------------------------------------------------------
+
+
+def fit_configuration(
+    configuration: Configuration, train: tuple[pl.DataFrame, Array], test: tuple[pl.DataFrame, Array]
+) -> Iterator[Record]:
+    """One record per limit and fixed number of units, and one with the errors by the number of units."""
+    model = CNLLClassifier(max(configuration.limits), n_threads=1, **configuration.parameters)
+    rows, rows_test = prepared(configuration.columns, train[0], test[0])
+    graphs = list(model.fit(rows, train[1]).path_)
+    errors = [[error(graph.predict(x), y) for graph in graphs] for x, y in ((rows, train[1]), (rows_test, test[1]))]
+    held_out = model.curve_[0]
+
+    def at(title: str, units: int) -> Record:
+        units = min(units, len(graphs))
+        record = {"model": f"{configuration.name}, {title}", "units": units}
+        record["literals"] = counts(graphs[units - 1]).literals
+        return {**record, "train": errors[0][units - 1], "test": errors[1][units - 1]}
+
+    for limit in configuration.limits:
+        # The same as a fit with n_units=limit: its path, and its curve, are the first part of these.
+        best = 1 if held_out is None else Curve(held_out.wrong[:, :limit], held_out.weights).best()
+        yield at(f"up to {limit} units", best)
+    for units in configuration.fixed:
+        yield at(f"{units} units, no cross-validation", units)
+    held = [] if held_out is None else held_out.error.tolist()
+    yield {"model": CURVE, "train": errors[0], "test": errors[1], "held out": held}
+
+
+def error(predicted: Array, labels: Array) -> float:
+    return float(np.mean(predicted.astype(np.int64) != labels))
+
+
+def fit_peers(train: tuple[pl.DataFrame, Array], test: tuple[pl.DataFrame, Array]) -> Iterator[Record]:
+    """AdaBoost of stumps at 15, 30 and 500 rounds, and a random forest, on one-hot columns; missing is the median."""
+    x, x_test = numbers(train[0], test[0])
+    boosted = AdaBoostClassifier(n_estimators=max(STUMPS), random_state=0).fit(x, train[1])
+    stages = [list(boosted.staged_predict(rows)) for rows in (x, x_test)]
+    for rounds in STUMPS:
+        at = min(rounds, len(stages[0])) - 1
+        yield {
+            "model": f"AdaBoost, {rounds} stumps",
+            "units": at + 1,
+            "literals": at + 1,
+            "train": error(stages[0][at], train[1]),
+            "test": error(stages[1][at], test[1]),
+        }
+    forest = RandomForestClassifier(FOREST, random_state=0).fit(x, train[1])
+    yield {
+        "model": f"random forest, {FOREST} trees",
+        "units": FOREST,
+        "literals": int(sum(tree.tree_.n_leaves - 1 for tree in forest.estimators_)),
+        "train": error(forest.predict(x), train[1]),
+        "test": error(forest.predict(x_test), test[1]),
+    }
+
+
+# Runs ----------------------------------------------------------------------------------------------------------------
+
+
+def run_split(study: Study, data: tuple[pl.DataFrame, Array], seed: int, done: Set[str]) -> Iterator[list[Record]]:
+    """The records of one split, those of the peers and of each configuration that is not done yet together."""
+    frame, labels = data
+    rows, rows_test = split(study, len(labels), seed)
+    train, test = (frame[rows], labels[rows]), (frame[rows_test], labels[rows_test])
+    if PEERS not in done:
+        yield [{"table": study.name, "seed": seed, "of": PEERS, **record} for record in fit_peers(train, test)]
+    for configuration in study.configurations:
+        if configuration.name not in done:
+            records = fit_configuration(configuration, train, test)
+            yield [{"table": study.name, "seed": seed, "of": configuration.name, **record} for record in records]
+
+
+def run(study: Study, folder: Path, seeds: Sequence[int], results: Path | None = None) -> list[Record]:
+    """The records of these seeds; those that the results file (JSON lines) has are not made again."""
+    kept = [] if results is None or not results.exists() else [json.loads(x) for x in results.read_text().splitlines()]
+    wanted = {PEERS, *(configuration.name for configuration in study.configurations)}
+    found = [r for r in kept if r["table"] == study.name and r["seed"] in seeds and r["of"] in wanted]
+    data = table(study, folder)
+    for seed in seeds:
+        for records in run_split(study, data, seed, {record["of"] for record in found if record["seed"] == seed}):
+            found.extend(records)
+            if results is not None:
+                with results.open("a") as file:
+                    file.writelines(json.dumps(record) + "\n" for record in records)
+    order = [PEERS, *(configuration.name for configuration in study.configurations)]
+    return sorted(found, key=lambda record: order.index(record["of"]))
+
+
+# Reports -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One model over the splits: means, the standard error of the test error, and what it is beyond AdaBoost's (500).
+
+    Errors in %; held_out: that of the cross-validation inside the training rows, NaN where there was none, the only one
+    by which configurations may be compared before they are chosen. The standard errors take overlapping splits as
+    independent, which makes them too small.
+    """
+
+    model: str
+    units: float
+    literals: float
+    train: float
+    test: float
+    test_error: float
+    beyond: float
+    beyond_error: float
+    held_out: float = float("nan")
+
+
+def lines(records: Sequence[Record]) -> list[Line]:
+    """One line per model, in the order of the records."""
+    models = list(dict.fromkeys(record["model"] for record in records if record["model"] != CURVE))
+    reference = _by_seed(records, f"AdaBoost, {STUMPS[-1]} stumps", "test")
+    found = []
+    for model in models:
+        test = _by_seed(records, model, "test")
+        mean = {key: float(_by_seed(records, model, key).mean()) for key in ("units", "literals", "train")}
+        beyond = test - reference
+        found.append(
+            Line(
+                model,
+                mean["units"],
+                mean["literals"],
+                100 * mean["train"],
+                100 * float(test.mean()),
+                100 * _standard_error(test),
+                100 * float(beyond.mean()),
+                100 * _standard_error(beyond),
+                100 * _held_out(records, model),
+            )
+        )
+    return found
+
+
+def _by_seed(records: Sequence[Record], model: str, key: str) -> npt.NDArray[np.float64]:
+    chosen = sorted((r["seed"], r[key]) for r in records if r["model"] == model)
+    return np.array([value for _, value in chosen], dtype=np.float64)
+
+
+def _held_out(records: Sequence[Record], model: str) -> float:
+    """The mean held-out error of a model at its size, from the curves of its fits."""
+    curves = {(r["of"], r["seed"]): r.get("held out", []) for r in records if r["model"] == CURVE}
+    chosen = [(curves.get((r["of"], r["seed"]), []), r["units"]) for r in records if r["model"] == model]
+    return float(np.mean([held[units - 1] if held else float("nan") for held, units in chosen]))
+
+
+def _standard_error(values: npt.NDArray[np.float64]) -> float:
+    return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
+
+
+def curve(records: Sequence[Record], configuration: str) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Mean training and test error [T] by units; a path that ended early goes on as it was."""
+    curves = [record for record in records if record["model"] == CURVE and record["of"] == configuration]
+    length = max(len(record["test"]) for record in curves)
+    train, test = (
+        np.array([record[key] + record[key][-1:] * (length - len(record[key])) for record in curves])
+        for key in ("train", "test")
+    )
+    return train.mean(axis=0), test.mean(axis=0)
+
+
+def report(study: Study, records: Sequence[Record]) -> list[str]:
+    """The table of one study in markdown."""
+    seeds = sorted({record["seed"] for record in records})
+    paper = study.paper
+    rows = [
+        "",
+        f"### {study.name}",
+        "",
+        f"{study.file}: {study.n_train} training and {study.n_test} test rows, {len(seeds)} random splits "
+        f"(seeds {seeds[0]} to {seeds[-1]}). The paper: CNLL {paper.error} % with about {paper.units} features, "
+        f"AdaBoost (500) {paper.boosted} %.",
+        "",
+        "| model | test error % | less AdaBoost 500, paired | training error % | held out % | units | literals |",
+        "|---|--:|--:|--:|--:|--:|--:|",
+    ]
+    for line in lines(records):
+        held_out = "" if np.isnan(line.held_out) else f"{line.held_out:.2f}"
+        rows.append(
+            f"| {line.model} | {line.test:.2f} ± {line.test_error:.2f} | {line.beyond:+.2f} ± {line.beyond_error:.2f} "
+            f"| {line.train:.2f} | {held_out} | {line.units:.1f} | {line.literals:.1f} |"
+        )
+    return rows
+
+
+def draw(studies: Mapping[str, Sequence[Record]], folder: Path) -> list[Path]:
+    """One picture per table: mean training and test error against units, as Figure 5 of the paper."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    made = []
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, records in studies.items():
+        study, levels = STUDIES[name], {line.model: line.test for line in lines(records)}
+        train, test = (100 * values for values in curve(records, study.configurations[0].name))
+        units = np.arange(1, len(test) + 1)
+        figure, axis = pyplot.subplots(figsize=(4.6, 3.4), layout="constrained")
+        axis.plot(units, test, color="#b03a2e", label="test")
+        axis.plot(units, train, color="#1f618d", linestyle="--", label="training")
+        boosted = levels[f"AdaBoost, {STUMPS[-1]} stumps"]
+        axis.axhline(boosted, color="#7f8c8d", linewidth=0.9, linestyle=":", label="AdaBoost 500, test")
+        axis.plot([study.paper.units], [study.paper.error], "x", color="black", label="the paper's CNLL, test")
+        axis.set(
+            title=f"{name}: {study.configurations[0].name}",
+            xlabel="units",
+            ylabel="error (%)",
+            ylim=(0, None),
+            xlim=(0.5, len(test) + 0.5),
+        )
+        axis.title.set_fontsize(9)
+        axis.grid(True, linewidth=0.3)
+        axis.legend(frameon=False, fontsize=8)
+        path = folder / f"figure5_{name}.png"
+        figure.savefig(path, dpi=110, metadata={"Software": None})
+        pyplot.close(figure)
+        made.append(path)
+    return made
+
+
+def main() -> None:
+    """Run the named tables (all), print their reports, and with --write put them into the documents."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tables", nargs="*", choices=[*STUDIES, []], default=list(STUDIES))
+    parser.add_argument("--splits", type=int, help="fewer splits than 60, 60, 10 and 10")
+    parser.add_argument("--first-seed", type=int, default=200)
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--results", type=Path, default=Path("build/paper_uci.jsonl"))
+    parser.add_argument("--write", action="store_true", help="the pictures, and the section of docs/benchmarks.md")
+    arguments = parser.parse_args()
+    warnings.filterwarnings("ignore", category=FutureWarning)
+    arguments.results.parent.mkdir(parents=True, exist_ok=True)
+    found: dict[str, list[Record]] = {}
+    text: list[str] = []
+    for name in arguments.tables or list(STUDIES):
+        study = replace(STUDIES[name], splits=arguments.splits or STUDIES[name].splits)
+        seeds = range(arguments.first_seed, arguments.first_seed + study.splits)
+        found[name] = run(study, arguments.data, seeds, arguments.results)
+        made = report(study, found[name])
+        print("\n".join(made), flush=True)
+        text.extend(made)
+    if arguments.write:
+        draw(found, PICTURES)
+        pictures = [f"![{name}](pictures/figure5_{name}.png)" for name in found]
+        replace_section(PAGE, "paper uci", [stamp(), *text, "", " ".join(pictures)])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,62 @@
+"""The peers' own environment: made with venv and pip where it is not there, each requirement on its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+REQUIREMENTS = Path(__file__).with_name("requirements.txt")
+DEFAULT = Path(__file__).parents[3] / "build" / "peers"
+RECORD = "peers.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """A folder with an interpreter, and per requirement that could not be installed the reason."""
+
+    folder: Path
+    missing: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def python(self) -> Path:
+        """Its interpreter."""
+        return self.folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+
+
+def requirements(path: Path = REQUIREMENTS) -> list[str]:
+    """The lines that ask for something."""
+    lines = (line.split("#")[0].strip() for line in path.read_text().splitlines())
+    return [line for line in lines if line]
+
+
+def environment(folder: Path = DEFAULT) -> Environment:
+    """The environment in that folder, made and filled if need be.
+
+    What cannot be installed is noted and passed over, so that its peers are listed with the reason. A folder that has
+    an interpreter and no record of ours is taken as it is.
+    """
+    found = Environment(folder.absolute())
+    record = found.folder / RECORD
+    wanted = requirements()
+    if found.python.exists() and not record.exists():
+        return found
+    if record.exists():
+        saved = json.loads(record.read_text())
+        if saved["requirements"] == wanted and not saved["missing"]:
+            return found
+    if not found.python.exists():
+        print(f"making {folder}", flush=True)
+        subprocess.run([sys.executable, "-m", "venv", str(found.folder)], check=True)
+    for line in wanted:
+        print(f"  pip install {line}", flush=True)
+        command = [str(found.python), "-m", "pip", "--disable-pip-version-check", "install", "--quiet", line]
+        ran = subprocess.run(command, capture_output=True, text=True, check=False)
+        if ran.returncode:
+            errors = [text for text in ran.stderr.splitlines() if text.startswith("ERROR")]
+            found.missing[line] = (errors or [f"pip ended with {ran.returncode}"])[-1][:200]
+    record.write_text(json.dumps({"requirements": wanted, "missing": found.missing}))
+    return found

@@ -1,0 +1,54 @@
+"""Peers of imodels: FIGS and RuleFit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from benchmarks.learning.peers.definitions import PEERS, Peer, Size
+
+
+def figs(parameters: Mapping[str, Any]) -> Any:
+    from imodels import FIGSClassifier
+
+    return FIGSClassifier(**parameters)
+
+
+def rule_fit(parameters: Mapping[str, Any]) -> Any:
+    from imodels import RuleFitClassifier
+
+    return RuleFitClassifier(**parameters)
+
+
+def figs_size(model: Any) -> Size:
+    """Each leaf of each tree adds its value, so it is a rule; the tests on the way to it are its literals."""
+    rules = literals = 0
+    waiting = [(root, 0) for root in model.trees_]
+    while waiting:
+        node, depth = waiting.pop()
+        children = [child for child in (node.left, node.right) if child is not None]
+        if not children:
+            rules, literals = rules + 1, literals + depth
+        waiting += [(child, depth + 1) for child in children]
+    return Size(rules, literals)
+
+
+def rule_fit_size(model: Any) -> Size:
+    """Rules with a weight and linear terms with one; a linear term is one literal."""
+    linear = sum(weight != 0 for weight in model.coef[: model.n_features_]) if model.include_linear else 0
+    rules = list(model.rules_without_feature_names_)
+    return Size(len(rules) + linear, sum(len(rule.agg_dict) for rule in rules) + linear)
+
+
+ENTRIES = (
+    Peer("FIGS", figs, figs_size, {"random_state": 0}, ("imodels",), PEERS, at_most_20=True),
+    Peer(
+        "RuleFit 20",
+        rule_fit,
+        rule_fit_size,
+        {"max_rules": 20, "random_state": 0},
+        ("imodels",),
+        PEERS,
+        at_most_20=True,
+    ),
+)

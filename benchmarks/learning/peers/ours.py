@@ -1,0 +1,80 @@
+"""rulekit's learners as entries of the comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from benchmarks.learning.peers.columns import Part
+from benchmarks.learning.peers.definitions import Peer, Size
+
+# The defaults, grown to 20 units: how many are best is the business of the second entry.
+SMALL: Mapping[str, Any] = {"n_units": 20, "stopping": "none"}
+
+
+def table_of(part: Part) -> Any:
+    """A typed Table: text is categorical, "" and NaN are missing."""
+    import polars as pl
+
+    from rulekit.tables.kinds.inference import infer
+
+    columns = {}
+    for name, values in part.typed.items():
+        series = pl.Series(name, values)
+        if values.dtype.kind == "U":
+            series = series.set(series == "", None)
+        elif values.dtype.kind == "f":
+            series = series.fill_nan(None)
+        columns[name] = series
+    return infer(pl.DataFrame(columns))
+
+
+def build(parameters: Mapping[str, Any]) -> Any:
+    """An unfitted CNLLClassifier whose positive class is 1."""
+    from rulekit import CNLLClassifier
+
+    return CNLLClassifier(positive=1, **parameters)
+
+
+def size(model: Any) -> Size:
+    """Rules and literals of the form that a reader is shown."""
+    from rulekit.graph.rules import counts
+
+    found = counts(model.rule_graph_)
+    return Size(found.rules, found.literals)
+
+
+def predict(model: Any, inputs: Any) -> tuple[Any, Any]:
+    """Decisions and the reported probability of class 1 [n]."""
+    positive = list(model.classes_).index(1)
+    return np.asarray(model.predict(inputs)), np.asarray(model.predict_proba(inputs))[:, positive]
+
+
+def path(model: Any, inputs: Any) -> list[Any]:
+    """The decisions [n] of the models of 1, 2, ... units."""
+    return [np.asarray(graph.predict(inputs)) for graph in model.path_]
+
+
+def entry(name: str, changes: Mapping[str, Any] | None = None, at_most_20: bool = True) -> Peer:
+    """A configuration of ours, as changes of the one for small models."""
+    return Peer(
+        name,
+        build,
+        size,
+        {**SMALL, **(changes or {})},
+        ("rulekit", "rulekit.learners.cnll.estimator", "rulekit.tables.kinds.inference", "polars"),
+        inputs=table_of,
+        predict=predict,
+        compiles=True,
+        at_most_20=at_most_20,
+        path=path,
+    )
+
+
+ENTRIES = (
+    entry("rulekit 20"),
+    entry("rulekit 20, units by CV", {"stopping": "cv"}),
+    entry("rulekit DNF 20", {"form": "dnf", "max_clauses": 20}),
+)

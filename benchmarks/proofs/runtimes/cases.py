@@ -1,0 +1,148 @@
+"""Cases: a model, a form of export, adversarial rows, and what of the model or of a row a runtime may lack."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+from rulekit_exporters.onnx.running import class_indices, plan_of, raw_feeds
+
+from benchmarks.proofs.runtimes.exchange import Answer, write_case
+from rulekit.errors import FormatError, Unsupported
+from rulekit.graph.evaluation.evaluator import decide, probabilities
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.targets import Outcome, find_target
+from rulekit.verification.rows.adversarial import RawRows, adversarial_rows
+
+Mask = npt.NDArray[np.bool_]
+
+FORMS: dict[str, Mapping[str, Any]] = {
+    "tensor": {"input": "tensor"},
+    "columns": {"input": "columns"},
+    "codes": {"input": "codes"},
+    "latency": {"optimize": "latency"},
+    "opset 21": {"opset": 21},
+}
+
+# Of a row, over the columns that the model uses, as they are fed to it; everything else is of a model.
+VALUES: dict[str, Callable[[npt.NDArray[Any]], Mask]] = {
+    "NaN": lambda column: np.isnan(column) if column.dtype != object else np.zeros(len(column), dtype=bool),
+    "subnormal": lambda column: _is_subnormal(column),
+    "NUL in a text": lambda column: np.array([isinstance(v, str) and "\0" in v for v in column.tolist()], dtype=bool),
+}
+
+
+def _is_subnormal(values: npt.NDArray[Any]) -> Mask:
+    """Nearer to zero than the smallest normal number of float32, doubles too, and not zero."""
+    if values.dtype.kind != "f":
+        return np.zeros(values.shape, dtype=bool)
+    with np.errstate(over="ignore"):
+        narrow = np.abs(values.astype(np.float32))
+    found: Mask = (narrow != 0) & (narrow < np.finfo(np.float32).smallest_normal)
+    return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Case:
+    """One exported model and the rows that it is to decide.
+
+    features: what it needs of a runtime (`features_of`); values: the rows that hold each of VALUES in a column that the
+    model uses; expected: labels and probabilities of the rule graph.
+    """
+
+    model: str
+    form: str
+    graph: RuleGraph
+    artifact: bytes
+    features: frozenset[str]
+    rows: RawRows
+    values: Mapping[str, Mask]
+    expected: Outcome
+
+    @property
+    def name(self) -> str:
+        """A name for files and reports."""
+        plain = "".join(c if c.isalnum() else "-" for c in self.model)
+        return f"{plain}.{self.form.replace(' ', '-')}"
+
+    def write(self, folder: Path) -> None:
+        """The case as a folder (`exchange`), with the values as an application holds them."""
+        feeds = raw_feeds(plan_of(self.artifact, self.graph), self.graph, self.rows.columns)
+        write_case(folder / self.name, self.artifact, feeds)
+
+    def outcome(self, answer: Answer) -> Outcome | str:
+        """What a runtime answered as class indices, or in one line what is wrong with it."""
+        if answer.error or answer.labels is None or answer.probabilities is None:
+            return answer.error or "no answer"
+        if answer.probabilities.shape != self.expected.probabilities.shape:
+            return f"probabilities {answer.probabilities.shape} instead of {self.expected.probabilities.shape}"
+        try:
+            return Outcome(class_indices(self.graph, answer.labels), answer.probabilities)
+        except FormatError as error:
+            return str(error)
+
+
+def rows_with(graph: RuleGraph, rows: RawRows, value: str) -> Mask:
+    """The rows that hold such a value (a key of VALUES) in a column that the graph uses."""
+    found = np.zeros(len(rows), dtype=bool)
+    encoded = dict(zip(rows.table.names, rows.table.arrays, strict=True))
+    for name in graph.used_features:
+        text = graph.schema[name].kind == "categorical"
+        found |= VALUES[value](rows.columns[name] if text else encoded[name])
+    return found
+
+
+def features_of(artifact: bytes) -> frozenset[str]:
+    """What a model needs of a runtime.
+
+    Its operators by name, `OP of doubles` and `OP of a vector` for those that take such tensors, `label by OP`, kinds
+    of inputs and labels, "doubles" where any tensor is one, "subnormal bound" where a constant is so near to zero.
+    """
+    model = onnx.shape_inference.infer_shapes(onnx.ModelProto.FromString(artifact))
+    kinds = onnx.TensorProto
+    ports = [*model.graph.input, *model.graph.value_info, *model.graph.output]
+    types = {port.name: port.type.tensor_type.elem_type for port in ports}
+    types |= {tensor.name: tensor.data_type for tensor in model.graph.initializer}
+    ranks = {port.name: len(port.type.tensor_type.shape.dim) for port in ports}
+    ranks |= {tensor.name: len(tensor.dims) for tensor in model.graph.initializer}
+    inputs = {types[port.name] for port in model.graph.input}
+    names = {kinds.STRING: "text input", kinds.INT64: "integer input", kinds.DOUBLE: "double input"}
+    found = {names[kind] for kind in inputs if kind in names}
+    found.add("text label" if types[model.graph.output[0].name] == kinds.STRING else "integer label")
+    for node in model.graph.node:
+        found.add(node.op_type)
+        if model.graph.output[0].name in node.output:
+            found.add(f"label by {node.op_type}")
+        if any(types.get(name) == kinds.DOUBLE for name in node.input):
+            found.add(f"{node.op_type} of doubles")
+        if any(ranks.get(name) == 1 for name in node.input):
+            found.add(f"{node.op_type} of a vector")
+    if kinds.DOUBLE in types.values():
+        found.add("doubles")
+    constants = [onnx.numpy_helper.to_array(tensor) for tensor in model.graph.initializer]
+    if any(_is_subnormal(np.atleast_1d(values)).any() for values in constants):
+        found.add("subnormal bound")
+    return frozenset(found)
+
+
+def cases_of(
+    models: Mapping[str, Callable[[], RuleGraph]], n_rows: int, forms: Iterable[str] = FORMS, seed: int = 0
+) -> Iterator[Case]:
+    """Every model in every form that it can be exported in."""
+    target = find_target("onnx")
+    for name, make in models.items():
+        graph = make()
+        rows = adversarial_rows(graph, n_rows, seed)
+        expected = Outcome(decide(graph, rows.table), probabilities(graph, rows.table))
+        values = {value: rows_with(graph, rows, value) for value in VALUES}
+        for form in forms:
+            try:
+                artifact = target.emit(graph, FORMS[form]).main
+            except Unsupported:  # a category in a tensor
+                continue
+            yield Case(name, form, graph, artifact, features_of(artifact), rows, values, expected)

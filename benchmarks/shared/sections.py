@@ -1,0 +1,63 @@
+"""The options that commands of speed and memory share, and the section of the page that each of them fills."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.learning.peers.pages import PAGE, replace_section
+from benchmarks.shared.kept import RESULTS, Kept
+
+TITLES = {
+    "training time": ("Training time and memory", "training_time"),
+    "cost laws": ("Cost laws: time and memory against rows, columns and units", "cost_laws --write"),
+    "out of core": ("A file larger than the memory budget", "out_of_core --write"),
+    "same model": ("The same model everywhere", "same_model --write"),
+    "prediction": ("Prediction: latency and throughput", "prediction --write"),
+    "serving": ("Serving: exports beside an empty call, C, skl2onnx and Python by hand", "serving --write"),
+}
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """--small, --write, --anew and --page."""
+    parser.add_argument("--small", action="store_true", help="smaller tables and fewer rounds, to try the command")
+    parser.add_argument(
+        "--write", action="store_true", help="replace the section of docs/benchmarks.md and its picture"
+    )
+    parser.add_argument("--anew", action="store_true", help="forget the measurements that an earlier run finished")
+    parser.add_argument("--page", type=Path, default=PAGE, help="the page to write")
+
+
+def kept(arguments: argparse.Namespace, name: str) -> Kept:
+    """The finished measurements of a command; a small run keeps its own."""
+    return Kept(RESULTS / f"{name}{'_small' if arguments.small else ''}.jsonl", anew=arguments.anew)
+
+
+def picture(arguments: argparse.Namespace, name: str) -> Path:
+    """Where to draw: beside the page with --write, else among the results."""
+    return (arguments.page.parent / "pictures" if arguments.write else RESULTS) / f"{name}.png"
+
+
+def publish(arguments: argparse.Namespace, name: str, lines: Sequence[str]) -> None:
+    """Print the lines, and with --write put them into section `name` of the page."""
+    print("\n".join(lines))
+    if arguments.write:
+        write_section(arguments.page, name, lines)
+        print(f"\nwritten: section {name!r} of {arguments.page}")
+
+
+def write_section(page: Path, name: str, lines: Sequence[str]) -> None:
+    """Put the lines into section `name` of the page; a section that is not there yet is added at the end."""
+    text = page.read_text() if page.exists() else "# Benchmarks\n"
+    if f"<!-- generated: {name} -->" not in text:
+        title, module = TITLES[name]
+        heading = f"## {title}\n\n`python -m benchmarks.{module}`\n\n"
+        page.write_text(f"{text.rstrip()}\n\n{heading}<!-- generated: {name} -->\n<!-- end: {name} -->\n")
+    replace_section(page, name, lines)
+
+
+def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """A table; the first column is text, the others are numbers."""
+    start = ["| " + " | ".join(header) + " |", "|---|" + "--:|" * (len(header) - 1)]
+    return [*start, *("| " + " | ".join(row) + " |" for row in rows)]

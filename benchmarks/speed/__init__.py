@@ -1,0 +1,1 @@
+"""Time and memory: training, prediction, serving, reading, starting."""
