@@ -89,11 +89,12 @@ def cell_space(
     nodes: Iterable[Node],
     texts: Mapping[str, tuple[str, ...]] | None = None,
     also: Collection[str] = (),
+    made: dict[Any, Axis] | None = None,
 ) -> CellSpace:
     """The cells of the columns that are read below `nodes`.
 
     texts: further cells of categories, each for itself; also: columns that rows must have, though no node tells their
-    values apart: they have one cell.
+    values apart: they have one cell. made: axes of earlier spaces, which are used again for the same nodes.
 
     Raises GraphError where a node reads no column of the schema, or one of another kind.
     """
@@ -102,5 +103,9 @@ def cell_space(
     if unknown:
         raise GraphError(f"no column {unknown[0]!r}")
     names = [name for name in schema.names if name in found or name in also] or list(schema.names[:1])
-    extra = texts or {}
-    return CellSpace(tuple(axis_of(schema[name], found.get(name, []), extra.get(name, ())) for name in names))
+    axes, extra = {} if made is None else made, texts or {}
+    for name in names:
+        key = name, frozenset(found.get(name, ()))
+        if key not in axes:
+            axes[key] = axis_of(schema[name], found.get(name, []), extra.get(name, ()))
+    return CellSpace(tuple(axes[name, frozenset(found.get(name, ()))] for name in names))

@@ -57,11 +57,14 @@ def flatten(node: Node, context: Context) -> Node:
             return And((*first.children, *node.children[1:]))
         return joined(type(node), node.children) if len(set(node.children)) < max(2, len(node.children)) else node
     parts: list[Node] = []
+    opened: set[Node] = set()  # what stands twice adds nothing, and shared parts stand in very many places
     stack = list(reversed(node.children))
     while stack:
         child = stack.pop()
         if type(child) is type(node):
-            stack.extend(reversed(child.children))
+            if child not in opened:
+                opened.add(child)
+                stack.extend(reversed(child.children))
         else:
             parts.append(child)
     plain = len(parts) > 1 and tuple(parts) == node.children and len(set(parts)) == len(parts)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -104,9 +104,12 @@ _LEVELS: tuple[frozenset[str], ...] = (
 )
 
 
-def simplify(graph: RuleGraph, keep: Iterable[Node] = ()) -> RuleGraph:
-    """A graph that decides the same on every row, with no more literals; keep: hidden bits that are not merged."""
-    return _simplified(graph, frozenset(keep))[0]
+def simplify(graph: RuleGraph, keep: Iterable[Node] = (), passes: Sequence[Pass] = PASSES) -> RuleGraph:
+    """A graph that decides the same on every row, with no more literals; keep: hidden bits that are not merged.
+
+    passes: those that are applied, in this order.
+    """
+    return _simplified(graph, frozenset(keep), passes)[0]
 
 
 def simplify_explained(graph: RuleGraph) -> tuple[RuleGraph, list[Applied]]:
@@ -115,15 +118,17 @@ def simplify_explained(graph: RuleGraph) -> tuple[RuleGraph, list[Applied]]:
     return simpler, [_worded(law, change) for law, change in changes]
 
 
-def _simplified(graph: RuleGraph, keep: frozenset[Node] = frozenset()) -> tuple[RuleGraph, list[tuple[str, Change]]]:
+def _simplified(
+    graph: RuleGraph, keep: frozenset[Node] = frozenset(), passes: Sequence[Pass] = PASSES
+) -> tuple[RuleGraph, list[tuple[str, Change]]]:
     levels = _LEVELS if any(node.family is Family.RANDOM for node in graph.nodes()) else _LEVELS[:1]
     for level in levels:
-        roots, changes, messages = _run(graph, [p for p in PASSES if p.random in level], frozenset(), keep)
+        roots, changes, messages = _run(graph, [p for p in passes if p.random in level], frozenset(), keep)
         if agree(graph, roots, trusted="rounded" not in level):
             break
     else:
         frozen = frozenset(topological(root for root in graph.roots if _is_uncertain(root)))
-        roots, changes, messages = _run(graph, [p for p in PASSES if not p.random], frozen)
+        roots, changes, messages = _run(graph, [p for p in passes if not p.random], frozen)
     for message in dict.fromkeys(messages):
         _LOG.warning("simplify: %s", message)
     if roots == graph.roots:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-import sys
 
 import numpy as np
 import pytest
+from counted_work import calls
 
 from rulekit.cells.axis import axis_of, cells_of, cleaned, cuts_of
 from rulekit.cells.space import cell_space
@@ -143,28 +143,12 @@ def test_a_space_without_columns_has_one_cell():
     assert (space.size, table.n_rows, list(columns)) == (1, 1, ["x"])
 
 
-def _events(work) -> int:
-    """Calls of Python and C functions that some work makes."""
-    count = 0
-
-    def tally(frame, event, argument):
-        nonlocal count
-        count += event in ("call", "c_call")
-
-    sys.setprofile(tally)
-    try:
-        work()
-    finally:
-        sys.setprofile(None)
-    return count
-
-
 def test_the_work_grows_as_the_thresholds_do():
     """Cells were told apart one by one for each node: the square of 8,000 thresholds took over 40 seconds."""
 
     def build(n: int) -> int:
         leaves = [Compare("x", ">", float(i)) for i in range(n)]
-        return _events(lambda: axis_of(NARROW, leaves))
+        return calls(lambda: axis_of(NARROW, leaves))
 
     few, many = build(200), build(800)
     assert many < 5 * few

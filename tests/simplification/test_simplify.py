@@ -4,6 +4,7 @@ import time
 
 import numpy as np
 import pytest
+from counted_work import calls
 from graph_equality import equal_on_cells, equivalent
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -36,7 +37,7 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import counts, literals
 from rulekit.numbers import strength_of
 from rulekit.schema import Feature, Schema
-from rulekit.simplification.passes import net_changes, simplify_explained
+from rulekit.simplification.passes import PASSES, net_changes, simplify_explained
 from rulekit.simplification.rewriting import Change, context_of
 
 SCHEMA = Schema((Feature("x"), Feature("c", "categorical", ("red", "green", "blue")), *(Feature(n) for n in "abdef")))
@@ -308,3 +309,25 @@ def test_changes_that_later_ones_undo_are_not_told():
 def test_simplifying_again_changes_nothing(seed):
     simpler = simplify(random_graph(np.random.default_rng(seed)))
     assert simplify(simpler) == simpler
+
+
+def test_shared_parts_are_opened_once():
+    """A disjunction of two earlier ones, again and again: every path was followed, so that 30 lines took minutes."""
+
+    def work(n: int) -> int:
+        a, b = Compare("x", ">", 1.0), And((IsTrue("a"), IsTrue("b")))
+        for _ in range(n):
+            a, b = Or((a, b)), Or((b, a, IsTrue("d")))
+        schema = Schema((Feature("x"), *(Feature(name, "boolean") for name in "abd")))
+        return calls(lambda: simplify(RuleGraph(schema, (0, 1), Fires(b))))
+
+    work(2)
+    assert work(24) < 8 * work(6)
+
+
+def test_chosen_passes_alone_are_applied():
+    graph = RuleGraph(SCHEMA, (0, 1), Fires(Or((And((A, B)), And((A, B, D)), And((A, And((B, D))))))))
+    flat = simplify(graph, passes=[one for one in PASSES if one.name == "flattening"])
+    assert flat.decision.roots == (Or((And((A, B)), And((A, B, D)))),)
+    assert simplify(graph).decision.roots == (And((A, B)),)
+    assert simplify(graph, passes=()) == graph

@@ -19,6 +19,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from rulekit.cells.axis import Axis
 from rulekit.cells.space import CellSpace, cell_space
 from rulekit.errors import BudgetError, GraphError, InputError, RulekitError
 from rulekit.graph.decisions import Decision
@@ -108,8 +109,9 @@ class _Prover:
         deciding: list[Node] = [*graph.decision.roots, *(reading.leaves or ()), *read_back]
         reported = [*graph.probability, *(reading.probabilities or ())]
         columns = columns_read(graph, reading)
-        self.decided = cell_space(graph.schema, deciding, reading.texts, columns)
-        self.formulas = cell_space(graph.schema, [*deciding, *reported], reading.texts, columns)
+        axes: dict[Any, Axis] = {}
+        self.decided = cell_space(graph.schema, deciding, reading.texts, columns, axes)
+        self.formulas = cell_space(graph.schema, [*deciding, *reported], reading.texts, columns, axes)
         self.differences = threshold_differences(graph, reading)
         self.reported: CellSpace | None = None
         if reading.probability_leaves is not None:
@@ -118,6 +120,7 @@ class _Prover:
                 [*deciding, *graph.probability, *reading.probability_leaves],
                 reading.texts,
                 columns,
+                axes,
             )
 
     def prove(self, few: int, many: int) -> Proof:

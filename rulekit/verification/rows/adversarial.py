@@ -109,7 +109,7 @@ def _truth_on_pools(graph: RuleGraph, pools: dict[str, Pool]) -> dict[Node, Mask
     columns = {name: np.resize(pool.values, longest) for name, pool in pools.items()}
     table = encode(columns, graph.schema, used=columns)
     values = evaluate_nodes(leaves, table)
-    return {leaf: np.asarray(values[leaf])[: len(pools[leaf.feature])].astype(bool) for leaf in leaves}
+    return {leaf: np.asarray(values[leaf])[: len(pools[leaf.feature])].astype(bool, copy=False) for leaf in leaves}
 
 
 def _draw_cells(
