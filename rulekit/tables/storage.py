@@ -113,6 +113,10 @@ class StoredColumn:
         stop = self.n if stop is None else min(stop, self.n)
         return np.fromfile(self.path, self.dtype, max(0, stop - start), offset=start * self.dtype.itemsize)
 
+    def fresh(self) -> Array:
+        """The values [n] in an array that may be changed."""
+        return self.read()
+
     def parts(self, size: int = PART) -> Iterator[Array]:
         """The values in their order, `size` at a time."""
         for start in range(0, self.n, size):
@@ -128,6 +132,50 @@ class StoredColumn:
     def remove(self) -> None:
         """Give the space on disk back; the column must not be read any more."""
         self.path.unlink(missing_ok=True)
+
+
+class Memory:
+    """What is used in the place of a Store where columns stay in memory."""
+
+    def writer(self, dtype: npt.DTypeLike) -> HeldColumn:
+        """An empty column that grows at its end."""
+        return HeldColumn(np.dtype(dtype))
+
+
+class HeldColumn:
+    """A column in memory, while it is written and afterwards; arrays of its dtype are kept without a copy."""
+
+    def __init__(self, dtype: np.dtype[Any]) -> None:
+        self.dtype = dtype
+        self.rows = 0
+        self._parts: list[Array] = []
+
+    def add(self, values: Array) -> None:
+        """Append values [k], converted to the dtype of the column."""
+        self._parts.append(np.asarray(values, dtype=self.dtype))
+        self.rows += len(values)
+
+    def column(self) -> HeldColumn:
+        """What was written so far."""
+        return self
+
+    def read(self, start: int = 0, stop: int | None = None) -> Array:
+        """The values [stop - start], not to be changed."""
+        if len(self._parts) != 1:
+            self._parts = [np.concatenate([np.zeros(0, self.dtype), *self._parts])]
+        return self._parts[0][start:stop]
+
+    def fresh(self) -> Array:
+        """The values [n] in an array that may be changed."""
+        return self.read().copy()
+
+    def parts(self) -> Iterator[Array]:
+        """The values in their order."""
+        yield self.read()
+
+    def remove(self) -> None:
+        """Let the values go; the column must not be read any more."""
+        self._parts = []
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -153,6 +201,12 @@ class StoredArrays(Sequence[Array]):
     def taken(self, rows: Array) -> StoredArrays:
         """The rows of a Boolean mask or of ascending row numbers, in files of their own."""
         return StoredArrays(tuple(column.taken(rows) for column in self.columns))
+
+
+def arrays_of(columns: Sequence[StoredColumn | HeldColumn]) -> Sequence[Array]:
+    """The columns of a table, where they are: on disk or in memory."""
+    stored = tuple(column for column in columns if isinstance(column, StoredColumn))
+    return StoredArrays(stored) if len(stored) == len(columns) else tuple(column.read() for column in columns)
 
 
 def rows_within(rows: Array, start: int, stop: int) -> Array:

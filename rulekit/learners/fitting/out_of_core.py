@@ -21,15 +21,15 @@ from rulekit.learners.counting.histograms import moderate
 from rulekit.learners.fitting import inputs
 from rulekit.learners.fitting.inputs import TrainingData, check_rows
 from rulekit.schema import Feature
+from rulekit.tables.kinds.column_builder import ColumnBuilder
+from rulekit.tables.kinds.dictionary import TextAllowance
 from rulekit.tables.kinds.inference import assembled
 from rulekit.tables.labels import LabelledTable
 from rulekit.tables.options import DEFAULT_OPTIONS
 from rulekit.tables.raw.columns import RawTable
 from rulekit.tables.raw.sources import raw_table
 from rulekit.tables.spooling.budget import GROUP_BYTES, ROW_BYTES, WEIGHT_BYTES, Budget, parse_memory
-from rulekit.tables.spooling.dictionaries import TextAllowance
-from rulekit.tables.spooling.spools import Spool
-from rulekit.tables.storage import Store, StoredArrays, Writer
+from rulekit.tables.storage import Store, StoredArrays, Writer, arrays_of
 from rulekit.tables.table import Table
 
 Array = npt.NDArray[Any]
@@ -142,7 +142,7 @@ class _Gathering:
         self.store = Store()
         self.allowance = TextAllowance(self.budget.text_bytes)
         self.names: tuple[str, ...] = ()
-        self.spools: dict[str, Spool] = {}
+        self.builders: dict[str, ColumnBuilder] = {}
         self.given: Table | None = None
         self.columns: list[Writer] = []
         self.n_rows = 0
@@ -186,8 +186,8 @@ class _Gathering:
         raw = raw_table(X if isinstance(X, RawTable) else _checked(self.estimator, X, first))
         if first:
             self.names = raw.names
-            self.spools = {
-                name: Spool(Feature(name), DEFAULT_OPTIONS, raw.source, self.store, self.allowance)
+            self.builders = {
+                name: ColumnBuilder(Feature(name), DEFAULT_OPTIONS, raw.source, self.store, self.allowance)
                 for name in raw.names
             }
         columns = {column.name: column for column in raw.columns}
@@ -195,7 +195,7 @@ class _Gathering:
             odd = sorted(set(columns) ^ set(self.names))[:1] or ["a Table"]
             raise InputError(f"the blocks differ in column {odd[0]!r}", where="X", fix="give every block all columns")
         for name in self.names:
-            self.spools[name].add(columns[name])
+            self.builders[name].add(columns[name])
         return raw.n_rows
 
     def _add_encoded(self, table: Table) -> int:
@@ -217,8 +217,8 @@ class _Gathering:
             return Table(
                 given.features, arrays, self.n_rows, given.source, given.notes, given.merged, given.interactions
             )
-        decided, columns = zip(*(self.spools[name].encoded() for name in self.names), strict=True)
-        return assembled(decided, StoredArrays(columns), self.n_rows, "", ())
+        decided, columns = zip(*(self.builders[name].encoded() for name in self.names), strict=True)
+        return assembled(decided, arrays_of(columns), self.n_rows, "", ())
 
     # Labels, weights, groups ---------------------------------------------------------------------------------------
 

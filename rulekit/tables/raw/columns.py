@@ -262,24 +262,32 @@ def number_values(column: NumberColumn, tokens: tuple[str, ...] = ()) -> Floats:
 
 def refuse_large_integers(column: Column, values: npt.NDArray[Any], source: str) -> None:
     """Raises InputError for an integer beyond 2^53, which doubles cannot hold apart from its neighbours."""
+    large = large_integers(column, values)
+    if large is not None and large.any():
+        row = int(np.argmax(large))
+        raise large_integer(cell_text(column, row), place(source, column.first_row + row, column.name))
+
+
+def large_integers(column: Column, values: npt.NDArray[Any]) -> Mask | None:
+    """Which cells are integers beyond 2^53; None where none can be. values: the cells as doubles."""
     if isinstance(column, LevelColumn) or (isinstance(column, NumberColumn) and column.values.dtype.kind not in "iu"):
-        return
-    large = np.abs(values) >= LARGEST_EXACT_INTEGER
+        return None
+    large: Mask = np.abs(values) >= LARGEST_EXACT_INTEGER
     if not large.any():
-        return
+        return None
     if isinstance(column, NumberColumn):
         large &= (column.values > LARGEST_EXACT_INTEGER) | (column.values < -LARGEST_EXACT_INTEGER)
-    else:
-        written = column.cells.str.contains(r"^[+-]?0*[0-9]{16,}$").fill_null(False).to_numpy()
-        exact = column.cells.str.contains(rf"^[+-]?0*{LARGEST_EXACT_INTEGER}$").fill_null(False).to_numpy()
-        large &= written & ~exact
-    if large.any():
-        row = int(np.argmax(large))
-        raise InputError(
-            f"integer {cell_text(column, row)} is beyond 2^53 and would be rounded",
-            where=place(source, column.first_row + row, column.name),
-            fix="declare the column categorical, or ignore it",
-        )
+        return large
+    written = column.cells.str.contains(r"^[+-]?0*[0-9]{16,}$").fill_null(False).to_numpy()
+    exact = column.cells.str.contains(rf"^[+-]?0*{LARGEST_EXACT_INTEGER}$").fill_null(False).to_numpy()
+    large &= written & ~exact
+    return large
+
+
+def large_integer(text: str, where: str) -> InputError:
+    """The refusal of such an integer."""
+    fix = "declare the column categorical, or ignore it"
+    return InputError(f"integer {text} is beyond 2^53 and would be rounded", where=where, fix=fix)
 
 
 def factorize(column: Column, tokens: tuple[str, ...] = ()) -> tuple[list[str], Codes]:

@@ -17,7 +17,9 @@ from rulekit.errors import InputError
 from rulekit.schema import Feature
 from rulekit.tables.kinds.choice import Decided
 from rulekit.tables.kinds.classes import rank_classes, values_of_keys
+from rulekit.tables.kinds.column_builder import ColumnBuilder, KindChanged
 from rulekit.tables.kinds.conversion import numeric_values
+from rulekit.tables.kinds.dictionary import Dictionary, TextAllowance
 from rulekit.tables.kinds.inference import assembled
 from rulekit.tables.labels import (
     LabelledTable,
@@ -31,9 +33,7 @@ from rulekit.tables.raw.columns import Column, column_place, place, take_column
 from rulekit.tables.raw.delimited import ReadAgain
 from rulekit.tables.reading import TableFile, open_table
 from rulekit.tables.spooling.budget import Budget
-from rulekit.tables.spooling.dictionaries import Dictionary, TextAllowance
-from rulekit.tables.spooling.spools import KindChanged, Spool
-from rulekit.tables.storage import Array, Store, StoredArrays, StoredColumn, Writer
+from rulekit.tables.storage import Array, HeldColumn, Store, StoredColumn, Writer, arrays_of
 
 Reading = Callable[[float], object]
 """Told of the share of the file that was read."""
@@ -85,7 +85,7 @@ class Spill:
     target: Dictionary = field(init=False)
     group: Dictionary | None = None
     weight: Writer | None = None
-    spools: dict[str, Spool] = field(default_factory=dict)
+    builders: dict[str, ColumnBuilder] = field(default_factory=dict)
     _dropped: list[Array] = field(default_factory=list)
     _allowance: TextAllowance = field(init=False)
     _tokens: dict[str, tuple[str, ...]] = field(init=False)
@@ -108,7 +108,7 @@ class Spill:
         """All blocks; raises ReadAgain where the source must be read in another way."""
         kept = ({*self.options.label_columns()} | self.options.categories()) - {self.options.weight or ""}
         features = self.options.features(self.source.names)
-        self.spools = {name: self._spool(features[name], reread=True) for name in self.features}
+        self.builders = {name: self._spool(features[name], reread=True) for name in self.features}
         again: set[str] = set()
         passes: list[tuple[str, ...]] = [self.names]
         if self.source.by_column:
@@ -121,12 +121,12 @@ class Spill:
         if again:
             # a column that is no numbers after all: its cells as they are written
             for name in again:
-                self.spools[name] = self._spool(features[name], reread=False)
+                self.builders[name] = self._spool(features[name], reread=False)
             wanted = (*sorted(again), self.label) if self._dropped else tuple(sorted(again))
             self._again(wanted, kept | again)
 
-    def _spool(self, feature: Feature, *, reread: bool) -> Spool:
-        return Spool(feature, self.options, self.source.source, self.store, self._allowance, reread)
+    def _spool(self, feature: Feature, *, reread: bool) -> ColumnBuilder:
+        return ColumnBuilder(feature, self.options, self.source.source, self.store, self._allowance, reread)
 
     def _pass(self, names: tuple[str, ...], kept: set[str], again: set[str], base: float, share: float) -> None:
         start = 0
@@ -150,8 +150,8 @@ class Spill:
         for raw in self.source.blocks(names, kept):
             mask = self._dropped_mask(start, raw.n_rows)
             for column in raw.columns:
-                if column.name in self.spools and column.name in names:
-                    self.spools[column.name].add(column if mask is None else take_column(column, mask))
+                if column.name in self.builders and column.name in names:
+                    self.builders[column.name].add(column if mask is None else take_column(column, mask))
             start += raw.n_rows
 
     def _mask(self, columns: Mapping[str, Column], start: int, n_rows: int) -> npt.NDArray[np.bool_] | None:
@@ -185,7 +185,7 @@ class Spill:
             feature = Feature(column.name, missing_tokens=self._tokens.get(column.name, ()))
             self.weight.add(numeric_values(column, feature, self.source.source))
         else:
-            self.spools[column.name].add(column)
+            self.builders[column.name].add(column)
 
     def _note_dropped(self) -> tuple[str, ...]:
         count = sum(map(len, self._dropped))
@@ -221,15 +221,15 @@ class Spill:
             order = self.group.ordered()[2]
             group = _mapped(self.group.numbers(), order, self.kept_rows)
         decided, columns = zip(*(self._encoded(name) for name in self.features), strict=True)
-        table = assembled(decided, StoredArrays(columns), self.kept_rows, where, self.source.notes())
+        table = assembled(decided, arrays_of(columns), self.kept_rows, where, self.source.notes())
         notes = (*dropped, *told, *chosen)
         return LabelledTable(table, y, classes, weight, group, cost, target, bool(self.options.ordered), notes)
 
-    def _encoded(self, name: str) -> tuple[Decided, StoredColumn]:
-        return self.spools.pop(name).encoded()
+    def _encoded(self, name: str) -> tuple[Decided, StoredColumn | HeldColumn]:
+        return self.builders.pop(name).encoded()
 
 
-def _mapped(numbers: StoredColumn, lookup: npt.NDArray[np.int64], n_rows: int) -> Array:
+def _mapped(numbers: StoredColumn | HeldColumn, lookup: npt.NDArray[np.int64], n_rows: int) -> Array:
     """The number [n] that each row's key stands for, as small as can be; rows without a key are left out."""
     mapped = np.empty(n_rows, dtype=np.min_scalar_type(int(lookup.max(initial=0))))
     done = 0

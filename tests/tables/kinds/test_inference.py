@@ -11,7 +11,6 @@ import pytest
 
 from rulekit.errors import InputError
 from rulekit.tables.kinds.inference import infer
-from rulekit.tables.kinds.precision import choose_width
 from rulekit.tables.options import ReadingOptions
 from rulekit.tables.table import Table
 
@@ -159,12 +158,14 @@ def test_display_of_integers_and_dates() -> None:
 
 
 def test_precision_is_double_only_where_exact_values_collide() -> None:
-    assert choose_width(np.array([16777216.0, 16777217.0])).precision == "float64"
-    assert choose_width(np.array([16777216.0, 16777218.0])).precision == "float32"
-    assert choose_width(np.array([1234567.89, 1234567.88])).precision == "float64"
     noise = np.array([0.1, np.nextafter(0.1, 1)])
-    assert choose_width(noise).precision == "float32"
-    assert choose_width(noise).merged == 1
+    for values, precision in (
+        ([16777216.0, 16777217.0], "float64"),
+        ([16777216.0, 16777218.0], "float32"),
+        ([1234567.89, 1234567.88], "float64"),
+        (noise, "float32"),
+    ):
+        assert infer({"x": values}).features[0].precision == precision
     table = infer(np.column_stack([noise, [16777216.0, 16777217.0]]))
     assert table.merged == {"x0": 1}
     assert "merged distinct values of x0 (1)" in table.notes[-1]

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 
 from rulekit.errors import InputError
 from rulekit.tables.data_hash import data_hash
+from rulekit.tables.kinds.dictionary import Dictionary, TextAllowance
 from rulekit.tables.labels import LabelledTable, read_labelled
 from rulekit.tables.options import ReadingOptions
 from rulekit.tables.raw.columns import TextColumn
 from rulekit.tables.raw.delimited import last_row_end
 from rulekit.tables.spooling.budget import Budget, parse_memory
-from rulekit.tables.spooling.dictionaries import Dictionary, TextAllowance
 from rulekit.tables.spooling.spilling import read_labelled_blocks
 from rulekit.tables.storage import Store, StoredArrays
 

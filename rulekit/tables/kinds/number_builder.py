@@ -1,4 +1,4 @@
-"""A column of numbers that comes in blocks: written to disk as it comes, with what its kind and width depend on."""
+"""A column of numbers that comes in blocks: written as it comes, with what its kind and width depend on."""
 
 from __future__ import annotations
 
@@ -10,20 +10,22 @@ import numpy as np
 from rulekit.schema import Display, Feature
 from rulekit.tables.kinds.choice import LIKELY_NUMBERS, Decided, decide_numbers
 from rulekit.tables.kinds.precision import FIXED_DECIMALS, Width, has_decimals, width_of
-from rulekit.tables.raw.columns import LARGEST_EXACT_INTEGER, SECONDS_PER_DAY, Floats, NumberColumn
-from rulekit.tables.storage import PART, Array, Store, StoredColumn, Writer
+from rulekit.tables.raw.columns import LARGEST_EXACT_INTEGER, SECONDS_PER_DAY, NumberColumn
+from rulekit.tables.storage import PART, Array, HeldColumn, Memory, Store, StoredColumn, Writer
 from rulekit.tables.table import encoded_dtype
+
+_HEAD = 64
 
 
 @dataclass(slots=True, eq=False)
-class NumberSpool:
-    """Numbers on disk (float32 while that holds them, else float64; NaN is missing), and what is true of all of them.
+class NumberBuilder:
+    """Numbers (float32 while that holds them, else float64; NaN is missing), and what is true of all of them.
 
     present, finite: whether there is such a value; integral, truth_values, whole_days: whether all are; narrow:
     float32 holds them. dtypes: rows and dtype of each block that came.
     """
 
-    store: Store
+    store: Store | Memory
     present: bool = False
     finite: bool = False
     integral: bool = True
@@ -32,7 +34,7 @@ class NumberSpool:
     narrow: bool = True
     likely: dict[float, int] = field(default_factory=lambda: dict.fromkeys(LIKELY_NUMBERS, 0))
     dtypes: list[tuple[int, np.dtype[np.generic]]] = field(default_factory=list)
-    _writer: Writer = field(init=False)
+    _writer: Writer | HeldColumn = field(init=False)
 
     def __post_init__(self) -> None:
         self._writer = self.store.writer(np.float32)
@@ -46,27 +48,31 @@ class NumberSpool:
         """Whether the blocks with values, or all if none has any, are bools by their type."""
         return bool(self.dtypes) and all(dtype.kind == "b" for _, dtype in self.dtypes)
 
-    def add(self, values: Floats, dtype: np.dtype[np.generic], time: bool = False) -> None:
+    def add(self, values: Array, dtype: np.dtype[np.generic], time: bool = False) -> None:
         """The next rows: doubles with NaN for missing, and the type that they had."""
         self._learn(values, dtype, time)
         if self._writer.dtype == np.float32 and not self.narrow:
             self._widen()
         self.dtypes.append((len(values), dtype))
-        # Minus zero is zero; an infinity of the wider type is one of the narrower, too.
-        self._writer.add(values + 0.0)
+        if isinstance(self._writer, HeldColumn) and values.dtype == np.float32 and _has_fraction(values[:_HEAD]):
+            self._writer.add(values)  # no truth values, no integers: the rows of an array are used as they are
+        else:
+            # Minus zero is zero; an infinity of the wider type is one of the narrower, too.
+            self._writer.add(values.astype(self._writer.dtype) + self._writer.dtype.type(0))
 
-    def _learn(self, values: Floats, dtype: np.dtype[np.generic], time: bool) -> None:
-        missing = np.isnan(values)
-        present = not missing.all()
-        if not present:
+    def _learn(self, values: Array, dtype: np.dtype[np.generic], time: bool) -> None:
+        fractions = _has_fraction(values[:_HEAD])
+        if fractions:
+            self.finite, self.integral, self.truth_values = True, False, False
+        elif np.isnan(values).all():
             return
         self.present = True
         exact = dtype.kind == "b" or (dtype.kind == "f" and dtype.itemsize <= 4) or dtype.itemsize <= 2
         if self.narrow and not exact:
             with np.errstate(over="ignore"):
-                self.narrow = bool(((values.astype(np.float32) == values) | missing).all())
+                self.narrow = bool(((values.astype(np.float32) == values) | np.isnan(values)).all())
         if self.truth_values:
-            self.truth_values = bool(((values == 0.0) | (values == 1.0) | missing).all())
+            self.truth_values = bool(((values == 0.0) | (values == 1.0) | np.isnan(values)).all())
         if self.integral or not self.finite or time:
             finite = np.isfinite(values)
             self.finite = self.finite or bool(finite.any())
@@ -102,16 +108,16 @@ class NumberSpool:
 
     def encoded(
         self, feature: Feature, display: Display = "plain", width: str | None = None, *, seconds: bool = False
-    ) -> tuple[Decided, StoredColumn]:
+    ) -> tuple[Decided, StoredColumn | HeldColumn]:
         """The feature, decided, and its column as it is encoded; seconds: the values are seconds since 1970-01-01."""
         if feature.kind == "boolean":
             return Decided(feature), self._as(np.dtype(np.float32))
         decided = decide_numbers(feature, display, self._width(width), self.likely, seconds)
         return decided, self._as(encoded_dtype(decided.feature))
 
-    def in_days(self) -> NumberSpool:
+    def in_days(self) -> NumberBuilder:
         """Seconds as days."""
-        days = NumberSpool(self.store)
+        days = NumberBuilder(self.store)
         for part in self._writer.column().parts():
             days.add(part.astype(np.float64) / SECONDS_PER_DAY, np.dtype(np.float64))
         self.remove()
@@ -126,7 +132,7 @@ class NumberSpool:
         """How many distinct values fewer there are in float32."""
         if self.narrow:
             return 0
-        values = self._writer.column().read()
+        values = self._writer.column().fresh()
         values.sort()
         n = len(values) - int(np.count_nonzero(np.isnan(values)))
         merged = 0
@@ -144,7 +150,7 @@ class NumberSpool:
             possible = [places for places in possible if has_decimals(finite, places)]
         return bool(possible)
 
-    def _as(self, dtype: np.dtype[np.generic]) -> StoredColumn:
+    def _as(self, dtype: np.dtype[np.generic]) -> StoredColumn | HeldColumn:
         """The column in another width."""
         column = self._writer.column()
         if column.dtype == dtype:
@@ -157,8 +163,14 @@ class NumberSpool:
         return changed.column()
 
 
+def _has_fraction(head: Array) -> bool:
+    """Whether a finite value is no integer."""
+    with np.errstate(invalid="ignore"):
+        return bool(np.any(np.isfinite(head) & (np.rint(head) != head)))
+
+
 def as_number_column(name: str, values: Array, dtype: np.dtype[np.generic]) -> NumberColumn:
-    """A block of a NumberSpool as the raw column that it came from."""
+    """A block of a NumberBuilder as the raw column that it came from."""
     if dtype.kind == "f":
         return NumberColumn(name, values)
     missing = np.isnan(values)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from rulekit.errors import InputError
 from rulekit.tables.kinds.choice import Counts, is_number
 from rulekit.tables.raw.columns import Codes, Column, LevelColumn, NumberColumn, TextColumn, column_place, factorize
-from rulekit.tables.storage import Store, StoredColumn, Writer
+from rulekit.tables.storage import HeldColumn, Memory, Store, StoredColumn, Writer
 
 _KEY_OVERHEAD = 120
 
@@ -27,14 +27,14 @@ class Dictionary:
     """Keys by number, in the order in which they came, with their rows; `types`: of the columns that they are from."""
 
     name: str
-    store: Store
+    store: Store | Memory
     allowance: TextAllowance
     source: str = ""
     number_of: dict[str, int] = field(default_factory=dict)
-    first_rows: list[int] = field(default_factory=list)
     types: set[type[Column]] = field(default_factory=set)
     _counts: Counts = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    _codes: Writer = field(init=False)
+    _in_order: bool = True
+    _codes: Writer | HeldColumn = field(init=False)
 
     def __post_init__(self) -> None:
         self._codes = self.store.writer(np.int32)
@@ -56,7 +56,8 @@ class Dictionary:
         self._codes.add(np.full(n_rows, -1, dtype=np.int32))
 
     def _write(self, keys: list[str], codes: Codes) -> None:
-        fresh = [key for key in keys if key not in self.number_of]
+        counts = np.bincount(codes + 1, minlength=len(keys) + 1)[1:]
+        fresh = [key for key in keys if key not in self.number_of] if self.number_of else keys
         if fresh:
             self.allowance.left -= sum(map(len, fresh)) + _KEY_OVERHEAD * len(fresh)
             if self.allowance.left < 0:
@@ -65,14 +66,15 @@ class Dictionary:
                     where=column_place(self.source, self.name),
                     fix="ignore the column, or allow more memory",
                 )
-            first = np.full(len(keys) + 1, -1, dtype=np.int64)
-            first[codes[::-1]] = np.arange(len(codes))[::-1]  # of equal numbers the last write stays: the first row
-            at = dict(zip(keys, first.tolist(), strict=False))
-            self.first_rows += [self.rows + at[key] if at[key] >= 0 else -1 for key in fresh]
-            for key in fresh:
-                self.number_of[key] = len(self.number_of)
+        if not self.number_of:  # the codes of the first keys are their numbers, and they are in order
+            self.number_of = dict(zip(keys, range(len(keys)), strict=True))
+            self._counts = counts
+            self._codes.add(codes)
+            return
+        self._in_order = self._in_order and not fresh
+        for key in fresh:
+            self.number_of[key] = len(self.number_of)
         number = np.array([*(self.number_of[key] for key in keys), -1], dtype=np.int32)
-        counts = np.bincount(codes + 1, minlength=len(keys) + 1)[1:]
         self._counts = np.concatenate([self._counts, np.zeros(len(self.number_of) - len(self._counts), np.int64)])
         np.add.at(self._counts, number[:-1], counts)
         self._codes.add(number[codes])
@@ -83,9 +85,9 @@ class Dictionary:
         Keys that a container listed stay in its order.
         """
         keys = list(self.number_of)
-        if self.types == {LevelColumn}:
-            order = list(range(len(keys)))
-        elif self.types == {NumberColumn} and all(map(is_number, keys)):
+        if self.types == {LevelColumn} or (self._in_order and len(self.types) <= 1):
+            return keys, self._counts, np.arange(len(keys))
+        if self.types == {NumberColumn} and all(map(is_number, keys)):
             order = sorted(range(len(keys)), key=lambda i: float(keys[i]))
         else:  # text, truth values and dates
             order = sorted(range(len(keys)), key=keys.__getitem__)
@@ -93,11 +95,17 @@ class Dictionary:
         place[order] = np.arange(len(keys))
         return [keys[i] for i in order], self._counts[order], place
 
-    def first_row(self, key: str) -> int:
-        """The first row that holds the key, -1 if none does (a container may list levels that no row has)."""
-        return self.first_rows[self.number_of[key]]
+    def first_row(self, numbers: npt.NDArray[np.int64]) -> tuple[int, str]:
+        """The first row that holds one of the numbered keys, and the key."""
+        start = 0
+        for part in self._codes.column().parts():
+            rows = np.flatnonzero(np.isin(part, numbers))
+            if len(rows):
+                return start + int(rows[0]), list(self.number_of)[part[rows[0]]]
+            start += len(part)
+        raise AssertionError("no row holds the keys")
 
-    def numbers(self) -> StoredColumn:
+    def numbers(self) -> StoredColumn | HeldColumn:
         """The number [n] of each row's key, in order of appearance; -1 is missing."""
         return self._codes.column()
 

@@ -1,8 +1,11 @@
-"""Feature columns that come in blocks: their kind is decided as for the whole column, and they are encoded on disk.
+"""Feature columns, whole or in blocks: what kind a column is, and its encoded cells.
 
-A column keeps on disk what `rulekit.tables.kinds.inference` would look at all at once: numbers, or the numbers of
-distinct texts. Both decide by `rulekit.tables.kinds.choice`, so that a table in blocks and the same table in one piece
-have the same features, codes, notes and digest.
+A column keeps, in memory or on disk, what its kind depends on: numbers, or the numbers of distinct texts. A table in
+blocks and the same table in one piece have the same features, codes, notes and digest.
+
+Numbers are numeric, Boolean where all are 0 or 1; text is numeric or Boolean where all of it is, else categorical (see
+`rulekit.tables.kinds.choice`). Missing: the empty cell, NaN, None and what the user declares; other likely tokens are
+reported in the notes, never guessed.
 """
 
 from __future__ import annotations
@@ -12,10 +15,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from rulekit.errors import InputError
-from rulekit.schema import Display, Feature
+from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, Display, Feature
 from rulekit.tables.kinds.choice import Decided, decide_levels, ranks_of_keys, read_keys
 from rulekit.tables.kinds.conversion import boolean_values, numeric_values
-from rulekit.tables.kinds.inference import declared_levels, schema_codes, unknown_level
+from rulekit.tables.kinds.dictionary import Dictionary, TextAllowance
+from rulekit.tables.kinds.number_builder import NumberBuilder, as_number_column
 from rulekit.tables.options import ReadingOptions
 from rulekit.tables.raw.columns import (
     Column,
@@ -26,14 +30,18 @@ from rulekit.tables.raw.columns import (
     blank_tokens,
     column_length,
     column_place,
+    large_integer,
+    large_integers,
+    narrow_values,
     natural_order,
     number_values,
     parse_numbers,
     refuse_large_integers,
 )
-from rulekit.tables.spooling.dictionaries import Dictionary, TextAllowance
-from rulekit.tables.spooling.number_spools import NumberSpool, as_number_column
-from rulekit.tables.storage import Store, StoredColumn
+from rulekit.tables.raw.columns import (
+    place as placed,
+)
+from rulekit.tables.storage import Array, HeldColumn, Memory, Store, StoredColumn
 
 NUMERIC_KINDS: dict[str, Display] = {"numeric": "plain", "date": "date", "datetime": "datetime", "money": "money"}
 
@@ -43,7 +51,7 @@ class KindChanged(Exception):  # noqa: N818 - a signal, not an error
 
 
 @dataclass(slots=True, eq=False)
-class Spool:
+class ColumnBuilder:
     """One feature column while it comes: numbers, or a dictionary of texts, whichever its blocks ask for.
 
     reread: whether the source can be read again, so that numbers need not be turned back into the texts they were.
@@ -52,10 +60,10 @@ class Spool:
     feature: Feature
     options: ReadingOptions
     source: str
-    store: Store
+    store: Store | Memory
     allowance: TextAllowance
     reread: bool = False
-    numbers: NumberSpool | None = None
+    numbers: NumberBuilder | None = None
     keys: Dictionary | None = None
     _pending: list[tuple[int, np.dtype[np.generic]]] = field(default_factory=list)
     _decimal: str = "."
@@ -107,7 +115,8 @@ class Spool:
             self._add_keys(column)
         else:
             self._note_time(column)
-            values = number_values(column, self.tokens)
+            narrow = None if self.tokens else narrow_values(column)
+            values = number_values(column, self.tokens) if narrow is None else narrow
             refuse_large_integers(column, values, self.source)
             self._add_numbers(values, column.values.dtype, bool(column.time))
 
@@ -119,11 +128,9 @@ class Spool:
                 "times in one block of rows, numbers in another", where=column_place(self.source, self.name)
             )
 
-    def _add_numbers(
-        self, values: np.typing.NDArray[np.float64], dtype: np.dtype[np.generic], time: bool = False
-    ) -> None:
+    def _add_numbers(self, values: Array, dtype: np.dtype[np.generic], time: bool = False) -> None:
         if self.numbers is None:
-            self.numbers = NumberSpool(self.store)
+            self.numbers = NumberBuilder(self.store)
             for rows, was in self._pending:
                 # an empty block does not say what type the others have
                 self.numbers.add(np.full(rows, np.nan), dtype if was.kind != "b" else was)
@@ -174,7 +181,7 @@ class Spool:
 
     # The whole column ----------------------------------------------------------------------------------------------
 
-    def encoded(self) -> tuple[Decided, StoredColumn]:
+    def encoded(self) -> tuple[Decided, StoredColumn | HeldColumn]:
         """The feature, decided, and its encoded column; raises InputError for an undeclared level."""
         if self.keys is not None:
             return self._encoded_keys(self.keys)
@@ -199,15 +206,21 @@ class Spool:
             return self.numbers.encoded(replace(feature, kind="boolean"))
         return self.numbers.encoded(feature, width=width)
 
-    def _encoded_keys(self, dictionary: Dictionary) -> tuple[Decided, StoredColumn]:
+    def _encoded_keys(self, dictionary: Dictionary) -> tuple[Decided, StoredColumn | HeldColumn]:
         keys, counts, place = dictionary.ordered()
         kind = self.kind
         listed = dictionary.kind() is LevelColumn
         if kind.startswith("ordered:"):
-            feature = declared_levels(self.feature, kind)
+            feature = _declared_levels(self.feature, kind)
             ranks = ranks_of_keys(feature, keys)
-            for unknown in np.flatnonzero((ranks < 0) & (counts > 0)).tolist():
-                raise unknown_level(keys[unknown], feature, self.source, dictionary.first_row(keys[unknown]))
+            unknown = np.flatnonzero((ranks < 0) & (counts > 0))
+            if len(unknown):
+                row, key = dictionary.first_row(np.flatnonzero(np.isin(place, unknown)))
+                raise InputError(
+                    f"level {key!r} is not among the declared {', '.join(feature.levels)}",
+                    where=placed(self.source, row, self.name),
+                    fix="add it to the order, or declare it missing",
+                )
             return Decided(feature), self._codes(dictionary, ranks[place])
         if kind == "categorical" or listed:
             if listed and not self._same_levels:
@@ -228,25 +241,26 @@ class Spool:
     def _refuse_large(self, dictionary: Dictionary) -> None:
         import polars as pl
 
-        for key, row in sorted(zip(dictionary.number_of, dictionary.first_rows, strict=True), key=lambda pair: pair[1]):
-            if len(key) >= 16:
-                one = TextColumn(self.name, pl.Series([key], dtype=pl.String), self._decimal, row)
-                refuse_large_integers(one, as_floats(parse_numbers(one)), self.source)
+        keys = TextColumn(self.name, pl.Series(list(dictionary.number_of), dtype=pl.String), self._decimal)
+        large = large_integers(keys, as_floats(parse_numbers(keys)))
+        if large is not None and large.any():
+            row, key = dictionary.first_row(np.flatnonzero(large))
+            raise large_integer(repr(key), placed(self.source, row, self.name))
 
     def _numbers_of(
         self, dictionary: Dictionary, feature: Feature, values: np.typing.NDArray[np.float64]
-    ) -> tuple[Decided, StoredColumn]:
+    ) -> tuple[Decided, StoredColumn | HeldColumn]:
         """A text column that is all numbers."""
-        spool = NumberSpool(self.store)
+        numbers = NumberBuilder(self.store)
         lookup = np.append(values, np.nan)
         for part in dictionary.numbers().parts():
-            spool.add(lookup[part], np.dtype(np.float64))
+            numbers.add(lookup[part], np.dtype(np.float64))
         dictionary.numbers().remove()
-        return spool.encoded(feature, width=self.options.precision.get(self.name))
+        return numbers.encoded(feature, width=self.options.precision.get(self.name))
 
-    def _codes(self, dictionary: Dictionary, lookup: np.typing.NDArray[np.int64]) -> StoredColumn:
+    def _codes(self, dictionary: Dictionary, lookup: np.typing.NDArray[np.int64]) -> StoredColumn | HeldColumn:
         codes = self.store.writer(np.int32)
-        table = schema_codes(lookup)
+        table = np.append(lookup + FIRST_LEVEL_CODE, MISSING_CODE).astype(np.int32)  # the last one is for -1
         for part in dictionary.numbers().parts():
             codes.add(table[part])
         dictionary.numbers().remove()
@@ -261,9 +275,19 @@ def _is_empty(column: Column) -> bool:
     """Whether no cell of a block has a value; such a block says nothing of the column's kind."""
     if isinstance(column, TextColumn):
         return bool(column.cells.null_count() == len(column.cells))
-    if isinstance(column, LevelColumn):
+    if isinstance(column, LevelColumn) or (column.missing is None and np.any(column.values[:64] == column.values[:64])):
         return False
     missing = np.isnan(column.values) if column.values.dtype.kind == "f" else np.zeros(len(column.values), dtype=bool)
     if column.missing is not None:
         missing = missing | column.missing
     return bool(missing.all())
+
+
+def _declared_levels(feature: Feature, kind: str) -> Feature:
+    """The feature with the levels of a declaration `ordered:low,mid,high`; raises InputError for an empty level."""
+    levels = tuple(level.strip() for level in kind.removeprefix("ordered:").split(","))
+    if "" in levels:
+        raise InputError(
+            f"an empty level in {kind!r}", where=f"type of column {feature.name!r}", fix="ordered:low,mid,high"
+        )
+    return replace(feature, kind="categorical", levels=levels, ordered=True)
