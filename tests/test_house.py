@@ -304,7 +304,6 @@ def test_a_wheel_holds_three_packages_and_works_elsewhere(tmp_path: Path) -> Non
     for needed in (
         "rulekit/py.typed",
         "rulekit/graph/language/rules.lark",
-        "rulekit/graph/files/model.schema.json",
         "rulekit/verification/parity.schema.json",
         "rulekit/conformance/rules/nodes.rules",
         "rulekit_cli/loans.csv",

@@ -14,8 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes, probabilities
-from rulekit.graph.nodes import Among, Family, Hidden, IsTrue, Missing, Node, Not, Probability, Strength
-from rulekit.graph.rebuilding import with_children
+from rulekit.graph.nodes import Among, Family, Hidden, IsTrue, Missing, Node, Not, Probability, Strength, with_children
 from rulekit.graph.rules import Rule, firing, rule_values, rules_of
 from rulekit.graph.traversal import fold, topological
 from rulekit.names import printable

@@ -3,32 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from rulekit.errors import GraphError
-from rulekit.graph.nodes import (
-    Above,
-    Among,
-    And,
-    AtLeast,
-    Column,
-    Compare,
-    Constant,
-    Family,
-    Hidden,
-    IsTrue,
-    Linear,
-    LinearThreshold,
-    Logistic,
-    Missing,
-    Node,
-    Not,
-    Or,
-    Probability,
-    Step,
-    Strength,
-)
+from rulekit.graph.fields import BOOLEAN, PROBABILITY, Child, Family, Finite, Levels, Reads
+from rulekit.graph.nodes import AtLeast, Hidden, Node, Or, Probability, Strength, Vocabulary, kinds_of
 from rulekit.graph.probability.compilation import hidden_bits
 from rulekit.graph.rules import columns_of, rules_of
 from rulekit.graph.traversal import topological
@@ -38,40 +17,15 @@ from rulekit.schema import Feature, Schema
 if TYPE_CHECKING:
     from rulekit.graph.rule_graph import RuleGraph
 
-_BOOLEAN, _RANDOM, _REAL, _PROBABILITY = Family.BOOLEAN, Family.RANDOM, Family.REAL, Family.PROBABILITY
-
-# What the children of each node type may be.
-_CHILDREN: dict[type[Node], frozenset[Family]] = {
-    **{leaf: frozenset() for leaf in (Compare, Among, IsTrue, Missing, Constant, Column, Step)},
-    **{logic: frozenset({_BOOLEAN, _RANDOM}) for logic in (Not, And, Or, AtLeast)},
-    LinearThreshold: frozenset({_REAL, _BOOLEAN}),
-    Above: frozenset({_REAL, _PROBABILITY}),
-    Hidden: frozenset({_BOOLEAN}),
-    Linear: frozenset({_REAL, _BOOLEAN}),
-    Strength: frozenset({_RANDOM, _BOOLEAN}),
-    Probability: frozenset({_RANDOM, _BOOLEAN}),
-    Logistic: frozenset({_REAL}),
-}
-
-# The kinds of column that each leaf reads.
-_KINDS: dict[type[Node], tuple[str, ...]] = {
-    Compare: ("numeric",),
-    Step: ("numeric",),
-    Column: ("numeric", "boolean"),
-    Among: ("categorical",),
-    IsTrue: ("boolean",),
-    Missing: ("numeric", "boolean", "categorical"),
-}
-
 
 def check(graph: RuleGraph) -> None:
     """Raise GraphError naming the first illegal node, children before parents, and why; None for a legal graph."""
     for node in topological(graph.roots):
         _check_node(node, graph.schema)
     for node in graph.decision.roots:
-        _expect(node, f"what {type(graph.decision).__name__} reads", *graph.decision.families)
+        _expect(node, f"what {type(graph.decision).__name__} reads", *_families_of(type(graph.decision)))
     for node in graph.probability:
-        _expect(node, "a reported probability", _PROBABILITY)
+        _expect(node, "a reported probability", PROBABILITY)
     for label in graph.classes:
         if not isinstance(label, str | bool | int) and not (isinstance(label, float) and math.isfinite(label)):
             raise GraphError(
@@ -91,42 +45,46 @@ def describe(node: Node) -> str:
     return f"{kind} of column {feature!r}" if feature is not None else f"{kind} {node.digest.hex()[:8]}"
 
 
+def _families_of(cls: type) -> tuple[Family, ...]:
+    """What the children of a node type, or the roots of a decision, may be."""
+    return tuple(family for _, _, kind in kinds_of(cls) if isinstance(kind, Child) for family in kind.families)
+
+
 def _check_node(node: Node, schema: Schema) -> None:
-    allowed = _CHILDREN.get(type(node))
-    if allowed is None:
+    if type(node) not in Vocabulary.TYPES.values():
         raise GraphError("this node type is not in the vocabulary", where=describe(node))
     for child in node.children:
-        if child.family not in allowed:
-            names = " or ".join(sorted(family.value for family in allowed))
-            raise GraphError(
-                f"its child {describe(child)} is {child.family.value}", where=describe(node), fix=f"a child is {names}"
-            )
-    if type(node) in _KINDS:
-        feature = _check_feature(node, schema)
-        if type(node) in _FIT:
-            _FIT[type(node)](node, feature)
-    elif isinstance(node, AtLeast) and not 0 <= node.k <= len(node.children):
+        _expect(child, f"its child {describe(child)}", *_families_of(type(node)), where=node)
+    kinds = [(getattr(node, name), kind) for _, name, kind in kinds_of(type(node))]
+    feature = next((_check_feature(node, kind, schema) for _, kind in kinds if isinstance(kind, Reads)), None)
+    for held, kind in kinds:
+        if feature is None:
+            break
+        if isinstance(kind, Finite) and kind.cuts:
+            _check_thresholds(node, feature, held if isinstance(held, tuple) else (held,))
+        elif isinstance(kind, Levels):
+            _check_levels(node, feature, held)
+    if isinstance(node, AtLeast) and not 0 <= node.k <= len(node.children):
         raise GraphError(
             f"it asks for {node.k} of {len(node.children)} children",
             where=describe(node),
             fix="ask for 0 to all of them, or use a Constant",
         )
-    elif isinstance(node, Probability):
+    if isinstance(node, Probability):
         hidden_bits(node.formula)
     elif isinstance(node, Strength):
         _check_strength(node)
 
 
-def _check_feature(node: Any, schema: Schema) -> Feature:
+def _check_feature(node: Any, reads: Reads, schema: Schema) -> Feature:
     if node.feature not in schema:
         raise GraphError("the schema has no such column", where=describe(node), fix="add the column to the schema")
     feature = schema[node.feature]
-    kinds = _KINDS[type(node)]
-    if feature.kind not in kinds:
+    if feature.kind not in reads.columns:
         raise GraphError(
             f"the column is {feature.kind}",
             where=describe(node),
-            fix=f"{type(node).__name__} reads {' or '.join(kinds)}",
+            fix=f"{type(node).__name__} reads {' or '.join(reads.columns)}",
         )
     if feature.role != "use":
         reason = "kept for reports only" if feature.role == "audit" else "forbidden"
@@ -145,34 +103,19 @@ def _check_thresholds(node: Node, feature: Feature, values: tuple[float, ...]) -
                 )
 
 
-def _check_compare(node: Any, feature: Feature) -> None:
-    _check_thresholds(node, feature, (node.value,))
-
-
-def _check_step(node: Any, feature: Feature) -> None:
-    _check_thresholds(node, feature, node.cuts)
-
-
-def _check_among(node: Any, feature: Feature) -> None:
+def _check_levels(node: Node, feature: Feature, levels: tuple[str, ...]) -> None:
     known = set(feature.levels)
-    for level in node.levels:
+    for level in levels:
         if level not in known:
             raise GraphError(
                 f"the schema does not know the level {level!r}", where=describe(node), fix="add the level to the schema"
             )
 
 
-_FIT: dict[type[Node], Callable[[Any, Feature], None]] = {
-    Compare: _check_compare,
-    Step: _check_step,
-    Among: _check_among,
-}
-
-
 def _check_strength(node: Strength) -> None:
     parts = node.formula.children if isinstance(node.formula, Or) else (node.formula,)
     for part in parts:
-        if not isinstance(part, Hidden) and part.family is not _BOOLEAN:
+        if not isinstance(part, Hidden) and part.family is not BOOLEAN:
             raise GraphError(
                 f"its part {describe(part)} is neither a hidden bit nor Boolean, so strengths do not add",
                 where=describe(node),
@@ -182,10 +125,10 @@ def _check_strength(node: Strength) -> None:
         raise GraphError("a part stands twice, so strengths would count twice", where=describe(node))
 
 
-def _expect(node: Node, what: str, *families: Family) -> None:
+def _expect(node: Node, what: str, *families: Family, where: Node | None = None) -> None:
     if node.family not in families:
-        names = " or ".join(family.value for family in families)
-        raise GraphError(f"{what} is {node.family.value}", where=describe(node), fix=f"it must be {names}")
+        names = " or ".join(sorted(family.value for family in families))
+        raise GraphError(f"{what} is {node.family.value}", where=describe(where or node), fix=f"it must be {names}")
 
 
 def _check_interactions(graph: RuleGraph) -> None:

@@ -8,10 +8,11 @@ time, in one fixed order.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rulekit.errors import GraphError
-from rulekit.graph.nodes import Above, Family, Node
+from rulekit.graph.fields import BOOLEAN, PROBABILITY, REAL, Child, Children, Counts, Extendeds
+from rulekit.graph.nodes import Above, Node
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +38,11 @@ class Part:
 class Fires:
     """Two classes: positive where the Boolean formula is true."""
 
-    formula: Node
+    formula: Node = field(metadata={"kind": Child(families=(BOOLEAN,))})
 
     n_classes = 2
     ordered = False
     has_default = False
-    families = (Family.BOOLEAN,)
 
     @property
     def roots(self) -> tuple[Node, ...]:
@@ -65,12 +65,11 @@ class ArgMax:
     takes part, the graph's default decides.
     """
 
-    scores: tuple[Node, ...]
-    thresholds: tuple[float, ...]
-    preference: tuple[int, ...]
+    scores: tuple[Node, ...] = field(metadata={"kind": Children(families=(BOOLEAN, REAL, PROBABILITY))})
+    thresholds: tuple[float, ...] = field(metadata={"kind": Extendeds()})
+    preference: tuple[int, ...] = field(metadata={"kind": Counts()})
 
     ordered = False
-    families = (Family.BOOLEAN, Family.REAL, Family.PROBABILITY)
 
     def __post_init__(self) -> None:
         if len(self.scores) != len(self.thresholds) or sorted(self.preference) != list(range(len(self.scores))):
@@ -108,11 +107,10 @@ class Median:
     cumulative distribution.
     """
 
-    above: tuple[Node, ...]
+    above: tuple[Node, ...] = field(metadata={"kind": Children(families=(BOOLEAN,))})
 
     ordered = True
     has_default = False
-    families = (Family.BOOLEAN,)
 
     @property
     def n_classes(self) -> int:
@@ -131,3 +129,4 @@ class Median:
 
 
 Decision = Fires | ArgMax | Median
+DECISIONS: dict[str, type[Decision]] = {cls.__name__: cls for cls in (Fires, ArgMax, Median)}

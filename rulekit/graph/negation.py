@@ -4,8 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rulekit.graph.nodes import FALSE, TRUE, Among, And, AtLeast, Compare, Constant, Family, Node, Not, Or
-from rulekit.graph.rebuilding import with_children
+from rulekit.graph.nodes import (
+    FALSE,
+    TRUE,
+    Among,
+    And,
+    AtLeast,
+    Compare,
+    Constant,
+    Family,
+    Node,
+    Not,
+    Or,
+    with_children,
+)
 from rulekit.graph.traversal import topological
 from rulekit.schema import Schema
 

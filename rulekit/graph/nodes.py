@@ -7,8 +7,10 @@ O(1) and no operation recurses: a chain of 10,000 nodes is an ordinary graph.
 Four families (`Family`): BOOLEAN (truth value for each row), RANDOM (a random truth value given the row), REAL (a
 double) and PROBABILITY (a double in [0, 1]). Logic over Boolean nodes is Boolean; logic with a random child is random.
 
-A constructor checks its own fields (types, finite numbers) and raises GraphError; what may be composed with what, and
-whether it fits a schema, is said by `rulekit.graph.check`.
+A node type is its fields, each of a kind of `rulekit.graph.fields`, which says what it holds and which children it has.
+From them follow the checks of its constructor, its digest, its lines in the model file and in the JSON Schema
+(`rulekit.graph.files`), the same node over other children (`with_children`), and what may be composed with what and
+fits a schema (`rulekit.graph.check`).
 
 Missing: every leaf says what it yields where its column is missing. Thresholds of a float32 column mean the float32
 nearest to `value`; the comparison is then made in float32 (see rulekit.numbers).
@@ -16,26 +18,38 @@ nearest to `value`; the comparison is then made in float32 (see rulekit.numbers)
 
 from __future__ import annotations
 
-import enum
 import hashlib
 import math
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from typing import Any, ClassVar, Literal, TypeVar
 
 from rulekit.errors import GraphError
+from rulekit.graph.fields import (
+    BOOLEAN,
+    PROBABILITY,
+    RANDOM,
+    REAL,
+    Child,
+    Children,
+    Count,
+    Extended,
+    Finite,
+    Kind,
+    Levels,
+    Numbers,
+    OneOf,
+    Reads,
+    Terms,
+    Text,
+    Truth,
+)
+from rulekit.graph.fields import Family as Family
 from rulekit.numbers import is_power_of_two, probability_of
 
 _N = TypeVar("_N", bound="Node")
-
-
-class Family(enum.Enum):
-    BOOLEAN = "Boolean"
-    RANDOM = "Random"
-    REAL = "Real"
-    PROBABILITY = "Probability"
-
 
 _interned: weakref.WeakValueDictionary[bytes, Node] = weakref.WeakValueDictionary()
 
@@ -70,15 +84,31 @@ class Node(metaclass=_Interning):
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.digest.hex()[:8]}>"
 
+    def _make(self, family: Family | None, **arguments: Any) -> None:
+        """Called by the constructors of the page: checks their arguments and sets the fields.
+
+        family: None for logic, which is random with a random child.
+        """
+        children: tuple[Node, ...] = ()
+        for argument, name, kind in kinds_of(type(self)):
+            children += kind.nodes(arguments[argument])
+            object.__setattr__(self, name, kind.held(arguments[argument]))
+        self._check()
+        if family is None:
+            family = RANDOM if any(child.family is RANDOM for child in children) else BOOLEAN
+        self._seal(family, children)
+
+    def _check(self) -> None:
+        """Raise GraphError where the fields do not fit each other."""
+
     def _seal(self, family: Family, children: tuple[Node, ...] = ()) -> None:
         """Called last by every constructor: sets the family, the children and the digest."""
         for child in children:
             if not isinstance(child, Node):
                 raise GraphError(f"a child of {type(self).__name__} is {type(child).__name__}, not a node")
         content = hashlib.sha256(type(self).__name__.encode())
-        for item in fields(self):
-            if item.name not in ("digest", "family", "children"):
-                content.update(b"\x00" + item.name.encode() + b"\x01" + _encode(getattr(self, item.name)))
+        for name in _digested(type(self)):
+            content.update(b"\x00" + name.encode() + b"\x01" + _encode(getattr(self, name)))
         for child in children:
             content.update(b"\x02" + child.digest)
         object.__setattr__(self, "digest", content.digest())
@@ -90,8 +120,33 @@ class Node(metaclass=_Interning):
             object.__setattr__(self, name, value)
 
 
+@lru_cache(maxsize=256)
+def kinds_of(cls: type) -> tuple[tuple[str, str, Kind], ...]:
+    """Of a node type or decision each field in order: the constructor's argument, the field that holds it, its kind."""
+    found = [(item.name, item.metadata.get("kind", item.default)) for item in fields(cls)]
+    found.sort(key=lambda pair: pair[0] == "children")  # inherited, so dataclasses has it first
+    return tuple((kind.argument or name, name, kind) for name, kind in found if isinstance(kind, Kind))
+
+
+@lru_cache(maxsize=256)
+def _digested(cls: type[Node]) -> tuple[str, ...]:
+    """The fields that the digest covers beside the children, in order."""
+    beside = {name for _, name, kind in kinds_of(cls) if isinstance(kind, Child) and not isinstance(kind, Terms)}
+    return tuple(item.name for item in fields(cls) if item.name not in {"digest", "family", "children"} | beside)
+
+
+def with_children(node: Node, children: Sequence[Node]) -> Node:
+    """`node` with these children in place of its own; a leaf as it is."""
+    if not node.children:
+        return node
+    rest = iter(children)
+    kinds = kinds_of(type(node))
+    make: Callable[..., Node] = type(node)
+    return make(**{argument: kind.given(getattr(node, name), rest) for argument, name, kind in kinds})
+
+
 def _encode(value: Any) -> bytes:
-    """Unambiguous bytes of a field: type tag, length, content. Child nodes inside terms count by their digest."""
+    """Unambiguous bytes of a field: type tag, length, content."""
     if isinstance(value, tuple):
         parts = b"".join(_encode(item) for item in value)
         return b"t" + str(len(value)).encode() + b":" + parts
@@ -102,209 +157,169 @@ def _encode(value: Any) -> bytes:
     return type(value).__name__[0].encode() + str(len(text)).encode() + b":" + text
 
 
-def _finite(value: object, what: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise GraphError(f"{what} is {value!r}, not a finite number")
-    return float(value) + 0.0  # -0.0 becomes 0.0
+_page: Any = dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
 
 
-def _truth(value: object, what: str) -> bool:
-    if not isinstance(value, bool):
-        raise GraphError(f"{what} is {value!r}, neither true nor false")
-    return value
+def _is(kind: Kind) -> Any:
+    """A field of a kind, as the default by which dataclasses holds it."""
+    return kind
 
 
-def _name(value: object, what: str = "feature") -> str:
-    if not isinstance(value, str):
-        raise GraphError(f"{what} is {value!r}, not a name")
-    return str(value)  # a subclass (a numpy text, a parser's token) would change the digest
-
-
-def _nodes(values: object) -> tuple[Node, ...]:
-    if isinstance(values, Node) or not isinstance(values, list | tuple):
-        raise GraphError("children must be a sequence of nodes")
-    return tuple(values)
+_NUMBERS = (REAL, BOOLEAN)  # a Boolean node counts as 0 and 1
+_FORMULA = (RANDOM, BOOLEAN)
+_MISSING, _UNSEEN = Truth("missing"), Truth("unseen")
 
 
 # Boolean leaves ----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
+@_page
 class Compare(Node):
     """`x <= value` or `x > value` of a numeric column; `missing` is its truth where x is missing."""
 
-    feature: str
-    op: Literal["<=", ">"]
-    value: float
-    missing: bool
+    feature: str = _is(Reads(columns=("numeric",)))
+    op: Literal["<=", ">"] = _is(OneOf("a comparison", words=("<=", ">")))
+    value: float = _is(Finite("a threshold", cuts=True))
+    missing: bool = _is(_MISSING)
 
     def __init__(self, feature: str, op: str, value: float, missing: bool = False) -> None:
-        if op not in ("<=", ">"):
-            raise GraphError(f"a comparison is <= or >, not {op!r}")
-        self._set(feature=_name(feature), op=str(op), value=_finite(value, "a threshold"))
-        self._set(missing=_truth(missing, "missing"))
-        self._seal(Family.BOOLEAN)
+        self._make(BOOLEAN, feature=feature, op=op, value=value, missing=missing)
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
+@_page
 class Among(Node):
     """Membership of a category; `unseen` is its truth for a level that training never saw."""
 
-    feature: str
-    levels: tuple[str, ...]
-    missing: bool
-    unseen: bool
+    feature: str = _is(Reads(columns=("categorical",)))
+    levels: tuple[str, ...] = _is(Levels("a level"))
+    missing: bool = _is(_MISSING)
+    unseen: bool = _is(_UNSEEN)
 
     def __init__(self, feature: str, levels: tuple[str, ...], missing: bool = False, unseen: bool = False) -> None:
-        names = tuple(sorted({_name(level, "a level") for level in levels}))
-        self._set(feature=_name(feature), levels=names)
-        self._set(missing=_truth(missing, "missing"), unseen=_truth(unseen, "unseen"))
-        self._seal(Family.BOOLEAN)
+        self._make(BOOLEAN, feature=feature, levels=levels, missing=missing, unseen=unseen)
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
+@_page
 class IsTrue(Node):
     """A Boolean column: x > 0.5."""
 
-    feature: str
-    missing: bool
+    feature: str = _is(Reads(columns=("boolean",)))
+    missing: bool = _is(_MISSING)
 
     def __init__(self, feature: str, missing: bool = False) -> None:
-        self._set(feature=_name(feature), missing=_truth(missing, "missing"))
-        self._seal(Family.BOOLEAN)
+        self._make(BOOLEAN, feature=feature, missing=missing)
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
+@_page
 class Missing(Node):
     """x is missing (any kind of column)."""
 
-    feature: str
+    feature: str = _is(Reads(columns=("numeric", "boolean", "categorical")))
 
     def __init__(self, feature: str) -> None:
-        self._set(feature=_name(feature))
-        self._seal(Family.BOOLEAN)
+        self._make(BOOLEAN, feature=feature)
 
 
 # Logic: Boolean, or Random with a Random child ---------------------------------------------------------------------
 
 
-def _logic(children: tuple[Node, ...]) -> Family:
-    return Family.RANDOM if any(child.family is Family.RANDOM for child in children) else Family.BOOLEAN
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
+@_page
 class Constant(Node):
     """True or false."""
 
-    value: bool
+    value: bool = _is(Truth("a constant"))
 
     def __init__(self, value: bool) -> None:
-        self._set(value=_truth(value, "a constant"))
-        self._seal(Family.BOOLEAN)
+        self._make(BOOLEAN, value=value)
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
+@_page
 class Not(Node):
     """The contrary of its child, where the column is missing too."""
 
+    child: Node = _is(Child(families=_FORMULA))
+
     def __init__(self, child: Node) -> None:
-        self._seal(_logic(_nodes((child,))), (child,))
-
-    @property
-    def child(self) -> Node:
-        return self.children[0]
+        self._make(None, child=child)
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
+@_page
 class And(Node):
     """All children; true with none."""
 
+    children: tuple[Node, ...] = _is(Children(families=_FORMULA))
+
     def __init__(self, children: Sequence[Node]) -> None:
-        nodes = _nodes(children)
-        self._seal(_logic(nodes), nodes)
+        self._make(None, children=children)
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
+@_page
 class Or(Node):
     """At least one child; false with none."""
 
+    children: tuple[Node, ...] = _is(Children(families=_FORMULA))
+
     def __init__(self, children: Sequence[Node]) -> None:
-        nodes = _nodes(children)
-        self._seal(_logic(nodes), nodes)
+        self._make(None, children=children)
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
+@_page
 class AtLeast(Node):
     """At least k of the children (a child that stands twice counts twice)."""
 
-    k: int
+    k: int = _is(Count("the count of an at-least"))
+    children: tuple[Node, ...] = _is(Children(families=_FORMULA))
 
     def __init__(self, k: int, children: Sequence[Node]) -> None:
-        if isinstance(k, bool) or not isinstance(k, int):
-            raise GraphError(f"the count of an at-least is {k!r}, not an integer")
-        nodes = _nodes(children)
-        self._set(k=k)
-        self._seal(_logic(nodes), nodes)
+        self._make(None, k=k, children=children)
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
+@_page
 class LinearThreshold(Node):
     """A linear threshold unit: bias + sum of weight * child >= 0, summed in double from left to right.
 
     Children are Real, or Boolean (taken as 0 and 1).
     """
 
-    weights: tuple[float, ...]
-    bias: float
+    weights: tuple[float, ...] = _is(Terms(families=_NUMBERS))
+    bias: float = _is(Finite("a bias"))
 
     def __init__(self, terms: Sequence[tuple[float, Node]], bias: float) -> None:
-        self._set(weights=tuple(_finite(w, "a weight") for w, _ in terms), bias=_finite(bias, "a bias"))
-        self._seal(Family.BOOLEAN, tuple(child for _, child in terms))
+        self._make(BOOLEAN, terms=terms, bias=bias)
 
     @property
     def terms(self) -> tuple[tuple[float, Node], ...]:
         return tuple(zip(self.weights, self.children, strict=True))
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
+@_page
 class Above(Node):
     """score > threshold, strictly; the score is a Real or Probability node. False where the score is no number."""
 
-    threshold: float
+    score: Node = _is(Child(families=(REAL, PROBABILITY)))
+    threshold: float = _is(Finite("a decision threshold"))
 
     def __init__(self, score: Node, threshold: float) -> None:
-        self._set(threshold=_finite(threshold, "a decision threshold"))
-        self._seal(Family.BOOLEAN, _nodes((score,)))
-
-    @property
-    def score(self) -> Node:
-        return self.children[0]
+        self._make(BOOLEAN, score=score, threshold=threshold)
 
 
 # Random ------------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
+@_page
 class Hidden(Node):
     """An independent random bit that fires with strength `on` where the Boolean `cause` holds, else with `off`.
 
     A strength is -log(1 - p) >= 0; p = 1 is infinity. Two hidden bits of one name are the same bit.
     """
 
-    name: str
-    on: float
-    off: float
+    name: str = _is(Text("a hidden bit"))
+    cause: Node = _is(Child(families=(BOOLEAN,)))
+    on: float = _is(Extended("a strength", least=0.0))
+    off: float = _is(Extended("a strength", least=0.0))
 
     def __init__(self, name: str, cause: Node, on: float, off: float = 0.0) -> None:
-        for value in (on, off):
-            if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
-                raise GraphError(f"the strength of {name!r} is {value!r}, not a number >= 0")
-        self._set(name=_name(name, "a hidden bit"), on=float(on) + 0.0, off=float(off) + 0.0)
-        self._seal(Family.RANDOM, (cause,))
-
-    @property
-    def cause(self) -> Node:
-        return self.children[0]
+        self._make(RANDOM, name=name, cause=cause, on=on, off=off)
 
     @property
     def probability_on(self) -> float:
@@ -320,74 +335,64 @@ class Hidden(Node):
 # Real --------------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
+@_page
 class Column(Node):
     """The value of a numeric or Boolean column, clipped to [low, high] and rounded half-even to a multiple of `step`.
 
     step is a power of two, or 0 for no rounding; `missing` is the value where x is missing.
     """
 
-    feature: str
-    missing: float
-    low: float
-    high: float
-    step: float
+    feature: str = _is(Reads(columns=("numeric", "boolean")))
+    missing: float = _is(Finite("a value for missing"))
+    low: float = _is(Finite("a lower bound"))
+    high: float = _is(Finite("an upper bound"))
+    step: float = _is(Finite("a step"))
 
     def __init__(self, feature: str, missing: float, low: float, high: float, step: float = 0.0) -> None:
-        self._set(
-            feature=_name(feature),
-            missing=_finite(missing, "a value for missing"),
-            low=_finite(low, "a lower bound"),
-            high=_finite(high, "an upper bound"),
-            step=_finite(step, "a step"),
-        )
+        self._make(REAL, feature=feature, missing=missing, low=low, high=high, step=step)
+
+    def _check(self) -> None:
         if self.low > self.high:
             raise GraphError(f"the bounds {self.low!r} and {self.high!r} are the wrong way round")
         if self.step != 0 and not is_power_of_two(self.step):
             raise GraphError(f"a step is 0 or a power of two, not {self.step!r}")
-        self._seal(Family.REAL)
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
+@_page
 class Step(Node):
     """A step function of a numeric column: values[number of cuts c with x > c]; cuts strictly ascend."""
 
-    feature: str
-    cuts: tuple[float, ...]
-    values: tuple[float, ...]
-    missing: float
+    feature: str = _is(Reads(columns=("numeric",)))
+    cuts: tuple[float, ...] = _is(Numbers("a cut", cuts=True))
+    values: tuple[float, ...] = _is(Numbers("a value"))
+    missing: float = _is(Finite("a value for missing"))
 
     def __init__(self, feature: str, cuts: tuple[float, ...], values: tuple[float, ...], missing: float) -> None:
-        self._set(
-            feature=_name(feature),
-            cuts=tuple(_finite(c, "a cut") for c in cuts),
-            values=tuple(_finite(v, "a value") for v in values),
-            missing=_finite(missing, "a value for missing"),
-        )
+        self._make(REAL, feature=feature, cuts=cuts, values=values, missing=missing)
+
+    def _check(self) -> None:
         if len(self.values) != len(self.cuts) + 1:
             raise GraphError(f"{len(self.cuts)} cuts need {len(self.cuts) + 1} values, not {len(self.values)}")
         if any(a >= b for a, b in zip(self.cuts, self.cuts[1:], strict=False)):
             raise GraphError("the cuts of a step function do not ascend")
-        self._seal(Family.REAL)
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
+@_page
 class Linear(Node):
     """bias + sum of weight * child, in double from left to right; children are Real or Boolean (0 and 1)."""
 
-    weights: tuple[float, ...]
-    bias: float
+    weights: tuple[float, ...] = _is(Terms(families=_NUMBERS))
+    bias: float = _is(Finite("a bias"))
 
     def __init__(self, terms: Sequence[tuple[float, Node]], bias: float) -> None:
-        self._set(weights=tuple(_finite(w, "a weight") for w, _ in terms), bias=_finite(bias, "a bias"))
-        self._seal(Family.REAL, tuple(child for _, child in terms))
+        self._make(REAL, terms=terms, bias=bias)
 
     @property
     def terms(self) -> tuple[tuple[float, Node], ...]:
         return tuple(zip(self.weights, self.children, strict=True))
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
+@_page
 class Strength(Node):
     """The strength -log(1 - p) of an Or of different hidden bits and Boolean nodes: the sum of their strengths.
 
@@ -395,12 +400,10 @@ class Strength(Node):
     it is not. A formula that is no Or counts as the Or of itself.
     """
 
-    def __init__(self, formula: Node) -> None:
-        self._seal(Family.REAL, _nodes((formula,)))
+    formula: Node = _is(Child(families=_FORMULA))
 
-    @property
-    def formula(self) -> Node:
-        return self.children[0]
+    def __init__(self, formula: Node) -> None:
+        self._make(REAL, formula=formula)
 
     @property
     def terms(self) -> tuple[tuple[Node, float, float], ...]:
@@ -412,28 +415,24 @@ class Strength(Node):
 # Probability -------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
+@_page
 class Probability(Node):
     """The exact probability that a random formula is true, the hidden bits being independent given the row."""
 
+    formula: Node = _is(Child(families=_FORMULA))
+
     def __init__(self, formula: Node) -> None:
-        self._seal(Family.PROBABILITY, _nodes((formula,)))
-
-    @property
-    def formula(self) -> Node:
-        return self.children[0]
+        self._make(PROBABILITY, formula=formula)
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
+@_page
 class Logistic(Node):
     """1 / (1 + exp(-z)) of a Real child."""
 
-    def __init__(self, linear: Node) -> None:
-        self._seal(Family.PROBABILITY, _nodes((linear,)))
+    linear: Node = _is(Child(families=(REAL,)))
 
-    @property
-    def linear(self) -> Node:
-        return self.children[0]
+    def __init__(self, linear: Node) -> None:
+        self._make(PROBABILITY, linear=linear)
 
 
 class Vocabulary:

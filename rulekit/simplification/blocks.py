@@ -15,9 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.graph.negation import negate
-from rulekit.graph.nodes import And, AtLeast, Constant, Family, Node, Not, Or
+from rulekit.graph.nodes import And, AtLeast, Constant, Family, Node, Not, Or, with_children
 from rulekit.graph.probability.prime_implicants import reachable_patterns
-from rulekit.graph.rebuilding import with_children
 from rulekit.graph.traversal import topological
 from rulekit.simplification.rewriting import Change, Context, joined
 

@@ -16,8 +16,8 @@ from rulekit.graph.nodes import (
     Node,
     Not,
     Or,
+    with_children,
 )
-from rulekit.graph.rebuilding import with_children
 from rulekit.graph.traversal import topological
 from rulekit.schema import Schema
 from rulekit.simplification import masks
@@ -110,18 +110,7 @@ def _combine(node: Node, masks: list[int], full: int) -> int:
 
 def _new_below(node: Node, known: Mapping[Node, object]) -> list[Node]:
     """The nodes below that are not known yet, children first."""
-    order: list[Node] = []
-    seen: set[Node] = set()
-    stack = [(node, False)]
-    while stack:
-        top, done = stack.pop()
-        if done:
-            order.append(top)
-        elif top not in known and top not in seen:
-            seen.add(top)
-            stack.append((top, True))
-            stack.extend((child, False) for child in top.children)
-    return order
+    return [below for below in topological((node,), lambda n: () if n in known else n.children) if below not in known]
 
 
 Law = Callable[[Node, Context], Node]

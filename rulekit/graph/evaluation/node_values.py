@@ -39,6 +39,7 @@ from rulekit.graph.nodes import (
     Strength,
 )
 from rulekit.graph.probability.compilation import inputs
+from rulekit.graph.traversal import topological
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature
 
 if TYPE_CHECKING:
@@ -63,23 +64,15 @@ class _Plan:
 
 @lru_cache(maxsize=64)
 def _plan(roots: tuple[Node, ...]) -> _Plan:
-    order: list[Node] = []
     needed: dict[Node, tuple[Node, ...]] = {}
-    stack = [(root, False) for root in reversed(roots)]
-    done: set[Node] = set()
-    while stack:
-        node, inputs_done = stack.pop()
-        if node in done:
-            continue
-        if inputs_done:
-            done.add(node)
-            order.append(node)
-            continue
+
+    def read(node: Node) -> tuple[Node, ...]:
         if type(node) not in _RULES or node.family is Family.RANDOM:
             raise GraphError(f"{type(node).__name__} ({node.family.value}) has no value for a row", where=repr(node))
         needed[node] = inputs(node)
-        stack.append((node, True))
-        stack.extend((child, False) for child in reversed(needed[node]) if child not in done)
+        return needed[node]
+
+    order = topological(roots, read)
     last_use = {child: node for node in order for child in needed[node]}
     finished: dict[Node, list[Node]] = {node: [] for node in order}
     for child, node in last_use.items():

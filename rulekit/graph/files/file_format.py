@@ -1,4 +1,4 @@
-"""The model file: a rule graph as JSON, and back (docs/format.md is the reference, model.schema.json the schema).
+"""The model file: a rule graph as JSON, and back (docs/format.md is the reference, `json_schema` the schema).
 
 Written for people and diffs: one node a line, children before parents, ids that are prefixes of node digests (so that
 a change in one rule leaves the lines of the others alone), floats as the shortest decimal that gives them back.
@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Any, NoReturn
 
 from rulekit.errors import FormatError, RulekitError
-from rulekit.graph.decisions import ArgMax, Decision, Fires, Median
+from rulekit.graph.decisions import DECISIONS, Decision
 from rulekit.graph.files.node_fields import (
     DECISION_FIELDS,
     NODE_FIELDS,
@@ -39,7 +39,6 @@ _KEYS = (
     *("format", "version", "digest", "schema", "classes", "default", "nodes", "decision", "probability"),
     *("provenance", "statistics"),
 )
-_DECISIONS: dict[str, type[Decision]] = {"Fires": Fires, "ArgMax": ArgMax, "Median": Median}
 _ACCEPT = "if the change is meant, accept it with `rulekit import`"
 # Characters that a reader cannot see, that break lines or turn their direction, and halves of surrogate pairs.
 _INVISIBLE = re.compile("[\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
@@ -271,7 +270,7 @@ def _read_decision(value: object, nodes: Nodes) -> Decision:
     fields = DECISION_FIELDS[kind]
     data = _object(value, kind, ("type", *fields))
     values = {key: _at(f"{kind}.{key}", codec.read, data[key], nodes) for key, codec in fields.items()}
-    return _DECISIONS[kind](**values)
+    return DECISIONS[kind](**values)
 
 
 def _read_roots(value: object, nodes: Nodes) -> tuple[Node, ...]:

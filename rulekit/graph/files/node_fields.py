@@ -1,7 +1,7 @@
-"""The fields of every node and decision in the model file: one table, used for writing, reading and digests.
+"""How each kind of field of a node or decision looks in the model file: written, read, and said in the JSON Schema.
 
-A node type is written field by field under the names of its constructor's arguments, so a new node type joins by one
-line in `NODE_FIELDS`. Codecs say how a field is spelled in JSON and refuse everything else with a FormatError.
+A node is written field by field under the names of its constructor's arguments (`rulekit.graph.nodes.kinds_of`).
+Codecs refuse everything that is not of their kind with a FormatError.
 """
 
 from __future__ import annotations
@@ -12,7 +12,25 @@ from dataclasses import dataclass
 from typing import Any
 
 from rulekit.errors import FormatError
-from rulekit.graph.nodes import Node
+from rulekit.graph.decisions import DECISIONS
+from rulekit.graph.fields import (
+    Child,
+    Children,
+    Count,
+    Counts,
+    Extended,
+    Extendeds,
+    Finite,
+    Kind,
+    Levels,
+    Numbers,
+    OneOf,
+    Reads,
+    Terms,
+    Text,
+    Truth,
+)
+from rulekit.graph.nodes import Node, Vocabulary, kinds_of
 
 LARGEST_COUNT = 2**53
 Ids = Mapping[Node, str]
@@ -21,10 +39,14 @@ Nodes = Mapping[str, Node]
 
 @dataclass(frozen=True, slots=True)
 class Codec:
-    """How one kind of field is written to JSON values and read from them (FormatError if it is anything else)."""
+    """How one kind of field is written to JSON values and read from them (FormatError if it is anything else).
+
+    schema: the JSON Schema of its values.
+    """
 
     write: Callable[[Any, Ids], Any]
     read: Callable[[Any, Nodes], Any]
+    schema: dict[str, Any]
 
 
 def found(value: object) -> str:
@@ -103,58 +125,61 @@ def _read_terms(value: object, nodes: Nodes) -> tuple[tuple[float, Node], ...]:
     return tuple((read_number(weight), read_node(child, nodes)) for weight, child in pairs)
 
 
-def _plain(read: Callable[[object], Any]) -> Codec:
-    return Codec(lambda value, _: value, lambda value, _: read(value))
+def _plain(read: Callable[[object], Any], schema: dict[str, Any], write: Callable[[Any], Any] = lambda v: v) -> Codec:
+    return Codec(lambda value, _: write(value), lambda value, _: read(value), schema)
 
 
 def _each(one: Codec) -> Codec:
     return Codec(
         lambda values, ids: [one.write(value, ids) for value in values],
         lambda value, nodes: tuple(one.read(item, nodes) for item in read_list(value)),
+        {"type": "array", "items": one.schema},
     )
 
 
-def _one_of(*allowed: str) -> Codec:
+def _one_of(words: tuple[str, ...]) -> Codec:
     def read(value: object) -> str:
-        if not isinstance(value, str) or value not in allowed:
-            raise FormatError(f"expected one of {', '.join(map(repr, allowed))}, not {found(value)}")
+        if not isinstance(value, str) or value not in words:
+            raise FormatError(f"expected one of {', '.join(map(repr, words))}, not {found(value)}")
         return value
 
-    return _plain(read)
+    return _plain(read, {"enum": list(words)})
 
 
-TEXT = _plain(read_text)
-TRUTH = _plain(read_truth)
-COUNT = Codec(lambda value, _: int(value), lambda value, _: read_count(value))
-NUMBER = Codec(lambda value, _: float(value), lambda value, _: read_number(value))
-EXTENDED = Codec(lambda value, _: write_extended(value), lambda value, _: read_extended(value))
-NODE = Codec(lambda node, ids: ids[node], read_node)
-TERMS = Codec(lambda terms, ids: [[weight, ids[node]] for weight, node in terms], _read_terms)
-TEXTS, COUNTS, NUMBERS, NODES, EXTENDEDS = map(_each, (TEXT, COUNT, NUMBER, NODE, EXTENDED))
+_TEXT = _plain(read_text, {"type": "string"})
+_COUNT = _plain(read_count, {"type": "integer"}, int)
+_NUMBER = _plain(read_number, {"type": "number"}, float)
+_EXTENDED = _plain(read_extended, {"anyOf": [{"type": "number"}, {"enum": ["inf", "-inf"]}]}, write_extended)
+_NODE = Codec(lambda node, ids: ids[node], read_node, {"$ref": "#/$defs/id"})
+_TERM = {"type": "array", "prefixItems": [_NUMBER.schema, _NODE.schema], "minItems": 2, "maxItems": 2}
 
-NODE_FIELDS: dict[str, dict[str, Codec]] = {
-    "Compare": {"feature": TEXT, "op": _one_of("<=", ">"), "value": NUMBER, "missing": TRUTH},
-    "Among": {"feature": TEXT, "levels": TEXTS, "missing": TRUTH, "unseen": TRUTH},
-    "IsTrue": {"feature": TEXT, "missing": TRUTH},
-    "Missing": {"feature": TEXT},
-    "Constant": {"value": TRUTH},
-    "Not": {"child": NODE},
-    "And": {"children": NODES},
-    "Or": {"children": NODES},
-    "AtLeast": {"k": COUNT, "children": NODES},
-    "LinearThreshold": {"terms": TERMS, "bias": NUMBER},
-    "Above": {"score": NODE, "threshold": NUMBER},
-    "Hidden": {"name": TEXT, "cause": NODE, "on": EXTENDED, "off": EXTENDED},
-    "Column": {"feature": TEXT, "missing": NUMBER, "low": NUMBER, "high": NUMBER, "step": NUMBER},
-    "Step": {"feature": TEXT, "cuts": NUMBERS, "values": NUMBERS, "missing": NUMBER},
-    "Linear": {"terms": TERMS, "bias": NUMBER},
-    "Strength": {"formula": NODE},
-    "Probability": {"formula": NODE},
-    "Logistic": {"linear": NODE},
+_CODECS: dict[type[Kind], Codec] = {
+    Text: _TEXT,
+    Reads: _TEXT,
+    Truth: _plain(read_truth, {"type": "boolean"}),
+    Count: _COUNT,
+    Finite: _NUMBER,
+    Extended: _EXTENDED,
+    Child: _NODE,
+    Terms: Codec(
+        lambda terms, ids: [[weight, ids[node]] for weight, node in terms],
+        _read_terms,
+        {"type": "array", "items": _TERM},
+    ),
+    Levels: _each(_TEXT),
+    Counts: _each(_COUNT),
+    Numbers: _each(_NUMBER),
+    Extendeds: _each(_EXTENDED),
+    Children: _each(_NODE),
 }
 
-DECISION_FIELDS: dict[str, dict[str, Codec]] = {
-    "Fires": {"formula": NODE},
-    "ArgMax": {"scores": NODES, "thresholds": EXTENDEDS, "preference": COUNTS},
-    "Median": {"above": NODES},
-}
+
+def codecs_of(cls: type) -> dict[str, Codec]:
+    """The fields of a node type or decision as they stand in a file, in order, each with its codec."""
+    return {
+        name: _one_of(kind.words) if isinstance(kind, OneOf) else _CODECS[type(kind)] for name, _, kind in kinds_of(cls)
+    }
+
+
+NODE_FIELDS = {name: codecs_of(cls) for name, cls in Vocabulary.TYPES.items()}
+DECISION_FIELDS = {name: codecs_of(cls) for name, cls in DECISIONS.items()}

@@ -22,6 +22,7 @@ from rulekit.graph.nodes import And, AtLeast, Constant, Family, Hidden, Node, No
 from rulekit.graph.probability.circuit import Bit, Circuit, CircuitStep, Complement, Fixed, Given, Mix, Product
 from rulekit.graph.probability.decision_diagram import FALSE, TRUE, Diagram
 from rulekit.graph.probability.modules import modules_below
+from rulekit.graph.traversal import topological
 
 _FIRST_BOUND = 20_000
 
@@ -72,20 +73,7 @@ def hidden_bits(formula: Node) -> dict[str, Hidden]:
 
 def random_nodes(formula: Node) -> list[Node]:
     """Every node of a formula down to its hidden bits and Boolean nodes, children before parents."""
-    order: list[Node] = []
-    done: set[Node] = set()
-    stack = [(formula, False)]
-    while stack:
-        node, children_done = stack.pop()
-        if node in done:
-            continue
-        if children_done or not is_random_logic(node):
-            done.add(node)
-            order.append(node)
-        else:
-            stack.append((node, True))
-            stack.extend((child, False) for child in reversed(node.children) if child not in done)
-    return order
+    return topological((formula,), lambda node: node.children if is_random_logic(node) else ())
 
 
 def is_random_logic(node: Node) -> bool:

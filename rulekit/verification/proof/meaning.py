@@ -39,6 +39,7 @@ from rulekit.graph.nodes import (
 from rulekit.graph.probability.circuit import Bit, Circuit, Complement, Fixed, Given, Product
 from rulekit.graph.probability.compilation import build_circuit, inputs
 from rulekit.graph.rule_graph import RuleGraph
+from rulekit.graph.traversal import topological
 from rulekit.program.nodes import (
     ARTIFACT_LEAVES,
     Arithmetic,
@@ -120,16 +121,12 @@ class Meaning:
         return self.numbers.of_truth(self._truths[node]) if node in self._truths else self._sums[node]
 
     def _lower(self, root: Node) -> None:
-        stack = [(root, False)]
-        while stack:
-            node, inputs_done = stack.pop()
-            if node in self._truths or node in self._sums:
-                continue
-            if inputs_done:
+        for node in topological((root,), lambda node: () if self._knows(node) else inputs(node)):
+            if not self._knows(node):
                 self._lower_one(node)
-                continue
-            stack.append((node, True))
-            stack.extend((child, False) for child in inputs(node))
+
+    def _knows(self, node: Node) -> bool:
+        return node in self._truths or node in self._sums
 
     def _lower_one(self, node: Node) -> None:
         if isinstance(node, ARTIFACT_LEAVES):

@@ -1,0 +1,84 @@
+"""The JSON Schema of the model file, made of the vocabulary and of what a column may be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import fields
+from typing import Any, get_args
+
+from rulekit.graph.files.file_format import FORMAT, VERSION
+from rulekit.graph.files.node_fields import DECISION_FIELDS, NODE_FIELDS
+from rulekit.schema import Display, Feature, Kind, Precision, Role, Unseen
+
+_TEXT = {"type": "string"}
+_TEXTS = {"type": "array", "items": _TEXT}
+_TRUTH = {"type": "boolean"}
+_ID = {"type": "string", "description": "The id of a node on an earlier line."}
+_COLUMN: dict[str, Any] = {
+    "name": _TEXT,
+    "kind": {"enum": list(get_args(Kind))},
+    "levels": {**_TEXTS, "uniqueItems": True},
+    "ordered": _TRUTH,
+    "precision": {"enum": list(get_args(Precision))},
+    "display": {"enum": list(get_args(Display))},
+    "unit": _TEXT,
+    "missing_tokens": _TEXTS,
+    "unseen": {"enum": list(get_args(Unseen))},
+    "monotone": {"enum": [-1, 0, 1]},
+    "role": {"enum": list(get_args(Role))},
+}
+
+
+def model_schema() -> dict[str, Any]:
+    """The schema (draft 2020-12); what it cannot say (ids, the digest, composition) is checked on reading."""
+    nodes = {
+        name: _typed(name, {"id": _TEXT}, {key: codec.schema for key, codec in codecs.items()})
+        for name, codecs in NODE_FIELDS.items()
+    }
+    decisions = {
+        name: _typed(name, {}, {key: codec.schema for key, codec in codecs.items()})
+        for name, codecs in DECISION_FIELDS.items()
+    }
+    schema = {
+        "target": _TEXT,
+        "ordered_classes": _TRUTH,
+        "interactions": {"type": "array", "items": _TEXTS},
+        "features": {"type": "array", "items": _object({item.name: _COLUMN[item.name] for item in fields(Feature)}, 2)},
+    }
+    parts = {
+        "format": {"const": FORMAT},
+        "version": {"const": VERSION},
+        "digest": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
+        "schema": {**_object(schema), "required": ["features", "target"]},
+        "classes": {"type": "array", "items": {"type": ["string", "number", "boolean"]}, "minItems": 2},
+        "default": {"type": "integer", "minimum": 0},
+        "nodes": {"type": "array", "items": _any_of(nodes)},
+        "decision": _any_of(decisions),
+        "probability": {"type": "array", "items": {"$ref": "#/$defs/id"}},
+        "provenance": {"type": "object"},
+        "statistics": {"type": "object"},
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"rulekit model file, format version {VERSION}",
+        **_object(parts, len(parts) - 2),
+        "$defs": {"id": _ID, **nodes, **decisions},
+    }
+
+
+def _object(properties: dict[str, Any], needed: int | None = None) -> dict[str, Any]:
+    """An object with these properties and no others, of which the first `needed` (all) must be there."""
+    return {
+        "type": "object",
+        "required": list(properties)[:needed],
+        "additionalProperties": False,
+        "properties": properties,
+    }
+
+
+def _typed(name: str, before: dict[str, Any], properties: dict[str, Any]) -> dict[str, Any]:
+    return _object({**before, "type": {"const": name}, **properties})
+
+
+def _any_of(names: Iterable[str]) -> dict[str, Any]:
+    return {"oneOf": [{"$ref": f"#/$defs/{name}"} for name in names]}
