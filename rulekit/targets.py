@@ -6,15 +6,18 @@ uses targets only through this page, so that a third party can add one.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import Field, dataclass, field, fields, replace
+from functools import wraps
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.errors import InputError
+from rulekit.errors import FormatError, InputError, RulekitError
+from rulekit.names import near_names, printable
 
 if TYPE_CHECKING:
     from rulekit.graph.decisions import Decision
@@ -77,35 +80,182 @@ class Reading:
     as_written: bool = False
 
 
+def _takes_all(graph: RuleGraph, options: Any) -> str:
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Runtime:
+    """One way to run the artifacts of a target: an engine, or a form in which it takes rows.
+
+    run(artifact, graph, table) takes the encoded rows of a table; the graph is there for its schema and classes.
+
+    run_raw(artifact, graph, columns) takes values as a user holds them, before any rounding to the model's precision:
+    by column name, for every column of the schema that the model uses (and possibly others), numeric and Boolean
+    columns as float64 [n] with NaN for missing, categories as object [n] of text or None. Verification runs it on
+    doubles between two float32 values, which a table cannot hold. None: this run-time takes encoded values only.
+
+    run_typed(artifact, graph, columns) takes cells of any type, lists by column name: Booleans, integers, numbers as
+    text, missing tokens, dates as text or `datetime` objects; docs/numbers.md says what they mean. None: it has no
+    types of its own.
+
+    All three give an Outcome whose rows are in the order of those that went in. They may raise anything: an error that
+    is none of rulekit becomes a FormatError that names it. They run a foreign file, so they bound what it does: an
+    engine that can touch files or time is run by `rulekit.verification.isolated`.
+
+    missing() says what is not installed, "" where all is. everyday: whether `verify` uses it; the others are for
+    `rulekit.conformance`.
+    """
+
+    name: str
+    run: Callable[[bytes, RuleGraph, Table], Outcome]
+    run_raw: Callable[[bytes, RuleGraph, Mapping[str, npt.NDArray[Any]]], Outcome] | None = None
+    run_typed: Callable[[bytes, RuleGraph, Mapping[str, list[Any]]], Outcome] | None = None
+    missing: Callable[[], str] = str
+    everyday: bool = True
+
+    def __post_init__(self) -> None:
+        _guard(self, f"{self.name} failed", "run", "run_raw", "run_typed")
+
+
+@dataclass(frozen=True, slots=True)
+class NoOptions:
+    """A target without options."""
+
+
+def option(default: Any, help: str, allowed: Sequence[Any] = ()) -> Any:
+    """A field of a dataclass of options: its default, one line of help and, where they are few, the allowed values."""
+    return field(default=default, metadata={"help": help, "allowed": tuple(allowed)})
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """One way to write a rule graph.
 
-    emit(graph, options) is pure and raises Unsupported where it cannot express a node; run(artifact bytes, graph,
-    encoded rows) executes the artifact, with the graph for its schema and classes; read(artifact bytes) gives the graph
-    back where the artifact carries it. `options` documents each option by name; `suffixes` are file endings by which
-    a command recognises an artifact. `expresses` names the node types that the target can write.
+    suffixes: file endings by which a command recognises an artifact. runs: at least one Runtime, the first installed
+    one is that of `rulekit predict`. options: a frozen dataclass of `option` fields (bool, int or str), from which
+    flags, help and docs are made; its __post_init__ raises InputError for values that do not go together.
 
-    run_raw(artifact bytes, graph, raw columns) executes an artifact that takes values as a user holds them, before any
-    rounding to the model's precision: by column name, for every column of the schema that the model uses (and possibly
-    others), numeric and Boolean columns as float64 [n] with NaN for missing, categories as object [n] of text or None.
-    Verification runs it on doubles between two float32 values, which an encoded table cannot hold; None: the target
-    takes encoded values only.
+    write(graph, options) gives the artifact and is pure: the same bytes for the same graph and options. refuses(graph,
+    options) says in one line why a graph cannot be written, "" where it can; `write` may also raise Unsupported for a
+    node that it does not know, or InputError.
 
-    inspect(artifact bytes, graph) reads the artifact without running it and without trusting the rules that it carries,
-    for proofs; the graph is for its schema and classes. None: nothing can be proved about the target's artifacts.
+    read(artifact) gives the graph back where the artifact carries it, FormatError where it does not. inspect(artifact,
+    graph) reads the artifact without running it and without trusting the rules that it carries, for proofs; the graph
+    is for its schema and classes. None: nothing can be proved about the target's artifacts. Whatever these two raise is
+    a reason that is shown, and no fault of rulekit.
     """
 
     name: str
     description: str
     suffixes: tuple[str, ...]
-    emit: Callable[[RuleGraph, Mapping[str, Any]], Artifact]
-    run: Callable[[bytes, RuleGraph, Table], Outcome]
+    write: Callable[[RuleGraph, Any], Artifact]
+    runs: tuple[Runtime, ...]
     read: Callable[[bytes], RuleGraph] | None = None
-    options: Mapping[str, str] = field(default_factory=dict)
-    expresses: frozenset[str] = frozenset()
-    run_raw: Callable[[bytes, RuleGraph, Mapping[str, npt.NDArray[Any]]], Outcome] | None = None
     inspect: Callable[[bytes, RuleGraph], Reading] | None = None
+    options: type = NoOptions
+    refuses: Callable[[RuleGraph, Any], str] = _takes_all
+
+    def __post_init__(self) -> None:
+        _guard(self, f"no {self.name} artifact of rulekit", "read", "inspect")
+
+    def emit(self, graph: RuleGraph, options: Mapping[str, Any] | None = None) -> Artifact:
+        """The artifact of a graph; options by name, as values or their texts.
+
+        Raises InputError for an option that there is not or a wrong value, Unsupported for a graph that is refused.
+        """
+        parsed = self.parsed(options or {})
+        reason = self.refuses(graph, parsed)
+        if reason:
+            raise InputError(reason, where=self.name)
+        return self.write(graph, parsed)
+
+    def parsed(self, given: Mapping[str, Any]) -> Any:
+        """The options from values or their texts; raises InputError naming the one that is wrong."""
+        known = {item.name: item for item in fields(self.options)}
+        values = {}
+        for name, value in given.items():
+            if name not in known:
+                near = near_names(name, known, 1)
+                listed = f"options are {', '.join(known)}" if known else "it has none"
+                raise InputError(
+                    f"no option {name!r}", where=self.name, fix=f"did you mean {near[0]!r}?" if near else listed
+                )
+            values[name] = _parsed(known[name], value, self.name)
+        return self.options(**values)
+
+    def installed(self) -> tuple[Runtime, ...]:
+        """The run-times that can be used here."""
+        return tuple(runtime for runtime in self.runs if not runtime.missing())
+
+    @property
+    def runtime(self) -> Runtime:
+        """The first run-time that is installed; raises InputError where none is."""
+        found = self.installed()
+        if not found:
+            raise InputError(
+                f"nothing here runs {self.name}", fix="; ".join(runtime.missing() for runtime in self.runs)
+            )
+        return found[0]
+
+    def over(self, run: Any, run_raw: Any = None, name: str = "other") -> Target:
+        """The same target over another run-time."""
+        return replace(self, runs=(Runtime(name, run, run_raw),))
+
+    def run(self, artifact: bytes, graph: RuleGraph, table: Table) -> Outcome:
+        """Labels and probabilities of a table's rows; raises RulekitError."""
+        return self.runtime.run(artifact, graph, table)
+
+    @property
+    def run_raw(self) -> Callable[[bytes, RuleGraph, Mapping[str, npt.NDArray[Any]]], Outcome] | None:
+        return self.runtime.run_raw
+
+
+def _parsed(item: Field[Any], value: Any, where: str) -> Any:
+    """The value of an option, of the type of its default."""
+    allowed = item.metadata.get("allowed", ())
+    wanted = f"one of {', '.join(map(str, allowed))}" if allowed else "a text"
+    if isinstance(item.default, bool):
+        wanted = "true or false"
+        if isinstance(value, str):
+            value = {"true": True, "1": True, "false": False, "0": False}.get(value.lower(), value)
+        right = isinstance(value, bool)
+    elif isinstance(item.default, int):
+        wanted = wanted if allowed else f"an integer ({item.metadata.get('help', '')})"
+        with contextlib.suppress(TypeError, ValueError):
+            value = int(value) if isinstance(value, str) else value
+        right = isinstance(value, int) and not isinstance(value, bool)
+    else:
+        right = isinstance(value, str) or (value is None and item.default is None)
+    if not right or (allowed and value not in allowed and value != item.default):
+        raise InputError(f"{item.name} is {value!r}", where=where, fix=wanted)
+    return value
+
+
+def _guard(owner: object, what: str, *names: str) -> None:
+    """Make every error of some functions one of rulekit: an exporter is another's, and may raise anything."""
+    for name in names:
+        function = getattr(owner, name)
+        if function is not None:
+            object.__setattr__(owner, name, _guarded(function, what))
+
+
+def _guarded(function: Callable[..., Any], what: str) -> Callable[..., Any]:
+    if getattr(function, "is_guarded", False):
+        return function
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except RulekitError:
+            raise
+        except Exception as error:  # whatever another package raises is a reason, not a fault of rulekit
+            text = printable(str(error).strip().partition("\n")[0])[:300]
+            raise FormatError(f"{what} ({type(error).__name__}: {text})") from error
+
+    call.is_guarded = True  # type: ignore[attr-defined]
+    return call
 
 
 def target_names() -> list[str]:

@@ -13,7 +13,7 @@ from rulekit_exporters.onnx.emission import build
 from rulekit_exporters.onnx.formulations import formulations
 from rulekit_exporters.onnx.inputs import plan_inputs
 from rulekit_exporters.onnx.metadata import properties_of
-from rulekit_exporters.onnx.options import ROLES, parse_options, public_outputs
+from rulekit_exporters.onnx.options import ROLES, Options, public_outputs
 from rulekit_exporters.onnx.running import run_all, runtime_session
 
 from rulekit.graph.evaluation.evaluator import decide, probabilities
@@ -104,7 +104,7 @@ def assert_same_everywhere(graph: RuleGraph, table: Table | None = None, **optio
 
 def every_formulation(graph: RuleGraph, form: str | None = None, **options: Any) -> dict[str, bytes]:
     """A model of each formulation that the graph has, the tree among them, by its name."""
-    parsed = parse_options({"input": form, "text": False, "optimize": "latency", **options})
+    parsed = Options(**{"input": form, "text": False, "optimize": "latency", **options})
     plan = plan_inputs(graph, parsed.input)
     names = public_outputs(plan.names, ROLES[:2])
     found = formulations(graph, plan, parsed).emitters

@@ -11,30 +11,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from rulekit.conformance.models import MODELS, NODES, Models
 from rulekit.conformance.random_graphs import random_legal_graph
-from rulekit.errors import RulekitError, Unsupported
+from rulekit.errors import RulekitError
 from rulekit.graph.decisions import Fires
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.files.file_format import from_json, to_json
 from rulekit.graph.language.text import parse_graph
-from rulekit.graph.nodes import Above, Among, And, Compare, Linear, Or, Step, Vocabulary
+from rulekit.graph.nodes import Above, Among, And, Compare, Linear, Or, Step
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.numbers import canonical_threshold
 from rulekit.schema import Feature, Precision, Schema
 from rulekit.tables.table import Table
-from rulekit.targets import Artifact, Outcome, Target
+from rulekit.targets import Artifact, NoOptions, Outcome, Runtime, Target
 from rulekit.verification.parity import verify
 
 Options = Mapping[str, Any]
-Refuses = Callable[[RuleGraph, Options], str]
-Typed = Callable[[bytes, RuleGraph, Mapping[str, list[Any]]], Outcome]
 
 MISREAD = (0.0518, 0.00140772, 0.1, 1 / 3, 5e-324, 1e-45, 2.0**-126, 16777217.0, 2.0**53 - 1, 1e22, 1e23, 9.5e-4)
 LONG_TABLE = 5_000  # rows; some engines keep the order of rows up to 2,048 only
@@ -81,37 +80,31 @@ class Check:
         return self.name
 
 
-def takes_all(graph: RuleGraph, options: Options) -> str:
-    """Why a target refuses a graph: this one refuses nothing."""
-    return ""
-
-
 def check_target(
     target: Target,
     options: Sequence[Options] = ({},),
     *,
     rows: int = 300,
     seed: int = 0,
-    refuses: Refuses = takes_all,
     gaps: Mapping[str, str] | None = None,
     models: Models = MODELS,
-    typed: Typed | None = None,
 ) -> None:
     """Run every check of `target_checks` with each of the options; raises AssertionError that lists all failures.
 
-    refuses(graph, options) says why the target cannot express a graph, which it must then refuse by name, or "". gaps:
-    by the name of a check, why the target does not pass it; a gap that has closed is a failure too.
+    A graph that the target refuses must be refused by name. Every run-time that is installed is checked. gaps: by the
+    name of a check, why the target does not pass it; a gap that has closed is a failure too.
     """
     wrong = []
-    for each in options:
-        checks = list(target_checks(target, each, rows=rows, seed=seed, models=models, refuses=refuses, typed=typed))
+    for runtime, each in product(target.installed(), options):
+        here = replace(target, runs=(runtime,))
+        checks = list(target_checks(here, each, rows=rows, seed=seed, models=models))
         wrong += [f"{name}: no such check" for name in gaps or () if name not in {check.name for check in checks}]
         for check in checks:
             fault = _fault(check)
             if gaps and check.name in gaps:
                 fault = "" if fault else f"passes, but is declared as a gap ({gaps[check.name]})"
             if fault:
-                wrong.append(f"{target.name} {dict(each)}, {check.name}: {fault}")
+                wrong.append(f"{runtime.name} {dict(each)}, {check.name}: {fault}")
     if wrong:
         raise AssertionError("\n".join(wrong))
 
@@ -133,16 +126,14 @@ def target_checks(
     random_graphs: int = 12,
     thresholds: int = 200,
     models: Models = MODELS,
-    refuses: Refuses = takes_all,
-    typed: Typed | None = None,
 ) -> Iterator[Check]:
     """The checks of one target with one set of options.
 
     rows: adversarial rows of each graph; models: by name, functions that make one; random_graphs, thresholds: how many
-    of them, drawn from `seed`; typed: runs an artifact on cells as users hold them (Booleans, numbers, numeric text,
-    missing tokens, dates).
+    of them, drawn from `seed`. Cells as users hold them (Booleans, numbers, numeric text, missing tokens, dates) go
+    into a run-time that takes them.
     """
-    alike = partial(decides_alike, target, options, refuses=refuses)
+    alike = partial(decides_alike, target, options)
     for name, make in models.items():
         yield Check(name, lambda make=make: alike(make(), rows=rows, seed=seed))  # type: ignore[misc]
     for k in range(seed, seed + random_graphs):
@@ -153,16 +144,13 @@ def target_checks(
     yield Check("rows in their order", partial(alike, NODES["LTU on a grid"](), rows=LONG_TABLE, seed=seed))
     yield Check("an artifact that was damaged", partial(_damaged, target, options))
     yield Check("the same bytes twice", partial(_pure, target, options))
-    yield Check("node types that it expresses", partial(_expresses, target, options))
-    if typed is not None:
-        yield Check("cells as users hold them", partial(_typed, target, options, typed))
+    if target.runtime.run_typed is not None:
+        yield Check("cells as users hold them", partial(_typed, target, options, target.runtime.run_typed))
 
 
-def decides_alike(
-    target: Target, options: Options, graph: RuleGraph, *, rows: int, seed: int = 0, refuses: Refuses = takes_all
-) -> None:
+def decides_alike(target: Target, options: Options, graph: RuleGraph, *, rows: int, seed: int = 0) -> None:
     """The artifact answers as the graph on every row and carries it, or is refused by name where it must be."""
-    reason = refuses(graph, options)
+    reason = target.refuses(graph, target.parsed(options))
     if reason:
         try:
             target.emit(graph, options)
@@ -227,23 +215,7 @@ def _emitted(target: Target, graph: RuleGraph, options: Options) -> Mapping[str,
         return {"": str(error).encode()}
 
 
-def _expresses(target: Target, options: Options) -> None:
-    """A graph of node types that the target says it expresses is emitted or refused for another reason than these."""
-    require(target.expresses <= set(Vocabulary.TYPES), "names a node type that there is not")
-    for name, make in NODES.items():
-        graph = make()
-        known = {type(node).__name__ for node in graph.nodes()} <= target.expresses
-        try:
-            target.emit(graph, options)
-        except Unsupported as error:
-            require(not known, f"{name!r} is made of nodes that it says it expresses: {error}")
-        except RulekitError:
-            continue
-        else:
-            require(known, f"{name!r} has nodes that it does not say it expresses")
-
-
-def _typed(target: Target, options: Options, run: Typed) -> None:
+def _typed(target: Target, options: Options, run: Callable[..., Outcome]) -> None:
     """Every type of cells of each column beside every type of the others, as rulekit itself reads them."""
     graph = parse_graph(TYPED_MODEL)
     content = target.emit(graph, options).main
@@ -260,7 +232,7 @@ def _typed(target: Target, options: Options, run: Typed) -> None:
         require(not first, f"{len(wrong)} of 20 rows differ, first {first}")
 
 
-def _emit_file(graph: RuleGraph, options: Options) -> Artifact:
+def _emit_file(graph: RuleGraph, options: NoOptions) -> Artifact:
     return Artifact({"": to_json(graph).encode()}, graph.digest)
 
 
@@ -283,8 +255,6 @@ FILE = Target(  # the model file as a target, the smallest one that there is
     "the model file",
     (".json",),
     _emit_file,
-    _run_file,
+    (Runtime("rulekit", _run_file, _run_file_raw),),
     read=_file_of,
-    run_raw=_run_file_raw,
-    expresses=frozenset(Vocabulary.TYPES),
 )

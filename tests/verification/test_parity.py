@@ -111,7 +111,7 @@ def test_an_equivalent_artifact_of_another_graph_passes_and_is_named():
 
 def test_an_artifact_that_carries_the_graph_but_decides_otherwise_was_tampered_with():
     graph, mutant = _graph(*RULES), MUTANTS["rule dropped"]
-    liar = replace(FILE, run=lambda content, g, table: FILE.run(_emit(mutant), g, table), run_raw=None)
+    liar = FILE.over(lambda content, g, table: FILE.run(_emit(mutant), g, table))
     report = verify(graph, _emit(graph), target=liar, rows=1_000)
     assert report.tampered
     assert "changed after the export" in str(report)
@@ -131,7 +131,7 @@ def test_an_unreadable_graph_is_named():
 def test_rules_inside_that_decide_otherwise_than_their_artifact_mislead():
     """Such an artifact passed with a note, and `show` would have displayed rules that it does not follow."""
     graph, mutant = _graph(*RULES), MUTANTS["rule dropped"]
-    right = replace(FILE, run=lambda content, g, table: FILE.run(_emit(graph), g, table), run_raw=None)
+    right = FILE.over(lambda content, g, table: FILE.run(_emit(graph), g, table))
     report = verify(graph, _emit(mutant), target=right, rows=1_000)
     assert report.different_decisions == 0
     assert report.misleading
@@ -147,7 +147,7 @@ def test_only_raw_doubles_show_a_double_threshold():
         labels = (np.asarray(columns["x"]) > 0.1).astype(np.int64)
         return Outcome(labels, np.eye(2)[labels])
 
-    report = verify(graph, _emit(graph), target=replace(FILE, run_raw=naive), rows=200)
+    report = verify(graph, _emit(graph), target=FILE.over(FILE.run, naive), rows=200)
     assert report.different_decisions > 0
     assert not report.counter_example.encoded
     x = report.counter_example.row["x"]
@@ -170,7 +170,7 @@ def test_no_answer_is_not_an_answer():
     def mute(content, g, table):
         return Outcome(np.zeros(len(table), dtype=np.int64), np.full((len(table), 2), math.nan))
 
-    report = verify(graph, _emit(graph), target=replace(FILE, run=mute, run_raw=None), rows=100)
+    report = verify(graph, _emit(graph), target=FILE.over(mute), rows=100)
     assert report.largest_gap == 1.0
     assert not report.ok
 
@@ -178,7 +178,7 @@ def test_no_answer_is_not_an_answer():
         return Outcome(np.zeros(1, dtype=np.int64), np.zeros((1, 2)))
 
     with pytest.raises(InputError, match="labels"):
-        verify(graph, _emit(graph), target=replace(FILE, run=short, run_raw=None), rows=100)
+        verify(graph, _emit(graph), target=FILE.over(short), rows=100)
 
 
 def test_the_target_is_told_by_the_ending_or_must_be_named(tmp_path):

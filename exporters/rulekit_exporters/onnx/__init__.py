@@ -6,20 +6,30 @@ onnx and onnxruntime are imported when a function of the target is called, not w
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
-from rulekit.targets import Artifact, Outcome, Reading, Target
+from rulekit.targets import Artifact, Outcome, Reading, Runtime, Target
+from rulekit_exporters.onnx.options import Options
 
 if TYPE_CHECKING:
     from rulekit.graph.rule_graph import RuleGraph
     from rulekit.tables.table import Array, Table
 
 
-def emit(graph: RuleGraph, options: Mapping[str, Any]) -> Artifact:
+def refuses(graph: RuleGraph, options: Options) -> str:
+    """A float tensor has no place for texts."""
+    used = [name for name in graph.used_features if graph.schema[name].kind == "categorical"]
+    if not used or options.input != "tensor":
+        return ""
+    return f"a float tensor cannot hold the category {used[0]!r}: export columns or codes"
+
+
+def write(graph: RuleGraph, options: Options) -> Artifact:
     """The graph as an ONNX model, checked, loaded and run before it is returned.
 
-    Raises InputError for an unknown option, Unsupported for what the target cannot express, GraphError for a graph
-    that breaks the rules of composition.
+    Raises Unsupported for what the target cannot express, GraphError for a graph that breaks the rules of composition.
     """
     from rulekit_exporters.onnx.emission import emit_model
 
@@ -61,31 +71,23 @@ def inspect(artifact: bytes, graph: RuleGraph) -> Reading:
     return read_operators(artifact, graph)
 
 
-OPTIONS = {
-    "input": "tensor (one [N, d] of all columns), columns (one [N, 1] per used column) or codes (columns, with "
-    "integer codes for categories); default: tensor where no used column is categorical, else columns",
-    "optimize": "throughput (default), or latency: least time for one row, as one tree operator where there is one",
-    "opset": "version of the default operator set, 12 (default) or later",
-    "fired": "true: a third output says which rules fired; default false",
-    "text": "false: leave the rule text out of the metadata; default true",
-}
+def _missing(package: str) -> str:
+    return "" if find_spec(package) else f"{package} is not installed"
 
-EXPRESSES = frozenset(
-    (
-        *("Compare", "Among", "IsTrue", "Missing", "Constant", "Not", "And", "Or", "AtLeast", "LinearThreshold"),
-        *("Above", "Hidden", "Column", "Step", "Linear", "Strength", "Probability", "Logistic"),
-    )
-)
 
 TARGET = Target(
     name="onnx",
     description="ONNX model of portable operators: outputs label and probabilities",
     suffixes=(".onnx",),
-    emit=emit,
-    run=run,
-    run_raw=run_raw,
+    write=write,
+    runs=(
+        Runtime("onnxruntime", run, run_raw, missing=partial(_missing, "onnxruntime")),
+        Runtime("reference", run_reference, missing=partial(_missing, "onnx"), everyday=False),
+    ),
     read=read,
     inspect=inspect,
-    options=OPTIONS,
-    expresses=EXPRESSES,
+    options=Options,
+    refuses=refuses,
 )
+
+emit = TARGET.emit

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -20,17 +19,16 @@ from rulekit_exporters.onnx.labels import integer_labels
 from rulekit_exporters.onnx.metadata import PRODUCER, describe
 from rulekit_exporters.onnx.operators.emitter import Emitter
 from rulekit_exporters.onnx.operators.fired import emit_fired
-from rulekit_exporters.onnx.options import ROLES, Options, parse_options, public_outputs
+from rulekit_exporters.onnx.options import ROLES, Options, public_outputs
 from rulekit_exporters.onnx.self_check import check_artifact
 
 MAX_SHOWN = 20
 FALLEN_BACK = "it is the portable graph of least time for one row"
 
 
-def emit_model(graph: RuleGraph, options: Mapping[str, Any]) -> Artifact:
-    """The artifact of a graph; see `rulekit_exporters.onnx.emit`."""
+def emit_model(graph: RuleGraph, parsed: Options) -> Artifact:
+    """The artifact of a graph; see `rulekit_exporters.onnx.write`."""
     check(graph)
-    parsed = parse_options(options)
     plan = plan_inputs(graph, parsed.input)
     names = public_outputs(plan.names, ROLES if parsed.fired else ROLES[:2])
     candidates = formulations(graph, plan, parsed)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from rulekit.errors import InputError
+from rulekit.targets import option
 
 InputForm = Literal["tensor", "columns", "codes"]
 Optimize = Literal["throughput", "latency"]
@@ -17,29 +18,29 @@ ROLES = ("label", "probabilities", "fired")
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Parsed options; `input` is None where the graph's default form is wanted."""
+    """`input` is None where the graph's default form is wanted."""
 
-    input: InputForm | None = None
-    opset: int = OLDEST_OPSET
-    fired: bool = False
-    text: bool = True
-    optimize: Optimize = "throughput"
+    input: InputForm | None = option(
+        None,
+        "tensor (one [N, d] of all columns), columns (one [N, 1] per used column) or codes (columns, with integer "
+        "codes for categories); tensor where no used column is categorical, else columns",
+        ("tensor", "columns", "codes"),
+    )
+    opset: int = option(OLDEST_OPSET, f"version of the default operator set, {OLDEST_OPSET} or later")
+    fired: bool = option(False, "a third output says which rules fired")
+    text: bool = option(True, "the metadata carry the rule text")
+    optimize: Optimize = option(
+        "throughput",
+        "throughput, or latency: least time for one row, as one tree operator where there is one",
+        ("throughput", "latency"),
+    )
 
+    def __post_init__(self) -> None:
+        from onnx.defs import onnx_opset_version
 
-def parse_options(options: Mapping[str, Any]) -> Options:
-    """Options from values or their texts; raises InputError naming the option that is wrong."""
-    known = {"input", "optimize", "opset", "fired", "text"}
-    for name in options:
-        if name not in known:
-            raise InputError(f"no option {name!r}", where="onnx", fix=f"options are {', '.join(sorted(known))}")
-    form = options.get("input")
-    if form not in (None, "tensor", "columns", "codes"):
-        raise InputError(f"input is {form!r}", where="onnx", fix="one of tensor, columns, codes")
-    optimize = options.get("optimize", "throughput")
-    if optimize not in ("throughput", "latency"):
-        raise InputError(f"optimize is {optimize!r}", where="onnx", fix="throughput or latency")
-    opset = _opset(options.get("opset", OLDEST_OPSET))
-    return Options(form, opset, _flag(options, "fired", False), _flag(options, "text", True), optimize)
+        newest = int(onnx_opset_version())
+        if not OLDEST_OPSET <= self.opset <= newest:
+            raise InputError(f"opset is {self.opset}", where="onnx", fix=f"an integer from {OLDEST_OPSET} to {newest}")
 
 
 def public_outputs(inputs: Sequence[str], roles: tuple[str, ...]) -> dict[str, str]:
@@ -51,25 +52,3 @@ def public_outputs(inputs: Sequence[str], roles: tuple[str, ...]) -> dict[str, s
             name += "_"
         names[role] = name
     return names
-
-
-def _opset(value: object) -> int:
-    from onnx.defs import onnx_opset_version
-
-    newest = int(onnx_opset_version())
-    try:
-        opset = int(str(value))
-    except ValueError:
-        opset = -1
-    if isinstance(value, bool) or not OLDEST_OPSET <= opset <= newest:
-        raise InputError(f"opset is {value!r}", where="onnx", fix=f"an integer from {OLDEST_OPSET} to {newest}")
-    return opset
-
-
-def _flag(options: Mapping[str, Any], name: str, default: bool) -> bool:
-    value = options.get(name, default)
-    if isinstance(value, str):
-        value = {"true": True, "1": True, "false": False, "0": False}.get(value.lower(), value)
-    if not isinstance(value, bool):
-        raise InputError(f"{name} is {value!r}", where="onnx", fix="true or false")
-    return value

@@ -7,6 +7,7 @@ import json
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, Feature
 from rulekit.tables.table import Array, Table
-from rulekit.targets import Outcome
+from rulekit.targets import Outcome, Runtime
 from rulekit.verification.isolated import SECONDS, read_answer, run_bounded
 
 Labels = npt.NDArray[np.int64]
@@ -28,27 +29,47 @@ Labels = npt.NDArray[np.int64]
 ROWS_PER_LINE = 1000
 
 
-def run(artifact: bytes, graph: RuleGraph, table: Table, seconds: float = SECONDS) -> Outcome:
+def run(artifact: bytes, graph: RuleGraph, table: Table, mode: str = "all", seconds: float = SECONDS) -> Outcome:
     """Labels and probabilities of a table's rows, by the module's own `predict` and `predict_proba`.
 
-    Every row goes in as a mapping, as a sequence and, through `predict_many`, in columns; where the labels are not the
-    same, one that is not the graph's is the answer, so that a comparison with the graph finds a fault in any of them.
-    The process is `python -I` with an empty environment, in an empty folder. Raises FormatError where the module fails,
-    exceeds the time limit, or answers with anything but a label and K numbers for every row.
+    mode "all": every row goes in as a mapping, as a sequence and, through `predict_many`, in columns; where the labels
+    are not the same, one that is not the graph's is the answer, so that a comparison with the graph finds a fault in
+    any of them. "columns": `predict_many` alone; "csv": the module's command line.
+
+    The process is `python -I` with an empty environment, in an empty folder, and bounded. Raises FormatError where the
+    module fails, exceeds a bound, or answers with anything but a label and K numbers for every row.
     """
     used = [(graph.schema[name], table.array(name)) for name in graph.used_features]
     columns = [_missing_by_turns(feature, cells_of(feature, array)) for feature, array in used]
-    return _execute(artifact, graph, columns, table.n_rows, seconds, lambda: decide(graph, table))
+    return _execute(artifact, graph, columns, table.n_rows, lambda: decide(graph, table), mode, seconds)
 
 
-def run_raw(artifact: bytes, graph: RuleGraph, columns: Mapping[str, Array]) -> Outcome:
+def run_raw(artifact: bytes, graph: RuleGraph, columns: Mapping[str, Array], mode: str = "all") -> Outcome:
     """`run` on cells as a user holds them: doubles that were not rounded, texts, None; by column name, each [n]."""
     n_rows = max((len(column) for column in columns.values()), default=0)
     found = []
     for name in graph.used_features:
         values = columns[name].tolist()
         found.append(values if graph.schema[name].kind == "categorical" else [_exact(value) for value in values])
-    return _execute(artifact, graph, found, n_rows, SECONDS, lambda: decide(graph, graph.table(dict(columns))))
+    return _execute(artifact, graph, found, n_rows, lambda: decide(graph, graph.table(dict(columns))), mode)
+
+
+def run_typed(artifact: bytes, graph: RuleGraph, columns: Mapping[str, list[Any]], mode: str = "all") -> Outcome:
+    """`run` on cells of any type, lists by column name."""
+    n_rows = max(map(len, columns.values()), default=0)
+    found = [
+        [[value.hex()] if isinstance(value, float) else value for value in columns[name]]
+        for name in graph.used_features
+    ]
+    return _execute(artifact, graph, found, n_rows, lambda: decide(graph, graph.table(dict(columns))), mode, typed=True)
+
+
+def _runtime(mode: str) -> Runtime:
+    encoded, raw, typed = (partial(way, mode=mode) for way in (run, run_raw, run_typed))
+    return Runtime(f"python, {mode}", encoded, raw, typed, everyday=mode == "all")
+
+
+RUNTIMES = tuple(map(_runtime, ("all", "columns", "csv")))
 
 
 def _execute(
@@ -56,29 +77,30 @@ def _execute(
     graph: RuleGraph,
     columns: Sequence[list[Any]],
     n_rows: int,
-    seconds: float,
     right: Callable[[], Labels],
+    mode: str,
+    seconds: float = SECONDS,
+    typed: bool = False,
 ) -> Outcome:
     """The answers of the module in its own process; columns: the used ones (JSON values); right: the graph's labels."""
     worker = files("rulekit_exporters.python").joinpath("worker.py").read_text("utf-8")
     with tempfile.TemporaryDirectory() as folder:
-        module = Path(folder, "artifact.py")
+        module, rows, answers = (Path(folder, name) for name in ("artifact.py", "rows", "answers"))
         module.write_bytes(artifact)
-        Path(folder, "rows").write_text(_rows(graph, columns, n_rows), encoding="ascii")
-        answers = Path(folder, "answers")
-        command = [sys.executable, "-I", "-c", worker, str(module), str(Path(folder, "rows")), str(answers)]
+        rows.write_text(_rows(graph, columns, n_rows, typed), encoding="ascii")
+        command = [sys.executable, "-I", "-c", worker, *map(str, (module, rows, answers)), mode]
         run_bounded(command, Path(folder), seconds=seconds, what="the module")
         answer = read_answer(answers, 1000 + 40 * n_rows * (len(graph.classes) + 2))
         return _outcome(answer.decode("ascii", "replace"), graph, n_rows, right)
 
 
-def _rows(graph: RuleGraph, columns: Sequence[list[Any]], n_rows: int) -> str:
+def _rows(graph: RuleGraph, columns: Sequence[list[Any]], n_rows: int, typed: bool) -> str:
     """A header, then a JSON line of the used columns for each block of rows: exact doubles, texts, null for missing."""
     header = {
         "names": list(graph.schema.names),
         "classes": [repr(label) for label in graph.classes],
         "used": [graph.schema.positions[name] for name in graph.used_features],
-        "numeric": [graph.schema[name].kind != "categorical" for name in graph.used_features],
+        "kinds": ["typed" if typed else graph.schema[name].kind for name in graph.used_features],
     }
     lines = [json.dumps(header)]
     for start in range(0, n_rows, ROWS_PER_LINE):

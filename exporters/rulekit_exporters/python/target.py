@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
 
-from rulekit.errors import InputError
-from rulekit.graph.nodes import Vocabulary
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.targets import Artifact, Target
+from rulekit.targets import Artifact, Target, option
 from rulekit_exporters.python.assembly import module_source
 from rulekit_exporters.python.reading import inspect, read
-from rulekit_exporters.python.running import run, run_raw
-
-OPTIONS = {"self_test": "true (default) or false: whether the module carries rows and answers for its --self-test"}
+from rulekit_exporters.python.running import RUNTIMES
 
 
-def emit(graph: RuleGraph, options: Mapping[str, Any]) -> Artifact:
-    """The module of a graph. Raises Unsupported for a node type that it cannot write, InputError for an option."""
-    for name in options:
-        if name not in OPTIONS:
-            raise InputError(f"no option {name!r}", where="python", fix=f"the option is {', '.join(OPTIONS)}")
-    given = options.get("self_test", True)
-    with_self_test = {"true": True, "1": True, "false": False, "0": False}.get(str(given).lower())
-    if with_self_test is None:
-        raise InputError(f"self_test is {given!r}", where="python", fix="true or false")
-    source = module_source(graph, with_self_test).encode("utf-8")
+@dataclass(frozen=True, slots=True)
+class Options:
+    self_test: bool = option(True, "the module carries rows and answers for its --self-test")
+
+
+def write(graph: RuleGraph, options: Options) -> Artifact:
+    """The module of a graph; raises Unsupported for a node type that it cannot write."""
+    source = module_source(graph, options.self_test).encode("utf-8")
     columns = ", ".join(graph.used_features) or "no column"
     return Artifact({"": source}, graph.digest, summary=f"standard library only, reads {columns}")
 
@@ -34,11 +27,9 @@ TARGET = Target(
     name="python",
     description="one readable Python module that needs the standard library only",
     suffixes=(".py",),
-    emit=emit,
-    run=run,
+    write=write,
+    runs=RUNTIMES,
     read=read,
-    run_raw=run_raw,
     inspect=inspect,
-    options=OPTIONS,
-    expresses=frozenset(Vocabulary.TYPES),
+    options=Options,
 )

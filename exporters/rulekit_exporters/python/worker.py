@@ -2,57 +2,121 @@
 
 from __future__ import annotations
 
+import csv
 import importlib.util
+import io
 import json
+import runpy
 import sys
+from collections.abc import Callable, Iterator
 from typing import Any
 
 
-def read_number(cell: str | None) -> float:
+def number(cell: str | None) -> float:
     """A double from its hexadecimal text; NaN for null."""
     return float("nan") if cell is None else float.fromhex(cell)
 
 
-def main(module_path: str, rows_path: str, answers_path: str) -> None:
-    """Read blocks of columns, write class indices and probabilities as hexadecimal text.
+def typed(cell: Any) -> Any:
+    """A cell of any type; a double is a list of its hexadecimal text."""
+    return float.fromhex(cell[0]) if isinstance(cell, list) else cell
 
-    Every row goes in as a mapping ("labels") and as a sequence ("sequences"), because each may have code of its own;
-    `predict_proba` gets the one or the other, row by row in turn. Where the module has `predict_many`, every
-    block goes through it too, as a mapping of columns ("many").
+
+READ: dict[str, Callable[[Any], Any]] = {"numeric": number, "boolean": number, "typed": typed}
+
+
+def blocks(rows_path: str) -> Iterator[tuple[list[str], list[list[Any]]]]:
+    """First the names of all columns and the classes, then block by block the columns."""
+    with open(rows_path, encoding="ascii") as lines:
+        header = json.loads(next(lines))
+        yield header["names"], [header["classes"]]
+        for line in lines:
+            n_rows, encoded = json.loads(line)
+            columns: list[Any] = [[None] * n_rows] * len(header["names"])
+            for position, column, kind in zip(header["used"], encoded, header["kinds"], strict=True):
+                columns[position] = list(map(READ[kind], column)) if kind in READ else column
+            yield header["names"], columns
+
+
+def answers_of(module_path: str, rows_path: str, mode: str) -> dict[str, Any]:
+    """Class indices and probabilities (as hexadecimal text) of all rows.
+
+    mode "all": a row goes in as a mapping ("labels"), as a sequence ("sequences") and in columns ("many"), because each
+    has code of its own; `predict_proba` gets the one or the other, row by row in turn. "columns": `predict_many` alone.
     """
-    sys.dont_write_bytecode = True
     spec = importlib.util.spec_from_file_location("artifact", module_path)
     assert spec is not None
     assert spec.loader is not None
     module: Any = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     index = {repr(label): k for k, label in enumerate(module.CLASSES)}
-    predict_many = getattr(module, "predict_many", None)
-    labels: list[int] = []
-    sequences: list[int] = []
-    many: list[int] = []
-    probabilities: list[str] = []
-    with open(rows_path, encoding="ascii") as lines:
-        header = json.loads(next(lines))
-        names = header["names"]
-        if list(index) != header["classes"]:
-            raise ValueError(f"CLASSES are {', '.join(index)} and not those of the model")
-        for line in lines:
-            n_rows, encoded = json.loads(line)
-            columns: list[Any] = [[None] * n_rows] * len(names)
-            for position, column, numeric in zip(header["used"], encoded, header["numeric"], strict=True):
-                columns[position] = [read_number(cell) for cell in column] if numeric else column
-            for cells in zip(*columns, strict=True):
-                mapping = dict(zip(names, cells, strict=True))
-                labels.append(index[repr(module.predict(mapping))])
-                sequences.append(index[repr(module.predict(cells))])
-                given: Any = cells if len(labels) % 2 else mapping
-                probabilities.extend(float(p).hex() for p in module.predict_proba(given))
-            if predict_many is not None:
-                many.extend(index[repr(label)] for label in predict_many(dict(zip(names, columns, strict=True))))
+    found: dict[str, list[Any]] = {"labels": [], "sequences": [], "many": [], "probabilities": []}
+    parts = blocks(rows_path)
+    names, (classes,) = next(parts)
+    if list(index) != classes:
+        raise ValueError(f"CLASSES are {', '.join(index)} and not those of the model")
+    for _, columns in parts:
+        found["many"] += [index[repr(label)] for label in module.predict_many(dict(zip(names, columns, strict=True)))]
+        for cells in zip(*columns, strict=True):
+            mapping = dict(zip(names, cells, strict=True))
+            if mode == "all":
+                found["labels"].append(index[repr(module.predict(mapping))])
+                found["sequences"].append(index[repr(module.predict(cells))])
+            given: Any = cells if len(found["labels"]) % 2 else mapping
+            found["probabilities"] += [float(p).hex() for p in module.predict_proba(given)]
+    return found if mode == "all" else {"labels": found["many"], "probabilities": found["probabilities"]}
+
+
+class Kept(io.BytesIO):
+    """Bytes that stay when a wrapper is closed."""
+
+    def close(self) -> None:
+        self.flush()
+
+
+def answers_of_csv(module_path: str, rows_path: str) -> dict[str, Any]:
+    """`python module.py < rows.csv`: numbers as their shortest decimals, missing as empty cells.
+
+    Readers of CSV drop the blanks around a cell, so a text with blanks (no level) goes in as another unknown text.
+    """
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    parts = blocks(rows_path)
+    names, (classes,) = next(parts)
+    writer.writerow(names)
+    for _, columns in parts:
+        writer.writerows([[written(cell) for cell in row] for row in zip(*columns, strict=True)])
+    printed = Kept()
+    sys.stdin = io.TextIOWrapper(Kept(text.getvalue().encode()))
+    sys.stdout = io.TextIOWrapper(printed)
+    sys.argv = [module_path]
+    try:
+        runpy.run_path(module_path, run_name="__main__")
+    except SystemExit as done:
+        if done.code:
+            raise ValueError("the command line of the module failed") from None
+    header, *rows = csv.reader(io.StringIO(printed.getvalue().decode(), newline=""))
+    index = {name[len("probability(") : -1]: k for k, name in enumerate(header[1:])}
+    if len(index) != len(classes):
+        raise ValueError(f"{len(index)} classes, the model has {len(classes)}")
+    return {
+        "labels": [index[row[0]] for row in rows],
+        "probabilities": [float(p).hex() for row in rows for p in row[1:]],
+    }
+
+
+def written(cell: Any) -> Any:
+    if cell is None or cell != cell:
+        return ""
+    return f"[{cell}]" if isinstance(cell, str) and cell != cell.strip() else cell
+
+
+def main(module_path: str, rows_path: str, answers_path: str, mode: str) -> None:
+    """Score the rows of a file into another."""
+    sys.dont_write_bytecode = True
+    answer = answers_of_csv(module_path, rows_path) if mode == "csv" else answers_of(module_path, rows_path, mode)
     with open(answers_path, "w", encoding="ascii") as answers:
-        answer: dict[str, Any] = {"labels": labels, "sequences": sequences, "probabilities": probabilities}
-        json.dump(answer if predict_many is None else {**answer, "many": many}, answers)
+        json.dump(answer, answers)
 
 
 if __name__ == "__main__":

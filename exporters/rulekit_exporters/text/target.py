@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from dataclasses import dataclass
 
-from rulekit.errors import FormatError, GraphError, InputError
+from rulekit.errors import FormatError, GraphError
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.language.readable import counted
 from rulekit.graph.language.text import parse_graph, print_graph
-from rulekit.graph.nodes import Vocabulary
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.tables.table import Table
-from rulekit.targets import Artifact, Outcome, Reading, Target
+from rulekit.targets import Artifact, Outcome, Reading, Runtime, Target, option
 from rulekit.verification.proof.prove import reading_of_graph
 from rulekit_exporters.text.tables import c50, comma_separated, markdown
 from rulekit_exporters.text.view import show
@@ -29,15 +28,16 @@ FORMATS: Mapping[str, Callable[[RuleGraph, int], str]] = {
 }
 
 
-def emit(graph: RuleGraph, options: Mapping[str, Any]) -> Artifact:
-    """The text of a graph in the format that the options name; raises InputError for an unknown option or format."""
-    unknown = set(options) - {"format", "width"}
-    if unknown:
-        raise InputError(f"the text target has no option {sorted(unknown)[0]!r}", fix="it has `format` and `width`")
-    form = options.get("format", "rules")
-    if form not in FORMATS:
-        raise InputError(f"no text format {form!r}", fix=f"one of {', '.join(FORMATS)}")
-    text = FORMATS[form](graph, int(options.get("width", 100)))
+@dataclass(frozen=True, slots=True)
+class Options:
+    format: str = option("rules", "rules (the rule language, can be read back), or a form for people", tuple(FORMATS))
+    width: int = option(100, "columns of text of show, full and c50")
+
+
+def write(graph: RuleGraph, options: Options) -> Artifact:
+    """The text of a graph in the format that the options name."""
+    form = options.format
+    text = FORMATS[form](graph, options.width)
     warnings = () if form == "rules" else (f"the format {form} cannot be read back; `rules` can",)
     return Artifact(
         {"": text.encode("utf-8")}, graph.digest, warnings, f"{form}, {counted(text.count(chr(10)), 'line')}"
@@ -71,13 +71,9 @@ TARGET = Target(
     name="text",
     description="the rule language, tables of rules, and forms for people",
     suffixes=(".txt", ".rules"),
-    emit=emit,
-    run=run,
+    write=write,
+    runs=(Runtime("rulekit", run),),
     read=read,
     inspect=inspect,
-    options={
-        "format": "rules (the rule language, can be read back), show, full, table (markdown), csv or c50",
-        "width": "columns of text of show, full and c50, 100 by default",
-    },
-    expresses=frozenset(Vocabulary.TYPES),
+    options=Options,
 )

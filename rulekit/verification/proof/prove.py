@@ -78,8 +78,6 @@ def read_artifact(graph: RuleGraph, content: bytes, target: Target) -> Reading:
         return target.inspect(content, graph)
     except RulekitError as error:
         return Reading(None, reason=str(error))
-    except (RecursionError, MemoryError, ArithmeticError, LookupError, TypeError, ValueError) as error:
-        return Reading(None, reason=f"the artifact cannot be read ({type(error).__name__})")
 
 
 def prove(

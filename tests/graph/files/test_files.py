@@ -6,7 +6,7 @@ import os
 import stat
 import subprocess
 import sys
-from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from rulekit.graph.language.text import parse_graph
 from rulekit.graph.nodes import Compare, Vocabulary
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature, Schema
-from rulekit.targets import Artifact, Target
+from rulekit.targets import Artifact, Target, option
 
 GRAPH = RuleGraph(Schema((Feature("age"),)), ("no", "yes"), Fires(Compare("age", ">", 30.5)))
 
@@ -30,20 +30,25 @@ def names(folder: Path) -> list[str]:
     return sorted(entry.name for entry in folder.iterdir())
 
 
+@dataclass(frozen=True)
+class Shape:
+    shape: str = option("round", "round or square", ("round", "square"))
+
+
 def target(**changes: Any) -> Target:
     """A target whose artifact is the model file and a note beside it."""
 
-    def emit(graph: RuleGraph, options: Mapping[str, Any]) -> Artifact:
+    def write(graph: RuleGraph, options: Any) -> Artifact:
         return Artifact({"": to_json(graph).encode(), ".note": b"note"}, graph.digest, warnings=("careful",))
 
     fields: dict[str, Any] = {
         "name": "sample",
         "description": "a sample",
         "suffixes": (".sample",),
-        "emit": emit,
-        "run": None,
+        "write": write,
+        "runs": (),
         "read": lambda data: from_json(data.decode()),
-        "options": {"shape": "round or square"},
+        "options": Shape,
     }
     return Target(**(fields | changes))
 

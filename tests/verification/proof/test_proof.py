@@ -36,7 +36,7 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.numbers import double_crossing, next_float32, strength_of
 from rulekit.program.nodes import RawCompare
 from rulekit.schema import Feature, Schema
-from rulekit.targets import Outcome, Reading, Target, find_target
+from rulekit.targets import Outcome, Reading, Runtime, Target, find_target
 from rulekit.verification.parity import verify
 from rulekit.verification.proof.prove import leaves_below, reading_of_graph
 
@@ -202,7 +202,14 @@ def _doubles(graph: RuleGraph, threshold: float) -> Target:
 
     leaf = RawCompare("x0", ">", threshold)
     reading = Reading(frozenset((leaf,)), Fires(leaf), probability_leaves=frozenset((leaf,)))
-    return Target("doubles", "", (".d",), lambda *_: None, run, run_raw=run_raw, inspect=lambda content, graph: reading)
+    return Target(
+        "doubles",
+        "",
+        (".d",),
+        lambda *_: None,
+        (Runtime("here", run, run_raw),),
+        inspect=lambda content, graph: reading,
+    )
 
 
 def test_a_threshold_one_double_beside_the_crossing_is_found_at_that_double():
