@@ -16,8 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
+from rulekit.graph.leaves import readers
 from rulekit.graph.nodes import (
-    Among,
+    LEAVES,
     And,
     AtLeast,
     Column,
@@ -25,7 +26,6 @@ from rulekit.graph.nodes import (
     Constant,
     Family,
     Hidden,
-    IsTrue,
     Linear,
     LinearThreshold,
     Logistic,
@@ -37,7 +37,7 @@ from rulekit.graph.nodes import (
     Step,
     Strength,
 )
-from rulekit.graph.traversal import fold, topological
+from rulekit.graph.traversal import fold
 
 if TYPE_CHECKING:
     from rulekit.graph.rule_graph import RuleGraph
@@ -155,10 +155,7 @@ def _common_prefix(a: str, b: str) -> int:
 
 def columns_of(node: Node) -> frozenset[str]:
     """The columns that a node reads, by itself or below it."""
-    return frozenset(n.feature for n in topological([node]) if isinstance(n, _READERS))
-
-
-_READERS = (Compare, Among, IsTrue, Missing, Column, Step)
+    return frozenset(readers((node,)))
 
 
 # Literals ----------------------------------------------------------------------------------------------------------
@@ -183,7 +180,7 @@ def _hidden_literals(node: Hidden, below: tuple[int, ...]) -> int:
 
 
 _LITERALS: dict[type[Node], Callable[[Any, tuple[int, ...]], int]] = {
-    **{leaf: lambda node, below: 1 for leaf in (Compare, Among, IsTrue, Missing, Column)},
+    **{leaf: lambda node, below: 1 for leaf in (*LEAVES, Column)},
     Constant: lambda node, below: 0,
     Step: lambda node, below: len(node.values),
     LinearThreshold: _live_weights,

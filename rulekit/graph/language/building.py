@@ -7,7 +7,7 @@ and in `rulekit.graph.language.expressions`. Class labels are looked up at the e
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from rulekit.dates import is_dated, moment_value
@@ -232,3 +232,13 @@ def _nearest(word: str, known: Iterable[str], what: str) -> str:
     names = list(known)
     close = near_names(word, names, most=1)
     return f"did you mean {close[0]!r}?" if close else f"{what} {', '.join(names[:6])}" + (", ..." * (len(names) > 6))
+
+
+STATEMENTS: dict[str, Callable[..., Any]] = {
+    name: getattr(Builder, name)
+    for name in (
+        *("flag", "unit", "tokens", "unseen", "column", "label", "together", "default", "let", "reference"),
+        *("decide_when", "candidate", "preference", "decide_largest", "cut", "decide_median"),
+        *("share", "report_one", "report_all", "start"),
+    )
+}

@@ -14,7 +14,7 @@ from lark import Lark, Tree
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
 from rulekit.errors import FormatError, RulekitError
-from rulekit.graph.language.building import Builder
+from rulekit.graph.language.building import STATEMENTS, Builder
 from rulekit.graph.language.expressions import EXPRESSIONS, READS_COLUMN
 from rulekit.graph.language.words import RESERVED
 from rulekit.graph.rule_graph import RuleGraph
@@ -79,8 +79,9 @@ def _build(builder: Builder, part: Any, arguments: list[Any]) -> Any:
         if part.data in READS_COLUMN:
             builder.check_column(*arguments)
             arguments = builder.with_dates(*arguments)
-        action = EXPRESSIONS.get(part.data) or getattr(builder, part.data)
-        return action(*arguments)
+        if part.data in EXPRESSIONS:
+            return EXPRESSIONS[part.data](*arguments)
+        return STATEMENTS[part.data](builder, *arguments)
     except RulekitError as error:
         raise FormatError(str(error), where="" if part.data == "start" else builder.place) from None
 
