@@ -12,12 +12,12 @@ import numpy.typing as npt
 
 from rulekit.errors import InputError
 from rulekit.schema import Feature, Schema, require_column
-from rulekit.tables.kinds.classes import Label, choose_classes, class_key, label_values
+from rulekit.tables.kinds.classes import Label, class_key, classes_of_keys
 from rulekit.tables.kinds.conversion import numeric_values
 from rulekit.tables.kinds.encoding import encode_columns
 from rulekit.tables.kinds.inference import infer_columns
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
-from rulekit.tables.raw.columns import Column, RawTable, column_place, factorize, place, take_column
+from rulekit.tables.raw.columns import Codes, Column, RawTable, column_place, factorize, place, take_column
 from rulekit.tables.raw.sources import raw_table
 from rulekit.tables.reading import read_columns
 from rulekit.tables.table import Array, Table
@@ -117,8 +117,7 @@ def label_for_model(
         if name is not None:
             require_column(name, raw.known_names, raw.source)
     tokens = options.missing_tokens(raw.known_names)
-    raw, notes = _drop_unlabelled(raw, target, options, tokens.get(target, ()))
-    keys, codes = factorize(_column(raw, target), tokens.get(target, ()))
+    raw, keys, codes, notes = _labelled_rows(raw, target, options, tokens.get(target, ()))
     index_of = {class_key(label): i for i, label in enumerate(classes)}
     found = [index_of.get(class_key(key), -1) for key in keys]
     if -1 in found:
@@ -154,10 +153,17 @@ def split_labels(data: Any, options: ReadingOptions) -> LabelledTable:
     target = label_column(options, raw.source)
     options.check(raw.known_names, raw.source)
     tokens = options.missing_tokens(raw.known_names)
-    raw, dropped = _drop_unlabelled(raw, target, options, tokens.get(target, ()))
-    as_text = target in options.categories()
-    values, codes, told = label_values(_column(raw, target), tokens.get(target, ()), as_text, raw.source)
-    y, classes, chosen = choose_classes(values, codes, options.positive, options.ordered, raw.source, target)
+    raw, keys, codes, dropped = _labelled_rows(raw, target, options, tokens.get(target, ()))
+    class_of, classes, told = classes_of_keys(
+        keys,
+        np.bincount(codes, minlength=len(keys)),
+        type(_column(raw, target)),
+        target,
+        raw.source,
+        as_text=target in options.categories(),
+        positive=options.positive,
+        ordered=options.ordered,
+    )
     cost = parse_cost(options.cost, len(classes))
     weight = _weights(raw, options, tokens)
     group = _groups(raw, options)
@@ -165,8 +171,8 @@ def split_labels(data: Any, options: ReadingOptions) -> LabelledTable:
     if not features.columns:
         raise InputError("no column is left beside the target", where=raw.source or "table", fix="give features")
     table = infer_columns(features, options)
-    notes = (*dropped, *told, *chosen)
-    return LabelledTable(table, y, classes, weight, group, cost, target, bool(options.ordered), notes)
+    notes = (*dropped, *told)
+    return LabelledTable(table, class_of[codes], classes, weight, group, cost, target, bool(options.ordered), notes)
 
 
 def label_column(options: ReadingOptions, source: str) -> str:
@@ -180,17 +186,17 @@ def _column(raw: RawTable, name: str) -> Column:
     return next(column for column in raw.columns if column.name == name)
 
 
-def _drop_unlabelled(
+def _labelled_rows(
     raw: RawTable, target: str, options: ReadingOptions, tokens: tuple[str, ...]
-) -> tuple[RawTable, tuple[str, ...]]:
-    """The rows with a label, and notes."""
-    _, codes = factorize(_column(raw, target), tokens)
+) -> tuple[RawTable, list[str], Codes, tuple[str, ...]]:
+    """The rows with a label, the keys of the labels, the index [n] of each row's key, and notes."""
+    keys, codes = factorize(_column(raw, target), tokens)
     rows = np.flatnonzero(codes < 0)
     if not len(rows):
-        return raw, ()
+        return raw, keys, codes, ()
     note = unlabelled_note(rows[:6], len(rows), raw.n_rows, column_place(raw.source, target), options.missing_target)
     columns = tuple(take_column(column, codes >= 0) for column in raw.columns)
-    return replace(raw, columns=columns, n_rows=raw.n_rows - len(rows)), (note,)
+    return replace(raw, columns=columns, n_rows=raw.n_rows - len(rows)), keys, codes[codes >= 0], (note,)
 
 
 def unlabelled_note(first: Array, count: int, n_rows: int, where: str, missing_target: str) -> str:

@@ -154,9 +154,12 @@ def decide_levels(
         levels, lookup = keys, np.arange(len(keys))
     else:
         shown = _shown_keys(keys)
-        levels = natural_order(list(dict.fromkeys(shown)))
-        rank = {level: i for i, level in enumerate(levels)}
-        lookup = np.array([rank[key] for key in shown], dtype=np.int64)
+        levels = natural_order(shown if shown is keys else list(dict.fromkeys(shown)))
+        if levels == keys:  # as text mostly is: its keys come in order
+            lookup = np.arange(len(keys))
+        else:
+            rank = {level: i for i, level in enumerate(levels)}
+            lookup = np.array([rank[key] for key in shown], dtype=np.int64)
     feature = replace(feature, kind="categorical", levels=tuple(levels), ordered=ordered)
     rows = np.bincount(lookup, weights=counts, minlength=len(levels))
     suspects = [

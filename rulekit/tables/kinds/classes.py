@@ -10,7 +10,7 @@ import numpy.typing as npt
 from rulekit.errors import InputError
 from rulekit.names import suggestion
 from rulekit.tables.kinds.choice import LIKELY_TOKENS
-from rulekit.tables.raw.columns import Codes, Column, LevelColumn, canonical_key, column_place, factorize
+from rulekit.tables.raw.columns import Codes, Column, LevelColumn, canonical_key, column_place
 
 Label = str | int | float | bool
 
@@ -27,27 +27,34 @@ def class_key(label: Label) -> str:
     return canonical_key(str(label))
 
 
-def label_values(
-    column: Column, tokens: tuple[str, ...], as_text: bool, source: str
-) -> tuple[list[Label], Codes, tuple[str, ...]]:
-    """The distinct labels as bool, int, float or str, per row the index of its label, and notes.
+def classes_of_keys(
+    keys: list[str],
+    counts: npt.NDArray[np.int64],
+    kind: type[Column],
+    target: str,
+    source: str,
+    *,
+    as_text: bool = False,
+    positive: Label | None = None,
+    ordered: Sequence[Label] = (),
+) -> tuple[npt.NDArray[np.int64], tuple[Label, ...], tuple[str, ...]]:
+    """The index [keys] of the class that each key of a label column names, the classes in order, and notes.
 
-    Text is numbers or Booleans only if all of it is; a code with leading zeros (`007`) stays text. Raises InputError
-    for a column of measurements.
+    counts: rows per key [keys]; kind: the type of column that the keys come from. Labels are bool, int, float or str:
+    text is numbers or Booleans only if all of it is; a code with leading zeros (`007`) stays text. Raises InputError
+    for a column of measurements, for fewer than two classes and an unknown name.
     """
-    keys, codes = factorize(column, tokens)
-    counts = np.bincount(codes, minlength=len(keys))
-    values, lookup, notes = values_of_keys(keys, counts, type(column), column.name, as_text, source)
-    return values, lookup[codes], notes
+    values, lookup, notes = _values_of_keys(keys, counts, kind, target, as_text, source)
+    rows = np.zeros(len(values), dtype=np.int64)
+    np.add.at(rows, lookup[lookup >= 0], counts[lookup >= 0])
+    rank, classes, more = _rank_classes(values, rows, positive, ordered, source, target)
+    return rank[lookup], classes, (*notes, *more)
 
 
-def values_of_keys(
+def _values_of_keys(
     keys: list[str], counts: npt.NDArray[np.int64], kind: type[Column], name: str, as_text: bool, source: str
 ) -> tuple[list[Label], Codes, tuple[str, ...]]:
-    """The distinct labels that keys stand for, the index [keys] of the label of each key, and notes.
-
-    counts: rows per key; kind: the type of column that the keys come from. See `label_values`.
-    """
+    """The distinct labels that keys stand for, the index [keys] of the label of each key, -1 if unused, and notes."""
     used = [i for i in range(len(keys)) if counts[i]]
     lookup = np.full(len(keys), -1, dtype=np.int32)
     lookup[used] = np.arange(len(used))
@@ -69,21 +76,7 @@ def values_of_keys(
     return values, lookup, tuple(notes)
 
 
-def choose_classes(
-    values: list[Label],
-    codes: Codes,
-    positive: Label | None,
-    ordered: Sequence[Label],
-    source: str,
-    target: str,
-) -> tuple[npt.NDArray[np.int64], tuple[Label, ...], tuple[str, ...]]:
-    """Class index per row, the classes in order, and notes; see `rank_classes`."""
-    counts = np.bincount(codes, minlength=len(values))
-    rank, classes, notes = rank_classes(values, counts, positive, ordered, source, target)
-    return rank[codes], classes, notes
-
-
-def rank_classes(
+def _rank_classes(
     values: list[Label],
     counts: npt.NDArray[np.int64],
     positive: Label | None,
@@ -94,7 +87,7 @@ def rank_classes(
     """The index [K] of each label among the classes, the classes in order, and notes; counts: rows per label [K].
 
     Order: as declared; else false before true, numbers by size, text by code point; of two classes the positive one
-    is the second: `positive`, else the rarer. Raises InputError for fewer than two classes or an unknown name.
+    is the second: `positive`, else the rarer.
     """
     where = column_place(source, target)
     if len(values) < 2:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from rulekit.errors import InputError
 from rulekit.schema import Feature
 from rulekit.tables.kinds.choice import Decided
-from rulekit.tables.kinds.classes import rank_classes, values_of_keys
+from rulekit.tables.kinds.classes import classes_of_keys
 from rulekit.tables.kinds.column_builder import ColumnBuilder, KindChanged
 from rulekit.tables.kinds.conversion import numeric_values
 from rulekit.tables.kinds.dictionary import Dictionary, TextAllowance
@@ -204,15 +204,18 @@ class Spill:
             raise InputError("there is a header but no row", where=where, fix="give at least one row")
         dropped = self._note_dropped()
         keys, counts, place_of = self.target.ordered()
-        as_text = target in self.options.categories()
-        values, lookup, told = values_of_keys(keys, counts, self.target.kind(), target, as_text, where)
-        by_value = np.zeros(len(values), dtype=np.int64)
-        np.add.at(by_value, lookup[lookup >= 0], counts[lookup >= 0])
-        rank, classes, chosen = rank_classes(
-            values, by_value, self.options.positive, self.options.ordered, where, target
+        class_of, classes, told = classes_of_keys(
+            keys,
+            counts,
+            self.target.kind(),
+            target,
+            where,
+            as_text=target in self.options.categories(),
+            positive=self.options.positive,
+            ordered=self.options.ordered,
         )
         cost = parse_cost(self.options.cost, len(classes))
-        y = _mapped(self.target.numbers(), rank[lookup][place_of], self.kept_rows)
+        y = _mapped(self.target.numbers(), class_of[place_of], self.kept_rows)
         weight = None
         if self.weight is not None and self.options.weight is not None:
             weight = check_weight(self.weight.column().read(), column_place(where, self.options.weight))
@@ -222,7 +225,7 @@ class Spill:
             group = _mapped(self.group.numbers(), order, self.kept_rows)
         decided, columns = zip(*(self._encoded(name) for name in self.features), strict=True)
         table = assembled(decided, arrays_of(columns), self.kept_rows, where, self.source.notes())
-        notes = (*dropped, *told, *chosen)
+        notes = (*dropped, *told)
         return LabelledTable(table, y, classes, weight, group, cost, target, bool(self.options.ordered), notes)
 
     def _encoded(self, name: str) -> tuple[Decided, StoredColumn | HeldColumn]:
