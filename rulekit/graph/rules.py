@@ -8,7 +8,7 @@ literal; of several classes the rules of each class. A weight of a linear thresh
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,12 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
-from rulekit.graph.leaves import readers
+from rulekit.graph.leaves import column_of, readers
 from rulekit.graph.nodes import (
-    LEAVES,
     And,
     AtLeast,
-    Column,
     Compare,
     Constant,
     Family,
@@ -155,38 +153,32 @@ def _common_prefix(a: str, b: str) -> int:
 
 def columns_of(node: Node) -> frozenset[str]:
     """The columns that a node reads, by itself or below it."""
-    return frozenset(readers((node,)))
+    return frozenset(readers([node]))
 
 
 # Literals ----------------------------------------------------------------------------------------------------------
 
 
 def literals(nodes: Iterable[Node]) -> dict[Node, int]:
-    """The number of literals of each node as it is written out (what stands twice counts twice)."""
-    return fold(nodes, lambda node, below: _LITERALS.get(type(node), _all_literals)(node, below))
+    """The number of literals of each node as it is written out."""
+    return fold(nodes, literals_over)
 
 
-def _all_literals(node: Node, below: tuple[int, ...]) -> int:
+def literals_over(node: Node, below: Sequence[int]) -> int:
+    """The literals of a node over children with so many literals; what stands twice counts twice.
+
+    A leaf, a column and each segment of a step function count once, a live term of a sum at least once; a hidden bit
+    counts once, and a cause of several literals beside it.
+    """
+    if isinstance(node, Step):
+        return len(node.values)
+    if column_of(node) is not None:
+        return 1
+    if isinstance(node, Linear | LinearThreshold):
+        return sum(max(1, count) for weight, count in zip(node.weights, below, strict=True) if weight != 0)
+    if isinstance(node, Hidden):
+        return 1 + (below[0] if below[0] > 1 else 0)
     return sum(below)
-
-
-def _live_weights(node: Any, below: tuple[int, ...]) -> int:
-    return sum(max(1, count) for weight, count in zip(node.weights, below, strict=True) if weight != 0)
-
-
-def _hidden_literals(node: Hidden, below: tuple[int, ...]) -> int:
-    """A hidden bit is one literal; a cause that is more than one literal is counted beside it."""
-    return 1 + (below[0] if below[0] > 1 else 0)
-
-
-_LITERALS: dict[type[Node], Callable[[Any, tuple[int, ...]], int]] = {
-    **{leaf: lambda node, below: 1 for leaf in (*LEAVES, Column)},
-    Constant: lambda node, below: 0,
-    Step: lambda node, below: len(node.values),
-    LinearThreshold: _live_weights,
-    Linear: _live_weights,
-    Hidden: _hidden_literals,
-}
 
 
 # Rules of a score ----------------------------------------------------------------------------------------------------

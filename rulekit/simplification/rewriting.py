@@ -18,10 +18,10 @@ from rulekit.graph.nodes import (
     Or,
     with_children,
 )
+from rulekit.graph.rules import literals_over
 from rulekit.graph.traversal import topological
 from rulekit.schema import Schema
 from rulekit.simplification import masks
-from rulekit.simplification.measure import literals
 
 Single = tuple[str | None, int]  # the column and the mask; (None, 0 or 1) for a constant
 
@@ -78,7 +78,7 @@ class Context:
         """The literals of a formula."""
         if node not in self._literals:
             for below in _new_below(node, self._literals):
-                self._literals[below] = literals(below, [self._literals[child] for child in below.children])
+                self._literals[below] = literals_over(below, [self._literals[child] for child in below.children])
         return self._literals[node]
 
     def formula(self, name: str | None, mask: int) -> Node:
