@@ -9,7 +9,8 @@ loan model with its exports:
                   what it prints
 
 A printed line `...` stands for any lines. Seconds, sizes, widths of float noise and temporary names may vary.
-Between `<!-- options COMMAND -->` and `<!-- end -->` stands the table of a subcommand's options.
+Between `<!-- options COMMAND -->` and `<!-- end -->` stands the table of a subcommand's options, and likewise that of a
+learner's parameters after `<!-- parameters NAME -->`.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from samples.commands import run_command, run_shell, within
 
 ROOT = Path(__file__).parent.parent
 _FENCE = re.compile(r"^```(?P<kind>\w+)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
+_PARAMETERS = re.compile(r"(<!-- parameters (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _OPTIONS = re.compile(r"(<!-- options (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _VARIES = (
     (re.compile(r"\b\d+\.\d s\b"), "# s"),
@@ -138,7 +140,7 @@ def run_python(source: str, namespace: dict[str, Any], folder: Path) -> str:
     """Run a block of a page, which is source of this project, and return what it prints."""
     printed = io.StringIO()
     with within(folder), importing_from(folder), contextlib.redirect_stdout(printed):
-        exec(compile(source, "page", "exec"), namespace)
+        exec(compile(source, "page", "exec", dont_inherit=True), namespace)
     return printed.getvalue()
 
 
@@ -213,8 +215,20 @@ def options_table(command: str) -> str:
 
 
 def with_options(text: str) -> str:
-    """A page with the tables of options made anew."""
+    """A page with the tables of options and of parameters made anew."""
+    text = _PARAMETERS.sub(lambda found: found[1] + parameters_table(found[2]) + found[3], text)
     return _OPTIONS.sub(lambda found: found[1] + options_table(found[2]) + found[3], text)
+
+
+def parameters_table(learner: str) -> str:
+    """The parameters of a learner: its own first, then those of all learners."""
+    from rulekit.learners.contract import find_learner
+
+    lines = ["| parameter | default | what | may be |", "|---|---|---|---|"]
+    for name, parameter in find_learner(learner).parameters.items():
+        words = ("None, or " if parameter.allowed.optional else "") + parameter.allowed.words
+        lines.append(f"| `{name}` | `{parameter.default!r}` | {parameter.help} | {words} |")
+    return "\n".join(lines) + "\n"
 
 
 def refreshed(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,14 @@ import numpy.typing as npt
 
 from rulekit.learners.binned.binning import bin_column
 from rulekit.learners.binned.codes import MemoryCodes
-from rulekit.learners.cnll.formula.noisy_formula import Formula, Problem
+from rulekit.learners.binned.problem import Problem
+from rulekit.learners.cnll.formula.noisy_formula import Formula
 from rulekit.learners.cnll.formula.read_once import ReadOnceTree, growth_moves
+from rulekit.learners.cnll.models import candidates_of
+from rulekit.learners.cnll.search.growth import GrowthSettings, begin
+from rulekit.learners.contract import NO_WATCH, Candidate, Learning, Question, Stopped
 from rulekit.learners.counting.histograms import quantise
+from rulekit.learners.fitting.learning import Plan, Run, learn_all
 from rulekit.schema import Feature
 
 
@@ -93,3 +99,27 @@ def truth(tree: ReadOnceTree, node: int, states: tuple[bool, ...]) -> bool:
         return states[tree.bit[node]]
     parts = [truth(tree, child, states) for child in tree.children[node]]
     return all(parts) if tree.operator[node] == "and" else any(parts)
+
+
+class _Growth:
+    """A learner whose candidates are the formulas of one growth."""
+
+    def learn(self, question: Question) -> Learning:
+        yield from candidates_of(begin(question.problem, question.plan), question.plan)
+        return None
+
+    def finish(self, question: Question, candidates: Sequence[Candidate]) -> None:
+        return None
+
+
+def learned(
+    problem: Problem,
+    settings: GrowthSettings,
+    n_folds: int = 0,
+    callback: Callable[[Any], object] | None = None,
+    deadline: float = np.inf,
+) -> tuple[Run, Stopped]:
+    """The formulas of 1, 2, ... bits, learned in the loop that every learner is in, and what stopped it."""
+    question = Question("yes", 0, problem, None, settings.seed, 1, NO_WATCH, settings)
+    (run,), stopped = learn_all(_Growth(), [question], Plan(n_folds, None, 0.0, settings.n_units, callback, deadline))
+    return run, stopped

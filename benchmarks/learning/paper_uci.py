@@ -28,7 +28,7 @@ from benchmarks.learning.peers.pages import PAGE, replace_section
 from benchmarks.shared.machine import stamp
 from rulekit import CNLLClassifier
 from rulekit.graph.rules import counts
-from rulekit.learners.fitting.stopping import Curve
+from rulekit.learners.fitting.choice import Curve
 
 Array = npt.NDArray[Any]
 Record = dict[str, Any]

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict
+from dataclasses import fields
 from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
 
+from rulekit.schema import Feature
 from rulekit.tables.labels import LabelledTable
 from rulekit.tables.storage import PART, StoredArrays
 from rulekit.tables.table import Array, Table
@@ -23,7 +24,9 @@ def data_hash(data: Table | LabelledTable) -> str:
     """
     digest = hashlib.sha256()
     table = data.table if isinstance(data, LabelledTable) else data
-    header: list[object] = [[asdict(feature) for feature in table.features], table.n_rows]
+    names = [field.name for field in fields(Feature)]  # asdict would copy every value, which takes as long as to learn
+    features = [{name: getattr(feature, name) for name in names} for feature in table.features]
+    header: list[object] = [features, table.n_rows]
     columns = [c.parts() for c in table.arrays.columns] if isinstance(table.arrays, StoredArrays) else [table.arrays]
     parts: list[Iterable[Array]] = [*columns]
     if isinstance(data, LabelledTable):

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from rulekit.errors import InputError
+from rulekit.learners.contract import Parameter, find_learner, refuse_unable
 from rulekit.names import near_names
 
 if TYPE_CHECKING:
+    from rulekit.learners.fitting.path import ModelPath
     from rulekit.tables.labels import LabelledTable
     from rulekit.work.start import Start
-
-LEARNERS = {"cnll": ("rulekit.learners.cnll.estimator", "CNLLClassifier")}
 
 _SET_BY_OPTIONS = {
     "callback": "",
@@ -33,19 +28,10 @@ _SET_BY_OPTIONS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """A parameter of a learner: its default, and one line on what it does."""
-
-    name: str
-    default: Any
-    help: str
-
-
 def parameters(learner: str) -> tuple[Parameter, ...]:
     """The parameters that `--param` sets; raises InputError for a learner that there is not."""
-    signature = inspect.signature(_kind(learner)).parameters
-    return tuple(Parameter(name, p.default, "") for name, p in signature.items() if name not in _SET_BY_OPTIONS)
+    found = find_learner(learner).parameters
+    return tuple(parameter for name, parameter in found.items() if name not in _SET_BY_OPTIONS)
 
 
 def parse_parameters(learner: str, items: Sequence[str]) -> dict[str, Any]:
@@ -100,7 +86,7 @@ def fitted(
         options |= {"start": start.graph, "freeze": start.freeze}
     if memory is not None:
         options["memory"] = memory
-    estimator = _kind(learner)(
+    estimator = find_learner(learner)(
         **options,
         target=rows.target,
         positive=rows.classes[1] if len(rows.classes) == 2 else None,
@@ -114,9 +100,9 @@ def fitted(
     return estimator.fit(rows.table, labels, sample_weight=rows.training_weight(), groups=rows.group)
 
 
-def noun(given: Mapping[str, Any]) -> str:
-    """What the sizes of the learner's models are counted in."""
-    return "clause" if given.get("form") == "dnf" else "unit"
+def refuse_options(learner: str, options: Mapping[str, Any]) -> None:
+    """Raises InputError for an option, given by name, that asks for what the learner cannot."""
+    refuse_unable(find_learner(learner), options, "--")
 
 
 def refuse_curve(given: Mapping[str, Any]) -> None:
@@ -135,25 +121,16 @@ def smallest(given: Mapping[str, Any]) -> dict[str, Any]:
     return {**given, "parsimony": 1}
 
 
-def size_chosen(provenance: Mapping[str, Any]) -> str:
+def size_chosen(provenance: Mapping[str, Any], path: ModelPath) -> str:
     """How large the model became, and what decided that: `5 units, chosen by 5-fold cross-validation`."""
-    units = np.atleast_1d(provenance.get("units", [])).tolist()
-    given = provenance.get("parameters", {})
+    units = list(provenance["units"])
     shown = units if len(units) <= 8 else [*units[:7], "..."]
-    plain = given.get("form") == "dnf"
-    total = f"{' + '.join(map(str, shown))} {noun(given) if units == [1] else noun(given) + 's'}"
+    total = f"{' + '.join(map(str, shown))} {path.noun if units == [1] else path.noun + 's'}"
     if provenance.get("stopped"):
-        return f"{total}, stopped early ({provenance['stopped']}): the best so far"
-    if given.get("stopping") != "cv" or (plain and not given.get("parsimony")):
+        checked = f"the best by {path.choice}" if path.choice else "the best so far"
+        return f"{total}, stopped early ({provenance['stopped']}): {checked}"
+    if not path.choice:
         return total
-    folds = f"{given.get('n_folds')}-fold cross-validation"
-    if units == [given.get("n_units")]:
-        return f"{total}, as many as allowed ({folds} would take more)"
-    return f"{total}, chosen by {folds}"
-
-
-def _kind(learner: str) -> Any:
-    if learner not in LEARNERS:
-        raise InputError(f"no learner {learner!r}", where="--learner", fix=f"one of {', '.join(LEARNERS)}")
-    module, name = LEARNERS[learner]
-    return getattr(import_module(module), name)
+    if units == [provenance["parameters"].get("n_units")]:
+        return f"{total}, as many as allowed ({path.choice} would take more)"
+    return f"{total}, chosen by {path.choice}"

@@ -106,14 +106,14 @@ def train(request: TrainingRequest, progress: Progress = unseen) -> TrainingResu
     for path in request.curves:
         from rulekit.audit.curves import curve_bytes
 
-        write_atomically(path, curve_bytes(path, learner.path_.points, rows.target, learning.noun(given)))
+        write_atomically(path, curve_bytes(path, learner.path_.points, rows.target, learner.path_.noun))
     return TrainingResult(
         model,
         figures,
         measured_on,
         counts(model),
         summary_of(rows),
-        learning.size_chosen(model.provenance),
+        learning.size_chosen(model.provenance, learner.path_),
         seconds,
         tuple(_surprises(model, start)),
         None if rows.cost is None else (figures.cost_per_row(rows.cost), figures.cost_of_one_answer(rows.cost)),
@@ -123,7 +123,8 @@ def train(request: TrainingRequest, progress: Progress = unseen) -> TrainingResu
 def _checked(request: TrainingRequest) -> tuple[dict[str, Any], Start | None]:
     """The parameters and the start of a request that can be carried out."""
     given = dict(request.parameters)
-    learning.parameters(request.learner)
+    asked = {name: getattr(request, name) for name in ("start", "freeze", "memory")}
+    learning.refuse_options(request.learner, {**asked, "ordered": request.reading.ordered or None})
     if request.smallest:
         given = learning.smallest(given)
     if request.test is not None and request.holdout is not None:
@@ -212,7 +213,7 @@ def _finished(learner: Any, rows: LabelledTable, request: TrainingRequest, start
     if request.simplified:
         simpler = simplify(learned, () if start is None else start.hidden_bits())
         # fewer literals may stand in more rules, and a limit is one of the saved model
-        if learner.path_.assembly.limits.hold_for(simpler):
+        if learner.path_.keeps_limits(simpler):
             model = simpler
     # changed rules lose their figures, and a learner that saw costs as weights has figures of costs, not of rows
     if model is learned and rows.cost is None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from rulekit.learners.cnll.automatic import AUTOMATIC, resolved
 
 from benchmarks.learning.logical import LOGICAL, lines_of_x, ours
 from benchmarks.learning.paper_tables import DEFAULT, QUANTILES, STUDIES, prepared, split, table
@@ -15,7 +16,6 @@ from benchmarks.learning.paper_uci import CURVE, Record, curve, fit_configuratio
 from benchmarks.learning.peers.data import load
 from rulekit import CNLLClassifier
 from rulekit.graph.nodes import Among, And, Or
-from rulekit.learners.cnll.automatic import AUTOMATIC, resolved
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data"
 # Which configuration is looked at, and the most that its error in % may be at a size. On cancer and splice these are

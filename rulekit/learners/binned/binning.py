@@ -139,9 +139,10 @@ def numeric_column(feature: Feature, index: int, low: npt.NDArray[Any], high: np
 def assign_bins(array: npt.NDArray[Any], high: npt.NDArray[Any], codes: npt.NDArray[Any]) -> None:
     """Write the code of each value: one more than the number of bins that end below it; 0 for missing.
 
-    The first bits of a float tell its place among the bins but for the few values near an end.
+    The first bits of a float tell its place among the bins but for the few values near an end, which pays where there
+    are more values than such places.
     """
-    kernel = compiled(_assign_bins)
+    kernel = compiled(_assign_bins) if len(array) >= 1 << _LOOKED_UP_BITS else None
     if kernel is None or not 0 < len(high) < _MOST_LOOKED_UP:
         codes[:] = np.where(np.isnan(array), 0, np.searchsorted(high, array) + 1)
         return

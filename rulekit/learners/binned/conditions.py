@@ -1,21 +1,15 @@
-"""From what was learned to nodes of the rule graph: conditions on codes, hidden bits, the nested formula."""
+"""Conditions on codes as nodes of the rule graph."""
 
 from __future__ import annotations
-
-from collections.abc import Mapping
 
 import numpy as np
 
 from rulekit.dates import cut_between
 from rulekit.errors import InputError
-from rulekit.graph.nodes import FALSE, TRUE, Among, And, Compare, Hidden, IsTrue, Missing, Node, Not, Or
+from rulekit.graph.nodes import FALSE, TRUE, Among, And, Compare, IsTrue, Missing, Node, Not, Or
 from rulekit.learners.binned.binning import BinnedColumn
-from rulekit.learners.cnll.formula.noisy_formula import Bit
-from rulekit.learners.cnll.formula.read_once import ReadOnceTree
-from rulekit.learners.cnll.search.pair_bits import PairBit, contrary
-from rulekit.learners.cnll.start.given import GivenColumn
+from rulekit.learners.binned.given import GivenColumn
 from rulekit.learners.counting.histograms import Bools
-from rulekit.numbers import strength_of
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE
 
 
@@ -59,13 +53,13 @@ def _interval(column: BinnedColumn, first: int, last: int, missing: bool) -> Nod
     """The numeric bins first .. last."""
     name, bounds = column.feature.name, list[Node]()
     if first > 1:
-        bounds.append(Compare(name, ">", _cut(column, first - 1), missing))
+        bounds.append(Compare(name, ">", cut_of(column, first - 1), missing))
     if last < column.n_codes - 1:
-        bounds.append(Compare(name, "<=", _cut(column, last), missing))
+        bounds.append(Compare(name, "<=", cut_of(column, last), missing))
     return bounds[0] if len(bounds) == 1 else And(bounds)
 
 
-def _cut(column: BinnedColumn, below: int) -> float:
+def cut_of(column: BinnedColumn, below: int) -> float:
     """The threshold between bin `below` and the next."""
     low, high = float(column.high[below]), float(column.low[below + 1])
     try:
@@ -73,47 +67,3 @@ def _cut(column: BinnedColumn, below: int) -> float:
     except ValueError as error:  # minus infinity beside the lowest number there is
         fix = "take one of the two for missing, or use float64"
         raise InputError(str(error), where=f"column {column.feature.name!r}", fix=fix) from None
-
-
-def hidden_bit(columns: tuple[BinnedColumn, ...], bit: Bit, name: str) -> Node:
-    """The hidden bit, its condition turned so that it fires with the larger strength where it holds."""
-    cause = bit_condition(columns, bit, bit.alpha >= bit.beta)
-    return Hidden(name, cause, strength_of(max(bit.alpha, bit.beta)), strength_of(min(bit.alpha, bit.beta)))
-
-
-def bit_condition(columns: tuple[BinnedColumn, ...], bit: Bit, holds: bool = True) -> Node:
-    """The Boolean node of a bit's condition, or of its contrary."""
-    if isinstance(bit, PairBit):
-        return _pair(columns, bit if holds else contrary(bit))
-    return condition_node(columns[bit.column], bit.condition if holds else bit.known & ~bit.condition)
-
-
-def _pair(columns: tuple[BinnedColumn, ...], bit: PairBit) -> Node:
-    one, two = columns[bit.column], columns[bit.other]
-    a, b = condition_node(one, bit.condition), condition_node(two, bit.other_condition)
-    if bit.junction != "xor":
-        return And([a, b]) if bit.junction == "and" else Or([a, b])
-    not_a = condition_node(one, bit.known & ~bit.condition)
-    not_b = condition_node(two, bit.other_known & ~bit.other_condition)
-    return Or([And([a, not_b]), And([not_a, b])])
-
-
-def formula_node(tree: ReadOnceTree, hidden: list[Node], kept: Mapping[int, Node] | None = None) -> Node:
-    """The nested formula over hidden bits; kept: tree nodes at which a given clause stands as it is."""
-    made: dict[int, Node] = {}
-    kept = kept or {}
-    for node in reversed(tree.order()):
-        if node in kept:
-            made[node] = kept[node]
-        elif tree.bit[node] >= 0:
-            made[node] = hidden[tree.bit[node]]
-        else:
-            parts = [made[child] for child in tree.children[node]]
-            joined = And(parts) if tree.operator[node] == "and" else Or(parts)
-            made[node] = parts[0] if len(parts) == 1 else joined
-    return made[tree.root]
-
-
-def constant_formula(probability: float, prefix: str = "H") -> Node:
-    """A formula without conditions: one bit that fires with the given probability."""
-    return Hidden(f"{prefix}1", TRUE, strength_of(probability), 0.0)

@@ -10,11 +10,14 @@ import numpy as np
 from rulekit.errors import BudgetError
 from rulekit.learners.binned.binning import BinnedColumn
 from rulekit.learners.binned.codes import MemoryCodes
-from rulekit.learners.binned.conditions import bit_condition
+from rulekit.learners.binned.problem import Problem
 from rulekit.learners.cnll.clauses import clause_statistics
-from rulekit.learners.cnll.formula.noisy_formula import Formula, Problem
-from rulekit.learners.cnll.search.growth import Grown, GrownStep
-from rulekit.learners.cnll.start.first_formula import Start, bit_names
+from rulekit.learners.cnll.formula.formula_nodes import bit_condition
+from rulekit.learners.cnll.formula.noisy_formula import Formula
+from rulekit.learners.cnll.models import LearnedFormula
+from rulekit.learners.cnll.search.growth import GrownStep
+from rulekit.learners.cnll.start.first_formula import bit_names
+from rulekit.learners.fitting.learning import Run
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,22 +32,26 @@ class Account:
     names: tuple[str, ...]
 
     @classmethod
-    def of(cls, grown: Grown, units: int, label: Any, prefix: str, start: Start | None = None) -> Account:
-        """For the formula of the first `units` bits; none of the training rows is kept."""
-        problem = grown.formula.problem
-        formula = None
-        if units:
-            tree, bits = grown.path[units - 1]
-            full = grown.formula
-            if len(bits) != len(full.bits) or any(a is not b for a, b in zip(bits, full.bits, strict=True)):
-                full = Formula(problem, tree.copy(), [])
-                for bit in bits:
-                    full.observe(bit)
+    def of(cls, run: Run, place: int, prefix: str) -> Account:
+        """For the chosen candidate, or the last formula behind a plain form; none of the training rows is kept."""
+        problem, grown = run.question.problem, [made.model for made in run.grown]
+        formulas = [model for model in grown if isinstance(model, LearnedFormula)]
+        if run.question.plan.dnf is not None:
+            place = len(formulas)
+        elif formulas and formulas[0].start is not None:
+            place = max(place, 1)
+        steps, formula, names = formulas[-1].steps if formulas else (), None, list[str]()
+        if place:
+            model = formulas[place - 1]
+            full = Formula(problem, model.tree.copy())
+            for bit in model.bits:
+                full.observe(bit)
             nothing = np.zeros(1, dtype=np.int64)
             rowless = Problem(problem.columns, MemoryCodes(()), nothing, nothing, problem.weight_unit)
-            formula = Formula(rowless, tree.copy(), list(bits), full.pattern, np.zeros(1, dtype=np.int32), full.counts)
-        names = bit_names(start, len(formula.bits), prefix) if formula else []
-        return cls(label, problem.columns, tuple(grown.steps), problem.total, formula, tuple(names))
+            cell = np.zeros(1, dtype=np.int32)
+            formula = Formula(rowless, model.tree.copy(), list(model.bits), full.pattern, cell, full.counts)
+            names = bit_names(model.start, len(model.bits), prefix)
+        return cls(run.question.label, problem.columns, steps, problem.total, formula, tuple(names))
 
 
 def step_records(account: Account) -> list[dict[str, Any]]:

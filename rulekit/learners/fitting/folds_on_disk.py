@@ -1,4 +1,4 @@
-"""The folds of `rulekit.learners.fitting.stopping` for rows that do not fit into memory.
+"""The folds of `rulekit.learners.fitting.folds` for rows that do not fit into memory.
 
 Equal rows have equal hashes, so the rows are dealt out, by the first bits of their hashes, to files that are small
 enough to be sorted one after the other; and in the order of these files the hashes ascend.
@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.learners.binned.disk_codes import DiskCodes
-from rulekit.learners.cnll.formula.noisy_formula import Problem
+from rulekit.learners.binned.problem import Problem
 from rulekit.tables.storage import Store, StoredColumn, Writer
 
 Array = npt.NDArray[Any]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Protocol
 
 from rulekit.errors import InputError
 from rulekit.graph.rule_graph import RuleGraph
@@ -86,6 +86,7 @@ def words_or_list(*words: str) -> Allowed:
     return Allowed(holds, f"{', '.join(map(repr, words))} or a list of rule ids")
 
 
+ANY = Allowed(lambda value: True, "a class", optional=True)
 RULES = Allowed(lambda value: isinstance(value, RuleGraph), "a RuleGraph", optional=True)
 TEXT = Allowed(lambda value: isinstance(value, str), "text")
 SEED = Allowed(
@@ -114,10 +115,17 @@ def _is_memory(value: Any) -> bool:
         return False
 
 
-def check_parameters(learner: str, values: Mapping[str, Any], table: Mapping[str, Allowed]) -> None:
+class Described(Protocol):
+    """A parameter, of which is known what it may be."""
+
+    @property
+    def allowed(self) -> Allowed: ...
+
+
+def check_parameters(learner: str, values: Mapping[str, Any], table: Mapping[str, Described]) -> None:
     """Raises InputError that names the first parameter whose value the table does not allow, and what it does."""
-    for name, allowed in table.items():
-        value = values[name]
+    for name, parameter in table.items():
+        value, allowed = values[name], parameter.allowed
         if value is None and allowed.optional:
             continue
         if value is None or not allowed.holds(value):

@@ -1,4 +1,4 @@
-"""The path of sizes: one fit grows a formula unit by unit, so that the models of every smaller size come with it."""
+"""The path of sizes: one fit makes a candidate of every size, so that the models of all smaller sizes come with it."""
 
 from __future__ import annotations
 
@@ -6,16 +6,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
+
 from rulekit.errors import InputError
-from rulekit.graph.rule_graph import RuleGraph
-from rulekit.learners.cnll.assembly import Assembly
-from rulekit.learners.cnll.search.growth import Grown
-from rulekit.learners.fitting.stopping import Curve
+from rulekit.graph.rule_graph import ClassLabel, RuleGraph
+from rulekit.learners.contract import Candidate, Frame
+from rulekit.learners.fitting.assembly import graph_of
+from rulekit.learners.fitting.choice import Curve
+from rulekit.learners.fitting.size_limits import NO_LIMITS
 
 
 @dataclass(frozen=True, slots=True)
 class PathPoint:
-    """A formula at one size: the class it speaks for, its place on the path from 1, its units, and how well it does.
+    """A candidate: the class it speaks for, its place on the path from 1, its units, and how well it does.
 
     objective: J on the training rows; training_error, held_out_error, standard_error (over folds), smoothed: rates
     (None without cross-validation); chosen: whether the model has this size.
@@ -36,65 +39,91 @@ class PathPoint:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class QuestionPath:
+    """The candidates of one question, and what stands in the model where none of them does."""
+
+    label: ClassLabel
+    total: float
+    nothing: Candidate
+    candidates: tuple[Candidate, ...]
+    curve: Curve | None = None
+
+    def at(self, place: int) -> Candidate:
+        """The candidate at a place from 1; at 0 nothing, or what was given to go on from."""
+        given = bool(self.candidates) and self.candidates[0].given
+        return self.candidates[max(place, 1) - 1] if place or given else self.nothing
+
+    @property
+    def objectives(self) -> list[float]:
+        """The training objective at place 0, 1, ..."""
+        return [self.nothing.objective, *(candidate.objective for candidate in self.candidates)]
+
+    def points(self, chosen: int) -> list[PathPoint]:
+        """A point for each candidate, of which one is in the model."""
+        points = []
+        for n, made in enumerate(self.candidates, start=1):
+            held = (None, None, None) if self.curve is None else self.curve.at(n)
+            error = made.error / self.total
+            points.append(PathPoint(self.label, n, made.size, made.objective, error, *held, n == chosen))
+        return points
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class ModelPath:
     """The models of one fit by size, assembled when they are asked for.
 
-    A size is a number of units; where learning went on from given rules, size 1 is these, each further one a unit more.
-    points: one per formula and size; chosen: the size of each formula in the fitted model.
+    A size is a place on the paths; where learning went on from given rules, size 1 is these. chosen: the place of each
+    question in the fitted model; noun: what units are called; choice: how the places were chosen, in words.
     """
 
-    assembly: Assembly
-    points: tuple[PathPoint, ...]
+    frame: Frame
+    paths: tuple[QuestionPath, ...]
     chosen: tuple[int, ...]
     provenance: Mapping[str, Any]
+    noun: str = "unit"
+    choice: str = ""
 
     def __len__(self) -> int:
-        """The largest size that a formula reached."""
-        return max(map(len, self.assembly.paths), default=0)
+        """The largest size that a path reached."""
+        return max((len(path.candidates) for path in self.paths), default=0)
 
     def __iter__(self) -> Iterator[RuleGraph]:
         """The models of size 1, 2, ..."""
         return (self.graph_at(size) for size in range(1, len(self) + 1))
 
+    @property
+    def points(self) -> tuple[PathPoint, ...]:
+        """One point for each question and size."""
+        both = zip(self.paths, self.chosen, strict=True)
+        return tuple(point for path, chosen in both for point in path.points(chosen))
+
     def graph_at(self, size: int) -> RuleGraph:
-        """The model whose formulas have this size, or the largest that they reached where that is less.
+        """The model in which all paths have this size, or the largest that they reached where that is less.
 
         It has no statistics of its rules, and the limits on the size of the fitted model do not bind it. Raises
         InputError where `size` is not one of 1 .. len(path).
         """
         if not 1 <= size <= len(self):
             raise InputError(f"the path has no model of size {size}", where="graph_at", fix=f"1 to {len(self)}")
-        sizes = [min(size, len(path)) for path in self.assembly.paths]
-        return self.assembly.graph(sizes, {**self.provenance, "units": self.assembly.learned(sizes)})
+        return self.graph([min(size, len(path.candidates)) for path in self.paths])
 
+    def graph(self, places: Sequence[int]) -> RuleGraph:
+        """The model whose questions are answered by the candidates at these places."""
+        made = [path.at(place) for path, place in zip(self.paths, places, strict=True)]
+        provenance = {**self.provenance, "units": [candidate.size for candidate in made]}
+        return graph_of(self.frame, [candidate.model for candidate in made], provenance)
 
-def points_of(
-    measured: Sequence[tuple[float, float]],
-    total: float,
-    costs: Sequence[float],
-    label: Any,
-    before: int,
-    curve: Curve | None,
-    chosen: int,
-) -> list[PathPoint]:
-    """The points of one formula: objective and error by size, the weight of the rows, the units before size 1."""
-    points = []
-    for n, (_, error) in enumerate(measured, start=1):
-        held, deviation, smooth = (None, None, None) if curve is None else _at(curve, n)
-        points.append(PathPoint(label, n, before + n, costs[n], error / total, held, deviation, smooth, n == chosen))
-    return points
+    def within_limits(self) -> tuple[int, ...]:
+        """The chosen places, lowered until the model keeps to its limits.
 
+        The unit whose loss raises the objective least leaves first.
+        """
+        places, costs = list(self.chosen), [path.objectives for path in self.paths]
+        while self.frame.limits != NO_LIMITS and any(places) and not self.keeps_limits(self.graph(places)):
+            rise = [cost[n - 1] - cost[n] if n else np.inf for n, cost in zip(places, costs, strict=True)]
+            places[int(np.argmin(rise))] -= 1
+        return tuple(places)
 
-def measured_formulas(grown: Grown) -> list[tuple[float, float]]:
-    """Objective and weighted training error of each formula of the path: those after the last step that made it."""
-    found = [] if grown.begun is None else [grown.begun]
-    for step in grown.steps:
-        if step.action == "add":
-            found.append((step.after, step.error))
-        elif found:
-            found[-1] = (step.after, step.error)
-    return found[: len(grown.path)]
-
-
-def _at(curve: Curve, n: int) -> tuple[float, float, float]:
-    return float(curve.error[n - 1]), float(curve.standard_error[n - 1]), float(curve.smooth[n - 1])
+    def keeps_limits(self, graph: RuleGraph) -> bool:
+        """Whether a model keeps to the limits of size that were asked for."""
+        return self.frame.limits.hold_for(graph)

@@ -16,17 +16,15 @@ _NOT_THE_MODEL = ("callback", "n_threads", "memory")
 
 
 def provenance_of(
-    estimator: Any, data: TrainingData, units: list[int], stopped: str, chosen: Mapping[str, Any]
+    learner: str, parameters: Mapping[str, Any], data: TrainingData, target: str, stopped: str
 ) -> dict[str, Any]:
-    """The provenance of a fitted model as JSON values; chosen: parameters that stand in the place of "auto"."""
-    given = estimator.get_params(deep=False) | dict(chosen)
-    parameters = {name: _json(value) for name, value in given.items() if name not in _NOT_THE_MODEL}
+    """The provenance of a fitted model as JSON values; parameters: as they were used, nothing is "auto"."""
     return {
-        "learner": type(estimator).__name__,
-        "parameters": parameters,
-        "units": units,
+        "learner": learner,
+        "parameters": {name: _json(parameters[name]) for name in sorted(parameters) if name not in _NOT_THE_MODEL},
+        "units": [],
         "rows": data.table.n_rows,
-        "data": data_hash(data.labelled(estimator.target)),
+        "data": data_hash(data.labelled(target)),
         "versions": {"rulekit": rulekit.__version__, "numpy": np.__version__},
         **({"stopped": stopped} if stopped else {}),
     }

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from rulekit.learners.binned.binning import bin_table
-from rulekit.learners.cnll.plain.clause_search import Clause, ClauseSearch, clause_literals, condition_literals, covered
+from rulekit.learners.cnll.plain.clause_search import ClauseSearch, clause_literals, condition_literals
+from rulekit.learners.fitting.rule_sets import Clause, covered
 from rulekit.tables.kinds.inference import infer
 
 

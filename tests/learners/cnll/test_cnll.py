@@ -18,8 +18,8 @@ from rulekit.graph.check import check
 from rulekit.graph.decisions import ArgMax, Fires, Median
 from rulekit.graph.nodes import Among, And, Compare, IsTrue, Node, Not, Or
 from rulekit.learners.cnll.formula.noisy_formula import probability_of_codes
-from rulekit.learners.cnll.search.growth import Grown, grow
-from rulekit.learners.cnll.settings import PARAMETERS
+from rulekit.learners.cnll.models import LearnedFormula
+from rulekit.learners.fitting.learning import Run
 from rulekit.schema import Feature, Schema
 from rulekit.synthetic import exclusive_or, loans, noisy_logical
 from rulekit.tables.data_hash import data_hash
@@ -74,21 +74,18 @@ def test_the_graph_gives_the_probabilities_that_were_learned(algorithm: str, wea
     ).fit(X, y)
     check(model.rule_graph_)
     assert "code" in model.rule_graph_.used_features
-    learned = []
-    original = CNLLClassifier._learn
+    learned: list[Run] = []
 
-    def keep(self: Any, *args: Any) -> Any:
-        learned.append(original(self, *args))
-        return learned[-1]
+    class Keeping(CNLLClassifier):
+        def conclude(self, runs: Any, path: Any) -> None:
+            learned.extend(runs)
+            super().conclude(runs, path)
 
-    CNLLClassifier._learn = keep  # type: ignore[method-assign]
-    try:
-        clone(model).fit(X, y)
-    finally:
-        CNLLClassifier._learn = original  # type: ignore[method-assign]
-    run = learned[0]
-    tree, bits = run.grown.path[run.units - 1]
-    expected = probability_of_codes(tree, bits, run.problem.codes)
+    Keeping(**model.get_params()).fit(X, y)
+    (run,) = learned
+    last = run.path[run.chosen - 1].model
+    assert isinstance(last, LearnedFormula)
+    expected = probability_of_codes(last.tree, last.bits, run.question.problem.codes)
     assert model.predict_proba(X)[:, 1] == pytest.approx(expected, abs=1e-12)
     assert np.array_equal(model.predict(X) == "yes", expected > 0.5)
 
@@ -318,11 +315,12 @@ def test_class_weights_move_the_errors() -> None:
 
 def test_groups_reach_the_inner_folds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the rows of weight zero."""
-    import rulekit.learners.cnll.estimator as module
+    import rulekit.learners.fitting.learning as module
 
     X, y = loan_rows(60)
-    given = []
-    monkeypatch.setattr(module, "held_out_curve", lambda *args: given.append(args[3]))
+    given: list[Any] = []
+    original = module.fold_of_rows
+    monkeypatch.setattr(module, "fold_of_rows", lambda *args: given.append(args[2]) or original(*args))
     weight = np.arange(60) % 3
     CNLLClassifier().fit(X, y, sample_weight=weight, groups=np.arange(60) // 2)
     assert given[0].tolist() == (np.arange(60) // 2)[weight > 0].tolist()
@@ -390,7 +388,8 @@ def test_ctrl_c_keeps_the_best_so_far() -> None:
 
     model = CNLLClassifier(callback=interrupt).fit(X, y)
     assert model.rule_graph_.provenance["stopped"] == "interrupted"
-    assert model.rule_graph_.provenance["units"] == [3]
+    assert model.curve_[0].wrong.shape == (1, 3)
+    assert model.rule_graph_.provenance["units"] == [model.curve_[0].best()]
 
     def interrupt_folds(event: Any) -> bool:
         if event.get("fold") == 2:
@@ -399,6 +398,7 @@ def test_ctrl_c_keeps_the_best_so_far() -> None:
 
     model = CNLLClassifier(6, callback=interrupt_folds).fit(X, y)
     assert model.rule_graph_.provenance["stopped"] == "interrupted"
+    assert model.curve_[0].folds == 2
     assert model.score(X, y) > 0.99
 
 
@@ -409,8 +409,7 @@ def test_formulas_that_were_not_reached_have_no_units() -> None:
     check(model.rule_graph_)
     provenance = model.rule_graph_.provenance
     assert provenance["stopped"] == "cancelled"
-    assert provenance["units"][0] > 0
-    assert provenance["units"][1:] == [1, 0]
+    assert provenance["units"] == [1, 1, 0]
 
 
 def test_a_rare_class_of_ordered_ones_is_learned() -> None:
@@ -422,22 +421,28 @@ def test_a_rare_class_of_ordered_ones_is_learned() -> None:
     assert model.score(X, y) == 1.0
 
 
-@pytest.mark.parametrize("reason", ["interrupted", "time limit"])
-def test_a_stop_in_the_first_fold_is_a_stop(monkeypatch: pytest.MonkeyPatch, reason: Any) -> None:
-    """No fold was finished, so there is no curve; the other classes once went on as if nothing had happened."""
-    import rulekit.learners.fitting.stopping as module
+@pytest.mark.parametrize("cut", [1, 2, 5])
+def test_a_stop_keeps_the_best_size_that_was_checked(cut: int) -> None:
+    """The largest model once was kept, unchecked; and late classes had no rule where the first had many."""
+    rng = np.random.default_rng(cut)
+    X, y = rng.normal(size=(300, 4)), rng.integers(0, 4, 300)
+    y[X[:, 0] > 0.5] = 3
+    seen: list[tuple[Any, int]] = []
 
-    def cut_short(*args: Any) -> Grown:
-        grown = grow(*args)
-        grown.stopped = reason
-        return grown
+    def interrupt(event: Any) -> bool:
+        seen.append((event["class"], event["unit"]))
+        if len(seen) == 4 * cut + 2:
+            raise KeyboardInterrupt
+        return False
 
-    monkeypatch.setattr(module, "grow", cut_short)
-    X, y = load_wine(return_X_y=True)
-    model = CNLLClassifier(3).fit(X, y)
-    assert model.rule_graph_.provenance["stopped"] == reason
-    assert model.rule_graph_.provenance["units"] == [3, 0, 0]
-    assert model.curve_ == [None, None, None]
+    model = CNLLClassifier(20, callback=interrupt).fit(X, y)
+    assert seen[:8] == [(k, unit) for unit in (1, 2) for k in range(4)][: len(seen)]
+    assert model.rule_graph_.provenance["stopped"] == "interrupted"
+    for chosen, curve in zip(model.path_.chosen, model.curve_, strict=True):
+        assert curve is None or chosen == min(curve.best(), curve.wrong.shape[1])
+    assert all(1 <= units <= cut + 1 for units in model.rule_graph_.provenance["units"])
+    assert cut == 1 or None not in model.curve_
+    assert min(model.rule_graph_.provenance["units"]) < cut + 1
 
 
 def test_an_interrupted_step_is_not_in_the_history(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -558,7 +563,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("name", sorted(PARAMETERS))
+@pytest.mark.parametrize("name", sorted(set(CNLLClassifier.parameters) - {"positive", "default"}))
 def test_every_parameter_has_a_type_and_a_range(name: str) -> None:
     """Before any work: X is not even looked at. A wrong type once was a TypeError from somewhere inside."""
     for value in WRONG[name]:
@@ -566,14 +571,16 @@ def test_every_parameter_has_a_type_and_a_range(name: str) -> None:
             CNLLClassifier(**{name: value}).fit(None, None)
         message = str(caught.value)
         assert f"{name} is {value!r}; " in message
-        assert PARAMETERS[name].words in message
-        assert ("None, or" in message) == PARAMETERS[name].optional
+        allowed = CNLLClassifier.parameters[name].allowed
+        assert allowed.words in message
+        assert ("None, or" in message) == allowed.optional
         assert "\n" not in message
 
 
 def test_every_parameter_is_in_the_table() -> None:
     free = {"positive", "default"}  # any class label
-    assert set(PARAMETERS) == set(CNLLClassifier().get_params()) - free == set(WRONG)
+    assert set(CNLLClassifier.parameters) == set(CNLLClassifier().get_params()) == free | set(WRONG)
+    assert all(parameter.help for parameter in CNLLClassifier.parameters.values())
 
 
 def test_numbers_of_numpy_are_numbers() -> None:

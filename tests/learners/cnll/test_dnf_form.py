@@ -94,7 +94,8 @@ def test_the_path_is_by_clauses() -> None:
     assert point.training_error == pytest.approx(np.mean(model.path_.graph_at(1).predict(X) != y))
     chances = model.path_.graph_at(1).predict_proba(X)[:, 1]
     assert point.objective == pytest.approx(((chances - (y == "yes")) ** 2).sum())
-    assert model.curve_[0].by_fold.shape == (5, 4)
+    assert model.curve_[0].folds == 5
+    assert all(point.held_out_error is not None for point in model.path_.points)
 
 
 def test_the_strengths_are_those_of_least_squares() -> None:
@@ -134,7 +135,7 @@ def test_ordered_classes_have_a_plain_rule_for_each_cut() -> None:
     X, y = rows_of_three()
     graph: RuleGraph = CNLLClassifier(4, **KIND, ordered=["low", "mid", "high"]).fit(X, y).rule_graph_
     assert isinstance(graph.decision, Median)
-    assert all(isinstance(part, Fires) and is_plain(part.formula) for part in graph.decision.above)
+    assert all(map(is_plain, graph.decision.above))
 
 
 def test_a_formula_of_more_than_twenty_units_has_a_plain_form() -> None:

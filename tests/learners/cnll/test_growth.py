@@ -5,19 +5,22 @@ from __future__ import annotations
 import itertools
 import time
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
-from cnll_cases import problem_of, random_problem, row_objective, row_probabilities
+from cnll_cases import learned, problem_of, random_problem, row_objective, row_probabilities
 
+from rulekit import CNLLClassifier
 from rulekit.learners.cnll.formula import objectives
 from rulekit.learners.cnll.formula.noisy_formula import Formula
 from rulekit.learners.cnll.formula.objectives import Objective, allowed_intervals
 from rulekit.learners.cnll.formula.prefixes import LEAST_STRENGTH
 from rulekit.learners.cnll.search import growth
 from rulekit.learners.cnll.search.best_step import SearchSettings
-from rulekit.learners.cnll.search.growth import GrowthSettings, Limits, grow
+from rulekit.learners.cnll.search.growth import GrowthSettings, grow, grown_freer
 from rulekit.learners.cnll.search.refitting import sweep
+from rulekit.learners.contract import Candidate, OutOfTimeError, Question, Watch
 
 CASES = [
     (Objective(1, 0), "I", 0, 0, False, "threshold"),
@@ -137,20 +140,22 @@ def test_callback_deadline_and_interrupt_keep_the_path() -> None:
     settings = GrowthSettings(SearchSettings(Objective()), "II", 9)
     whole = grow(problem, settings)
 
-    def interrupt(unit: int, objective: float, error: float) -> object:
-        if unit == 3:
+    def interrupt(event: Any) -> object:
+        if event["unit"] == 3:
             raise KeyboardInterrupt
         return False
 
-    for limits, reason, kept in (
-        (Limits(progress=lambda unit, objective, error: unit == 2), "cancelled", 2),
-        (Limits(progress=interrupt), "interrupted", 3),
-        (Limits(deadline=time.monotonic() - 1), "time limit", 0),
+    past = time.monotonic() - 1
+    for callback, deadline, reason, kept in (
+        (lambda event: event["unit"] == 2, np.inf, "cancelled", 2),
+        (interrupt, np.inf, "interrupted", 3),
+        (None, past, "time limit", 0),
     ):
-        grown = grow(problem, settings, limits)
-        assert grown.stopped == reason
-        assert len(grown.path) == kept
-        assert [s.claimed for s in grown.steps] == [s.claimed for s in whole.steps[:kept]]
+        run, stopped = learned(problem, settings, callback=callback, deadline=deadline)
+        assert stopped == reason
+        assert len(run.path) == run.chosen == kept
+        steps = run.grown[-1].model.steps if run.grown else ()
+        assert [s.claimed for s in steps] == [s.claimed for s in whole.steps[:kept]]
 
 
 def test_some_columns_are_drawn_by_the_seed() -> None:
@@ -188,17 +193,21 @@ def test_a_lower_ridge_is_kept_only_where_laws_were_held_back(
 
 
 def test_a_second_growth_that_is_stopped_leaves_the_first() -> None:
-    problem = random_problem(np.random.default_rng(5), n=300)
+    class Late(Watch):
+        def check(self) -> None:
+            if made:
+                raise OutOfTimeError
+
+    problem, made = random_problem(np.random.default_rng(5), n=300), list[Candidate]()
     settings = GrowthSettings(SearchSettings(Objective(0, 1, 12)), "tree", 4, 1, ridge_by_noise=True)
-    calls = []
-
-    def cancel(*event: float) -> bool:
-        calls.append(event)
-        return len(calls) == 6
-
-    whole, stopped = grow(problem, settings), grow(problem, settings, Limits(progress=cancel))
-    assert len(calls) == 6
-    assert (len(stopped.path), stopped.stopped, whole.stopped) == (4, "cancelled", "")
+    learning = CNLLClassifier().learn(Question("yes", 0, problem, None, 0, 1, Watch(), settings))
+    made = [next(learning) for _ in range(4)]
+    grown = grow(problem, replace(settings, ridge_by_noise=False))
+    with pytest.raises(OutOfTimeError):
+        grown_freer(grown, replace(settings, search=replace(settings.search, watch=Late())))
+    assert (
+        [candidate.size for candidate in made] == [1, 2, 3, 4] == [bits for bits, _ in enumerate(grown.path, start=1)]
+    )
 
 
 def test_an_empty_formula_is_false() -> None:

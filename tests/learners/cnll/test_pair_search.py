@@ -12,7 +12,8 @@ from cnll_cases import problem_of, random_problem
 from rulekit import CNLLClassifier, simplify
 from rulekit.graph.check import check
 from rulekit.graph.nodes import Hidden
-from rulekit.learners.cnll.formula.noisy_formula import Formula, Problem
+from rulekit.learners.binned.problem import Problem
+from rulekit.learners.cnll.formula.noisy_formula import Formula
 from rulekit.learners.cnll.formula.objectives import Objective
 from rulekit.learners.cnll.formula.read_once import FIRST, ReadOnceTree, growth_moves
 from rulekit.learners.cnll.search import pair_search

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rulekit.learners.binned.binning import bin_table
-from rulekit.learners.cnll.formula.noisy_formula import Problem
+from rulekit.learners.binned.problem import Problem
 from rulekit.learners.cnll.formula.objectives import Objective
 from rulekit.learners.cnll.plain.dnf_form import WAYS, DnfSettings
 from rulekit.learners.cnll.plain.way_race import clearly_fewer, raced_way

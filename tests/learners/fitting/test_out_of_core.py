@@ -18,8 +18,8 @@ from rulekit.learners.binned import disk_codes, stored_binning
 from rulekit.learners.binned.binning import bin_column
 from rulekit.learners.binned.codes import MemoryCodes
 from rulekit.learners.binned.disk_codes import DiskCodes
-from rulekit.learners.cnll.formula.noisy_formula import Problem
-from rulekit.learners.fitting.stopping import fold_of_rows
+from rulekit.learners.binned.problem import Problem
+from rulekit.learners.fitting.folds import fold_of_rows
 from rulekit.schema import Feature
 from rulekit.tables import storage
 from rulekit.tables.kinds.inference import infer

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from rulekit import CNLLClassifier
 from rulekit.graph.rules import counts
 from rulekit.learners.cnll.formula.read_once import Move, ReadOnceTree, growth_moves
+from rulekit.learners.cnll.search.size_moves import allowed_moves
 from rulekit.learners.fitting.size_limits import SizeLimits
 from rulekit.synthetic import loans
 
@@ -105,10 +106,10 @@ def tree_of(*moves: Move) -> ReadOnceTree:
 
 def test_moves_beyond_a_limit_are_not_offered() -> None:
     pair = tree_of(Move("or", 0))
-    assert SizeLimits(literals=2).allowed(pair, growth_moves(pair, "II")) == []
-    inside = SizeLimits(clauses=2).allowed(pair, growth_moves(pair, "II"))
+    assert allowed_moves(SizeLimits(literals=2), pair, growth_moves(pair, "II")) == []
+    inside = allowed_moves(SizeLimits(clauses=2), pair, growth_moves(pair, "II"))
     assert Move("or", pair.root) not in inside
     assert {move.operator for move in inside} == {"and"}
     conjunction = tree_of(Move("and", 0))
-    longer = SizeLimits(clauses=1).allowed(conjunction, growth_moves(conjunction, "I"))
+    longer = allowed_moves(SizeLimits(clauses=1), conjunction, growth_moves(conjunction, "I"))
     assert longer == [Move("and", conjunction.root)]

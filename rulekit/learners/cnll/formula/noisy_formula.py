@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.learners.binned.binning import BinnedColumn
 from rulekit.learners.binned.codes import Codes
+from rulekit.learners.binned.problem import Problem
 from rulekit.learners.cnll.formula.cell_counts import CellCounts
 from rulekit.learners.cnll.formula.objectives import Objective
 from rulekit.learners.cnll.formula.prefixes import Orders
@@ -23,28 +23,6 @@ from rulekit.learners.cnll.formula.squares import FixedPoint
 from rulekit.learners.cnll.formula.tree_kernels import cell_lines
 from rulekit.learners.counting.grouping import Rows, count_cells, split_cells
 from rulekit.learners.counting.histograms import Bools, Floats, Ints
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Problem:
-    """Binned columns, labels [n] of 0 and 1, quantised weights [n] and what one unit of them weighs."""
-
-    columns: tuple[BinnedColumn, ...]
-    codes: Codes
-    labels: Ints
-    weights: Ints
-    weight_unit: float
-
-    @property
-    def total(self) -> float:
-        return float(self.weights.sum()) * self.weight_unit
-
-    def take(self, rows: npt.NDArray[Any]) -> Problem:
-        labels = self.labels[rows]
-        # Weights that are one number seen n times stay so: see share_equal.
-        each = self.weights.strides == (0,) and len(self.weights) > 0
-        weights = np.broadcast_to(self.weights[:1], labels.shape) if each else self.weights[rows]
-        return Problem(self.columns, self.codes.take(rows), labels, weights, self.weight_unit)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

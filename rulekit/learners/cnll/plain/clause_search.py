@@ -22,19 +22,10 @@ from rulekit.learners.cnll.plain.clause_changes import best_change, change_with_
 from rulekit.learners.cnll.plain.clause_kernels import add_by_failing, gain_of, mark_covered
 from rulekit.learners.counting.compiling import compiled
 from rulekit.learners.counting.histograms import Bools, Floats, Ints
-
-Clause = dict[int, Bools]
+from rulekit.learners.fitting.rule_sets import Clause, covered
 
 _ROUNDS = 30
 _SWEEPS = 4
-
-
-def covered(clause: Clause, codes: Codes, n: int) -> Bools:
-    """The rows [n] on which all conditions of a clause hold."""
-    rows = np.ones(n, dtype=bool)
-    for column, condition in clause.items():
-        rows &= condition[codes[column]]
-    return rows
 
 
 def condition_literals(column: BinnedColumn, condition: Bools) -> int:

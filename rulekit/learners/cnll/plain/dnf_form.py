@@ -17,16 +17,18 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.graph.nodes import FALSE, TRUE, And, Hidden, Node, Or
+from rulekit.graph.nodes import Hidden, Node, Or
 from rulekit.learners.binned.binning import BinnedColumn
 from rulekit.learners.binned.codes import Codes
-from rulekit.learners.binned.conditions import condition_node
-from rulekit.learners.cnll.formula.noisy_formula import Bit, Problem, probability_of_codes
+from rulekit.learners.binned.problem import Problem
+from rulekit.learners.cnll.formula.noisy_formula import Bit, probability_of_codes
 from rulekit.learners.cnll.formula.read_once import ReadOnceTree
 from rulekit.learners.cnll.plain.clause_growth import purest_cover
-from rulekit.learners.cnll.plain.clause_search import Clause, ClauseSearch, clause_literals, covered
+from rulekit.learners.cnll.plain.clause_search import ClauseSearch, clause_literals
 from rulekit.learners.cnll.plain.lattice import MOST_BITS, Lattice
+from rulekit.learners.contract import Frame, Score
 from rulekit.learners.counting.histograms import Bools, Floats, Ints
+from rulekit.learners.fitting.rule_sets import Clause, clause_node, covered, covered_by_some, rule_of
 from rulekit.numbers import strength_of
 
 _STEPS = 4096  # of a row's gain; with the weights of all rows the sums stay below 2^53
@@ -81,15 +83,15 @@ class PlainDnf:
 
     def decides(self, codes: Codes, n: int) -> Bools:
         """The rows [n] that are positive."""
-        positive = np.zeros(n, dtype=bool)
-        for clause in self.clauses:
-            positive |= covered(clause, codes, n)
-        return positive
+        return covered_by_some(self.clauses, codes, n)
 
     def rule(self, columns: Sequence[BinnedColumn]) -> Node:
         """The decision: an Or of clauses."""
-        nodes = [clause_node(clause, columns) for clause in self.clauses]
-        return FALSE if not nodes else nodes[0] if len(nodes) == 1 else Or(nodes)
+        return rule_of(self.clauses, columns)
+
+    def score(self, frame: Frame, prefix: str) -> Score:
+        """The noisy-or, which says yes where the rule holds."""
+        return Score(self.report(frame.columns, prefix), self.rule(frame.columns))
 
     def report(self, columns: Sequence[BinnedColumn], prefix: str) -> Node:
         """The noisy-or: a hidden bit for each clause; the leak is shared among them, as what they fire with without."""
@@ -106,15 +108,6 @@ class PlainDnf:
         return bits[0] if len(bits) == 1 else Or(bits)
 
 
-def clause_node(clause: Clause, columns: Sequence[BinnedColumn]) -> Node:
-    """A clause as one And of conditions on single columns."""
-    parts: list[Node] = []
-    for column, condition in sorted(clause.items()):
-        node = condition_node(columns[column], condition)
-        parts.extend(node.children if isinstance(node, And) else [node])
-    return TRUE if not parts else parts[0] if len(parts) == 1 else And(parts)
-
-
 def plain_dnfs(
     problem: Problem,
     path: Sequence[tuple[ReadOnceTree, tuple[Bit, ...]]],
@@ -125,7 +118,7 @@ def plain_dnfs(
 
     The patterns of more than 20 units are too many, so that clauses begin as implicants of the formula of 20.
     """
-    return [_reported(problem, ordered, settings) for ordered in plain_clauses(problem, path, settings, ways)]
+    return [reported(problem, ordered, settings) for ordered in plain_clauses(problem, path, settings, ways)]
 
 
 def plain_clauses(
@@ -249,7 +242,7 @@ def _in_order(clauses: list[Clause], problem: Problem, gain: Floats) -> list[tup
     return ordered
 
 
-def _reported(problem: Problem, clauses: list[tuple[Clause, Bools]], settings: DnfSettings) -> list[PlainDnf]:
+def reported(problem: Problem, clauses: list[tuple[Clause, Bools]], settings: DnfSettings) -> list[PlainDnf]:
     """The forms of the first 1, 2, ... clauses; the rows count by which clauses hold."""
     if not clauses:
         return []

@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.learners.cnll.formula.noisy_formula import Bit, Problem
+from rulekit.learners.binned.problem import Problem
+from rulekit.learners.cnll.formula.noisy_formula import Bit
 from rulekit.learners.cnll.formula.read_once import ReadOnceTree
-from rulekit.learners.cnll.plain.clause_search import Clause, covered
 from rulekit.learners.cnll.plain.dnf_form import WAYS, DnfSettings, plain_clauses
 from rulekit.learners.counting.histograms import Bools, Ints
-from rulekit.learners.fitting.stopping import fold_of_rows
+from rulekit.learners.fitting.folds import fold_of_rows
+from rulekit.learners.fitting.rule_sets import Clause, covered_by_some
 
 _PARTS = 3
 _MANY = 1000.0  # held-out rows; on fewer, one standard error is passed by chance too often
@@ -57,9 +58,7 @@ def raced_way(
 
 def _wrong(clauses: list[tuple[Clause, Bools]], held: Problem) -> Bools:
     """The held-out rows [n] that clauses decide wrongly."""
-    positive = np.zeros(len(held.labels), dtype=bool)
-    for clause, _ in clauses:
-        positive |= covered(clause, held.codes, len(positive))
+    positive = covered_by_some([clause for clause, _ in clauses], held.codes, len(held.labels))
     return np.asarray(positive != (held.labels == 1))
 
 

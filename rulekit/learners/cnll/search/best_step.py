@@ -12,13 +12,15 @@ import numpy.typing as npt
 
 from rulekit.learners.binned.binning import BinnedColumn
 from rulekit.learners.binned.codes import matrix_of, side_by_side
-from rulekit.learners.cnll.formula.noisy_formula import Bit, Formula, Problem
+from rulekit.learners.binned.problem import Problem
+from rulekit.learners.cnll.formula.noisy_formula import Bit, Formula
 from rulekit.learners.cnll.formula.objectives import Objective, allowed_intervals
 from rulekit.learners.cnll.formula.prefixes import Best, Orders, best_prefixes
 from rulekit.learners.cnll.formula.read_once import FIRST, Move
 from rulekit.learners.cnll.formula.squares import CodeSums, add_code_sums, fixed_lines, sums_of_entries
 from rulekit.learners.cnll.search.scanning import MoveTables, ScanResult, ScanRule, scan
 from rulekit.learners.cnll.search.weak_features import Weak, code_orders, complete
+from rulekit.learners.contract import NO_WATCH, Watch
 from rulekit.learners.counting.histograms import Bools, Floats, Histogram, Ints, count, count_dense
 from rulekit.learners.counting.threads import run_threads
 
@@ -32,13 +34,17 @@ _FIELDS = ("objective", "order", "prefix", "side", "left", "right")
 
 @dataclass(frozen=True, slots=True)
 class SearchSettings:
-    """objective; weak features; whether beta is fixed at 0; the least weight of either side of a condition."""
+    """objective; weak features; whether beta is fixed at 0; the least weight of either side of a condition.
+
+    watch: until when a step may be looked for; a search that is late raises OutOfTimeError between columns.
+    """
 
     objective: Objective
     weak: Weak = "threshold"
     zero_beta: bool = False
     min_rows: float = 1.0
     n_threads: int = 1
+    watch: Watch = NO_WATCH
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -171,6 +177,7 @@ def _search_squares(
     best = Best.none(len(columns), len(moves))
 
     def judge(group: _Group) -> None:
+        settings.watch.check()
         orders, weight = _orders(formula, columns[group.at], settings.weak, group.slope.shape[1])
         sums = group.slope, group.curvature, weight
         found = best_prefixes(sums, orders, rest, constant, ridge, least, settings.zero_beta)
@@ -237,6 +244,7 @@ def _sums(formula: Formula, moves: list[Move], settings: SearchSettings, columns
             continue
 
         def add(k: int, table: Ints = table, first: int = first) -> None:
+            settings.watch.check()
             matrix, places = matrix_of(problem.codes, columns[groups[k]])
             add_code_sums(parts[k], matrix, places, rows, fixed, table, first)
 
@@ -283,10 +291,11 @@ def _search_errors(
     scale = objective.error * problem.weight_unit
     threads = settings.n_threads if len(problem.labels) * len(columns) >= _WORTH_THREADS else 1
     best_so_far = [np.inf]
-    counted = _counted_columns(formula, moves, (u, v), columns, threads)
+    counted = _counted_columns(formula, moves, (u, v), columns, threads, settings.watch)
     best = Best.none(len(columns), len(moves))
 
     def search(i: int) -> None:
+        settings.watch.check()
         binned = problem.columns[columns[i]]
         histogram, sums = counted[i]
         weighted = (
@@ -310,7 +319,7 @@ def _search_errors(
 
 
 def _counted_columns(
-    formula: Formula, moves: list[Move], lines: tuple[Floats, Floats], columns: Ints, threads: int
+    formula: Formula, moves: list[Move], lines: tuple[Floats, Floats], columns: Ints, threads: int, watch: Watch
 ) -> list[tuple[Histogram, CodeSums]]:
     """Each column counted by code and key, and its sums.
 
@@ -329,6 +338,7 @@ def _counted_columns(
     by_key = None if kept is None else kept.by_key(rows)
 
     def count_group(group: Ints) -> None:
+        watch.check()
         matrix, places = matrix_of(problem.codes, columns[group])
         histograms = by_key.histograms(columns[group]) if by_key is not None else None
         if histograms is None:

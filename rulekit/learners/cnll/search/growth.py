@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
 
-from rulekit.learners.cnll.formula.noisy_formula import Bit, Formula, Problem
+from rulekit.learners.binned.binning import BinnedColumn
+from rulekit.learners.binned.given import GivenColumn, table_columns
+from rulekit.learners.binned.problem import Problem
+from rulekit.learners.cnll.formula.noisy_formula import Bit, Formula
 from rulekit.learners.cnll.formula.objectives import Objective
 from rulekit.learners.cnll.formula.read_once import FIRST, Move, ReadOnceTree, growth_moves
 from rulekit.learners.cnll.plain.dnf_form import DnfSettings
 from rulekit.learners.cnll.search.best_step import SearchSettings, Step, best_replacements, best_step
 from rulekit.learners.cnll.search.pair_search import best_with_pairs
 from rulekit.learners.cnll.search.refitting import sweep
+from rulekit.learners.cnll.search.size_moves import allowed_moves
 from rulekit.learners.cnll.start.first_formula import Start
-from rulekit.learners.cnll.start.given import columns_read, table_columns
 from rulekit.learners.fitting.size_limits import NO_LIMITS, SizeLimits
 
 Algorithm = Literal["I", "II", "tree"]
-Stopped = Literal["", "interrupted", "time limit", "cancelled"]
 
 _FALL = 1e-9
 _MOST_SWEEPS = 20
@@ -56,12 +57,8 @@ class GrowthSettings:
     dnf: DnfSettings | None = None
     ridge_by_noise: bool = False
 
-    @property
-    def path_length(self) -> int:
-        """The most models on the path: of 1 .. n_units bits, or the start and those around it, or of 1 .. clauses."""
-        if self.dnf is not None:
-            return self.dnf.clauses
-        return self.n_units if self.start is None else self.n_units - self.start.learned + 1
+
+Snapshot = tuple[ReadOnceTree, tuple[Bit, ...]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,55 +81,55 @@ class GrownStep:
 
 @dataclass(slots=True)
 class Grown:
-    """The formula with its steps; `path[t]` is the formula of t + 1 bits; `stopped` says what cut the growth short.
+    """A formula with its steps; `path[t]` is its t-th state, `measured[t]` the objective and weighted training error.
 
-    With a start the path begins with it, and `begun` is its objective and weighted training error.
+    Without a start path[t] has t + 1 bits; with one it begins with that.
     """
 
     formula: Formula
     steps: list[GrownStep] = field(default_factory=list)
-    path: list[tuple[ReadOnceTree, tuple[Bit, ...]]] = field(default_factory=list)
-    stopped: Stopped = ""
-    begun: tuple[float, float] | None = None
+    path: list[Snapshot] = field(default_factory=list)
+    measured: list[tuple[float, float]] = field(default_factory=list)
 
     @property
     def learned(self) -> int:
         """How many bits were learned or may be changed: all but the frozen ones."""
         return sum(not bit.frozen for bit in self.formula.bits)
 
+    def keep(self, after: float, error: float) -> None:
+        """The formula as it is now becomes the next state of the path."""
+        self.path.append(self.formula.snapshot())
+        self.measured.append((after, error))
+
     def set_after(self, after: float, error: float) -> None:
-        """The objective and the error of the formula as it is now, after its last step."""
+        """The last state of the path becomes the formula as it is now."""
         if self.steps:
             self.steps[-1] = replace(self.steps[-1], after=after, error=error)
-        else:
-            self.begun = after, error
-        self.path[-1] = self.formula.snapshot()
+        self.path[-1], self.measured[-1] = self.formula.snapshot(), (after, error)
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """When to stop early: a point of time (time.monotonic) and a callback that returns True to cancel."""
-
-    deadline: float = float("inf")
-    progress: Callable[[int, float, float], object] | None = None
-
-
-def grow(problem: Problem, settings: GrowthSettings, limits: Limits = Limits()) -> Grown:
+def grow(problem: Problem, settings: GrowthSettings) -> Grown:
     """A formula of at most n_units bits; it stops where no step lowers the objective, also after a refit.
 
-    With ridge_by_noise it may be grown a second time with a third of the ridge, which is kept where it makes far fewer
-    training errors. KeyboardInterrupt, the deadline and the callback end the growth with the best formula so far.
+    With ridge_by_noise it may be grown a second time, see `grown_freer`.
     """
-    grown = _grow(problem, settings, limits)
-    errors = grown.formula.measure(settings.search.objective)[1]
-    if grown.stopped or not settings.ridge_by_noise or errors < _FEWEST_ERRORS or problem.total > _MOST_ROWS:
-        return grown
-    freer = _grow(problem, _with_ridge(settings, _LOWER * settings.search.objective.ridge), limits)
-    fewer = freer.formula.measure(settings.search.objective)[1]
-    if not freer.stopped and errors - fewer >= _FIRM * math.sqrt(errors):
-        return freer
-    grown.stopped = freer.stopped
-    return grown
+    grown = begin(problem, settings)
+    for _ in states(grown, settings):
+        pass
+    return grown_freer(grown, settings) or grown
+
+
+def grown_freer(grown: Grown, settings: GrowthSettings) -> Grown | None:
+    """Grown anew with a third of the ridge, with ridge_by_noise, where that makes far fewer training errors."""
+    problem, objective = grown.formula.problem, settings.search.objective
+    errors = grown.formula.measure(objective)[1]
+    if not settings.ridge_by_noise or errors < _FEWEST_ERRORS or problem.total > _MOST_ROWS:
+        return None
+    freer, own = begin(problem, settings), _with_ridge(settings, _LOWER * objective.ridge)
+    for _ in states(freer, own):
+        settings.search.watch.check()
+    fewer = freer.formula.measure(objective)[1]
+    return freer if errors - fewer >= _FIRM * math.sqrt(errors) else None
 
 
 def _with_ridge(settings: GrowthSettings, ridge: float) -> GrowthSettings:
@@ -140,32 +137,20 @@ def _with_ridge(settings: GrowthSettings, ridge: float) -> GrowthSettings:
     return replace(settings, search=replace(settings.search, objective=objective))
 
 
-def _grow(problem: Problem, settings: GrowthSettings, limits: Limits) -> Grown:
-    grown = _begin(problem, settings)
+def states(grown: Grown, settings: GrowthSettings) -> Iterator[None]:
+    """Grow a formula: after each item its path has a further state, or another last one."""
     rng = np.random.default_rng(settings.seed)
     now = settings
     stuck = False
-    try:
-        while grown.learned < settings.n_units and not grown.stopped:
-            if time.monotonic() > limits.deadline:
-                grown.stopped = "time limit"
-            elif not _grow_one(grown, (now := at_noise(settings, now, grown.formula)), rng):
-                if stuck or not _refit_all(grown, now.search):
-                    break
-                stuck = True
-            elif limits.progress is not None and limits.progress(
-                grown.learned, grown.steps[-1].after, grown.steps[-1].error
-            ):
-                grown.stopped = "cancelled"
-            else:
-                stuck = False
-    except KeyboardInterrupt:
-        grown.stopped = "interrupted"
-        # What was done to a bit that is in no finished formula is no step.
-        added = [i for i, step in enumerate(grown.steps) if step.action == "add"]
-        whole = len(grown.path) - (grown.begun is not None)
-        del grown.steps[added[whole] if len(added) > whole else len(grown.steps) :]
-    return grown
+    while grown.learned < settings.n_units:
+        now = at_noise(settings, now, grown.formula)
+        if _grow_one(grown, now, rng):
+            stuck = False
+        elif stuck or not _refit_all(grown, now.search):
+            break
+        else:
+            stuck = True
+        yield
 
 
 def at_noise(settings: GrowthSettings, now: GrowthSettings, formula: Formula) -> GrowthSettings:
@@ -186,7 +171,7 @@ def at_noise(settings: GrowthSettings, now: GrowthSettings, formula: Formula) ->
     return _with_ridge(now, ridge)
 
 
-def _begin(problem: Problem, settings: GrowthSettings) -> Grown:
+def begin(problem: Problem, settings: GrowthSettings) -> Grown:
     """Nothing, or the start with the best strengths of its free bits."""
     start, objective = settings.start, settings.search.objective
     if start is None or start.tree.root < 0:
@@ -195,12 +180,14 @@ def _begin(problem: Problem, settings: GrowthSettings) -> Grown:
     for _ in range(_MOST_SWEEPS if start.learned else 0):
         if not sweep(formula, settings.search):
             break
-    return Grown(formula, path=[formula.snapshot()], begun=formula.measure(objective))
+    grown = Grown(formula)
+    grown.keep(*formula.measure(objective))
+    return grown
 
 
 def _grow_one(grown: Grown, settings: GrowthSettings, rng: np.random.Generator) -> bool:
     formula, objective = grown.formula, settings.search.objective
-    moves = settings.sizes.allowed(formula.tree, growth_moves(formula.tree, settings.algorithm))
+    moves = allowed_moves(settings.sizes, formula.tree, growth_moves(formula.tree, settings.algorithm))
     if settings.start is not None:
         moves = settings.start.allowed(formula.tree, moves)
     if not moves:
@@ -221,7 +208,7 @@ def _grow_one(grown: Grown, settings: GrowthSettings, rng: np.random.Generator) 
     )
     if settings.backfit and grown.learned > 1 and grown.learned % settings.backfit == 0:
         _backfit(grown, settings, rng)
-    grown.path.append(formula.snapshot())
+    grown.keep(grown.steps[-1].after, grown.steps[-1].error)
     return True
 
 
@@ -241,10 +228,19 @@ def _last_columns(formula: Formula, settings: GrowthSettings, without: int = -1)
     return used if settings.sizes.features == len(used) + 1 else None
 
 
+def _columns_read(columns: Sequence[BinnedColumn], bit: Bit) -> set[int]:
+    """The columns of the table that the condition of a bit reads."""
+    read: set[int] = set()
+    for column in bit.columns:
+        found = columns[column]
+        read.update(found.reads if isinstance(found, GivenColumn) else (column,))
+    return read
+
+
 def _used(formula: Formula, without: int = -1) -> set[int]:
     """The columns of the table that the bits read."""
     bits = (bit for i, bit in enumerate(formula.bits) if i != without)
-    return {column for bit in bits for column in columns_read(formula.problem.columns, bit)}
+    return {column for bit in bits for column in _columns_read(formula.problem.columns, bit)}
 
 
 def _worth(step: Step, before: float, settings: GrowthSettings) -> bool:

@@ -24,6 +24,7 @@ from typing import TypeVar
 import numpy as np
 
 from rulekit.learners.binned.binning import BinnedColumn
+from rulekit.learners.binned.given import NO_BOUNDS, GivenColumn, with_columns
 from rulekit.learners.cnll.formula.noisy_formula import Bit, Formula
 from rulekit.learners.cnll.formula.prefixes import Orders, best_prefixes
 from rulekit.learners.cnll.formula.read_once import Move
@@ -38,7 +39,6 @@ from rulekit.learners.cnll.search.best_step import (
 )
 from rulekit.learners.cnll.search.pair_bits import Junction, PairBit, contrary
 from rulekit.learners.cnll.search.weak_features import complete
-from rulekit.learners.cnll.start.given import NO_BOUNDS, GivenColumn, with_columns
 from rulekit.learners.counting.histograms import Bools, Floats, Ints
 from rulekit.schema import Feature
 

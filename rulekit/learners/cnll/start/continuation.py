@@ -9,10 +9,11 @@ from rulekit.errors import InputError
 from rulekit.graph.negation import negate
 from rulekit.graph.nodes import FALSE, TRUE, And, AtLeast, Family, Hidden, Node, Not, Or
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
-from rulekit.learners.cnll.formula.noisy_formula import Bit, Problem
+from rulekit.learners.binned.given import HOLDS, KNOWN, with_given
+from rulekit.learners.binned.problem import Problem
+from rulekit.learners.cnll.formula.noisy_formula import Bit
 from rulekit.learners.cnll.formula.read_once import Operator, ReadOnceTree
 from rulekit.learners.cnll.start.first_formula import Start
-from rulekit.learners.cnll.start.given import HOLDS, KNOWN, with_given
 from rulekit.learners.cnll.start.known_rules import WHERE, Freeze, KnownRules, known_rules
 from rulekit.schema import Schema
 from rulekit.tables.table import Table
@@ -26,7 +27,7 @@ def starts_of(
     None stands for a formula without any clause.
 
     classes: as the learner lists them; table: the training rows, encoded by a schema that holds the graph's
-    (rulekit.learners.cnll.start.start_schema). Raises InputError where the graph is none that growth can go on from, or
+    (rulekit.learners.fitting.start_schema). Raises InputError where the graph is none that growth can go on from, or
     has more free literals than `n_units`.
     """
     schema = Schema(table.features)

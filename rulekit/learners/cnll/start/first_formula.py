@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from rulekit.graph.nodes import Node
-from rulekit.learners.cnll.formula.noisy_formula import Bit, Formula, Problem
+from rulekit.learners.binned.problem import Problem
+from rulekit.learners.cnll.formula.noisy_formula import Bit, Formula
 from rulekit.learners.cnll.formula.read_once import Move, ReadOnceTree
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from cnll_cases import problem_of
+from cnll_cases import learned, problem_of
 
 from rulekit.learners.cnll.formula.objectives import Objective
 from rulekit.learners.cnll.search.best_step import SearchSettings
 from rulekit.learners.cnll.search.growth import GrowthSettings
-from rulekit.learners.fitting.stopping import Curve, clearly_best, fold_of_rows, held_out_curve, smoothed
+from rulekit.learners.fitting.choice import Curve, clearly_best, smoothed
+from rulekit.learners.fitting.folds import fold_of_rows
+from rulekit.learners.fitting.learning import held_out_errors
 
 
 def rows(seed: int, n: int = 200, values: int = 5) -> tuple[np.ndarray, np.ndarray]:
@@ -87,7 +89,7 @@ def test_a_rare_class_gets_its_units() -> None:
     y = (X[:, :4] == 0).all(axis=1).astype(np.int64)
     problem = problem_of(X, y)
     settings = GrowthSettings(SearchSettings(Objective()), "II", 10)
-    curve = held_out_curve(problem, settings, 5, None)
+    curve = learned(problem, settings, 5)[0].curve
     assert curve is not None
     assert curve.error[0] == pytest.approx(y.mean())
     assert curve.best() >= 4
@@ -97,11 +99,13 @@ def test_a_rare_class_gets_its_units() -> None:
 def test_values_that_only_held_out_rows_have_take_a_side() -> None:
     """Every value is a bin of its own here; those that a fold did not train on once fell outside every condition."""
     X = np.random.default_rng(0).normal(size=(300, 2))
+    problem = problem_of(X, (X[:, 0] > 0.3).astype(int))
+    fold = fold_of_rows(problem, 5, None, 0)
+    training, held = problem.take(fold != 0), problem.take(fold == 0)
     for weak in ("threshold", "llr"):
         settings = GrowthSettings(SearchSettings(Objective(), weak), "II", 2)  # type: ignore[arg-type]
-        curve = held_out_curve(problem_of(X, (X[:, 0] > 0.3).astype(int)), settings, 5, None)
-        assert curve is not None
-        assert curve.error[0] < 0.02
+        run, _ = learned(training, settings)
+        assert held_out_errors(run.path, training, held, 1)[0] / held.total < 0.04
 
 
 def test_the_curve_is_that_of_held_out_rows() -> None:
@@ -109,7 +113,7 @@ def test_the_curve_is_that_of_held_out_rows() -> None:
     rng = np.random.default_rng(9)
     X, y = rng.random((120, 2)), rng.integers(0, 2, 120)
     settings = GrowthSettings(SearchSettings(Objective()), "tree", 12)
-    curve = held_out_curve(problem_of(X, y), settings, 5, None)
+    curve = learned(problem_of(X, y), settings, 5)[0].curve
     assert curve is not None
     assert curve.folds == 5
     assert 0.35 < curve.error.min() < 0.65
@@ -117,22 +121,22 @@ def test_the_curve_is_that_of_held_out_rows() -> None:
 
 def test_too_few_distinct_rows_have_no_curve() -> None:
     settings = GrowthSettings(SearchSettings(Objective()), "II", 3)
-    assert held_out_curve(problem_of(np.ones((9, 1)), np.arange(9) % 2), settings, 5, None) is None
+    assert learned(problem_of(np.ones((9, 1)), np.arange(9) % 2), settings, 5)[0].curve is None
 
 
 def test_a_fold_may_cancel() -> None:
     X, y = rows(0)
     settings = GrowthSettings(SearchSettings(Objective()), "II", 3)
-    curve = held_out_curve(problem_of(X, y), settings, 5, None, progress=lambda fold: fold == 2)
-    assert curve is not None
-    assert (curve.folds, curve.stopped) == (2, "cancelled")
+    run, stopped = learned(problem_of(X, y), settings, 5, lambda event: event.get("fold") == 2)
+    assert run.curve is not None
+    assert (run.curve.folds, stopped) == (2, "cancelled")
 
 
-def test_another_way_must_be_clearly_better() -> None:
+def test_another_variant_must_be_clearly_better() -> None:
     weights = np.full(3, 100.0)
     first = Curve(np.array([[20.0, 10], [30, 21], [26, 15]]), weights)
-    luckier = Curve(np.array([[20.0, 6], [30, 26], [26, 13]]), weights, way=1)
-    better = Curve(np.array([[20.0, 7], [30, 17], [26, 12]]), weights, way=2)
+    luckier = Curve(np.array([[20.0, 6], [30, 26], [26, 13]]), weights, variant=1)
+    better = Curve(np.array([[20.0, 7], [30, 17], [26, 12]]), weights, variant=2)
     assert luckier.smooth.min() < first.smooth.min()
     assert clearly_best([first, luckier]) is first
     assert clearly_best([first, luckier, better]) is better

@@ -1,4 +1,4 @@
-"""Conditions that a formula is given instead of learning them: each is a column of its own with two codes.
+"""Conditions that a learner is given instead of learning them: each is a column of its own with two codes.
 
 So a given condition needs no cut of ours: its node is evaluated on the training rows once, and stands in the rule graph
 as it was given.
@@ -19,7 +19,7 @@ from rulekit.graph.nodes import FALSE, TRUE, Node
 from rulekit.graph.rules import columns_of
 from rulekit.learners.binned.binning import BinnedColumn
 from rulekit.learners.binned.codes import Codes, MemoryCodes
-from rulekit.learners.cnll.formula.noisy_formula import Bit, Problem
+from rulekit.learners.binned.problem import Problem
 from rulekit.learners.counting.histograms import Bools
 from rulekit.schema import Feature, Schema
 from rulekit.tables.table import Table
@@ -93,12 +93,3 @@ def with_columns(problem: Problem, columns: Sequence[GivenColumn], truths: Seque
 def table_columns(columns: Sequence[BinnedColumn]) -> npt.NDArray[np.int64]:
     """The columns that are columns of the table, and not given conditions: those that may be searched."""
     return np.array([i for i, column in enumerate(columns) if not isinstance(column, GivenColumn)], dtype=np.int64)
-
-
-def columns_read(columns: Sequence[BinnedColumn], bit: Bit) -> set[int]:
-    """The columns of the table that the condition of a bit reads."""
-    read: set[int] = set()
-    for column in bit.columns:
-        found = columns[column]
-        read.update(found.reads if isinstance(found, GivenColumn) else (column,))
-    return read

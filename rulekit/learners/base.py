@@ -1,0 +1,272 @@
+"""What every learner has: a scikit-learn classifier around an algorithm that yields candidates."""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from rulekit.audit.statistics import rule_statistics
+from rulekit.errors import InputError
+from rulekit.graph.rule_graph import class_array
+from rulekit.learners.binned.problem import Problem
+from rulekit.learners.contract import (
+    Ability,
+    Candidate,
+    Frame,
+    Kind,
+    Learning,
+    Parameter,
+    Question,
+    Stopped,
+    Variants,
+    Watch,
+    parameters_of,
+    refuse_unable,
+)
+from rulekit.learners.counting.histograms import class_totals, quantise_by_class, share_equal
+from rulekit.learners.counting.threads import available_threads
+from rulekit.learners.fitting.assembly import Prior, preference_of
+from rulekit.learners.fitting.class_order import class_index, class_order
+from rulekit.learners.fitting.inputs import TrainingData, check_rows
+from rulekit.learners.fitting.learning import Plan, Run, learn_all
+from rulekit.learners.fitting.out_of_core import binned, training_data
+from rulekit.learners.fitting.parameters import check_parameters
+from rulekit.learners.fitting.path import ModelPath, QuestionPath
+from rulekit.learners.fitting.provenance import provenance_of
+from rulekit.learners.fitting.row_weights import class_factors, least_level
+from rulekit.learners.fitting.size_limits import SizeLimits
+from rulekit.learners.fitting.start_schema import under_start
+from rulekit.learners.fitting.targets import questions_of, refuse_columns
+from rulekit.schema import Schema
+
+
+class RuleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A classifier whose fitted state is a rule graph; see rulekit.learners.contract.
+
+    A learner sets `word` (as the command calls it), `settings` (its frozen dataclass of parameters), `abilities` and
+    `noun` (what its sizes are counted in), and writes `learn`. The other methods that it may override have a default.
+
+    Attributes
+    ----------
+    rule_graph_ : the learned RuleGraph; predictions evaluate it. classes_ : [K], sorted.
+    path_ : ModelPath, the models of all sizes: len(path_), path_.graph_at(size), path_.points. history_ : one dict per
+        candidate. curve_ : per question the Curve of held-out errors (None without one). n_features_in_,
+        feature_names_in_.
+
+    """
+
+    word: ClassVar[str] = ""
+    settings: ClassVar[type]
+    abilities: ClassVar[frozenset[Ability]] = frozenset()
+    noun: ClassVar[str] = "unit"
+    parameters: ClassVar[Mapping[str, Parameter]] = {}
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "settings" in cls.__dict__:
+            cls.parameters = parameters_of(cls.settings)
+            cls.__init__ = _constructor(cls.parameters)  # type: ignore[method-assign]
+
+    def __init__(self, *args: Any, **values: Any) -> None:
+        raise TypeError(f"{type(self).__name__} declares no settings")
+
+    # What a learner writes -----------------------------------------------------------------------------------------
+
+    def learn(self, question: Question) -> Learning:
+        """The candidates for one question, smallest first."""
+        raise NotImplementedError
+
+    def resolve(self, settings: Any, rows: float) -> Any:
+        """The settings with values in the place of "auto", for rows of so much weight."""
+        return settings
+
+    def check(self, settings: Any) -> None:
+        """Raise InputError where settings contradict each other."""
+
+    def prepare(
+        self, problem: Problem, questions: Sequence[Question], data: TrainingData, classes: tuple[Any, ...]
+    ) -> list[Question]:
+        """The questions as the algorithm wants them, for instance with further columns or a plan for all of them.
+
+        problem: as they share it, labels are class indices; classes: in the graph's order.
+        """
+        return list(questions)
+
+    def nothing(self, question: Question) -> Candidate:
+        """What stands in the model where no candidate does: the share of the positive rows."""
+        problem = question.problem
+        error = min(problem.positive, problem.total - problem.positive)
+        return Candidate(0, error, error, Prior(problem.share))
+
+    def finish(self, question: Question, candidates: Sequence[Candidate]) -> Variants | None:
+        """Paths that take the place of the candidates, if there are such; the learning may have been cut short."""
+        return None
+
+    def noun_of(self, settings: Any) -> str:
+        """What sizes are counted in."""
+        return self.noun
+
+    def conclude(self, runs: Sequence[Run], path: ModelPath) -> None:
+        """Keep what attributes of its own are made from; the training rows are still there."""
+
+    # What every learner has ----------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Learn from rows X [n, d] (array, frame, mapping of columns or Table) and labels y [n].
+
+        sample_weight [n]: a row of weight 0 is as good as left out. groups [n]: rows of one group share a fold.
+        X may also be an iterable of blocks of rows, each (X, y), (X, y, weight) or (X, y, weight, groups), which are
+        gone through once; without y, a LabelledTable. Both the blocks and `memory` keep the columns on disk.
+        Raises ValueError (InputError) where the data or the parameters do not fit.
+        """
+        begun = time.monotonic()
+        name, given = type(self).__name__, self.get_params(deep=False)
+        check_parameters(name, given, self.parameters)
+        refuse_unable(type(self), {key: value for key, value in given.items() if key != "freeze"})
+        settings = self.settings(**given)
+        self.check(settings)
+        data = training_data(self, X, y, sample_weight, groups)
+        totals = class_totals(data.weights, data.labels, len(data.classes))
+        settings = self.resolve(settings, float(totals.sum()))
+        positive, start = settings.positive, getattr(settings, "start", None)
+        if start is not None:
+            data = replace(data, table=under_start(start, data.table))
+            positive = start.classes[1] if positive is None and len(data.classes) == 2 else positive
+        refuse_columns(type(self), data)
+        order = class_order(name, data.classes, totals, positive, settings.ordered, settings.default)
+        classes, labels = tuple(data.classes[k] for k in order), data.labels
+        if list(order) != list(range(len(order))):
+            labels = np.argsort(order).astype(labels.dtype)[labels]
+        problem = self._problem(settings, data, labels)
+        kind: Kind = "two" if len(classes) == 2 else "several" if settings.ordered is None else "ranked"
+        deadline = np.inf if settings.time_limit is None else begun + settings.time_limit
+        seed = 0 if settings.random_state is None else check_random_state(settings.random_state).randint(2**31 - 1)
+        threads = available_threads(settings.n_threads)
+        questions = [
+            Question(
+                label, k, replace(problem, labels=yes), settings, int(seed), threads, Watch(deadline), None, data.groups
+            )
+            for k, (label, yes) in enumerate(questions_of(labels, classes, kind))
+        ]
+        questions = self.prepare(problem, questions, data, classes)
+        n_folds = settings.n_folds if getattr(settings, "stopping", "none") == "cv" else 0
+        parsimony, n_units = getattr(settings, "parsimony", 0.0), getattr(settings, "n_units", 0)
+        plan = Plan(n_folds, data.groups, parsimony, n_units, settings.callback, deadline)
+        runs, stopped = learn_all(self, questions, plan)
+        self._frame(settings, data, problem, classes, kind, runs, stopped, labels)
+        self.classes_, self._places = class_array(data.classes), np.argsort(order)
+        return self
+
+    def _problem(self, settings: Any, data: TrainingData, labels: npt.NDArray[Any]) -> Problem:
+        """The rows binned, with labels that are class indices."""
+        factors = class_factors(type(self).__name__, settings.class_weight, data)
+        weights, unit = quantise_by_class(data.weights, data.labels, factors)
+        weights = share_equal(weights)
+        least, threads = least_level(settings.min_level_rows, weights, unit), available_threads(settings.n_threads)
+        columns, codes = binned(self, data.table, weights, settings.max_bins, least, threads)
+        return Problem(columns, codes, labels, weights, unit)
+
+    def _frame(
+        self,
+        settings: Any,
+        data: TrainingData,
+        problem: Problem,
+        classes: tuple[Any, ...],
+        kind: Kind,
+        runs: list[Run],
+        stopped: Stopped,
+        labels: npt.NDArray[Any],
+    ) -> None:
+        """From what was learned to the fitted attributes."""
+        schema = Schema(data.table.features, settings.target, ordered_classes=settings.ordered is not None)
+        preference = preference_of(class_totals(problem.weights, problem.labels, len(classes)))
+        default = preference[0] if kind == "several" else 0
+        if settings.default is not None:
+            default = class_index(type(self).__name__, classes, settings.default, "default")
+        limits = SizeLimits(*(getattr(settings, f"max_{what}", None) for what in ("features", "clauses", "literals")))
+        columns = runs[0].question.problem.columns
+        frame = Frame(schema, classes, columns, kind, preference, default, limits)
+        paths = tuple(
+            QuestionPath(
+                run.question.label, run.question.problem.total, self.nothing(run.question), run.path, run.curve
+            )
+            for run in runs
+        )
+        parameters = {key: getattr(settings, key) for key in self.parameters}
+        provenance = provenance_of(type(self).__name__, parameters, data, settings.target, stopped)
+        path = ModelPath(
+            frame, paths, tuple(run.chosen for run in runs), provenance, self.noun_of(settings), _choice(runs)
+        )
+        path = replace(path, chosen=path.within_limits())
+        graph = path.graph(path.chosen)
+        if getattr(settings, "start", None) is not None and not limits.hold_for(graph):
+            raise InputError("the start alone is beyond the limits of size", where="start", fix="raise them")
+        self.conclude(runs, path)
+        self.path_, self.curve_ = path, [run.curve for run in runs]
+        self.rule_graph_ = graph.with_(statistics=rule_statistics(graph, data.table, labels, data.weights))
+
+    @property
+    def history_(self) -> list[dict[str, Any]]:
+        """One record per candidate."""
+        check_is_fitted(self)
+        return [
+            {"class": path.label, "unit": made.size, "objective": made.objective, "error": made.error / path.total}
+            for path in self.path_.paths
+            for made in path.candidates
+        ]
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """The class [n] of each row."""
+        check_is_fitted(self)
+        return self.rule_graph_.predict(check_rows(self, X, reset=False))
+
+    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """The probability [n, K] of each class, in the order of `classes_`."""
+        check_is_fitted(self)
+        return self.rule_graph_.predict_proba(check_rows(self, X, reset=False))[:, self._places]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = "missing" in self.abilities
+        tags.input_tags.categorical = "categories" in self.abilities
+        return tags
+
+
+def _choice(runs: Sequence[Run]) -> str:
+    """How the sizes were chosen, in words; "" where all that was learned is in the model."""
+    folds = {run.curve.folds for run in runs if run.curve is not None and run.checked}
+    if not folds:
+        return ""
+    return f"{max(folds)}-fold cross-validation" if max(folds) > 1 else "one held-out fold"
+
+
+def _constructor(parameters: Mapping[str, Parameter]) -> Any:
+    """An `__init__` that sets one attribute for each parameter: the first by place or name, the others by name."""
+    first = next(iter(parameters))
+
+    def construct(self: Any, *args: Any, **values: Any) -> None:
+        if len(args) > 1 or (args and first in values):
+            raise TypeError(f"{type(self).__name__}() takes one value by place, {first}; give the others by name")
+        values |= dict(zip((first,), args, strict=False))
+        unknown = [name for name in values if name not in parameters]
+        if unknown:
+            raise TypeError(f"{type(self).__name__}() has no parameter {unknown[0]!r}")
+        for name, parameter in parameters.items():
+            setattr(self, name, values.get(name, parameter.default))
+
+    by_place, by_name = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+    shown = [
+        inspect.Parameter(name, by_place if name == first else by_name, default=parameter.default)
+        for name, parameter in parameters.items()
+    ]
+    construct.__signature__ = inspect.Signature([inspect.Parameter("self", by_place), *shown])  # type: ignore[attr-defined]
+    return construct

@@ -1,0 +1,234 @@
+"""What a learner is: its parameters, the questions that it is asked, the candidates that it yields, how it is found.
+
+A learner is a class in the entry-point group `rulekit.learners` that derives from rulekit.learners.base.RuleClassifier.
+It says what its parameters are (a frozen dataclass whose fields are made by `setting`) and what it can (`Ability`), and
+for each question it yields candidates, smallest first. All else is the base's. docs/learners.md shows one.
+"""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from rulekit.errors import InputError
+from rulekit.learners.fitting.parameters import Allowed
+from rulekit.names import near_names
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from rulekit.graph.nodes import Node
+    from rulekit.graph.rule_graph import ClassLabel
+    from rulekit.learners.base import RuleClassifier
+    from rulekit.learners.binned.binning import BinnedColumn
+    from rulekit.learners.binned.codes import Codes
+    from rulekit.learners.binned.problem import Problem
+    from rulekit.learners.counting.histograms import Bools
+    from rulekit.learners.fitting.size_limits import SizeLimits
+    from rulekit.schema import Schema
+
+GROUP = "rulekit.learners"
+
+Stopped = Literal["", "interrupted", "time limit", "cancelled"]
+
+Kind = Literal["two", "several", "ranked"]
+"""Two classes: one question; several: one for each class against the rest; ranked: one for each cut of the ranks."""
+
+Ability = Literal[
+    "missing", "categories", "start", "memory", "monotone", "interactions", "several", "ranked", "weights"
+]
+"""What a learner can: go on from given rules (start), learn out of memory, keep monotone marks, ..."""
+
+
+# Parameters --------------------------------------------------------------------------------------------------------
+
+
+def setting(default: Any, allowed: Allowed, help: str) -> Any:
+    """A field of a dataclass of settings: its default, the values that are allowed, and one line of help."""
+    return field(default=default, metadata={"allowed": allowed, "help": help})
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of a learner as a person is told of it."""
+
+    name: str
+    default: Any
+    allowed: Allowed
+    help: str
+
+
+def parameters_of(settings: type) -> dict[str, Parameter]:
+    """The parameters that a dataclass of settings declares, by name; its own come first, then those that it shares."""
+    own = list(inspect.get_annotations(settings))
+    place = {name: i - len(own) for i, name in enumerate(own)}
+    declared = sorted(fields(settings), key=lambda item: place.get(item.name, 0))
+    for item in declared:
+        if item.default is MISSING or "allowed" not in item.metadata:
+            raise TypeError(f"{settings.__name__}.{item.name} is not made by setting()")
+    return {
+        item.name: Parameter(item.name, item.default, item.metadata["allowed"], item.metadata["help"])
+        for item in declared
+    }
+
+
+# Questions and candidates ------------------------------------------------------------------------------------------
+
+
+class OutOfTimeError(Exception):
+    """The time of a question is over."""
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """Until when a question may be worked on (time.monotonic)."""
+
+    until: float = float("inf")
+
+    @property
+    def over(self) -> bool:
+        return time.monotonic() > self.until
+
+    def check(self) -> None:
+        """Raise OutOfTimeError when the time is over: for work that is long within one candidate."""
+        if self.over:
+            raise OutOfTimeError
+
+
+NO_WATCH = Watch()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Question:
+    """What a part of the model is to tell from the rest: label 1 of the rows of `problem`.
+
+    label: the class that it speaks for; index: its number; settings: the learner's, with nothing left to be "auto";
+    seed: of every random choice; watch: may be asked within a long step; plan: what `prepare` made of all questions;
+    groups [n]: of rows that belong together.
+    """
+
+    label: ClassLabel
+    index: int
+    problem: Problem
+    settings: Any
+    seed: int
+    n_threads: int
+    watch: Watch
+    plan: Any = None
+    groups: npt.NDArray[Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Frame:
+    """What stands around the scores of all questions in a rule graph.
+
+    classes: in the graph's order; preference, default: see ArgMax and RuleGraph; limits: of the whole model.
+    """
+
+    schema: Schema
+    classes: tuple[ClassLabel, ...]
+    columns: tuple[BinnedColumn, ...]
+    kind: Kind
+    preference: tuple[int, ...]
+    default: int
+    limits: SizeLimits
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Score:
+    """When a question is answered by yes, as nodes, in one of three ways.
+
+    A rule: `node` is Boolean and says yes where it holds. A noisy formula: `node` is Random and says yes where its
+    probability is above 1/2. A sum: `node` is Real and says yes above 0; `probability` is what is reported of it.
+    rule: the Boolean node that holds where node says yes, where it is known; it then decides. silent: node says yes
+    nowhere.
+    """
+
+    node: Node
+    rule: Node | None = None
+    probability: Node | None = None
+    silent: bool = False
+
+
+class Model(Protocol):
+    """The content of a candidate; it keeps no training rows, and can be pickled."""
+
+    def decides(self, codes: Codes, n_rows: int) -> Bools:
+        """The rows [n] that are answered by yes."""
+
+    def score(self, frame: Frame, prefix: str) -> Score:
+        """The nodes; prefix: how the names of its hidden bits begin."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidate:
+    """One answer to a question: its size in units, objective and weighted error on the training rows, and its model.
+
+    given: it is what the learner was told to go on from, so that no smaller model is without it.
+    """
+
+    size: int
+    objective: float
+    error: float
+    model: Model
+    given: bool = False
+
+
+Learning = Generator[Candidate, None, Sequence[Candidate] | None]
+"""Candidates, smallest first; one of the same size as the one before takes its place. What is returned, if anything,
+takes the place of all."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Variants:
+    """Several paths that end a learning, made when they are asked for: the cross-validation takes the clearly best.
+
+    preferred: which one is taken where there is no cross-validation.
+    """
+
+    paths: Sequence[Callable[[], Sequence[Candidate]]]
+    preferred: Callable[[], int]
+
+
+# Finding learners --------------------------------------------------------------------------------------------------
+
+
+def learner_names() -> list[str]:
+    """The names of all installed learners, sorted; none is imported."""
+    return sorted({point.name for point in entry_points(group=GROUP)})
+
+
+def find_learner(name: str) -> type[RuleClassifier]:
+    """The learner called `name`; raises InputError if none is installed."""
+    for point in entry_points(group=GROUP):
+        if point.name == name:
+            found: type[RuleClassifier] = point.load()
+            return found
+    known = learner_names()
+    near = near_names(name, known)
+    raise InputError(
+        f"no learner {name!r}", fix=f"did you mean {near[0]}?" if near else f"one of {', '.join(known) or '(none)'}"
+    )
+
+
+def refuse_unable(learner: type[RuleClassifier], given: Mapping[str, Any], prefix: str = "") -> None:
+    """Raises InputError where a parameter is given that asks for what the learner cannot, before any row is read.
+
+    prefix: what stands before the name of a parameter in the message, "--" for the options of a command.
+    """
+    for name, value in given.items():
+        need = _NEEDS.get(name)
+        if need is not None and value is not None and need[0] not in learner.abilities:
+            raise InputError(f"{learner.word} {need[1]}", where=f"{prefix}{name}", fix="leave it out")
+
+
+_NEEDS: Mapping[str, tuple[Ability, str]] = {
+    "start": ("start", "does not go on from given rules"),
+    "freeze": ("start", "does not go on from given rules"),
+    "memory": ("memory", "learns in memory only"),
+    "ordered": ("ranked", "does not learn ranked classes"),
+}

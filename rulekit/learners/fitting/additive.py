@@ -1,0 +1,63 @@
+"""Points that are added up: a score card as a model, exact because its points lie on a grid of a power of two."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from rulekit.graph.nodes import Linear, Logistic, Node, Step
+from rulekit.learners.binned.binning import BinnedColumn
+from rulekit.learners.binned.codes import Codes
+from rulekit.learners.binned.conditions import condition_node, cut_of
+from rulekit.learners.contract import Frame, Score
+from rulekit.learners.counting.histograms import Bools, Floats
+
+_BITS = 24
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoreCard:
+    """Says yes where bias + the points of the columns' codes is above 0, with the probability 1 / (1 + exp(-scale z)).
+
+    points: by column [n_codes]. They and the bias are multiples of one power of two (see `on_grid`).
+    """
+
+    points: Mapping[int, Floats]
+    bias: float
+    scale: float = 1.0
+
+    def decides(self, codes: Codes, n_rows: int) -> Bools:
+        """The rows [n] whose sum is above 0."""
+        total = np.full(n_rows, self.bias)
+        for column, points in self.points.items():
+            total += points[codes[column]]
+        return np.asarray(total > 0.0)
+
+    def score(self, frame: Frame, prefix: str) -> Score:
+        """The sum of the points of all columns."""
+        terms = [
+            term for column, points in sorted(self.points.items()) for term in terms_of(frame.columns[column], points)
+        ]
+        total = Linear(terms, self.bias)
+        scaled = total if self.scale == 1.0 else Linear([(self.scale, total)], 0.0)
+        return Score(total, probability=Logistic(scaled), silent=not terms and self.bias <= 0.0)
+
+
+def on_grid(points: Mapping[int, Floats], bias: float) -> tuple[dict[int, Floats], float]:
+    """Points and bias rounded to the finest power of two with which every sum has at most 24 bits."""
+    total = abs(bias) + sum(float(np.abs(values).max(initial=0.0)) for values in points.values())
+    unit = 2.0 ** (math.frexp(total)[1] + 1 - _BITS) if total > 0.0 else 1.0
+    return {column: np.rint(values / unit) * unit for column, values in points.items()}, round(bias / unit) * unit
+
+
+def terms_of(column: BinnedColumn, points: Floats) -> list[tuple[float, Node]]:
+    """The terms of a sum that give each code its points: a step function, or a weight for sets of codes."""
+    if column.feature.kind == "numeric" and column.n_codes > 2 and len(np.unique(points)) > 1:
+        jumps = [code for code in range(1, column.n_codes - 1) if points[code] != points[code + 1]]
+        values = [float(points[code]) for code in (1, *(code + 1 for code in jumps))]
+        cuts = [cut_of(column, code) for code in jumps]
+        return [(1.0, Step(column.feature.name, tuple(cuts), tuple(values), float(points[0])))]
+    return [(value, condition_node(column, points == value)) for value in np.unique(points).tolist() if value != 0.0]

@@ -1,0 +1,92 @@
+"""Which size is taken: held-out errors of the candidates of a path, and the choice from them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rulekit.learners.counting.histograms import Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curve:
+    """Held-out error by the place on the path.
+
+    wrong [F, T]: the weight of the errors in each of F finished folds at 1 .. T places; weights [F]: of its rows.
+    error [T]: the rate of all held-out rows; standard_error [T]: of it, over the folds; smooth [T]: see `smoothed`.
+    variant: which of several paths did best. cut: the only fold was cut short, and larger sizes are not known.
+    """
+
+    wrong: Floats
+    weights: Floats
+    variant: int = 0
+    cut: bool = False
+
+    @property
+    def folds(self) -> int:
+        return len(self.wrong)
+
+    @property
+    def by_fold(self) -> Floats:
+        return np.asarray(self.wrong / self.weights[:, None])
+
+    @property
+    def error(self) -> Floats:
+        return np.asarray(self.wrong.sum(axis=0) / self.weights.sum())
+
+    @property
+    def standard_error(self) -> Floats:
+        return _over_folds(self.by_fold)
+
+    @property
+    def smooth(self) -> Floats:
+        return smoothed(self.error)
+
+    def at(self, place: int) -> tuple[float | None, float | None, float | None]:
+        """Error, standard error and smoothed error of a place from 1; None beyond the last that was checked."""
+        if self.cut and place > self.wrong.shape[1]:
+            return None, None, None
+        place = min(place, self.wrong.shape[1])
+        error, deviation, smooth = (float(v[place - 1]) for v in (self.error, self.standard_error, self.smooth))
+        return error, deviation, smooth
+
+    def best(self, parsimony: float = 0.0) -> int:
+        """The smallest number of units that is not worse than the best one.
+
+        Not worse: its smoothed error is at most `parsimony` standard errors, over the folds, of the difference of the
+        two above the least. What makes a fold hard for both is no difference, so that of it is the smaller one.
+        """
+        at = int(np.argmin(self.smooth))
+        by_fold = smoothed(self.by_fold)
+        slack = parsimony * _over_folds(by_fold - by_fold[:, [at]])
+        return int(np.flatnonzero(self.smooth <= self.smooth[at] + slack + 1e-12)[0]) + 1
+
+
+def _over_folds(values: Floats) -> Floats:
+    """The standard error [T] of the mean of values [F, T]; 0 of a single fold, which says nothing of it."""
+    folds = len(values)
+    return np.asarray(values.std(axis=0, ddof=1) / math.sqrt(folds)) if folds > 1 else np.zeros(values.shape[1])
+
+
+def clearly_best(curves: Sequence[Curve]) -> Curve:
+    """The first curve, or where the least smoothed error of others is lower by a standard error, the best of these.
+
+    A standard error of the difference, over the folds, each curve at its best size.
+    """
+    least = [int(np.argmin(curve.smooth)) for curve in curves]
+    by_fold = np.array([smoothed(curve.by_fold)[:, at] for curve, at in zip(curves, least, strict=True)]).T
+    error = np.array([curve.smooth[at] for curve, at in zip(curves, least, strict=True)])
+    clear = error < error[0] - _over_folds(by_fold - by_fold[:, [0]])
+    return curves[int(np.argmin(np.where(clear, error, np.inf)))] if clear.any() else curves[0]
+
+
+def smoothed(error: Floats) -> Floats:
+    """Each value [..., T] averaged with the two that follow, by 2-1-1.
+
+    Looking only ahead keeps the bit that completes a rule: a symmetric window would count the large error before it.
+    """
+    ahead = np.concatenate([error, error[..., -1:], error[..., -1:]], axis=-1)
+    return np.asarray((2 * error + ahead[..., 1:-1] + ahead[..., 2:]) / 4)

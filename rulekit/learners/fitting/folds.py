@@ -1,0 +1,52 @@
+"""The folds of the rows inside the training data.
+
+Rows that are identical (in all binned columns) or of one group stay in one fold; the folds depend on the distinct rows
+and their weights alone, not on the order of the rows, so a row of weight 2 counts like two rows. Classes are spread
+evenly over the folds.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rulekit.learners.binned.disk_codes import DiskCodes
+from rulekit.learners.binned.problem import Problem
+from rulekit.learners.counting.histograms import Ints
+from rulekit.learners.fitting.folds_on_disk import first_hash, folds_on_disk, mix
+
+
+def fold_of_rows(problem: Problem, n_folds: int, groups: npt.NDArray[Any] | None, seed: int) -> Ints:
+    """The fold [n] of each row, 0 .. at most n_folds - 1."""
+    if groups is None and isinstance(problem.codes, DiskCodes) and problem.codes.rows is None:
+        return folds_on_disk(problem, n_folds, seed)
+    _, unit = np.unique(row_hashes(problem, seed), return_inverse=True)
+    if groups is not None:
+        unit = _joined(unit, np.unique(groups, return_inverse=True)[1])
+    weight = np.bincount(unit, problem.weights)
+    positive = np.bincount(unit, problem.weights * problem.labels)
+    # Units come in the order of their hashes, which is as good as random; heavy ones are dealt out first.
+    dealt = np.lexsort((np.arange(len(weight)), -weight, 2 * positive > weight))
+    fold = np.empty(len(weight), dtype=np.int64)
+    fold[dealt] = np.arange(len(weight)) % n_folds
+    return fold[unit]
+
+
+def row_hashes(problem: Problem, seed: int) -> npt.NDArray[np.uint64]:
+    """A 64-bit hash [n] of the codes of each row."""
+    h = np.full(len(problem.labels), first_hash(seed), dtype=np.uint64)
+    for column in range(len(problem.codes)):
+        mix(h, problem.codes[column])
+    return h
+
+
+def _joined(unit: Ints, group: Ints) -> Ints:
+    """Units that share a group become one."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    size = int(unit.max()) + int(group.max()) + 2
+    links = coo_array((np.ones(len(unit)), (unit, group + int(unit.max()) + 1)), shape=(size, size))
+    return np.asarray(connected_components(links, directed=False)[1][unit], dtype=np.int64)

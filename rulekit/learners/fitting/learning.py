@@ -1,0 +1,317 @@
+"""The loop around a learner: its candidates as they come, held-out errors beside them, limits of time, Ctrl-C.
+
+A question's first fold is learned in step with the question itself, a candidate of each in turn, so that whatever ends
+the learning, the sizes that were reached have been checked on rows that they were not learned from. With several
+questions each gets a candidate before one gets a second. Where the rows are too many for that (or on disk), questions
+and folds are learned one after the other, each in its share of the time.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from rulekit.learners.binned.codes import MemoryCodes
+from rulekit.learners.binned.problem import Problem
+from rulekit.learners.contract import Candidate, Learning, OutOfTimeError, Question, Stopped, Variants, Watch
+from rulekit.learners.counting.histograms import Floats
+from rulekit.learners.fitting.choice import Curve, clearly_best
+from rulekit.learners.fitting.folds import fold_of_rows
+
+_IN_STEP = 1 << 27
+"""Codes of all questions together up to which they are learned in step."""
+
+_AT_ONCE = ("interrupted", "cancelled")
+
+Callback = Callable[[Mapping[str, Any]], object]
+
+
+class Learner(Protocol):
+    """What the loop asks of a learner; see rulekit.learners.base.RuleClassifier."""
+
+    def learn(self, question: Question) -> Learning: ...
+
+    def finish(self, question: Question, candidates: Sequence[Candidate]) -> Variants | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How sizes are checked: the number of folds (0: not at all), the groups of rows, the report, and until when."""
+
+    n_folds: int
+    groups: npt.NDArray[Any] | None
+    parsimony: float
+    n_units: int
+    callback: Callback | None
+    deadline: float
+
+
+@dataclass(slots=True, eq=False)
+class Course:
+    """A learning under way: the candidates so far, and whether it has ended by itself."""
+
+    question: Question
+    learning: Learning
+    candidates: list[Candidate] = field(default_factory=list)
+    ended: bool = False
+
+    def advance(self) -> bool:
+        """Take the next candidate; False where there is none."""
+        if self.ended:
+            return False
+        try:
+            candidate = next(self.learning)
+        except StopIteration as end:
+            self.candidates = self.candidates if end.value is None else list(end.value)
+            self.ended = True
+            return False
+        if self.candidates and self.candidates[-1].size == candidate.size:
+            self.candidates.pop()
+        self.candidates.append(candidate)
+        return True
+
+
+@dataclass(slots=True, eq=False)
+class Run:
+    """A question with what was learned: the candidates of its path, of which `chosen` (from 1; 0: none) was taken.
+
+    grown: the candidates before `finish`; curve: of their held-out errors; checked: whether it has chosen.
+    """
+
+    question: Question
+    course: Course
+    fold: npt.NDArray[Any] | None = None
+    first: Course | None = None
+    path: tuple[Candidate, ...] = ()
+    curve: Curve | None = None
+    chosen: int = 0
+    checked: bool = False
+    last: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def grown(self) -> list[Candidate]:
+        return self.course.candidates
+
+
+def learn_all(learner: Learner, questions: Sequence[Question], plan: Plan) -> tuple[list[Run], Stopped]:
+    """Learn every question; says what stopped the learning early."""
+    runs: list[Run] = []
+    stopped: Stopped = ""
+    together = _together(questions)
+    for start in range(0, len(questions), together):
+        group = questions[start : start + together]
+        share = len(group) / (len(questions) - start)
+        now = time.monotonic()
+        until = plan.deadline if share == 1.0 else now + (plan.deadline - now) * share
+        if stopped in _AT_ONCE:
+            until = -np.inf  # what is left keeps its prior probability
+        found, why = _Group(learner, group, replace(plan, deadline=until), _in_step(questions)).learn()
+        runs += found
+        stopped = stopped or why
+    return runs, stopped
+
+
+def _in_step(questions: Sequence[Question]) -> bool:
+    problem = questions[0].problem
+    in_memory = isinstance(problem.codes, MemoryCodes)
+    return in_memory and len(problem.labels) * max(1, len(problem.columns)) <= _IN_STEP
+
+
+def _together(questions: Sequence[Question]) -> int:
+    """How many questions are learned in step."""
+    problem = questions[0].problem
+    cells = len(problem.labels) * max(1, len(problem.columns))
+    return max(1, min(len(questions), _IN_STEP // cells)) if _in_step(questions) else 1
+
+
+@dataclass(slots=True, eq=False)
+class _Group:
+    """Questions that are learned in step."""
+
+    learner: Learner
+    questions: Sequence[Question]
+    plan: Plan
+    in_step: bool
+    runs: list[Run] = field(default_factory=list)
+
+    def learn(self) -> tuple[list[Run], Stopped]:
+        plan = self.plan
+        self.runs = [Run(question, self._course(question, plan.deadline)) for question in self.questions]
+        stopped: Stopped = ""
+        try:
+            stopped = self._grow()
+        except KeyboardInterrupt:
+            stopped = "interrupted"
+        except OutOfTimeError:
+            stopped = "time limit"
+        for run in self.runs:
+            run.course.learning.close()
+            try:
+                stopped = self._choose(run, stopped)
+            except KeyboardInterrupt:
+                self._take(run, stopped := "interrupted")
+        return self.runs, stopped
+
+    def _course(self, question: Question, until: float) -> Course:
+        question = replace(question, watch=Watch(until))
+        return Course(question, self.learner.learn(question))
+
+    # Candidates ----------------------------------------------------------------------------------------------------
+
+    def _grow(self) -> Stopped:
+        """Advance every question by a candidate in turn."""
+        if self.in_step and self.plan.n_folds:
+            for run in self.runs:
+                self._begin_folds(run)
+        elif self.plan.n_folds and self.plan.deadline < np.inf:
+            now = time.monotonic()
+            half = now + (self.plan.deadline - now) / 2
+            self.runs = [replace(run, course=self._course(run.question, half)) for run in self.runs]
+        live = list(self.runs)
+        while live:
+            for run in list(live):
+                run.course.question.watch.check()
+                if run.first is not None:
+                    run.first.advance()
+                size = len(run.grown)
+                if not run.course.advance():
+                    live.remove(run)
+                elif len(run.grown) > size and self._report(run):
+                    return "cancelled"
+        return ""
+
+    def _report(self, run: Run) -> bool:
+        """Tell the callback of the newest candidate; says whether it cancels."""
+        made, question = run.grown[-1], run.question
+        if made.given:
+            return False
+        run.last = {
+            "class": question.label,
+            "n_units": self.plan.n_units,
+            "unit": made.size,
+            "objective": made.objective,
+            "error": made.error / question.problem.total,
+        }
+        return self.plan.callback is not None and bool(self.plan.callback(dict(run.last)))
+
+    # Sizes ---------------------------------------------------------------------------------------------------------
+
+    def _begin_folds(self, run: Run) -> None:
+        problem = run.question.problem
+        run.fold = fold_of_rows(problem, self.plan.n_folds, self.plan.groups, run.question.seed)
+        if int(run.fold.max()) > 0:
+            run.first = self._fold_course(run, 0, self.plan.deadline)
+
+    def _fold_course(self, run: Run, k: int, until: float) -> Course:
+        training = run.question.problem.take(np.asarray(run.fold != k))
+        return self._course(replace(run.question, problem=training, groups=None), until)
+
+    def _choose(self, run: Run, over: Stopped) -> Stopped:
+        """Check the sizes of a path on held-out rows and take one; over: what has stopped the learning already."""
+        why = over
+        if self.plan.n_folds and len(run.grown) > 1:
+            if run.fold is None and over not in _AT_ONCE:
+                self._begin_folds(run)
+            if run.first is not None:
+                why = self._check(run, over)
+        run.first = None
+        self._take(run, why)
+        return why
+
+    def _check(self, run: Run, over: Stopped) -> Stopped:
+        """The curve of all folds that can be finished, of the first as far as it has come; says what stopped."""
+        assert run.fold is not None
+        assert run.first is not None
+        wrong: list[list[Floats]] = []
+        weights: list[float] = []
+        course, cut = run.first, over if over in _AT_ONCE else ""
+        for k in range(int(run.fold.max()) + 1):
+            if k:
+                course = self._fold_course(run, k, self.plan.deadline)
+            cut = cut or self._to_the_end(course)
+            held = run.question.problem.take(run.fold == k)
+            errors = None if cut and k else self._errors(course, held, len(run.grown))
+            if errors is None:
+                break
+            wrong.append(errors)
+            weights.append(held.total)
+            cut = cut or self._tell_fold(run, k + 1)
+            if cut:
+                break
+        if wrong:
+            by_variant = [_aligned([fold[v] for fold in wrong]) for v in range(len(wrong[0]))]
+            short = len(wrong) == 1 and not course.ended
+            curves = [Curve(errors, np.array(weights), v, short) for v, errors in enumerate(by_variant)]
+            run.curve = clearly_best(curves)
+        return over or cut
+
+    def _to_the_end(self, course: Course) -> Stopped:
+        try:
+            while True:
+                course.question.watch.check()
+                if not course.advance():
+                    return ""
+        except OutOfTimeError:
+            return "time limit"
+        except KeyboardInterrupt:
+            return "interrupted"
+
+    def _tell_fold(self, run: Run, number: int) -> Stopped:
+        try:
+            told = self.plan.callback is not None and self.plan.callback({**run.last, "fold": number})
+        except KeyboardInterrupt:
+            return "interrupted"
+        return "cancelled" if told else ""
+
+    def _errors(self, course: Course, held: Problem, places: int) -> list[Floats] | None:
+        """By variant the weight of the held-out errors [T] of the candidates; None where none was reached.
+
+        A path that ended early goes on as it was, to `places` at least; of one that was cut, what is there is checked.
+        """
+        variants = self.learner.finish(course.question, course.candidates)
+        if not course.ended and (variants is not None or not course.candidates):
+            return None
+        paths = [course.candidates] if variants is None else [make() for make in variants.paths]
+        least = 1 if variants is not None else max(1, places) if course.ended else 0
+        return [held_out_errors(path, course.question.problem, held, max(least, len(path))) for path in paths]
+
+    def _take(self, run: Run, why: Stopped) -> None:
+        """End a path and choose the size."""
+        variants = self.learner.finish(run.course.question, run.grown)
+        if variants is None:
+            run.path = tuple(run.grown)
+        else:
+            variant = run.curve.variant if run.curve is not None else 0 if why else variants.preferred()
+            run.path = tuple(variants.paths[variant]())
+        run.chosen = len(run.path)
+        # The units of a variant have already had to pay for their size.
+        if run.curve is not None and (variants is None or self.plan.parsimony > 0.0):
+            run.chosen, run.checked = min(run.chosen, run.curve.best(self.plan.parsimony)), True
+
+
+def _aligned(errors: Sequence[Floats]) -> Floats:
+    """Errors of folds as one array [F, T]; one that ended early goes on as it was."""
+    longest = max(map(len, errors))
+    return np.array([np.concatenate([fold, np.repeat(fold[-1:], longest - len(fold))]) for fold in errors])
+
+
+def held_out_errors(path: Sequence[Candidate], training: Problem, held: Problem, places: int) -> Floats:
+    """Weighted held-out errors [places]; a path that ended early goes on as it was, and without any as its prior."""
+    found = np.empty(places)
+    if not path:
+        yes = training.share > 0.5
+        found[:] = float(held.weights[(held.labels == 1) != yes].sum()) * held.weight_unit
+        return found
+    wrong = [0] * len(path)
+    for rows, codes in held.codes.parts(len(held.labels)):
+        positive, weights = held.labels[rows] == 1, held.weights[rows]
+        for t, candidate in enumerate(path):
+            wrong[t] += int(weights[candidate.model.decides(codes, len(positive)) != positive].sum())
+    for t, weight in enumerate(wrong):
+        found[t:] = float(weight) * held.weight_unit
+    return found

@@ -1,0 +1,65 @@
+"""Plain rules as a model: clauses of conditions on codes, of which one or more must hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rulekit.graph.nodes import FALSE, TRUE, And, Node, Or
+from rulekit.learners.binned.binning import BinnedColumn
+from rulekit.learners.binned.codes import Codes
+from rulekit.learners.binned.conditions import condition_node
+from rulekit.learners.contract import Frame, Score
+from rulekit.learners.counting.histograms import Bools
+
+Clause = dict[int, Bools]
+"""By column the codes [n_codes] for which a condition holds; all conditions must hold."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RuleSet:
+    """Says yes where one of the clauses holds."""
+
+    clauses: tuple[Clause, ...]
+
+    def decides(self, codes: Codes, n_rows: int) -> Bools:
+        """The rows [n] that some clause covers."""
+        return covered_by_some(self.clauses, codes, n_rows)
+
+    def score(self, frame: Frame, prefix: str) -> Score:
+        """The clauses joined by or."""
+        rule = rule_of(self.clauses, frame.columns)
+        return Score(rule, rule)
+
+
+def covered(clause: Mapping[int, Bools], codes: Codes, n: int) -> Bools:
+    """The rows [n] on which all conditions of a clause hold."""
+    rows = np.ones(n, dtype=bool)
+    for column, condition in clause.items():
+        rows &= condition[codes[column]]
+    return rows
+
+
+def covered_by_some(clauses: Sequence[Clause], codes: Codes, n: int) -> Bools:
+    """The rows [n] on which some clause holds."""
+    rows = np.zeros(n, dtype=bool)
+    for clause in clauses:
+        rows |= covered(clause, codes, n)
+    return rows
+
+
+def clause_node(clause: Clause, columns: Sequence[BinnedColumn]) -> Node:
+    """A clause as one And of conditions on single columns."""
+    parts: list[Node] = []
+    for column, condition in sorted(clause.items()):
+        node = condition_node(columns[column], condition)
+        parts.extend(node.children if isinstance(node, And) else [node])
+    return TRUE if not parts else parts[0] if len(parts) == 1 else And(parts)
+
+
+def rule_of(clauses: Sequence[Clause], columns: Sequence[BinnedColumn]) -> Node:
+    """An Or of clauses."""
+    nodes = [clause_node(clause, columns) for clause in clauses]
+    return FALSE if not nodes else nodes[0] if len(nodes) == 1 else Or(nodes)

@@ -1,0 +1,78 @@
+"""Parameters that learners share, each with its default, what it may be, and one line of help."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.learners.contract import setting
+from rulekit.learners.fitting.parameters import (
+    ANY,
+    CALLABLE,
+    MEMORY,
+    RULES,
+    SEED,
+    TEXT,
+    number,
+    one_of,
+    sequence,
+    whole,
+    word_or_mapping,
+    words_or_list,
+)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What every learner takes."""
+
+    max_bins: Any = setting(255, whole(2, optional=True), "bins of a numeric column (None: one for each value)")
+    min_level_rows: float | None = setting(
+        None, number(0, optional=True), "rarer levels are one bin (None: 10 rows, or a hundredth of them, but 2)"
+    )
+    class_weight: Mapping[Any, float] | str | None = setting(
+        None, word_or_mapping("balanced"), "class to weight, or balanced"
+    )
+    positive: Any = setting(None, ANY, "the positive one of two classes (None: the rarer; of equals the second)")
+    default: Any = setting(
+        None, ANY, "of more than two classes the one that is decided where no rule speaks (None: the most frequent)"
+    )
+    ordered: Sequence[Any] | None = setting(None, sequence(), "the classes as ranks, low to high")
+    target: str = setting("target", TEXT, "name of the label in rules and files")
+    random_state: Any = setting(None, SEED, "seed of every random choice")
+    n_threads: int | None = setting(None, whole(1, optional=True), "cores to work on; the model does not depend on it")
+    memory: int | str | None = setting(
+        None, MEMORY, "most memory of the whole process, as 500MB; the columns are then kept on disk"
+    )
+    time_limit: float | None = setting(
+        None, number(0, optional=True), "seconds; then the best model that could be checked is kept"
+    )
+    callback: Callable[[Mapping[str, Any]], object] | None = setting(
+        None, CALLABLE, "called after each unit and fold with a mapping; a true answer cancels"
+    )
+
+
+@dataclass(frozen=True)
+class SizeSettings(Settings):
+    """How large the model may be, and how its size is chosen."""
+
+    stopping: Literal["cv", "none"] = setting("cv", one_of("cv", "none"), "cv: the size is chosen by cross-validation")
+    n_folds: int = setting(5, whole(2), "folds of that cross-validation, inside the training rows")
+    parsimony: float = setting(
+        0.0, number(0), "standard errors by which a smaller model may be worse; 1: the smallest that is not worse"
+    )
+    max_features: int | None = setting(None, whole(1, optional=True), "most distinct columns of the whole model")
+    max_clauses: int | None = setting(None, whole(1, optional=True), "most rules of the whole model")
+    max_literals: int | None = setting(None, whole(1, optional=True), "most literals of the whole model")
+
+
+@dataclass(frozen=True)
+class StartSettings(SizeSettings):
+    """Which rules learning goes on from."""
+
+    start: RuleGraph | None = setting(None, RULES, "a RuleGraph to go on from, learned elsewhere or by an expert")
+    freeze: str | Sequence[str] = setting(
+        "all", words_or_list("all", "none"), "which of its rules stay word for word: all, none, or their ids"
+    )
