@@ -19,16 +19,16 @@ check: $(STAMP)  ## before each commit: lint, format, types, fast tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pytest -n 2 -m "not slow and not full"
+	$(BIN)/pytest -n 2 --dist worksteal -m "not slow and not full"
 
 test: $(STAMP)  ## everything but the paper tables and what needs other runtimes (make runtimes)
-	$(BIN)/pytest -n 2 -m "not slow" --ignore tests/benchmarks/runtimes
+	$(BIN)/pytest -n 2 --dist worksteal -m "not slow" --ignore tests/benchmarks/runtimes
 
 test-slow: $(STAMP)  ## paper tables on the shared benchmark data
 	$(BIN)/pytest -m slow
 
 conformance: $(STAMP)  ## the long parity run over all exporters
-	$(BIN)/pytest -n 2 tests/conformance
+	$(BIN)/pytest -n 2 --dist worksteal tests/conformance tests/benchmarks/test_parity.py
 
 runtimes: $(STAMP)  ## the exports in every runtime that can be installed here; the others are skipped with a reason
 	$(BIN)/python -m benchmarks.proofs.runtimes.environments

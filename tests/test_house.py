@@ -138,6 +138,20 @@ def test_exporters_know_graphs_and_no_other_exporter() -> None:
     assert _breaches("exporters", forbidden) == []
 
 
+COMMAND_IMPORTS = (
+    *(f"rulekit.{room}" for room in ("work", "audit", "errors", "names")),
+    # how the options of reading are spelled
+    "rulekit.tables.options",
+)
+
+
+def test_the_command_calls_what_a_notebook_and_a_server_call() -> None:
+    def forbidden(path: Path, name: str) -> bool:
+        return _under(name, "rulekit", "rulekit_exporters") and name != "rulekit" and not _under(name, *COMMAND_IMPORTS)
+
+    assert _breaches("cli", forbidden) == []
+
+
 def _imports_at_once(path: Path, known: Collection[str]) -> set[str]:
     """The modules of `known` that a module imports when it is itself imported."""
     names: set[str] = set()
@@ -183,7 +197,7 @@ LONG = {  # kernels, which a compiler wants whole, and what is being shortened
     "best_strengths_of_bit",
     "_scan",
     "_scan_with_numpy",
-    *("__init__", "train", "run", "threshold", "predict"),
+    *("__init__", "train"),
 }
 MOST_LINES = 60
 

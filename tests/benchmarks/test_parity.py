@@ -20,15 +20,8 @@ def further_ways(quick: bool) -> tuple[Way, ...]:
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_every_way_decides_alike(model):
-    line = measure(model, MODELS[model](), further_ways(quick=True), rows=300)
-    assert [f"{way}: {report}" for way, report in line.reports.items() if not report.ok] == []
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("model", MODELS)
-def test_every_way_decides_alike_on_many_rows(model):
-    line = measure(model, MODELS[model](), further_ways(quick=False), rows=4_000)
+def test_every_way_decides_alike(model, whole_suite):
+    line = measure(model, MODELS[model](), further_ways(quick=not whole_suite), rows=4_000 if whole_suite else 300)
     assert [f"{way}: {report}" for way, report in line.reports.items() if not report.ok] == []
 
 

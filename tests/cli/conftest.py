@@ -41,9 +41,19 @@ def table(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.fixture(scope="session")
+def trained_once() -> dict[str, bytes]:
+    """The model file of `model`, once it was trained: the same for every test."""
+    return {}
+
+
 @pytest.fixture
-def model(run: Run, table: Path, tmp_path: Path) -> Path:
+def model(run: Run, table: Path, tmp_path: Path, trained_once: dict[str, bytes]) -> Path:
     """A model trained on `table`."""
-    ran = run("train", str(table), "--target", "label", "-o", "model.json", "--param", "n_units=3", "-q")
-    assert ran.status == 0, ran.err
-    return tmp_path / "model.json"
+    path = tmp_path / "model.json"
+    if "model" not in trained_once:
+        ran = run("train", str(table), "--target", "label", "-o", "model.json", "--param", "n_units=3", "-q")
+        assert ran.status == 0, ran.err
+        trained_once["model"] = path.read_bytes()
+    path.write_bytes(trained_once["model"])
+    return path

@@ -36,34 +36,24 @@ SLOW = {
 
 
 @cache
-def checks(name: str) -> dict[str, Check]:
+def checks(name: str, rows: int) -> dict[str, Check]:
     form = {"options": {}, **QUICK, **SLOW}[name]
-    return {each.name: each for each in target_checks(**{"options": {}, **form})}
+    return {each.name: each for each in target_checks(**{"options": {}, "rows": rows, **form})}
 
 
-NAMES = list(checks("file"))
+NAMES = list(dict.fromkeys(name for form in (*QUICK, *SLOW) for name in checks(form, 300)))
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_target_passes(name):
-    """The shipped suite, check by check; the run before each commit leaves out the forms that take longest."""
-    for form in QUICK:
-        checks(form)[name].run()
+def test_every_target_passes(name, whole_suite):
+    """The shipped suite, check by check; the run before each commit takes fewer rows, and no form that takes long.
 
-
-@pytest.mark.full
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in MODELS and not name.startswith("random")])
-def test_every_other_form_passes(name):
-    for form in SLOW:
-        checks(form)[name].run()
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("model", MODELS)
-def test_every_target_decides_alike_on_many_rows(model):
-    """Together more than 200,000 adversarial rows; `python -m benchmarks.proofs.parity` prints the same as a table."""
-    for form in (*QUICK.values(), *SLOW.values()):
-        decides_alike(graph=MODELS[model](), rows=FULL_ROWS, **{"options": {}, **form})
+    The whole suite runs more than 200,000 adversarial rows; `python -m benchmarks.proofs.parity` prints them.
+    """
+    for form in (*QUICK, *SLOW) if whole_suite else QUICK:
+        found = checks(form, FULL_ROWS if whole_suite and name in MODELS else 300)
+        if name in found:  # not every run-time takes cells of every type
+            found[name].run()
 
 
 @pytest.mark.full
