@@ -249,6 +249,9 @@ class Spelling:
             )
         )
 
+    def linked(self, body: Body, node: Logistic) -> Expression:
+        return atom(self.logistic.format(z=body.text(node.linear, CHOICE)))
+
 
 class Body:
     """The statements of one function, and what each step is called in it.
@@ -478,7 +481,7 @@ _RULES: dict[type[Node], Callable[[Body, Any], Expression]] = {
     Largest: lambda body, node: body.spelling.largest(body, node),
     Column: lambda body, node: body.spelling.cleaned(body, node),
     Step: lambda body, node: body.spelling.stepped(body, node),
-    Logistic: lambda body, node: atom(body.spelling.logistic.format(z=body.text(node.linear, CHOICE))),
+    Logistic: lambda body, node: body.spelling.linked(body, node),
 }
 
 

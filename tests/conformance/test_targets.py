@@ -30,6 +30,7 @@ QUICK = {
 }
 SLOW = {
     "python": {"target": find_target("python")},
+    "sql": {"target": find_target("sql")},
     "onnx codes": {"target": find_target("onnx"), "options": {"input": "codes"}},
     "onnx latency": {"target": find_target("onnx"), "options": {"optimize": "latency"}},
 }

@@ -1,0 +1,129 @@
+"""What the engines write differently: types, numbers that are read back exactly, and cells as the rules take them.
+
+A cell is read by what it holds and not by what its column is declared to be: a number may stand in a column of text,
+a Boolean in a column of integers. The templates take the column as `{x}`; a category becomes text, everything else a
+double, and what is missing (NULL, NaN, the empty text) becomes NULL. Text that is no number is an error of the engine.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+DIGITS, POWER = 2**53, 22  # whole numbers below 2^53 and powers of ten up to 10^22 are doubles: one division is exact
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How one engine spells what has no common form.
+
+    number: a finite double; infinity: the positive one; text_type: of text; greatest: the function; text, truth,
+    double, flag, day, moment: templates of a cell; truth: of a category that knows 1 but not true.
+    """
+
+    name: str
+    number: Callable[[float], str]
+    infinity: str
+    text_type: str
+    greatest: str
+    text: str
+    truth: str
+    double: str
+    flag: str
+    day: str
+    moment: str
+
+
+def exactly(value: float) -> str:
+    """A double for an engine that reads some decimals wrongly by one unit: short ones, else integers and divisions."""
+    exact = Fraction(value)
+    for power in range(POWER + 1):
+        scaled = exact * 10**power
+        if abs(scaled) >= DIGITS:
+            break
+        if scaled.denominator == 1:
+            digits = f"{abs(scaled.numerator):0{power + 1}d}"
+            return ("-" if value < 0 else "") + (f"{digits[:-power]}.{digits[-power:]}" if power else f"{digits}.0")
+    mantissa, exponent = math.frexp(value)
+    whole, shift = int(mantissa * 2**53), exponent - 53
+    factors = [62] * (abs(shift) // 62) + [abs(shift) % 62] * bool(abs(shift) % 62)
+    return f"({whole} * 1.0" + "".join(f" {'*' if shift > 0 else '/'} {2**k}" for k in factors) + ")"
+
+
+def with_exponent(value: float) -> str:
+    """A double where a decimal without an exponent is read as one of fixed point."""
+    text = repr(value)
+    return text if "e" in text else f"{text}e0"
+
+
+_NUMBER = "CASE WHEN {t} GLOB '*[0-9]*' AND {t} NOT GLOB '*[^-+.0-9eE ]*' THEN CAST({t} AS REAL) ELSE json({t}) END"
+_SQLITE = (
+    "CASE typeof({x}) WHEN 'text' THEN CASE trim({x}) WHEN '' THEN NULL <CASES>ELSE "
+    + _NUMBER.replace("{t}", "{x}")
+    + " END ELSE {x} * 1.0 END"
+)
+_TEXTUAL = "lower(CAST({x} AS text))"
+_DUCKDB = "NULLIF(CASE typeof({x}) WHEN 'VARCHAR' THEN CAST(<TEXT> AS DOUBLE) ELSE TRY_CAST({x} AS DOUBLE) END, 'nan')"
+_POSTGRES = (
+    "NULLIF(CASE WHEN pg_typeof({x})::text IN ('text', 'character varying', 'character', 'unknown')"
+    " THEN CAST(<TEXT> AS float8) ELSE CAST({x} AS float8) END, 'NaN'::float8)"
+)
+_ISO = "____-__-__"
+_FLAG = f"CASE {_TEXTUAL} WHEN 'true' THEN 1.0 WHEN 'false' THEN 0.0 WHEN '' THEN NULL"
+_TRUTH = "CASE WHEN {is_boolean} THEN CASE {text} WHEN 'true' THEN '1' WHEN 'false' THEN '0' END ELSE {text} END"
+
+
+def _texts(cast: str) -> str:
+    """The text of a cell, NULL where it is empty."""
+    return f"NULLIF(CAST({{x}} AS {cast}), '')"
+
+
+DIALECTS = {
+    "sqlite": Dialect(
+        name="sqlite",
+        number=exactly,
+        infinity="9e999",
+        text_type="text",
+        greatest="max",
+        text=_texts("text"),
+        truth=_texts("text"),
+        double=_SQLITE.replace("<CASES>", ""),
+        flag=_SQLITE.replace("trim", "lower").replace("<CASES>", "WHEN 'true' THEN 1.0 WHEN 'false' THEN 0.0 "),
+        day=f"CASE WHEN {{x}} LIKE '{_ISO}' THEN julianday({{x}}) - 2440587.5"
+        f" ELSE ({_SQLITE.replace('<CASES>', '')}) END",
+        moment=f"CASE WHEN {{x}} LIKE '{_ISO}%' THEN strftime('%s', {{x}}) * 1.0"
+        f" ELSE ({_SQLITE.replace('<CASES>', '')}) END",
+    ),
+    "duckdb": Dialect(
+        name="duckdb",
+        number=with_exponent,
+        infinity="'inf'::DOUBLE",
+        text_type="VARCHAR",
+        greatest="greatest",
+        text=_texts("VARCHAR"),
+        truth=_TRUTH.format(is_boolean="typeof({x}) = 'BOOLEAN'", text=_texts("VARCHAR")),
+        double=_DUCKDB.replace("<TEXT>", _texts("VARCHAR")),
+        flag=f"{_FLAG} ELSE NULLIF(CAST(CAST({{x}} AS VARCHAR) AS DOUBLE), 'nan') END",
+        day=f"CASE WHEN CAST({{x}} AS VARCHAR) LIKE '{_ISO}' THEN date_diff('day', DATE '1970-01-01',"
+        f" CAST(CAST({{x}} AS VARCHAR) AS DATE)) * 1e0 ELSE NULLIF(CAST({_texts('VARCHAR')} AS DOUBLE), 'nan') END",
+        moment=f"CASE WHEN CAST({{x}} AS VARCHAR) LIKE '{_ISO}%' THEN epoch(CAST(CAST({{x}} AS VARCHAR) AS TIMESTAMP))"
+        f" ELSE NULLIF(CAST({_texts('VARCHAR')} AS DOUBLE), 'nan') END",
+    ),
+    "postgresql": Dialect(
+        name="postgresql",
+        number=lambda value: f"'{value!r}'::float8",
+        infinity="'Infinity'::float8",
+        text_type="text",
+        greatest="greatest",
+        text=_texts("text"),
+        truth=_TRUTH.format(is_boolean="pg_typeof({x})::text = 'boolean'", text=_texts("text")),
+        double=_POSTGRES.replace("<TEXT>", _texts("text")),
+        flag=f"{_FLAG} ELSE NULLIF(CAST(CAST({{x}} AS text) AS float8), 'NaN'::float8) END",
+        day=f"CASE WHEN CAST({{x}} AS text) LIKE '{_ISO}' THEN CAST(CAST({{x}} AS text) AS date) - DATE '1970-01-01'"
+        f" ELSE NULLIF(CAST({_texts('text')} AS float8), 'NaN'::float8) END",
+        moment=f"CASE WHEN CAST({{x}} AS text) LIKE '{_ISO}%' THEN CAST(EXTRACT(EPOCH FROM CAST(CAST({{x}} AS text) AS"
+        f" timestamp)) AS float8) ELSE NULLIF(CAST({_texts('text')} AS float8), 'NaN'::float8) END",
+    ),
+}

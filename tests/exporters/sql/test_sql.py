@@ -1,0 +1,157 @@
+"""Queries decide as the graph in three engines, are read back and proved, and take tables as engines hold them."""
+
+from __future__ import annotations
+
+import math
+import random
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from rulekit_exporters.sql import dialects
+from rulekit_exporters.sql.engines import run_in
+from rulekit_exporters.sql.query import label_texts, select
+
+from rulekit.conformance.models import MODELS
+from rulekit.conformance.targets import check_target
+from rulekit.errors import InputError
+from rulekit.graph.decisions import Fires
+from rulekit.graph.language.text import parse_graph
+from rulekit.graph.nodes import Among, And, Compare, IsTrue, Or
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.numbers import crossing
+from rulekit.schema import Feature, Schema
+from rulekit.targets import find_target
+from rulekit.verification.parity import verify
+
+SQL = find_target("sql")
+SCHEMA = Schema((Feature("x"), Feature("c", "categorical", ("a", "b")), Feature("flag", "boolean")), "y")
+RULES = Or((And((Compare("x", ">", 2.5), IsTrue("flag"))), Among("c", ("b",))))
+GRAPH = RuleGraph(SCHEMA, ("no", "yes"), Fires(RULES))
+
+
+@pytest.mark.full
+def test_every_model_decides_alike_and_hard_cells_too(engine: str) -> None:
+    check_target(SQL, [{"dialect": engine}], rows=100)
+
+
+@pytest.mark.slow
+def test_every_model_decides_alike_on_many_rows(engine: str) -> None:
+    check_target(SQL, [{"dialect": engine}], rows=20_000)
+
+
+def _numbers(count: int, seed: int) -> list[float]:
+    """Decimals of three digits, of fifteen, with exponents; crossings of float32 columns; any bits."""
+    rng = random.Random(seed)
+    makers = (
+        lambda: round(rng.uniform(-10, 10), 3),
+        lambda: float(f"{rng.uniform(0, 1):.15g}"),
+        lambda: float(f"{rng.uniform(1, 10):.17g}e{rng.randint(-307, 307)}"),
+        lambda: float(rng.randint(-(10**9), 10**9)) / 10 ** rng.randint(0, 9),
+        lambda: crossing(round(rng.uniform(0, 1000), 3), "float32"),
+        lambda: struct.unpack("d", struct.pack("Q", rng.getrandbits(64)))[0],
+    )
+    made = [0.0518, 0.00140772, 5e-324, 1.7976931348623157e308, *(makers[k % 6]() for k in range(count))]
+    return [value + 0.0 for value in made if math.isfinite(value)]
+
+
+def _read_by(engine: str, numbers: list[float]) -> int:
+    """How many of the numbers an engine reads as others than they are."""
+    spelled, wrong = dialects.DIALECTS[engine].number, 0
+    for start in range(0, len(numbers), 2000):
+        part = numbers[start : start + 2000]
+        values = ", ".join(f"({k}, {spelled(value)})" for k, value in enumerate(part))
+        query = f"WITH t(k, v) AS (VALUES {values}) SELECT v FROM t ORDER BY k"
+        rows = run_in(engine, query, "unused", {"none": np.zeros(1)})
+        wrong += sum(struct.pack("d", row[0]) != struct.pack("d", v) for row, v in zip(rows, part, strict=True))
+    return wrong
+
+
+def test_an_engine_reads_every_number_as_it_was(engine: str) -> None:
+    """SQLite reads some decimals wrongly by one unit in the last place, so that they are spelled as quotients."""
+    assert _read_by(engine, _numbers(6000, seed=1)) == 0
+
+
+@pytest.mark.slow
+def test_an_engine_reads_a_million_numbers_as_they_were(engine: str) -> None:
+    assert _read_by(engine, _numbers(1_000_000, seed=2)) == 0
+
+
+def test_a_query_is_proved_without_being_run(engine: str) -> None:
+    model = MODELS["noisy-or"]()
+    found = verify(model, SQL.emit(model, {"dialect": engine, "fired": "true"}), target=SQL, rows=200)
+    assert (found.ok, found.proof) == (True, "proved")
+
+
+def test_a_changed_threshold_is_found() -> None:
+    content = SQL.emit(GRAPH, {}).main.replace(b"> 2.5", b"> 2.75")
+    assert not verify(GRAPH, content, target=SQL, rows=500).ok
+
+
+TYPES: dict[str, tuple[list[Any], ...]] = {
+    "x": ([1.0, 3.0, math.nan], [1, 3, None], ["1", "3.0", ""], [None, 2, 3]),
+    "c": (["a", "b", None], ["b", "", "unknown"], ["a", "A", "b"]),
+    "flag": ([True, False, None], [1, 0, None], [1.0, 0.0, math.nan], ["true", "False", ""], ["1", "0", "TRUE"]),
+}
+
+
+def test_columns_may_have_any_type_that_holds_the_cells(engine: str) -> None:
+    """Integers, doubles, text and Booleans; NULL, NaN and the empty text are missing."""
+    query = "\n".join(select(GRAPH, engine, "rows", (), False))
+    for x in TYPES["x"]:
+        for c in TYPES["c"]:
+            for flag in TYPES["flag"]:
+                columns = {"x": x, "c": c, "flag": flag}
+                expected = [str(label) for label in GRAPH.predict(GRAPH.table(columns))]
+                given = {name: np.array(cells, dtype=object) for name, cells in columns.items()}
+                assert [row[0] for row in run_in(engine, query, "rows", given)] == expected, columns
+
+
+def test_a_truth_value_in_a_category_of_0_and_1_is_its_number(engine: str) -> None:
+    schema = Schema((Feature("c", "categorical", ("0", "1")),), "y")
+    graph = RuleGraph(schema, ("no", "yes"), Fires(Among("c", ("1",))))
+    given = {"c": np.array([True, False, None], dtype=object)}
+    rows = run_in(engine, "\n".join(select(graph, engine, "rows", (), False)), "rows", given)
+    assert [row[0] for row in rows] == ["yes", "no", "no"]
+
+
+def test_numbers_and_texts_that_mean_missing(engine: str) -> None:
+    features = (Feature("x", missing_tokens=("-999", "?")), Feature("c", "categorical", ("a",), missing_tokens=("?",)))
+    graph = parse_graph(str(RuleGraph(Schema(features, "y"), ("no", "yes"), Fires(Compare("x", "<=", 0.0, True)))))
+    given = {"x": np.array(["-999", "?", "-1", "1"], dtype=object), "c": np.array(["?", "a", None, "b"], dtype=object)}
+    rows = run_in(engine, "\n".join(select(graph, engine, "rows", (), False)), "rows", {"x": given["x"]})
+    assert [row[0] for row in rows] == ["yes", "yes", "yes", "no"]
+
+
+def test_kept_columns_and_the_rules_that_fired(engine: str) -> None:
+    options = {"dialect": engine, "table": 'my "rows"', "keep": "id", "fired": "true"}
+    query = SQL.emit(GRAPH, options).main.decode()
+    given = {"id": np.array([7, 8]), "x": np.array([3.0, 1.0]), "c": np.array(["b", "a"], dtype=object)}
+    rows = run_in(engine, query, 'my "rows"', given | {"flag": np.array([1.0, 1.0])})
+    assert [row[:2] for row in rows] == [(7, "yes"), (8, "no")]
+    ids = [str(row[-1]).split() for row in rows]
+    assert (len(ids[0]), ids[1]) == (2, [])
+
+
+def test_what_cannot_be_written_is_refused_in_one_line() -> None:
+    with pytest.raises(InputError, match="one of sqlite, duckdb, postgresql"):
+        SQL.emit(GRAPH, {"dialect": "oracle"})
+    with pytest.raises(InputError, match="NUL"):
+        SQL.emit(GRAPH, {"table": "a\0b"})
+    with pytest.raises(InputError, match="two classes have one text"):
+        label_texts(GRAPH.with_(classes=("1", 1)))
+
+
+def test_a_query_may_read_its_rows_and_nothing_else(engine: str, tmp_path: Path) -> None:
+    secret = tmp_path / "secret.csv"
+    secret.write_text("a\n1\n")
+    reads = {
+        "sqlite": f"ATTACH '{tmp_path / 'made.db'}' AS other",
+        "duckdb": f"SELECT * FROM '{secret}'",
+        "postgresql": f"COPY (SELECT 1) TO '{tmp_path / 'made'}'",
+    }
+    with pytest.raises(Exception, match="refused the query"):
+        run_in(engine, reads[engine], "rows", {"x": np.zeros(1)})
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["secret.csv"]
