@@ -93,14 +93,6 @@ FAMILIES = tuple(
     if (path / "__init__.py").exists() and path.name not in SHARED
 )
 
-STILL_OF_CNLL = {
-    "rulekit/learners/binned/conditions.py",
-    "rulekit/learners/fitting/folds_on_disk.py",
-    "rulekit/learners/fitting/path.py",
-    "rulekit/learners/fitting/size_limits.py",
-    "rulekit/learners/fitting/stopping.py",
-}
-
 
 def test_no_family_of_learners_knows_another() -> None:
     families = {name: f"rulekit.learners.{name}" for name in FAMILIES}
@@ -111,7 +103,7 @@ def test_no_family_of_learners_knows_another() -> None:
 
     assert "cnll" in families
     found = [breach for breach in _breaches("rulekit/learners", forbidden) if "/__init__.py imports" not in breach]
-    assert [breach for breach in found if breach.split(" ")[0] not in STILL_OF_CNLL] == []
+    assert found == []
 
 
 EXPORTERS_IMPORT = (

@@ -6,13 +6,17 @@ import itertools
 
 import numpy as np
 import pytest
-from cnll_cases import problem_of, random_tree, truth
+from cnll_cases import problem_of, random_problem, random_tree, truth
 
 from rulekit.errors import BudgetError
+from rulekit.graph.nodes import TRUE, Hidden
 from rulekit.learners.cnll.clauses import clause_statistics, to_dnf
+from rulekit.learners.cnll.formula.formula_nodes import hidden_bit
+from rulekit.learners.cnll.formula.noisy_formula import Bit
 from rulekit.learners.cnll.formula.objectives import Objective
 from rulekit.learners.cnll.search.best_step import SearchSettings
 from rulekit.learners.cnll.search.growth import GrowthSettings, grow
+from rulekit.numbers import strength_of
 from rulekit.synthetic import exclusive_or
 
 
@@ -60,3 +64,12 @@ def test_table_four_by_hand() -> None:
     assert first.error == pytest.approx(500 / 3000)
     assert second.cumulative_true_positive == 1.0
     assert second.cumulative_error == 0.0
+
+
+def test_a_condition_that_does_nothing_is_no_condition_of_the_model() -> None:
+    """A bit that fires with 0.001 on either side of its condition once stood as a rule about the column."""
+    problem = random_problem(np.random.default_rng(0))
+    known = np.arange(problem.columns[0].n_codes) > 0
+    idle, live = (Bit(0, known, known, alpha, 0.001, 0.0) for alpha in (0.001, 0.3))
+    assert hidden_bit(problem.columns, idle, "H1") == Hidden("H1", TRUE, strength_of(0.001), 0.0)
+    assert hidden_bit(problem.columns, live, "H1").cause is not TRUE  # type: ignore[attr-defined]

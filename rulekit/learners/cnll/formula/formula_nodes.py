@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rulekit.graph.nodes import And, Hidden, Node, Or
+from rulekit.graph.nodes import TRUE, And, Hidden, Node, Or
 from rulekit.learners.binned.binning import BinnedColumn
 from rulekit.learners.binned.conditions import condition_node
 from rulekit.learners.cnll.formula.noisy_formula import Bit
@@ -14,7 +14,12 @@ from rulekit.numbers import strength_of
 
 
 def hidden_bit(columns: tuple[BinnedColumn, ...], bit: Bit, name: str) -> Node:
-    """The hidden bit, its condition turned so that it fires with the larger strength where it holds."""
+    """The hidden bit, its condition turned so that it fires with the larger strength where it holds.
+
+    Where both strengths are the same the condition does nothing, and the bit has none.
+    """
+    if bit.alpha == bit.beta:
+        return Hidden(name, TRUE, strength_of(bit.alpha), 0.0)
     cause = bit_condition(columns, bit, bit.alpha >= bit.beta)
     return Hidden(name, cause, strength_of(max(bit.alpha, bit.beta)), strength_of(min(bit.alpha, bit.beta)))
 
