@@ -14,6 +14,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_s
 
 from rulekit import CNLLClassifier
 from rulekit.tables.labels import split_labels
+from rulekit.tables.options import ReadingOptions
 
 
 def rows(n: int = 300) -> tuple[np.ndarray, np.ndarray]:
@@ -65,7 +66,7 @@ def test_the_rarer_class_is_positive_as_in_the_command(share: float) -> None:
     y = np.where(np.arange(200) < 200 * share, "a", "b")
     X = np.arange(200.0)[:, None]
     model = CNLLClassifier(1, stopping="none").fit(X, y)
-    assert model.rule_graph_.classes == split_labels({"x": X[:, 0], "y": y}, "y").classes
+    assert model.rule_graph_.classes == split_labels({"x": X[:, 0], "y": y}, ReadingOptions("y")).classes
     assert model.rule_graph_.classes[1] == ("a" if share < 0.5 else "b")
 
 
