@@ -34,7 +34,7 @@ from samples.commands import run_command, run_shell, within
 ROOT = Path(__file__).parent.parent
 _FENCE = re.compile(r"^```(?P<kind>\w+)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 _PARAMETERS = re.compile(r"(<!-- parameters (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
-_OPTIONS = re.compile(r"(<!-- options (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+_OPTIONS = re.compile(r"(<!-- options (\w+(?: \w+)?) -->\n).*?(<!-- end -->)", re.DOTALL)
 _VARIES = (
     (re.compile(r"\b\d+\.\d s\b"), "# s"),
     (re.compile(r"\b[\d.]+ (kB|bytes)\b"), "# kB"),
@@ -175,12 +175,17 @@ def _steady(text: str) -> str:
 
 def command_options() -> dict[str, list[Option]]:
     """The arguments and options of every subcommand, from the signatures of the functions that are the commands."""
-    from rulekit_cli.main import app
+    from rulekit_cli.main import app_for
 
-    return {
-        str(command.name): [_option(name, hint, command.callback) for name, hint in _hints(command.callback)]
-        for command in app.registered_commands
-    }
+    found = {}
+    for target in (None, "onnx", "python", "text"):  # what a target brings stands under "export TARGET"
+        for command in app_for(() if target is None else ("export", "--to", target)).registered_commands:
+            options = [_option(name, hint, command.callback) for name, hint in _hints(command.callback)]
+            if target is None:
+                found[str(command.name)] = options
+            elif command.name == "export" and len(options) > len(found["export"]):
+                found[f"export {target}"] = options[len(found["export"]) :]
+    return found
 
 
 def _hints(function: Any) -> list[tuple[str, Any]]:

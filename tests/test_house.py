@@ -70,6 +70,14 @@ def test_imports_point_one_way(folder: str, forbidden: tuple[str, ...]) -> None:
     assert _breaches(folder, lambda _, name: _under(name, *forbidden)) == []
 
 
+def test_the_command_asks_the_work_layer_and_the_audit() -> None:
+    """It parses flags, calls one function and prints the result; of all else it knows the options of reading."""
+    known = ("rulekit.work", "rulekit.audit", "rulekit.errors", "rulekit.names", "rulekit.tables.options")
+    inside = ("rulekit_cli", "rulekit")
+    foreign = _breaches("cli", lambda _, name: _under(name, *inside) and not _under(name, "rulekit_cli", *known))
+    assert foreign == ["cli/rulekit_cli/main.py imports rulekit"]  # its version
+
+
 def test_no_node_waits_for_what_readers_are_shown() -> None:
     """RuleGraph.explain asks the audit when it is called, and only then."""
     at_once = {

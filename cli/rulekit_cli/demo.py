@@ -27,7 +27,7 @@ def demo(
     from importlib.resources import files
 
     from rulekit_cli.failures import guarded
-    from rulekit_cli.main import app
+    from rulekit_cli.main import run
 
     steps = [
         "train loans.csv --target default --holdout 0.25 -o model.json",
@@ -54,7 +54,7 @@ def demo(
         for step in steps:
             print(f"\n$ rulekit {step}", flush=True)
             arguments = shlex.split(step)
-            status = guarded(partial(app, arguments, prog_name="rulekit", standalone_mode=False), debug=False)
+            status = guarded(partial(run, arguments), debug=False)
             sys.stdout.flush()
             if status:
                 raise typer.Exit(status)

@@ -1,35 +1,26 @@
-"""rulekit export: write a model as ONNX, rules or Python."""
+"""rulekit export: write a model as an artifact of a target, with the options that the target declares."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from rulekit_cli import options
 from rulekit_cli.console import log
 
 
 def export(
-    model: Annotated[Path, typer.Argument(help="A model file (.json), or an artifact that carries its rules.")],
-    to: Annotated[str, typer.Option("--to", help="onnx, text, python, or another installed target.")],
+    model: options.Model,
+    to: Annotated[str, typer.Option("--to", metavar="TARGET", help="onnx, text, python, or another installed target.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="The file to write.")],
-    input_: Annotated[str | None, typer.Option("--input", help="onnx: tensor, columns or codes.")] = None,
-    opset: Annotated[int | None, typer.Option("--opset", help="onnx: operator set, 12 by default.")] = None,
-    optimize: Annotated[str | None, typer.Option("--optimize", help="onnx: throughput, or latency of one row.")] = None,
-    fired: Annotated[bool, typer.Option("--fired", help="onnx: one more output, which rules fired.")] = False,
-    no_text: Annotated[bool, typer.Option("--no-text", help="onnx: leave the rule text out.")] = False,
-    format_: Annotated[
-        str | None, typer.Option("--format", help="text: rules, table, csv or c50; rules can be imported again.")
-    ] = None,
-    option: Annotated[
-        list[str] | None, typer.Option("--option", metavar="NAME=VALUE", help="An option of another target.")
-    ] = None,
 ) -> None:
-    """Export a model to ONNX, rules or Python.
+    """Export a model to ONNX, rules, Python or another target.
 
-    A target that cannot express the model says so and writes nothing. The artifact is not run here: rulekit verify
-    proves that it decides like the model.
+    Each target has options of its own, which rulekit export --to TARGET --help lists. A target that cannot express the
+    model says so and writes nothing. The artifact is not run here: rulekit verify proves that it decides alike.
 
     \b
     Examples:
@@ -37,33 +28,23 @@ def export(
       rulekit export model.json --to text -o rules.txt
       rulekit export model.json --to python -o model.py
     """
-    from rulekit.work.models import export as write
+    _run({"model": model, "to": to, "output": output}, {})
 
-    given: dict[str, Any] = {"input": input_, "opset": opset, "optimize": optimize, "format": format_}
-    options = {name: value for name, value in given.items() if value is not None}
-    if fired:
-        options["fired"] = True
-    if no_text:
-        options["text"] = False
-    options.update(_pairs(option or []))
-    artifact = write(model, output, to, options)
+
+def export_to(target: str) -> Callable[..., None]:
+    """The command with the options of a target; raises InputError for one that is not installed."""
+    from rulekit.work.choices import choices_of_target
+    from rulekit_cli.named_options import with_flags
+
+    return with_flags(export, choices_of_target(target), _run)
+
+
+def _run(given: Mapping[str, Any], chosen: Mapping[str, Any]) -> None:
+    from rulekit.work.models import export
+
+    artifact = export(given["model"], given["output"], given["to"], chosen)
     for warning in artifact.warnings:
         log(f"note: {warning}")
-    log(f"{output}   {size_text(len(artifact.main))}{', ' + artifact.summary if artifact.summary else ''}")
-
-
-def size_text(count: int) -> str:
-    """Bytes as a person says them."""
-    return f"{count} bytes" if count < 1000 else f"{count / 1000:.1f} kB"
-
-
-def _pairs(items: list[str]) -> dict[str, str]:
-    from rulekit.errors import InputError
-
-    pairs = {}
-    for item in items:
-        name, equals, value = item.partition("=")
-        if not equals:
-            raise InputError(f"{item!r} is not NAME=VALUE", where="--option")
-        pairs[name] = value
-    return pairs
+    size = len(artifact.main)
+    said = f"{size} bytes" if size < 1000 else f"{size / 1000:.1f} kB"
+    log(f"{given['output']}   {said}{', ' + artifact.summary if artifact.summary else ''}")

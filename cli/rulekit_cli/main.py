@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -20,23 +21,41 @@ from rulekit_cli import (
     verify,
 )
 from rulekit_cli.failures import guarded
+from rulekit_cli.named_options import named
 
-app = typer.Typer(
-    name="rulekit",
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,  # plain help, a third faster than drawn boxes
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-app.command("train")(train.train)
-app.command("export")(export.export)
-app.command("predict")(predict.predict)
-app.command("evaluate")(evaluate.evaluate)
-app.command("threshold")(threshold.threshold)
-app.command("show")(show.show)
-app.command("simplify")(simplify.simplify)
-app.command("verify")(verify.verify)
-app.command("import")(import_model.import_model)
-app.command("demo")(demo.demo)
+
+def app_for(arguments: Sequence[str] = ()) -> typer.Typer:
+    """The command, with the flags and the help that the target or the learner named on the line brings with it.
+
+    Raises InputError where that is not installed.
+    """
+    app = typer.Typer(
+        name="rulekit",
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,  # plain help, a third faster than drawn boxes
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(options)
+    target = named(arguments, "--to") if "export" in arguments[:1] else None
+    asks = {"-h", "--help"} & set(arguments)
+    learner = named(arguments, "--learner") if asks and "train" in arguments[:1] else None
+    app.command("train")(train.train if learner is None else train.train_with(learner))
+    app.command("export")(export.export if target is None else export.export_to(target))
+    app.command("predict")(predict.predict)
+    app.command("evaluate")(evaluate.evaluate)
+    app.command("threshold")(threshold.threshold)
+    app.command("show")(show.show)
+    app.command("simplify")(simplify.simplify)
+    app.command("verify")(verify.verify)
+    app.command("import")(import_model.import_model)
+    app.command("demo")(demo.demo)
+    return app
+
+
+def run(arguments: Sequence[str]) -> object:
+    """Run one command line; raises what the command raises."""
+    words = list(arguments)
+    return app_for(words)(words or ["--help"], prog_name="rulekit", standalone_mode=False)
 
 
 def _version(asked: bool) -> None:
@@ -47,7 +66,6 @@ def _version(asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def options(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
@@ -71,7 +89,7 @@ def main() -> None:
     # --debug is taken anywhere on the line, because it is wanted after the fact.
     debug = "--debug" in arguments
     arguments = [argument for argument in arguments if argument != "--debug"]
-    sys.exit(guarded(lambda: app(arguments or ["--help"], prog_name="rulekit", standalone_mode=False), debug=debug))
+    sys.exit(guarded(lambda: run(arguments), debug=debug))
 
 
 if __name__ == "__main__":

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -159,3 +161,19 @@ def train(
     with warnings_hidden(quiet), shown_progress(quiet) as progress:
         result = train(request, progress)
     report(request, result, json=json_, quiet=quiet)
+
+
+def train_with(learner: str) -> Callable[..., None]:
+    """The command whose help lists the parameters of a learner; raises InputError for one that is not installed."""
+    from rulekit.work.choices import choices_of_learner
+
+    @wraps(train)
+    def told(**values: Any) -> None:
+        train(**values)
+
+    choices = choices_of_learner(learner)
+    column = max((len(f"{choice.name}={choice.default}") for choice in choices), default=0) + 2
+    lines = [f"  {f'{choice.name}={choice.default}':{column}}{choice.help}" for choice in choices]
+    head = f"    \b\n    Parameters of {learner}, with their defaults; --param NAME=VALUE sets one:"
+    told.__doc__ = "\n".join([f"{train.__doc__}", head, *(f"    {line}" for line in lines)])
+    return told

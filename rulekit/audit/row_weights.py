@@ -58,6 +58,10 @@ class Weights:
             return int(np.count_nonzero(truth)) * _UNIT
         return self.by(truth.view(np.uint8), 2)[1]
 
+    def agreement(self, said: npt.NDArray[np.bool_], true: npt.NDArray[np.bool_]) -> tuple[int, int, int]:
+        """The sums where `said` [n] holds, where it does so rightly, and where it is not what is `true` [n]."""
+        return self.of(said), self.of(said & true), self.of(said != true)
+
     def total(self) -> int:
         """The sum of all weights, in units of 2^-1074."""
         if self._parts is None:

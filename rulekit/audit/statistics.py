@@ -63,14 +63,17 @@ class _Tally:
         active = fired(self.graph, table)
         self.total += weights.total()
         together: dict[int, Array] = {}
+        ordered = self.graph.decision.ordered
+        positives = {k: y >= k if ordered else y == k for k in {rule.class_index for rule in self.rules}}
+        totals = {k: weights.of(positive) for k, positive in positives.items()}
         for j, rule in enumerate(self.rules):
-            before = together.get(rule.class_index)
-            joined = active[:, j] if before is None else _combined(rule, before, active[:, j])
-            together[rule.class_index] = joined
-            positive = y >= rule.class_index if self.graph.decision.ordered else y == rule.class_index
-            self.positive[j] += weights.of(positive)
-            self.alone[j].add(active[:, j], positive, weights)
-            self.together[j].add(joined, positive, weights)
+            k = rule.class_index
+            self.positive[j] += totals[k]
+            self.alone[j].add(active[:, j], positives[k], weights)
+            if rule.connective != "sum":
+                joined = _combined(rule, together[k], active[:, j]) if k in together else active[:, j]
+                together[k] = joined
+                self.together[j].add(joined, positives[k], weights)
         for name, column in self.columns.items():
             column.add(table.array(name), weights)
 
@@ -108,9 +111,8 @@ class _RuleSums:
 
     def add(self, active: Array, positive: Array, weights: Weights) -> None:
         self.n += int(np.count_nonzero(active))
-        self.active += weights.of(active)
-        self.right += weights.of(active & positive)
-        self.wrong += weights.of(active != positive)
+        held, right, wrong = weights.agreement(active, positive)
+        self.active, self.right, self.wrong = self.active + held, self.right + right, self.wrong + wrong
 
 
 def _combined(rule: Rule, before: Array, active: Array) -> Array:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,7 +25,9 @@ from rulekit.tables.options import ReadingOptions
 from rulekit.work import learning
 from rulekit.work.outputs import check_model_ending, check_outputs
 from rulekit.work.progress import Learning, Noticed, Progress, Read, Reading, unseen
-from rulekit.work.start import Start, read_start
+
+if TYPE_CHECKING:
+    from rulekit.work.start import Start
 
 MANY_CLASSES = 50
 TRAINING_ROWS = "the training rows, so flattering; --holdout measures honestly"
@@ -137,6 +139,10 @@ def _checked(request: TrainingRequest) -> tuple[dict[str, Any], Start | None]:
 
         check_curve(path)
         learning.refuse_curve(given)
+    if request.start is None and request.freeze is None:
+        return given, None
+    from rulekit.work.start import read_start
+
     return given, read_start(request.start, request.freeze)
 
 

@@ -1,0 +1,41 @@
+"""What a target or a learner lets its user choose, as it declares it: from this, flags and help are made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One option: its name, its default (a truth value, an integer or text), one line of help, the values if few."""
+
+    name: str
+    default: Any
+    help: str
+    allowed: Sequence[Any] = ()
+
+
+def choices_of_target(name: str) -> tuple[Choice, ...]:
+    """The options of an export target; raises InputError for one that is not installed."""
+    from rulekit.targets import find_target
+
+    return tuple(
+        Choice(item.name, item.default, item.metadata["help"], item.metadata.get("allowed", ()))
+        for item in fields(find_target(name).options)
+    )
+
+
+def choices_of_learner(name: str) -> tuple[Choice, ...]:
+    """The parameters of a learner that `--param` sets; raises InputError for one that is not installed."""
+    from rulekit.work.learning import parameters
+
+    return tuple(Choice(item.name, item.default, item.help) for item in parameters(name))
+
+
+def target_names() -> list[str]:
+    """The export targets that are installed; none is loaded."""
+    from rulekit import targets
+
+    return targets.target_names()
