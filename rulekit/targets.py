@@ -43,10 +43,11 @@ class Artifact:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What `run` returns: class index [n] and probabilities [n, K] of the rows of a table."""
+    """What `run` returns: class index [n], probabilities [n, K] and, where it is said, which rules fired [n, rules]."""
 
     labels: npt.NDArray[np.int64]
     probabilities: npt.NDArray[np.float64]
+    fired: npt.NDArray[np.bool_] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,9 @@ class Reading:
     are run one by one. default: the class index where no class of an ArgMax takes part. reason: why leaves or decision
     are not there, "" where both are.
 
-    as_written: whether the artifact is word for word what the exporter writes, so that running it does what it says.
+    as_written: the artifact is built of nothing but what the exporter writes, so that running it does what such an
+    artifact does: compute labels, in bounded memory and time. What is not as written is run on request only. misstated:
+    what the artifact says about itself and is not so, one sentence each.
     """
 
     leaves: frozenset[Node] | None
@@ -78,6 +81,7 @@ class Reading:
     default: int | None = None
     probabilities: tuple[Node, ...] | None = None
     as_written: bool = False
+    misstated: tuple[str, ...] = ()
 
 
 def _takes_all(graph: RuleGraph, options: Any) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +17,23 @@ from rulekit_cli.failures import CHECK_FAILED
 if TYPE_CHECKING:
     from rulekit.work.verifying import Comparison
 
+
+class Require(StrEnum):
+    """What must be proved for exit status 0."""
+
+    proof = "proof"
+    probabilities = "proof-of-probabilities"
+
+
+Required = Annotated[
+    Require | None, typer.Option("--require", help="Fail unless decisions, or probabilities too, are proved equal.")
+]
+Key = Annotated[
+    Path | None, typer.Option("--key", help="A file of secret bytes: signs the report, or checks its signature.")
+]
+Untrusted = Annotated[
+    bool, typer.Option("--run-untrusted", help="Also run an artifact that the exporter does not write like this.")
+]
 _USAGE = "rulekit verify MODEL ARTIFACT, or rulekit verify ARTIFACT --against REPORT"
 
 
@@ -37,17 +56,21 @@ def verify(
     delimiter: options.Delimiter = None,
     decimal: options.Decimal = None,
     encoding: options.Encoding = None,
+    require: Required = None,
+    key: Key = None,
+    run_untrusted: Untrusted = False,
     json_: options.Json = False,
 ) -> None:
     """Prove that an artifact decides like its model.
 
     What the artifact computes is read from it without running it, and compared as a formula or on every reachable cell;
-    it is run on rows aimed at every threshold and level, and on given data.
+    it is run on rows aimed at every threshold and level, and on given data. An artifact that is not built of what the
+    exporter writes alone is read and not run, unless --run-untrusted says so.
 
     With --against the verification of a report is repeated on this machine, without the model: same file, same graph
-    inside, same rows, same decisions.
+    inside, same rows, same decisions. A file that is not that of the report is not run.
 
-    Exit status 1, and a row that shows it, where they differ.
+    Exit status 1 where they differ, with a row that shows it, where nothing was run, and where --require is not met.
 
     \b
     Examples:
@@ -60,32 +83,42 @@ def verify(
     if len(files) > 2:
         raise InputError(f"{len(files)} files are given", fix=_USAGE)
     if against is not None:
-        made = {"--data": data, "--rows": rows, "--seed": seed, "--report": report}
-        given = [name for name, value in made.items() if value is not None]
-        if given:
-            raise InputError(f"{given[0]} does not go with --against", fix="the report says which rows were made")
-        if len(files) == 2:
-            raise InputError("--against takes the artifact alone, which carries its model", fix=_USAGE)
-        _print(repeat(files[0], against), "repeated", json_)
+        _check_alone(files, {"--data": data, "--rows": rows, "--seed": seed, "--report": report})
+        _print(repeat(files[0], against, key, run_untrusted), "repeated", require, json_)
         return
     if len(files) == 1:
         raise InputError("a model is needed, or the report of an earlier verification", fix=_USAGE)
     reading = ReadingOptions(delimiter=delimiter, decimal=decimal, encoding=encoding)
     made_rows = ROWS if rows is None else rows
-    outcome = verify(VerificationRequest(files[0], files[1], data, made_rows, seed or SEED, report, reading))
+    request = VerificationRequest(
+        files[0], files[1], data, made_rows, seed or SEED, report, reading, key=key, run_untrusted=run_untrusted
+    )
+    outcome = verify(request)
     if report is not None:
         log(f"wrote {report}")
-    _print(outcome, "verified", json_)
+    _print(outcome, "verified", require, json_)
 
 
-def _print(outcome: Comparison, word: str, json_: bool) -> None:
+def _check_alone(files: list[Path], made: Mapping[str, object]) -> None:
+    """Raises InputError for what does not go with --against."""
+    given = [name for name, value in made.items() if value is not None]
+    if given:
+        raise InputError(f"{given[0]} does not go with --against", fix="the report says which rows were made")
+    if len(files) == 2:
+        raise InputError("--against takes the artifact alone, which carries its model", fix=_USAGE)
+
+
+def _print(outcome: Comparison, word: str, require: Require | None, json_: bool) -> None:
     """The outcome as JSON, or a word and lines that stand below each other; status 1 where not all is well."""
+    met = outcome.meets(require.value if require else "")
+    if not met:
+        word = "NOT PROVED" if outcome.ok else outcome.failure
     if json_:
         write(outcome.to_json().rstrip() + "\n")
     else:
         first, *others = str(outcome).split("\n")
-        result(f"{word if outcome.ok else 'DIFFERENT':9}  {first}")
+        result(f"{word:9}  {first}")
         for line in others:
             result(f"{'':11}{line}")
-    if not outcome.ok:
+    if not met:
         raise typer.Exit(CHECK_FAILED)

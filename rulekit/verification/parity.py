@@ -16,17 +16,21 @@ from rulekit.errors import FormatError, GraphError, InputError, RulekitError
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.evaluation.oracle import evaluate_row
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
+from rulekit.graph.rules import fired
 from rulekit.tables.table import Table
-from rulekit.targets import Artifact, Outcome, Target, find_target, find_target_for
+from rulekit.targets import Artifact, Outcome, Reading, Target, find_target, find_target_for
 from rulekit.verification.digests import digest_of_labels, digest_of_rows, versions
 from rulekit.verification.guarantee import guarantee
 from rulekit.verification.proof.prove import Proof, columns_read, prove, read_artifact
+from rulekit.verification.proof.thresholds import threshold_differences
 from rulekit.verification.report import MAX_GAP, CounterExample, Report
 from rulekit.verification.rows.adversarial import adversarial_rows, raw_columns
 
 Columns = Mapping[str, npt.NDArray[Any]]
 BLOCK_ROWS = 65_536
 SKIPPED = "no proof was asked for"
+OTHER = "it is not what the exporter writes"
+RUN_ANYWAY = "rulekit verify --run-untrusted runs it all the same"
 
 
 def verify(
@@ -38,12 +42,14 @@ def verify(
     rows: int = 20_000,
     seed: int = 0,
     proving: bool = True,
+    run_untrusted: bool = False,
 ) -> Report:
     """Prove that an artifact decides as `graph` does, and compare them on adversarial rows and on those of `data`.
 
     artifact: a path, the bytes of the main file, or what an exporter returned; target: the export target or its name,
     by default told from the ending of the path. data: anything that `graph.predict` takes. The artifact is run on
     encoded rows and, where its target can, on the raw doubles and texts as well. proving: False leaves the proof out.
+    run_untrusted: also run what is not `Reading.as_written`, which otherwise is read only; then the report is not `ok`.
     Raises InputError where the artifact cannot be read, belongs to no target or was exported from a model of other
     columns or classes, FormatError where it is damaged.
     """
@@ -54,9 +60,12 @@ def verify(
         carried, inside = _carried(graph, content, found)
         reading = read_artifact(graph, content, found)
         comparison = _Comparison(graph, columns_read(graph, reading))
-        proof = (
-            prove(graph, reading, partial(comparison.add_cells, found, content)) if proving else Proof(reason=SKIPPED)
-        )
+        not_run = "" if run_untrusted else _why_not_run(reading, carried)
+        if not_run:
+            rows, table = 0, None
+        proof = Proof(reason=not_run or SKIPPED, differences=threshold_differences(graph, reading) if not_run else ())
+        if proving and not not_run:
+            proof = prove(graph, reading, partial(comparison.add_cells, found, content))
         if rows > 0:
             made = adversarial_rows(graph, rows, seed, aims=reading.leaves or ())
             rows_sha256 = digest_of_rows(made.table)
@@ -74,6 +83,8 @@ def verify(
         target=found.name,
         sha256=hashlib.sha256(content).hexdigest(),
         carried=carried,
+        not_run=not_run,
+        misstated=(*reading.misstated, *comparison.misstated),
         adversarial_rows=max(rows, 0),
         given_rows=0 if table is None else table.n_rows,
         seed=seed,
@@ -81,6 +92,21 @@ def verify(
         decisions_sha256=decisions_sha256,
         versions=versions(),
     )
+
+
+def _why_not_run(reading: Reading, carried: str) -> str:
+    """Why an artifact must not be run, "" for none; raises FormatError where nothing at all can be said of it."""
+    why = "" if reading.as_written else reading.reason or OTHER
+    if why and carried.startswith("unreadable"):
+        raise FormatError(f"{why}; {carried}", fix=RUN_ANYWAY)
+    return why
+
+
+def check_as_written(graph: RuleGraph, content: bytes, target: Target) -> None:
+    """Raises InputError where an artifact is not built of what its exporter writes alone."""
+    reading = read_artifact(graph, content, target)
+    if not reading.as_written:
+        raise InputError(f"not run: {reading.reason or OTHER}", where="artifact", fix="export the model again")
 
 
 def verify_evaluators(graph: RuleGraph, *, rows: int = 2_000, seed: int = 0) -> Report:
@@ -125,10 +151,15 @@ class _Comparison:
         self.gap = 0.0
         self.raw_rows = 0
         self.cells = 0
+        self.misfired = 0
         self.example: CounterExample | None = None
 
+    @property
+    def misstated(self) -> tuple[str, ...]:
+        return (f"which rules fired is not said as in the model on {self.misfired:,} rows",) if self.misfired else ()
+
     def expected(self, table: Table) -> Outcome:
-        return Outcome(decide(self.graph, table), probabilities(self.graph, table))
+        return Outcome(decide(self.graph, table), probabilities(self.graph, table), fired(self.graph, table))
 
     def add(self, table: Table, columns: Columns, target: Target, content: bytes) -> list[Outcome]:
         """One block of rows, encoded and raw; gives what the artifact answered."""
@@ -146,9 +177,11 @@ class _Comparison:
         before = self.different
         expected = self.expected(table)
         if target.run_raw is None:
-            self.compare(expected, target.run(content, self.graph, table), lambda: raw_columns(table), encoded=True)
+            found = target.run(content, self.graph, table)
+            self.compare(expected, found, lambda: raw_columns(table), encoded=True)
         else:
-            self.compare(expected, target.run_raw(content, self.graph, columns), lambda: columns, encoded=False)
+            found = target.run_raw(content, self.graph, columns)
+            self.compare(expected, found, lambda: columns, encoded=False)
         return self.different > before
 
     def compare(self, expected: Outcome, found: Outcome, columns: Callable[[], Columns], *, encoded: bool) -> None:
@@ -160,6 +193,9 @@ class _Comparison:
                 where="artifact",
                 fix="export the model again",
             )
+        if found.fired is not None and expected.fired is not None:
+            alike = found.fired.shape == expected.fired.shape
+            self.misfired += int((found.fired != expected.fired).any(axis=1).sum()) if alike else len(found.labels)
         differ = found.labels != expected.labels
         gaps = np.abs(found.probabilities - expected.probabilities)
         gaps = np.where(np.isnan(gaps), 1.0, gaps).max(axis=1, initial=0.0)

@@ -8,7 +8,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from rulekit.verification.signature import SIGNATURE, signature_of
+
 REPORT_VERSION = 1
+Requirement = Literal["", "proof", "proof-of-probabilities"]
 MAX_GAP = 1e-6  # of a reported probability; ONNX reports float32, whose rounding is 3e-8
 
 
@@ -48,7 +51,8 @@ class Report:
     is "cells" (every reachable cell was run), "normal form" or "solver" (the operators, read back, are the same
     formula). proof_cells: reachable cells, 0 where not known or above 10^15; proof_cells_run: how many were run;
     proof_probabilities: whether the reported probabilities were compared on every cell. threshold_differences:
-    thresholds and levels of the artifact that are not the graph's, in words.
+    thresholds and levels of the artifact that are not the graph's, in words. not_run: why the artifact was read and not
+    run, "" where it was run; misstated: what it says about itself, or of the rules that fired, that is not so.
     rows_sha256 and decisions_sha256: of the adversarial rows as they were encoded, and of the labels that the artifact
     gave them, by which the verification is repeated elsewhere; "" without such rows. versions: of Python and of the
     packages that ran the artifact.
@@ -77,6 +81,8 @@ class Report:
     proof_cells_run: int = 0
     proof_probabilities: bool = False
     threshold_differences: tuple[str, ...] = ()
+    not_run: str = ""
+    misstated: tuple[str, ...] = ()
     rows_sha256: str = ""
     decisions_sha256: str = ""
     versions: Mapping[str, str] = field(default_factory=dict)
@@ -84,7 +90,20 @@ class Report:
     @property
     def ok(self) -> bool:
         """Whether no decision differs, every probability is within 1e-6 and the rules inside do not mislead."""
-        return self.different_decisions == 0 and self.largest_gap <= MAX_GAP and not self.misleading
+        alike = self.different_decisions == 0 and self.largest_gap <= MAX_GAP
+        return alike and not self.misleading and not self.misstated and not self.not_run
+
+    def meets(self, requirement: Requirement) -> bool:
+        """Whether all is well and what is required is proved: the decisions, or the reported probabilities as well."""
+        proved = self.proof == "proved" and (self.proof_probabilities or requirement == "proof")
+        return self.ok and (proved or requirement == "")
+
+    @property
+    def failure(self) -> str:
+        """In a word or two what is wrong where not all is well."""
+        if self.not_run:
+            return "NOT RUN"
+        return "DIFFERENT" if self.different_decisions or self.largest_gap > MAX_GAP else "MISLEADING"
 
     @property
     def misleading(self) -> bool:
@@ -99,12 +118,14 @@ class Report:
     @property
     def tampered(self) -> bool:
         """Whether the artifact carries this very graph but answers otherwise."""
-        return self.carried == "same" and not self.ok
+        return self.carried == "same" and (self.different_decisions > 0 or self.largest_gap > MAX_GAP)
 
-    def to_json(self) -> str:
-        """The report as JSON text; infinities are the texts "inf" and "-inf", missing is null."""
-        content = {"report_version": REPORT_VERSION, "ok": self.ok, "max_gap": MAX_GAP, **asdict(self)}
-        return json.dumps(_plain(content), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    def to_json(self, key: bytes | None = None) -> str:
+        """The report as JSON text, signed where there is a key; infinities are the texts "inf" and "-inf"."""
+        content = _plain({"report_version": REPORT_VERSION, "ok": self.ok, "max_gap": MAX_GAP, **asdict(self)})
+        if key is not None:
+            content[SIGNATURE] = signature_of(content, key)
+        return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
     @property
     def conclusion(self) -> str:
@@ -115,8 +136,16 @@ class Report:
                 "normal form": "the same formula",
                 "solver": "by a solver",
             }
-            return f"proved ({how[self.proof_method]})"
-        return f"tested on {self.adversarial_rows + self.given_rows:,} rows: {self.proof_reason}"
+            if self.proof_probabilities:
+                return f"proved ({how[self.proof_method]})"
+            return f"decisions proved ({how[self.proof_method]}), probabilities tested on {self._rows}"
+        if self.not_run:
+            return f"not run: {self.not_run}"
+        return f"tested on {self._rows}: {self.proof_reason}"
+
+    @property
+    def _rows(self) -> str:
+        return f"{self.adversarial_rows + self.given_rows:,} rows"
 
     @property
     def suspicion(self) -> str:
@@ -135,7 +164,9 @@ class Report:
             rows += f" and {self.given_rows:,} given"
         text = f"{rows} rows: {self.different_decisions:,} different decisions"
         text += f", probabilities within {self.largest_gap:.1g}"
-        lines = [text, self.suspicion, self.conclusion if self.ok else "", *self.threshold_differences]
+        if self.not_run:
+            text = f"{self.not_run}; --run-untrusted runs it all the same"
+        lines = [text, self.suspicion, self.conclusion if self.ok else "", *self.misstated, *self.threshold_differences]
         if self.counter_example is not None:
             lines.append(str(self.counter_example))
         return "\n".join(filter(None, lines))

@@ -6,12 +6,13 @@ import json
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, NoReturn
 
 from rulekit.errors import FormatError
 from rulekit.graph.files.model_files import decode, read_bounded
-from rulekit.verification.report import REPORT_VERSION
+from rulekit.verification.report import REPORT_VERSION, Report
+from rulekit.verification.signature import SIGNATURE
 
 MAX_BYTES = 1 << 24
 MAX_ROWS = 10_000_000
@@ -21,7 +22,7 @@ _AGAIN = "verify again with --report"
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """What a report says that a repetition compares; the names are those of Report."""
+    """What a report says; the names are those of Report. content: all of it, as JSON values."""
 
     ok: bool
     target: str
@@ -37,6 +38,7 @@ class Stated:
     proof: str
     version: str
     versions: Mapping[str, str]
+    content: Mapping[str, Any]
 
 
 def read_report(path: str | os.PathLike[str]) -> Stated:
@@ -74,14 +76,16 @@ def _writer(content: Mapping[str, Any]) -> str:
 
 
 def _stated(content: Mapping[str, Any]) -> Stated:
+    expected = {"report_version", "ok", "max_gap", *(field.name for field in fields(Report))}
+    strange = sorted(set(content) - expected - {SIGNATURE}) or sorted(expected - set(content))
+    if strange:
+        raise FormatError(f"{strange[0]!r:.60} is missing, or no part of a report", fix=_AGAIN)
     found = {}
     for name, (fits, what) in _FIELDS.items():
-        if name not in content:
-            raise FormatError(f"the report has no {name!r}", fix=_AGAIN)
         if not fits(content[name]):
             raise FormatError(f"{name} is {content[name]!r:.60}, not {what}", fix=_AGAIN)
         found[name] = content[name]
-    stated = Stated(**found)
+    stated = Stated(**found, content=content)
     if stated.ok and stated.different_decisions:
         raise FormatError("the report says that all is well and counts differences", fix=_AGAIN)
     return stated

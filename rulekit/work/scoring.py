@@ -97,7 +97,11 @@ def _outcome(path: Path, graph: RuleGraph, table: Table) -> Outcome:
         from rulekit.graph.evaluation.evaluator import decide, probabilities
 
         return Outcome(decide(graph, table), probabilities(graph, table))
-    return find_target_for(str(path)).run(path.read_bytes(), graph, table)
+    from rulekit.verification.parity import check_as_written
+
+    target, content = find_target_for(str(path)), path.read_bytes()
+    check_as_written(graph, content, target)
+    return target.run(content, graph, table)
 
 
 def _refuse_taken_names(request: ScoringRequest, graph: RuleGraph) -> None:

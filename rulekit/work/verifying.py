@@ -22,7 +22,10 @@ ROWS, SEED = 20_000, 0
 
 @dataclass(frozen=True, slots=True)
 class VerificationRequest:
-    """An artifact, its model, and the rows on which both are run: made ones, and those of `data`."""
+    """An artifact, its model, and the rows on which both are run: made ones, and those of `data`.
+
+    key: a file whose bytes sign the report. run_untrusted: also run what is not as its exporter writes it.
+    """
 
     model: Path
     artifact: Path
@@ -31,33 +34,40 @@ class VerificationRequest:
     seed: int = SEED
     report: Path | None = None
     reading: ReadingOptions = DEFAULT_OPTIONS
+    key: Path | None = None
+    run_untrusted: bool = False
 
 
 def verify(request: VerificationRequest) -> Report:
     """Compare and prove; the report is written where the request says so. Raises InputError for files that are none."""
     from rulekit.tables.reading import read_table
     from rulekit.verification.parity import verify as compare
+    from rulekit.verification.signature import read_key
 
     _refuse_model(request.artifact)
     if request.rows == 0 and request.data is None:
         raise InputError("nothing to compare", fix="give --rows or --data")
-    check_outputs([request.report], request.model, request.artifact, request.data)
+    check_outputs([request.report], request.model, request.artifact, request.data, request.key)
+    key = None if request.key is None else read_key(request.key)
     graph = load(request.model)
     table = None
     if request.data is not None:
         table = read_table(request.data, request.reading, schema=graph.schema, used=graph.used_features)
-    report = compare(graph, request.artifact, data=table, rows=request.rows, seed=request.seed)
+    trusting = request.run_untrusted
+    report = compare(graph, request.artifact, data=table, rows=request.rows, seed=request.seed, run_untrusted=trusting)
     if request.report is not None:
-        write_atomically(request.report, report.to_json().encode())
+        write_atomically(request.report, report.to_json(key).encode())
     return report
 
 
-def repeat(artifact: Path, report: Path) -> Repetition:
+def repeat(artifact: Path, report: Path, key: Path | None = None, run_untrusted: bool = False) -> Repetition:
     """Verify again what a report says, on this machine and without the model file."""
     from rulekit.verification.against import verify_against
+    from rulekit.verification.signature import read_key
 
     _refuse_model(artifact)
-    return verify_against(artifact, report)
+    secret = None if key is None else read_key(key)
+    return verify_against(artifact, report, key=secret, run_untrusted=run_untrusted)
 
 
 def _refuse_model(artifact: Path) -> None:

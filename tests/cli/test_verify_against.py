@@ -56,9 +56,7 @@ def test_a_verification_is_repeated_without_the_model(exported: Path, run: Run) 
     ran = run("verify", exported.name, "--against", "parity.json")
     assert (ran.status, ran.err) == (0, "")
     first, second = ran.out.splitlines()
-    assert first == (
-        "repeated   400 rows: 0 different decisions; file, graph, rows and decisions are those of the report"
-    )
+    assert first == ("repeated   400 rows: 0 different decisions; all that the report states was found again")
     assert second.split() in (["proved", "(all", "2", "cells)"], ["proved", "(the", "same", "formula)"])
 
 
@@ -80,58 +78,114 @@ def test_the_digests_are_the_same_in_another_process(exported: Path) -> None:
         assert (done.returncode, done.stdout[:8]) == (0, "repeated"), done.stdout + done.stderr
 
 
-def test_a_changed_file_that_decides_alike_is_named(run: Run, tmp_path: Path) -> None:
-    path = export("text", tmp_path)
+def _remark(path: Path) -> None:
     path.write_bytes(path.read_bytes() + b"\n# a remark\n")
-    ran = run("verify", path.name, "--against", "parity.json")
-    assert ran.status == 1
-    assert "changed: not the file of the report, though it carries the same graph and decides like it" in ran.out
 
 
-def test_a_tampered_file_is_named_with_a_row(run: Run, tmp_path: Path) -> None:
-    path = export("python", tmp_path)
-    text = path.read_text()
-    assert "> 0.100" in text
-    path.write_text(text.replace("> 0.100", "> 0.101", 1))
-    ran = run("verify", path.name, "--against", "parity.json")
-    assert ran.status == 1
-    assert ran.out.startswith("DIFFERENT")
-    assert "tampered: not the file of the report; it carries the same graph and does not answer like it" in ran.out
-    assert " expected, " in ran.out.splitlines()[-1]
+def _evil(path: Path) -> None:
+    path.write_bytes(path.read_bytes() + b"\nopen('ran', 'w')\n")
 
 
-def test_an_export_of_another_model_is_foreign(run: Run, tmp_path: Path) -> None:
-    path = export("onnx", tmp_path)
+def _of_another_model(path: Path) -> None:
     RuleGraph(GRAPH.schema, GRAPH.classes, Fires(Compare("x1", ">", 0.1))).export(path, "onnx")
-    ran = run("verify", path.name, "--against", "parity.json")
-    assert ran.status == 1
-    assert "foreign: it carries the graph" in ran.out
 
 
-def test_a_damaged_artifact_is_named(run: Run, tmp_path: Path) -> None:
-    path = export("onnx", tmp_path)
+def _cut(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:100])
-    ran = run("verify", path.name, "--against", "parity.json")
+
+
+@pytest.mark.parametrize(
+    ("target", "change"), [("text", _remark), ("python", _evil), ("onnx", _of_another_model), ("onnx", _cut)]
+)
+def test_a_changed_file_is_refused_before_anything_runs(target, change, run: Run, tmp_path: Path) -> None:
+    """A module was run although its SHA-256 was not that of the report; DIFFERENT stood before 0 differences."""
+    path = export(target, tmp_path)
+    change(path)
+    ran = run("verify", path.name, "--against", "parity.json", "--run-untrusted")
     assert (ran.status, ran.err) == (1, "")
-    assert ran.out.startswith("DIFFERENT  damaged: ")
+    assert ran.out.startswith("CHANGED    not the file of the report: SHA-256 ")
+    assert "it was not run" in ran.out
+    assert not (tmp_path / "ran").exists()
 
 
 @pytest.mark.parametrize(
     ("changes", "what"),
     [
-        ({"decisions_sha256": "0" * 64}, "decisions differ from those of the report: with the same versions"),
+        ({"decisions_sha256": "0" * 64}, "decisions_sha256: the report says"),
         ({"rows_sha256": "0" * 64, "version": "0.0.9"}, "other rows were made from the same seed: rulekit 0.0.9 there"),
-        ({"digest": "0" * 64}, "the report compared it with the graph 000000000000, which it does not carry"),
-        ({"ok": False}, "the report itself says that the artifact differs from its model"),
-        ({"target": "python"}, "another target: an artifact of text, and the report is about one of python"),
+        ({"digest": "0" * 64}, "the report is about the graph 000000000000, and the file carries"),
+        ({"ok": False}, "the report itself says that not all is well"),
+        ({"proof_method": "solver"}, "proof_method: the report says 'solver', here it is"),
+        ({"proof_cells": 7}, "proof_cells: the report says 7, here it is 2"),
+        ({"proof_probabilities": False}, "proof_probabilities: the report says False"),
+        ({"basis": "grid sum"}, "basis: the report says 'grid sum'"),
+        ({"largest_gap": 1e-6}, "largest_gap: the report says"),
+        ({"carried": "none"}, "carried: the report says 'none'"),
+        ({"counter_example": {"row": {}}}, "counter_example: the report says"),
     ],
 )
 def test_what_differs_from_the_report_is_said(changes: dict[str, Any], what: str, run: Run, tmp_path: Path) -> None:
+    """Half of the fields of a report could be edited unseen."""
     path = export("text", tmp_path)
     ran = run("verify", path.name, "--against", report(tmp_path, **changes))
     assert ran.status == 1
-    assert ran.out.startswith("DIFFERENT")
+    assert ran.out.startswith("OTHER REPORT")
     assert what in ran.out
+
+
+def test_a_report_of_other_versions_says_so(run: Run, tmp_path: Path) -> None:
+    path = export("text", tmp_path)
+    ran = run("verify", path.name, "--against", report(tmp_path, version="0.0.9"))
+    assert ran.status == 0
+    assert "other versions, which are stated and not checked: rulekit 0.0.9 there" in ran.out
+
+
+def test_a_signed_report_is_that_of_its_key(run: Run, tmp_path: Path) -> None:
+    path = export("text", tmp_path)
+    (tmp_path / "key").write_bytes(b"k" * 32)
+    (tmp_path / "other").write_bytes(b"o" * 32)
+    (tmp_path / "short").write_bytes(b"k")
+    GRAPH.save(tmp_path / "model.json")
+    words = ("verify", "model.json", path.name, "--rows", "400", "--report", "parity.json", "--key")
+    assert run(*words, "key").status == 0
+    again = ("verify", path.name, "--against", "parity.json", "--key")
+    assert run(*again, "key").status == 0
+    assert run(*again, "short").status == 2
+    ran = run(*again, "other")
+    assert ran.status == 1
+    assert "not have the signature of this key" in ran.out
+    report(tmp_path, version="9.9.9")  # stated, and found again by nobody
+    assert run(*again, "key").status == 1
+
+
+def test_a_proof_can_be_demanded(run: Run, tmp_path: Path) -> None:
+    """`tested` ended with status 0, and no option demanded more."""
+    graph = NODES["LTU, not rounded"]()
+    graph.save(tmp_path / "model.json")
+    graph.export(tmp_path / "model.onnx", "onnx")
+    words = ("verify", "model.json", "model.onnx", "--rows", "50")
+    assert run(*words).status == 0
+    ran = run(*words, "--require", "proof")
+    assert ran.status == 1
+    assert ran.out.startswith("NOT PROVED")
+    export("onnx", tmp_path)
+    GRAPH.save(tmp_path / "model.json")
+    for requirement in ("proof", "proof-of-probabilities"):
+        assert run(*words, "--require", requirement).status == 0
+
+
+@pytest.mark.parametrize("command", ["verify", "predict"])
+def test_a_module_with_other_code_is_not_run(command: str, run: Run, tmp_path: Path) -> None:
+    """It was run with all rights of the user, and verified."""
+    path = export("python", tmp_path)
+    _evil(path)
+    GRAPH.save(tmp_path / "model.json")
+    (tmp_path / "table.csv").write_text("x0,x1,x2,x3\n" + "1,1,1,1\n" * 3)
+    words = ("model.json", path.name, "--rows", "50") if command == "verify" else (path.name, "table.csv")
+    ran = run(command, *words)
+    assert ran.status == {"verify": 1, "predict": 2}[command], ran.err
+    assert (ran.out + ran.err).lower().find("not run") >= 0
+    assert not (tmp_path / "ran").exists()
 
 
 @pytest.mark.parametrize(
@@ -144,7 +198,8 @@ def test_what_differs_from_the_report_is_said(changes: dict[str, Any], what: str
         ({"adversarial_rows": 0}, "the report is about given rows alone"),
         ({"seed": -1}, "seed is -1, not a seed"),
         ({"sha256": "../../etc/passwd"}, "sha256 is '../../etc/passwd', not a digest"),
-        ({"digest": ...}, "the report has no 'digest'"),
+        ({"digest": ...}, "'digest' is missing, or no part of a report"),
+        ({"author": "x"}, "'author' is missing, or no part of a report"),
         ({"different_decisions": 3}, "the report says that all is well and counts differences"),
         ({"versions": []}, "versions is [], not versions by name"),
     ],

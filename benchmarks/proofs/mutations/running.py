@@ -151,7 +151,7 @@ def judge(model: str, graph: RuleGraph, way: Way, site: Site, content: bytes, tr
     """What `verify` says of a changed artifact, held against the truth."""
     target = find_target(way.target)
     try:
-        report = verify(graph, content, target=target)
+        report = verify(graph, content, target=target, run_untrusted=True)
     except RulekitError:
         # an artifact that cannot be run is refused with a message, which is what should happen
         return Result(model, way, site, truth, True, "" if truth.effect == "fails" else "refused, but it runs")

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
+from dataclasses import replace
+from itertools import product
+from typing import Any, get_args
 
 import numpy as np
 
-from rulekit.errors import Unsupported
+from rulekit.errors import RulekitError, Unsupported
 from rulekit.graph.check import check
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.targets import Artifact
-from rulekit_exporters.onnx.builder import Builder, Port, element_type, serialize
+from rulekit_exporters.onnx.builder import Builder, Contents, Port, element_type, serialize
 from rulekit_exporters.onnx.costs import cost
-from rulekit_exporters.onnx.formulations import Emit, formulations
-from rulekit_exporters.onnx.inputs import InputPlan, Inputs, plan_inputs
+from rulekit_exporters.onnx.formulations import Emit, Formulations, formulations
+from rulekit_exporters.onnx.inputs import TENSOR_NAME, InputPlan, Inputs, plan_inputs
 from rulekit_exporters.onnx.labels import integer_labels
 from rulekit_exporters.onnx.metadata import PRODUCER, describe
 from rulekit_exporters.onnx.operators.emitter import Emitter
 from rulekit_exporters.onnx.operators.fired import emit_fired
-from rulekit_exporters.onnx.options import ROLES, Options, public_outputs
+from rulekit_exporters.onnx.options import ROLES, InputForm, Optimize, Options, public_outputs
 from rulekit_exporters.onnx.self_check import check_artifact
 
 MAX_SHOWN = 20
@@ -29,12 +30,8 @@ FALLEN_BACK = "it is the portable graph of least time for one row"
 def emit_model(graph: RuleGraph, parsed: Options) -> Artifact:
     """The artifact of a graph; see `rulekit_exporters.onnx.write`."""
     check(graph)
-    plan = plan_inputs(graph, parsed.input)
-    names = public_outputs(plan.names, ROLES if parsed.fired else ROLES[:2])
-    candidates = formulations(graph, plan, parsed)
-    models = {name: build(graph, plan, parsed, names, emit) for name, emit in candidates.emitters.items()}
-    cheapest = min(models, key=lambda name: cost(models[name], parsed.optimize)) if len(models) > 1 else "operators"
-    artifact = serialize(models[cheapest])
+    model, cheapest, plan, names, candidates = cheapest_model(graph, parsed)
+    artifact = serialize(model)
     check_artifact(artifact, graph)
     shown = ", ".join(plan.names[:MAX_SHOWN]) + (", ..." if len(plan.names) > MAX_SHOWN else "")
     summary = f"opset {parsed.opset}, input {plan.form}: {shown}, outputs {', '.join(names.values())}"
@@ -44,6 +41,33 @@ def emit_model(graph: RuleGraph, parsed: Options) -> Artifact:
     if candidates.no_tree:
         warnings += (f"optimize=latency: this model is no tree operator, because {candidates.no_tree}; {FALLEN_BACK}",)
     return Artifact({"": artifact}, graph.digest, warnings, summary)
+
+
+def cheapest_model(graph: RuleGraph, options: Options) -> tuple[Any, str, InputPlan, dict[str, str], Formulations]:
+    """The ModelProto that is written, the name of its formulation, its inputs and outputs, and what there was."""
+    plan = plan_inputs(graph, options.input)
+    names = public_outputs(plan.names, ROLES if options.fired else ROLES[:2])
+    candidates = formulations(graph, plan, options)
+    models = {name: build(graph, plan, options, names, emit) for name, emit in candidates.emitters.items()}
+    cheapest = min(models, key=lambda name: cost(models[name], options.optimize)) if len(models) > 1 else "operators"
+    return models[cheapest], cheapest, plan, names, candidates
+
+
+def is_written(contents: Contents, graph: RuleGraph) -> bool:
+    """Whether operators, constants, inputs and outputs are those that this exporter writes for a graph."""
+    forms: tuple[InputForm, ...] = ("tensor",) if contents.inputs[0].name == TENSOR_NAME else ("columns", "codes")
+    found = replace(contents, metadata={}, producer="").model()
+    for form, optimize in product(forms, get_args(Optimize)):
+        options = Options(form, contents.opset, len(contents.outputs) > 2, False, optimize)
+        try:
+            model = cheapest_model(graph, options)[0]
+        except RulekitError:
+            continue
+        model.ClearField("metadata_props")
+        model.producer_name = ""
+        if model == found:
+            return True
+    return False
 
 
 def build(graph: RuleGraph, plan: InputPlan, options: Options, names: dict[str, str], emit: Emit) -> Any:
@@ -61,7 +85,6 @@ def build(graph: RuleGraph, plan: InputPlan, options: Options, names: dict[str, 
     if options.fired:
         ids, tensor = emit_fired(emitter)
         outputs.append((tensor, Port(names["fired"], element_type(np.bool_), ("N", len(ids)))))
-        metadata["rulekit.fired"] = json.dumps(ids)
     try:
         return builder.model(inputs.ports(), outputs, options.opset, metadata, PRODUCER)
     except (UnicodeError, ValueError) as error:

@@ -6,12 +6,14 @@ import base64
 import binascii
 import json
 import zlib
+from collections.abc import Mapping
 from typing import Any
 
 import rulekit
 from rulekit.errors import FormatError, RulekitError
 from rulekit.graph.files.file_format import from_json, to_json
 from rulekit.graph.rule_graph import RuleGraph
+from rulekit.graph.rules import rules_of
 from rulekit_exporters.onnx.inputs import InputPlan, encoder_table
 from rulekit_exporters.onnx.labels import label_texts
 from rulekit_exporters.onnx.options import Options
@@ -30,9 +32,16 @@ def describe(graph: RuleGraph, plan: InputPlan, options: Options, names: dict[st
         "rulekit.version": rulekit.__version__,
         DIGEST_KEY: graph.digest,
         MODEL_KEY: base64.b64encode(packed).decode(),
-        "rulekit.classes": _compact(label_texts(graph)),
-        "rulekit.input": plan.form,
+        **interface(graph, plan, names),
     }
+    if options.text:
+        metadata["rulekit.rules"] = str(graph)
+    return metadata
+
+
+def interface(graph: RuleGraph, plan: InputPlan, names: Mapping[str, str]) -> dict[str, str]:
+    """What an application must follow: how rows go in and what comes out."""
+    metadata = {"rulekit.classes": _compact(label_texts(graph)), "rulekit.input": plan.form}
     if plan.renamed or any(public != role for role, public in names.items()):
         columns = dict(zip(plan.names, plan.columns, strict=True)) if plan.form != "tensor" else {}
         metadata["rulekit.names"] = _compact({"inputs": columns, "outputs": names})
@@ -40,9 +49,19 @@ def describe(graph: RuleGraph, plan: InputPlan, options: Options, names: dict[st
         used = [graph.schema[name] for name in plan.columns if graph.schema[name].kind == "categorical"]
         tables = {f.name: dict(zip(*encoder_table(f), strict=True)) for f in used}
         metadata["rulekit.codes"] = _compact(tables)
-    if options.text:
-        metadata["rulekit.rules"] = str(graph)
+    if "fired" in names:
+        metadata["rulekit.fired"] = json.dumps([rule.id for rule in rules_of(graph)])
     return metadata
+
+
+def misstated(metadata: Mapping[str, str], graph: RuleGraph, plan: InputPlan, names: Mapping[str, str]) -> list[str]:
+    """The keys whose text is not that of the graph; rules count where the graph is said to be this one."""
+    expected = interface(graph, plan, names)
+    if metadata.get(DIGEST_KEY) == graph.digest and "rulekit.rules" in metadata:
+        expected["rulekit.rules"] = str(graph)
+    elsewhere = {"rulekit.version", DIGEST_KEY, MODEL_KEY, "rulekit.rules"}
+    keys = {key for key in metadata if key.startswith("rulekit.")} - elsewhere
+    return sorted(key for key in keys | set(expected) if metadata.get(key) != expected.get(key))
 
 
 def _compact(value: Any) -> str:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from rulekit.cells.axis import unseen_text
 from rulekit.errors import FormatError, InputError
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.schema import Feature, Schema
+from rulekit.schema import UNSEEN_CODE, Feature, Schema
 from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.table import Array, Table
 from rulekit.targets import Outcome
@@ -21,6 +21,8 @@ from rulekit_exporters.onnx.labels import integer_labels, label_texts
 from rulekit_exporters.onnx.metadata import properties_of
 
 CHUNK = 8192
+ANYTHING = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1e300, -1.5)  # of an unused column
+CODES_BEYOND = (np.iinfo(np.int64).max, np.iinfo(np.int64).min)
 
 # feeds -> outputs in the order of ROLES
 Session = Callable[[dict[str, Array]], list[Array]]
@@ -115,8 +117,11 @@ def plan_of(artifact: bytes, graph: RuleGraph) -> InputPlan:
     if form in ("columns", "codes"):
         columns = tuple(graph.used_features or graph.schema.names[:1])
         names = public_names(columns)
-        if list(names) == list(declared):
+        if set(names) == set(declared):
             return InputPlan("columns" if form == "columns" else "codes", columns, names)
+        strange = sorted(set(declared) - set(names)) or sorted(set(names) - set(declared))
+        what = f"the inputs of this ONNX file are not those of the model: {strange[0]!r}"
+        raise FormatError(what, fix="export it again")
     raise FormatError("the inputs of this ONNX file are not those of the model", fix="export it again")
 
 
@@ -151,10 +156,11 @@ def raw_feeds(plan: InputPlan, graph: RuleGraph, columns: Mapping[str, Array]) -
     n_rows = max(map(len, columns.values()), default=0)
     with np.errstate(over="ignore"):
         if plan.form == "tensor":
-            tensor = np.full((n_rows, len(graph.schema)), np.nan, dtype=np.float64 if plan.wide else np.float32)
+            tensor = np.empty((n_rows, len(graph.schema)), dtype=np.float64 if plan.wide else np.float32)
             for j, feature in enumerate(graph.schema):
-                if feature.name in columns and feature.kind != "categorical":
-                    tensor[:, j] = columns[feature.name]
+                known = feature.name in columns and feature.kind != "categorical"
+                # the place of a column that no rule reads may hold anything
+                tensor[:, j] = columns[feature.name] if known else np.resize(np.roll(ANYTHING, j), n_rows)
             return {TENSOR_NAME: tensor}
         feeds = {}
         for column, name in zip(plan.columns, plan.names, strict=True):
@@ -166,6 +172,8 @@ def raw_feeds(plan: InputPlan, graph: RuleGraph, columns: Mapping[str, Array]) -
                 feed = np.zeros(n_rows, dtype=np.int64) if plan.form == "codes" else np.full(n_rows, "", dtype=object)
             elif plan.form == "codes":
                 feed = encode({column: columns[column]}, Schema((feature,))).arrays[0].astype(np.int64)
+                unseen = np.flatnonzero(feed == UNSEEN_CODE)  # as is every code that there is not
+                feed[unseen] = np.resize([UNSEEN_CODE, -1, 2 + len(feature.levels), *CODES_BEYOND], len(unseen))
             else:
                 feed = np.array(["" if text is None else text for text in columns[column].tolist()], dtype=object)
             feeds[name] = feed.reshape(-1, 1)
@@ -182,7 +190,8 @@ def outcome(graph: RuleGraph, outputs: list[Array]) -> Outcome:
     labels, probabilities = outputs[:2]
     if probabilities.dtype.kind != "f" or probabilities.shape != (len(labels), len(graph.classes)):
         raise FormatError(f"the second output of this ONNX file is not {len(graph.classes)} probabilities for each row")
-    return Outcome(class_indices(graph, labels), probabilities.astype(np.float64))
+    fired = outputs[2] if len(outputs) > 2 else None
+    return Outcome(class_indices(graph, labels), probabilities.astype(np.float64), fired)
 
 
 def class_indices(graph: RuleGraph, labels: Array) -> npt.NDArray[np.int64]:

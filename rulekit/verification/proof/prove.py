@@ -7,7 +7,7 @@ An artifact is read without being run (`Target.inspect`), and then either
 * compared as a formula: both decisions are brought into one normal form, and where that is not the same already, a
   solver looks for cells on which they differ or shows that there are none. Cells that it finds are run.
 
-Everything else is tested on rows. `read_artifact` and `prove` never raise for what an artifact is; running it may.
+Everything else is tested on rows. `prove` never raises for what an artifact is; running it may.
 """
 
 from __future__ import annotations
@@ -274,6 +274,6 @@ def columns_read(graph: RuleGraph, reading: Reading) -> tuple[str, ...]:
 def reading_of_graph(inside: RuleGraph, graph: RuleGraph) -> Reading:
     """The reading of an artifact that is a rule graph itself, in some notation."""
     if inside.schema.features != graph.schema.features or inside.classes != graph.classes:
-        return Reading(None, reason="it has other columns or classes than the model")
+        return Reading(None, reason="it has other columns or classes than the model", as_written=True)
     leaves, reported = leaves_below(inside.decision.roots), leaves_below(inside.roots)
-    return Reading(leaves, inside.decision, probability_leaves=reported, default=inside.default)
+    return Reading(leaves, inside.decision, probability_leaves=reported, default=inside.default, as_written=True)

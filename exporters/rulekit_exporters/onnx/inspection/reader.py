@@ -16,7 +16,7 @@ import numpy as np
 from onnx import ModelProto, TensorProto
 
 from rulekit.cells.axis import codes_of, unseen_text
-from rulekit.errors import FormatError
+from rulekit.errors import FormatError, RulekitError
 from rulekit.graph.nodes import FALSE, TRUE, And, Linear, Node, Not, Or
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
@@ -25,8 +25,9 @@ from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature
 from rulekit.targets import Reading
 from rulekit.verification.proof.prove import leaves_below
 from rulekit_exporters.onnx.builder import Contents, Operation, Port
+from rulekit_exporters.onnx.emission import is_written
 from rulekit_exporters.onnx.forms import form_of
-from rulekit_exporters.onnx.inputs import TENSOR_NAME, encoder_table, public_names
+from rulekit_exporters.onnx.inputs import TENSOR_NAME, InputPlan, encoder_table, public_names
 from rulekit_exporters.onnx.inspection.contents import contents_of
 from rulekit_exporters.onnx.inspection.operators import READERS
 from rulekit_exporters.onnx.inspection.tensors import Attributes, Reach, Rows, Value, elementwise, rows, type_of
@@ -45,7 +46,7 @@ from rulekit_exporters.onnx.inspection.values import (
     truth,
 )
 from rulekit_exporters.onnx.labels import integer_labels, label_texts
-from rulekit_exporters.onnx.metadata import LARGEST_ARTIFACT
+from rulekit_exporters.onnx.metadata import LARGEST_ARTIFACT, misstated
 from rulekit_exporters.onnx.options import ROLES, public_outputs
 
 _WIDTHS = {
@@ -54,6 +55,9 @@ _WIDTHS = {
     int(TensorProto.INT64): "i8",
     int(TensorProto.STRING): "text",
 }
+
+_MISUSE = (LookupError, AttributeError, TypeError, ValueError, OverflowError, RecursionError, RulekitError)
+MOST_RUN = 1 << 18  # elements of all tensors of a row, of a file that is run without being asked for
 
 
 def inspect(artifact: bytes, graph: RuleGraph) -> Reading:
@@ -64,23 +68,36 @@ def inspect(artifact: bytes, graph: RuleGraph) -> Reading:
         model = ModelProto.FromString(artifact)
     except Exception as error:  # the decoder's own error type depends on the protobuf implementation
         raise FormatError("this is no ONNX file", fix="it may be truncated; export it again") from error
-    reader = _Reader(graph)
     try:
         contents = contents_of(model)
-        label, reported = reader.outputs(contents)
-        formulas = reader.labels(label)
     except UnreadableError as error:
-        return Reading(None, reason=str(error), texts=reader.texts)
-    except (IndexError, KeyError, AttributeError, TypeError, ValueError, OverflowError, RecursionError) as error:
-        return Reading(None, reason=f"an operator is used in another way ({type(error).__name__})", texts=reader.texts)
-    nodes, known = formulas
-    probability_leaves = None if reported is None else leaves_below((*nodes, *reported))
-    decision = Labels(nodes) if known and not reader.reach.dropped else None
-    reason = "" if decision is not None else "the label could not be read back as a formula"
-    if reader.reach.dropped:
-        reason = "it has an operation that a runtime may leave out"
-    leaves = leaves_below(nodes)
-    return Reading(leaves, decision, reason, probability_leaves, reader.texts, probabilities=reader.shares)
+        return Reading(None, reason=str(error))
+    reader = _Reader(graph)
+    reading = reader.reading(contents)
+    # reading carries out every operator on one row, so it has met their sizes; else it must be the export itself
+    bounded = reader.whole and reader.reach.elements <= MOST_RUN
+    return replace(
+        reading,
+        as_written=bounded or is_written(contents, graph),
+        texts=reader.texts,
+        misstated=tuple(f"the metadata {key!r} are not those of the model" for key in _misstated(contents, graph)),
+    )
+
+
+def _misstated(contents: Contents, graph: RuleGraph) -> list[str]:
+    """The keys of the metadata that say how the model is used, and are not those of the graph."""
+    inputs = [port.name for port in contents.inputs]
+    names = public_outputs(inputs, ROLES[: len(contents.outputs)])
+    if inputs == [TENSOR_NAME] and contents.metadata.get("rulekit.input") == "tensor":
+        plan = InputPlan("tensor", graph.schema.names, (TENSOR_NAME,))
+    else:
+        columns = tuple(graph.used_features or graph.schema.names[:1])
+        categories = [graph.schema[name].kind == "categorical" for name in columns]
+        coded = any(port.element == TensorProto.INT64 for port in contents.inputs)
+        if not any(categories):  # both forms are one
+            coded = contents.metadata.get("rulekit.input") == "codes"
+        plan = InputPlan("codes" if coded else "columns", columns, public_names(columns))
+    return misstated(contents.metadata, graph, plan, names)
 
 
 class _Reader:
@@ -91,7 +108,24 @@ class _Reader:
         self.reach = Reach()
         self.texts: dict[str, tuple[str, ...]] = {}
         self.shares: tuple[Node, ...] | None = None
+        self.whole = False  # whether every operator was read
         self._values: dict[str, Value] = {}
+
+    def reading(self, contents: Contents) -> Reading:
+        """What the operators compute, or why it is not known."""
+        try:
+            label, reported = self.outputs(contents)
+            nodes, known = self.labels(label)
+        except UnreadableError as error:
+            return Reading(None, reason=str(error))
+        except _MISUSE as error:
+            return Reading(None, reason=f"an operator is used in another way ({type(error).__name__})")
+        reason = "" if known else "the label could not be read back as a formula"
+        if self.reach.dropped:
+            reason = "it has an operation that a runtime may leave out"
+        probability_leaves = None if reported is None else leaves_below((*nodes, *reported))
+        decision = None if reason else Labels(nodes)
+        return Reading(leaves_below(nodes), decision, reason, probability_leaves, probabilities=self.shares)
 
     def outputs(self, contents: Contents) -> tuple[Value, tuple[Node, ...] | None]:
         """The label's tensor, and the nodes of the reported probabilities where they can be read."""
@@ -115,6 +149,7 @@ class _Reader:
                 continue
             for name, value in zip(operation.outputs, found, strict=True):
                 self._define(name, value)
+        self.whole = not failed
         if wanted[0] in failed:
             raise UnreadableError(unread)
         reported = None
