@@ -54,7 +54,7 @@ class Outcome:
 class Reading:
     """What an artifact computes, taken from its operators or its code without running it.
 
-    leaves: Compare, Among, IsTrue, Missing and RawCompare nodes over the graph's schema, and Column nodes where numbers
+    leaves: Boolean leaves (RawCompare too) over the graph's schema, and Column nodes where numbers
     are added up, by which alone the cells of a row reach the label: two rows on which all agree get the same label. A
     Compare of a float32 column means the rounded value, as in a model; an artifact that compares doubles as it is given
     them (generated Python) has a RawCompare for each. None: not known.
@@ -65,7 +65,7 @@ class Reading:
     probability_leaves: as leaves, for the reported probabilities; None: not known. probabilities: a Real or Boolean
     node for each class, before any rounding to float32, where that could be read back. texts: by category, the texts
     that the artifact may tell apart otherwise than the schema does (a level with blanks, another missing token); they
-    are run one by one. default: the class index where no class of an ArgMax takes part. reason: why leaves or decision
+    are run one by one. default: the class index where no class of an arg-max takes part. reason: why leaves or decision
     are not there, "" where both are.
 
     as_written: the artifact is built of nothing but what the exporter writes, so that running it does what such an

@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes, probabilities
-from rulekit.graph.nodes import Among, Family, Hidden, IsTrue, Missing, Node, Not, Probability, Strength, with_children
+from rulekit.graph.leaves import cuts_of_leaf
+from rulekit.graph.nodes import LEAVES, Family, Hidden, IsTrue, Node, Not, Probability, Strength, with_children
 from rulekit.graph.rules import Rule, firing, rule_values, rules_of
 from rulekit.graph.traversal import fold, topological
 from rulekit.names import printable
@@ -256,7 +257,7 @@ def _view(name: str, label: object, cause: Node, holds: bool, schema: Schema) ->
 
     text = print_node(cause, schema)
     # numbers follow: what may end in one, or joins conditions, stands in parentheses (as some leaves do by themselves)
-    bare = isinstance(cause, (Among | IsTrue | Missing) if holds else IsTrue)
+    bare = isinstance(cause, IsTrue) or (holds and isinstance(cause, LEAVES) and not cuts_of_leaf(cause))
     enclosed = text if bare or (text.startswith("(") and not cause.children) else f"({text})"
     said = enclosed if holds else f"not {enclosed}"
     return {"id": name, "class": label, "text": text, "holds": holds, "said": said}

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from rulekit.graph.files.file_format import short_ids
 from rulekit.graph.language.readable import MOST_LEVELS, chance
 from rulekit.graph.language.text import print_node
-from rulekit.graph.nodes import Among, And, AtLeast, Constant, Family, Hidden, Node, Not, Or
+from rulekit.graph.leaves import column_of, levels_of_leaf
+from rulekit.graph.nodes import And, AtLeast, Constant, Family, Hidden, Node, Not, Or
 from rulekit.graph.rules import literals
 from rulekit.graph.traversal import topological
 from rulekit.names import printable
@@ -47,8 +48,9 @@ class Words:
         """The words for some nodes: long level sets are cut, but never so that two different ones look alike."""
         if full:
             return cls(schema, None)
-        sets = [node for node in topological(list(roots)) if isinstance(node, Among)]
-        longest = max((len(schema[node.feature].levels) for node in sets if node.feature in schema), default=0)
+        sets = [node for node in topological(list(roots)) if levels_of_leaf(node)]
+        columns = {name for name in map(column_of, sets) if name is not None and name in schema}
+        longest = max((len(schema[name].levels) for name in columns), default=0)
         words = cls(schema)
         while words.most_levels is not None and len(set(map(words.text, sets))) < len(sets):
             words = cls(schema, 2 * words.most_levels if words.most_levels < longest else None)

@@ -10,14 +10,14 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from rulekit.audit.outline import Line, Words, conditions_of, outline
-from rulekit.graph.decisions import ArgMax, Fires, Part
+from rulekit.graph.decisions import Decision, Part
 from rulekit.graph.language.readable import chance, counted, listed, share, weight
 from rulekit.graph.language.words import label, name
 from rulekit.graph.nodes import (
-    Above,
     And,
     Family,
     Hidden,
@@ -31,7 +31,7 @@ from rulekit.graph.nodes import (
     Strength,
 )
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.graph.rules import Rule, rules_of
+from rulekit.graph.rules import Rule, rules_of, rules_of_parts
 from rulekit.graph.traversal import topological
 from rulekit.names import printable
 
@@ -96,14 +96,14 @@ def sections(graph: RuleGraph, full: bool = False) -> tuple[Section, ...]:
 def closing(graph: RuleGraph) -> str:
     """What happens where no rule decides, and where classes tie."""
     labels, decision = list(map(quoted, graph.classes)), graph.decision
-    if isinstance(decision, ArgMax):
-        order = ", ".join(labels[k] for k in decision.preference)
+    if decision.ranked:
+        order = ", ".join(labels[k] for k, _, _ in decision.ranked)
         if is_rule_sets(decision):
             return f"of several the first of {order}; otherwise {labels[graph.default]}."
-        same = len(set(decision.thresholds)) == 1
-        largest = f"the largest of these{_above(decision.thresholds[0], ' above ') * same} decides"
-        never = all(threshold == float("-inf") for threshold in decision.thresholds)
-        otherwise = "" if never else f"; otherwise {labels[graph.default]}"
+        thresholds = {threshold for _, _, threshold in decision.ranked}
+        above = _above(thresholds.pop(), " above ") if len(thresholds) == 1 else ""
+        largest = f"the largest of these{above} decides"
+        otherwise = f"; otherwise {labels[graph.default]}" if decision.has_default else ""
         return f"{largest}, of equal ones the first of {order}{otherwise}."
     return f"otherwise {labels[0]}."
 
@@ -235,27 +235,27 @@ def _feature(node: Node) -> str:
 
 def _headings(graph: RuleGraph, by_class: Mapping[int, Sequence[Rule]]) -> list[tuple[int, str]]:
     target, labels, decision = name(graph.schema.target), list(map(quoted, graph.classes)), graph.decision
-    if not isinstance(decision, ArgMax):
+    if not decision.ranked:
         tests = [(part.class_index, _test(part, by_class.get(part.class_index, []))) for part in decision.parts]
         said = [f"above {labels[k - 1]}" if decision.ordered else labels[k] for k, _ in tests]
         return [(k, _said(target, words, test)) for (k, test), words in zip(tests, said, strict=True)]
     if is_rule_sets(decision):
         return [(k, _said(target, label, _any_of(by_class.get(k, [])))) for k, label in enumerate(labels)]
-    apart = len(set(decision.thresholds)) > 1
+    apart = len({threshold for _, _, threshold in decision.ranked}) > 1
     return [
         (
             k,
             f"{target} is {labels[k]}: {_measure(score, by_class.get(k, []))}"
             + _above(threshold, ", if above ") * apart,
         )
-        for k, (score, threshold) in enumerate(zip(decision.scores, decision.thresholds, strict=True))
+        for k, score, threshold in sorted(decision.ranked, key=itemgetter(0))
     ]
 
 
-def is_rule_sets(decision: ArgMax) -> bool:
-    """Whether every class has a Boolean rule set, so that scores are 0 and 1."""
-    boolean = all(score.family is Family.BOOLEAN for score in decision.scores)
-    return boolean and all(0 <= threshold < 1 for threshold in decision.thresholds)
+def is_rule_sets(decision: Decision) -> bool:
+    """Whether the largest of Boolean rule sets decides, so that scores are 0 and 1."""
+    sets = [score.family is Family.BOOLEAN and 0 <= threshold < 1 for _, score, threshold in decision.ranked]
+    return bool(sets) and all(sets)
 
 
 def _above(threshold: float, words: str) -> str:
@@ -306,8 +306,7 @@ def reported(graph: RuleGraph, full: bool = True) -> tuple[Section, ...]:
     """The weighted rules behind each reported probability that does not decide itself."""
     found, words = [], Words.of(graph.roots, graph.schema, full)
     for k, node in _beside(graph):
-        alone = RuleGraph(graph.schema, (False, True), Fires(Above(node, 0.5)))
-        rules = rules_of(alone)
+        rules = rules_of_parts((Part(1, node, None),))
         rows = tuple(_row(rule, words, {}) for rule in rules)
         found.append(Section(f"{_reports(graph, k)}: {_measure(node, rules)}", rows, decides=False))
     return tuple(found)

@@ -4,28 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from rulekit.conformance.random_graphs import graph_of
 from rulekit.conformance.targets import decides_alike, require
 from rulekit.errors import Unsupported
 from rulekit.graph.check import check
-from rulekit.graph.decisions import Fires
 from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.files.file_format import from_json, to_json
 from rulekit.graph.language.text import parse_graph, print_graph
-from rulekit.graph.nodes import Above, Family, Node, Not, Probability
-from rulekit.graph.rule_graph import RuleGraph
+from rulekit.graph.nodes import Family, Node, Not
 from rulekit.schema import Schema
 from rulekit.simplification.passes import simplify
 from rulekit.targets import Target
 from rulekit.verification.parity import verify_evaluators
 from rulekit.verification.rows.adversarial import adversarial_rows
-
-
-def graph_of(node: Node, schema: Schema) -> RuleGraph:
-    """A model of two classes that a node decides: where it is true, or above a half."""
-    if node.family is Family.BOOLEAN:
-        return RuleGraph(schema, ("no", "yes"), Fires(node))
-    score = Probability(node) if node.family is Family.RANDOM else node
-    return RuleGraph(schema, ("no", "yes"), Fires(Above(score, 0.5)))
 
 
 def check_node(node: Node, schema: Schema, targets: Collection[Target] = (), *, rows: int = 500, seed: int = 0) -> None:

@@ -20,6 +20,7 @@ from rulekit.graph.nodes import (
     Column,
     Compare,
     Constant,
+    Family,
     Hidden,
     IsTrue,
     Linear,
@@ -230,6 +231,14 @@ def random_graph(rng: np.random.Generator, plain: bool = False, schema: Schema |
         probability,
         default=int(rng.integers(k)),
     )
+
+
+def graph_of(node: Node, schema: Schema) -> RuleGraph:
+    """A model of two classes that a node decides: where it is true, or above a half."""
+    if node.family is Family.BOOLEAN:
+        return RuleGraph(schema, ("no", "yes"), Fires(node))
+    score = Probability(node) if node.family is Family.RANDOM else node
+    return RuleGraph(schema, ("no", "yes"), Fires(Above(score, 0.5)))
 
 
 def random_legal_graph(seed: int) -> RuleGraph:

@@ -19,13 +19,12 @@ from typing import Any
 import numpy as np
 
 from rulekit.conformance.models import MODELS, NODES, Models
-from rulekit.conformance.random_graphs import random_legal_graph
+from rulekit.conformance.random_graphs import graph_of, random_legal_graph
 from rulekit.errors import RulekitError
-from rulekit.graph.decisions import Fires
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.files.file_format import from_json, to_json
 from rulekit.graph.language.text import parse_graph
-from rulekit.graph.nodes import Above, Among, And, Compare, Linear, Or, Step
+from rulekit.graph.nodes import Among, And, Compare, Linear, Or, Step
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.numbers import canonical_threshold
 from rulekit.schema import Feature, Precision, Schema
@@ -185,8 +184,8 @@ def hard_thresholds(precision: Precision, count: int, seed: int = 0) -> dict[str
     values = tuple(float(k % 2) for k in range(len(cuts) + 1))
     score = Linear([(1.0, Step("x", tuple(cuts), values, 0.0))], 0.0)
     return {
-        "hard thresholds in comparisons": RuleGraph(schema, (0, 1), Fires(Or(rules))),
-        "hard thresholds in steps": RuleGraph(Schema(schema.features[:1], "y"), (0, 1), Fires(Above(score, 0.5))),
+        "hard thresholds in comparisons": graph_of(Or(rules), schema),
+        "hard thresholds in steps": graph_of(score, Schema(schema.features[:1], "y")),
     }
 
 

@@ -9,10 +9,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from rulekit.errors import GraphError
 from rulekit.graph.fields import BOOLEAN, PROBABILITY, REAL, Child, Children, Counts, Extendeds
 from rulekit.graph.nodes import Above, Node
+
+# A class index, its score and the threshold of it. A decision's `ranked` are those of its classes in order of
+# preference where the largest score decides; it is empty where the class is the number of roots that hold.
+Ranked = tuple[int, Node, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +48,7 @@ class Fires:
     n_classes = 2
     ordered = False
     has_default = False
+    ranked: ClassVar[tuple[Ranked, ...]] = ()
 
     @property
     def roots(self) -> tuple[Node, ...]:
@@ -95,6 +101,10 @@ class ArgMax:
         pairs = zip(self.scores, self.thresholds, strict=True)
         return tuple(Part(k, score, threshold) for k, (score, threshold) in enumerate(pairs))
 
+    @property
+    def ranked(self) -> tuple[Ranked, ...]:
+        return tuple((k, self.scores[k], self.thresholds[k]) for k in self.preference)
+
     def with_roots(self, roots: tuple[Node, ...]) -> ArgMax:
         return ArgMax(roots, self.thresholds, self.preference)
 
@@ -111,6 +121,7 @@ class Median:
 
     ordered = True
     has_default = False
+    ranked: ClassVar[tuple[Ranked, ...]] = ()
 
     @property
     def n_classes(self) -> int:

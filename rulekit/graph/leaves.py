@@ -5,11 +5,11 @@ Every node with a field `feature` reads that column, those that only an artifact
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from rulekit.graph.nodes import Column, Node, Step
+from rulekit.graph.nodes import Among, Column, Constant, Node, Step
 from rulekit.graph.traversal import topological
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature
 from rulekit.tables.table import Array
@@ -55,6 +55,14 @@ def truth_by_code(leaf: Node, feature: Feature) -> Array:
     truth[MISSING_CODE] = getattr(leaf, "missing", True)  # a leaf without the field asks whether x is missing
     truth[UNSEEN_CODE] = getattr(leaf, "unseen", False)
     return truth
+
+
+def leaf_of_codes(feature: Feature, truth: Sequence[bool]) -> Node:
+    """The leaf over a category that has this truth [codes], or a constant."""
+    if len(set(truth)) == 1:
+        return Constant(bool(truth[0]))
+    levels = tuple(level for level, holds in zip(feature.levels, truth[FIRST_LEVEL_CODE:], strict=True) if holds)
+    return Among(feature.name, levels, truth[MISSING_CODE], truth[UNSEEN_CODE])
 
 
 def has_column(node: Node) -> bool:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from rulekit.graph.decisions import Part
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.leaves import column_of, readers
 from rulekit.graph.nodes import (
@@ -85,7 +86,12 @@ class _Part:
 
 def rules_of(graph: RuleGraph) -> tuple[Rule, ...]:
     """The rules that decide, class by class, in their order in the graph."""
-    parts = [(question.class_index, part) for question in graph.decision.parts for part in _parts(question.score)]
+    return rules_of_parts(graph.decision.parts)
+
+
+def rules_of_parts(questions: Iterable[Part]) -> tuple[Rule, ...]:
+    """The rules of some questions of a decision."""
+    parts = [(question.class_index, part) for question in questions for part in _parts(question.score)]
     nodes = [part.node for _, part in parts]
     names = rule_ids(nodes)
     size = literals(nodes)

@@ -126,7 +126,7 @@ class Question:
 class Frame:
     """What stands around the scores of all questions in a rule graph.
 
-    classes: in the graph's order; preference, default: see ArgMax and RuleGraph; limits: of the whole model.
+    classes: in the graph's order; preference, default: see Ranked and RuleGraph; limits: of the whole model.
     """
 
     schema: Schema

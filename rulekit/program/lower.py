@@ -17,13 +17,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from rulekit.errors import Unsupported
-from rulekit.graph.decisions import ArgMax, Decision
+from rulekit.graph.decisions import Decision, Ranked
 from rulekit.graph.nodes import (
     Above,
     Among,
@@ -135,8 +135,8 @@ def members(node: Among, feature: Feature) -> tuple[str | None, ...]:
 def _label(decision: Decision, default: int, lowered: Mapping[Node, Node]) -> tuple[Node, Decision]:
     """The number of the class, and the decision over the steps."""
     steps = tuple(lowered[root] for root in decision.roots)
-    if isinstance(decision, ArgMax):
-        label = _arg_max(decision, steps, default)
+    if decision.ranked:
+        label = _arg_max([(k, lowered[score], threshold) for k, score, threshold in decision.ranked], default)
     else:
         label = Count(steps) if decision.ordered else Choice(steps[0], ONE, ZERO)
     return label, decision.with_roots(steps)
@@ -146,9 +146,8 @@ def _above(score: Node, threshold: float) -> Node:
     return Constant(score.value > threshold) if isinstance(score, Number) else Greater(score, Number(threshold))
 
 
-def _arg_max(decision: ArgMax, scores: tuple[Node, ...], default: int) -> Node:
+def _arg_max(ranked: Sequence[Ranked], default: int) -> Node:
     """Boolean scores all tie, so the first class in order of preference whose rules hold is chosen."""
-    ranked = [(k, scores[k], decision.thresholds[k]) for k in decision.preference]
     if all(score.family is Family.BOOLEAN and 0.0 <= t < 1.0 for _, score, t in ranked):
         label: Node = Number(default)
         for k, score, _ in reversed(ranked):

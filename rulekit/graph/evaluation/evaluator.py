@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.errors import InputError
-from rulekit.graph.decisions import ArgMax
+from rulekit.graph.decisions import Ranked
 from rulekit.graph.evaluation.node_values import Array, Values, in_blocks
 from rulekit.graph.nodes import Family, Node
 from rulekit.tables.kinds.encoding import encode_blocks
@@ -98,8 +98,8 @@ def check_encoding(graph: RuleGraph, table: Table) -> None:
 
 def _labels(graph: RuleGraph, values: Values, n: int) -> Array:
     decision = graph.decision
-    if isinstance(decision, ArgMax):
-        return _arg_max(decision, values, n, graph.default)
+    if decision.ranked:
+        return _arg_max(decision.ranked, values, n, graph.default)
     first, *others = decision.roots
     label = values[first]
     for node in others:
@@ -107,14 +107,14 @@ def _labels(graph: RuleGraph, values: Values, n: int) -> Array:
     return label
 
 
-def _arg_max(decision: ArgMax, values: Values, n: int, default: int) -> Array:
+def _arg_max(ranked: Sequence[Ranked], values: Values, n: int, default: int) -> Array:
     best = np.full(n, -np.inf)
     label = np.full(n, default, dtype=np.int64)
     none_yet = np.ones(n, dtype=bool)
-    for index in decision.preference:
-        score = values[decision.scores[index]]
+    for index, node, threshold in ranked:
+        score = values[node]
         better = (score > best) | none_yet
-        better &= score > decision.thresholds[index]
+        better &= score > threshold
         np.copyto(best, score, where=better)
         np.copyto(label, index, where=better)
         none_yet &= ~better

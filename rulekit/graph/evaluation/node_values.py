@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from rulekit.errors import GraphError, InputError
 from rulekit.graph.evaluation.circuit_values import circuit_values, prepare
+from rulekit.graph.leaves import truth_by_code
 from rulekit.graph.nodes import (
     Above,
     Among,
@@ -40,7 +41,7 @@ from rulekit.graph.nodes import (
 )
 from rulekit.graph.probability.compilation import inputs
 from rulekit.graph.traversal import topological
-from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature
+from rulekit.schema import MISSING_CODE, Feature
 
 if TYPE_CHECKING:
     from rulekit.tables.table import Table
@@ -134,16 +135,11 @@ class _Columns:
         self.feature(node, *kinds)
         return self._arrays[node.feature][self.rows]
 
-    def truth_by_code(self, node: Among) -> Array:
+    def truth_by_code(self, node: Node) -> Array:
         """Truth [2 + levels] of a membership for each code of its column."""
         known = self._tables.get(node)
         if known is None:
-            feature = self.feature(node, "categorical")
-            known = np.zeros(FIRST_LEVEL_CODE + len(feature.levels), dtype=bool)
-            known[MISSING_CODE], known[UNSEEN_CODE] = node.missing, node.unseen
-            members = set(node.levels)
-            known[FIRST_LEVEL_CODE:] = [level in members for level in feature.levels]
-            self._tables[node] = known
+            known = self._tables[node] = truth_by_code(node, self.feature(node, "categorical"))
         return known
 
 

@@ -16,7 +16,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rulekit.errors import GraphError, InputError
-from rulekit.graph.decisions import ArgMax
 from rulekit.graph.nodes import (
     Above,
     Among,
@@ -69,14 +68,14 @@ def evaluate_node(node: Node, schema: Schema, row: Mapping[str, Cell]) -> Value:
 
 def _decide(graph: RuleGraph, row: _Row) -> int:
     decision = graph.decision
-    if not isinstance(decision, ArgMax):
+    if not decision.ranked:
         return sum(bool(row.value(node)) for node in decision.roots)
-    scores = [float(row.value(node)) for node in decision.scores]
-    best: int | None = None
-    for index in decision.preference:
-        if scores[index] > decision.thresholds[index] and (best is None or scores[index] > scores[best]):
-            best = index
-    return graph.default if best is None else best
+    label, best = graph.default, None
+    for index, node, threshold in decision.ranked:
+        score = float(row.value(node))
+        if score > threshold and (best is None or score > best):
+            label, best = index, score
+    return label
 
 
 def _report(graph: RuleGraph, row: _Row, label: int) -> list[float]:

@@ -7,9 +7,9 @@ statistics, which stand beside the digest, are comments.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from operator import itemgetter
 from typing import Any
 
-from rulekit.graph.decisions import ArgMax, Median
 from rulekit.graph.language.printing import Wording, odds, word
 from rulekit.graph.language.readable import MOST_LEVELS
 from rulekit.graph.language.words import label, name, names, number
@@ -98,15 +98,15 @@ def _quoted(text: str) -> str:
 
 def _decision(graph: RuleGraph, wording: Wording, note: Note) -> str:
     decision, labels = graph.decision, [label(value) for value in graph.classes]
-    if isinstance(decision, ArgMax):
+    if decision.ranked:
         items = []
-        for j, (score, threshold) in enumerate(zip(decision.scores, decision.thresholds, strict=True)):
+        for j, score, threshold in sorted(decision.ranked, key=itemgetter(0)):
             above = "" if threshold == float("-inf") else f" above {_threshold(threshold)}"
             items.append(f"{labels[j]}: {_nested(_root(score, wording, note))}{above}")
-        order = ", ".join(labels[j] for j in decision.preference)
+        order = ", ".join(labels[j] for j, _, _ in decision.ranked)
         return f"decide largest of ({_items(items)}) preferring {order}"
-    if isinstance(decision, Median):
-        cuts = [f"above {labels[j]}: {_nested(_root(p, wording, note))}" for j, p in enumerate(decision.above)]
+    if decision.ordered:
+        cuts = [f"above {labels[j]}: {_nested(_root(p, wording, note))}" for j, p in enumerate(decision.roots)]
         return f"decide median of ({_items(cuts)})"
     comment = ""
     (node,) = decision.roots

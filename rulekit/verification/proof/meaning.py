@@ -18,7 +18,7 @@ import numpy as np
 from rulekit.cells.space import CellSpace
 from rulekit.errors import GraphError
 from rulekit.exactness import Span, span_of_term
-from rulekit.graph.decisions import ArgMax, Decision
+from rulekit.graph.decisions import Decision, Ranked
 from rulekit.graph.nodes import (
     Above,
     And,
@@ -79,8 +79,8 @@ class Meaning:
         """For each class the edge of "the label is this class"."""
         if isinstance(decision, Labels):
             return tuple(self.truth(formula) for formula in decision.formulas)
-        if isinstance(decision, ArgMax):
-            return self._arg_max(decision, default)
+        if decision.ranked:
+            return self._arg_max(decision.ranked, default)
         edges = [self.truth(node) for node in decision.roots]
         if len(edges) == 1:
             return edges[0] ^ 1, edges[0]
@@ -90,19 +90,18 @@ class Meaning:
         at_least = [TRUE, *(self.numbers.above(above, number(k - 1)) for k in range(1, classes)), FALSE]
         return tuple(self.forms.conjunction((at_least[k], at_least[k + 1] ^ 1)) for k in range(classes))
 
-    def _arg_max(self, decision: ArgMax, default: int) -> tuple[int, ...]:
-        scores = [self.sum(score) for score in decision.scores]
+    def _arg_max(self, ranked: Sequence[Ranked], default: int) -> tuple[int, ...]:
+        scores = [self.sum(score) for _, score, _ in ranked]
         takes_part = [
-            self.numbers.above(score, self.numbers.constant(t))
-            for score, t in zip(scores, decision.thresholds, strict=True)
+            self.numbers.above(score, self.numbers.constant(t)) for score, (_, _, t) in zip(scores, ranked, strict=True)
         ]
         wins = [FALSE] * len(scores)
-        for place, k in enumerate(decision.preference):
-            beats = [takes_part[k]]
-            for j in decision.preference[:place]:
-                beats.append(self.forms.disjunction((takes_part[j] ^ 1, self.numbers.above(scores[k], scores[j]))))
-            for j in decision.preference[place + 1 :]:
-                beats.append(self.forms.disjunction((takes_part[j] ^ 1, self.numbers.above(scores[j], scores[k]) ^ 1)))
+        for i, (k, _, _) in enumerate(ranked):
+            beats = [takes_part[i]]
+            for j in range(i):
+                beats.append(self.forms.disjunction((takes_part[j] ^ 1, self.numbers.above(scores[i], scores[j]))))
+            for j in range(i + 1, len(scores)):
+                beats.append(self.forms.disjunction((takes_part[j] ^ 1, self.numbers.above(scores[j], scores[i]) ^ 1)))
             wins[k] = self.forms.conjunction(beats)
         nobody = self.forms.conjunction([edge ^ 1 for edge in takes_part])
         wins[default] = self.forms.disjunction((wins[default], nobody))

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from rulekit.graph.nodes import And, AtLeast, Column, Constant, Family, Node, Not, Or, Step
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.graph.traversal import fold, topological
+from rulekit.graph.traversal import fold
 from rulekit.numbers import float32
-from rulekit_exporters.onnx.conditions import Bit, Condition, bit_of, is_wide, next_above
+from rulekit_exporters.onnx.conditions import Bit, Condition, is_wide, next_above
 
 LOGIC = (Constant, Not, And, Or, AtLeast)
 
@@ -57,9 +55,3 @@ def bits_of_steps(graph: RuleGraph, node: Step) -> list[Bit]:
         return [Condition(node.feature, "<", next_above(cut, wide)) for cut in cuts]
     passed: list[Bit] = [Condition(node.feature, ">", cut) for cut in cuts]
     return passed if node.missing == node.values[0] else [*passed, Condition(node.feature, "missing")]
-
-
-def bits_below(graph: RuleGraph, roots: Sequence[Node]) -> list[Bit]:
-    """The bits of all leaves below some nodes, each once."""
-    found = (bit_of(node, graph.schema) for node in topological(roots))
-    return list(dict.fromkeys(asked[0] for asked in found if asked is not None))

@@ -22,11 +22,11 @@ from typing import Any, Literal
 
 from rulekit.cells.axis import axis_of, inferred_feature
 from rulekit.exactness import NO_SPAN, Span, span_of_term, total
+from rulekit.graph.leaves import leaf_of_codes
 from rulekit.graph.nodes import (
     FALSE,
     LEAVES,
     TRUE,
-    Among,
     And,
     Column,
     Compare,
@@ -37,7 +37,6 @@ from rulekit.graph.nodes import (
     Missing,
     Node,
     Not,
-    Or,
 )
 from rulekit.numbers import crossing, next_float32
 from rulekit.program.nodes import Choice, Greater, Lookup, Number, Opaque, RawCompare
@@ -266,7 +265,7 @@ def _lookup(picked: Picked) -> Node:
 def truth(element: Element) -> Node:
     """An element of Boolean type as a node."""
     if isinstance(element, Category):
-        return membership(element.feature, element.known)
+        return leaf_of_codes(element.feature, element.known)
     node = to_node(element)
     if node.family is not Family.BOOLEAN:
         raise UnreadableError("a number stands where a truth value should")
@@ -334,14 +333,6 @@ def missing(given: Given) -> Node:
     return Missing(given.feature.name)
 
 
-def membership(feature: Feature, truth_by_code: tuple[bool, ...]) -> Node:
-    """The leaf that holds for these codes."""
-    if len(set(truth_by_code)) == 1:
-        return TRUE if truth_by_code[0] else FALSE
-    levels = tuple(level for level, holds in zip(feature.levels, truth_by_code[2:], strict=True) if holds)
-    return Among(feature.name, levels, truth_by_code[0], truth_by_code[1])
-
-
 def _sum_of_levels(category: Category) -> Exact | None:
     """A number for each code as a sum of memberships."""
     values = category.known
@@ -352,7 +343,7 @@ def _sum_of_levels(category: Category) -> Exact | None:
     for value in dict.fromkeys(values):
         if value != base:
             held = tuple(v == value for v in values)
-            terms.append((membership(category.feature, held), Fraction(value) - Fraction(base)))
+            terms.append((leaf_of_codes(category.feature, held), Fraction(value) - Fraction(base)))
     found = Exact(Fraction(base), tuple(terms))
     return found if holds_exactly(found, BITS["f8"]) else None
 
@@ -383,7 +374,3 @@ def column_of(cleaned: Cleaned, when_missing: float) -> Exact | Node | Unused:
 
 def negated(given: Given) -> Given:
     return replace(given, sign=-given.sign)
-
-
-def either(nodes: list[Node]) -> Node:
-    return nodes[0] if len(nodes) == 1 else Or(nodes)

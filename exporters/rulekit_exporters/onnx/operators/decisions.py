@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rulekit.graph.decisions import ArgMax, Median
+from rulekit.graph.decisions import Ranked
 from rulekit.graph.nodes import Node
 from rulekit_exporters.onnx.builder import Number
 from rulekit_exporters.onnx.operators.dnf import emit_dnf, emit_dnf_pair
@@ -22,7 +23,7 @@ def indicator(emitter: Emitter, node: Node) -> str:
     return emit_dnf(emitter, node) or emitter.builder.cast(emitter.row(emitter.truth(node)), np.float32)
 
 
-def argmax(emitter: Emitter, decision: ArgMax) -> str:
+def argmax(emitter: Emitter, ranked: Sequence[Ranked]) -> str:
     """[N] int64: the class index.
 
     The masked scores stand in order of preference below a row of minus infinity, which wins, as the first of equals,
@@ -30,23 +31,23 @@ def argmax(emitter: Emitter, decision: ArgMax) -> str:
     """
     builder = emitter.builder
     rows = []
-    for index in decision.preference:
-        score = emitter.number(decision.scores[index])
-        candidate = builder.above(score, decision.thresholds[index])
+    for _, node, threshold in ranked:
+        score = emitter.number(node)
+        candidate = builder.above(score, threshold)
         masked = builder.choose(candidate, score, -math.inf)
         rows.append(masked if isinstance(masked, str) else emitter.inputs.fill(masked))
     none = builder.constant([1, 0, 0, 0], np.int64)
     stacked = builder.operate("Pad", builder.operate("Concat", *rows, axis=0), none, builder.double(-math.inf))
     best = builder.operate("ArgMax", stacked, axis=0, keepdims=0)
-    table = builder.constant([emitter.graph.default, *decision.preference], np.int64)
+    table = builder.constant([emitter.graph.default, *(k for k, _, _ in ranked)], np.int64)
     return builder.operate("Gather", table, best, axis=0)
 
 
-def median(emitter: Emitter, decision: Median) -> str:
+def median(emitter: Emitter, above: Sequence[Node]) -> str:
     """[N] int64: the number of nodes that hold."""
     builder = emitter.builder
     total = ""
-    for node in decision.above:
+    for node in above:
         row = indicator(emitter, node)
         total = builder.operate("Add", total, row) if total else row
     flat = builder.operate("Reshape", total, builder.constant([-1], np.int64))
@@ -56,14 +57,11 @@ def median(emitter: Emitter, decision: Median) -> str:
 def emit_outputs(emitter: Emitter) -> tuple[str, str]:
     """The tensors of the class index [N] int64 and of the probabilities [N, K] float."""
     builder, graph = emitter.builder, emitter.graph
-    match graph.decision:
-        case ArgMax():
-            index = argmax(emitter, graph.decision)
-        case Median():
-            index = median(emitter, graph.decision)
-        case _:
-            index, one_hot = binary(emitter, graph.decision.formula)
-            return index, reported(emitter) or one_hot
+    ranked, roots = graph.decision.ranked, graph.decision.roots
+    if not ranked and not graph.decision.ordered:
+        index, one_hot = binary(emitter, *roots)
+        return index, reported(emitter) or one_hot
+    index = argmax(emitter, ranked) if ranked else median(emitter, roots)
     one_hot = builder.operate("Gather", builder.constant(np.eye(len(graph.classes), dtype=np.float32)), index, axis=0)
     return index, reported(emitter) or one_hot
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rulekit.graph.nodes import Above, Among, AtLeast, Constant, LinearThreshold, Missing, Node, Not
+from rulekit.graph.nodes import LEAVES, Above, AtLeast, Constant, LinearThreshold, Node, Not
 from rulekit_exporters.onnx.builder import Truth
 from rulekit_exporters.onnx.conditions import bit_of, literal_of, membership
 from rulekit_exporters.onnx.operators.reals import sum_of
@@ -22,11 +22,10 @@ LONGEST_CHAIN = 6
 
 
 def leaf(emitter: Emitter, node: Node) -> Truth:
-    """Compare, IsTrue, Missing of a number; Among, Missing of a category by its table."""
+    """A condition on a number; a leaf over a category by its table."""
     literal = literal_of(node, emitter.graph.schema)
     if literal is not None:
         return emitter.inputs.holds(literal)
-    assert isinstance(node, Among | Missing)
     known = membership(node, emitter.graph.schema)
     return emitter.inputs.belongs(known) if len(set(known.table)) == 2 else known.table[0]
 
@@ -130,10 +129,7 @@ def above(emitter: Emitter, node: Node) -> Truth:
 
 
 LOGIC: dict[str, Callable[[Emitter, Node], Truth]] = {
-    "Compare": leaf,
-    "Among": leaf,
-    "IsTrue": leaf,
-    "Missing": leaf,
+    **dict.fromkeys((cls.__name__ for cls in LEAVES), leaf),
     "Constant": constant,
     "Not": negation,
     "And": conjunction,
