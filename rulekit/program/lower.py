@@ -90,9 +90,14 @@ class Program:
         )
 
     @cached_property
+    def steps(self) -> tuple[Node, ...]:
+        """Every step once, operands before what is made of them."""
+        return tuple(topological((self.label, *self.probabilities)))
+
+    @cached_property
     def columns(self) -> tuple[str, ...]:
         """The columns that some step reads, in schema order."""
-        used = {getattr(node, "feature", None) for node in topological((self.label, *self.reported))}
+        used = {getattr(node, "feature", None) for node in self.steps}
         return tuple(name for name in self.schema.names if name in used)
 
 
@@ -127,6 +132,13 @@ def members(node: Among, feature: Feature) -> tuple[str | None, ...]:
     wanted = set(node.levels)
     inside = [level for level in feature.levels if level in wanted and level not in absent]
     return tuple(dict.fromkeys((*inside, *(absent if node.missing else ()))))
+
+
+def alike(texts: tuple[str | None, ...], feature: Feature) -> tuple[str | None, ...]:
+    """The cells that mean one of these `members`, for a target that compares texts as they come: look-alikes too."""
+    codes = feature.codes_of_texts
+    wanted = {codes[text] for text in texts if text is not None}
+    return (*((None,) if None in texts else ()), *(text for text, code in codes.items() if code in wanted))
 
 
 # Decisions -----------------------------------------------------------------------------------------------------------

@@ -37,10 +37,14 @@ def body_of(
         feature = context.program.schema[name]
         assert keys is not None
         cleaned = feature.kind == "categorical" or feature.missing_tokens
+        # numpy compares a float32 with a double in float32, which is right for a float32 column alone
+        cell = f"row[{keys[name]}]" + (
+            ".__float__()" if feature.kind == "numeric" and feature.precision == "float64" else ""
+        )
         if body.reads[name] > (0 if cleaned else MAX_LOOKUPS):
-            body.put(f"{column} = row[{keys[name]}]")
+            body.put(f"{column} = {cell}")
         else:
-            body.cells[name] = f"row[{keys[name]}]"
+            body.cells[name] = cell
     body.put(*guards(context, body))
     return body
 
@@ -86,15 +90,15 @@ def _probabilities(context: Context, keys: Mapping[str, str], indent: int) -> Bo
 
 def predict_function(graph: RuleGraph, context: Context, label: str) -> list[str]:
     """`predict(row) -> label`: of a sequence by its own code where the rules are few, of a mapping by `decide`."""
-    body = body_of(context, (context.program.label,), _places(graph), context.briefs, 12)
+    body = body_of(context, (context.program.label,), _places(graph), context.briefs, 16)
     if _is_repeated(body):
         # truth values are taken from CLASSES: linters would have `return True` below an `if` be the condition itself
         plain = any(isinstance(name, bool) for name in graph.classes)
         results = (f"CLASSES[{k}]" if plain else literal(name) for k, name in enumerate(graph.classes))
         _decide(body, tuple(results), "CLASSES[{}]")
-        lines = [f"            # {REPEATED}", *body.lines]
+        lines = [f"                # {REPEATED}", *body.lines]
     else:
-        lines = layout("return CLASSES[decide(", by_name(graph), ")]", 12)
+        lines = layout("return CLASSES[decide(", by_name(graph), ")]", 16)
     return [
         *signature("predict", ["row: Any"], label),
         '    """Label of a row; raises KeyError for an absent column, ValueError for an unreadable cell."""',
@@ -109,11 +113,11 @@ def predict_proba_function(graph: RuleGraph, context: Context) -> list[str]:
     head.append('    """Probabilities of a row in the order of CLASSES; raises as `predict`."""')
     if not graph.probability and len(set(graph.classes)) == len(graph.classes):
         return [*head, f"    return {_certain(graph, 'CLASSES.index(predict(row))', 'predict(row) == CLASSES[1]')}"]
-    of_sequence = layout("return probabilities(", by_name(graph), ")", 12)
+    of_sequence = layout("return probabilities(", by_name(graph), ")", 16)
     if graph.probability:
-        body = _probabilities(context, _places(graph), 12)
+        body = _probabilities(context, _places(graph), 16)
         if _is_repeated(body):
-            of_sequence = [f"            # {REPEATED.replace('decide', 'probabilities')}", *body.lines]
+            of_sequence = [f"                # {REPEATED.replace('decide', 'probabilities')}", *body.lines]
     return [
         *head,
         *dispatch(graph, "return probabilities(row)", of_sequence),
@@ -156,9 +160,9 @@ def dispatch(graph: RuleGraph, of_mapping: str, of_sequence: Sequence[str]) -> l
         "        match row:",
         "            case {}:  # any mapping",
         f"                {of_mapping}",
-        f"        if len(row) == {len(graph.schema)}:",
+        f"            case [*_] if len(row) == {len(graph.schema)}:  # no array, which has other numbers",
         *of_sequence,
-        "    except (TypeError, LookupError):  # missing or textual cells, absent columns",
+        "    except (AttributeError, TypeError, LookupError):  # missing or textual cells, absent columns",
         "        pass",
     ]
 

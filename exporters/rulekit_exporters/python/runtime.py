@@ -33,6 +33,8 @@ def number(value: Any, column: str, tokens: Sequence[str]) -> float:
     """
     if absent(value):
         return nan
+    if hasattr(value, "item"):
+        value = value.item()  # a numpy scalar: float16 and float32 are compared as doubles, integers are checked
     if isinstance(value, str):
         if value == "" or value in tokens:
             return nan

@@ -145,34 +145,34 @@ def predict(row: Any) -> str:
         match row:
             case {}:  # any mapping
                 return CLASSES[decide(row)]
-        if len(row) == 30:
-            # `decide` once more, on places: to name the cells first would take longer than the rules.
-            p1 = (
-                (0.9638159788947044 if row[22] > 107.20000076293945 else 0.040782180748579075)
-                * (0.999 if row[7] > 0.04900000058114528 else 0.6607983590864053)
-                * (0.999 if row[23] > 870.0000305175781 else 0.7800169778013147)
-            )
-            p2 = (
-                (1.0 - p1)
-                * (0.6417909862584955 if row[24] > 0.17500000447034833 else 0.999)
-                * (0.8026721316214511 if row[21] > 32.83000373840332 else 0.999)
-            )
-            p3 = (
-                (1.0 - p2)
-                * (0.999 if row[21] > 20.77000141143799 else 0.5281695450982652)
-                * (0.999 if row[26] > 0.1900000050663948 else 0.5883022282654261)
-            )
-            p4 = (
-                (1.0 - p3)
-                # r730f5a
-                * (0.6512734789694343 if row[27] > 0.16200000792741776 else 0.999)
-                # r246a23
-                * (0.697095523688385 if row[13] > 78.00000381469727 else 0.999)
-                # r8dc78d
-                * (0.7314468802720797 if row[27] > 0.17700000852346418 else 0.999)
-            )
-            return "malignant" if 1.0 - p4 > 0.5 else "benign"
-    except (TypeError, LookupError):  # missing or textual cells, absent columns
+            case [*_] if len(row) == 30:  # no array, which has other numbers
+                # `decide` once more, on places: to name the cells first would take longer than the rules.
+                p1 = (
+                    (0.9638159788947044 if row[22] > 107.20000076293945 else 0.040782180748579075)
+                    * (0.999 if row[7] > 0.04900000058114528 else 0.6607983590864053)
+                    * (0.999 if row[23] > 870.0000305175781 else 0.7800169778013147)
+                )
+                p2 = (
+                    (1.0 - p1)
+                    * (0.6417909862584955 if row[24] > 0.17500000447034833 else 0.999)
+                    * (0.8026721316214511 if row[21] > 32.83000373840332 else 0.999)
+                )
+                p3 = (
+                    (1.0 - p2)
+                    * (0.999 if row[21] > 20.77000141143799 else 0.5281695450982652)
+                    * (0.999 if row[26] > 0.1900000050663948 else 0.5883022282654261)
+                )
+                p4 = (
+                    (1.0 - p3)
+                    # r730f5a
+                    * (0.6512734789694343 if row[27] > 0.16200000792741776 else 0.999)
+                    # r246a23
+                    * (0.697095523688385 if row[13] > 78.00000381469727 else 0.999)
+                    # r8dc78d
+                    * (0.7314468802720797 if row[27] > 0.17700000852346418 else 0.999)
+                )
+                return "malignant" if 1.0 - p4 > 0.5 else "benign"
+    except (AttributeError, TypeError, LookupError):  # missing or textual cells, absent columns
         pass
     return CLASSES[decide(cells(row, len(COLUMNS), USED))]
 
@@ -183,35 +183,35 @@ def predict_proba(row: Any) -> list[float]:
         match row:
             case {}:  # any mapping
                 return probabilities(row)
-        if len(row) == 30:
-            # `probabilities` once more, on places: to name the cells first would take longer than the rules.
-            p1 = (
-                (0.9638159788947044 if row[22] > 107.20000076293945 else 0.040782180748579075)
-                * (0.999 if row[7] > 0.04900000058114528 else 0.6607983590864053)
-                * (0.999 if row[23] > 870.0000305175781 else 0.7800169778013147)
-            )
-            p2 = (
-                (1.0 - p1)
-                * (0.6417909862584955 if row[24] > 0.17500000447034833 else 0.999)
-                * (0.8026721316214511 if row[21] > 32.83000373840332 else 0.999)
-            )
-            p3 = (
-                (1.0 - p2)
-                * (0.999 if row[21] > 20.77000141143799 else 0.5281695450982652)
-                * (0.999 if row[26] > 0.1900000050663948 else 0.5883022282654261)
-            )
-            p4 = (
-                (1.0 - p3)
-                # r730f5a
-                * (0.6512734789694343 if row[27] > 0.16200000792741776 else 0.999)
-                # r246a23
-                * (0.697095523688385 if row[13] > 78.00000381469727 else 0.999)
-                # r8dc78d
-                * (0.7314468802720797 if row[27] > 0.17700000852346418 else 0.999)
-            )
-            positive = 1.0 - p4
-            return [1.0 - positive, positive]
-    except (TypeError, LookupError):  # missing or textual cells, absent columns
+            case [*_] if len(row) == 30:  # no array, which has other numbers
+                # `probabilities` once more, on places: to name the cells first would take longer than the rules.
+                p1 = (
+                    (0.9638159788947044 if row[22] > 107.20000076293945 else 0.040782180748579075)
+                    * (0.999 if row[7] > 0.04900000058114528 else 0.6607983590864053)
+                    * (0.999 if row[23] > 870.0000305175781 else 0.7800169778013147)
+                )
+                p2 = (
+                    (1.0 - p1)
+                    * (0.6417909862584955 if row[24] > 0.17500000447034833 else 0.999)
+                    * (0.8026721316214511 if row[21] > 32.83000373840332 else 0.999)
+                )
+                p3 = (
+                    (1.0 - p2)
+                    * (0.999 if row[21] > 20.77000141143799 else 0.5281695450982652)
+                    * (0.999 if row[26] > 0.1900000050663948 else 0.5883022282654261)
+                )
+                p4 = (
+                    (1.0 - p3)
+                    # r730f5a
+                    * (0.6512734789694343 if row[27] > 0.16200000792741776 else 0.999)
+                    # r246a23
+                    * (0.697095523688385 if row[13] > 78.00000381469727 else 0.999)
+                    # r8dc78d
+                    * (0.7314468802720797 if row[27] > 0.17700000852346418 else 0.999)
+                )
+                positive = 1.0 - p4
+                return [1.0 - positive, positive]
+    except (AttributeError, TypeError, LookupError):  # missing or textual cells, absent columns
         pass
     return probabilities(cells(row, len(COLUMNS), USED))
 
@@ -294,6 +294,8 @@ def number(value: Any, column: str, tokens: Sequence[str]) -> float:
     """
     if absent(value):
         return nan
+    if hasattr(value, "item"):
+        value = value.item()  # a numpy scalar: float16 and float32 are compared as doubles, integers are checked
     if isinstance(value, str):
         if value == "" or value in tokens:
             return nan

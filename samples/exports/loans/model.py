@@ -94,22 +94,22 @@ def predict(row: Any) -> str:
         match row:
             case {}:  # any mapping
                 return CLASSES[decide(row)]
-        if len(row) == 7:
-            # `decide` once more, on places: to name the cells first would take longer than the rules.
-            purpose = row[5]
-            if type(purpose) is not str:
-                purpose = level(purpose)
-            # rb2629c
-            if purpose in {"gambling"}:
-                return "yes"
-            # ra3b540
-            if row[2] > 2.0000001192092896 and row[4] <= 0.5:
-                return "yes"
-            # r861e5b
-            if row[0] <= 24900.0009765625 and row[1] > 7900.000244140625:
-                return "yes"
-            return "no"
-    except (TypeError, LookupError):  # missing or textual cells, absent columns
+            case [*_] if len(row) == 7:  # no array, which has other numbers
+                # `decide` once more, on places: to name the cells first would take longer than the rules.
+                purpose = row[5]
+                if type(purpose) is not str:
+                    purpose = level(purpose)
+                # rb2629c
+                if purpose in {"gambling"}:
+                    return "yes"
+                # ra3b540
+                if row[2] > 2.0000001192092896 and row[4] <= 0.5:
+                    return "yes"
+                # r861e5b
+                if row[0] <= 24900.0009765625 and row[1] > 7900.000244140625:
+                    return "yes"
+                return "no"
+    except (AttributeError, TypeError, LookupError):  # missing or textual cells, absent columns
         pass
     return CLASSES[decide(cells(row, len(COLUMNS), USED))]
 
@@ -120,28 +120,28 @@ def predict_proba(row: Any) -> list[float]:
         match row:
             case {}:  # any mapping
                 return probabilities(row)
-        if len(row) == 7:
-            # `probabilities` once more, on places: to name the cells first would take longer than the rules.
-            purpose = row[5]
-            if type(purpose) is not str:
-                purpose = level(purpose)
-            p1 = (
-                (0.8939622358116216 if row[0] <= 24900.0009765625 else 0.046818326960899735)
-                * (0.999 if row[1] > 7900.000244140625 else 0.06391843451031691)
-            )
-            p2 = (
-                (0.8334393069724678 if row[2] > 2.0000001192092896 else 0.001)
-                * (0.999 if row[4] <= 0.5 else 0.13329871851809763)
-            )
-            p3 = (
-                (1.0 - p1)
-                # rb2629c
-                * (0.12532145319571253 if purpose in {"gambling"} else 0.9702180354767056)
-                * (1.0 - p2)
-            )
-            positive = 1.0 - p3
-            return [1.0 - positive, positive]
-    except (TypeError, LookupError):  # missing or textual cells, absent columns
+            case [*_] if len(row) == 7:  # no array, which has other numbers
+                # `probabilities` once more, on places: to name the cells first would take longer than the rules.
+                purpose = row[5]
+                if type(purpose) is not str:
+                    purpose = level(purpose)
+                p1 = (
+                    (0.8939622358116216 if row[0] <= 24900.0009765625 else 0.046818326960899735)
+                    * (0.999 if row[1] > 7900.000244140625 else 0.06391843451031691)
+                )
+                p2 = (
+                    (0.8334393069724678 if row[2] > 2.0000001192092896 else 0.001)
+                    * (0.999 if row[4] <= 0.5 else 0.13329871851809763)
+                )
+                p3 = (
+                    (1.0 - p1)
+                    # rb2629c
+                    * (0.12532145319571253 if purpose in {"gambling"} else 0.9702180354767056)
+                    * (1.0 - p2)
+                )
+                positive = 1.0 - p3
+                return [1.0 - positive, positive]
+    except (AttributeError, TypeError, LookupError):  # missing or textual cells, absent columns
         pass
     return probabilities(cells(row, len(COLUMNS), USED))
 
@@ -197,6 +197,8 @@ def number(value: Any, column: str, tokens: Sequence[str]) -> float:
     """
     if absent(value):
         return nan
+    if hasattr(value, "item"):
+        value = value.item()  # a numpy scalar: float16 and float32 are compared as doubles, integers are checked
     if isinstance(value, str):
         if value == "" or value in tokens:
             return nan

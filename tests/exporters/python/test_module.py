@@ -415,3 +415,30 @@ def test_a_module_of_weighted_rules_says_them_before_its_arithmetic():
     assert "income is above 1 when the probability that any of these holds exceeds 0.5" in docstring
     assert "0.8  capital_gain > 5,100 USD" in docstring
     assert "rules" not in TARGET.emit(score(), {}).main.decode().partition("columns that the rules read")[0]
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64, np.int64, np.bool_, float, int])
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+def test_cells_of_any_width_are_read_as_the_model_reads_them(kind, precision, tmp_path):
+    """NumPy compares a narrow number with a double in the narrow type, in which the threshold is another number."""
+    schema = Schema((Feature("x", precision=precision), Feature("y")))
+    graph = RuleGraph(schema, (0, 1), Fires(Compare("x", ">", 0.1)))
+    module = module_of(graph, tmp_path)
+    cells = [kind(value) for value in (0, 0.1, 0.3, 0.0999, 0.10001, 1)]
+    for row in ([[cell, 0.0] for cell in cells], np.array([[cell, 0.0] for cell in cells], dtype=kind)):
+        wide = [{"x": float(each[0]), "y": 0.0} for each in row]
+        expected = graph.decide(wide).tolist()
+        if kind is not np.float16 or precision == "float64" or isinstance(row, np.ndarray):
+            assert [module.predict(each) for each in row] == expected
+        assert module.predict_many(row) == expected
+    if precision == "float64":
+        assert [module.predict({"x": cell, "y": 0.0}) for cell in cells] == graph.decide(
+            [{"x": float(cell), "y": 0.0} for cell in cells]
+        ).tolist()
+
+
+def test_an_integer_that_would_be_rounded_is_refused_by_an_array_too(tmp_path):
+    module = module_of(RuleGraph(Schema((Feature("x"),)), (0, 1), Fires(Compare("x", ">", 0.1))), tmp_path)
+    for row in np.array([[2**53 + 1]]), {"x": str(2**53 + 1)}:
+        with pytest.raises(ValueError, match="beyond 2\\^53"):
+            module.predict(row)

@@ -79,25 +79,25 @@ def predict(row: Any) -> str:
         match row:
             case {}:  # any mapping
                 return CLASSES[decide(row)]
-        if len(row) == 8:
-            # `decide` once more, on places: to name the cells first would take longer than the rules.
-            grade = row[5]
-            if type(grade) is not str or grade not in GRADE_KNOWN:
-                grade = level(grade, GRADE_KNOWN)
-            # rdf8cb6
-            if row[0] > 30.500000953674316 and row[4] > 0.5:
-                return "mid"
-            # r289fb7
-            if grade in {"1"}:
-                return "mid"
-            # r818183
-            if not row[0] > 30.500000953674316:
-                return "low"
-            # rc96c6d
-            if row[6] > 12000.00048828125:
+            case [*_] if len(row) == 8:  # no array, which has other numbers
+                # `decide` once more, on places: to name the cells first would take longer than the rules.
+                grade = row[5]
+                if type(grade) is not str or grade not in GRADE_KNOWN:
+                    grade = level(grade, GRADE_KNOWN)
+                # rdf8cb6
+                if row[0] > 30.500000953674316 and row[4] > 0.5:
+                    return "mid"
+                # r289fb7
+                if grade in {"1"}:
+                    return "mid"
+                # r818183
+                if not row[0] > 30.500000953674316:
+                    return "low"
+                # rc96c6d
+                if row[6] > 12000.00048828125:
+                    return "high"
                 return "high"
-            return "high"
-    except (TypeError, LookupError):  # missing or textual cells, absent columns
+    except (AttributeError, TypeError, LookupError):  # missing or textual cells, absent columns
         pass
     return CLASSES[decide(cells(row, len(COLUMNS), USED))]
 
@@ -138,7 +138,7 @@ def decide_many(np: Any, n: int, age: Any, veteran: Any, grade: Any, since: Any)
 
 # How cells are read, and the arithmetic -- the same in every module -------------------------------------------------
 
-# sha256 702a24f8ae418b6d8646b72863265b7cf20a921aeb94669e6805a8afda7bade7
+# sha256 6b0c42ebae4ff0b2f4b5f3e574a6665acc750495cdc059bf888a5766181c2123
 
 
 # Rows at the edges of the rules, with the model's answers: --self-test -----------------------------------------------

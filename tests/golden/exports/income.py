@@ -92,23 +92,23 @@ def predict(row: Any) -> str:
         match row:
             case {}:  # any mapping
                 return CLASSES[decide(row)]
-        if len(row) == 8:
-            # `decide` once more, on places: to name the cells first would take longer than the rules.
-            marital_status = row[3]
-            if type(marital_status) is not str:
-                marital_status = level(marital_status)
-            # r0fcc97
-            if row[1] > 5100.000244140625:
-                return ">50K"
-            # r8989d4
-            if (
-                row[0] > 28.500000953674316
-                and marital_status in {"Married-AF-spouse", "Married-civ-spouse"}
-                and row[2] > 12.500000476837158
-            ):
-                return ">50K"
-            return "<=50K"
-    except (TypeError, LookupError):  # missing or textual cells, absent columns
+            case [*_] if len(row) == 8:  # no array, which has other numbers
+                # `decide` once more, on places: to name the cells first would take longer than the rules.
+                marital_status = row[3]
+                if type(marital_status) is not str:
+                    marital_status = level(marital_status)
+                # r0fcc97
+                if row[1] > 5100.000244140625:
+                    return ">50K"
+                # r8989d4
+                if (
+                    row[0] > 28.500000953674316
+                    and marital_status in {"Married-AF-spouse", "Married-civ-spouse"}
+                    and row[2] > 12.500000476837158
+                ):
+                    return ">50K"
+                return "<=50K"
+    except (AttributeError, TypeError, LookupError):  # missing or textual cells, absent columns
         pass
     return CLASSES[decide(cells(row, len(COLUMNS), USED))]
 
@@ -119,27 +119,27 @@ def predict_proba(row: Any) -> list[float]:
         match row:
             case {}:  # any mapping
                 return probabilities(row)
-        if len(row) == 8:
-            # `probabilities` once more, on places: to name the cells first would take longer than the rules.
-            marital_status = row[3]
-            if type(marital_status) is not str:
-                marital_status = level(marital_status)
-            # r8989d4
-            p1 = 0.99
-            if (
-                row[0] > 28.500000953674316
-                and marital_status in {"Married-AF-spouse", "Married-civ-spouse"}
-                and row[2] > 12.500000476837158
-            ):
-                p1 = 0.30000000000000004
-            p2 = (
-                # r0fcc97
-                (0.06999999999999995 if row[1] > 5100.000244140625 else 1.0)
-                * p1
-            )
-            positive = 1.0 - p2
-            return [1.0 - positive, positive]
-    except (TypeError, LookupError):  # missing or textual cells, absent columns
+            case [*_] if len(row) == 8:  # no array, which has other numbers
+                # `probabilities` once more, on places: to name the cells first would take longer than the rules.
+                marital_status = row[3]
+                if type(marital_status) is not str:
+                    marital_status = level(marital_status)
+                # r8989d4
+                p1 = 0.99
+                if (
+                    row[0] > 28.500000953674316
+                    and marital_status in {"Married-AF-spouse", "Married-civ-spouse"}
+                    and row[2] > 12.500000476837158
+                ):
+                    p1 = 0.30000000000000004
+                p2 = (
+                    # r0fcc97
+                    (0.06999999999999995 if row[1] > 5100.000244140625 else 1.0)
+                    * p1
+                )
+                positive = 1.0 - p2
+                return [1.0 - positive, positive]
+    except (AttributeError, TypeError, LookupError):  # missing or textual cells, absent columns
         pass
     return probabilities(cells(row, len(COLUMNS), USED))
 
@@ -172,7 +172,7 @@ def decide_many(np: Any, n: int, age: Any, capital_gain: Any, education_num: Any
 
 # How cells are read, and the arithmetic -- the same in every module -------------------------------------------------
 
-# sha256 a653cda4100e9683a62672319459490ac5c8f4d5ff583fadb7c8a3949e8a5af5
+# sha256 a70e67e7519398453b8588ce402d65a4baf9920624b82e7ed03e8fbb4111dad9
 
 
 # Rows at the edges of the rules, with the model's answers: --self-test -----------------------------------------------

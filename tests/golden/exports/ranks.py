@@ -84,23 +84,23 @@ def predict(row: Any) -> int:
         match row:
             case {}:  # any mapping
                 return CLASSES[decide(row)]
-        if len(row) == 8:
-            # `decide` once more, on places: to name the cells first would take longer than the rules.
-            p1 = (
+            case [*_] if len(row) == 8:  # no array, which has other numbers
+                # `decide` once more, on places: to name the cells first would take longer than the rules.
+                p1 = (
+                    # raf71c0
+                    (0.19999999999999996 if row[1] > 5100.000244140625 else 1.0)
+                    # rc42c4e
+                    * (0.4 if not row[4] <= 0.5 else 1.0)
+                )
+                total1 = 0.0
                 # raf71c0
-                (0.19999999999999996 if row[1] > 5100.000244140625 else 1.0)
+                if row[1] > 5100.000244140625:
+                    total1 += 1.6094379124341005
                 # rc42c4e
-                * (0.4 if not row[4] <= 0.5 else 1.0)
-            )
-            total1 = 0.0
-            # raf71c0
-            if row[1] > 5100.000244140625:
-                total1 += 1.6094379124341005
-            # rc42c4e
-            if not row[4] <= 0.5:
-                total1 += 0.916290731874155
-            return CLASSES[sum((1.0 - p1 > 0.5, total1 > 2.302585092994046))]
-    except (TypeError, LookupError):  # missing or textual cells, absent columns
+                if not row[4] <= 0.5:
+                    total1 += 0.916290731874155
+                return CLASSES[sum((1.0 - p1 > 0.5, total1 > 2.302585092994046))]
+    except (AttributeError, TypeError, LookupError):  # missing or textual cells, absent columns
         pass
     return CLASSES[decide(cells(row, len(COLUMNS), USED))]
 
@@ -138,7 +138,7 @@ def decide_many(np: Any, n: int, capital_gain: Any, veteran: Any) -> Any:
 
 # How cells are read, and the arithmetic -- the same in every module -------------------------------------------------
 
-# sha256 6bf983269dc4ce07e5d2da114956577ad88c3a23df20273ec67f76eb36e88002
+# sha256 c6ccbc596f8af570359ef92d242c85bef5ca91ee6d527df79277c66716deb6b7
 
 
 # Rows at the edges of the rules, with the model's answers: --self-test -----------------------------------------------

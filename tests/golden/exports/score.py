@@ -55,7 +55,7 @@ AGE_VALUES = (-0.5, 0.25, 0.75)
 def decide(row: Any) -> int:
     """Class index of a row, a mapping by column name."""
     grade = row["grade"]
-    account = row["account"]
+    account = row["account"].__float__()
     if type(grade) is not str or grade not in GRADE_KNOWN:
         grade = level(grade, GRADE_KNOWN)
     if account in (-999.0,):
@@ -78,7 +78,7 @@ def decide(row: Any) -> int:
 def probabilities(row: Any) -> list[float]:
     """Probability of each class; the row as for `decide`."""
     grade = row["grade"]
-    account = row["account"]
+    account = row["account"].__float__()
     if type(grade) is not str or grade not in GRADE_KNOWN:
         grade = level(grade, GRADE_KNOWN)
     if account in (-999.0,):
@@ -105,28 +105,28 @@ def predict(row: Any) -> bool:
         match row:
             case {}:  # any mapping
                 return CLASSES[decide(row)]
-        if len(row) == 8:
-            # `decide` once more, on places: to name the cells first would take longer than the rules.
-            grade = row[5]
-            account = row[7]
-            if type(grade) is not str or grade not in GRADE_KNOWN:
-                grade = level(grade, GRADE_KNOWN)
-            if account in (-999.0,):
-                account = nan
-            total1 = -0.25
-            total1 += AGE_VALUES[bisect_left(AGE_CUTS, row[0])] if row[0] <= inf else -0.125
-            # rce0d92
-            if row[4] > 0.5:
-                total1 += 0.5
-            # r608fc8
-            if grade in {"2", "3"}:
-                total1 += -0.25
-            total1 += 0.125 * clipped(account, 0.0, -4.0, 4.0, 0.25)
-            # re17c7d
-            if not row[6] <= inf:
-                total1 += 0.375
-            return CLASSES[1] if total1 > 0.0 else CLASSES[0]
-    except (TypeError, LookupError):  # missing or textual cells, absent columns
+            case [*_] if len(row) == 8:  # no array, which has other numbers
+                # `decide` once more, on places: to name the cells first would take longer than the rules.
+                grade = row[5]
+                account = row[7].__float__()
+                if type(grade) is not str or grade not in GRADE_KNOWN:
+                    grade = level(grade, GRADE_KNOWN)
+                if account in (-999.0,):
+                    account = nan
+                total1 = -0.25
+                total1 += AGE_VALUES[bisect_left(AGE_CUTS, row[0])] if row[0] <= inf else -0.125
+                # rce0d92
+                if row[4] > 0.5:
+                    total1 += 0.5
+                # r608fc8
+                if grade in {"2", "3"}:
+                    total1 += -0.25
+                total1 += 0.125 * clipped(account, 0.0, -4.0, 4.0, 0.25)
+                # re17c7d
+                if not row[6] <= inf:
+                    total1 += 0.375
+                return CLASSES[1] if total1 > 0.0 else CLASSES[0]
+    except (AttributeError, TypeError, LookupError):  # missing or textual cells, absent columns
         pass
     return CLASSES[decide(cells(row, len(COLUMNS), USED))]
 
@@ -137,29 +137,29 @@ def predict_proba(row: Any) -> list[float]:
         match row:
             case {}:  # any mapping
                 return probabilities(row)
-        if len(row) == 8:
-            # `probabilities` once more, on places: to name the cells first would take longer than the rules.
-            grade = row[5]
-            account = row[7]
-            if type(grade) is not str or grade not in GRADE_KNOWN:
-                grade = level(grade, GRADE_KNOWN)
-            if account in (-999.0,):
-                account = nan
-            total1 = -0.25
-            total1 += AGE_VALUES[bisect_left(AGE_CUTS, row[0])] if row[0] <= inf else -0.125
-            # rce0d92
-            if row[4] > 0.5:
-                total1 += 0.5
-            # r608fc8
-            if grade in {"2", "3"}:
-                total1 += -0.25
-            total1 += 0.125 * clipped(account, 0.0, -4.0, 4.0, 0.25)
-            # re17c7d
-            if not row[6] <= inf:
-                total1 += 0.375
-            positive = logistic(total1)
-            return [1.0 - positive, positive]
-    except (TypeError, LookupError):  # missing or textual cells, absent columns
+            case [*_] if len(row) == 8:  # no array, which has other numbers
+                # `probabilities` once more, on places: to name the cells first would take longer than the rules.
+                grade = row[5]
+                account = row[7].__float__()
+                if type(grade) is not str or grade not in GRADE_KNOWN:
+                    grade = level(grade, GRADE_KNOWN)
+                if account in (-999.0,):
+                    account = nan
+                total1 = -0.25
+                total1 += AGE_VALUES[bisect_left(AGE_CUTS, row[0])] if row[0] <= inf else -0.125
+                # rce0d92
+                if row[4] > 0.5:
+                    total1 += 0.5
+                # r608fc8
+                if grade in {"2", "3"}:
+                    total1 += -0.25
+                total1 += 0.125 * clipped(account, 0.0, -4.0, 4.0, 0.25)
+                # re17c7d
+                if not row[6] <= inf:
+                    total1 += 0.375
+                positive = logistic(total1)
+                return [1.0 - positive, positive]
+    except (AttributeError, TypeError, LookupError):  # missing or textual cells, absent columns
         pass
     return probabilities(cells(row, len(COLUMNS), USED))
 
@@ -193,7 +193,7 @@ def decide_many(np: Any, n: int, age: Any, veteran: Any, grade: Any, since: Any,
 
 # How cells are read, and the arithmetic -- the same in every module -------------------------------------------------
 
-# sha256 c804b53c2794c98eb9c34bd80f9f1e069fd5d6db22ab9a82736a2612c49200b1
+# sha256 081b4560b57e30315cd774126f59b82d4c99490103be4554d10ed551835f64bb
 
 
 # Rows at the edges of the rules, with the model's answers: --self-test -----------------------------------------------

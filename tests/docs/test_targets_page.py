@@ -1,0 +1,42 @@
+"""The target of docs/targets.md works: it is the code of the page that is run."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rulekit.conformance.models import NODES
+from rulekit.targets import Target
+from rulekit.verification.parity import verify
+
+PAGE = Path(__file__).parents[2] / "docs" / "targets.md"
+TAKEN = ("look-alikes", "DNF", "noisy-or, strengths", "below, missing true", "4 ordered, noisy", "shared bits")
+
+
+@pytest.fixture(scope="module")
+def target() -> Target:
+    found = re.search(r"^```python\n(.*?)^```$", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    assert found is not None
+    namespace: dict[str, Any] = {}
+    exec(found[1], namespace)
+    made = namespace["JAVASCRIPT"]
+    assert isinstance(made, Target)
+    return made
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+@pytest.mark.parametrize("name", TAKEN)
+def test_the_small_target_decides_as_the_model(name: str, target: Target) -> None:
+    graph = NODES[name]()
+    report = verify(graph, target.emit(graph), target=target, rows=200, proving=False)
+    assert (report.different_decisions, report.carried) == (0, "same")
+    assert report.raw_rows == 200
+    assert report.largest_gap < 1e-12
+
+
+def test_what_it_cannot_write_is_refused(target: Target) -> None:
+    assert target.refuses(NODES["LTU on a grid"](), None) == "this small target has no Column"
