@@ -71,31 +71,46 @@ def delimiter_of(arguments: Sequence[str]) -> tuple[str, str]:
 def csv_rows(lines: Iterable[str], delimiter: str, used: Sequence[Used]) -> Iterator[dict[str, Any]]:
     """The used cells of each row under a header; order is free, other columns and spaces around cells are ignored.
 
-    Raises ValueError naming the line where a column is missing or stands twice, a cell is not a number, or a row is
-    longer or shorter than the header.
+    Names are taken as they stand. Raises ValueError naming the line where a column is missing or stands twice, a cell
+    is not a number, a row is longer or shorter than the header, or there is none.
     """
-    reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=True, strict=True)
+    lines = iter(lines)
+    head = reader = csv.reader(without_nul(lines), delimiter=delimiter, strict=True)
     try:
-        header = next(reader, None)
+        header = next(head, None)
         if header is None:
             raise ValueError("there is no header line")
-        names = {name for _, name, _, _ in used}
-        header = [name if name in names else name.strip(" \t\r") for name in header]
         for _, name, _, _ in used:
             if header.count(name) != 1:
                 raise ValueError(
                     f"{'no column' if name not in header else 'more than one column'} {name!r} in the header"
                 )
         picked = [(header.index(name), name, kind, tokens) for _, name, kind, tokens in used]
+        reader = csv.reader(without_nul(lines), delimiter=delimiter, skipinitialspace=True, strict=True)
+        blank = 0  # empty lines are rows of a table of one column, but not at its end
+        found = False
         for row in reader:
-            if not row and len(header) > 1:
+            if not row:
+                blank += len(header) == 1
                 continue
-            row = row or [""]
-            if len(row) != len(header):
-                raise ValueError(f"{len(row)} cells, the header has {len(header)}")
-            yield {name: cell(row[at].strip(" \t\r"), name, kind, tokens) for at, name, kind, tokens in picked}
+            for whole in [*[[""]] * blank, row]:
+                if len(whole) != len(header):
+                    raise ValueError(f"{len(whole)} cells, the header has {len(header)}")
+                yield {name: cell(whole[at].strip(" \t\r"), name, kind, tokens) for at, name, kind, tokens in picked}
+            blank, found = 0, True
+        if not found:
+            raise ValueError("there is a header but no row")
     except (ValueError, csv.Error) as error:
-        raise ValueError(f"line {max(reader.line_num, 1)}: {error}") from None
+        number = reader.line_num + (head.line_num if reader is not head else 0)
+        raise ValueError(f"line {max(number, 1)}: {error}") from None
+
+
+def without_nul(lines: Iterable[str]) -> Iterator[str]:
+    """The lines of a text; raises ValueError where one holds a NUL."""
+    for line in lines:
+        if "\0" in line:
+            raise ValueError("a NUL byte: this is no table of text")
+        yield line
 
 
 def score_csv(

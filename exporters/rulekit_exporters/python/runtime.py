@@ -19,6 +19,7 @@ from typing import Any
 # A column that the rules read: position in the schema, name, kind, cells that mean missing.
 Used = tuple[int, str, str, tuple[str, ...]]
 NUMBER = re.compile(r"[+-]?(([0-9]+[.]?[0-9]*|[.][0-9]+)(e[+-]?[0-9]+)?|inf(inity)?|nan)", re.ASCII | re.IGNORECASE)
+DAY = re.compile("([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})")
 MOMENT = re.compile(
     "([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ]([0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.][0-9]{1,6})?)?)"
     "(Z|[+-][0-9]{2}:?[0-9]{2})?)?"
@@ -51,14 +52,14 @@ def number(value: Any, column: str, tokens: Sequence[str]) -> float:
 
 def day(value: Any, column: str, tokens: Sequence[str]) -> float:
     """The cell of a date column as days since 1970-01-01: an ISO date, a date or time of Python, or a number."""
-    if isinstance(value, str) and re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", value) and value not in tokens:
+    if isinstance(value, str) and (parts := DAY.fullmatch(value)) and value not in tokens:
         try:
-            value = datetime.date.fromisoformat(value)
+            value = datetime.date(*map(int, parts.groups()))
         except ValueError:
             raise ValueError(f"column {column!r}: {value!r} is not a date (2024-05-31)") from None
     if isinstance(value, datetime.date):
         return moment(value, column, tokens) / 86400.0
-    return number(value, column, tokens)
+    return no_digits(number(value, column, tokens), column)
 
 
 def moment(value: Any, column: str, tokens: Sequence[str]) -> float:
@@ -78,7 +79,16 @@ def moment(value: Any, column: str, tokens: Sequence[str]) -> float:
         return (value.replace(tzinfo=None) - (value.utcoffset() or datetime.timedelta()) - EPOCH).total_seconds()
     if isinstance(value, datetime.date):
         return (value.toordinal() - EPOCH.toordinal()) * 86400.0
-    return number(value, column, tokens)
+    return no_digits(number(value, column, tokens), column)
+
+
+def no_digits(value: float, column: str) -> float:
+    """A number of days or seconds; raises ValueError for one that is the digits of a date, such as 20240531."""
+    digits = str(int(value)) if value == value and abs(value) < 1e15 and value == int(value) else ""
+    if re.fullmatch("[1-9][0-9]{3}(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01])(([01][0-9]|2[0-3])([0-5][0-9]){2})?", digits):
+        written = f"{digits[:4]}-{digits[4:6]}-{digits[6:8]}"
+        raise ValueError(f"column {column!r}: {digits} would count from 1970-01-01: write the date as {written}")
+    return value
 
 
 def flag(value: Any, column: str, tokens: Sequence[str]) -> float:

@@ -174,6 +174,7 @@ def decide_many(np: Any, n: int, income: Any, amount: Any, late_payments: Any, h
 
 Used = tuple[int, str, str, tuple[str, ...]]
 NUMBER = re.compile(r"[+-]?(([0-9]+[.]?[0-9]*|[.][0-9]+)(e[+-]?[0-9]+)?|inf(inity)?|nan)", re.ASCII | re.IGNORECASE)
+DAY = re.compile("([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})")
 MOMENT = re.compile(
     "([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ]([0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.][0-9]{1,6})?)?)"
     "(Z|[+-][0-9]{2}:?[0-9]{2})?)?"
@@ -215,14 +216,14 @@ def number(value: Any, column: str, tokens: Sequence[str]) -> float:
 
 def day(value: Any, column: str, tokens: Sequence[str]) -> float:
     """The cell of a date column as days since 1970-01-01: an ISO date, a date or time of Python, or a number."""
-    if isinstance(value, str) and re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", value) and value not in tokens:
+    if isinstance(value, str) and (parts := DAY.fullmatch(value)) and value not in tokens:
         try:
-            value = datetime.date.fromisoformat(value)
+            value = datetime.date(*map(int, parts.groups()))
         except ValueError:
             raise ValueError(f"column {column!r}: {value!r} is not a date (2024-05-31)") from None
     if isinstance(value, datetime.date):
         return moment(value, column, tokens) / 86400.0
-    return number(value, column, tokens)
+    return no_digits(number(value, column, tokens), column)
 
 
 def moment(value: Any, column: str, tokens: Sequence[str]) -> float:
@@ -242,7 +243,16 @@ def moment(value: Any, column: str, tokens: Sequence[str]) -> float:
         return (value.replace(tzinfo=None) - (value.utcoffset() or datetime.timedelta()) - EPOCH).total_seconds()
     if isinstance(value, datetime.date):
         return (value.toordinal() - EPOCH.toordinal()) * 86400.0
-    return number(value, column, tokens)
+    return no_digits(number(value, column, tokens), column)
+
+
+def no_digits(value: float, column: str) -> float:
+    """A number of days or seconds; raises ValueError for one that is the digits of a date, such as 20240531."""
+    digits = str(int(value)) if value == value and abs(value) < 1e15 and value == int(value) else ""
+    if re.fullmatch("[1-9][0-9]{3}(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01])(([01][0-9]|2[0-3])([0-5][0-9]){2})?", digits):
+        written = f"{digits[:4]}-{digits[4:6]}-{digits[6:8]}"
+        raise ValueError(f"column {column!r}: {digits} would count from 1970-01-01: write the date as {written}")
+    return value
 
 
 def flag(value: Any, column: str, tokens: Sequence[str]) -> float:
@@ -447,31 +457,46 @@ def delimiter_of(arguments: Sequence[str]) -> tuple[str, str]:
 def csv_rows(lines: Iterable[str], delimiter: str, used: Sequence[Used]) -> Iterator[dict[str, Any]]:
     """The used cells of each row under a header; order is free, other columns and spaces around cells are ignored.
 
-    Raises ValueError naming the line where a column is missing or stands twice, a cell is not a number, or a row is
-    longer or shorter than the header.
+    Names are taken as they stand. Raises ValueError naming the line where a column is missing or stands twice, a cell
+    is not a number, a row is longer or shorter than the header, or there is none.
     """
-    reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=True, strict=True)
+    lines = iter(lines)
+    head = reader = csv.reader(without_nul(lines), delimiter=delimiter, strict=True)
     try:
-        header = next(reader, None)
+        header = next(head, None)
         if header is None:
             raise ValueError("there is no header line")
-        names = {name for _, name, _, _ in used}
-        header = [name if name in names else name.strip(" \t\r") for name in header]
         for _, name, _, _ in used:
             if header.count(name) != 1:
                 raise ValueError(
                     f"{'no column' if name not in header else 'more than one column'} {name!r} in the header"
                 )
         picked = [(header.index(name), name, kind, tokens) for _, name, kind, tokens in used]
+        reader = csv.reader(without_nul(lines), delimiter=delimiter, skipinitialspace=True, strict=True)
+        blank = 0  # empty lines are rows of a table of one column, but not at its end
+        found = False
         for row in reader:
-            if not row and len(header) > 1:
+            if not row:
+                blank += len(header) == 1
                 continue
-            row = row or [""]
-            if len(row) != len(header):
-                raise ValueError(f"{len(row)} cells, the header has {len(header)}")
-            yield {name: cell(row[at].strip(" \t\r"), name, kind, tokens) for at, name, kind, tokens in picked}
+            for whole in [*[[""]] * blank, row]:
+                if len(whole) != len(header):
+                    raise ValueError(f"{len(whole)} cells, the header has {len(header)}")
+                yield {name: cell(whole[at].strip(" \t\r"), name, kind, tokens) for at, name, kind, tokens in picked}
+            blank, found = 0, True
+        if not found:
+            raise ValueError("there is a header but no row")
     except (ValueError, csv.Error) as error:
-        raise ValueError(f"line {max(reader.line_num, 1)}: {error}") from None
+        number = reader.line_num + (head.line_num if reader is not head else 0)
+        raise ValueError(f"line {max(number, 1)}: {error}") from None
+
+
+def without_nul(lines: Iterable[str]) -> Iterator[str]:
+    """The lines of a text; raises ValueError where one holds a NUL."""
+    for line in lines:
+        if "\0" in line:
+            raise ValueError("a NUL byte: this is no table of text")
+        yield line
 
 
 def score_csv(

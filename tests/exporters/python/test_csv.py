@@ -9,10 +9,12 @@ import pytest
 from golden_graphs import grades, income, score
 from rulekit_exporters.python import TARGET
 
+from rulekit.errors import InputError
 from rulekit.graph.decisions import Fires
 from rulekit.graph.nodes import Compare
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature, Schema
+from rulekit.tables.reading import read_table
 
 HEADER = "age,capital_gain,education_num,marital_status"
 
@@ -71,10 +73,44 @@ def test_bad_input_is_one_line_and_status_2(program, text, message):
     assert done.returncode == 2
 
 
-def test_spaces_around_cells_and_names_are_ignored(program):
-    text = 'age, capital_gain, education_num ,"marital_status"\n 40 , 0, 13, "Married-civ-spouse"\n'
-    done = score_csv(program, text)
+def test_spaces_around_cells_are_ignored_and_names_are_taken_as_they_stand(program):
+    done = score_csv(program, f'{HEADER}\n 40 , 0, 13, "Married-civ-spouse"\n')
     assert done.stdout.decode().splitlines()[1].startswith(">50K,")
+    done = score_csv(program, f"{HEADER.replace(',', ', ')}\n40,0,13,Divorced\n")
+    assert "line 1: no column 'capital_gain' in the header" in done.stderr.decode()
+
+
+ODD = [
+    (Feature("x", display="date"), "x\n2024-7-1\n2020-01-01\n", ["yes", "no"]),
+    (
+        Feature("x", display="date"),
+        "x\n20240701\n",
+        "20240701 would count from 1970-01-01",
+    ),
+    (Feature("x", display="datetime"), "x\n20240701123000\n", "write the date as 2024-07-01"),
+    (Feature("x"), "x\n19901\n\n2\n\n", ["yes", "no", "no"]),
+    (Feature("x"), "x\n", "line 1: there is a header but no row"),
+    (Feature("x"), "x\n1\n2\0\n", "a NUL byte: this is no table of text"),
+    (Feature(" x"), ' x,y\n19901,"a\nb"\n', ["yes"]),
+    (Feature("x"), " x,y\n1,2\n", "no column 'x' in the header"),
+]
+
+
+@pytest.mark.parametrize(("feature", "text", "expected"), ODD, ids=range(len(ODD)))
+def test_odd_tables_are_read_as_the_library_reads_them(feature, text, expected, tmp_path):
+    graph = RuleGraph(Schema((feature,)), ("no", "yes"), Fires(Compare(feature.name, ">", 19900.0)))
+    path, table = tmp_path / "odd.py", tmp_path / "odd.csv"
+    path.write_bytes(TARGET.emit(graph, {}).main)
+    table.write_text(text, encoding="utf-8")
+    done = score_csv(path, text)
+    if isinstance(expected, str):
+        assert expected in done.stderr.decode()
+        assert done.returncode == 2
+        with pytest.raises(InputError):
+            graph.predict(read_table(table, schema=graph.schema))
+    else:
+        assert [line.split(",")[0] for line in done.stdout.decode().splitlines()[1:]] == expected
+        assert graph.predict(read_table(table, schema=graph.schema)).tolist() == expected
 
 
 def test_rows_before_a_bad_one_are_written(program):

@@ -138,7 +138,7 @@ def decide_many(np: Any, n: int, age: Any, veteran: Any, grade: Any, since: Any)
 
 # How cells are read, and the arithmetic -- the same in every module -------------------------------------------------
 
-# sha256 6b0c42ebae4ff0b2f4b5f3e574a6665acc750495cdc059bf888a5766181c2123
+# sha256 ddba6187c9a598016032a7519ba93a2d731a9ffc115f55f7e0beb38051331370
 
 
 # Rows at the edges of the rules, with the model's answers: --self-test -----------------------------------------------

@@ -172,7 +172,7 @@ def decide_many(np: Any, n: int, age: Any, capital_gain: Any, education_num: Any
 
 # How cells are read, and the arithmetic -- the same in every module -------------------------------------------------
 
-# sha256 a70e67e7519398453b8588ce402d65a4baf9920624b82e7ed03e8fbb4111dad9
+# sha256 6b35119731598fd616d271c2eef4421cf7849119ca1ee3beee9c83b23731d652
 
 
 # Rows at the edges of the rules, with the model's answers: --self-test -----------------------------------------------

@@ -138,7 +138,7 @@ def decide_many(np: Any, n: int, capital_gain: Any, veteran: Any) -> Any:
 
 # How cells are read, and the arithmetic -- the same in every module -------------------------------------------------
 
-# sha256 c6ccbc596f8af570359ef92d242c85bef5ca91ee6d527df79277c66716deb6b7
+# sha256 c99e7be209b41c89945ec62908fcd63d89bad8f5a0ef4d212a0dffe3dc79f849
 
 
 # Rows at the edges of the rules, with the model's answers: --self-test -----------------------------------------------

@@ -193,7 +193,7 @@ def decide_many(np: Any, n: int, age: Any, veteran: Any, grade: Any, since: Any,
 
 # How cells are read, and the arithmetic -- the same in every module -------------------------------------------------
 
-# sha256 081b4560b57e30315cd774126f59b82d4c99490103be4554d10ed551835f64bb
+# sha256 4262adaec37250bdbfb9f731c74bd27ae1cdc1f8e82d1d7585d24d1ee0441eb6
 
 
 # Rows at the edges of the rules, with the model's answers: --self-test -----------------------------------------------
