@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated
 
 import typer
@@ -11,21 +10,16 @@ from rulekit_cli import options
 from rulekit_cli.console import log, width, write
 
 
-class View(StrEnum):
-    rules = "rules"
-    full = "full"
-    table = "table"
-    csv = "csv"
-    c50 = "c50"
-    language = "language"
-    json = "json"
-
-
 def show(
     model: options.Model,
     format_: Annotated[
-        View, typer.Option("--format", help="How to show it; full: every level, and the rules behind probabilities.")
-    ] = View.rules,
+        str,
+        typer.Option(
+            "--format",
+            metavar="HOW",
+            help="rules; full (every level, and the rules behind probabilities); table, csv or c50; language; json.",
+        ),
+    ] = "rules",
 ) -> None:
     """Show the rules of a model.
 
@@ -38,7 +32,7 @@ def show(
     """
     from rulekit.work.models import show
 
-    shown = show(model, "show" if format_ is View.rules else format_.value, width())
+    shown = show(model, "show" if format_ == "rules" else format_, width())
     if shown.stopped:
         log(f"note: training was stopped early ({shown.stopped}); this was the best model so far")
     write(shown.text if shown.text.endswith("\n") else shown.text + "\n")

@@ -75,3 +75,8 @@ def rounded(total: int) -> float:
         return float(Fraction(total, _UNIT))
     except OverflowError:
         return math.inf
+
+
+def share_of(part: int, total: int) -> float | None:
+    """The share of a sum, both in units of 2^-1074; None of nothing."""
+    return rounded(part) / rounded(total) if total else None

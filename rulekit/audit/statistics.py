@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.audit.row_weights import Weights, rounded
+from rulekit.audit.row_weights import Weights, share_of
 from rulekit.graph.rules import Rule, fired, rules_of
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature
 
@@ -87,12 +87,12 @@ class _Tally:
                 "id": rule.id,
                 "class": self.graph.classes[rule.class_index],
                 "n": alone.n,
-                "coverage": _rate(alone.active, self.total),
-                "precision": _rate(alone.right, alone.active),
-                "true_positive": _rate(alone.right, positive),
-                "error": judged(rule, _rate(alone.wrong, self.total)),
-                "cumulative_true_positive": judged(rule, _rate(together.right, positive)),
-                "cumulative_error": judged(rule, _rate(together.wrong, self.total)),
+                "coverage": share_of(alone.active, self.total),
+                "precision": share_of(alone.right, alone.active),
+                "true_positive": share_of(alone.right, positive),
+                "error": judged(rule, share_of(alone.wrong, self.total)),
+                "cumulative_true_positive": judged(rule, share_of(together.right, positive)),
+                "cumulative_error": judged(rule, share_of(together.wrong, self.total)),
             }
             for rule, alone, together, positive in zip(
                 self.rules, self.alone, self.together, self.positive, strict=True
@@ -140,17 +140,12 @@ class _ColumnSums:
 
     def entry(self, total: int) -> dict[str, Any]:
         if self.feature.kind == "categorical":
-            shares = [_rate(part, total) or 0.0 for part in self.codes]
+            shares = [share_of(part, total) or 0.0 for part in self.codes]
             levels = dict(zip(self.feature.levels, shares[FIRST_LEVEL_CODE:], strict=True))
             return {"missing": shares[MISSING_CODE], "unseen": shares[UNSEEN_CODE], "levels": levels}
         known = self.low <= self.high
         return {
-            "missing": _rate(self.codes[MISSING_CODE], total),
+            "missing": share_of(self.codes[MISSING_CODE], total),
             "low": self.low if known else None,
             "high": self.high if known else None,
         }
-
-
-def _rate(part: int, total: int) -> float | None:
-    """The share of a sum; None of nothing."""
-    return rounded(part) / rounded(total) if total else None
