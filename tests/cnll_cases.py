@@ -14,11 +14,25 @@ from rulekit.learners.binned.problem import Problem
 from rulekit.learners.cnll.formula.noisy_formula import Formula
 from rulekit.learners.cnll.formula.read_once import ReadOnceTree, growth_moves
 from rulekit.learners.cnll.models import candidates_of
-from rulekit.learners.cnll.search.growth import GrowthSettings, begin
+from rulekit.learners.cnll.search.growth import Grown, GrowthSettings, begin, grown_freer, states
 from rulekit.learners.contract import NO_WATCH, Candidate, Learning, Question, Stopped
-from rulekit.learners.counting.histograms import quantise
+from rulekit.learners.counting.histograms import quantise_by_class
 from rulekit.learners.fitting.learning import Plan, Run, learn_all
 from rulekit.schema import Feature
+
+
+def quantise(weights: npt.ArrayLike) -> tuple[npt.NDArray[np.int64], float]:
+    """Weights [n] of one class as multiples of a power of two, and that power."""
+    values = np.asarray(weights, dtype=np.float64)
+    return quantise_by_class(values, np.zeros(len(values), dtype=np.int64), np.ones(1))
+
+
+def grow(problem: Problem, settings: GrowthSettings) -> Grown:
+    """A formula of at most n_units bits; it stops where no step lowers the objective, also after a refit."""
+    grown = begin(problem, settings)
+    for _ in states(grown, settings):
+        pass
+    return grown_freer(grown, settings) or grown
 
 
 def problem_of(X: npt.NDArray[Any], y: npt.NDArray[Any], weights: Any = None, max_bins: int | None = None) -> Problem:

@@ -12,10 +12,10 @@ from rulekit.graph.nodes import (
     AtLeast,
     Compare,
     Constant,
-    Family,
     Node,
     Not,
     Or,
+    is_logic,
     with_children,
 )
 from rulekit.graph.traversal import topological
@@ -54,7 +54,10 @@ def negate(node: Node, schema: Schema | None) -> Node:
 
 
 def push_negations(roots: Iterable[Node], schema: Schema | None) -> dict[Node, Node]:
-    """Each root, and each node on the way that stands unnegated, with every `Not` moved into the leaves."""
+    """Each root, and each node on the way that stands unnegated, with every `Not` moved into the leaves.
+
+    Not by de Morgan on random formulas, where that would change the steps of a probability.
+    """
     order = topological(roots)
     wanted: set[tuple[Node, bool]] = {(root, True) for root in roots}
     for node in reversed(order):
@@ -69,16 +72,11 @@ def push_negations(roots: Iterable[Node], schema: Schema | None) -> dict[Node, N
     return {node: pushed for (node, sign), pushed in image.items() if sign}
 
 
-def _is_logic(node: Node) -> bool:
-    """Whether de Morgan's laws are used on a node; on random formulas they would change the steps of a probability."""
-    return isinstance(node, And | Or | AtLeast) and node.family is Family.BOOLEAN
-
-
 def _operands(node: Node, sign: bool, schema: Schema | None) -> list[tuple[Node, bool]]:
     """What the positive (negative) form of a node is made of."""
     if isinstance(node, Not):
         return [(node.child, not sign)]
-    if sign or _is_logic(node):
+    if sign or is_logic(node):
         return [(child, sign) for child in node.children]
     return [] if negated_leaf(node, schema) is not None else [(node, True)]
 
@@ -86,7 +84,7 @@ def _operands(node: Node, sign: bool, schema: Schema | None) -> list[tuple[Node,
 def _pushed(node: Node, sign: bool, schema: Schema | None, image: dict[tuple[Node, bool], Node]) -> Node:
     if isinstance(node, Not):
         return image[node.child, not sign]
-    if sign or _is_logic(node):
+    if sign or is_logic(node):
         children = tuple(image[child, sign] for child in node.children)
         if sign:
             return node if children == node.children else with_children(node, children)

@@ -450,3 +450,8 @@ class Vocabulary:
 LEAVES = (Compare, Among, IsTrue, Missing)
 TRUE = Constant(True)
 FALSE = Constant(False)
+
+
+def is_logic(node: Node) -> bool:
+    """Whether a node is a connective of Boolean nodes."""
+    return isinstance(node, Not | And | Or | AtLeast) and node.family is BOOLEAN

@@ -45,7 +45,7 @@ from rulekit.graph.nodes import (
     Step,
     Strength,
 )
-from rulekit.graph.probability.circuit import Bit, Circuit, Complement, Fixed, Given, Mix, Product
+from rulekit.graph.probability.circuit import Algebra, Bit, Circuit, Complement, Given
 from rulekit.graph.probability.compilation import build_circuit, inputs, operands
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.traversal import topological
@@ -245,28 +245,21 @@ def _circuit(circuit: Circuit, lowered: Mapping[Node, Node]) -> Node:
     """The arithmetic of a probability; the complement of a bit that is used nowhere else is one constant or another."""
     steps = circuit.steps
     used = Counter(i for step in steps for i in operands(step))
+    algebra: Algebra[Node] = Algebra(
+        lambda cause, on, off: Choice(lowered[cause], Number(on), Number(off)),
+        Number,
+        lambda a: Arithmetic("-", ONE, a),
+        lambda a, b: Arithmetic("*", a, b),
+        lambda a, b: Arithmetic("+", a, b),
+    )
     values: list[Node] = []
     for step in steps:
-        match step:
-            case Bit(cause, on, off):
-                values.append(Choice(lowered[cause], Number(on), Number(off)))
-            case Given(node):
-                values.append(_number(lowered[node]))
-            case Fixed(constant):
-                values.append(Number(constant))
-            case Complement(a):
-                inner = values[a]
-                if used[a] == 1 and isinstance(steps[a], Bit | Given) and isinstance(inner, Choice):
-                    condition, *numbers = inner.children
-                    values.append(Choice(condition, *(Number(1.0 - n.value) for n in numbers if isinstance(n, Number))))
-                else:
-                    values.append(Arithmetic("-", ONE, inner))
-            case Product(a, b):
-                values.append(Arithmetic("*", values[a], values[b]))
-            case Mix(p, high, low):
-                first = Arithmetic("*", values[p], values[high])
-                rest = Arithmetic("*", Arithmetic("-", ONE, values[p]), values[low])
-                values.append(Arithmetic("+", first, rest))
+        alone = isinstance(step, Complement) and used[step.a] == 1 and isinstance(steps[step.a], Bit | Given)
+        if isinstance(step, Complement) and alone:
+            condition, *numbers = values[step.a].children
+            values.append(Choice(condition, *(Number(1.0 - n.value) for n in numbers if isinstance(n, Number))))
+        else:
+            values.append(algebra.step(step, values))
     return values[-1]
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.graph.negation import negate
-from rulekit.graph.nodes import And, AtLeast, Constant, Family, Node, Not, Or, with_children
+from rulekit.graph.nodes import And, AtLeast, Constant, Family, Node, Not, Or, is_logic, with_children
 from rulekit.graph.probability.prime_implicants import reachable_patterns
 from rulekit.graph.traversal import topological
 from rulekit.simplification.rewriting import Change, Context, joined
@@ -33,17 +33,17 @@ def minimise_blocks(roots: Iterable[Node], context: Context) -> tuple[dict[Node,
     atoms = _atoms(order, context)
     inner: set[Node] = set()
     for node in order:
-        if _is_logic(node) and atoms.get(node) is not None:
+        if is_logic(node) and atoms.get(node) is not None:
             inner.update(node.children)
     image: dict[Node, Node] = {}
     changes: list[Change] = []
-    used_elsewhere = {child for node in order if not _is_logic(node) for child in node.children} | set(roots)
+    used_elsewhere = {child for node in order if not is_logic(node) for child in node.children} | set(roots)
     for node in order:
         children = tuple(image[child] for child in node.children)
         rebuilt = node if children == node.children else with_children(node, children)
         image[node] = rebuilt
         found = atoms.get(node)
-        if found is None or not _is_logic(node) or (node in inner and node not in used_elsewhere):
+        if found is None or not is_logic(node) or (node in inner and node not in used_elsewhere):
             continue
         if node not in context.blocks:
             context.blocks[node] = _minimised(node, found, context)
@@ -54,10 +54,6 @@ def minimise_blocks(roots: Iterable[Node], context: Context) -> tuple[dict[Node,
     return image, changes
 
 
-def _is_logic(node: Node) -> bool:
-    return isinstance(node, And | Or | Not | AtLeast) and node.family is Family.BOOLEAN
-
-
 def _atoms(order: list[Node], context: Context) -> dict[Node, tuple[Node, ...] | None]:
     """The atoms of each Boolean formula, or None where there are more than 8."""
     chosen: dict[Node, Node] = {}
@@ -65,7 +61,7 @@ def _atoms(order: list[Node], context: Context) -> dict[Node, tuple[Node, ...] |
     for node in order:
         if node.family is not Family.BOOLEAN:
             continue
-        if not _is_logic(node):
+        if not is_logic(node):
             atom = chosen.setdefault(node, node)
             chosen.setdefault(negate(node, context.schema), atom)
             found[node] = () if isinstance(node, Constant) else (atom,)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
-from typing import Any, NoReturn
+from typing import Any
 
 from rulekit.errors import FormatError
 from rulekit.graph.files.model_files import decode, read_bounded
+from rulekit.graph.files.strict_json import parse_json
 from rulekit.verification.report import REPORT_VERSION, Report
 from rulekit.verification.signature import SIGNATURE
 
@@ -52,14 +52,7 @@ def read_report(path: str | os.PathLike[str]) -> Stated:
 
 def parse_report(text: str) -> Stated:
     """A report from its JSON text."""
-    try:
-        content = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
-    except RecursionError:
-        raise FormatError("nested too deeply for a report") from None
-    except ValueError as error:
-        if isinstance(error, FormatError):
-            raise
-        raise FormatError(f"not JSON: {error}", fix="give a file that `rulekit verify --report` wrote") from None
+    content = parse_json(text)
     if not isinstance(content, dict) or "adversarial_rows" not in content or "sha256" not in content:
         raise FormatError("this is no report of a verification", fix="give a file that `rulekit verify --report` wrote")
     version = content.get("report_version", 0)
@@ -127,16 +120,3 @@ _FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "version": (_text, "a text"),
     "versions": (_versions, "versions by name"),
 }
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            raise FormatError(f"the key {key!r:.60} stands twice")
-        found[key] = value
-    return found
-
-
-def _no_constant(token: str) -> NoReturn:
-    raise FormatError(f"{token} is no JSON")

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from program_runs import run_row
 
 from rulekit.conformance.models import NODES
 from rulekit.conformance.random_graphs import random_graph
@@ -17,7 +18,6 @@ from rulekit.graph.evaluation.oracle import evaluate_row
 from rulekit.graph.nodes import Hidden, IsTrue
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.program.lower import lower, lower_nodes
-from rulekit.program.run import run_row
 from rulekit.verification.rows.adversarial import adversarial_rows
 
 

@@ -17,7 +17,7 @@ from rulekit.graph.nodes import Probability
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.traversal import topological
 from rulekit_exporters.onnx.cell_tables.cell_table import cell_table, emit_table
-from rulekit_exporters.onnx.cell_tables.graph_bits import NotOfBitsError, is_logic
+from rulekit_exporters.onnx.cell_tables.graph_bits import NotOfBitsError, is_logical
 from rulekit_exporters.onnx.inputs import InputPlan
 from rulekit_exporters.onnx.labels import integer_labels, label_texts
 from rulekit_exporters.onnx.operators.decisions import emit_outputs
@@ -45,7 +45,7 @@ def formulations(graph: RuleGraph, plan: InputPlan, options: Options) -> Formula
     below = topological([*graph.decision.roots, *graph.probability])
     if any(isinstance(node, Probability) for node in below):
         found["component tables"] = _component_tables
-    if not all(is_logic(node) for node in below):
+    if not all(is_logical(node) for node in below):
         try:
             table = cell_table(graph)
             found["table"] = lambda emitter: _labelled(emitter, *emit_table(emitter, table))

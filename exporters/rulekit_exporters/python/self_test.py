@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.cells.axis import unseen_text
+from rulekit.cells.axis import cuts_of, unseen_text
 from rulekit.graph.evaluation.evaluator import decide, probabilities
-from rulekit.graph.nodes import LEAVES, Among, Column, Compare, IsTrue, Node, Step
+from rulekit.graph.leaves import column_of, levels_of_leaf, readers
+from rulekit.graph.nodes import Column, IsTrue, Node
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.numbers import crossing
 from rulekit.schema import Feature, look_alikes
 from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.table import Table, missing_cells
@@ -119,15 +119,7 @@ def _candidates(graph: RuleGraph) -> dict[str, _Cells]:
     """Adversarial rows, by used column, every cell moved to the edge of its interval."""
     n_rows = max(24, min(CANDIDATES, MAX_CELLS // (2 * MAX_LEAVES * (len(graph.used_features) + len(graph.nodes())))))
     raw = adversarial_rows(graph, n_rows)
-    crossings: dict[str, set[float]] = {name: set() for name in graph.used_features}
-    points: dict[str, set[float]] = {name: set() for name in graph.used_features}
-    for node in graph.nodes():
-        if isinstance(node, Compare | Step):
-            feature = graph.schema[node.feature]
-            crossings[node.feature] |= {crossing(cut, feature.precision) for cut in _cuts(node)}
-        elif isinstance(node, Column):
-            points[node.feature] |= _points(node)
-    found = {}
+    found, read = {}, readers(graph.roots)
     for name in graph.used_features:
         feature = graph.schema[name]
         if feature.kind == "categorical":
@@ -135,7 +127,7 @@ def _candidates(graph: RuleGraph) -> dict[str, _Cells]:
             others = (*feature.missing_tokens, *_look_alikes(feature))
             found[name] = _Cells((None, unseen_text(feature), *feature.levels, *others), codes)
         else:
-            found[name] = _numbers(feature, raw.columns[name], crossings[name], points[name])
+            found[name] = _numbers(feature, raw.columns[name], read[name])
     return found
 
 
@@ -144,10 +136,9 @@ def _look_alikes(feature: Feature) -> list[str]:
     return [text for level in feature.levels for text in look_alikes(level) if text not in feature.levels][-1:]
 
 
-def _cuts(node: Node) -> tuple[float, ...]:
-    if isinstance(node, Compare):
-        return (node.value,)
-    return node.cuts if isinstance(node, Step) else ()
+def _cuts(node: Node, feature: Feature) -> list[float]:
+    """The doubles at which a comparison or a step function changes; a column that is clipped has points."""
+    return [] if isinstance(node, Column) else cuts_of(feature, [node])
 
 
 def _points(node: Column) -> set[float]:
@@ -156,9 +147,16 @@ def _points(node: Column) -> set[float]:
     return {node.low, node.high, middle, node.low + node.step * 1.5, 2 * node.high - middle}
 
 
-def _numbers(feature: Feature, given: npt.NDArray[Any], crossings: set[float], points: set[float]) -> _Cells:
-    """Both edges at each crossing, infinities, zero, numbers that mean missing, `points`; NaN comes last."""
-    edges = {edge for cut in crossings if math.isfinite(cut) for edge in (cut, math.nextafter(cut, math.inf))}
+def _numbers(feature: Feature, given: npt.NDArray[Any], nodes: Sequence[Node]) -> _Cells:
+    """Both edges at each cut, infinities, zero, numbers that mean missing, points of columns; NaN comes last."""
+    points = {point for node in nodes if isinstance(node, Column) for point in _points(node)}
+    edges = {
+        edge
+        for node in nodes
+        for cut in _cuts(node, feature)
+        if math.isfinite(cut)
+        for edge in (cut, math.nextafter(cut, math.inf))
+    }
     special = (0.0, 1.0) if feature.kind == "boolean" else (0.0, -math.inf, math.inf)
     ordered = sorted({*edges, *points, *special, *feature.missing_numbers})
     return _Cells((*ordered, math.nan), np.searchsorted(ordered, given))
@@ -214,11 +212,11 @@ def _edges(graph: RuleGraph, columns: Mapping[str, _Cells]) -> list[tuple[int, i
     position = {name: i for i, name in enumerate(graph.used_features)}
     found: dict[tuple[int, int, int], None] = {}
     for node in graph.nodes():
-        if not isinstance(node, (*LEAVES, Step, Column)):
-            continue
-        cells = columns[node.feature]
-        for low, high in _sides(node, graph.schema[node.feature], cells.values):
-            found[position[node.feature], low, high] = None
+        name = column_of(node)
+        if name is not None:
+            found.update(
+                ((position[name], *pair), None) for pair in _sides(node, graph.schema[name], columns[name].values)
+            )
     edges = list(found)
     count = min(MAX_LEAVES, len(edges))
     return [edges[i * len(edges) // count] for i in range(count)]
@@ -227,13 +225,12 @@ def _edges(graph: RuleGraph, columns: Mapping[str, _Cells]) -> list[tuple[int, i
 def _sides(node: Node, feature: Feature, values: Sequence[Any]) -> Iterator[tuple[int, int]]:
     """Pairs of indices of cells between which the leaf changes its value."""
     missing = 0 if feature.kind == "categorical" else len(values) - 1
-    for cut in _cuts(node):
-        edge = crossing(cut, feature.precision)
+    for edge in _cuts(node, feature):
         if math.isfinite(edge):
             low = values.index(edge)
             yield low, low + 1
-    if isinstance(node, Among):
-        wanted = set(node.levels)
+    if levels_of_leaf(node):
+        wanted = set(levels_of_leaf(node))
         inside = [i for i, level in enumerate(feature.levels, 2) if level in wanted][:1]
         outside = [i for i, level in enumerate(feature.levels, 2) if level not in wanted][:1]
         unseen = [] if feature.unseen == "error" else [1]

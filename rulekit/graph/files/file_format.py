@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
-from typing import Any, NoReturn
+from typing import Any
 
 from rulekit.errors import FormatError, RulekitError
 from rulekit.graph.decisions import DECISIONS, Decision
@@ -27,6 +27,7 @@ from rulekit.graph.files.node_fields import (
 )
 from rulekit.graph.files.notes import check_notes
 from rulekit.graph.files.schema_format import plain_value, read_class, read_schema, write_classes, write_schema
+from rulekit.graph.files.strict_json import parse_json
 from rulekit.graph.nodes import Node, Vocabulary
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.traversal import topological
@@ -150,7 +151,7 @@ def from_json(text: str, *, verify: bool = True) -> RuleGraph:
 
     verify: refuse a file whose digest is not that of its content.
     """
-    data = _parse(text)
+    data = parse_json(text)
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise FormatError("this is JSON, but no rulekit model", fix='"format" must be "rulekit"')
     version = data.get("version")
@@ -183,36 +184,10 @@ def from_json(text: str, *, verify: bool = True) -> RuleGraph:
 
 def node_from_json(text: str) -> Node:
     """The node that `node_to_json` wrote; raises FormatError."""
-    data = _object(_parse(text), "the node", ("nodes", "root"))
+    data = _object(parse_json(text), "the node", ("nodes", "root"))
     nodes = _at("nodes", _read_nodes, data["nodes"])
     root: Node = _at("root", _read_roots, [data["root"]], nodes)[0]
     return root
-
-
-def _parse(text: str) -> Any:
-    try:
-        return json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
-    except json.JSONDecodeError as error:
-        raise FormatError(f"this is no JSON: {error.msg}", where=f"line {error.lineno}, column {error.colno}") from None
-    except RecursionError:
-        raise FormatError("the JSON is nested too deeply") from None
-    except FormatError:
-        raise
-    except ValueError:
-        raise FormatError("an integer has too many digits") from None
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    items = dict(pairs)
-    if len(items) != len(pairs):
-        seen: set[str] = set()
-        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise FormatError(f"the key {twice[:40]!r} stands twice in one object")
-    return items
-
-
-def _no_constant(token: str) -> NoReturn:
-    raise FormatError(f"{token} is not a JSON number")
 
 
 def _at(where: str, read: Any, *values: Any) -> Any:

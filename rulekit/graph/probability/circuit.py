@@ -15,9 +15,14 @@ Step i of a circuit yields value i; operands are indices of earlier steps:
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import add, mul
+from typing import Any, Generic, TypeVar
 
 from rulekit.graph.nodes import Node
+
+V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,3 +74,44 @@ class Circuit:
         """The Boolean nodes that the circuit reads, in order of first use."""
         found = [s.cause if isinstance(s, Bit) else s.node for s in self.steps if isinstance(s, Bit | Given)]
         return tuple(dict.fromkeys(found))
+
+
+@dataclass(frozen=True, slots=True)
+class Algebra(Generic[V]):
+    """What the steps of a circuit are carried out in; unless given, the operations are those of doubles and arrays.
+
+    choose(cause, on, off): one constant where a Boolean node holds, else the other. complement(a): 1.0 - a.
+    """
+
+    choose: Callable[[Node, float, float], V]
+    constant: Callable[[float], V]
+    complement: Callable[[Any], Any] = lambda a: 1.0 - a
+    times: Callable[[Any, Any], Any] = mul
+    plus: Callable[[Any, Any], Any] = add
+
+    def step(self, step: CircuitStep, values: Mapping[int, V] | Sequence[V]) -> V:
+        """The value of a step, given those of its operands."""
+        value: V
+        match step:
+            case Bit(cause, on, off):
+                return self.choose(cause, on, off)
+            case Given(node):
+                return self.choose(node, 1.0, 0.0)
+            case Fixed(constant):
+                return self.constant(constant)
+            case Complement(a):
+                value = self.complement(values[a])
+            case Product(a, b):
+                value = self.times(values[a], values[b])
+            case Mix(p, high, low):
+                first = self.times(values[p], values[high])
+                value = self.plus(first, self.times(self.complement(values[p]), values[low]))
+        return value
+
+
+def fold_circuit(steps: Iterable[CircuitStep], algebra: Algebra[V]) -> V:
+    """The value of the last step."""
+    values: list[V] = []
+    for step in steps:
+        values.append(algebra.step(step, values))
+    return values[-1]

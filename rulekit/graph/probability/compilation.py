@@ -259,25 +259,13 @@ class _Region:
 
 def _region(children: Sequence[Node], modules: frozenset[Node]) -> _Region:
     """The nodes of a group down to its variables, from left to right."""
-    order: list[Node] = []
-    variables: list[Node] = []
-    done: set[Node] = set()
-    stack = [(child, False) for child in reversed(children)]
-    while stack:
-        node, children_done = stack.pop()
-        if node in done:
-            continue
-        # A negation of a Boolean node is looked into: the node and its contrary are one variable.
-        is_variable = node in modules or not (is_random_logic(node) or isinstance(node, Not))
-        if children_done or is_variable:
-            done.add(node)
-            order.append(node)
-            if is_variable:
-                variables.append(node)
-        else:
-            stack.append((node, True))
-            stack.extend((child, False) for child in reversed(node.children) if child not in done)
-    return _Region(tuple(order), tuple(variables))
+
+    def is_variable(node: Node) -> bool:
+        """A negation of a Boolean node is looked into: the node and its contrary are one variable."""
+        return node in modules or not (is_random_logic(node) or isinstance(node, Not))
+
+    order = topological(children, lambda node: () if is_variable(node) else node.children)
+    return _Region(tuple(order), tuple(filter(is_variable, order)))
 
 
 def _diagram(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rulekit.errors import BudgetError
+from rulekit.graph.traversal import topological
 
 TRUE = 0
 FALSE = 1
@@ -65,20 +66,11 @@ class Diagram:
 
     def below(self, root: int) -> list[int]:
         """Every edge reachable from `root` that is no constant, branches before their edge, in a fixed order."""
-        order: list[int] = []
-        done = {TRUE, FALSE}
-        stack = [(root, False)]
-        while stack:
-            edge, branches_done = stack.pop()
-            if edge in done:
-                continue
-            if branches_done:
-                done.add(edge)
-                order.append(edge)
-                continue
-            _, high, low = self.branches(edge)
-            stack += [(edge, True), (low, False), (high, False)]
-        return order
+
+        def below(edge: int) -> list[int]:
+            return [branch for branch in self.branches(edge)[1:] if branch not in (TRUE, FALSE)]
+
+        return topological([root] if root not in (TRUE, FALSE) else [], below)
 
     def _make(self, level: int, high: int, low: int) -> int:
         if high == low:

@@ -7,9 +7,10 @@ graph come from one pass, parents first, with the nearest common dominator found
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from rulekit.graph.nodes import Family, Hidden, Node
+from rulekit.graph.traversal import topological
 
 
 def modules_below(roots: Sequence[Node], masks: Mapping[Node, int]) -> frozenset[Node]:
@@ -44,22 +45,15 @@ def modules_below(roots: Sequence[Node], masks: Mapping[Node, int]) -> frozenset
 
 def _parents_first(roots: Sequence[Node]) -> list[Node]:
     """The random nodes at or below `roots`, each after all its parents."""
-    order: list[Node] = []
-    done: set[Node] = set()
-    stack = [(root, False) for root in roots]
-    while stack:
-        node, children_done = stack.pop()
-        if node in done or node.family is not Family.RANDOM:
-            continue
-        if children_done:
-            done.add(node)
-            order.append(node)
-            continue
-        stack.append((node, True))
-        if not isinstance(node, Hidden):
-            stack.extend((child, False) for child in node.children if child not in done)
-    order.reverse()
-    return order
+
+    def below(node: Node) -> Sequence[Node]:
+        return () if isinstance(node, Hidden) else _random(reversed(node.children))
+
+    return topological(_random(reversed(roots)), below)[::-1]
+
+
+def _random(nodes: Iterable[Node]) -> list[Node]:
+    return [node for node in nodes if node.family is Family.RANDOM]
 
 
 class _DominatorTree:

@@ -22,7 +22,7 @@ from rulekit.errors import BudgetError
 from rulekit.graph.leaves import has_column, readers
 from rulekit.graph.negation import negate
 from rulekit.graph.nodes import FALSE, TRUE, And, AtLeast, Family, Hidden, Node, Not, Or
-from rulekit.graph.probability.circuit import Bit, Circuit, Complement, Fixed, Given, Product
+from rulekit.graph.probability.circuit import Algebra, Circuit
 from rulekit.graph.traversal import topological
 from rulekit.schema import Schema
 from rulekit.tables.table import Table
@@ -152,22 +152,12 @@ def probability_on_patterns(circuit: Circuit, groups: Sequence[Group]) -> Double
     from rulekit.graph.probability.compilation import operands
 
     last_use = {operand: i for i, step in enumerate(circuit.steps) for operand in operands(step)}
+    algebra: Algebra[Doubles] = Algebra(
+        lambda cause, on, off: np.where(along(cause), on, off), lambda value: np.full([1] * len(groups), value)
+    )
     values: dict[int, Doubles] = {}
     for i, step in enumerate(circuit.steps):
-        if isinstance(step, Bit):
-            values[i] = np.where(along(step.cause), step.on, step.off)
-        elif isinstance(step, Given):
-            values[i] = np.where(along(step.node), 1.0, 0.0)
-        elif isinstance(step, Fixed):
-            values[i] = np.full([1] * len(groups), step.value)
-        elif isinstance(step, Complement):
-            values[i] = 1.0 - values[step.a]
-        elif isinstance(step, Product):
-            values[i] = values[step.a] * values[step.b]
-        else:
-            p = values[step.p]
-            high = p * values[step.high]
-            values[i] = high + (1.0 - p) * values[step.low]
+        values[i] = algebra.step(step, values)
         for operand in operands(step):
             if last_use[operand] == i:
                 values.pop(operand, None)

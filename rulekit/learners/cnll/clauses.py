@@ -8,7 +8,7 @@ import numpy as np
 
 from rulekit.errors import BudgetError
 from rulekit.graph.nodes import And, Hidden, IsTrue, Node, Or
-from rulekit.graph.probability.circuit import Bit, Complement, Fixed, Given, Mix, Product
+from rulekit.graph.probability.circuit import Algebra, fold_circuit
 from rulekit.graph.probability.compilation import build_circuit
 from rulekit.learners.cnll.formula.noisy_formula import Formula
 from rulekit.learners.cnll.formula.read_once import ReadOnceTree
@@ -88,19 +88,7 @@ def _some_clause(clauses: tuple[tuple[int, ...], ...], bits: Floats) -> Floats:
     hidden = [Hidden(leaf.feature, leaf, 1.0) for leaf in leaves]
     circuit = build_circuit(Or([And([hidden[t] for t in clause]) for clause in clauses]))
     place: dict[Node, int] = {leaf: t for t, leaf in enumerate(leaves)}
-    values: list[Floats] = []
-    for step in circuit.steps:
-        match step:
-            case Bit(cause=cause):
-                values.append(bits[place[cause]])
-            case Fixed(value=value):
-                values.append(np.full(bits.shape[1], value))
-            case Complement(a=a):
-                values.append(1.0 - values[a])
-            case Product(a=a, b=b):
-                values.append(values[a] * values[b])
-            case Mix(p=p, high=high, low=low):
-                values.append(values[p] * values[high] + (1.0 - values[p]) * values[low])
-            case Given():
-                raise AssertionError("clauses hold hidden bits only")
-    return values[-1]
+    algebra: Algebra[Floats] = Algebra(
+        lambda cause, on, off: bits[place[cause]], lambda value: np.full(bits.shape[1], value)
+    )
+    return fold_circuit(circuit.steps, algebra)

@@ -40,17 +40,6 @@ def moderate(values: Floats) -> Floats:
     return np.ldexp(values, int(np.clip(exponent, -_MOST_EXPONENT, _MOST_EXPONENT)) - exponent)
 
 
-def quantise(weights: npt.ArrayLike) -> tuple[Ints, float]:
-    """Weights [n] >= 0 as int64 multiples of a power of two, and that power.
-
-    The power depends on the total alone, so weights that are small integers stay exact and a row of weight 2 counts
-    like two rows.
-    """
-    values = np.asarray(weights, dtype=np.float64)
-    unit = _unit_of(exact_sum(values))
-    return np.rint(values / unit).astype(np.int64), unit
-
-
 def quantise_by_class(weights: Floats, labels: Ints, factors: Floats) -> tuple[Ints, float]:
     """Row weights [n] > 0 times the factor of their label, quantised; `factors` [K].
 

@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from rulekit.errors import BudgetError
+from rulekit.graph.traversal import topological
 from rulekit.verification.proof.exact_numbers import Sum, add, number, primitive, range_of
 
 # Edges of one column or truth value, of which one holds, and what each adds.
@@ -211,20 +212,12 @@ class Forms:
 
     def below(self, root: int) -> list[int]:
         """The numbers of all forms under an edge, each after those that it is made of."""
-        order: list[int] = []
-        done: set[int] = set()
-        stack = [(root >> 1, False)]
-        while stack:
-            index, parts_done = stack.pop()
-            if index in done:
-                continue
-            if parts_done or self.kinds[index][0] != "and":
-                done.add(index)
-                order.append(index)
-            else:
-                stack.append((index, True))
-                stack.extend((edge >> 1, False) for edge in self.kinds[index][1])
-        return order
+
+        def parts(index: int) -> list[int]:
+            kind = self.kinds[index]
+            return [edge >> 1 for edge in reversed(kind[1])] if kind[0] == "and" else []
+
+        return topological([root >> 1], parts)
 
 
 def _leading(value: Sum) -> Fraction:

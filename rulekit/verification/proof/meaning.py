@@ -36,7 +36,7 @@ from rulekit.graph.nodes import (
     Step,
     Strength,
 )
-from rulekit.graph.probability.circuit import Bit, Circuit, Complement, Fixed, Given, Product
+from rulekit.graph.probability.circuit import Algebra, Circuit, fold_circuit
 from rulekit.graph.probability.compilation import build_circuit, inputs
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.traversal import topological
@@ -165,27 +165,15 @@ class Meaning:
 
     def circuit(self, circuit: Circuit) -> Sum:
         """The steps of a probability, each with its roundings."""
-        values: list[Sum] = []
-        for step in circuit.steps:
-            if isinstance(step, Bit):
-                values.append(self.numbers.choose(self._truths[step.cause], number(step.on), number(step.off)))
-            elif isinstance(step, Given):
-                values.append(self.numbers.of_truth(self._truths[step.node]))
-            elif isinstance(step, Fixed):
-                values.append(number(step.value))
-            elif isinstance(step, Complement):
-                values.append(self.numbers.plus(ONE, scale(values[step.a], Fraction(-1))))
-            elif isinstance(step, Product):
-                values.append(self.numbers.times(values[step.a], values[step.b]))
-            else:
-                p = values[step.p]
-                rest = self.numbers.plus(ONE, scale(p, Fraction(-1)))
-                values.append(
-                    self.numbers.plus(
-                        self.numbers.times(p, values[step.high]), self.numbers.times(rest, values[step.low])
-                    )
-                )
-        return values[-1]
+        numbers = self.numbers
+        algebra = Algebra(
+            lambda cause, on, off: numbers.choose(self._truths[cause], number(on), number(off)),
+            number,
+            lambda a: numbers.plus(ONE, scale(a, Fraction(-1))),
+            numbers.times,
+            numbers.plus,
+        )
+        return fold_circuit(circuit.steps, algebra)
 
     # Numbers -------------------------------------------------------------------------------------------------------
 

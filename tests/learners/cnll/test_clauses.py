@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from cnll_cases import problem_of, random_problem, random_tree, truth
+from cnll_cases import grow, problem_of, random_problem, random_tree, truth
 
 from rulekit.errors import BudgetError
 from rulekit.graph.nodes import TRUE, Hidden
@@ -15,7 +15,7 @@ from rulekit.learners.cnll.formula.formula_nodes import hidden_bit
 from rulekit.learners.cnll.formula.noisy_formula import Bit
 from rulekit.learners.cnll.formula.objectives import Objective
 from rulekit.learners.cnll.search.best_step import SearchSettings
-from rulekit.learners.cnll.search.growth import GrowthSettings, grow
+from rulekit.learners.cnll.search.growth import GrowthSettings
 from rulekit.numbers import strength_of
 from rulekit.synthetic import exclusive_or
 

@@ -6,14 +6,14 @@ import itertools
 
 import numpy as np
 import pytest
-from cnll_cases import problem_of, random_problem, row_objective
+from cnll_cases import grow, problem_of, random_problem, row_objective
 
 from rulekit.learners.cnll.formula.noisy_formula import Bit, Formula
 from rulekit.learners.cnll.formula.objectives import MARGIN, SHORTEST, Objective
 from rulekit.learners.cnll.formula.prefixes import LEAST_STRENGTH
 from rulekit.learners.cnll.formula.read_once import Move, growth_moves
 from rulekit.learners.cnll.search.best_step import SearchSettings, best_step, rest_strengths
-from rulekit.learners.cnll.search.growth import GrowthSettings, grow
+from rulekit.learners.cnll.search.growth import GrowthSettings
 
 OBJECTIVES = [
     Objective(1, 0),

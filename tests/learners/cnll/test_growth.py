@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cnll_cases import learned, problem_of, random_problem, row_objective, row_probabilities
+from cnll_cases import grow, learned, problem_of, random_problem, row_objective, row_probabilities
 
 from rulekit import CNLLClassifier
 from rulekit.learners.cnll.formula import objectives
@@ -18,7 +18,7 @@ from rulekit.learners.cnll.formula.objectives import Objective, allowed_interval
 from rulekit.learners.cnll.formula.prefixes import LEAST_STRENGTH
 from rulekit.learners.cnll.search import growth
 from rulekit.learners.cnll.search.best_step import SearchSettings
-from rulekit.learners.cnll.search.growth import GrowthSettings, grow, grown_freer
+from rulekit.learners.cnll.search.growth import GrowthSettings, grown_freer
 from rulekit.learners.cnll.search.refitting import sweep
 from rulekit.learners.contract import Candidate, OutOfTimeError, Question, Watch
 

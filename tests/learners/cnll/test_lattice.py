@@ -6,13 +6,13 @@ import itertools
 
 import numpy as np
 import pytest
-from cnll_cases import random_problem
+from cnll_cases import grow, random_problem
 
 from rulekit.learners.cnll.formula.noisy_formula import probability_of_codes
 from rulekit.learners.cnll.formula.objectives import Objective
 from rulekit.learners.cnll.plain.lattice import Lattice, _minimal, _superset_sums, oriented
 from rulekit.learners.cnll.search.best_step import SearchSettings
-from rulekit.learners.cnll.search.growth import Grown, GrowthSettings, grow
+from rulekit.learners.cnll.search.growth import Grown, GrowthSettings
 
 
 def grown(seed: int, units: int = 6) -> Grown:

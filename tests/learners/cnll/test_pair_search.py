@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cnll_cases import problem_of, random_problem
+from cnll_cases import grow, problem_of, random_problem
 
 from rulekit import CNLLClassifier, simplify
 from rulekit.graph.check import check
@@ -18,7 +18,7 @@ from rulekit.learners.cnll.formula.objectives import Objective
 from rulekit.learners.cnll.formula.read_once import FIRST, ReadOnceTree, growth_moves
 from rulekit.learners.cnll.search import pair_search
 from rulekit.learners.cnll.search.best_step import SearchSettings, best_step
-from rulekit.learners.cnll.search.growth import GrowthSettings, grow
+from rulekit.learners.cnll.search.growth import GrowthSettings
 from rulekit.learners.cnll.search.pair_bits import PairBit, contrary
 from rulekit.learners.cnll.search.pair_search import best_with_pairs
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from cnll_cases import grow
 
 from rulekit.learners.binned.binning import bin_table
 from rulekit.learners.binned.problem import Problem
@@ -13,7 +14,7 @@ from rulekit.learners.cnll.formula.objectives import Objective
 from rulekit.learners.cnll.plain.dnf_form import WAYS, DnfSettings
 from rulekit.learners.cnll.plain.way_race import clearly_fewer, raced_way
 from rulekit.learners.cnll.search.best_step import SearchSettings
-from rulekit.learners.cnll.search.growth import GrowthSettings, grow
+from rulekit.learners.cnll.search.growth import GrowthSettings
 from rulekit.tables.kinds.inference import infer
 
 GROWTH = GrowthSettings(SearchSettings(Objective(0.0, 1.0, 2.0)), "tree", 4, 1, 3)

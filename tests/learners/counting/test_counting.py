@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from cnll_cases import random_problem
+from cnll_cases import grow, quantise, random_problem
 
 from rulekit.learners.cnll.formula.objectives import Objective
 from rulekit.learners.cnll.search.best_step import SearchSettings
-from rulekit.learners.cnll.search.growth import GrowthSettings, grow
+from rulekit.learners.cnll.search.growth import GrowthSettings
 from rulekit.learners.counting import compiling
 from rulekit.learners.counting import histograms as counting
 from rulekit.learners.counting.grouping import group_rows
-from rulekit.learners.counting.histograms import count, quantise
+from rulekit.learners.counting.histograms import count
 
 
 def random_rows(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -39,7 +39,7 @@ def test_a_row_of_weight_two_counts_like_two_rows() -> None:
 
 
 def test_fractions_keep_forty_bits() -> None:
-    weights = np.random.default_rng(0).random(1000)
+    weights = 1 + np.random.default_rng(0).random(1000)
     quantised, unit = quantise(weights)
     assert np.abs(quantised * unit - weights).max() <= weights.sum() * 2.0**-39
     assert quantised.sum() < 2**53

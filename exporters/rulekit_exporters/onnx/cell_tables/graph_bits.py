@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from rulekit.graph.nodes import And, AtLeast, Column, Constant, Family, Node, Not, Or, Step
+from rulekit.graph.nodes import Column, Family, Node, Step, is_logic
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.traversal import fold
 from rulekit.numbers import float32
 from rulekit_exporters.onnx.conditions import Bit, Condition, is_wide, next_above
-
-LOGIC = (Constant, Not, And, Or, AtLeast)
 
 
 class NotOfBitsError(Exception):
@@ -21,7 +19,7 @@ def reads(graph: RuleGraph) -> tuple[list[Node], list[Bit]]:
     Raises NotOfBitsError where a sum takes up the values of a column.
     """
     found = [*graph.decision.roots, *graph.probability]
-    logical = fold(found, lambda node, parts: is_logic(node) and all(parts))
+    logical = fold(found, lambda node, parts: is_logical(node) and all(parts))
     roots: dict[Node, None] = {}
     bits: dict[Bit, None] = {}
     done: set[Node] = set()
@@ -42,9 +40,9 @@ def reads(graph: RuleGraph) -> tuple[list[Node], list[Bit]]:
     return list(roots), list(bits)
 
 
-def is_logic(node: Node) -> bool:
+def is_logical(node: Node) -> bool:
     """Whether a node is a Boolean leaf or connective, whatever stands below it."""
-    return node.family is Family.BOOLEAN and (isinstance(node, LOGIC) or not node.children)
+    return is_logic(node) or (node.family is Family.BOOLEAN and not node.children)
 
 
 def bits_of_steps(graph: RuleGraph, node: Step) -> list[Bit]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from rulekit.graph.evaluation.circuit_values import Lookup, prepare
 from rulekit.graph.nodes import Node
-from rulekit.graph.probability.circuit import Bit, Complement, Fixed, Given, Mix, Product
+from rulekit.graph.probability.circuit import Algebra
 from rulekit.graph.probability.compilation import build_circuit
 from rulekit_exporters.onnx.builder import Array, Number
 from rulekit_exporters.onnx.operators.stacking import choices, stack
@@ -35,23 +35,17 @@ def probability(emitter: Emitter, formula: Node) -> Number:
     else:
         steps = list(enumerate(build_circuit(formula).steps))
     builder = emitter.builder
+    algebra: Algebra[Number] = Algebra(
+        lambda cause, on, off: builder.choose(emitter.truth(cause), on, off),
+        lambda value: value,
+        lambda a: builder.subtract(1.0, a),
+        builder.multiply,
+        builder.add,
+    )
     last = 0
     for last, step in steps:
-        match step:
-            case Bit(cause, on, off):
-                values[last] = builder.choose(emitter.truth(cause), on, off)
-            case Given(node):
-                values[last] = builder.choose(emitter.truth(node), 1.0, 0.0)
-            case Fixed(value):
-                values[last] = value
-            case Complement(a):
-                values[last] = builder.subtract(1.0, values[a])
-            case Product(a, b):
-                values[last] = builder.multiply(values[a], values[b])
-            case Mix(p, high, low):
-                first = builder.multiply(values[p], values[high])
-                second = builder.multiply(builder.subtract(1.0, values[p]), values[low])
-                values[last] = builder.add(first, second)
+        if not isinstance(step, Lookup):
+            values[last] = algebra.step(step, values)
     return values[last]
 
 

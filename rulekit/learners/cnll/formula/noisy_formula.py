@@ -117,11 +117,6 @@ class Formula:
         taken._count()
         return taken
 
-    def forget_rows(self) -> None:
-        """Let go of all that is kept for each row; the formula must not change any more."""
-        self.cell = self.cell[:0].copy()
-        self._rows = self._kept = self._known = None
-
     def snapshot(self) -> tuple[ReadOnceTree, tuple[Bit, ...]]:
         return self.tree.copy(), tuple(self.bits)
 

@@ -108,17 +108,6 @@ class Grown:
         self.path[-1], self.measured[-1] = self.formula.snapshot(), (after, error)
 
 
-def grow(problem: Problem, settings: GrowthSettings) -> Grown:
-    """A formula of at most n_units bits; it stops where no step lowers the objective, also after a refit.
-
-    With ridge_by_noise it may be grown a second time, see `grown_freer`.
-    """
-    grown = begin(problem, settings)
-    for _ in states(grown, settings):
-        pass
-    return grown_freer(grown, settings) or grown
-
-
 def grown_freer(grown: Grown, settings: GrowthSettings) -> Grown | None:
     """Grown anew with a third of the ridge, with ridge_by_noise, where that makes far fewer training errors."""
     problem, objective = grown.formula.problem, settings.search.objective

@@ -1,0 +1,35 @@
+"""Reading JSON from anywhere, more strictly than the standard library does."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NoReturn
+
+from rulekit.errors import FormatError
+
+
+def parse_json(text: str) -> Any:
+    """The content of a JSON text; raises FormatError where it is none, or a key stands twice, or a number is none."""
+    try:
+        return json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
+    except json.JSONDecodeError as error:
+        raise FormatError(f"this is no JSON: {error.msg}", where=f"line {error.lineno}, column {error.colno}") from None
+    except RecursionError:
+        raise FormatError("the JSON is nested too deeply") from None
+    except FormatError:
+        raise
+    except ValueError:
+        raise FormatError("an integer has too many digits") from None
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    items = dict(pairs)
+    if len(items) != len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise FormatError(f"the key {twice[:40]!r} stands twice in one object")
+    return items
+
+
+def _no_constant(token: str) -> NoReturn:
+    raise FormatError(f"{token} is not a JSON number")
