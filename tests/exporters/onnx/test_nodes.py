@@ -7,7 +7,9 @@ import math
 import numpy as np
 import pytest
 from onnx_cases import SCHEMA, THRESHOLDS, adversarial_table, assert_same_everywhere
-from rulekit_exporters.onnx import TARGET, emit, run
+from rulekit_exporters.onnx import emit, run
+from rulekit_exporters.onnx.operators.logic import LOGIC
+from rulekit_exporters.onnx.operators.reals import REALS
 
 from rulekit.graph.decisions import ArgMax, Fires
 from rulekit.graph.evaluation.evaluator import decide
@@ -177,8 +179,9 @@ def test_nodes_that_decide_several_classes() -> None:
     assert_same_everywhere(RuleGraph(SCHEMA, ("a", "b", "c"), ArgMax(scores, (0.5, 0.5, -math.inf), (2, 0, 1))))
 
 
-def test_the_target_names_every_node_of_the_vocabulary() -> None:
-    assert set(Vocabulary.TYPES) == TARGET.expresses
+def test_the_target_has_operators_for_every_node_of_the_vocabulary() -> None:
+    by_themselves = {"Hidden", "Strength", "Probability", "Logistic"}
+    assert set(Vocabulary.TYPES) == LOGIC.keys() | REALS.keys() | by_themselves
 
 
 def test_a_deep_formula_does_not_recurse() -> None:

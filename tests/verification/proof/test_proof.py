@@ -286,7 +286,7 @@ def test_foreign_tampered_damaged_and_bare_artifacts_are_named():
     assert "foreign: graph inside the artifact: another graph" in str(_verify(graph, other, rows=50))
     answers_otherwise = replace(
         TEXT,
-        run=lambda content, graph, table: Outcome(decide(other, table), probabilities(other, table)),
+        runs=(Runtime("other", lambda _, graph, table: Outcome(decide(other, table), probabilities(other, table))),),
         inspect=lambda content, graph: reading_of_graph(other, graph),
     )
     report = verify(graph, TEXT.emit(graph, {}), target=answers_otherwise, rows=0)

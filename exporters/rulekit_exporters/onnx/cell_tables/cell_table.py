@@ -101,6 +101,7 @@ def _axis(feature: Feature, leaves: Sequence[Node]) -> _Axis:
     cells = cells_of(feature, leaves)
     thresholds = [0.5] if feature.kind == "boolean" else list(cells.cuts)
     values = [value for value in cells.encoded().tolist() if math.isfinite(value)]
+    values += [math.inf] * (len(thresholds) + 1 - len(values))  # above the largest number of its width
     readings = [cells.reading(leaf) for leaf in leaves]
     for like in (0, len(thresholds)):  # missing is as the lowest or highest values are
         if all(reading[-1] == reading[like] for reading in readings):
