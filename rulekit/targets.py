@@ -108,7 +108,8 @@ class Runtime:
     engine that can touch files or time is run by `rulekit.verification.isolated`.
 
     missing() says what is not installed, "" where all is. everyday: whether `verify` uses it; the others are for
-    `rulekit.conformance`.
+    `rulekit.conformance`. bounded: the same in a process with limits, for artifacts that are not `Reading.as_written`;
+    None: it bounds itself.
     """
 
     name: str
@@ -117,6 +118,7 @@ class Runtime:
     run_typed: Callable[[bytes, RuleGraph, Mapping[str, list[Any]]], Outcome] | None = None
     missing: Callable[[], str] = str
     everyday: bool = True
+    bounded: Runtime | None = None
 
     def __post_init__(self) -> None:
         _guard(self, f"{self.name} failed", "run", "run_raw", "run_typed")
@@ -205,6 +207,10 @@ class Target:
     def over(self, run: Any, run_raw: Any = None, name: str = "other") -> Target:
         """The same target over another run-time."""
         return replace(self, runs=(Runtime(name, run, run_raw),))
+
+    def bounded(self) -> Target:
+        """The same target over its run-time with limits."""
+        return replace(self, runs=(self.runtime.bounded or self.runtime,))
 
     def run(self, artifact: bytes, graph: RuleGraph, table: Table) -> Outcome:
         """Labels and probabilities of a table's rows; raises RulekitError."""

@@ -49,7 +49,7 @@ def verify(
     artifact: a path, the bytes of the main file, or what an exporter returned; target: the export target or its name,
     by default told from the ending of the path. data: anything that `graph.predict` takes. The artifact is run on
     encoded rows and, where its target can, on the raw doubles and texts as well. proving: False leaves the proof out.
-    run_untrusted: also run what is not `Reading.as_written`, which otherwise is read only; then the report is not `ok`.
+    run_untrusted: also run, with limits, what is not `Reading.as_written`; else that is read only and not `ok`.
     Raises InputError where the artifact cannot be read, belongs to no target or was exported from a model of other
     columns or classes, FormatError where it is damaged.
     """
@@ -61,6 +61,7 @@ def verify(
         reading = read_artifact(graph, content, found)
         comparison = _Comparison(graph, columns_read(graph, reading))
         not_run = "" if run_untrusted else _why_not_run(reading, carried)
+        found = found if reading.as_written else found.bounded()
         if not_run:
             rows, table = 0, None
         proof = Proof(reason=not_run or SKIPPED, differences=threshold_differences(graph, reading) if not_run else ())
@@ -76,8 +77,7 @@ def verify(
             comparison.add(block, raw_columns(block), found, content)
     except (InputError, FormatError, GraphError) as error:
         what = f"this was exported from {carried}: {error}" if carried.startswith("another") else str(error)
-        where = os.fspath(artifact) if isinstance(artifact, str | os.PathLike) else ""
-        raise type(error)(what, where=where) from error
+        raise type(error)(what, where=os.fspath(artifact) if isinstance(artifact, str | os.PathLike) else "") from error
     return comparison.report(
         proof,
         target=found.name,

@@ -50,6 +50,22 @@ def run_raw(artifact: bytes, graph: RuleGraph, columns: Mapping[str, Array]) -> 
     return run_cells(artifact, graph, columns)
 
 
+def run_bounded(artifact: bytes, graph: RuleGraph, table: Table) -> Outcome:
+    """`run` in a process of its own with limits, for a model whose operators may do anything."""
+    from rulekit_exporters.onnx.running import run_runtime
+    from rulekit_exporters.onnx.untrusted import bounded_session
+
+    return run_runtime(artifact, graph, table, bounded_session)
+
+
+def run_raw_bounded(artifact: bytes, graph: RuleGraph, columns: Mapping[str, Array]) -> Outcome:
+    """`run_raw` in a process of its own with limits."""
+    from rulekit_exporters.onnx.running import run_raw as run_cells
+    from rulekit_exporters.onnx.untrusted import bounded_session
+
+    return run_cells(artifact, graph, columns, bounded_session)
+
+
 def run_reference(artifact: bytes, graph: RuleGraph, table: Table) -> Outcome:
     """Class index [n] and probabilities [n, K] by onnx.reference, the specification's own evaluator."""
     from rulekit_exporters.onnx.running import run_reference as run_by_specification
@@ -75,13 +91,15 @@ def _missing(package: str) -> str:
     return "" if find_spec(package) else f"{package} is not installed"
 
 
+_BOUNDED = Runtime("onnxruntime in a process with limits", run_bounded, run_raw_bounded)
+
 TARGET = Target(
     name="onnx",
     description="ONNX model of portable operators: outputs label and probabilities",
     suffixes=(".onnx",),
     write=write,
     runs=(
-        Runtime("onnxruntime", run, run_raw, missing=partial(_missing, "onnxruntime")),
+        Runtime("onnxruntime", run, run_raw, missing=partial(_missing, "onnxruntime"), bounded=_BOUNDED),
         Runtime("reference", run_reference, missing=partial(_missing, "onnx"), everyday=False),
     ),
     read=read,

@@ -26,24 +26,13 @@ CODES_BEYOND = (np.iinfo(np.int64).max, np.iinfo(np.int64).min)
 
 # feeds -> outputs in the order of ROLES
 Session = Callable[[dict[str, Array]], list[Array]]
-
-
-def run_runtime(artifact: bytes, graph: RuleGraph, table: Table) -> Outcome:
-    """By onnxruntime on one thread; raises InputError where it refuses the model."""
-    outputs = run_all(artifact, graph, table, runtime_session(artifact))
-    return outcome(graph, outputs)
+SessionOf = Callable[[bytes], Session]
 
 
 def run_reference(artifact: bytes, graph: RuleGraph, table: Table) -> Outcome:
     """By onnx.reference."""
     outputs = run_all(artifact, graph, table, reference_session(artifact))
     return outcome(graph, outputs)
-
-
-def run_raw(artifact: bytes, graph: RuleGraph, columns: Mapping[str, Array]) -> Outcome:
-    """By onnxruntime on values as a user holds them: doubles cast to the declared type, texts as they are."""
-    feeds = raw_feeds(plan_of(artifact, graph), graph, columns)
-    return outcome(graph, in_chunks(runtime_session(artifact), feeds))
 
 
 def runtime_session(artifact: bytes) -> Session:
@@ -81,6 +70,19 @@ def reference_session(artifact: bytes) -> Session:
 
     evaluator = ReferenceEvaluator(artifact)
     return lambda feeds: list(evaluator.run(None, feeds))
+
+
+def run_runtime(artifact: bytes, graph: RuleGraph, table: Table, session_of: SessionOf = runtime_session) -> Outcome:
+    """By onnxruntime on one thread; raises InputError where it refuses the model."""
+    return outcome(graph, run_all(artifact, graph, table, session_of(artifact)))
+
+
+def run_raw(
+    artifact: bytes, graph: RuleGraph, columns: Mapping[str, Array], session_of: SessionOf = runtime_session
+) -> Outcome:
+    """By onnxruntime on values as a user holds them: doubles cast to the declared type, texts as they are."""
+    feeds = raw_feeds(plan_of(artifact, graph), graph, columns)
+    return outcome(graph, in_chunks(session_of(artifact), feeds))
 
 
 def run_all(artifact: bytes, graph: RuleGraph, table: Table, session: Session) -> list[Array]:

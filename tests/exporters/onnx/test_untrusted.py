@@ -1,0 +1,95 @@
+"""A model whose operators may do anything is run on request only, and then in a process that ends."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+from rulekit_exporters.onnx import untrusted
+
+from rulekit.conformance.models import NODES
+from rulekit.errors import FormatError, InputError
+from rulekit.targets import find_target
+from rulekit.verification.parity import check_as_written, verify
+
+TARGET = find_target("onnx")
+GRAPH = NODES["threshold"]()
+
+
+def _with_loop(steps: int) -> bytes:
+    """The export with a loop before it that counts up, and whose count is no part of any output."""
+    model = onnx.ModelProto.FromString(TARGET.emit(GRAPH, {}).main)
+    body = helper.make_graph(
+        [
+            helper.make_node("Identity", ["going"], ["goes_on"]),
+            helper.make_node("Add", ["sum", "looped_one"], ["next"]),
+        ],
+        "body",
+        [
+            helper.make_tensor_value_info("step", TensorProto.INT64, []),
+            helper.make_tensor_value_info("going", TensorProto.BOOL, []),
+            helper.make_tensor_value_info("sum", TensorProto.INT64, []),
+        ],
+        [
+            helper.make_tensor_value_info("goes_on", TensorProto.BOOL, []),
+            helper.make_tensor_value_info("next", TensorProto.INT64, []),
+        ],
+    )
+    constants = {
+        "steps": np.int64(steps),
+        "start": np.bool_(True),
+        "looped_zero": np.int64(0),
+        "looped_one": np.int64(1),
+    }
+    model.graph.initializer.extend(numpy_helper.from_array(np.array(v), name) for name, v in constants.items())
+    loop = helper.make_node("Loop", ["steps", "start", "looped_zero"], ["counted"], body=body)
+    # the probabilities hang on the count, or a runtime would leave the loop out
+    (last,) = [node for node in model.graph.node if "probabilities" in node.output]
+    last.output[:] = [name if name != "probabilities" else "shares" for name in last.output]
+    ends = [
+        helper.make_node("Cast", ["counted"], ["as_number"], to=TensorProto.FLOAT),
+        helper.make_node("Mul", ["as_number", "nothing"], ["none"]),
+        helper.make_node("Add", ["shares", "none"], ["probabilities"]),
+    ]
+    model.graph.initializer.append(numpy_helper.from_array(np.array(0, np.float32), "nothing"))
+    nodes = [*model.graph.node]
+    del model.graph.node[:]
+    model.graph.node.extend([loop, *nodes, *ends])
+    return model.SerializeToString()
+
+
+def test_a_loop_that_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Loop of 2^62 steps ran for ever in this process, and Ctrl-C had no effect."""
+    endless = _with_loop(1 << 62)
+    report = verify(GRAPH, endless, target=TARGET, rows=50)
+    assert not report.ok
+    assert "Loop" in report.not_run
+    with pytest.raises(InputError, match="not run: the operator Loop"):
+        check_as_written(GRAPH, endless, TARGET)
+    monkeypatch.setattr(untrusted, "SECONDS", 3.0)
+    started = time.monotonic()
+    with pytest.raises(FormatError, match="the model did not finish within 3 s") as caught:
+        verify(GRAPH, endless, target=TARGET, rows=50, run_untrusted=True)
+    assert "\n" not in str(caught.value)
+    assert time.monotonic() - started < 60
+
+
+def test_a_foreign_model_that_ends_is_compared() -> None:
+    """The rows that it answers in its own process are those of the comparison."""
+    report = verify(GRAPH, _with_loop(3), target=TARGET, rows=50, run_untrusted=True)
+    assert (report.ok, report.different_decisions, report.largest_gap) == (True, 0, 0.0)
+    assert report.proof == "tested"
+
+
+def test_texts_come_and_go_as_they_are() -> None:
+    """Texts with NUL at their end, no ASCII or nothing in them are not those of a fixed width."""
+    arrays = {"a": np.array([["x\0"], ["é\U0001f600"], [""]], dtype=object), "b": np.array([1.5, np.nan], np.float32)}
+    found = untrusted._unpacked(untrusted._packed(arrays))
+    assert found["a"].tolist() == arrays["a"].tolist()
+    np.testing.assert_array_equal(found["b"], arrays["b"])
+    for content in (b"", b"[1]", b'[["a", "O", [1], 8]]\n12345678', b'[["a", "text", [1], 3]]\n[3]'):
+        with pytest.raises(FormatError):
+            untrusted._unpacked(content)
