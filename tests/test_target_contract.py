@@ -66,11 +66,11 @@ def test_what_a_target_refuses_is_said_before_it_writes() -> None:
 def test_an_error_of_another_package_is_a_reason() -> None:
     """A parser's error of a reader of SQL was an internal error."""
     artifact = FILE.emit(GRAPH).main
-    report = verify(GRAPH, artifact, target=replace(FILE, inspect=fails, read=fails), rows=20)
+    report = verify(GRAPH, artifact, target=replace(FILE, inspect=fails, read=fails), rows=20, run_untrusted=True)
     assert "EngineError: near line 3:" in report.proof_reason
     assert report.carried == "unreadable: no file artifact of rulekit (EngineError: near line 3:)"
     with pytest.raises(FormatError, match=r"engine failed \(EngineError: near line 3:\)"):
-        verify(GRAPH, artifact, target=replace(FILE, runs=(Runtime("engine", fails),)), rows=20)
+        verify(GRAPH, artifact, target=replace(FILE, runs=(Runtime("engine", fails),)), rows=20, run_untrusted=True)
 
 
 def test_the_first_run_time_that_is_installed_runs() -> None:
