@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rulekit.graph.files.model_files import load
     from rulekit.graph.rule_graph import RuleGraph
+    from rulekit.learners.boosting.estimator import AdaBoostStumpClassifier
     from rulekit.learners.cnll.estimator import CNLLClassifier
     from rulekit.schema import Feature, Schema
     from rulekit.simplification.passes import simplify
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _LAZY = {
+    "AdaBoostStumpClassifier": "rulekit.learners.boosting.estimator",
     "CNLLClassifier": "rulekit.learners.cnll.estimator",
     "Feature": "rulekit.schema",
     "RuleGraph": "rulekit.graph.rule_graph",
@@ -30,6 +32,7 @@ _LAZY = {
 }
 
 __all__ = [
+    "AdaBoostStumpClassifier",
     "CNLLClassifier",
     "Feature",
     "RuleGraph",

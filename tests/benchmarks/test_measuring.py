@@ -5,13 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.learning.boosted_stumps import boost, decide
 from benchmarks.shared import made_tables
 from benchmarks.shared.measuring import ProcessFailedError, Watch, _SampledPeak, in_process, ratios, spread
 from benchmarks.shared.sections import markdown, write_section
 from benchmarks.speed.training_time import BOOSTING, OURS, OURS_II, Timed, requirements
-from rulekit.learners.binned.binning import bin_table
-from rulekit.tables.kinds.inference import infer
 
 MEGABYTE = 1_000_000
 
@@ -87,21 +84,6 @@ def test_made_tables_do_not_depend_on_memory(tmp_path):
     assert made.X.dtype == np.float32
     assert made_tables.make(2000, 40).X.shape == (2000, 40)
     assert made_tables.columns_of(10)[:7] == (0, 1, 2, 14, 15, 21, 22)
-
-
-def test_boosted_stumps_are_the_textbook_s():
-    """Beside scikit-learn's AdaBoost on columns of few values, whose cuts are the same."""
-    from sklearn.ensemble import AdaBoostClassifier
-
-    rng = np.random.default_rng(0)
-    X = rng.integers(0, 6, (3000, 5)).astype(np.float32)
-    y = ((X[:, 0] > 2) & (X[:, 1] > 1) ^ (rng.random(3000) < 0.1)).astype(np.int64)
-    table = infer(X)
-    stumps, seconds = boost(table, y, rounds=8, max_bins=64)
-    _, codes = bin_table(table, np.broadcast_to(np.int64(1), 3000), 64)
-    theirs = AdaBoostClassifier(n_estimators=8, random_state=0).fit(X, y).predict(X)
-    assert len(seconds) == len(stumps) == 8
-    assert (decide(stumps, codes) == theirs).mean() > 0.999
 
 
 def test_a_section_is_added_once_and_then_replaced(tmp_path):

@@ -13,6 +13,7 @@ from rulekit.learners.cnll.search.growth import Algorithm, GrowthSettings
 from rulekit.learners.cnll.search.weak_features import Weak
 from rulekit.learners.contract import setting
 from rulekit.learners.fitting.parameters import count_or_share, number, one_of, or_automatic, whole
+from rulekit.learners.fitting.row_weights import least_side
 from rulekit.learners.fitting.settings import StartSettings
 from rulekit.learners.fitting.size_limits import SizeLimits
 
@@ -89,7 +90,7 @@ def resolved(settings: CNLLSettings, rows: float) -> CNLLSettings:
         found["ridge_scale"] = "none"
     found |= {name: value for name in found if (value := getattr(settings, name)) != "auto"}
     if found["min_rows"] is None:
-        found["min_rows"] = max(1.0, min(5.0, rows / 40.0))
+        found["min_rows"] = least_side(rows)
     return replace(settings, **found)
 
 

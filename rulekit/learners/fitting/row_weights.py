@@ -30,3 +30,8 @@ def class_factors(learner: str, class_weight: Any, data: TrainingData) -> npt.ND
     if unknown:
         raise InputError(f"class_weight names {unknown[0]!r}, which is no class", where=learner)
     return np.array([float(class_weight.get(label, 1.0)) for label in data.classes])
+
+
+def least_side(rows: float) -> float:
+    """The default least weight of rows on either side of a condition, for rows of so much weight."""
+    return max(1.0, min(5.0, rows / 40.0))

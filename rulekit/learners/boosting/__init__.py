@@ -1,0 +1,1 @@
+"""Discrete AdaBoost over single conditions."""

@@ -1,0 +1,37 @@
+"""AdaBoostStumpClassifier: discrete AdaBoost over single conditions (Freund & Schapire, 1997)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import ClassVar
+
+from rulekit.learners.base import RuleClassifier
+from rulekit.learners.boosting.rounds import rounds
+from rulekit.learners.boosting.settings import AdaBoostSettings
+from rulekit.learners.contract import Ability, Learning, Question
+from rulekit.learners.fitting.row_weights import least_side
+
+
+class AdaBoostStumpClassifier(RuleClassifier):
+    """A score card: each round adds the vote of one condition on one column, and the sign of the sum decides.
+
+    The points of a column's values are the sums of the votes of its conditions. The reported probability is
+    1 / (1 + exp(-2 sum)) (J. Friedman, T. Hastie and R. Tibshirani, Additive Logistic Regression, 2000), which
+    exaggerates as rounds are added. The parameters are those of rulekit.learners.boosting.settings.AdaBoostSettings
+    (docs/adaboost.md has a table), the attributes those of every learner.
+    """
+
+    word = "adaboost"
+    settings = AdaBoostSettings
+    noun = "round"
+    abilities: ClassVar[frozenset[Ability]] = frozenset(
+        ("missing", "categories", "memory", "several", "ranked", "weights")
+    )
+
+    def resolve(self, settings: AdaBoostSettings, rows: float) -> AdaBoostSettings:
+        """What "auto" stands for."""
+        return replace(settings, min_rows=least_side(rows)) if settings.min_rows == "auto" else settings
+
+    def learn(self, question: Question) -> Learning:
+        """A score card after each round."""
+        return rounds(question)

@@ -1,0 +1,91 @@
+"""Stumps: one condition on one column, or none, and the one of the least weighted error."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rulekit.learners.binned.binning import BinnedColumn
+from rulekit.learners.binned.problem import Problem
+from rulekit.learners.counting.grouping import count_cells
+from rulekit.learners.counting.histograms import Bools, Floats, Ints
+from rulekit.learners.counting.threads import run_threads
+from rulekit.schema import FIRST_LEVEL_CODE
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stump:
+    """A vote of +1 or -1 for each code of a column, 0 for one that no row has; without a column for every row.
+
+    votes: [n_codes], or [1] without a column. right, wrong: the weight of the rows that it votes on.
+    """
+
+    column: int | None
+    votes: Floats
+    right: int
+    wrong: int
+
+
+def cuts_of(problem: Problem, min_rows: float) -> list[Bools]:
+    """By column after which codes [n_codes] it may be cut: at least min_rows on either side; the last is no cut."""
+    return [_cuts(column, problem.codes[j], problem, min_rows) for j, column in enumerate(problem.columns)]
+
+
+def _cuts(column: BinnedColumn, codes: npt.NDArray[Any], problem: Problem, min_rows: float) -> Bools:
+    below = np.cumsum(count_cells(codes, problem.labels, problem.weights, column.n_codes).sum(axis=1)[_first(column) :])
+    least = min_rows / problem.weight_unit
+    allowed = (below >= least) & (below[-1:] - below >= least)
+    allowed[-1:] = True
+    return np.asarray(allowed)
+
+
+def _first(column: BinnedColumn) -> int:
+    """The first code that has a place in the order; missing cells and levels never seen have none."""
+    return FIRST_LEVEL_CODE if column.feature.kind == "categorical" else 1
+
+
+def best_stump(problem: Problem, weights: Ints, cuts: Sequence[Bools], n_threads: int) -> Stump:
+    """The stump of the least weighted error; of equals the constant one, then the first column and the lowest cut.
+
+    weights [n]: in place of the problem's, of a total below 2^53, so that every count is exact. cuts: see `cuts_of`.
+    """
+    total = int(weights.sum())
+    lead = 2 * int(weights[problem.labels == 1].sum()) - total
+
+    def search(j: int) -> tuple[int, Floats]:
+        column = problem.columns[j]
+        return votes_of(column, count_cells(problem.codes[j], problem.labels, weights, column.n_codes), cuts[j])
+
+    best: tuple[int, int | None, Floats] = (abs(lead), None, np.array([1.0 if lead > 0 else -1.0]))
+    for j, (ahead, votes) in enumerate(run_threads(search, range(len(problem.columns)), n_threads)):
+        if ahead > best[0]:
+            best = ahead, j, votes
+    ahead, where, votes = best
+    return Stump(where, votes, (total + ahead) // 2, (total - ahead) // 2)
+
+
+def votes_of(column: BinnedColumn, counts: Ints, cuts: Bools) -> tuple[int, Floats]:
+    """By how much weight the best votes of a column are more often right than wrong, and these votes [n_codes].
+
+    counts [n_codes, 2]: weight by code and label. What has no order, missing cells among it, votes as most of its
+    weight has it: the best cut of levels in the order of their share of label 1 is where this share crosses 1/2.
+    """
+    lead = counts[:, 1] - counts[:, 0]
+    votes = np.where(counts.sum(axis=1) > 0, np.where(lead > 0, 1.0, -1.0), 0.0)
+    ahead = np.abs(lead)
+    if not column.ordered:
+        return int(ahead.sum()), votes
+    first = _first(column)
+    below = np.cumsum(lead[first:])
+    if not len(below):
+        return int(ahead.sum()), votes
+    # The codes up to a cut vote alike, and the others against them.
+    gain = 2 * below - below[-1]
+    cut = int(np.argmax(np.where(cuts, np.abs(gain), -1)))
+    side = 1 if gain[cut] > 0 else -1
+    votes[first : first + cut + 1], votes[first + cut + 1 :] = side, -side
+    return int(ahead[:first].sum() + abs(gain[cut])), votes

@@ -1,0 +1,96 @@
+"""Discrete AdaBoost: the best stump by brute force, the textbook's sums, exact points, scikit-learn's checks."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rulekit import AdaBoostStumpClassifier
+from rulekit.conformance.learners import learner_checks, rows_of
+from rulekit.exactness import SINGLE_BITS, span_of_sum
+from rulekit.graph.nodes import Above, Linear
+from rulekit.learners.binned.binning import bin_table
+from rulekit.learners.binned.problem import Problem
+from rulekit.learners.boosting.stumps import best_stump, cuts_of
+from rulekit.schema import Feature
+from rulekit.tables.table import Table
+
+
+@given(st.data())
+def test_no_stump_has_a_smaller_error(data: st.DataObject) -> None:
+    """Of all cuts and all sets of levels, with a missing cell on either side."""
+    n = data.draw(st.integers(2, 14))
+    cells = st.lists(st.integers(0, 4), min_size=n, max_size=n)
+    number, level = (np.array(data.draw(cells)) for _ in range(2))
+    labels = np.array(data.draw(st.lists(st.integers(0, 1), min_size=n, max_size=n)), dtype=np.int8)
+    weights = np.array(data.draw(st.lists(st.integers(1, 9), min_size=n, max_size=n)), dtype=np.int64)
+    features = (Feature("x"), Feature("c", "categorical", ("a", "b", "c")))
+    table = Table(features, (np.where(number == 0, np.nan, number).astype(np.float32), level.astype(np.int32)), n)
+    columns, codes = bin_table(table, weights, 255)
+    problem = Problem(columns, codes, labels, weights, 1.0)
+
+    errors = [int(weights[labels == 1].sum()), int(weights[labels == 0].sum())]
+    for cut, missing in itertools.product(range(6), (0, 1)):
+        for side in (0, 1):
+            answers = np.where(number == 0, missing, np.where(number < cut, side, 1 - side))
+            errors.append(int(weights[answers != labels].sum()))
+    for chosen in itertools.product((0, 1), repeat=5):
+        errors.append(int(weights[np.array(chosen)[level] != labels].sum()))
+    found = best_stump(problem, weights, cuts_of(problem, 0.0), 1)
+    assert found.wrong == min(errors)
+    assert found.right + found.wrong == weights.sum()
+    votes = np.broadcast_to(found.votes, n) if found.column is None else found.votes[codes[found.column]]
+    assert int(weights[(votes > 0) != (labels == 1)].sum()) == found.wrong
+
+
+def test_it_decides_as_the_textbook_s() -> None:
+    """Beside scikit-learn's AdaBoost on columns of few values, whose cuts are the same."""
+    from sklearn.ensemble import AdaBoostClassifier
+
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 6, (3000, 5)).astype(np.float32)
+    y = ((X[:, 0] > 2) & (X[:, 1] > 1) ^ (rng.random(3000) < 0.1)).astype(np.int64)
+    ours = AdaBoostStumpClassifier(8, stopping="none").fit(X, y)
+    theirs = AdaBoostClassifier(n_estimators=8, random_state=0).fit(X, y)
+    assert len(ours.path_) == 8
+    assert (ours.predict(X) == theirs.predict(X)).mean() > 0.999
+    # The exponential loss falls by 2 sqrt(error (1 - error)) in a round. Their later stumps, which are those of the
+    # least Gini impurity, differ; votes on a grid change each factor a little.
+    errors = theirs.estimator_errors_[:5]
+    expected = len(y) * np.cumprod(2.0 * np.sqrt(errors * (1.0 - errors)))
+    np.testing.assert_allclose([step["objective"] for step in ours.history_[:5]], expected, rtol=1e-4)
+
+
+@pytest.mark.parametrize("n_units", [1, 60])
+def test_points_are_on_a_grid_so_that_every_sum_is_exact(n_units: int) -> None:
+    table, y = rows_of(AdaBoostStumpClassifier, 2)
+    graph = AdaBoostStumpClassifier(n_units, stopping="none", max_bins=None).fit(table, y).rule_graph_
+    (decided,) = graph.decision.roots
+    assert isinstance(decided, Above)
+    total = decided.children[0]
+    assert isinstance(total, Linear)
+    span = span_of_sum(total)
+    assert span is not None
+    assert span.fits(SINGLE_BITS)
+
+
+def test_rare_classes_get_their_score() -> None:
+    """One against the rest is mostly no: without the constant answer no stump is better than guessing."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 10, (2000, 3)).astype(np.float32)
+    y = np.where(X[:, 0] + X[:, 1] >= 17, "rare", np.where(X[:, 2] > 6, "some", "most"))
+    model = AdaBoostStumpClassifier(40, stopping="none").fit(X, y)
+    assert 0.02 < (y == "rare").mean() < 0.05
+    assert (model.predict(X)[y == "rare"] == "rare").mean() > 0.9
+    assert (model.predict(X) == y).mean() > 0.98
+
+
+@pytest.mark.full
+@pytest.mark.filterwarnings("ignore")
+def test_scikit_learn_s_own_checks() -> None:
+    next(learner_checks(AdaBoostStumpClassifier, {"n_units": 10, "n_folds": 2})).run()
+    next(learner_checks(AdaBoostStumpClassifier, {})).run()
