@@ -180,7 +180,7 @@ def probability_by_states(formula: Node, truth: Mapping[Node, bool]) -> float:
 
 
 def run_circuit(circuit: Circuit, truth: Mapping[Node, Value]) -> float:
-    """The last value of a circuit's steps, given the truth of its causes."""
+    """The last value of a circuit's steps, given the truth of its causes; written out to trust no other code."""
     values: list[float] = []
     for step in circuit.steps:
         match step:

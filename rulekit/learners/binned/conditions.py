@@ -6,7 +6,8 @@ import numpy as np
 
 from rulekit.dates import cut_between
 from rulekit.errors import InputError
-from rulekit.graph.nodes import FALSE, TRUE, Among, And, Compare, IsTrue, Missing, Node, Not, Or
+from rulekit.graph.leaves import leaf_of_codes
+from rulekit.graph.nodes import FALSE, TRUE, And, Compare, IsTrue, Missing, Node, Not, Or
 from rulekit.learners.binned.binning import BinnedColumn
 from rulekit.learners.binned.given import GivenColumn
 from rulekit.learners.counting.histograms import Bools
@@ -35,18 +36,14 @@ def condition_node(column: BinnedColumn, condition: Bools) -> Node:
 
 def _membership(column: BinnedColumn, condition: Bools) -> Node:
     """The levels of a set of codes; with the pooled ones by the shorter of two lists: who is in, or not who is out."""
-    name, missing = column.feature.name, bool(condition[MISSING_CODE])
-    chosen = condition[FIRST_LEVEL_CODE:].tolist()
-    inside = {level for level, holds in zip(column.levels, chosen, strict=True) if holds}
-    outside = [level for level in column.levels if level not in inside]
-    if not condition[UNSEEN_CODE]:
-        return Among(name, tuple(inside), missing)
-    if not outside:
-        return TRUE if missing else Not(Missing(name))
-    if len(outside) <= len(column.feature.levels) - len(outside):
-        return Not(Among(name, tuple(outside), not missing))
-    out = set(outside)
-    return Among(name, tuple(level for level in column.feature.levels if level not in out), missing, unseen=True)
+    feature, missing, unseen = column.feature, bool(condition[MISSING_CODE]), bool(condition[UNSEEN_CODE])
+    chosen = dict(zip(column.levels, condition[FIRST_LEVEL_CODE:].tolist(), strict=True))
+    held = [chosen.get(level, unseen) for level in feature.levels]
+    if unseen and all(held):
+        return TRUE if missing else Not(Missing(feature.name))
+    if unseen and held.count(False) <= held.count(True):
+        return Not(leaf_of_codes(feature, [not missing, False, *(not holds for holds in held)]))
+    return leaf_of_codes(feature, [missing, unseen, *held])
 
 
 def _interval(column: BinnedColumn, first: int, last: int, missing: bool) -> Node:
