@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -126,20 +127,26 @@ class Cells:
     def shown(self) -> list[list[Any]]:
         """Raw values of each cell: ends of an interval and values in it, texts; none for a cell without a value."""
         if self.feature.kind == "boolean":
-            return [[0.0], [1.0], [math.nan]]
+            apart = self.feature.missing_numbers  # any number is a truth value, so some other one shows the cell
+            return [[next(v for v in _shown_truths(t) if v not in apart)] for t in (0.0, 1.0)] + [[math.nan]]
         if self.feature.kind == "categorical":
             unseen = [] if self.feature.unseen == "error" else [unseen_text(self.feature)]
-            texts = [None, "", *unseen, *self.feature.levels]
+            levels = texts_of_codes(self.feature)[FIRST_LEVEL_CODE:]
+            texts = [None, "", *unseen, *levels]
             by_code: dict[int, list[Any]] = {}
             for text, code in zip(texts, codes_of(self.feature, texts), strict=True):
                 by_code.setdefault(code, []).append(text)
             found = [by_code.get(code, []) for code in self._codes]
             known = set(self.others)
-            found[len(self.levels)] = [level for level in self.feature.levels if level in known]
+            others = (code for code, level in enumerate(self.feature.levels, FIRST_LEVEL_CODE) if level in known)
+            found[len(self.levels)] = [text for code in others for text in by_code.get(code, ())]
             return found
         starts = [-math.inf, *(math.nextafter(cut, math.inf) for cut in self.cuts)]
         ends = [*self.cuts, math.inf]
-        intervals = [_values_between(low, high) for low, high in zip(starts, ends, strict=True)]
+        intervals = [
+            _not_missing(self.feature, low, high, _values_between(low, high))
+            for low, high in zip(starts, ends, strict=True)
+        ]
         if self.cuts and self.cuts[-1] == math.inf:
             intervals[-1] = []
         return [*intervals, [math.nan]]
@@ -207,6 +214,26 @@ def _values_between(low: float, high: float) -> list[float]:
     return list(dict.fromkeys(values))
 
 
+def _not_missing(feature: Feature, low: float, high: float, values: list[float]) -> list[float]:
+    """Those values of an interval that mean no missing, or where all do the first that does not."""
+    absent = feature.missing_numbers
+    found = [value for value in values if value not in absent]
+    while not found and low <= high:
+        if low not in absent:
+            found.append(low)
+        elif low == math.inf:
+            break
+        low = math.nextafter(low, math.inf)
+    return found
+
+
+def _shown_truths(truth: float) -> Iterator[float]:
+    """A truth value, then other numbers that mean it."""
+    yield truth
+    for k in count(3):
+        yield truth + 2.0**-k
+
+
 def has_few_steps(column: Column) -> bool:
     """Whether a cleaned column takes so few values that each is a cell."""
     return column.step > 0.0 and column.high - column.low <= MOST_STEPS * column.step
@@ -253,6 +280,18 @@ def inferred_feature(name: str, leaves: Sequence[Node]) -> Feature:
 def unseen_text(feature: Feature, taken: Iterable[str] = ()) -> str:
     """A text that is neither a level nor a missing token of a category, nor one of `taken`."""
     return fresh_text("never seen", {*feature.levels, *feature.missing_tokens, *taken})
+
+
+def texts_of_codes(feature: Feature) -> list[str | None]:
+    """A text for each code of a category: None, one never seen, and for a level that is a missing token a look-alike.
+
+    Such a level without one stands in no table, and is given as it is.
+    """
+    by_code: dict[int, str] = {}
+    for text, code in feature.codes_of_texts.items():
+        by_code.setdefault(code, text)
+    levels = (by_code.get(code, level) for code, level in enumerate(feature.levels, FIRST_LEVEL_CODE))
+    return [None, unseen_text(feature), *levels]
 
 
 def fresh_text(text: str, taken: Iterable[str]) -> str:

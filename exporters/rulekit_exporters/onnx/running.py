@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.cells.axis import unseen_text
+from rulekit.cells.axis import texts_of_codes
 from rulekit.errors import FormatError, InputError
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import UNSEEN_CODE, Feature, Schema
@@ -162,14 +162,20 @@ def raw_feeds(plan: InputPlan, graph: RuleGraph, columns: Mapping[str, Array]) -
             for j, feature in enumerate(graph.schema):
                 known = feature.name in columns and feature.kind != "categorical"
                 # the place of a column that no rule reads may hold anything
-                tensor[:, j] = columns[feature.name] if known else np.resize(np.roll(ANYTHING, j), n_rows)
+                tensor[:, j] = (
+                    _numbers(feature, columns[feature.name]) if known else np.resize(np.roll(ANYTHING, j), n_rows)
+                )
             return {TENSOR_NAME: tensor}
         feeds = {}
         for column, name in zip(plan.columns, plan.names, strict=True):
             feature = graph.schema[column]
             if feature.kind != "categorical":
                 width = np.float64 if is_wide(feature) else np.float32
-                feed = columns[column].astype(width) if column in columns else np.full(n_rows, np.nan, dtype=width)
+                feed = (
+                    _numbers(feature, columns[column]).astype(width)
+                    if column in columns
+                    else np.full(n_rows, np.nan, dtype=width)
+                )
             elif column not in columns:  # no rule reads it
                 feed = np.zeros(n_rows, dtype=np.int64) if plan.form == "codes" else np.full(n_rows, "", dtype=object)
             elif plan.form == "codes":
@@ -182,9 +188,15 @@ def raw_feeds(plan: InputPlan, graph: RuleGraph, columns: Mapping[str, Array]) -
     return feeds
 
 
+def _numbers(feature: Feature, values: Array) -> Array:
+    """What an application feeds for raw numbers: NaN where they mean missing, 0 and 1 for truth values."""
+    absent = np.isnan(values) | np.isin(values, feature.missing_numbers)
+    return np.where(absent, np.nan, values > 0.5 if feature.kind == "boolean" else values)
+
+
 def level_texts(feature: Feature) -> npt.NDArray[np.object_]:
     """The text of each code: empty for missing, one that is no level for unseen, the levels."""
-    return np.array(["", unseen_text(feature), *feature.levels], dtype=object)
+    return np.array(["", *texts_of_codes(feature)[1:]], dtype=object)
 
 
 def outcome(graph: RuleGraph, outputs: list[Array]) -> Outcome:

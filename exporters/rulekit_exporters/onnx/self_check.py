@@ -49,6 +49,8 @@ def column_of(feature: Feature, marks: list[float], j: int, n_rows: int) -> Arra
             values = np.clip(np.nan_to_num(values, nan=0.0, posinf=top, neginf=0.0), 0, top)
             if feature.unseen == "missing":  # such a table holds no code for unseen
                 values[values == UNSEEN_CODE] = MISSING_CODE
+            known = {MISSING_CODE, UNSEEN_CODE, *feature.codes_of_texts.values()}  # not that of a level that is missing
+            values[~np.isin(values, list(known))] = MISSING_CODE
         elif feature.kind == "boolean":
             values = np.where(np.isfinite(values), (values > 0.5).astype(float), np.nan)
         return values.astype(encoded_dtype(feature))

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.cells.axis import unseen_text
+from rulekit.cells.axis import texts_of_codes
 from rulekit.errors import FormatError
 from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, Feature
+from rulekit.schema import Feature
 from rulekit.tables.table import Array, Table
 from rulekit.targets import Outcome, Runtime
 from rulekit.verification.isolated import SECONDS, read_answer, run_bounded
@@ -113,10 +113,7 @@ def cells_of(feature: Feature, encoded: Array) -> list[Any]:
     """The encoded cells of a column as JSON values: exact doubles as hexadecimal text, levels as text."""
     if feature.kind != "categorical":
         return [_exact(value) for value in encoded.astype(np.float64).tolist()]
-    never_seen = unseen_text(feature)
-    texts = [None, never_seen, *feature.levels]
-    assert texts[MISSING_CODE] is None
-    assert len(texts) == FIRST_LEVEL_CODE + len(feature.levels)
+    texts = texts_of_codes(feature)
     return [texts[code] for code in encoded.tolist()]
 
 

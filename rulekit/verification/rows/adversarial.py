@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.cells.axis import cuts_of, unseen_text
+from rulekit.cells.axis import cuts_of, texts_of_codes
 from rulekit.cells.boundaries import Pool, pool_of, thresholds_of
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.nodes import LEAVES, Compare, Node, Step
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.program.nodes import RawCompare
-from rulekit.schema import FIRST_LEVEL_CODE, UNSEEN_CODE, Feature
+from rulekit.schema import Feature
 from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.table import Table
 from rulekit.verification.rows.goals import Goal, Mask, draw_goals
@@ -86,10 +86,7 @@ def raw_columns(table: Table) -> Columns:
 def _decode(feature: Feature, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     if feature.kind != "categorical":
         return array.astype(np.float64)
-    texts = np.empty(FIRST_LEVEL_CODE + len(feature.levels), dtype=object)
-    texts[UNSEEN_CODE] = unseen_text(feature)
-    texts[FIRST_LEVEL_CODE:] = feature.levels
-    decoded: npt.NDArray[Any] = texts[array]
+    decoded: npt.NDArray[Any] = np.array(texts_of_codes(feature), dtype=object)[array]
     return decoded
 
 
