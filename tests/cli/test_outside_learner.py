@@ -1,0 +1,142 @@
+"""A learner of another package, the one that docs/learners.md shows: one module and one entry point, nothing else.
+
+The package is made of the page's own blocks, so that what a contributor copies is what is tested.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+import pytest
+from command_line import Run, assert_refused
+
+import rulekit
+from rulekit.conformance.learners import check_learner
+from rulekit.learners.contract import GROUP, find_learner, learner_names
+from samples.pages import ROOT, command_options, fences
+
+PAGE = fences((ROOT / "docs" / "learners.md").read_text("utf-8"))
+MODULE = next(fence.body for fence in PAGE if fence.kind == "python")
+PROJECT = next(fence.body for fence in PAGE if fence.kind == "toml")
+
+
+@pytest.fixture(autouse=True)
+def package(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The package as it lies where packages are installed."""
+    folder = tmp_path_factory.mktemp("installed")
+    about = folder / "covering-1.0.dist-info"
+    about.mkdir()
+    (folder / "covering.py").write_text(MODULE)
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: covering\nVersion: 1.0\n")
+    points = tomllib.loads(PROJECT)["project"]["entry-points"][GROUP]
+    lines = [f"[{GROUP}]", *(f"{name} = {place}" for name, place in points.items())]
+    (about / "entry_points.txt").write_text("\n".join(lines) + "\n")
+    monkeypatch.syspath_prepend(str(folder))
+    yield folder
+    sys.modules.pop("covering", None)
+
+
+def train(run: Run, table: Path, *options: str) -> rulekit.RuleGraph:
+    given = ("--target", "label", "--learner", "covering", "--param", "n_folds=2", "-q", "-o", "m.json")
+    ran = run("train", str(table), *given, *options)
+    assert ran.status == 0, (options, ran.err)
+    return rulekit.load("m.json")
+
+
+def test_it_is_short() -> None:
+    assert len(MODULE.splitlines()) + len(PROJECT.splitlines()) <= 130
+
+
+def test_it_is_found_trained_shown_exported_and_proved(run: Run, table: Path) -> None:
+    assert "covering" in learner_names()
+    said = run("train", "--learner", "covering", "--help").out
+    assert "max_conditions=" in said
+    assert "most conditions of a rule" in said
+    ran = run("train", str(table), "--target", "label", "--learner", "covering", "-o", "m.json")
+    assert ran.status == 0, ran.err
+    assert "chosen by 5-fold cross-validation" in ran.err
+    graph = rulekit.load("m.json")
+    assert graph.provenance["learner"] == "CoveringClassifier"
+    assert "a >" in run("show", "m.json").out
+    for target, ending in (("onnx", "onnx"), ("python", "py"), ("sql", "sql")):
+        assert run("export", "m.json", "--to", target, "-o", f"m.{ending}").status == 0
+        ran = run("verify", "m.json", f"m.{ending}", "--require", "proof")
+        assert ran.status == 0, ran.err
+        assert "0 different decisions" in ran.out
+        assert "proved" in ran.out
+    ran = run("predict", "m.json", str(table), "--explain", "-o", "p.csv")
+    assert ran.status == 0, ran.err
+    answers = pl.read_csv("p.csv")["label"].to_list()
+    assert answers.count("yes") > 50
+    assert sum(a == b for a, b in zip(answers, pl.read_csv(table)["label"].to_list(), strict=True)) > 270
+
+
+def test_every_option_of_train_works_or_is_refused_by_name(run: Run, table: Path, model: Path) -> None:
+    frame = pl.read_csv(table)
+    frame.with_columns(w=pl.Series([1, 2] * 150), g=pl.Series([1, 1, 2, 2, 3, 3] * 50)).write_csv("more.csv")
+    more, refused = Path("more.csv"), "covering does not go on from given rules"
+    works = {
+        "--positive": ("no",),
+        "--param": ("max_conditions=2",),
+        "--smallest": (),
+        "--curve": ("curve.csv",),
+        "--ignore": ("d",),
+        "--type": ("d=categorical",),
+        "--unit": ("a=EUR",),
+        "--role": ("d=audit",),
+        "--unseen": ("c=missing",),
+        "--missing": ("c=green",),
+        "--ordered": ("no,yes",),
+        "--weight": ("w",),
+        "--group": ("g",),
+        "--cost": ("1:5",),
+        "--test": (str(table),),
+        "--holdout": ("0.3",),
+        "--missing-target": ("drop",),
+        "--precision": ("a=float64",),
+        "--delimiter": (",",),
+        "--decimal": (".",),
+        "--encoding": ("utf-8",),
+        "--time-limit": ("60",),
+        "--memory": ("2GB",),
+        "--no-simplify": (),
+        "--seed": ("1",),
+        "--json": (),
+    }
+    fails = {"--start": (str(model),), "--freeze": ("all",)}
+    always = {"--target", "--output", "--learner", "--quiet"}
+    every = {next(name for name in option.names if name.startswith("--")) for option in options_of_train()}
+    assert every == {*works, *fails, *always}
+    for option, values in works.items():
+        graph = train(run, more, option, *values)
+        assert graph.provenance["units"][0] > 0, option
+    for option, values in fails.items():
+        given = ("--target", "label", "--learner", "covering", "-o", "n.json", option, *values)
+        assert_refused(run("train", str(more), *given), option, refused)
+    assert not Path("n.json").exists()
+    ran = run("train", str(more), "--target", "label", "--learner", "covering", "-o", "n.json", "--param", "max_cond=2")
+    assert_refused(ran, "max_cond", "did you mean max_conditions?")
+    # What the options ask for is in the model, and not only accepted.
+    assert train(run, more, "--positive", "no").classes == ("yes", "no")
+    assert train(run, more, "--no-simplify", "--param", "n_units=1").provenance["units"] == [1]
+    assert "c" not in train(run, more, "--role", "c=forbidden").used_features
+    assert train(run, more, "--ordered", "yes,no").schema.ordered_classes
+    assert train(run, more, "--memory", "2GB") == train(run, more)
+    assert "stopped" not in train(run, more, "--time-limit", "60").provenance
+    assert json.loads(Path("m.json").read_text())
+
+
+def options_of_train() -> list:
+    """The options, without the table."""
+    return [option for option in command_options()["train"] if any(name.startswith("--") for name in option.names)]
+
+
+@pytest.mark.full
+@pytest.mark.filterwarnings("ignore")
+def test_it_passes_the_suite_of_every_learner() -> None:
+    check_learner(find_learner("covering"), {"n_units": 3, "n_folds": 2}, sklearn=False)
