@@ -1,0 +1,87 @@
+"""Crafted artifacts that answer as their model on the rows, or nearly: none is called proved, each is named."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper, numpy_helper
+
+from rulekit.graph.decisions import Fires
+from rulekit.graph.nodes import Among, And, Compare, Or
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.schema import Feature, Schema
+from rulekit.targets import find_target
+from rulekit.verification.parity import verify
+
+ONNX = find_target("onnx")
+SCHEMA = Schema((Feature("x"), Feature("c", "categorical", ("red", "green"))), "y")
+GRAPH = RuleGraph(SCHEMA, ("no", "yes"), Fires(Or((And((Compare("x", ">", 0.5), Among("c", ("red",)))),))))
+
+
+def _changed(change: Callable[[onnx.ModelProto], None]) -> bytes:
+    model = onnx.ModelProto.FromString(ONNX.emit(GRAPH, {"input": "codes", "fired": True}).main)
+    change(model)
+    return model.SerializeToString()
+
+
+def _swapped(key: str) -> Callable[[onnx.ModelProto], None]:
+    def change(model: onnx.ModelProto) -> None:
+        (entry,) = [entry for entry in model.metadata_props if entry.key == key]
+        entry.value = entry.value.replace("red", "?").replace("green", "red").replace("?", "green")
+        if key == "rulekit.classes":
+            entry.value = json.dumps(json.loads(entry.value)[::-1])
+
+    return change
+
+
+def _negated(model: onnx.ModelProto) -> None:
+    (last,) = [node for node in model.graph.node if "fired" in node.output]
+    last.output[:] = ["really" if name == "fired" else name for name in last.output]
+    model.graph.node.append(helper.make_node("Not", ["really"], ["fired"]))
+
+
+def _size_in_probabilities(model: onnx.ModelProto) -> None:
+    """Adds 0 times the number of rows, by an operator that is not read."""
+    (last,) = [node for node in model.graph.node if "probabilities" in node.output]
+    last.output[:] = ["shares" if name == "probabilities" else name for name in last.output]
+    model.graph.initializer.append(numpy_helper.from_array(np.array(0, np.float32), "nothing"))
+    model.graph.node.extend(
+        [
+            helper.make_node("Size", ["shares"], ["size"]),
+            helper.make_node("Cast", ["size"], ["many"], to=onnx.TensorProto.FLOAT),
+            helper.make_node("Mul", ["many", "nothing"], ["none"]),
+            helper.make_node("Add", ["shares", "none"], ["probabilities"]),
+        ]
+    )
+
+
+@pytest.mark.parametrize("key", ["rulekit.codes", "rulekit.classes"])
+def test_metadata_that_an_application_follows_are_compared(key: str) -> None:
+    report = verify(GRAPH, _changed(_swapped(key)), target=ONNX, rows=100)
+    assert not report.ok
+    assert any(key in line for line in report.misstated), report
+
+
+def test_an_output_fired_that_is_negated_is_misleading() -> None:
+    report = verify(GRAPH, _changed(_negated), target=ONNX, rows=100, run_untrusted=True)
+    assert report.different_decisions == 0
+    assert not report.ok
+    assert any("which rules fired" in line for line in report.misstated), report
+
+
+def test_an_operator_in_the_probabilities_that_is_not_read_is_not_run() -> None:
+    report = verify(GRAPH, _changed(_size_in_probabilities), target=ONNX, rows=100)
+    assert not report.ok
+    assert report.not_run
+
+
+def test_a_module_without_one_of_its_functions_is_not_run() -> None:
+    target = find_target("python")
+    content = target.emit(GRAPH, {}).main.replace(b"def predict_many(", b"def predict_some(")
+    report = verify(GRAPH, content, target=target, rows=100)
+    assert not report.ok
+    assert report.not_run
