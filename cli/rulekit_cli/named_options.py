@@ -55,5 +55,5 @@ def _flag(choice: Choice) -> Any:
         name = f"--{word}/--no-{word}" if choice.default else f"--{word}"
         return Annotated[bool | None, typer.Option(name, help=f"{said}.", show_default=False)]
     kind = int if isinstance(choice.default, int) else str
-    beside = "" if choice.default is None else f"; {choice.default} by default"
+    beside = "" if choice.default in (None, "") else f"; {choice.default} by default"
     return Annotated[kind | None, typer.Option(f"--{word}", help=f"{said}{beside}.", show_default=False)]
