@@ -51,6 +51,7 @@ BENCHMARKS = {
         "learning", "the tables of the CNLL paper and adult, beside AdaBoost, a tree and boosting", 10
     ),
     "paper_uci": Benchmark("learning", "the CNLL paper's UCI tables beside AdaBoost and a random forest", 30, WRITE),
+    "boosting": Benchmark("learning", "AdaBoost beside scikit-learn's on adult: test error, CPU time", 1),
     "logical": Benchmark("learning", "tic_tac_toe and kr_vs_kp, ten folds", 3, WRITE),
     "runtimes": Benchmark("proofs", "every ONNX export in every runtime (make runtimes installs them)", 12, WRITE),
     "mutations": Benchmark("proofs", "500 single faults in exports: does verify catch each that matters?", 15, WRITE),
