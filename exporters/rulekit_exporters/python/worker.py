@@ -77,7 +77,7 @@ class Kept(io.BytesIO):
 def answers_of_csv(module_path: str, rows_path: str) -> dict[str, Any]:
     """`python module.py < rows.csv`: numbers as their shortest decimals, missing as empty cells.
 
-    Readers of CSV drop the blanks around a cell, so a text with blanks (no level) goes in as another unknown text.
+    Readers of CSV drop blanks around a cell and take no NUL, so such a text (no level) goes in as another unknown one.
     """
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
@@ -108,7 +108,9 @@ def answers_of_csv(module_path: str, rows_path: str) -> dict[str, Any]:
 def written(cell: Any) -> Any:
     if cell is None or cell != cell:
         return ""
-    return f"[{cell}]" if isinstance(cell, str) and cell != cell.strip() else cell
+    if isinstance(cell, str) and (cell != cell.strip() or "\0" in cell):
+        return f"[{cell}]".replace("\0", "NUL")
+    return cell
 
 
 def main(module_path: str, rows_path: str, answers_path: str, mode: str) -> None:
