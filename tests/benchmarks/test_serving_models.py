@@ -186,7 +186,8 @@ def test_the_weights_of_stumps_are_exact_in_float32():
     weight = rng.uniform(0.01, 1.3, 100)
     sides = {"below": np.full(100, -1), "above": np.full(100, 1)}
     graph = stumps_graph({"feature": np.arange(100) % 30, "threshold": rng.normal(size=100), "weight": weight, **sides})
-    (linear,) = graph.decision.roots
+    (above,) = graph.decision.roots
+    (linear,) = above.children
     values = np.array([value for child in linear.children for value in child.values])
     largest = sum(max(map(abs, child.values)) for child in linear.children)
     unit = 2.0 ** np.floor(np.log2(largest)) * 2.0**-23

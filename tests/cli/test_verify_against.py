@@ -216,13 +216,13 @@ def test_a_report_that_cannot_be_repeated_is_one_line(
 @pytest.mark.parametrize(
     ("content", "what"),
     [
-        (b"", "not JSON"),
+        (b"", "this is no JSON"),
         (b"\xff\xfe", "this is no UTF-8 text"),
         (b"[]", "this is no report of a verification"),
         (b"{}", "this is no report of a verification"),
         (b'{"a": 1, "a": 2}', "the key 'a' stands twice"),
-        (b'{"largest_gap": NaN}', "NaN is no JSON"),
-        (b"[" * 200_000, "nested too deeply"),
+        (b'{"largest_gap": NaN}', "NaN is not a JSON number"),
+        (b"[" * 200_000, "the JSON is nested too deeply"),
         (b" " * (1 << 24) + b"{}", "the file is larger than 16 MB"),
     ],
 )

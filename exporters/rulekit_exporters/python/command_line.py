@@ -225,8 +225,8 @@ def csv_lines(names: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Iterat
 
 
 def is_plain(cells: Iterable[Any]) -> bool:
-    """Whether no cell begins or ends with a blank, which readers of CSV drop."""
-    return all(value == value.strip(" \t\r") for value in cells if isinstance(value, str))
+    """Whether no cell begins or ends with a blank, which readers of CSV drop, or holds a NUL, which they refuse."""
+    return all(value == value.strip(" \t\r") and "\0" not in value for value in cells if isinstance(value, str))
 
 
 def test_rows(

@@ -84,7 +84,7 @@ def moment(value: Any, column: str, tokens: Sequence[str]) -> float:
 
 def no_digits(value: float, column: str) -> float:
     """A number of days or seconds; raises ValueError for one that is the digits of a date, such as 20240531."""
-    digits = str(int(value)) if value == value and abs(value) < 1e15 and value == int(value) else ""
+    digits = str(int(value)) if not math.isnan(value) and abs(value) < 1e15 and value == int(value) else ""
     if re.fullmatch("[1-9][0-9]{3}(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01])(([01][0-9]|2[0-3])([0-5][0-9]){2})?", digits):
         written = f"{digits[:4]}-{digits[4:6]}-{digits[6:8]}"
         raise ValueError(f"column {column!r}: {digits} would count from 1970-01-01: write the date as {written}")

@@ -13,7 +13,8 @@ def parse_json(text: str) -> Any:
     try:
         return json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
     except json.JSONDecodeError as error:
-        raise FormatError(f"this is no JSON: {error.msg}", where=f"line {error.lineno}, column {error.colno}") from None
+        place = f"line {error.lineno}, column {error.colno}"
+        raise FormatError(f"this is no JSON: {error.msg} ({place})") from None
     except RecursionError:
         raise FormatError("the JSON is nested too deeply") from None
     except FormatError:

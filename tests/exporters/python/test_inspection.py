@@ -132,7 +132,7 @@ AROUND = [
     ("from typing import Any", "from typing import Any as Any, List as nothing"),
     ("value is None or type(value)", "value is not None or type(value)"),
     ("if len(row) == 6:", "if len(row) == 5:"),
-    ("except (TypeError, LookupError):", "except TypeError:"),
+    ("except (AttributeError, TypeError, LookupError):", "except TypeError:"),
     ('    """Class index of a row', '    global x\n    """Class index of a row'),
     ("def decide(row: Any)", "def decide(row: Any, more: Any = 1)"),
     ("def decide(row: Any)", "@print\ndef decide(row: Any)"),

@@ -356,9 +356,12 @@ def test_running_on_cells_as_a_user_holds_them():
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        (b"import sys\nsys.exit()\n", "no message"),
-        (b"CLASSES = ('<=50K', '>50K')\npredict = lambda row: 3\n", "KeyError"),
-        (b"CLASSES = ('<=50K', '>50K')\npredict = lambda row: '>50K'\npredict_proba = lambda row: []\n", "2 numbers"),
+        (b"import sys\nsys.exit()\n", "left no answer"),
+        (b"CLASSES = ('<=50K', '>50K')\npredict = lambda row: 3\npredict_many = None\n", "KeyError"),
+        (
+            b"CLASSES = ('<=50K', '>50K')\npredict = lambda row: '>50K'\npredict_proba = lambda row: []\npredict_many = None\n",
+            "2 numbers",
+        ),
         (b"import time\ntime.sleep(60)\n", "did not finish"),
         (b"raise ValueError('boom')\n", "boom"),
         (b"x = 1\n", "CLASSES"),

@@ -138,7 +138,7 @@ def decide_many(np: Any, n: int, age: Any, veteran: Any, grade: Any, since: Any)
 
 # How cells are read, and the arithmetic -- the same in every module -------------------------------------------------
 
-# sha256 ddba6187c9a598016032a7519ba93a2d731a9ffc115f55f7e0beb38051331370
+# sha256 62bcf9ecded5c4208ab1977a0cd47c0eb1d14048e83b2d6fb48194dfc72beb87
 
 
 # Rows at the edges of the rules, with the model's answers: --self-test -----------------------------------------------

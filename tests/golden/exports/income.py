@@ -172,7 +172,7 @@ def decide_many(np: Any, n: int, age: Any, capital_gain: Any, education_num: Any
 
 # How cells are read, and the arithmetic -- the same in every module -------------------------------------------------
 
-# sha256 6b35119731598fd616d271c2eef4421cf7849119ca1ee3beee9c83b23731d652
+# sha256 4965e71c7c7ba97e20a4f86f554154972c2ad089701f5f9578a869bf0c34e921
 
 
 # Rows at the edges of the rules, with the model's answers: --self-test -----------------------------------------------

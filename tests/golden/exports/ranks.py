@@ -138,7 +138,7 @@ def decide_many(np: Any, n: int, capital_gain: Any, veteran: Any) -> Any:
 
 # How cells are read, and the arithmetic -- the same in every module -------------------------------------------------
 
-# sha256 c99e7be209b41c89945ec62908fcd63d89bad8f5a0ef4d212a0dffe3dc79f849
+# sha256 c91964cd35b5e87b86fcd7548ac5328e7fbc8c89c1968493f13628188b91bc24
 
 
 # Rows at the edges of the rules, with the model's answers: --self-test -----------------------------------------------

@@ -193,7 +193,7 @@ def decide_many(np: Any, n: int, age: Any, veteran: Any, grade: Any, since: Any,
 
 # How cells are read, and the arithmetic -- the same in every module -------------------------------------------------
 
-# sha256 4262adaec37250bdbfb9f731c74bd27ae1cdc1f8e82d1d7585d24d1ee0441eb6
+# sha256 cd473a0bdda8ce058d0c24bbc47109e33926d66451337c4ecf2ec7d37a708832
 
 
 # Rows at the edges of the rules, with the model's answers: --self-test -----------------------------------------------

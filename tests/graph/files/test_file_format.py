@@ -283,7 +283,7 @@ def test_every_wrong_value_is_one_line_that_says_where(path: tuple[Any, ...], va
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "line 1, column 1: this is no JSON"),
+        ("", r"this is no JSON: Expecting value \(line 1, column 1\)"),
         ("[1,", "this is no JSON"),
         ("[]", "no rulekit model"),
         ("3", "no rulekit model"),
