@@ -353,15 +353,15 @@ def test_running_on_cells_as_a_user_holds_them():
     assert np.abs(outcome.probabilities - probabilities(graph, table)).max() <= 1e-12
 
 
+NAMES = b"CLASSES = ('<=50K', '>50K')\npredict_many = lambda data: []\n"
+
+
 @pytest.mark.parametrize(
     ("source", "message"),
     [
         (b"import sys\nsys.exit()\n", "left no answer"),
-        (b"CLASSES = ('<=50K', '>50K')\npredict = lambda row: 3\npredict_many = None\n", "KeyError"),
-        (
-            b"CLASSES = ('<=50K', '>50K')\npredict = lambda row: '>50K'\npredict_proba = lambda row: []\npredict_many = None\n",
-            "2 numbers",
-        ),
+        (NAMES + b"predict = lambda row: 3\n", "KeyError"),
+        (NAMES + b"predict = lambda row: '>50K'\npredict_proba = lambda row: []\n", "2 numbers"),
         (b"import time\ntime.sleep(60)\n", "did not finish"),
         (b"raise ValueError('boom')\n", "boom"),
         (b"x = 1\n", "CLASSES"),
