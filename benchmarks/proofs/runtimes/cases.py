@@ -13,7 +13,7 @@ import onnx
 from rulekit_exporters.onnx.running import class_indices, plan_of, raw_feeds
 
 from benchmarks.proofs.runtimes.exchange import Answer, write_case
-from rulekit.errors import FormatError, Unsupported
+from rulekit.errors import FormatError, InputError
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.targets import Outcome, find_target
@@ -143,6 +143,6 @@ def cases_of(
         for form in forms:
             try:
                 artifact = target.emit(graph, FORMS[form]).main
-            except Unsupported:  # a category in a tensor
+            except InputError:  # a category in a tensor
                 continue
             yield Case(name, form, graph, artifact, features_of(artifact), rows, values, expected)
