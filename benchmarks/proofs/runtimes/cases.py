@@ -72,7 +72,9 @@ class Case:
 
     def write(self, folder: Path) -> None:
         """The case as a folder (`exchange`), with the values as an application holds them."""
-        feeds = raw_feeds(plan_of(self.artifact, self.graph), self.graph, self.rows.columns)
+        # OpenVINO and OpenCV look codes that there are not up otherwise; an application feeds codes that there are
+        plan = plan_of(self.artifact, self.graph)
+        feeds = raw_feeds(plan, self.graph, self.rows.columns, codes_beyond=False)
         write_case(folder / self.name, self.artifact, feeds)
 
     def outcome(self, answer: Answer) -> Outcome | str:
