@@ -91,8 +91,8 @@ def random_leaf(rng: np.random.Generator, schema: Schema) -> Node:
         return Among(feature.name, chosen, _flag(rng), _flag(rng))
     if feature.kind == "boolean":
         return IsTrue(feature.name, _flag(rng))
-    op = "<=" if rng.random() < 0.5 else ">"
-    return Compare(feature.name, op, random_threshold(rng, feature.precision), _flag(rng))
+    above = rng.random() >= 0.5
+    return Compare(feature.name, ">" if above else "<=", random_threshold(rng, feature.precision), _flag(rng))
 
 
 def random_boolean(rng: np.random.Generator, schema: Schema, depth: int = 3) -> Node:

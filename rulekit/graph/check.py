@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from rulekit.errors import GraphError
-from rulekit.graph.fields import BOOLEAN, PROBABILITY, Child, Family, Finite, Levels, Reads
+from rulekit.graph.node import BOOLEAN, PROBABILITY, Child, Family, Finite, Levels, Reads
 from rulekit.graph.nodes import AtLeast, Hidden, Node, Or, Probability, Strength, Vocabulary, kinds_of
 from rulekit.graph.probability.compilation import hidden_bits
 from rulekit.graph.rules import columns_of, rules_of
@@ -47,7 +47,7 @@ def describe(node: Node) -> str:
 
 def _families_of(cls: type) -> tuple[Family, ...]:
     """What the children of a node type, or the roots of a decision, may be."""
-    return tuple(family for _, _, kind in kinds_of(cls) if isinstance(kind, Child) for family in kind.families)
+    return tuple(family for kind in kinds_of(cls).values() if isinstance(kind, Child) for family in kind.families)
 
 
 def _check_node(node: Node, schema: Schema) -> None:
@@ -55,7 +55,7 @@ def _check_node(node: Node, schema: Schema) -> None:
         raise GraphError("this node type is not in the vocabulary", where=describe(node))
     for child in node.children:
         _expect(child, f"its child {describe(child)}", *_families_of(type(node)), where=node)
-    kinds = [(getattr(node, name), kind) for _, name, kind in kinds_of(type(node))]
+    kinds = [(getattr(node, name), kind) for name, kind in kinds_of(type(node)).items()]
     feature = next((_check_feature(node, kind, schema) for _, kind in kinds if isinstance(kind, Reads)), None)
     for held, kind in kinds:
         if feature is None:

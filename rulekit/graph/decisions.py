@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from rulekit.errors import GraphError
-from rulekit.graph.fields import BOOLEAN, PROBABILITY, REAL, Child, Children, Counts, Extendeds
+from rulekit.graph.node import BOOLEAN, PROBABILITY, REAL, Child, Children, Counts, Extendeds
 from rulekit.graph.nodes import Above, Node
 
 # A class index, its score and the threshold of it. A decision's `ranked` are those of its classes in order of

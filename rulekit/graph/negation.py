@@ -50,6 +50,9 @@ def much_longer(listed: int, others: int) -> bool:
 
 def negate(node: Node, schema: Schema | None) -> Node:
     """The contrary of a Boolean node, with `Not` only where no leaf says it (de Morgan; AtLeast by n - k + 1)."""
+    if not node.children and not is_logic(node):
+        flipped = negated_leaf(node, schema)
+        return Not(node) if flipped is None else flipped
     return push_negations((Not(node),), schema)[Not(node)]
 
 

@@ -169,7 +169,7 @@ def _arg_max(ranked: Sequence[Ranked], default: int) -> Node:
     for _, score, threshold in ranked:
         value = _number(score)
         parts.append(value if threshold == -math.inf else Choice(Greater(value, Number(threshold)), value, LOWEST))
-    return Largest(parts, [k for k, _, _ in ranked], default)
+    return Largest(tuple(parts), tuple(k for k, _, _ in ranked), default)
 
 
 def _number(node: Node) -> Node:
@@ -234,7 +234,7 @@ def _linear(node: Linear | LinearThreshold, lowered: Mapping[Node, Node], _: Sch
             terms.append(Choice(value, Number(weight), ZERO))
         else:
             terms.append(value if weight == 1.0 else Arithmetic("*", Number(weight), value))
-    return Sum(terms)
+    return Sum(tuple(terms))
 
 
 def _strength(node: Strength, lowered: Mapping[Node, Node], _: Schema) -> Node:

@@ -7,131 +7,116 @@ and interned.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from rulekit.errors import GraphError
-from rulekit.graph.nodes import LEAVES, Family, Node
+from rulekit.graph.node import (
+    BOOLEAN,
+    REAL,
+    Child,
+    Children,
+    Counts,
+    Double,
+    Extended,
+    Extendeds,
+    OneOf,
+    Text,
+    Truth,
+    of,
+)
+from rulekit.graph.node import Count as Whole
+from rulekit.graph.nodes import LEAVES, Node
 
 Operator = Literal["+", "-", "*", "/"]
 MOST_VALUES = 1 << 20
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
-class RawCompare(Node):
+class RawCompare(Node, family=BOOLEAN):
     """`x <= value` or `x > value` of a number as the artifact is given it: a double, not rounded to the column's width.
 
     `value` is a double and may be infinite; `missing` is the truth where x is missing.
     """
 
-    feature: str
-    op: Literal["<=", ">"]
-    value: float
-    missing: bool
-
-    def __init__(self, feature: str, op: str, value: float, missing: bool = False) -> None:
-        if op not in ("<=", ">") or math.isnan(value):
-            raise GraphError(f"a comparison is <= or > with a number, not {op!r} {value!r}")
-        self._set(feature=str(feature), op=op, value=float(value) + 0.0, missing=bool(missing))
-        self._seal(Family.BOOLEAN)
+    feature: str = of(Text("a column"))
+    op: Literal["<=", ">"] = of(OneOf("a comparison", words=("<=", ">")))
+    value: float = of(Extended("a threshold"))
+    missing: bool = of(Truth("missing"), default=False)
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
-class Number(Node):
+class Number(Node, family=REAL):
     """A double, infinity included."""
 
-    value: float
-
-    def __init__(self, value: float) -> None:
-        self._set(value=float(value))
-        self._seal(Family.REAL)
+    value: float = of(Double())
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
-class Choice(Node):
+class Choice(Node, family=REAL):
     """`then` where the Boolean condition holds, else `otherwise` (Real nodes)."""
 
-    def __init__(self, condition: Node, then: Node, otherwise: Node) -> None:
-        self._seal(Family.REAL, (condition, then, otherwise))
+    condition: Node = of(Child())
+    then: Node = of(Child())
+    otherwise: Node = of(Child())
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
-class Arithmetic(Node):
+class Arithmetic(Node, family=REAL):
     """One operation of IEEE 754 on two doubles; a Boolean child counts as 0 and 1."""
 
-    operator: Operator
-
-    def __init__(self, operator: str, left: Node, right: Node) -> None:
-        if operator not in ("+", "-", "*", "/"):
-            raise GraphError(f"an operation is + - * or /, not {operator!r}")
-        self._set(operator=operator)
-        self._seal(Family.REAL, (left, right))
+    operator: Operator = of(OneOf("an operation", words=("+", "-", "*", "/")))
+    left: Node = of(Child())
+    right: Node = of(Child())
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
-class Sum(Node):
+class Sum(Node, family=REAL):
     """The children (Real nodes) added in double from left to right, from the first one on."""
 
-    def __init__(self, children: Sequence[Node]) -> None:
-        if not children:
+    children: tuple[Node, ...] = of(Children())
+
+    def _check(self) -> None:
+        if not self.children:
             raise GraphError("a sum begins with a number")
-        self._seal(Family.REAL, tuple(children))
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
-class Count(Node):
+class Count(Node, family=REAL):
     """How many of the Boolean children hold."""
 
-    def __init__(self, children: Sequence[Node]) -> None:
-        self._seal(Family.REAL, tuple(children))
+    children: tuple[Node, ...] = of(Children())
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
-class Largest(Node):
+class Largest(Node, family=REAL):
     """results[i] of the first of the largest children (Real nodes); `otherwise` where all are minus infinity."""
 
-    results: tuple[int, ...]
-    otherwise: int
+    children: tuple[Node, ...] = of(Children())
+    results: tuple[int, ...] = of(Counts())
+    otherwise: int = of(Whole("a result"))
 
-    def __init__(self, children: Sequence[Node], results: Sequence[int], otherwise: int) -> None:
-        if len(children) != len(results):
-            raise GraphError(f"{len(children)} numbers and {len(results)} results")
-        self._set(results=tuple(results), otherwise=int(otherwise))
-        self._seal(Family.REAL, tuple(children))
+    def _check(self) -> None:
+        if len(self.children) != len(self.results):
+            raise GraphError(f"{len(self.children)} numbers and {len(self.results)} results")
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
-class Greater(Node):
+class Greater(Node, family=BOOLEAN):
     """left > right, strictly, of two doubles; false where one is no number."""
 
-    def __init__(self, left: Node, right: Node) -> None:
-        self._seal(Family.BOOLEAN, (left, right))
+    left: Node = of(Child())
+    right: Node = of(Child())
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
-class Lookup(Node):
+class Lookup(Node, family=REAL):
     """values[index]; the index is a Real node whose values are integers from 0 to the number of values less one."""
 
-    values: tuple[float, ...]
+    values: tuple[float, ...] = of(Extendeds())
+    index: Node = of(Child())
 
-    def __init__(self, values: Sequence[float], index: Node) -> None:
-        if len(values) > MOST_VALUES:
-            raise GraphError(f"a table of {len(values)} values, more than {MOST_VALUES}")
-        self._set(values=tuple(map(float, values)))
-        self._seal(Family.REAL, (index,))
+    def _check(self) -> None:
+        if len(self.values) > MOST_VALUES:
+            raise GraphError(f"a table of {len(self.values)} values, more than {MOST_VALUES}")
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
-class Opaque(Node):
+class Opaque(Node, family=REAL):
     """Some number that the children alone determine: which one is not known."""
 
-    name: str
-
-    def __init__(self, name: str, children: Sequence[Node]) -> None:
-        self._set(name=str(name))
-        self._seal(Family.REAL, tuple(children))
+    name: str = of(Text("a number"))
+    children: tuple[Node, ...] = of(Children())
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,20 +30,21 @@ Term = tuple[tuple[int, bool], ...]
 def minimise_blocks(roots: Iterable[Node], context: Context) -> tuple[dict[Node, Node], list[Change]]:
     """Each largest formula of at most 8 atoms is the shorter of its sum of products, its product of sums and itself."""
     order = topological(roots)
-    atoms = _atoms(order, context)
+    logic = {node for node in order if is_logic(node)}
+    atoms = _atoms(order, logic, context)
     inner: set[Node] = set()
-    for node in order:
-        if is_logic(node) and atoms.get(node) is not None:
+    for node in logic:
+        if atoms.get(node) is not None:
             inner.update(node.children)
     image: dict[Node, Node] = {}
     changes: list[Change] = []
-    used_elsewhere = {child for node in order if not is_logic(node) for child in node.children} | set(roots)
+    used_elsewhere = {child for node in order if node not in logic for child in node.children} | set(roots)
     for node in order:
         children = tuple(image[child] for child in node.children)
         rebuilt = node if children == node.children else with_children(node, children)
         image[node] = rebuilt
         found = atoms.get(node)
-        if found is None or not is_logic(node) or (node in inner and node not in used_elsewhere):
+        if found is None or node not in logic or (node in inner and node not in used_elsewhere):
             continue
         if node not in context.blocks:
             context.blocks[node] = _minimised(node, found, context)
@@ -54,14 +55,14 @@ def minimise_blocks(roots: Iterable[Node], context: Context) -> tuple[dict[Node,
     return image, changes
 
 
-def _atoms(order: list[Node], context: Context) -> dict[Node, tuple[Node, ...] | None]:
+def _atoms(order: list[Node], logic: set[Node], context: Context) -> dict[Node, tuple[Node, ...] | None]:
     """The atoms of each Boolean formula, or None where there are more than 8."""
     chosen: dict[Node, Node] = {}
     found: dict[Node, tuple[Node, ...] | None] = {}
     for node in order:
         if node.family is not Family.BOOLEAN:
             continue
-        if not is_logic(node):
+        if node not in logic:
             atom = chosen.setdefault(node, node)
             chosen.setdefault(negate(node, context.schema), atom)
             found[node] = () if isinstance(node, Constant) else (atom,)

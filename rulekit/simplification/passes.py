@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rulekit.errors import RulekitError
-from rulekit.graph.nodes import Family, Node
+from rulekit.graph.nodes import LEAVES, And, AtLeast, Family, Hidden, Linear, LinearThreshold, Node, Not, Or, Step
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.traversal import topological
 from rulekit.simplification import bits, blocks, columns, covers, logic, sums
@@ -36,13 +36,14 @@ Function = Callable[[tuple[Node, ...], Context], tuple[dict[Node, Node], list[Ch
 class Pass:
     """A named rewriting of a whole graph and the law that it obeys.
 
-    random: what it may do to a probability: "" (nothing: Boolean and Real nodes only), "exact" (no double changes) or
-    "rounded" (the same distribution, other roundings).
+    nodes: the types of the nodes that it may change. random: what it may do to a probability: "" (nothing: Boolean and
+    Real nodes only), "exact" (no double changes) or "rounded" (the same distribution, other roundings).
     """
 
     name: str
     function: Function
     law: str
+    nodes: tuple[type[Node], ...]
     random: str = ""
 
 
@@ -55,47 +56,58 @@ class Applied:
     after: str
 
 
-def everywhere(law: Law) -> Function:
-    """The pass that applies a law to every node, children first."""
+def everywhere(name: str, law: Law, words: str, nodes: tuple[type[Node], ...], random: str = "") -> Pass:
+    """The pass that applies a law to every node of these types, children first."""
 
     def function(roots: tuple[Node, ...], context: Context) -> tuple[dict[Node, Node], list[Change]]:
-        return rewrite(roots, law, context)
+        return rewrite(roots, law, context, nodes)
 
-    return function
+    return Pass(name, function, words, nodes, random)
 
 
 def _flattened(roots: tuple[Node, ...], context: Context) -> tuple[dict[Node, Node], list[Change]]:
-    return rewrite(roots, logic.flatten, context, logic.nested_alike(roots))
+    return rewrite(roots, logic.flatten, context, _JOINS, logic.nested_alike(roots))
 
 
 def _merged_bits(roots: tuple[Node, ...], context: Context) -> tuple[dict[Node, Node], list[Change]]:
-    return rewrite(roots, bits.merge_bits(bits.uses(roots) + Counter(context.keep)), context)
+    return rewrite(roots, bits.merge_bits(bits.uses(roots) + Counter(context.keep)), context, _JOINS)
 
 
+_JOINS = (And, Or)
+_LOGIC = (Not, And, Or, AtLeast)
+_FORMULAS = (*LEAVES, *_LOGIC)
+_SUMS = (Linear, LinearThreshold)
+
+# fmt: off
 PASSES: tuple[Pass, ...] = (
-    Pass("negation", logic.push_negation, "not (a and b) = not a or not b; no not where a leaf says it"),
-    Pass("constants", everywhere(logic.fold_constants), "a and true = a, a and false = false; likewise or, at least"),
-    Pass("sure bits", everywhere(bits.constant_bit), "a bit that fires surely or never is its cause", "exact"),
-    Pass("flattening", _flattened, "a and (b and c) = a and b and c; a and a = a; likewise or"),
-    Pass("columns", everywhere(columns.canonical_single), "a formula over one column is the shortest one of its cells"),
-    Pass("intervals and levels", everywhere(columns.merge_columns), "x > 1 and x > 3 = x > 3; level sets likewise"),
-    Pass("at least", everywhere(logic.degenerate_at_least), "at least 1 = or, at least all = and; a + not a = 1"),
-    Pass("absorption", everywhere(covers.absorb), "a or (a and b) = a, where a may also be implied"),
-    Pass("irredundant cover", everywhere(covers.irredundant), "what the other parts cover falls away"),
-    Pass("minimisation", blocks.minimise_blocks, "sympy's shorter two-level form of at most 8 atoms"),
-    Pass("dead terms", everywhere(sums.dead_terms), "a term of weight 0 or over a constant adds no term"),
-    Pass("steps", everywhere(sums.canonical_step), "a cut between equal values is no cut"),
-    Pass("exact sums", everywhere(sums.merge_steps), "steps of one column in a sum that is exact in any order are one"),
-    Pass(
-        "linear thresholds", everywhere(sums.threshold_logic), "a unit that is constant, r of k or a short form is that"
-    ),
-    Pass("conditions", everywhere(bits.gather_conditions), "conditions beside hidden bits are one condition", "exact"),
-    Pass("random flattening", everywhere(bits.flatten_random), "a and (b and c) = a and b and c of bits", "rounded"),
-    Pass(
-        "random at least", everywhere(bits.degenerate_random), "at least 1 = or, at least all = and of bits", "rounded"
-    ),
-    Pass("merged bits", _merged_bits, "bits of one cause that nothing else uses: strengths add under or", "rounded"),
+    Pass("negation", logic.push_negation, "not (a and b) = not a or not b; no not where a leaf says it", (Not,)),
+    everywhere("constants", logic.fold_constants,
+               "a and true = a, a and false = false; likewise or, at least", _FORMULAS),
+    everywhere("sure bits", bits.constant_bit, "a bit that fires surely or never is its cause", (Hidden,), "exact"),
+    Pass("flattening", _flattened, "a and (b and c) = a and b and c; a and a = a; likewise or", _JOINS),
+    everywhere("columns", columns.canonical_single,
+               "a formula over one column is the shortest one of its cells", _FORMULAS),
+    everywhere("intervals and levels", columns.merge_columns, "x > 1 and x > 3 = x > 3; level sets likewise", _JOINS),
+    everywhere("at least", logic.degenerate_at_least,
+               "at least 1 = or, at least all = and; a + not a = 1", (AtLeast,)),
+    everywhere("absorption", covers.absorb, "a or (a and b) = a, where a may also be implied", _JOINS),
+    everywhere("irredundant cover", covers.irredundant, "what the other parts cover falls away", _JOINS),
+    Pass("minimisation", blocks.minimise_blocks, "sympy's shorter two-level form of at most 8 atoms", _LOGIC),
+    everywhere("dead terms", sums.dead_terms, "a term of weight 0 or over a constant adds no term", _SUMS),
+    everywhere("steps", sums.canonical_step, "a cut between equal values is no cut", (Step,)),
+    everywhere("exact sums", sums.merge_steps,
+               "steps of one column in a sum that is exact in any order are one", _SUMS),
+    everywhere("linear thresholds", sums.threshold_logic,
+               "a unit that is constant, r of k or a short form is that", (LinearThreshold,)),
+    everywhere("conditions", bits.gather_conditions,
+               "conditions beside hidden bits are one condition", _JOINS, "exact"),
+    everywhere("random flattening", bits.flatten_random, "a and (b and c) = a and b and c of bits", _JOINS, "rounded"),
+    everywhere("random at least", bits.degenerate_random,
+               "at least 1 = or, at least all = and of bits", (AtLeast,), "rounded"),
+    Pass("merged bits", _merged_bits,
+         "bits of one cause that nothing else uses: strengths add under or", _JOINS, "rounded"),
 )
+# fmt: on
 
 _LEVELS: tuple[frozenset[str], ...] = (
     frozenset({"", "exact", "rounded"}),
@@ -184,12 +196,17 @@ def _rounds(
 ) -> tuple[Node, ...]:
     """The roots after rounds of all passes within one budget; the changes are added to `found`."""
     for _ in range(MAX_ROUNDS):
-        before = roots
+        before, types = roots, None
         for one in passes:
             free = tuple(root for root in roots if root not in frozen)
+            types = types or {type(node) for node in topological(free)}
+            if types.isdisjoint(one.nodes):
+                continue
             image, changes = one.function(free, context)
-            roots = tuple(image.get(root, root) if root not in frozen else root for root in roots)
-            found.extend((one.name, change) for change in changes)
+            if changes:
+                roots = tuple(image.get(root, root) if root not in frozen else root for root in roots)
+                found.extend((one.name, change) for change in changes)
+                types = None
         if roots == before:
             break
     return roots

@@ -125,18 +125,18 @@ class Change:
 
 
 def rewrite(
-    roots: Iterable[Node], law: Law, context: Context, skip: Collection[Node] = ()
+    roots: Iterable[Node], law: Law, context: Context, nodes: tuple[type[Node], ...], skip: Collection[Node] = ()
 ) -> tuple[dict[Node, Node], list[Change]]:
     """The image of every node below the roots when `law` is applied to each, children first, and what it changed.
 
-    skip: nodes that only get their new children.
+    nodes: the types of nodes to which it is applied. skip: nodes that only get their new children.
     """
     image: dict[Node, Node] = {}
     changes: list[Change] = []
     for node in topological(roots):
         children = tuple(image[child] for child in node.children)
         rebuilt = node if children == node.children else with_children(node, children)
-        image[node] = rebuilt if node in skip else law(rebuilt, context)
+        image[node] = rebuilt if node in skip or not isinstance(node, nodes) else law(rebuilt, context)
         if image[node] is not rebuilt:
             changes.append(Change(rebuilt, image[node]))
     return image, changes

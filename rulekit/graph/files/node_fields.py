@@ -13,7 +13,7 @@ from typing import Any
 
 from rulekit.errors import FormatError
 from rulekit.graph.decisions import DECISIONS
-from rulekit.graph.fields import (
+from rulekit.graph.node import (
     Child,
     Children,
     Count,
@@ -177,7 +177,8 @@ _CODECS: dict[type[Kind], Codec] = {
 def codecs_of(cls: type) -> dict[str, Codec]:
     """The fields of a node type or decision as they stand in a file, in order, each with its codec."""
     return {
-        name: _one_of(kind.words) if isinstance(kind, OneOf) else _CODECS[type(kind)] for name, _, kind in kinds_of(cls)
+        name: _one_of(kind.words) if isinstance(kind, OneOf) else _CODECS[type(kind)]
+        for name, kind in kinds_of(cls).items()
     }
 
 

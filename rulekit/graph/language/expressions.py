@@ -110,7 +110,7 @@ def _is_false(feature: str) -> Condition:
 
 
 def _compare(feature: str, op: Any, token: Any) -> Condition:
-    return Condition(lambda **marks: Compare(feature, str(op), real(token), **marks), ("missing",))
+    return Condition(lambda **marks: Compare(feature, op, real(token), **marks), ("missing",))
 
 
 def _among(feature: str, levels: tuple[str, ...]) -> Condition:

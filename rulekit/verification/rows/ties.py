@@ -34,13 +34,13 @@ def move_to_ties(graph: RuleGraph, columns: dict[str, npt.NDArray[Any]], rng: np
         if not terms:
             continue
         moved = terms[int(rng.integers(len(terms)))]
-        column, weight = node.children[moved], node.weights[moved]
+        weight, column = node.terms[moved]
         if not isinstance(column, Column) or weight == 0.0 or graph.schema[column.feature].kind != "numeric":
             continue  # a Boolean cell is 0, 1 or missing
         rest = np.full(len(rows), node.bias - threshold)
-        for j, child in enumerate(node.children):
+        for j, (factor, child) in enumerate(node.terms):
             if j != moved:
-                rest = rest + node.weights[j] * np.asarray(values[child], dtype=np.float64)
+                rest = rest + factor * np.asarray(values[child], dtype=np.float64)
         meets = -rest / weight
         beside = np.where(np.isnan(direction), meets, np.nextafter(meets, direction))
         fits = (owner == i) & (meets >= column.low) & (meets <= column.high)

@@ -230,11 +230,8 @@ def test_a_row_that_cannot_be_read_is_a_named_error(row):
         evaluate_row(graph(Fires(Compare("x", ">", 0.0))), row)
 
 
-class Riddle(Node):
+class Riddle(Node, family=FALSE.family):
     """A node type that nobody knows."""
-
-    def __init__(self):
-        self._seal(FALSE.family)
 
 
 @pytest.mark.parametrize("node", [Riddle(), Hidden("h", TRUE, 1.0)])

@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from rulekit.numbers import is_power_of_two
-from rulekit.program.nodes import Arithmetic, Choice, Greater, Number, Opaque
+from rulekit.program.nodes import Arithmetic, Choice, Greater, Number, Opaque, Operator
 from rulekit_exporters.onnx.inspection.values import (
     BITS,
     LARGEST,
@@ -36,7 +36,7 @@ def minus(a: Element, b: Element, width: str) -> Element:
     return _linear("-", a, b, width, Fraction(-1))
 
 
-def _linear(operator: str, a: Element, b: Element, width: str, factor: Fraction) -> Element:
+def _linear(operator: Operator, a: Element, b: Element, width: str, factor: Fraction) -> Element:
     one, other = exact(a), exact(b)
     if one is not None and other is not None and (one.span + other.span).fits(BITS[width]):
         return added(one, other, factor)
@@ -71,7 +71,7 @@ def over(a: Element, b: Element, width: str) -> Element:
     return opaque("/", a, b, note=width)
 
 
-def _rounded(operator: str, a: Element, b: Element, width: str) -> Element:
+def _rounded(operator: Operator, a: Element, b: Element, width: str) -> Element:
     """One operation of doubles; in another width only the operands are known."""
     one, other = to_node(a), to_node(b)
     return Arithmetic(operator, one, other) if width == "f8" else Opaque(f"{operator} {width}", (one, other))

@@ -47,7 +47,7 @@ def tree_classifier(reach: Reach, inputs: Sequence[Value], attributes: Attribute
     element = np.empty(1, dtype=object)
     element[0] = Outcome(tuple(labels), tree.formulas(len(labels)))
     scores = np.empty((1, len(labels)), dtype=object)
-    used = [test for test in tree.tests.values() if test not in (TRUE, FALSE)]
+    used = tuple(test for test in tree.tests.values() if test not in (TRUE, FALSE))
     scores[0, :] = [Opaque(f"score {k}", used) for k in range(len(labels))]
     return Rows(element, 0, "i8" if integers else "text"), Rows(scores, 0, "f4")
 

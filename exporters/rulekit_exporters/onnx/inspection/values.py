@@ -287,7 +287,7 @@ def refusal(element: Element) -> str:
 
 def opaque(kind: str, *elements: Element, note: str = "") -> Node:
     """A number that the elements determine."""
-    return Opaque(f"{kind} {note}".strip(), [to_node(element) for element in elements])
+    return Opaque(f"{kind} {note}".strip(), tuple(to_node(element) for element in elements))
 
 
 # Leaves --------------------------------------------------------------------------------------------------------------
