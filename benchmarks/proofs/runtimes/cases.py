@@ -31,9 +31,12 @@ FORMS: dict[str, Mapping[str, Any]] = {
 
 # Of a row, over the columns that the model uses, as they are fed to it; everything else is of a model.
 VALUES: dict[str, Callable[[npt.NDArray[Any]], Mask]] = {
-    "NaN": lambda column: np.isnan(column) if column.dtype != object else np.zeros(len(column), dtype=bool),
+    "NaN": lambda column: column != column,
     "subnormal": lambda column: _is_subnormal(column),
     "NUL in a text": lambda column: np.array([isinstance(v, str) and "\0" in v for v in column.tolist()], dtype=bool),
+    "code beyond 32 bits": lambda column: (
+        column != column.astype(np.int32) if column.dtype.kind == "i" else np.zeros(len(column), dtype=bool)
+    ),
 }
 
 
@@ -72,10 +75,8 @@ class Case:
 
     def write(self, folder: Path) -> None:
         """The case as a folder (`exchange`), with the values as an application holds them."""
-        # OpenVINO and OpenCV look codes that there are not up otherwise; an application feeds codes that there are
         plan = plan_of(self.artifact, self.graph)
-        feeds = raw_feeds(plan, self.graph, self.rows.columns, codes_beyond=False)
-        write_case(folder / self.name, self.artifact, feeds)
+        write_case(folder / self.name, self.artifact, raw_feeds(plan, self.graph, self.rows.columns))
 
     def outcome(self, answer: Answer) -> Outcome | str:
         """What a runtime answered as class indices, or in one line what is wrong with it."""
@@ -89,14 +90,17 @@ class Case:
             return str(error)
 
 
-def rows_with(graph: RuleGraph, rows: RawRows, value: str) -> Mask:
-    """The rows that hold such a value (a key of VALUES) in a column that the graph uses."""
-    found = np.zeros(len(rows), dtype=bool)
-    encoded = dict(zip(rows.table.names, rows.table.arrays, strict=True))
-    for name in graph.used_features:
-        text = graph.schema[name].kind == "categorical"
-        found |= VALUES[value](rows.columns[name] if text else encoded[name])
-    return found
+def rows_with(graph: RuleGraph, artifact: bytes, rows: RawRows) -> dict[str, Mask]:
+    """By each of VALUES the rows that hold it in a column that the graph uses, as they are fed to the model."""
+    plan = plan_of(artifact, graph)
+    feeds = raw_feeds(plan, graph, rows.columns)
+    if plan.form == "tensor":
+        (tensor,) = feeds.values()
+        columns = [tensor[:, graph.schema.names.index(name)] for name in graph.used_features]
+    else:
+        columns = [feed[:, 0] for feed in feeds.values()]
+    nowhere = np.zeros(len(rows), dtype=bool)
+    return {value: np.logical_or.reduce([nowhere, *map(holds, columns)]) for value, holds in VALUES.items()}
 
 
 def features_of(artifact: bytes) -> frozenset[str]:
@@ -141,10 +145,11 @@ def cases_of(
         graph = make()
         rows = adversarial_rows(graph, n_rows, seed)
         expected = Outcome(decide(graph, rows.table), probabilities(graph, rows.table))
-        values = {value: rows_with(graph, rows, value) for value in VALUES}
         for form in forms:
             try:
                 artifact = target.emit(graph, FORMS[form]).main
             except InputError:  # a category in a tensor
                 continue
-            yield Case(name, form, graph, artifact, features_of(artifact), rows, values, expected)
+            yield Case(
+                name, form, graph, artifact, features_of(artifact), rows, rows_with(graph, artifact, rows), expected
+            )

@@ -153,9 +153,7 @@ def column_feed(feature: Feature, array: Array, codes: bool) -> Array:
     return array.astype(np.int64) if codes else level_texts(feature)[array]
 
 
-def raw_feeds(
-    plan: InputPlan, graph: RuleGraph, columns: Mapping[str, Array], codes_beyond: bool = True
-) -> dict[str, Array]:
+def raw_feeds(plan: InputPlan, graph: RuleGraph, columns: Mapping[str, Array]) -> dict[str, Array]:
     """The arrays that an application feeds: numbers cast once, no other rounding; empty text for a missing category."""
     n_rows = max(map(len, columns.values()), default=0)
     with np.errstate(over="ignore"):
@@ -183,8 +181,6 @@ def raw_feeds(
             elif plan.form == "codes":
                 feed = encode({column: columns[column]}, Schema((feature,))).arrays[0].astype(np.int64)
                 unseen = np.flatnonzero(feed == UNSEEN_CODE)  # as is every code that there is not
-                if not codes_beyond:
-                    unseen = unseen[:0]
                 feed[unseen] = np.resize([UNSEEN_CODE, -1, 2 + len(feature.levels), *CODES_BEYOND], len(unseen))
             else:
                 feed = np.array(["" if text is None else text for text in columns[column].tolist()], dtype=object)

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from rulekit_exporters.onnx.labels import label_texts
 
-from benchmarks.proofs.runtimes.cases import Case, cases_of
+from benchmarks.proofs.runtimes import gaps
+from benchmarks.proofs.runtimes.cases import VALUES, Case, cases_of
 from benchmarks.proofs.runtimes.catalogue import RUNTIMES
 from benchmarks.proofs.runtimes.comparing import Cell, compare, conclude
 from benchmarks.proofs.runtimes.environments import PYTHONS, ROOT
@@ -111,6 +112,26 @@ def test_a_gap_that_no_case_shows_is_a_fault(case: Case) -> None:
         "slow is declared to lack 'NaN'",
         "slow is declared to lack 'doubles'",
     ]
+
+
+@pytest.mark.parametrize(("known", "faults"), [("of this machine", 1), ("of another", 0)])
+def test_a_gap_of_other_processors_need_not_show_here(
+    case: Case, known: str, faults: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gaps, "_instructions", lambda: frozenset({"of this machine"}))
+    gap = replace(NAN, processor=known)
+    cell = compare(case, "slow", right(case), (gap,))
+    wrong = compare(case, "slow", wrong_at(case, row_with(case, "NaN", True)), (gap,))
+
+    assert len(conclude("slow", [cell], (gap,)).faults) == faults
+    assert conclude("slow", [wrong], (gap,)).faults == ()
+
+
+def test_codes_are_held_against_what_32_bits_take() -> None:
+    codes = np.array([-(2**63), -(2**31), -1, 0, 2**31 - 1, 2**31, 2**63 - 1])
+
+    assert VALUES["code beyond 32 bits"](codes).tolist() == [True, False, False, False, False, True, True]
+    assert not VALUES["code beyond 32 bits"](np.array([1e300, np.nan])).any()
 
 
 def test_the_declared_gaps_are_of_known_runtimes_and_told_once() -> None:
