@@ -28,7 +28,7 @@ from benchmarks.shared.kept import Found, Kept
 from benchmarks.shared.machine import stamp
 from benchmarks.shared.measuring import in_process
 from benchmarks.shared.sections import add_options, kept, markdown, publish
-from rulekit.tables.spooling.budget import Budget, parse_memory
+from rulekit.tables.budget import Budget, parse_memory
 
 TARGET = "y"
 MOST_TIMES = 3.0
@@ -59,9 +59,8 @@ def learn(path: str, memory: str | None, output: str) -> dict[str, Any]:
     """Read a file and learn from it, in memory or within a budget: seconds, peak memory of this process, SHA-256."""
     from rulekit import CNLLClassifier
     from rulekit.graph.rule_graph import class_array
-    from rulekit.tables.labels import read_labelled
+    from rulekit.tables.labelling import read_labelled
     from rulekit.tables.options import ReadingOptions
-    from rulekit.tables.spooling.spilling import read_labelled_blocks
 
     warm = next(blocks(WARM_ROWS))
     CNLLClassifier(**DEFAULT, memory=memory).fit(warm.X, warm.y)
@@ -72,7 +71,7 @@ def learn(path: str, memory: str | None, output: str) -> dict[str, Any]:
         read = time.perf_counter()
         learner.fit(rows.table, class_array(rows.classes)[rows.y])
     else:
-        rows = read_labelled_blocks(path, ReadingOptions(TARGET), Budget(parse_memory(memory)))
+        rows = read_labelled(path, ReadingOptions(TARGET), Budget(parse_memory(memory)))
         read = time.perf_counter()
         learner.fit(rows)
     seconds, processor = time.perf_counter() - begun, time.process_time() - used

@@ -16,7 +16,7 @@ from pathlib import Path
 
 READERS = {
     "polars.read_csv": "import polars; polars.read_csv(path)",
-    "rulekit read_labelled": "from rulekit.tables.labels import read_labelled; "
+    "rulekit read_labelled": "from rulekit.tables.labelling import read_labelled; "
     "from rulekit.tables.options import ReadingOptions; read_labelled(path, ReadingOptions('label'))",
 }
 PROGRAM = """

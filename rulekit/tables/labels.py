@@ -1,4 +1,4 @@
-"""Labels: the target, weight and group columns taken out of a table, and the classes that a model decides between."""
+"""Labels: tables with a target, their checks, and tables that are labelled with the classes of a model."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ import numpy.typing as npt
 
 from rulekit.errors import InputError
 from rulekit.schema import Feature, Schema, require_column
-from rulekit.tables.kinds.classes import Label, class_key, classes_of_keys
+from rulekit.tables.kinds.classes import Label, class_key
 from rulekit.tables.kinds.conversion import numeric_values
 from rulekit.tables.kinds.encoding import encode_columns
-from rulekit.tables.kinds.inference import infer_columns
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.tables.raw.columns import Codes, Column, RawTable, column_place, factorize, place, take_column
 from rulekit.tables.raw.sources import raw_table
@@ -66,17 +65,6 @@ class LabelledTable:
             weight=None if self.weight is None else self.weight[rows],
             group=None if self.group is None else self.group[rows],
         )
-
-
-def read_labelled(path: str | os.PathLike[str], options: ReadingOptions) -> LabelledTable:
-    """A labelled table from a file: `read_columns` and `split_labels` in one; raises InputError as they do."""
-    raw = read_columns(
-        path,
-        options,
-        keep_text={*options.label_columns(), *options.categories()} - {options.weight},
-        without=options.dropped() - options.label_columns().keys(),
-    )
-    return split_labels(raw, options)
 
 
 def read_for_model(
@@ -143,45 +131,6 @@ def label_for_model(
     )
 
 
-def split_labels(data: Any, options: ReadingOptions) -> LabelledTable:
-    """Take label, weight and group columns out of raw columns, or of anything that makes them.
-
-    Raises InputError for a wrong column name, a single class, a weight that is negative, missing or sums to nothing, a
-    row without a group.
-    """
-    raw = raw_table(data)
-    target = label_column(options, raw.source)
-    options.check(raw.known_names, raw.source)
-    tokens = options.missing_tokens(raw.known_names)
-    raw, keys, codes, dropped = _labelled_rows(raw, target, options, tokens.get(target, ()))
-    class_of, classes, told = classes_of_keys(
-        keys,
-        np.bincount(codes, minlength=len(keys)),
-        type(_column(raw, target)),
-        target,
-        raw.source,
-        as_text=target in options.categories(),
-        positive=options.positive,
-        ordered=options.ordered,
-    )
-    cost = parse_cost(options.cost, len(classes))
-    weight = _weights(raw, options, tokens)
-    group = _groups(raw, options)
-    features = raw.without(options.label_columns().keys())
-    if not features.columns:
-        raise InputError("no column is left beside the target", where=raw.source or "table", fix="give features")
-    table = infer_columns(features, options)
-    notes = (*dropped, *told)
-    return LabelledTable(table, class_of[codes], classes, weight, group, cost, target, bool(options.ordered), notes)
-
-
-def label_column(options: ReadingOptions, source: str) -> str:
-    """The name of the label column; raises InputError where none is given."""
-    if options.target is None:
-        raise InputError("no label column is named", where=source or "table", fix="name it as the target")
-    return options.target
-
-
 def _column(raw: RawTable, name: str) -> Column:
     return next(column for column in raw.columns if column.name == name)
 
@@ -237,16 +186,6 @@ def check_weight(weight: npt.NDArray[np.float64], where: str = "weight") -> npt.
     if not weight.sum() > 0.0:
         raise InputError("all weights are zero", where=where, fix="give some row a weight")
     return weight
-
-
-def _groups(raw: RawTable, options: ReadingOptions) -> npt.NDArray[np.int64] | None:
-    if options.group is None:
-        return None
-    _, codes = factorize(_column(raw, options.group))
-    if (codes < 0).any():
-        row = int(np.argmax(codes < 0))
-        raise InputError("the row has no group", where=place(raw.source, row, options.group), fix="fill it in")
-    return codes.astype(np.int64)
 
 
 def parse_cost(cost: str | tuple[float, float] | None, n_classes: int = 2) -> tuple[float, float] | None:

@@ -11,6 +11,7 @@ from typing import Protocol
 
 from rulekit.errors import InputError
 from rulekit.schema import Schema
+from rulekit.tables.budget import Budget
 from rulekit.tables.kinds.encoding import encode_columns
 from rulekit.tables.kinds.inference import infer_columns
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
@@ -19,7 +20,6 @@ from rulekit.tables.raw.delimited import DelimitedFile, ReadAgain
 from rulekit.tables.raw.files import first_bytes, plain_file
 from rulekit.tables.raw.json_lines import JsonLinesFile
 from rulekit.tables.raw.parquet import ParquetFile
-from rulekit.tables.spooling.budget import Budget
 from rulekit.tables.storage import Store
 from rulekit.tables.table import Table
 

@@ -20,7 +20,9 @@ from rulekit.graph.language.readable import listed
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import Counts, counts
 from rulekit.simplification.passes import simplify
-from rulekit.tables.labels import LabelledTable, read_for_model, read_labelled
+from rulekit.tables.budget import Budget, parse_memory
+from rulekit.tables.labelling import read_labelled
+from rulekit.tables.labels import LabelledTable, read_for_model
 from rulekit.tables.options import ReadingOptions
 from rulekit.work import learning
 from rulekit.work.outputs import check_model_ending, check_outputs
@@ -148,14 +150,9 @@ def _checked(request: TrainingRequest) -> tuple[dict[str, Any], Start | None]:
 
 def _read(request: TrainingRequest, start: Start | None, progress: Progress) -> LabelledTable:
     options = request.reading if start is None else start.reading(request.reading)
-    if request.memory is None:
-        rows = read_labelled(request.data, options)
-    else:
-        from rulekit.tables.spooling.budget import Budget, parse_memory
-        from rulekit.tables.spooling.spilling import read_labelled_blocks
-
-        budget = Budget(parse_memory(request.memory, "--memory"))
-        rows = read_labelled_blocks(request.data, options, budget, reading=lambda share: bool(progress(Reading(share))))
+    budget = None if request.memory is None else Budget(parse_memory(request.memory, "--memory"))
+    told = None if budget is None else lambda share: bool(progress(Reading(share)))
+    rows = read_labelled(request.data, options, budget, reading=told)
     if start is not None:
         rows = start.read_alike(rows)
     progress(Read((*rows.table.notes, *rows.notes), summary_of(rows)))
@@ -190,8 +187,6 @@ def _split(
     from rulekit.tables.splitting import SPLIT_BYTES, held_out, share_note
 
     if request.memory is not None:
-        from rulekit.tables.spooling.budget import Budget, parse_memory
-
         Budget(parse_memory(request.memory)).require_rows(len(rows), "--holdout", SPLIT_BYTES)
     mask = held_out(rows.table, rows.y, request.holdout, group=rows.group, seed=request.seed)
     note = share_note(mask, request.holdout, grouped=rows.group is not None)

@@ -11,10 +11,9 @@ import pytest
 
 from rulekit import CNLLClassifier
 from rulekit.audit.measuring import measured
-from rulekit.tables.labels import read_labelled
+from rulekit.tables.budget import Budget
+from rulekit.tables.labelling import read_labelled
 from rulekit.tables.options import ReadingOptions
-from rulekit.tables.spooling.budget import Budget
-from rulekit.tables.spooling.spilling import read_labelled_blocks
 
 
 def flat(value: Any) -> list[Any]:
@@ -31,7 +30,7 @@ def test_figures_of_rows_on_disk(tmp_path: Any, weight: str | None) -> None:
     frame.with_columns(pl.Series("y", y)).write_csv(path)
     whole, parts = (
         read_labelled(path, ReadingOptions("y", weight=weight)),
-        read_labelled_blocks(path, ReadingOptions("y", weight=weight), Budget(10**9)),
+        read_labelled(path, ReadingOptions("y", weight=weight), Budget(10**9)),
     )
     graph = CNLLClassifier(3, stopping="none", target="y").fit(parts).rule_graph_
     expected, found = (flat(astuple(measured(graph, rows))) for rows in (whole, parts))

@@ -13,7 +13,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
 
 from rulekit import CNLLClassifier
-from rulekit.tables.labels import split_labels
+from rulekit.tables.labelling import split_labels
 from rulekit.tables.options import ReadingOptions
 
 

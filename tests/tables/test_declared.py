@@ -15,7 +15,8 @@ from rulekit.errors import InputError
 from rulekit.schema import Feature, Schema
 from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.kinds.inference import infer
-from rulekit.tables.labels import label_for_model, read_for_model, read_labelled, split_labels
+from rulekit.tables.labelling import read_labelled, split_labels
+from rulekit.tables.labels import label_for_model, read_for_model
 from rulekit.tables.options import ReadingOptions
 from rulekit.tables.raw.columns import parse_moments
 from rulekit.tables.reading import read_table

@@ -21,6 +21,7 @@ from rulekit.learners.counting.histograms import moderate
 from rulekit.learners.fitting import inputs
 from rulekit.learners.fitting.inputs import TrainingData, check_rows
 from rulekit.schema import Feature
+from rulekit.tables.budget import GROUP_BYTES, ROW_BYTES, WEIGHT_BYTES, Budget, parse_memory
 from rulekit.tables.kinds.column_builder import ColumnBuilder
 from rulekit.tables.kinds.dictionary import TextAllowance
 from rulekit.tables.kinds.inference import assembled
@@ -28,13 +29,10 @@ from rulekit.tables.labels import LabelledTable
 from rulekit.tables.options import DEFAULT_OPTIONS
 from rulekit.tables.raw.columns import RawTable
 from rulekit.tables.raw.sources import raw_table
-from rulekit.tables.spooling.budget import GROUP_BYTES, ROW_BYTES, WEIGHT_BYTES, Budget, parse_memory
 from rulekit.tables.storage import Store, StoredArrays, Writer, arrays_of
 from rulekit.tables.table import Table
 
 Array = npt.NDArray[Any]
-
-_NO_LIMIT = 1 << 62
 
 
 def training_data(estimator: Any, X: Any, y: Any, sample_weight: Any, groups: Any) -> TrainingData:
@@ -81,7 +79,7 @@ def _are_blocks(X: Any) -> bool:
 
 def _budget(estimator: Any) -> Budget:
     memory = getattr(estimator, "memory", None)
-    return Budget(_NO_LIMIT if memory is None else parse_memory(memory))
+    return Budget(1 << 62 if memory is None else parse_memory(memory))
 
 
 def _require_memory(estimator: Any, n_rows: int, weighted: bool, grouped: bool) -> None:

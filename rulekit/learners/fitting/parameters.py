@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from rulekit.errors import InputError
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.tables.spooling.budget import parse_memory
+from rulekit.tables.budget import parse_memory
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ _KEY_OVERHEAD = 120
 class TextAllowance:
     """How many bytes the distinct texts of all columns together may still take."""
 
-    left: int
+    left: int = 1 << 62
 
 
 @dataclass(slots=True, eq=False)

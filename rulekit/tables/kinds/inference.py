@@ -22,8 +22,6 @@ from rulekit.tables.raw.sources import raw_table
 from rulekit.tables.storage import Memory, arrays_of
 from rulekit.tables.table import Array, Table
 
-_NO_LIMIT = 1 << 62
-
 
 def infer(
     data: Any,
@@ -57,7 +55,7 @@ def infer_columns(raw: RawTable, options: ReadingOptions = DEFAULT_OPTIONS) -> T
     options.check(raw.known_names, raw.source)
     _require_rows(raw)
     dropped, features, memory = options.dropped(), options.features(raw.known_names), Memory()
-    allowance = TextAllowance(_NO_LIMIT)
+    allowance = TextAllowance()
     decided, columns = [], []
     for column in raw.columns:
         if column.name not in dropped:

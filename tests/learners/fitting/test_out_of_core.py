@@ -22,11 +22,10 @@ from rulekit.learners.binned.problem import Problem
 from rulekit.learners.fitting.folds import fold_of_rows
 from rulekit.schema import Feature
 from rulekit.tables import storage
+from rulekit.tables.budget import Budget
 from rulekit.tables.kinds.inference import infer
-from rulekit.tables.labels import read_labelled
+from rulekit.tables.labelling import read_labelled
 from rulekit.tables.options import ReadingOptions
-from rulekit.tables.spooling.budget import Budget
-from rulekit.tables.spooling.spilling import read_labelled_blocks
 from rulekit.tables.storage import Store, StoredColumn
 
 DEFAULT: dict[str, Any] = {
@@ -126,7 +125,7 @@ def test_a_file_on_disk_is_learned_as_in_memory(rows: dict[str, Any], tmp_path: 
     path = tmp_path / "t.csv"
     rows["X"].with_columns(pl.Series("y", rows["y"]), pl.Series("g", rows["groups"])).write_csv(path)
     whole = read_labelled(path, ReadingOptions("y", group="g", cost="1:2"))
-    parts = read_labelled_blocks(path, ReadingOptions("y", group="g", cost="1:2"), Budget(10**9, bytes_per_block=3000))
+    parts = read_labelled(path, ReadingOptions("y", group="g", cost="1:2"), Budget(10**9, bytes_per_block=3000))
     options = DEFAULT | {"n_folds": 3, "target": "y"}
     labels = np.array(whole.classes)[whole.y]
     memory = CNLLClassifier(4, **options).fit(whole.table, labels, whole.training_weight(), whole.group)

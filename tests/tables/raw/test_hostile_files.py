@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 from rulekit.errors import InputError
-from rulekit.tables.labels import read_labelled
+from rulekit.tables.labelling import read_labelled
 from rulekit.tables.options import ReadingOptions
 from rulekit.tables.raw import files
 from rulekit.tables.reading import read_table
@@ -155,7 +155,7 @@ def test_time_grows_with_the_columns_and_not_with_their_square(tmp_path: Path) -
         ",".join(names) + "\n" + "".join(",".join(str((i + j) % 7) for j in range(10_000)) + "\n" for i in range(6))
     )
     program = (
-        "import sys, time; from rulekit.tables.labels import read_labelled; "
+        "import sys, time; from rulekit.tables.labelling import read_labelled; "
         "from rulekit.tables.options import ReadingOptions; "
         "begun = time.process_time(); "
         "rows = read_labelled(sys.argv[1], ReadingOptions('c9', missing=['?', 'c8=6'])); "

@@ -1,102 +1,140 @@
-"""Labelled tables larger than memory: a file is read in blocks, and its encoded columns are kept on disk.
+"""Rows to learn from: a table with its labels, weights and groups, in memory or, within a budget, on disk.
 
-The table, its labels, weights, groups and notes are those that `rulekit.tables.labels.read_labelled` makes of the same
-file in memory.
+A file comes whole, as one block, or in blocks of rows or columns; what is in memory already is one block. The table,
+its labels, weights, groups and notes are the same either way.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from rulekit.errors import InputError
 from rulekit.schema import Feature
-from rulekit.tables.kinds.choice import Decided
+from rulekit.tables.budget import Budget
 from rulekit.tables.kinds.classes import classes_of_keys
 from rulekit.tables.kinds.column_builder import ColumnBuilder, KindChanged
 from rulekit.tables.kinds.conversion import numeric_values
 from rulekit.tables.kinds.dictionary import Dictionary, TextAllowance
 from rulekit.tables.kinds.inference import assembled
-from rulekit.tables.labels import (
-    LabelledTable,
-    check_weight,
-    label_column,
-    parse_cost,
-    unlabelled_note,
-)
+from rulekit.tables.labels import LabelledTable, check_weight, parse_cost, unlabelled_note
 from rulekit.tables.options import ReadingOptions
-from rulekit.tables.raw.columns import Column, column_place, place, take_column
+from rulekit.tables.raw.columns import Column, RawTable, column_place, place, take_column
 from rulekit.tables.raw.delimited import ReadAgain
+from rulekit.tables.raw.sources import raw_table
 from rulekit.tables.reading import TableFile, open_table
-from rulekit.tables.spooling.budget import Budget
-from rulekit.tables.storage import Array, HeldColumn, Store, StoredColumn, Writer, arrays_of
+from rulekit.tables.storage import Array, HeldColumn, Memory, Store, StoredColumn, Writer, arrays_of
 
 Reading = Callable[[float], object]
 """Told of the share of the file that was read."""
 
 
-def read_labelled_blocks(
+def read_labelled(
     path: str | os.PathLike[str],
     options: ReadingOptions,
-    budget: Budget,
+    budget: Budget | None = None,
     *,
     reading: Reading | None = None,
 ) -> LabelledTable:
-    """`read_labelled` within a memory budget; raises InputError as that does, and where the budget is too small."""
+    """A labelled table from a file; with a budget its columns are kept on disk.
+
+    Raises InputError for a wrong column name, a single class, a weight that is negative, missing or sums to nothing, a
+    row without a group, as `rulekit.tables.read_table` does, and where the budget is too small.
+    """
     store = Store()
-    source = open_table(path, options, store, budget)
-    target = label_column(options, source.source)
+    return _labelled(open_table(path, options, store, budget), options, store, budget, reading)
+
+
+def split_labels(data: Any, options: ReadingOptions) -> LabelledTable:
+    """The labelled table of raw columns, or of anything that makes them; raises InputError as `read_labelled`."""
+    return _labelled(_HeldRows(raw_table(data)), options, Store(), None, None)
+
+
+@dataclass(slots=True, eq=False)
+class _HeldRows:
+    """Rows in memory, as a file that is one block."""
+
+    raw: RawTable
+    by_column: bool = False
+    share: float = 1.0
+
+    @property
+    def source(self) -> str:
+        return self.raw.source
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.raw.known_names
+
+    @property
+    def n_rows(self) -> int:
+        return self.raw.n_rows
+
+    def blocks(self, names: Sequence[str], keep_text: Collection[str]) -> Iterator[RawTable]:
+        yield replace(self.raw, columns=tuple(column for column in self.raw.columns if column.name in names))
+
+    def notes(self) -> list[str]:
+        return list(self.raw.notes)
+
+
+def _labelled(
+    source: TableFile, options: ReadingOptions, store: Store, budget: Budget | None, reading: Reading | None
+) -> LabelledTable:
+    if options.target is None:
+        raise InputError("no label column is named", where=source.source or "table", fix="name it as the target")
     options.check(source.names, source.source)
     labels = options.label_columns()
     names = [n for n in source.names if n not in options.dropped() or n in labels]
     features = [n for n in names if n not in labels]
     if not features:
         raise InputError("no column is left beside the target", where=source.source or "table", fix="give features")
-    if source.n_rows is not None:
+    if budget is not None and source.n_rows is not None:
         budget.require_rows(source.n_rows, source.source)
         store.require(source.n_rows * (5 * len(features) + 8))
+    kept: Store | Memory = Memory() if budget is None else store
+    allowed = TextAllowance() if budget is None else TextAllowance(budget.text_bytes)
     while True:
-        spill = Spill(source, store, budget, options, target, tuple(names), tuple(features), reading)
+        rows = _Rows(source, kept, options, options.target, tuple(names), tuple(features), allowed, reading)
         try:
-            spill.read()
+            rows.read()
         except ReadAgain:
             continue
-        budget.require_rows(spill.kept_rows, source.source)
-        return spill.labelled()
+        if budget is not None:
+            budget.require_rows(rows.kept_rows, source.source)
+        return rows.labelled()
 
 
 @dataclass(slots=True, eq=False)
-class Spill:
+class _Rows:
     """One reading of a file, column by column or block by block."""
 
     source: TableFile
-    store: Store
-    budget: Budget
+    store: Store | Memory
     options: ReadingOptions
     label: str
     names: tuple[str, ...]
     features: tuple[str, ...]
+    allowance: TextAllowance
     reading: Reading | None = None
     n_rows: int = 0
     target: Dictionary = field(init=False)
     group: Dictionary | None = None
-    weight: Writer | None = None
+    weight: Writer | HeldColumn | None = None
     builders: dict[str, ColumnBuilder] = field(default_factory=dict)
     _dropped: list[Array] = field(default_factory=list)
-    _allowance: TextAllowance = field(init=False)
     _tokens: dict[str, tuple[str, ...]] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._allowance = TextAllowance(self.budget.text_bytes)
         self._tokens = self.options.missing_tokens(self.source.names)
         where = self.source.source
-        self.target = Dictionary(self.label, self.store, self._allowance, where)
+        self.target = Dictionary(self.label, self.store, self.allowance, where)
         if self.options.group is not None:
-            self.group = Dictionary(self.options.group, self.store, self._allowance, where)
+            self.group = Dictionary(self.options.group, self.store, self.allowance, where)
         if self.options.weight is not None:
             self.weight = self.store.writer(np.float64)
 
@@ -126,7 +164,7 @@ class Spill:
             self._again(wanted, kept | again)
 
     def _spool(self, feature: Feature, *, reread: bool) -> ColumnBuilder:
-        return ColumnBuilder(feature, self.options, self.source.source, self.store, self._allowance, reread)
+        return ColumnBuilder(feature, self.options, self.source.source, self.store, self.allowance, reread)
 
     def _pass(self, names: tuple[str, ...], kept: set[str], again: set[str], base: float, share: float) -> None:
         start = 0
@@ -195,6 +233,10 @@ class Spill:
         where = column_place(self.source.source, self.label)
         return (unlabelled_note(first, count, self.n_rows, where, self.options.missing_target),)
 
+    def _integers(self, n: int) -> npt.DTypeLike:
+        """What holds numbers below n; beside columns on disk in as few bytes as can be."""
+        return np.int64 if isinstance(self.store, Memory) else np.min_scalar_type(max(0, n - 1))
+
     # The whole table -----------------------------------------------------------------------------------------------
 
     def labelled(self) -> LabelledTable:
@@ -215,26 +257,25 @@ class Spill:
             ordered=self.options.ordered,
         )
         cost = parse_cost(self.options.cost, len(classes))
-        y = _mapped(self.target.numbers(), class_of[place_of], self.kept_rows)
+        y = _mapped(self.target.numbers(), class_of[place_of], self._integers(len(classes)), self.kept_rows)
         weight = None
         if self.weight is not None and self.options.weight is not None:
             weight = check_weight(self.weight.column().read(), column_place(where, self.options.weight))
         group = None
         if self.group is not None:
             order = self.group.ordered()[2]
-            group = _mapped(self.group.numbers(), order, self.kept_rows)
-        decided, columns = zip(*(self._encoded(name) for name in self.features), strict=True)
+            group = _mapped(self.group.numbers(), order, self._integers(len(order)), self.kept_rows)
+        decided, columns = zip(*(self.builders.pop(name).encoded() for name in self.features), strict=True)
         table = assembled(decided, arrays_of(columns), self.kept_rows, where, self.source.notes())
         notes = (*dropped, *told)
         return LabelledTable(table, y, classes, weight, group, cost, target, bool(self.options.ordered), notes)
 
-    def _encoded(self, name: str) -> tuple[Decided, StoredColumn | HeldColumn]:
-        return self.builders.pop(name).encoded()
 
-
-def _mapped(numbers: StoredColumn | HeldColumn, lookup: npt.NDArray[np.int64], n_rows: int) -> Array:
-    """The number [n] that each row's key stands for, as small as can be; rows without a key are left out."""
-    mapped = np.empty(n_rows, dtype=np.min_scalar_type(int(lookup.max(initial=0))))
+def _mapped(
+    numbers: StoredColumn | HeldColumn, lookup: npt.NDArray[np.int64], dtype: npt.DTypeLike, n_rows: int
+) -> Array:
+    """The number [n] that each row's key stands for; rows without a key are left out."""
+    mapped = np.empty(n_rows, dtype=dtype)
     done = 0
     for part in numbers.parts():
         part = part[part >= 0]

@@ -14,21 +14,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rulekit.errors import InputError
+from rulekit.tables.budget import Budget, parse_memory
 from rulekit.tables.data_hash import data_hash
 from rulekit.tables.kinds.dictionary import Dictionary, TextAllowance
-from rulekit.tables.labels import LabelledTable, read_labelled
+from rulekit.tables.labelling import read_labelled
+from rulekit.tables.labels import LabelledTable
 from rulekit.tables.options import ReadingOptions
 from rulekit.tables.raw.columns import TextColumn
 from rulekit.tables.raw.delimited import last_row_end
-from rulekit.tables.spooling.budget import Budget, parse_memory
-from rulekit.tables.spooling.spilling import read_labelled_blocks
 from rulekit.tables.storage import Store, StoredArrays
 
 TINY = Budget(10**9, rows_per_block=16, bytes_per_block=40)
 
 
 def in_blocks(path: Path, target: str = "y", budget: Budget = TINY, **options: Any) -> LabelledTable:
-    return read_labelled_blocks(path, ReadingOptions(target, **options), budget)
+    return read_labelled(path, ReadingOptions(target, **options), budget)
 
 
 def assert_same(path: Path, budget: Budget = TINY, **options: Any) -> LabelledTable:

@@ -1,1 +1,0 @@
-"""Tables that come in blocks and are kept on disk."""
