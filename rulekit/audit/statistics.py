@@ -8,13 +8,12 @@ classifier that is this rule alone, and of the one that is this rule together wi
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.audit.row_weights import Weights, share_of
 from rulekit.graph.rules import Rule, fired, rules_of
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature
 
@@ -23,6 +22,10 @@ if TYPE_CHECKING:
     from rulekit.tables.table import Table
 
 Array = npt.NDArray[Any]
+
+_UNIT = 1 << 1074
+_LOW_BITS = 26
+_MOST = 1 << 25
 
 
 def rule_statistics(graph: RuleGraph, table: Table, y: Array, weight: Array | None = None) -> dict[str, Any]:
@@ -53,71 +56,63 @@ class _Tally:
 
     def __init__(self, graph: RuleGraph, rules: tuple[Rule, ...]) -> None:
         self.graph, self.rules = graph, rules
+        self.classes = np.array([rule.class_index for rule in rules], dtype=np.int64)
         self.total = 0
-        self.positive = [0] * len(rules)
-        self.alone = [_RuleSums() for _ in rules]
-        self.together = [_RuleSums() for _ in rules]
+        self.sums: dict[str, list[int]] = {}
         self.columns = {name: _ColumnSums(graph.schema[name]) for name in graph.used_features}
 
     def add(self, table: Table, y: Array, weights: Weights) -> None:
-        active = fired(self.graph, table)
         self.total += weights.total()
-        together: dict[int, Array] = {}
-        ordered = self.graph.decision.ordered
-        positives = {k: y >= k if ordered else y == k for k in {rule.class_index for rule in self.rules}}
-        totals = {k: weights.of(positive) for k, positive in positives.items()}
-        for j, rule in enumerate(self.rules):
-            k = rule.class_index
-            self.positive[j] += totals[k]
-            self.alone[j].add(active[:, j], positives[k], weights)
-            if rule.connective != "sum":
-                joined = _combined(rule, together[k], active[:, j]) if k in together else active[:, j]
-                together[k] = joined
-                self.together[j].add(joined, positives[k], weights)
+        active = fired(self.graph, table)
+        positive = y[:, None] >= self.classes if self.graph.decision.ordered else y[:, None] == self.classes
+        together = self._together(active)
+        self._add("rows", np.count_nonzero(active, axis=0).tolist())
+        for name, truth in (
+            ("positive", positive),
+            ("active", active),
+            ("right", active & positive),
+            ("wrong", active != positive),
+            ("right together", together & positive),
+            ("wrong together", together != positive),
+        ):
+            self._add(name, weights.of(truth))
         for name, column in self.columns.items():
             column.add(table.array(name), weights)
 
-    def entries(self) -> list[dict[str, Any]]:
-        def judged(rule: Rule, rate: float | None) -> float | None:
-            """The rate of a classifier that is some rules alone, which a term of a sum is not."""
-            return None if rule.connective == "sum" else rate
+    def _add(self, name: str, found: list[int]) -> None:
+        self.sums[name] = [a + b for a, b in zip(self.sums.get(name, [0] * len(found)), found, strict=True)]
 
-        return [
-            {
+    def _together(self, active: Array) -> Array:
+        """Where each rule together with all rules of its class before it says yes [n, rules]."""
+        together, last = active.copy(), dict[int, int]()
+        for j, rule in enumerate(self.rules):
+            if rule.connective != "sum":
+                before = last.get(rule.class_index, j)
+                combine = np.logical_and if rule.connective == "and" else np.logical_or
+                combine(together[:, before], active[:, j], out=together[:, j])
+                last[rule.class_index] = j
+        return together
+
+    def entries(self) -> list[dict[str, Any]]:
+        entries = []
+        for j, rule in enumerate(self.rules):
+            of = {name: sums[j] for name, sums in self.sums.items()}
+            entry = {
                 "id": rule.id,
                 "class": self.graph.classes[rule.class_index],
-                "n": alone.n,
-                "coverage": share_of(alone.active, self.total),
-                "precision": share_of(alone.right, alone.active),
-                "true_positive": share_of(alone.right, positive),
-                "error": judged(rule, share_of(alone.wrong, self.total)),
-                "cumulative_true_positive": judged(rule, share_of(together.right, positive)),
-                "cumulative_error": judged(rule, share_of(together.wrong, self.total)),
+                "n": of["rows"],
+                "coverage": share_of(of["active"], self.total),
+                "precision": share_of(of["right"], of["active"]),
+                "true_positive": share_of(of["right"], of["positive"]),
             }
-            for rule, alone, together, positive in zip(
-                self.rules, self.alone, self.together, self.positive, strict=True
-            )
-        ]
-
-
-@dataclass(slots=True)
-class _RuleSums:
-    """Of the rows on which some rules fire: how many, their weight, that of the right ones; that of all wrong rows."""
-
-    n: int = 0
-    active: int = 0
-    right: int = 0
-    wrong: int = 0
-
-    def add(self, active: Array, positive: Array, weights: Weights) -> None:
-        self.n += int(np.count_nonzero(active))
-        held, right, wrong = weights.agreement(active, positive)
-        self.active, self.right, self.wrong = self.active + held, self.right + right, self.wrong + wrong
-
-
-def _combined(rule: Rule, before: Array, active: Array) -> Array:
-    result: Array = before & active if rule.connective == "and" else before | active
-    return result
+            alone = {
+                "error": share_of(of["wrong"], self.total),
+                "cumulative_true_positive": share_of(of["right together"], of["positive"]),
+                "cumulative_error": share_of(of["wrong together"], self.total),
+            }
+            # a term of a sum is no classifier by itself
+            entries.append(entry | (dict.fromkeys(alone) if rule.connective == "sum" else alone))
+        return entries
 
 
 class _ColumnSums:
@@ -133,7 +128,7 @@ class _ColumnSums:
             sums = weights.by(values, len(self.codes))
             self.codes = [a + b for a, b in zip(self.codes, sums, strict=True)]
             return
-        self.codes[MISSING_CODE] += weights.of(np.isnan(values))
+        self.codes[MISSING_CODE] += weights.of(np.isnan(values)[:, None])[0]
         known = values[np.isfinite(values)]
         if len(known):
             self.low, self.high = min(self.low, float(known.min())), max(self.high, float(known.max()))
@@ -149,3 +144,67 @@ class _ColumnSums:
             "low": self.low if known else None,
             "high": self.high if known else None,
         }
+
+
+class Weights:
+    """Weights [n] >= 0 of some rows, or None where each is 1, that can be added up exactly.
+
+    A double is an integer times a power of two. Its halves are added per exponent as doubles, in which sums of so few
+    small integers are exact, and the rest is arithmetic of Python's integers, in units of the smallest double.
+    """
+
+    def __init__(self, weights: npt.NDArray[np.float64] | None, n_rows: int) -> None:
+        self.n_rows = n_rows
+        self._parts: list[tuple[slice, Any, Any, Any]] | None = None
+        if weights is None:
+            return
+        self._parts = []
+        for start in range(0, n_rows, _MOST):
+            rows = slice(start, min(start + _MOST, n_rows))
+            mantissa, exponent = np.frexp(weights[rows])
+            whole = np.ldexp(mantissa, 53).astype(np.int64)
+            high, low = whole >> _LOW_BITS, whole & ((1 << _LOW_BITS) - 1)
+            self._parts.append((rows, exponent.astype(np.int64), high.astype(np.float64), low.astype(np.float64)))
+
+    def by(self, codes: npt.NDArray[Any], n_codes: int) -> list[int]:
+        """The sum of the weights of the rows of each code [n] below n_codes, in units of 2^-1074."""
+        if self._parts is None:
+            return [int(count) * _UNIT for count in np.bincount(codes, minlength=n_codes)]
+        sums = [0] * n_codes
+        for rows, exponent, high, low in self._parts:
+            first = int(exponent.min())
+            width = int(exponent.max()) - first + 1
+            where = codes[rows].astype(np.int64) * width + (exponent - first)
+            for values, shift in ((high, _LOW_BITS), (low, 0)):
+                found = np.bincount(where, values, n_codes * width)
+                for at in np.flatnonzero(found).tolist():
+                    # The smallest doubles have fewer bits, so that the shift is never to the right of the unit.
+                    power = at % width + first - 53 + shift + 1074
+                    whole = int(found[at])
+                    sums[at // width] += whole << power if power >= 0 else whole >> -power
+        return sums
+
+    def of(self, truth: npt.NDArray[np.bool_]) -> list[int]:
+        """The sums of the weights of the rows where each column of `truth` [n, m] holds, in units of 2^-1074."""
+        if self._parts is None:
+            return [count * _UNIT for count in np.count_nonzero(truth, axis=0).tolist()]
+        return [self.by(column.astype(np.uint8), 2)[1] for column in truth.T]
+
+    def total(self) -> int:
+        """The sum of all weights, in units of 2^-1074."""
+        if self._parts is None:
+            return self.n_rows * _UNIT
+        return self.by(np.zeros(self.n_rows, dtype=np.uint8), 1)[0]
+
+
+def rounded(total: int) -> float:
+    """A sum in units of 2^-1074 as the nearest double."""
+    try:
+        return float(Fraction(total, _UNIT))
+    except OverflowError:
+        return math.inf
+
+
+def share_of(part: int, total: int) -> float | None:
+    """The share of a sum, both in units of 2^-1074; None of nothing."""
+    return rounded(part) / rounded(total) if total else None

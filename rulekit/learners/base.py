@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rulekit.audit.statistics import rule_statistics
 from rulekit.errors import InputError
-from rulekit.graph.rule_graph import class_array
+from rulekit.graph.rule_graph import RuleGraph, class_array
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import (
     Ability,
@@ -69,6 +69,7 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     abilities: ClassVar[frozenset[Ability]] = frozenset()
     noun: ClassVar[str] = "unit"
     parameters: ClassVar[Mapping[str, Parameter]] = {}
+    rule_graph_: RuleGraph
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -128,6 +129,15 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         gone through once; without y, a LabelledTable. Both the blocks and `memory` keep the columns on disk.
         Raises ValueError (InputError) where the data or the parameters do not fit.
         """
+        data, labels = self.fit_rules(X, y, sample_weight, groups)
+        statistics = rule_statistics(self.rule_graph_, data.table, labels, data.weights)
+        self.rule_graph_ = self.rule_graph_.with_(statistics=statistics)
+        return self
+
+    def fit_rules(
+        self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None
+    ) -> tuple[TrainingData, npt.NDArray[Any]]:
+        """As `fit`, but without statistics of the rules; the rows of them, and their labels [n] as class indices."""
         begun = time.monotonic()
         name, given = type(self).__name__, self.get_params(deep=False)
         check_parameters(name, given, self.parameters)
@@ -162,9 +172,9 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         parsimony, n_units = getattr(settings, "parsimony", 0.0), getattr(settings, "n_units", 0)
         plan = Plan(n_folds, data.groups, parsimony, n_units, settings.callback, deadline)
         runs, stopped = learn_all(self, questions, plan)
-        self._frame(settings, data, problem, classes, kind, runs, stopped, labels)
+        self._frame(settings, data, problem, classes, kind, runs, stopped)
         self.classes_, self._places = class_array(data.classes), np.argsort(order)
-        return self
+        return data, labels
 
     def _problem(self, settings: Any, data: TrainingData, labels: npt.NDArray[Any]) -> Problem:
         """The rows binned, with labels that are class indices."""
@@ -184,7 +194,6 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         kind: Kind,
         runs: list[Run],
         stopped: Stopped,
-        labels: npt.NDArray[Any],
     ) -> None:
         """From what was learned to the fitted attributes."""
         schema = Schema(data.table.features, settings.target, ordered_classes=settings.ordered is not None)
@@ -212,7 +221,7 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise InputError("the start alone is beyond the limits of size", where="start", fix="raise them")
         self.conclude(runs, path)
         self.path_, self.curve_ = path, [run.curve for run in runs]
-        self.rule_graph_ = graph.with_(statistics=rule_statistics(graph, data.table, labels, data.weights))
+        self.rule_graph_ = graph
 
     @property
     def history_(self) -> list[dict[str, Any]]:

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from rulekit.errors import BudgetError
 from rulekit.graph.negation import negate
 from rulekit.graph.nodes import And, Family, Node, Not, Or
-from rulekit.simplification import masks
-from rulekit.simplification.rewriting import Context, joined
+from rulekit.simplification.rewriting import Context, joined, size
 
 Axis = str | Node
 Cube = dict[Axis, int]
@@ -39,7 +38,7 @@ class _Cover:
         return self.context.cells[axis].full if isinstance(axis, str) else _EITHER
 
     def size(self, axis: Axis, mask: int) -> int:
-        return masks.size(self.context.cells[axis], mask) if isinstance(axis, str) else self.context.literals(axis)
+        return size(self.context.cells[axis], mask) if isinstance(axis, str) else self.context.literals(axis)
 
     def cube(self, child: Node) -> Cube | None:
         """The cube of one child, or None where it is empty."""

@@ -1,17 +1,22 @@
-"""Laws of logic that hold for any formula, Boolean or Random, whatever its leaves say.
+"""Laws of logic: of any formula, of formulas over one column, and of hidden bits.
 
-Each takes a node whose children have been rewritten and returns an equivalent node with no more literals. In a
-Random formula only laws that leave every step of the probability's circuit as it is are applied here.
+Each takes a node whose children have been rewritten and returns an equivalent node with no more literals. In a random
+formula the laws of logic leave every step of the probability's circuit as it is. `constant_bit` and `gather_conditions`
+leave every double of the probability as it is; the other laws of hidden bits keep the distribution but not the last
+bits of the double, so whoever applies them compares the results on every pattern of the causes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable
 
 from rulekit.graph.negation import negate, push_negations
-from rulekit.graph.nodes import FALSE, TRUE, And, AtLeast, Constant, Family, Node, Not, Or
+from rulekit.graph.nodes import FALSE, TRUE, And, AtLeast, Constant, Family, Hidden, Node, Not, Or
 from rulekit.graph.traversal import topological
-from rulekit.simplification.rewriting import Change, Context, joined
+from rulekit.numbers import probability_of, strength_of
+from rulekit.simplification.rewriting import Change, Context, Law, joined
 
 
 def push_negation(roots: Iterable[Node], context: Context) -> tuple[dict[Node, Node], list[Change]]:
@@ -110,3 +115,154 @@ def degenerate_at_least(node: Node, context: Context) -> Node:
     if k == len(children):
         return joined(And, children)
     return AtLeast(k, tuple(children)) if paired else node
+
+
+# One column: intervals and level sets are merged, cell by cell -------------------------------------------------------
+
+
+def canonical_single(node: Node, context: Context) -> Node:
+    """A formula that reads one column is the shortest formula of its cells: x > 1 or x > 3 is x > 1."""
+    if node.family is not Family.BOOLEAN:
+        return node
+    single = context.single(node)
+    if single is None:
+        return node
+    simplest = context.formula(*single)
+    return simplest if context.literals(simplest) <= context.literals(node) else node
+
+
+def merge_columns(node: Node, context: Context) -> Node:
+    """The parts of And (or Or) that read the same column are one set of cells: (x > 1 and x > 3) is x > 3."""
+    if not isinstance(node, And | Or) or node.family is not Family.BOOLEAN:
+        return node
+    conjunction = isinstance(node, And)
+    together: dict[str, int] = {}
+    members: dict[str, list[Node]] = {}
+    for child in dict.fromkeys(node.children):
+        single = context.single(child)
+        if single is None or (name := single[0]) is None:
+            continue
+        mask = single[1]
+        before = together.get(name)
+        together[name] = mask if before is None else before & mask if conjunction else before | mask
+        members.setdefault(name, []).append(child)
+    replaced: dict[Node, tuple[Node, ...]] = {}
+    for name, parts in members.items():
+        if len(parts) < 2:
+            continue
+        merged = context.formula(name, together[name])
+        if merged is (FALSE if conjunction else TRUE):
+            return merged
+        pieces = merged.children if type(merged) is type(node) else (merged,)
+        old, new = sum(map(context.literals, parts)), sum(map(context.literals, pieces))
+        if set(pieces) == set(parts) or new > old:
+            continue
+        replaced[parts[0]] = pieces
+        replaced.update(dict.fromkeys(parts[1:], ()))
+    if not replaced:
+        return node
+    return joined(type(node), (piece for child in node.children for piece in replaced.get(child, (child,))))
+
+
+# Hidden bits: those that are none, that cannot matter, and that are one bit together ----------------------------------
+
+
+def constant_bit(node: Node, context: Context) -> Node:
+    """A sure bit is its cause, the contrary or a constant; a bit that ignores its cause has the constant one."""
+    if not isinstance(node, Hidden):
+        return node
+    on, off = node.on, node.off
+    if isinstance(node.cause, Constant):
+        on = off = on if node.cause.value else off
+    sure = {0.0: False, math.inf: True}
+    if on in sure and off in sure:
+        if on == off:
+            return Constant(sure[on])
+        return node.cause if sure[on] else negate(node.cause, context.schema)
+    return Hidden(node.name, TRUE, on, on) if on == off and node.cause is not TRUE else node
+
+
+def gather_conditions(node: Node, context: Context) -> Node:
+    """The conditions without hidden bits in a random And (Or) are one condition, so that the laws of logic see it."""
+    if not isinstance(node, And | Or) or node.family is not Family.RANDOM:
+        return node
+    plain = [child for child in node.children if child.family is Family.BOOLEAN]
+    if len(plain) < 2:
+        return node
+    together = joined(type(node), plain)
+    return joined(
+        type(node), (together if child is plain[0] else child for child in node.children if child not in plain[1:])
+    )
+
+
+def flatten_random(node: Node, context: Context) -> Node:
+    """And(And(a, b), c) = And(a, b, c) of random formulas."""
+    if not isinstance(node, And | Or) or node.family is not Family.RANDOM:
+        return node
+    if not any(type(child) is type(node) and child.family is Family.RANDOM for child in node.children):
+        return node
+    parts: list[Node] = []
+    for child in node.children:
+        nested = type(child) is type(node) and child.family is Family.RANDOM
+        parts.extend(child.children if nested else (child,))
+    return joined(type(node), parts)
+
+
+def degenerate_random(node: Node, context: Context) -> Node:
+    """AtLeast(1, ...) = Or(...) and AtLeast(n, ...) = And(...) of different random formulas."""
+    if isinstance(node, AtLeast) and node.family is Family.RANDOM:
+        if node.k == 1:
+            return joined(Or, node.children)
+        if node.k == len(node.children):
+            return joined(And, node.children)
+    return node
+
+
+def merge_bits(used: Counter[Node]) -> Law:
+    """Bits of one cause, once each in the same Or, are one bit: strengths add; in an And probabilities multiply.
+
+    used: how often each hidden bit stands anywhere in the graph.
+    """
+
+    def law(node: Node, context: Context) -> Node:
+        if not isinstance(node, And | Or) or node.family is not Family.RANDOM:
+            return node
+        by_cause: dict[Node, list[Hidden]] = {}
+        for child in node.children:
+            if isinstance(child, Hidden) and used[child] == 1:
+                contrary = negate(child.cause, context.schema)
+                by_cause.setdefault(contrary if contrary in by_cause else child.cause, []).append(child)
+        replaced: dict[Node, tuple[Node, ...]] = {}
+        for cause, bits in by_cause.items():
+            if len(bits) > 1:
+                replaced.update(dict.fromkeys(bits, ()))
+                replaced[bits[0]] = (_merged(cause, bits, isinstance(node, Or)),)
+        if not replaced:
+            return node
+        return joined(type(node), (new for child in node.children for new in replaced.get(child, (child,))))
+
+    return law
+
+
+def _merged(cause: Node, bits: list[Hidden], disjunction: bool) -> Hidden:
+    sides = [(bit.on, bit.off) if bit.cause is cause else (bit.off, bit.on) for bit in bits]
+    combine: Callable[[Iterable[float]], float] = sum if disjunction else _strength_of_product
+    on, off = (combine(side[i] for side in sides) for i in (0, 1))
+    return Hidden("+".join(bit.name for bit in bits), cause, on, off)
+
+
+def _strength_of_product(strengths: Iterable[float]) -> float:
+    return strength_of(math.prod(probability_of(strength) for strength in strengths))
+
+
+def uses(roots: Iterable[Node]) -> Counter[Node]:
+    """How many places each hidden bit has below the roots (two, at least, for a bit of an ambiguous name)."""
+    found: Counter[Node] = Counter()
+    nodes = topological(roots)
+    for node in nodes:
+        found.update(child for child in node.children if isinstance(child, Hidden))
+    names = Counter(node.name for node in nodes if isinstance(node, Hidden))
+    for bit in [node for node in nodes if isinstance(node, Hidden)]:
+        if names[bit.name] > 1:
+            found[bit] += 1
+    return found

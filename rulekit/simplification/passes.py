@@ -18,7 +18,7 @@ from rulekit.errors import RulekitError
 from rulekit.graph.nodes import LEAVES, And, AtLeast, Family, Hidden, Linear, LinearThreshold, Node, Not, Or, Step
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.traversal import topological
-from rulekit.simplification import bits, blocks, columns, covers, logic, sums
+from rulekit.simplification import blocks, covers, logic, sums
 from rulekit.simplification.agreement import agree
 from rulekit.simplification.rewriting import Change, Context, Law, context_of, rewrite
 
@@ -70,7 +70,7 @@ def _flattened(roots: tuple[Node, ...], context: Context) -> tuple[dict[Node, No
 
 
 def _merged_bits(roots: tuple[Node, ...], context: Context) -> tuple[dict[Node, Node], list[Change]]:
-    return rewrite(roots, bits.merge_bits(bits.uses(roots) + Counter(context.keep)), context, _JOINS)
+    return rewrite(roots, logic.merge_bits(logic.uses(roots) + Counter(context.keep)), context, _JOINS)
 
 
 _JOINS = (And, Or)
@@ -83,11 +83,11 @@ PASSES: tuple[Pass, ...] = (
     Pass("negation", logic.push_negation, "not (a and b) = not a or not b; no not where a leaf says it", (Not,)),
     everywhere("constants", logic.fold_constants,
                "a and true = a, a and false = false; likewise or, at least", _FORMULAS),
-    everywhere("sure bits", bits.constant_bit, "a bit that fires surely or never is its cause", (Hidden,), "exact"),
+    everywhere("sure bits", logic.constant_bit, "a bit that fires surely or never is its cause", (Hidden,), "exact"),
     Pass("flattening", _flattened, "a and (b and c) = a and b and c; a and a = a; likewise or", _JOINS),
-    everywhere("columns", columns.canonical_single,
+    everywhere("columns", logic.canonical_single,
                "a formula over one column is the shortest one of its cells", _FORMULAS),
-    everywhere("intervals and levels", columns.merge_columns, "x > 1 and x > 3 = x > 3; level sets likewise", _JOINS),
+    everywhere("intervals and levels", logic.merge_columns, "x > 1 and x > 3 = x > 3; level sets likewise", _JOINS),
     everywhere("at least", logic.degenerate_at_least,
                "at least 1 = or, at least all = and; a + not a = 1", (AtLeast,)),
     everywhere("absorption", covers.absorb, "a or (a and b) = a, where a may also be implied", _JOINS),
@@ -99,10 +99,10 @@ PASSES: tuple[Pass, ...] = (
                "steps of one column in a sum that is exact in any order are one", _SUMS),
     everywhere("linear thresholds", sums.threshold_logic,
                "a unit that is constant, r of k or a short form is that", (LinearThreshold,)),
-    everywhere("conditions", bits.gather_conditions,
+    everywhere("conditions", logic.gather_conditions,
                "conditions beside hidden bits are one condition", _JOINS, "exact"),
-    everywhere("random flattening", bits.flatten_random, "a and (b and c) = a and b and c of bits", _JOINS, "rounded"),
-    everywhere("random at least", bits.degenerate_random,
+    everywhere("random flattening", logic.flatten_random, "a and (b and c) = a and b and c of bits", _JOINS, "rounded"),
+    everywhere("random at least", logic.degenerate_random,
                "at least 1 = or, at least all = and of bits", (AtLeast,), "rounded"),
     Pass("merged bits", _merged_bits,
          "bits of one cause that nothing else uses: strengths add under or", _JOINS, "rounded"),

@@ -1,10 +1,13 @@
-"""Labels: tables with a target, their checks, and tables that are labelled with the classes of a model."""
+"""Labelled tables: their checks, their hash for provenance, and tables labelled with the classes of a model."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -19,6 +22,7 @@ from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.tables.raw.columns import Codes, Column, RawTable, column_place, factorize, place, take_column
 from rulekit.tables.raw.sources import raw_table
 from rulekit.tables.reading import read_columns
+from rulekit.tables.storage import PART, StoredArrays
 from rulekit.tables.table import Array, Table
 
 
@@ -201,3 +205,42 @@ def parse_cost(cost: str | tuple[float, float] | None, n_classes: int = 2) -> tu
     if not (0.0 < false_positive < np.inf and 0.0 < false_negative < np.inf):
         raise InputError(f"cost {cost!r}", fix="both are positive numbers, for example 1:5")
     return false_positive, false_negative
+
+
+def data_hash(data: Table | LabelledTable) -> str:
+    """sha256 (hex) of features, encoded columns, labels and weights; the same on every machine.
+
+    Source, notes and memory layout do not enter; numbers enter as little-endian bytes, every NaN as the same.
+    """
+    digest = hashlib.sha256()
+    table = data.table if isinstance(data, LabelledTable) else data
+    names = [field.name for field in fields(Feature)]  # asdict would copy every value, which takes as long as to learn
+    features = [{name: getattr(feature, name) for name in names} for feature in table.features]
+    header: list[object] = [features, table.n_rows]
+    columns = [c.parts() for c in table.arrays.columns] if isinstance(table.arrays, StoredArrays) else [table.arrays]
+    parts: list[Iterable[Array]] = [*columns]
+    if isinstance(data, LabelledTable):
+        header += [data.target, [[type(label).__name__, label] for label in data.classes], data.ordered, data.cost]
+        header += [data.weight is not None, data.group is not None]
+        parts.append(_in_parts(data.y, np.int64))
+        parts += [_in_parts(data.weight, np.float64)] if data.weight is not None else []
+        parts += [_in_parts(data.group, np.int64)] if data.group is not None else []
+    digest.update(json.dumps(header, sort_keys=True, ensure_ascii=True).encode())
+    for part in chain.from_iterable(parts):
+        digest.update(_bytes(part))
+    return digest.hexdigest()
+
+
+def _in_parts(array: Array, dtype: npt.DTypeLike) -> Iterator[Array]:
+    """Labels, weights or groups as they are meant; a table on disk holds them in fewer bytes each."""
+    for start in range(0, len(array), PART):
+        yield array[start : start + PART].astype(dtype)
+
+
+def _bytes(array: Array) -> memoryview:
+    if array.dtype.kind == "f":
+        array = np.ascontiguousarray(array) + array.dtype.type(0)
+        missing = np.isnan(array)
+        if missing.any():
+            array[missing] = np.nan
+    return np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")).data

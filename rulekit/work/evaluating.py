@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from rulekit.audit.measuring import measured
-from rulekit.audit.metrics import Figures
+from rulekit.audit.metrics import Figures, measured
 from rulekit.audit.statistics import rule_statistics
 from rulekit.audit.threshold import Choice, Purpose, choose_threshold, with_threshold
 from rulekit.errors import InputError

@@ -76,7 +76,10 @@ def fitted(
     start: Start | None,
     callback: Callable[[Mapping[str, Any]], object],
 ) -> Any:
-    """The estimator with these parameters, fitted on labelled rows in memory or, with `memory`, on disk."""
+    """The estimator with these parameters, fitted on labelled rows in memory or, with `memory`, on disk.
+
+    Its rules have no statistics yet, since they may be simplified.
+    """
     from rulekit.graph.rule_graph import class_array
 
     options = dict(given)
@@ -95,9 +98,11 @@ def fitted(
         callback=callback,
     )
     if memory is not None:
-        return estimator.fit(rows)
-    labels = class_array(rows.classes)[rows.y]
-    return estimator.fit(rows.table, labels, sample_weight=rows.training_weight(), groups=rows.group)
+        estimator.fit_rules(rows)
+    else:
+        labels = class_array(rows.classes)[rows.y]
+        estimator.fit_rules(rows.table, labels, sample_weight=rows.training_weight(), groups=rows.group)
+    return estimator
 
 
 def refuse_options(learner: str, options: Mapping[str, Any]) -> None:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rulekit.audit.measuring import class_indices, measured
-from rulekit.audit.metrics import Figures
+from rulekit.audit.metrics import Figures, class_indices, measured
 from rulekit.audit.statistics import rule_statistics
 from rulekit.audit.table_summary import TableSummary, summary_of
 from rulekit.errors import InputError
@@ -216,9 +215,6 @@ def _finished(learner: Any, rows: LabelledTable, request: TrainingRequest, start
         # fewer literals may stand in more rules, and a limit is one of the saved model
         if learner.path_.keeps_limits(simpler):
             model = simpler
-    # changed rules lose their figures, and a learner that saw costs as weights has figures of costs, not of rows
-    if model is learned and rows.cost is None:
-        return model
     return model.with_(statistics=rule_statistics(model, rows.table, class_indices(model, rows), rows.weight))
 
 

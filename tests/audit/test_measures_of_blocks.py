@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from rulekit import CNLLClassifier
-from rulekit.audit.measuring import measured
+from rulekit.audit.metrics import measured
 from rulekit.tables.budget import Budget
 from rulekit.tables.labelling import read_labelled
 from rulekit.tables.options import ReadingOptions

@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 
 from rulekit.errors import InputError
 from rulekit.tables.budget import Budget, parse_memory
-from rulekit.tables.data_hash import data_hash
 from rulekit.tables.kinds.dictionary import Dictionary, TextAllowance
 from rulekit.tables.labelling import read_labelled
-from rulekit.tables.labels import LabelledTable
+from rulekit.tables.labels import LabelledTable, data_hash
 from rulekit.tables.options import ReadingOptions
 from rulekit.tables.raw.columns import TextColumn
 from rulekit.tables.raw.delimited import last_row_end

@@ -10,10 +10,9 @@ import pytest
 
 from rulekit.errors import InputError
 from rulekit.schema import Schema
-from rulekit.tables.data_hash import data_hash
 from rulekit.tables.kinds.inference import infer
 from rulekit.tables.labelling import read_labelled, split_labels
-from rulekit.tables.labels import label_for_model, read_for_model
+from rulekit.tables.labels import data_hash, label_for_model, read_for_model
 from rulekit.tables.options import ReadingOptions
 
 

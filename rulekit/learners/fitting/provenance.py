@@ -10,7 +10,7 @@ import numpy as np
 import rulekit
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.learners.fitting.inputs import TrainingData
-from rulekit.tables.data_hash import data_hash
+from rulekit.tables.labels import data_hash
 
 _NOT_THE_MODEL = ("callback", "n_threads", "memory")
 

@@ -1,22 +1,22 @@
 """Kinds: what a column is taken for, decided from its distinct cells and counts, wherever the rows are kept.
 
 Boolean: bools, true/false text in any case, numbers that are all 0 or 1. Numeric: numbers and text that is all
-numbers. Categorical: text with at least one cell that is no number.
+numbers. Categorical: text with at least one cell that is no number. Width: float32 where it tells the numbers apart.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.schema import Display, Feature
+from rulekit.schema import Display, Feature, Precision
 from rulekit.tables.kinds.conversion import blank_numbers
-from rulekit.tables.kinds.precision import Width
 from rulekit.tables.raw.columns import (
+    LARGEST_EXACT_INTEGER,
     Floats,
     NumberColumn,
     TextColumn,
@@ -190,3 +190,40 @@ def is_number(key: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+FIXED_DECIMALS = range(1, 7)
+
+
+@dataclass(frozen=True, slots=True)
+class Width:
+    """The chosen precision, whether all finite values are integers, and how many distinct values were merged."""
+
+    precision: Precision
+    integral: bool
+    merged: int = 0
+
+
+def width_of(
+    integral: bool, declared: str | None, merged_values: Callable[[], int], fixed_decimal: Callable[[], bool]
+) -> Width:
+    """float64 only if the values are integers or fixed decimals that collide in float32.
+
+    integral: all finite values are integers of at most 2^53. merged_values: how many distinct values fewer there are
+    in float32; fixed_decimal: whether all are decimals of few places; both are costly, and asked for where they count.
+    """
+    if declared == "float64":
+        return Width("float64", integral)
+    merged = merged_values()
+    if merged and declared is None and (integral or fixed_decimal()):
+        return Width("float64", integral)
+    return Width("float32", integral, merged)
+
+
+def has_decimals(finite: Floats, places: int) -> bool:
+    """Whether all values are the doubles nearest decimals of so many places."""
+    scale = 10.0**places
+    with np.errstate(over="ignore", invalid="ignore"):
+        scaled = np.rint(finite * scale)
+        fits = (np.abs(scaled) <= LARGEST_EXACT_INTEGER) & (scaled / scale == finite)
+    return bool(fits.all())

@@ -8,8 +8,15 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rulekit.schema import Display, Feature
-from rulekit.tables.kinds.choice import LIKELY_NUMBERS, Decided, decide_numbers
-from rulekit.tables.kinds.precision import FIXED_DECIMALS, Width, has_decimals, width_of
+from rulekit.tables.kinds.choice import (
+    FIXED_DECIMALS,
+    LIKELY_NUMBERS,
+    Decided,
+    Width,
+    decide_numbers,
+    has_decimals,
+    width_of,
+)
 from rulekit.tables.raw.columns import LARGEST_EXACT_INTEGER, SECONDS_PER_DAY, NumberColumn
 from rulekit.tables.storage import PART, Array, HeldColumn, Memory, Store, StoredColumn, Writer
 from rulekit.tables.table import encoded_dtype

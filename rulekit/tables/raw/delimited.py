@@ -18,9 +18,8 @@ from rulekit.errors import InputError
 from rulekit.tables.options import ReadingOptions
 from rulekit.tables.raw.columns import Column, RawTable
 from rulekit.tables.raw.dialect import SAMPLE_BYTES, Dialect, detect_dialect, detect_encoding, western_of_parts
-from rulekit.tables.raw.fast_csv import NotFast, NotNumbers, parse_fast, parsed_column
+from rulekit.tables.raw.fast_csv import NotFast, NotNumbers, chunks, has_plain_quotes, parse_fast, parsed_column
 from rulekit.tables.raw.files import bytes_of, copied, first_bytes
-from rulekit.tables.raw.raw_bytes import chunks, has_plain_quotes
 from rulekit.tables.raw.slow_csv import NotUtf8, slow_blocks
 from rulekit.tables.storage import Store
 

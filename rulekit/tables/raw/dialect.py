@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rulekit.errors import InputError
-from rulekit.tables.raw.foreign import no_text
+from rulekit.tables.raw.files import no_text
 
 SAMPLE_BYTES = 1 << 20
 _SAMPLE_RECORDS = 200

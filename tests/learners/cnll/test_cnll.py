@@ -22,10 +22,10 @@ from rulekit.learners.cnll.models import LearnedFormula
 from rulekit.learners.fitting.learning import Run
 from rulekit.schema import Feature, Schema
 from rulekit.synthetic import exclusive_or, loans, noisy_logical
-from rulekit.tables.data_hash import data_hash
 from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.kinds.inference import infer
 from rulekit.tables.labelling import split_labels
+from rulekit.tables.labels import data_hash
 from rulekit.tables.options import ReadingOptions
 from rulekit.tables.table import Table
 
