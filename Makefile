@@ -28,7 +28,7 @@ test-slow: $(STAMP)  ## paper tables on the shared benchmark data
 	$(BIN)/pytest -m slow
 
 conformance: $(STAMP)  ## the long parity run over all exporters
-	$(BIN)/pytest -n 2 --dist worksteal tests/conformance tests/benchmarks/test_parity.py
+	$(BIN)/pytest -n 2 --dist worksteal --model-rows 4000 tests/conformance tests/benchmarks/test_parity.py
 
 runtimes: $(STAMP)  ## the exports in every runtime that can be installed here; the others are skipped with a reason
 	$(BIN)/python -m benchmarks.proofs.runtimes.environments

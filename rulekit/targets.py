@@ -99,13 +99,16 @@ class Runtime:
     columns as float64 [n] with NaN for missing, categories as object [n] of text or None. Verification runs it on
     doubles between two float32 values, which a table cannot hold. None: this run-time takes encoded values only.
 
-    run_typed(artifact, graph, columns) takes cells of any type, lists by column name: Booleans, integers, numbers as
-    text, missing tokens, dates as text or `datetime` objects; docs/numbers.md says what they mean. None: it has no
-    types of its own.
+    run_both(artifact, graph, table, columns) is what `run` and `run_raw` give, for an engine that takes long to start.
+    None: they are called one after the other.
 
-    All three give an Outcome whose rows are in the order of those that went in. They may raise anything: an error that
-    is none of rulekit becomes a FormatError that names it. They run a foreign file, so they bound what it does: an
-    engine that can touch files or time is run by `rulekit.verification.isolated`.
+    run_typed(artifact, graph, tables) takes cells of any type, for each table lists by column name: Booleans, integers,
+    numbers as text, missing tokens, dates as text or `datetime` objects; docs/numbers.md says what they mean. None: it
+    has no types of its own.
+
+    All give Outcomes (the last two one for each table) whose rows are in the order of those that went in. They may
+    raise anything: an error that is none of rulekit becomes a FormatError that names it. They run a foreign file, so
+    they bound what it does: an engine that can touch files or time is run by `rulekit.verification.isolated`.
 
     missing() says what is not installed, "" where all is. everyday: whether `verify` uses it; the others are for
     `rulekit.conformance`. bounded: the same in a process with limits, for artifacts that are not `Reading.as_written`;
@@ -115,13 +118,14 @@ class Runtime:
     name: str
     run: Callable[[bytes, RuleGraph, Table], Outcome]
     run_raw: Callable[[bytes, RuleGraph, Mapping[str, npt.NDArray[Any]]], Outcome] | None = None
-    run_typed: Callable[[bytes, RuleGraph, Mapping[str, list[Any]]], Outcome] | None = None
+    run_both: Callable[[bytes, RuleGraph, Table, Mapping[str, npt.NDArray[Any]]], list[Outcome]] | None = None
+    run_typed: Callable[[bytes, RuleGraph, Sequence[Mapping[str, list[Any]]]], list[Outcome]] | None = None
     missing: Callable[[], str] = str
     everyday: bool = True
     bounded: Runtime | None = None
 
     def __post_init__(self) -> None:
-        _guard(self, f"{self.name} failed", "run", "run_raw", "run_typed")
+        _guard(self, f"{self.name} failed", "run", "run_raw", "run_both", "run_typed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +223,16 @@ class Target:
     @property
     def run_raw(self) -> Callable[[bytes, RuleGraph, Mapping[str, npt.NDArray[Any]]], Outcome] | None:
         return self.runtime.run_raw
+
+    def run_both(
+        self, artifact: bytes, graph: RuleGraph, table: Table, columns: Mapping[str, npt.NDArray[Any]]
+    ) -> list[Outcome]:
+        """The encoded rows of a table and, where the run-time takes them, the same rows raw; raises RulekitError."""
+        runtime = self.runtime
+        if runtime.run_both is not None:
+            return runtime.run_both(artifact, graph, table, columns)
+        raw = [] if runtime.run_raw is None else [runtime.run_raw(artifact, graph, columns)]
+        return [runtime.run(artifact, graph, table), *raw]
 
 
 def _parsed(item: Field[Any], value: Any, where: str) -> Any:

@@ -13,3 +13,14 @@ settings.load_profile("rulekit")
 def whole_suite(request: pytest.FixtureRequest) -> bool:
     """Whether long runs are part of this one: False for `-m "not full"`, the run before each commit."""
     return "not full" not in request.config.option.markexpr
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Adds the option of `make conformance`."""
+    parser.addoption("--model-rows", type=int, default=1_000, help="adversarial rows of each model of the parity runs")
+
+
+@pytest.fixture(scope="session")
+def model_rows(request: pytest.FixtureRequest, whole_suite: bool) -> int:
+    """How many adversarial rows a model of the parity runs gets."""
+    return int(request.config.option.model_rows) if whole_suite else 300

@@ -19,16 +19,12 @@ def _never(graph: RuleGraph) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """One way to run a model.
-
-    refuses says why a model cannot take it, or "" where it must; quick: part of the tests before each commit.
-    """
+    """One way to run a model; refuses says why a model cannot take it, or "" where it must."""
 
     name: str
     target: Target
     options: Mapping[str, Any] = field(default_factory=dict)
     refuses: Callable[[RuleGraph], str] = _never
-    quick: bool = False
 
     def emit(self, graph: RuleGraph) -> Artifact:
         return self.target.emit(graph, self.options)
@@ -42,14 +38,14 @@ def uses_categories(graph: RuleGraph) -> str:
 
 def ways() -> list[Way]:
     """Every way, in the order of the table."""
-    return [Way("file", FILE, quick=True), Way("text", find_target("text"), quick=True), *python_ways(), *onnx_ways()]
+    return [Way("file", FILE), Way("text", find_target("text")), *python_ways(), *onnx_ways()]
 
 
 def python_ways() -> list[Way]:
     """The generated module in every form of input, on whole columns with numpy alone, and as a scorer of CSV."""
     python = find_target("python")
     every, columns, text = (replace(python, runs=(runtime,)) for runtime in python.runs)
-    return [Way("python", every), Way("python columns", columns, quick=True), Way("python csv", text)]
+    return [Way("python", every), Way("python columns", columns), Way("python csv", text)]
 
 
 def onnx_ways() -> list[Way]:
@@ -57,8 +53,8 @@ def onnx_ways() -> list[Way]:
     onnx = find_target("onnx")
     reference = replace(onnx, runs=onnx.runs[1:])
     return [
-        Way("onnx tensor", onnx, {"input": "tensor"}, uses_categories, quick=True),
-        Way("onnx columns", onnx, {"input": "columns"}, quick=True),
+        Way("onnx tensor", onnx, {"input": "tensor"}, uses_categories),
+        Way("onnx columns", onnx, {"input": "columns"}),
         Way("onnx codes", onnx, {"input": "codes"}),
         Way("onnx latency", onnx, {"optimize": "latency"}),
         Way("onnx reference", reference),

@@ -216,19 +216,22 @@ def _emitted(target: Target, graph: RuleGraph, options: Options) -> Mapping[str,
         return {"": str(error).encode()}
 
 
-def _typed(target: Target, options: Options, run: Callable[..., Outcome]) -> None:
+def _typed(target: Target, options: Options, run: Callable[..., list[Outcome]]) -> None:
     """Every type of cells of each column beside every type of the others, as rulekit itself reads them."""
     graph = parse_graph(TYPED_MODEL)
-    content = target.emit(graph, options).main
     rng = np.random.default_rng(0)
+    tables = []
     for _ in range(60):
         types = [cells[rng.integers(len(cells))] for cells in TYPED_CELLS.values()]
-        columns = {
-            name: [cells[k] for k in rng.integers(len(cells), size=20)]
-            for name, cells in zip(TYPED_CELLS, types, strict=True)
-        }
-        expected, found = decide(graph, graph.table(columns)), run(content, graph, columns).labels
-        wrong = np.flatnonzero(expected != found)
+        tables.append(
+            {
+                name: [cells[k] for k in rng.integers(len(cells), size=20)]
+                for name, cells in zip(TYPED_CELLS, types, strict=True)
+            }
+        )
+    outcomes = run(target.emit(graph, options).main, graph, tables)
+    for columns, found in zip(tables, outcomes, strict=True):
+        wrong = np.flatnonzero(decide(graph, graph.table(columns)) != found.labels)
         first = {name: column[wrong[0]] for name, column in columns.items()} if len(wrong) else {}
         require(not first, f"{len(wrong)} of 20 rows differ, first {first}")
 

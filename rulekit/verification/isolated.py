@@ -62,7 +62,7 @@ def run_bounded(
     environment |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}  # a pool of threads takes address space
     with tempfile.TemporaryFile() as messages:
         process = subprocess.Popen(
-            [sys.executable, "-I", "-c", _LIMITED, json.dumps(limits), *command],
+            [sys.executable, "-I", "-S", "-c", _LIMITED, json.dumps(limits), *command],
             cwd=folder,
             env=environment,
             stdin=subprocess.DEVNULL,

@@ -164,11 +164,10 @@ class _Comparison:
     def add(self, table: Table, columns: Columns, target: Target, content: bytes) -> list[Outcome]:
         """One block of rows, encoded and raw; gives what the artifact answered."""
         expected = self.expected(table)
-        answers = [target.run(content, self.graph, table)]
+        answers = target.run_both(content, self.graph, table, columns)
         self.compare(expected, answers[0], lambda: raw_columns(table), encoded=True)
-        if target.run_raw is not None:
-            answers.append(target.run_raw(content, self.graph, columns))
-            self.compare(expected, answers[1], lambda: columns, encoded=False)
+        for raw in answers[1:]:
+            self.compare(expected, raw, lambda: columns, encoded=False)
             self.raw_rows += table.n_rows
         return answers
 

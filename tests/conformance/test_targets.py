@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from functools import cache
 from importlib.metadata import distribution
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,9 +19,6 @@ from rulekit.errors import RulekitError
 from rulekit.graph.check import check
 from rulekit.graph.nodes import Compare, Vocabulary
 from rulekit.targets import Outcome, Runtime, find_target
-
-FULL_ROWS = 4_000
-
 
 OWN = [point.name for point in distribution("rulekit-portable").entry_points if point.group == "rulekit.exporters"]
 QUICK = {
@@ -36,6 +35,9 @@ SLOW = {
 }
 
 
+LONG_RUN = int(re.search(r"--model-rows (\d+)", (Path(__file__).parents[2] / "Makefile").read_text()).group(1))
+
+
 @cache
 def checks(name: str, rows: int) -> dict[str, Check]:
     form = {"options": {}, **QUICK, **SLOW}[name]
@@ -46,13 +48,14 @@ NAMES = list(dict.fromkeys(name for form in (*QUICK, *SLOW) for name in checks(f
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_target_passes(name, whole_suite):
+def test_every_target_passes(name, whole_suite, model_rows):
     """The shipped suite, check by check; the run before each commit takes fewer rows, and no form that takes long.
 
-    The whole suite runs more than 200,000 adversarial rows; `python -m benchmarks.proofs.parity` prints them.
+    `make conformance` runs more than 200,000 adversarial rows in each form; `python -m benchmarks.proofs.parity` prints
+    them.
     """
     for form in (*QUICK, *SLOW) if whole_suite else QUICK:
-        found = checks(form, FULL_ROWS if whole_suite and name in MODELS else 300)
+        found = checks(form, model_rows if name in MODELS else 300)
         if name in found:  # not every run-time takes cells of every type
             found[name].run()
 
@@ -67,7 +70,7 @@ def test_more_random_graphs(seed):
 def test_the_models_are_enough():
     graphs = [make() for make in MODELS.values()]
     assert len(graphs) >= 50
-    assert len(graphs) * FULL_ROWS >= 200_000
+    assert len(graphs) * LONG_RUN >= 200_000
     assert {type(node).__name__ for graph in graphs for node in graph.nodes()} == set(Vocabulary.TYPES)
     assert sum(len(graph.classes) > 2 for graph in graphs) >= 5
     assert len(LEARNED) >= 7
@@ -162,13 +165,13 @@ def test_a_node_that_a_target_reads_wrongly_is_found():
 
 
 def test_cells_are_read_as_the_library_reads_them():
-    def typed(artifact, graph, columns):
-        return FILE.run(artifact, graph, graph.table(columns))
+    def typed(artifact, graph, tables):
+        return [FILE.run(artifact, graph, graph.table(columns)) for columns in tables]
 
-    def as_text(artifact, graph, columns):
+    def as_text(artifact, graph, tables):
         """An engine that writes its Booleans as "true" and "false" before it looks for the level."""
-        cells = [str(cell).lower() if isinstance(cell, bool) else cell for cell in columns["c"]]
-        return FILE.run(artifact, graph, graph.table({**columns, "c": cells}))
+        cells = [[str(cell).lower() if isinstance(cell, bool) else cell for cell in table["c"]] for table in tables]
+        return typed(artifact, graph, [{**table, "c": c} for table, c in zip(tables, cells, strict=True)])
 
     for run, passes in ((typed, True), (as_text, False)):
         here = replace(FILE, runs=(Runtime("typed", FILE.run, run_typed=run),))

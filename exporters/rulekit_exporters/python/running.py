@@ -6,7 +6,8 @@ import itertools
 import json
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
@@ -29,6 +30,40 @@ Labels = npt.NDArray[np.int64]
 ROWS_PER_LINE = 1000
 
 
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """Rows as the module gets them: the cells of each used column as JSON values; right: the graph's labels."""
+
+    cells: list[list[Any]]
+    n_rows: int
+    right: Callable[[], Labels]
+    typed: bool = False
+
+
+def _encoded(graph: RuleGraph, table: Table) -> _Rows:
+    used = [(graph.schema[name], table.array(name)) for name in graph.used_features]
+    cells = [_missing_by_turns(feature, cells_of(feature, array)) for feature, array in used]
+    return _Rows(cells, table.n_rows, lambda: decide(graph, table))
+
+
+def _raw(graph: RuleGraph, columns: Mapping[str, Array]) -> _Rows:
+    cells = []
+    for name in graph.used_features:
+        values = columns[name].tolist()
+        cells.append(values if graph.schema[name].kind == "categorical" else [_exact(value) for value in values])
+    n_rows = max((len(column) for column in columns.values()), default=0)
+    return _Rows(cells, n_rows, lambda: decide(graph, graph.table(dict(columns))))
+
+
+def _typed(graph: RuleGraph, columns: Mapping[str, list[Any]]) -> _Rows:
+    cells = [
+        [[value.hex()] if isinstance(value, float) else value for value in columns[name]]
+        for name in graph.used_features
+    ]
+    n_rows = max(map(len, columns.values()), default=0)
+    return _Rows(cells, n_rows, lambda: decide(graph, graph.table(dict(columns))), typed=True)
+
+
 def run(artifact: bytes, graph: RuleGraph, table: Table, mode: str = "all", seconds: float = SECONDS) -> Outcome:
     """Labels and probabilities of a table's rows, by the module's own `predict` and `predict_proba`.
 
@@ -39,74 +74,60 @@ def run(artifact: bytes, graph: RuleGraph, table: Table, mode: str = "all", seco
     The process is `python -I` with an empty environment, in an empty folder, and bounded. Raises FormatError where the
     module fails, exceeds a bound, or answers with anything but a label and K numbers for every row.
     """
-    used = [(graph.schema[name], table.array(name)) for name in graph.used_features]
-    columns = [_missing_by_turns(feature, cells_of(feature, array)) for feature, array in used]
-    return _execute(artifact, graph, columns, table.n_rows, lambda: decide(graph, table), mode, seconds)
-
-
-def run_raw(artifact: bytes, graph: RuleGraph, columns: Mapping[str, Array], mode: str = "all") -> Outcome:
-    """`run` on cells as a user holds them: doubles that were not rounded, texts, None; by column name, each [n]."""
-    n_rows = max((len(column) for column in columns.values()), default=0)
-    found = []
-    for name in graph.used_features:
-        values = columns[name].tolist()
-        found.append(values if graph.schema[name].kind == "categorical" else [_exact(value) for value in values])
-    return _execute(artifact, graph, found, n_rows, lambda: decide(graph, graph.table(dict(columns))), mode)
-
-
-def run_typed(artifact: bytes, graph: RuleGraph, columns: Mapping[str, list[Any]], mode: str = "all") -> Outcome:
-    """`run` on cells of any type, lists by column name."""
-    n_rows = max(map(len, columns.values()), default=0)
-    found = [
-        [[value.hex()] if isinstance(value, float) else value for value in columns[name]]
-        for name in graph.used_features
-    ]
-    return _execute(artifact, graph, found, n_rows, lambda: decide(graph, graph.table(dict(columns))), mode, typed=True)
+    return _execute(artifact, graph, [_encoded(graph, table)], mode, seconds)[0]
 
 
 def _runtime(mode: str) -> Runtime:
-    encoded, raw, typed = (partial(way, mode=mode) for way in (run, run_raw, run_typed))
-    return Runtime(f"python, {mode}", encoded, raw, typed, everyday=mode == "all")
+    """A way to run a module. Raw cells are cells as a user holds them: doubles that were not rounded, texts, None."""
+    return Runtime(
+        f"python, {mode}",
+        partial(run, mode=mode),
+        lambda artifact, graph, columns: _execute(artifact, graph, [_raw(graph, columns)], mode)[0],
+        lambda artifact, graph, table, columns: _execute(
+            artifact, graph, [_encoded(graph, table), _raw(graph, columns)], mode, 2 * SECONDS
+        ),
+        lambda artifact, graph, tables: _execute(artifact, graph, [_typed(graph, table) for table in tables], mode),
+        everyday=mode == "all",
+    )
 
 
 RUNTIMES = tuple(map(_runtime, ("all", "columns", "csv")))
 
 
 def _execute(
-    artifact: bytes,
-    graph: RuleGraph,
-    columns: Sequence[list[Any]],
-    n_rows: int,
-    right: Callable[[], Labels],
-    mode: str,
-    seconds: float = SECONDS,
-    typed: bool = False,
-) -> Outcome:
-    """The answers of the module in its own process; columns: the used ones (JSON values); right: the graph's labels."""
+    artifact: bytes, graph: RuleGraph, tables: Sequence[_Rows], mode: str, seconds: float = SECONDS
+) -> list[Outcome]:
+    """The answers of the module in its own process, for each of some tables."""
     worker = files("rulekit_exporters.python").joinpath("worker.py").read_text("utf-8")
+    n_rows = sum(table.n_rows for table in tables)
     with tempfile.TemporaryDirectory() as folder:
         module, rows, answers = (Path(folder, name) for name in ("artifact.py", "rows", "answers"))
         module.write_bytes(artifact)
-        rows.write_text(_rows(graph, columns, n_rows, typed), encoding="ascii")
+        rows.write_text("\n".join(_lines(graph, tables)), encoding="ascii")
         command = [sys.executable, "-I", "-c", worker, *map(str, (module, rows, answers)), mode]
         run_bounded(command, Path(folder), seconds=seconds, what="the module")
         answer = read_answer(answers, 1000 + 40 * n_rows * (len(graph.classes) + 2))
-        return _outcome(answer.decode("ascii", "replace"), graph, n_rows, right)
+        found = _outcome(answer.decode("ascii", "replace"), graph, tables)
+    ends = np.cumsum([table.n_rows for table in tables]).tolist()
+    parts = [slice(end - table.n_rows, end) for end, table in zip(ends, tables, strict=True)]
+    return [Outcome(found.labels[part], found.probabilities[part]) for part in parts]
 
 
-def _rows(graph: RuleGraph, columns: Sequence[list[Any]], n_rows: int, typed: bool) -> str:
+def _lines(graph: RuleGraph, tables: Sequence[_Rows]) -> Iterator[str]:
     """A header, then a JSON line of the used columns for each block of rows: exact doubles, texts, null for missing."""
-    header = {
-        "names": list(graph.schema.names),
-        "classes": [repr(label) for label in graph.classes],
-        "used": [graph.schema.positions[name] for name in graph.used_features],
-        "kinds": ["typed" if typed else graph.schema[name].kind for name in graph.used_features],
-    }
-    lines = [json.dumps(header)]
-    for start in range(0, n_rows, ROWS_PER_LINE):
-        stop = min(start + ROWS_PER_LINE, n_rows)
-        lines.append(json.dumps([stop - start, [column[start:stop] for column in columns]]))
-    return "\n".join(lines)
+    typed = any(table.typed for table in tables)
+    yield json.dumps(
+        {
+            "names": list(graph.schema.names),
+            "classes": [repr(label) for label in graph.classes],
+            "used": [graph.schema.positions[name] for name in graph.used_features],
+            "kinds": ["typed" if typed else graph.schema[name].kind for name in graph.used_features],
+        }
+    )
+    for table in tables:
+        for start in range(0, table.n_rows, ROWS_PER_LINE):
+            stop = min(start + ROWS_PER_LINE, table.n_rows)
+            yield json.dumps([stop - start, [column[start:stop] for column in table.cells]])
 
 
 def cells_of(feature: Feature, encoded: Array) -> list[Any]:
@@ -134,8 +155,9 @@ def _exact(value: float) -> str | None:
     return None if value != value else float(value).hex()
 
 
-def _outcome(text: str, graph: RuleGraph, n_rows: int, right: Callable[[], Labels]) -> Outcome:
-    k = len(graph.classes)
+def _outcome(text: str, graph: RuleGraph, tables: Sequence[_Rows]) -> Outcome:
+    """The answers of all tables; a label that is not the same in every way is one that is not the graph's."""
+    k, n_rows = len(graph.classes), sum(table.n_rows for table in tables)
     try:
         answer = json.loads(text)
         labels = np.array(answer["labels"], dtype=np.int64)
@@ -149,5 +171,6 @@ def _outcome(text: str, graph: RuleGraph, n_rows: int, right: Callable[[], Label
             raise FormatError("the module answered with labels that the model does not have")
     for found in others:
         if (labels != found).any():
-            labels = np.where(labels == right(), found, labels)
+            right = np.concatenate([table.right() for table in tables])
+            labels = np.where(labels == right, found, labels)
     return Outcome(labels, probabilities)

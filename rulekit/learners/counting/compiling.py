@@ -12,11 +12,13 @@ import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from threading import Lock
 from types import FunctionType
 from typing import Any
 
 _DISABLE = "RULEKIT_NO_NUMBA"
 _LOG = logging.getLogger(__name__)
+_FOLDER_IS_SET = Lock()
 
 
 def compiled(kernel: Callable[..., Any]) -> Callable[..., Any] | None:
@@ -34,17 +36,19 @@ def _compile(kernel: Callable[..., Any]) -> Callable[..., Any] | None:
     _watch_compiler()
     for part in _parts(kernel):
         _shared(part)
-    # The cache must never land beside the installed files, which may be read-only or shared.
-    chosen = config.CACHE_DIR
-    try:
-        folder = Path(chosen or cache_folder() / "numba")
-        folder.mkdir(parents=True, exist_ok=True)
-        config.CACHE_DIR = str(folder)
-        return numba.njit(cache=True, nogil=True, fastmath=False)(kernel)  # type: ignore[no-any-return]
-    except (OSError, RuntimeError):
-        return numba.njit(nogil=True, fastmath=False)(kernel)  # type: ignore[no-any-return]
-    finally:
-        config.CACHE_DIR = chosen
+    # The cache must never land beside the installed files, which may be read-only or shared. numba looks at the setting
+    # of the process twice, and a folder of no name is that where the program was started: one thread at a time.
+    with _FOLDER_IS_SET:
+        chosen = config.CACHE_DIR
+        try:
+            folder = Path(chosen or cache_folder() / "numba")
+            folder.mkdir(parents=True, exist_ok=True)
+            config.CACHE_DIR = str(folder)
+            return numba.njit(cache=True, nogil=True, fastmath=False)(kernel)  # type: ignore[no-any-return]
+        except (OSError, RuntimeError):
+            return numba.njit(nogil=True, fastmath=False)(kernel)  # type: ignore[no-any-return]
+        finally:
+            config.CACHE_DIR = chosen
 
 
 def _parts(kernel: Callable[..., Any]) -> list[FunctionType]:

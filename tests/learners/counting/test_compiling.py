@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from collections import defaultdict
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ from rulekit.learners.cnll.formula.read_once import Move, ReadOnceTree
 from rulekit.learners.cnll.formula.tree_kernels import flatten
 from rulekit.learners.cnll.search import refit_kernels
 from rulekit.learners.cnll.search.refit_kernels import best_strengths_of_bit, give_strengths, line_of_bit, sweep_squares
-from rulekit.learners.counting.compiling import _parts, _watch_compiler, compiled
+from rulekit.learners.counting.compiling import _compile, _parts, _watch_compiler, cache_folder, compiled
 
 with_numba = pytest.mark.skipif(compiled(give_strengths) is None, reason="numba is not installed")
 
@@ -113,6 +115,35 @@ def test_the_log_says_once_that_kernels_are_compiled(
     _watch_compiler.__wrapped__()
     said = "compiling for this machine, in each run: no folder can be written to keep it in"
     assert compiling(numba.njit(give_strengths)) == [said]
+
+
+@with_numba
+def test_the_folder_of_compiled_code_is_there_while_another_thread_is_done(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A thread that took the setting back while another compiled once left a folder where the program was started."""
+    import numba
+    from numba.core import config
+
+    seen = []
+
+    def slow(**options: Any) -> Callable[[Any], Any]:
+        def compile_(kernel: Any) -> Any:
+            time.sleep(0.05 * (1 + len(seen)))
+            seen.append(config.CACHE_DIR)
+            return kernel
+
+        seen.append(config.CACHE_DIR)
+        return compile_
+
+    monkeypatch.setattr(numba, "njit", slow)
+    monkeypatch.setattr(config, "CACHE_DIR", "")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(_compile.__wrapped__, (_through, _outer, _inner)))
+
+    assert set(seen) == {str(cache_folder() / "numba")}
+    assert config.CACHE_DIR == ""
 
 
 LOGGED = """
