@@ -10,13 +10,12 @@ from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from rulekit.graph.files.file_format import short_ids
 from rulekit.graph.language.readable import MOST_LEVELS, chance
 from rulekit.graph.language.text import print_node
 from rulekit.graph.leaves import column_of, levels_of_leaf
 from rulekit.graph.nodes import And, AtLeast, Constant, Family, Hidden, Node, Not, Or
 from rulekit.graph.rules import literals
-from rulekit.graph.traversal import topological
+from rulekit.graph.traversal import short_ids, topological
 from rulekit.names import printable
 from rulekit.schema import Schema
 

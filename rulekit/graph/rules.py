@@ -36,13 +36,11 @@ from rulekit.graph.nodes import (
     Step,
     Strength,
 )
-from rulekit.graph.traversal import fold
+from rulekit.graph.traversal import fold, short_ids
 
 if TYPE_CHECKING:
     from rulekit.graph.rule_graph import RuleGraph
     from rulekit.tables.table import Table
-
-SHORTEST_ID = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,18 +141,8 @@ def rule_values(rules: tuple[Rule, ...], table: Table) -> list[npt.NDArray[Any]]
 
 
 def rule_ids(nodes: Iterable[Node]) -> dict[Node, str]:
-    """The id of each node: `r` and the shortest prefix (six digits or more) of its digest that is unique among them."""
-    digests = sorted({node.digest.hex(): node for node in nodes}.items())
-    names: dict[Node, str] = {}
-    for i, (digest, node) in enumerate(digests):
-        beside = [digests[j][0] for j in (i - 1, i + 1) if 0 <= j < len(digests)]
-        shared = max((_common_prefix(digest, other) for other in beside), default=0)
-        names[node] = "r" + digest[: max(SHORTEST_ID, shared + 1)]
-    return names
-
-
-def _common_prefix(a: str, b: str) -> int:
-    return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+    """The id of each node: `r` and the shortest prefix of its digest that is unique among them."""
+    return {node: f"r{prefix}" for node, prefix in short_ids(nodes).items()}
 
 
 def columns_of(node: Node) -> frozenset[str]:

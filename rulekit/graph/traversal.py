@@ -1,8 +1,9 @@
-"""Walks over directed acyclic graphs, without recursion."""
+"""Walks over directed acyclic graphs, without recursion, and short names of their nodes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from itertools import pairwise
 from operator import attrgetter
 from typing import Any, TypeVar, overload
 
@@ -43,3 +44,15 @@ def fold(roots: Iterable[Node], visit: Callable[[Node, tuple[T, ...]], T]) -> di
     for node in topological(roots):
         results[node] = visit(node, tuple(results[child] for child in node.children))
     return results
+
+
+def short_ids(nodes: Iterable[Node]) -> dict[Node, str]:
+    """For each node the shortest prefix, at least six digits, of its hex digest that no other of the nodes has."""
+    ordered = sorted(set(nodes), key=lambda node: node.digest)
+    names = [node.digest.hex() for node in ordered]
+    shared = [0, *(_common(a, b) for a, b in pairwise(names)), 0]
+    return {node: names[i][: max(6, shared[i] + 1, shared[i + 1] + 1)] for i, node in enumerate(ordered)}
+
+
+def _common(a: str, b: str) -> int:
+    return next(i for i, (x, y) in enumerate(zip(a, b, strict=True)) if x != y)

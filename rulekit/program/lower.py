@@ -45,8 +45,8 @@ from rulekit.graph.nodes import (
     Step,
     Strength,
 )
-from rulekit.graph.probability.circuit import Algebra, Bit, Circuit, Complement, Given
-from rulekit.graph.probability.compilation import build_circuit, inputs, operands
+from rulekit.graph.probability.circuit import Algebra, Bit, Circuit, Complement, Given, operands
+from rulekit.graph.probability.compilation import build_circuit, inputs
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.traversal import topological
 from rulekit.numbers import crossing

@@ -6,22 +6,24 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from rulekit.errors import BudgetError
 from rulekit.graph.nodes import Above, Node, Probability, Strength
 from rulekit.graph.probability.circuit import Mix
 from rulekit.graph.probability.compilation import build_circuit, inputs
-from rulekit.graph.probability.prime_implicants import Group, probability_on_patterns, reachable_patterns
+from rulekit.graph.probability.prime_implicants import (
+    Doubles,
+    Group,
+    along,
+    probability_on_patterns,
+    reachable_patterns,
+)
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.traversal import topological
 from rulekit.schema import Schema
 
 MAX_PATTERNS = 1 << 17
 RELATIVE = 1e-12
-
-Bools = npt.NDArray[np.bool_]
-Doubles = npt.NDArray[np.float64]
 
 
 def agree(graph: RuleGraph, roots: Sequence[Node], trusted: bool) -> bool:
@@ -87,10 +89,5 @@ def _strengths(node: Strength, groups: Sequence[Group]) -> Doubles:
     """The sum of strengths, in double from left to right, on every combination of patterns."""
     total: Doubles = np.zeros([1] * len(groups))
     for cause, on, off in node.terms:
-        for g, group in enumerate(groups):
-            if cause in group.causes:
-                shape = [1] * len(groups)
-                shape[g] = -1
-                truth: Bools = group.patterns[:, group.causes.index(cause)].reshape(shape)
-                total = total + np.where(truth, on, off)
-    return np.broadcast_to(total, [len(group.patterns) for group in groups])
+        total = total + np.where(along(cause, groups), on, off)
+    return total

@@ -7,23 +7,22 @@ is taken if it has fewer literals.
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from rulekit.graph.negation import negate
 from rulekit.graph.nodes import And, AtLeast, Constant, Family, Node, Not, Or, is_logic, with_children
-from rulekit.graph.probability.prime_implicants import reachable_patterns
+from rulekit.graph.probability.prime_implicants import Bools, Group, along, reachable_patterns
 from rulekit.graph.traversal import topological
 from rulekit.simplification.rewriting import Change, Context, joined
 
 MAX_ATOMS = 8
 WORK = 60_000
 
-Bools = npt.NDArray[np.bool_]
 Term = tuple[tuple[int, bool], ...]
 
 
@@ -85,54 +84,46 @@ def _minimised(node: Node, atoms: tuple[Node, ...], context: Context) -> Node | 
     """The shorter two-level form of a block, or None where its length cannot be undercut."""
     if not atoms:
         return None
-    reachable = _reachable(atoms, context)
-    if len(reachable) == 1 << len(atoms) and context.literals(node) <= sum(map(context.literals, atoms)):
+    groups = reachable_patterns(atoms, context.schema)
+    size = math.prod(len(group.patterns) for group in groups)
+    if size == 1 << len(atoms) and context.literals(node) <= sum(map(context.literals, atoms)):
         return None  # each atom stands once and all are free: every one is needed
-    truth = _truth(node, atoms, reachable, context)
-    if truth.all() or not truth.any():
-        return Constant(bool(truth[0]))
-    codes = reachable @ (1 << np.arange(len(atoms))[::-1])
-    impossible = tuple(sorted(set(range(1 << len(atoms))) - set(codes.tolist())))
-    context.work += len(codes) ** 2 + (1 << len(atoms)) * len(impossible)
+    holds = _truth(node, atoms, groups, context)
+    if holds.all() or not holds.any():
+        return Constant(bool(holds.flat[0]))
+    context.work += size**2 + ((1 << len(atoms)) - size << len(atoms))
     if context.work > WORK:
         context.messages.append(f"left as they were: blocks beyond the first few of up to {MAX_ATOMS} different leaves")
         return None
-    true, false = tuple(sorted(codes[truth].tolist())), tuple(sorted(codes[~truth].tolist()))
+    n = len(atoms)
+    codes = np.asarray(sum(along(atom, groups).astype(np.int64) << (n - 1 - i) for i, atom in enumerate(atoms)))
+    true, false = tuple(sorted(codes[holds].tolist())), tuple(sorted(codes[~holds].tolist()))
+    impossible = tuple(sorted(set(range(1 << n)).difference(true, false)))
     forms = (
-        _assembled(Or, And, _sum_of_products(len(atoms), true, impossible), atoms, False, context),
-        _assembled(And, Or, _sum_of_products(len(atoms), false, impossible), atoms, True, context),
+        _assembled(Or, And, _sum_of_products(n, true, impossible), atoms, False, context),
+        _assembled(And, Or, _sum_of_products(n, false, impossible), atoms, True, context),
     )
     return min(forms, key=context.literals)
 
 
-def _reachable(atoms: tuple[Node, ...], context: Context) -> Bools:
-    """The combinations [m, atoms] of truth values that some row may show."""
-    groups = reachable_patterns(atoms, context.schema)
-    columns = {atom: (g, i) for g, group in enumerate(groups) for i, atom in enumerate(group.causes)}
-    rows = itertools.product(*(range(len(group.patterns)) for group in groups))
-    picks = np.array(list(rows), dtype=np.int64).reshape(-1, len(groups))
-    return np.stack([groups[g].patterns[picks[:, g], i] for g, i in (columns[atom] for atom in atoms)], axis=1)
-
-
-def _truth(node: Node, atoms: tuple[Node, ...], reachable: Bools, context: Context) -> Bools:
-    values: dict[Node, Bools] = {}
-    for i, atom in enumerate(atoms):
-        values[atom] = reachable[:, i]
-        values[negate(atom, context.schema)] = ~reachable[:, i]
+def _truth(node: Node, atoms: tuple[Node, ...], groups: Sequence[Group], context: Context) -> Bools:
+    """The truth [m1, m2, ...] of a block on each combination of the groups' patterns."""
+    values: dict[Node, Any] = {}
+    for atom in atoms:
+        values[atom] = along(atom, groups)
+        values[negate(atom, context.schema)] = ~values[atom]
     for below in topological((node,)):
         if below in values or any(child not in values for child in below.children):
             continue  # an atom, or a part of one
+        parts = [values[child] for child in below.children]
         if isinstance(below, Constant):
-            values[below] = np.full(len(reachable), below.value)
+            values[below] = np.bool_(below.value)
         elif isinstance(below, Not):
-            values[below] = ~values[below.child]
+            values[below] = ~parts[0]
         elif isinstance(below, And | Or | AtLeast):
-            count = np.zeros(len(reachable), dtype=np.int64)
-            for child in below.children:
-                count += values[child]
-            needed = len(below.children) if isinstance(below, And) else 1 if isinstance(below, Or) else below.k
-            values[below] = count >= needed
-    return values[node]
+            needed = len(parts) if isinstance(below, And) else 1 if isinstance(below, Or) else below.k
+            values[below] = sum((part.astype(np.int64) for part in parts), np.int64(0)) >= needed
+    return np.broadcast_to(values[node], tuple(len(group.patterns) for group in groups))
 
 
 @lru_cache(maxsize=4096)

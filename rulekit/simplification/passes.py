@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rulekit.errors import RulekitError
-from rulekit.graph.nodes import LEAVES, And, AtLeast, Family, Hidden, Linear, LinearThreshold, Node, Not, Or, Step
+from rulekit.graph.nodes import LEAVES, And, AtLeast, Family, Hidden, Linear, LinearThreshold, Node, Not, Or
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.traversal import topological
 from rulekit.simplification import blocks, covers, logic, sums
@@ -94,9 +94,6 @@ PASSES: tuple[Pass, ...] = (
     everywhere("irredundant cover", covers.irredundant, "what the other parts cover falls away", _JOINS),
     Pass("minimisation", blocks.minimise_blocks, "sympy's shorter two-level form of at most 8 atoms", _LOGIC),
     everywhere("dead terms", sums.dead_terms, "a term of weight 0 or over a constant adds no term", _SUMS),
-    everywhere("steps", sums.canonical_step, "a cut between equal values is no cut", (Step,)),
-    everywhere("exact sums", sums.merge_steps,
-               "steps of one column in a sum that is exact in any order are one", _SUMS),
     everywhere("linear thresholds", sums.threshold_logic,
                "a unit that is constant, r of k or a short form is that", (LinearThreshold,)),
     everywhere("conditions", logic.gather_conditions,

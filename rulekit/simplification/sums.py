@@ -1,8 +1,7 @@
-"""Laws of weighted sums: dead terms, sums that are exact in any order, units that are logic.
+"""Laws of weighted sums: dead terms, units that are logic.
 
 A sum is made in double from left to right, so a law may change it only where every step gives the same double as
-before, or where all its terms are multiples of one power of two and their sizes fit 53 bits: then every order is
-exact.
+before.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.cells.space import cell_rows
-from rulekit.exactness import span_of_sum
 from rulekit.graph.leaves import has_column
 from rulekit.graph.negation import negate
 from rulekit.graph.nodes import (
@@ -29,14 +27,11 @@ from rulekit.graph.nodes import (
     Node,
     Step,
 )
-from rulekit.graph.probability.prime_implicants import Group, reachable_patterns, shortest_form
-from rulekit.numbers import float32
+from rulekit.graph.probability.prime_implicants import Doubles, Group, along, reachable_patterns, shortest_form
 from rulekit.simplification.rewriting import Context
 
 _MAX_TERMS = 12
 _MAX_CELLS = 1 << 14
-
-Doubles = npt.NDArray[np.float64]
 
 
 def dead_terms(node: Node, context: Context) -> Node:
@@ -69,72 +64,6 @@ def _constant_value(node: Node) -> float | None:
     if isinstance(node, Linear) and not node.children:
         return node.bias
     return None
-
-
-def canonical_step(node: Node, context: Context) -> Node:
-    """Cuts between equal values fall away; a cut is the shortest decimal in its column's precision."""
-    if not isinstance(node, Step) or node.feature not in context.cells:
-        return node
-    from rulekit.numbers import canonical_threshold
-
-    precision = context.schema[node.feature].precision
-    cuts: list[float] = []
-    values = [node.values[0]]
-    for cut, value in zip(node.cuts, node.values[1:], strict=True):
-        if value != values[-1]:
-            shortest = canonical_threshold(cut, precision)
-            if not math.isfinite(shortest) or (cuts and shortest <= cuts[-1]):
-                return node
-            cuts.append(shortest)
-            values.append(value)
-    return Step(node.feature, tuple(cuts), tuple(values), node.missing)
-
-
-def merge_steps(node: Node, context: Context) -> Node:
-    """Step functions of one column in one exact sum are one step function; equal terms add their weights."""
-    if not isinstance(node, Linear | LinearThreshold) or not sums_exactly(node):
-        return node
-    steps: dict[str, list[tuple[float, Step]]] = {}
-    for weight, child in node.terms:
-        if isinstance(child, Step):
-            steps.setdefault(child.feature, []).append((weight, child))
-    weights: dict[Node, float] = {}
-    merged: dict[str, Step] = {}
-    for weight, child in node.terms:
-        if isinstance(child, Step) and len(steps[child.feature]) > 1:
-            if child.feature not in merged:
-                merged[child.feature] = _summed(steps[child.feature], context)
-                weights[merged[child.feature]] = 1.0
-        else:
-            weights[child] = weights.get(child, 0.0) + weight
-    terms = [(weight, child) for child, weight in weights.items() if weight != 0]
-    if len(terms) == len(node.children):
-        return node
-    shorter = type(node)(terms, node.bias)
-    return shorter if context.literals(shorter) <= context.literals(node) and sums_exactly(shorter) else node
-
-
-def _summed(terms: list[tuple[float, Step]], context: Context) -> Step:
-    """The sum of weighted step functions of one column; exact on the grid."""
-    single = context.schema[terms[0][1].feature].precision == "float32"
-    cuts = sorted({(float32(cut) if single else cut): cut for _, step in terms for cut in step.cuts}.items())
-
-    def at(step: Step, key: float) -> float:
-        return step.values[sum((float32(cut) if single else cut) < key for cut in step.cuts)]
-
-    def total(values: list[float]) -> float:
-        return sum((weight * value for (weight, _), value in zip(terms, values, strict=True)), 0.0)
-
-    points = [key for key, _ in cuts] + [math.inf]
-    values = tuple(total([at(step, key) for _, step in terms]) for key in points)
-    missing = total([step.missing for _, step in terms])
-    return Step(terms[0][1].feature, tuple(cut for _, cut in cuts), values, missing)
-
-
-def sums_exactly(node: Linear | LinearThreshold) -> bool:
-    """Whether the sum of these terms is exact in any order, in double."""
-    span = span_of_sum(node)
-    return span is not None and span.fits()
 
 
 def threshold_logic(node: Node, context: Context) -> Node:
@@ -177,21 +106,12 @@ def _two_valued(child: Node, context: Context) -> tuple[Node, float, float] | No
     return None
 
 
-def _along(atom: Node, groups: list[Group]) -> npt.NDArray[np.bool_]:
-    for g, group in enumerate(groups):
-        if atom in group.causes:
-            shape = [1] * len(groups)
-            shape[g] = -1
-            return group.patterns[:, group.causes.index(atom)].reshape(shape)
-    raise KeyError(atom)
-
-
 def _fires(
     node: LinearThreshold, conditions: list[tuple[Node, float, float]], groups: list[Group]
 ) -> npt.NDArray[np.bool_]:
     total: Doubles = np.full([len(group.patterns) for group in groups], node.bias)
     for weight, (atom, low, high) in zip(node.weights, conditions, strict=True):
-        total = total + weight * np.where(_along(atom, groups), high, low)
+        total = total + weight * np.where(along(atom, groups), high, low)
     return total >= 0
 
 
@@ -210,7 +130,7 @@ def _r_of_k(
     ]
     count = np.zeros(holds.shape, dtype=np.int64)
     for atom, sign in oriented:
-        count = count + (_along(atom, groups) == sign)
+        count = count + (along(atom, groups) == sign)
     needed = int(count[holds].min())
     if (count[~holds] >= needed).any():
         return None

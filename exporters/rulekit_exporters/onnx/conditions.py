@@ -27,14 +27,6 @@ class Condition:
 
 
 @dataclass(frozen=True, slots=True)
-class Signed:
-    """A condition or its negation."""
-
-    condition: Condition
-    positive: bool = True
-
-
-@dataclass(frozen=True, slots=True)
 class Membership:
     """The code of a category has the value true in a table: missing, unseen, the levels."""
 
@@ -47,41 +39,25 @@ Bit = Condition | Membership
 
 def bit_of(leaf: Node, schema: Schema) -> tuple[Bit, bool] | None:
     """What a leaf asks of its column, and the sign; None for a node of another kind, or one that is constant."""
-    literal = literal_of(leaf, schema)
-    if literal is not None:
-        return literal.condition, literal.positive
-    if column_of(leaf) is not None and schema[column_of(leaf) or ""].kind == "categorical":
-        table = membership(leaf, schema)
-        return (table, True) if len(set(table.table)) == 2 else None
-    return None
-
-
-def membership(leaf: Node, schema: Schema) -> Membership:
-    """The table of a leaf over a category."""
-    feature = schema[column_of(leaf) or ""]
-    return Membership(feature.name, tuple(truth_by_code(leaf, feature).tolist()))
-
-
-def literal_of(leaf: Node, schema: Schema) -> Signed | None:
-    """The literal of a leaf over a numeric or Boolean column; None for a node of another kind."""
+    name = column_of(leaf)
+    feature = schema[name] if name is not None else None
+    if feature is not None and feature.kind == "categorical":
+        table = tuple(truth_by_code(leaf, feature).tolist())
+        return (Membership(feature.name, table), True) if len(set(table)) == 2 else None
     if isinstance(leaf, Compare):
-        return compare(schema[leaf.feature], leaf.op, leaf.value, leaf.missing)
+        return _compared(schema[leaf.feature], leaf.op, leaf.value, leaf.missing)
     if isinstance(leaf, IsTrue):
-        return compare(schema[leaf.feature], ">", 0.5, leaf.missing)
-    if isinstance(leaf, Missing) and schema[leaf.feature].kind != "categorical":
-        return Signed(Condition(leaf.feature, "missing"))
-    return None
+        return _compared(schema[leaf.feature], ">", 0.5, leaf.missing)
+    return (Condition(leaf.feature, "missing"), True) if isinstance(leaf, Missing) else None
 
 
-def compare(feature: Feature, op: str, value: float, missing: bool) -> Signed:
-    """The literal of `x > value` or `x <= value`."""
+def _compared(feature: Feature, op: str, value: float, missing: bool) -> tuple[Condition, bool]:
+    """The literal of `x > value` or `x <= value`: the comparison to make is the one that must be false for NaN."""
     wide = is_wide(feature)
     t = value if wide else float32(value)
-    # the comparison to make is the one that must be false for NaN
-    strict = op if not missing else ("<=" if op == ">" else ">")
-    if strict == ">":
-        return Signed(Condition(feature.name, ">", t), not missing)
-    return Signed(Condition(feature.name, "<", next_above(t, wide)), not missing)
+    if (op == ">") is not missing:
+        return Condition(feature.name, ">", t), not missing
+    return Condition(feature.name, "<", next_above(t, wide)), not missing
 
 
 def next_above(value: float, wide: bool) -> float:

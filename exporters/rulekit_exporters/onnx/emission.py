@@ -28,7 +28,10 @@ FALLEN_BACK = "it is the portable graph of least time for one row"
 
 
 def emit_model(graph: RuleGraph, parsed: Options) -> Artifact:
-    """The artifact of a graph; see `rulekit_exporters.onnx.write`."""
+    """The graph as an ONNX model, checked, loaded and run before it is returned.
+
+    Raises Unsupported for what the target cannot express, GraphError for a graph that breaks the rules of composition.
+    """
     check(graph)
     model, cheapest, plan, names, candidates = cheapest_model(graph, parsed)
     artifact = serialize(model)

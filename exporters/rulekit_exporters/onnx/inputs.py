@@ -10,8 +10,9 @@ import numpy as np
 from rulekit.errors import Unsupported
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature, Schema
+from rulekit.tables.table import encoded_dtype
 from rulekit_exporters.onnx.builder import Array, Builder, Port, element_type
-from rulekit_exporters.onnx.conditions import Bit, Condition, Membership, Signed, is_wide
+from rulekit_exporters.onnx.conditions import Bit, Condition, Membership, is_wide
 from rulekit_exporters.onnx.forms import ML_DOMAIN
 from rulekit_exporters.onnx.options import InputForm
 
@@ -97,7 +98,7 @@ class Inputs:
     def _element(self, feature: Feature) -> int:
         if feature.kind == "categorical":
             return element_type(np.int64 if self._plan.form == "codes" else str)
-        return element_type(np.float64 if is_wide(feature) else np.float32)
+        return element_type(encoded_dtype(feature))
 
     def row(self, column: str) -> str:
         """[1, N]: one numeric or Boolean column in its own width."""
@@ -129,7 +130,7 @@ class Inputs:
         for column, name in zip(self._plan.columns, self._plan.names, strict=True):
             feature, cells = self._schema[column], name
             if feature.kind == "categorical" and self._plan.form == "columns":
-                keys, codes = encoder_table(feature)
+                keys, codes = list(feature.codes_of_texts), feature.codes_of_texts.values()
                 unseen = 0.0 if feature.unseen == "missing" else 1.0
                 attributes = {"keys_strings": keys, "values_floats": [float(c) for c in codes], "default_float": unseen}
                 cells = builder.operate("LabelEncoder", name, domain=ML_DOMAIN, **attributes)
@@ -154,22 +155,17 @@ class Inputs:
             # a code out of range takes the last entry of the table, which is that of the unseen
             low, high = builder.constant(-1, np.int64), builder.constant(len(feature.levels) + 2, np.int64)
             return self._flat(builder.operate("Clip", cells, low, high))
-        keys, values = encoder_table(feature)
+        table = feature.codes_of_texts
         unseen = 0 if feature.unseen == "missing" else 1
         codes = builder.operate(
             "LabelEncoder",
             cells,
             domain=ML_DOMAIN,
-            keys_strings=keys,
-            values_int64s=values,
+            keys_strings=list(table),
+            values_int64s=list(table.values()),
             default_int64=unseen,
         )
         return self._flat(codes)
-
-    def belongs(self, membership: Membership) -> str:
-        """[1, N] bool: a leaf over a category."""
-        table = self._builder.constant(self._table(membership))
-        return self._builder.operate("Gather", table, self.category(membership.feature), axis=0)
 
     def _table(self, membership: Membership) -> Array:
         """Truth by category index; once more that of the unseen for codes out of range."""
@@ -224,7 +220,7 @@ class Inputs:
             elif kind == "missing":
                 parts.append(builder.operate("IsNaN", self.row(feature)))
             else:
-                bounds = np.array([[c.bound] for c in conditions], dtype=np.float64 if wide else np.float32)
+                bounds = np.array([[c.bound] for c in conditions], dtype=encoded_dtype(self._schema[feature]))
                 operation = "Greater" if kind == ">" else "Less"
                 parts.append(builder.operate(operation, self.row(feature), builder.constant(bounds)))
         if single:
@@ -264,6 +260,13 @@ class Inputs:
             parts.append(builder.operate("IsNaN", self.columns([c.feature for c in missing])))
         return (parts[0] if len(parts) == 1 else builder.operate("Concat", *parts, axis=0)), compared + missing
 
+    def conditions(self, conditions: list[Condition]) -> tuple[str, list[Condition]]:
+        """The [L, N] truth values of conditions over columns of any width, and the order of the rows."""
+        if len(conditions) < MANY_LITERALS and not any(is_wide(self._schema[c.feature]) for c in conditions):
+            return self.block(conditions)
+        block, order = self.large_block(conditions)
+        return block, [bit for bit in order if isinstance(bit, Condition)]
+
     def columns(self, names: list[str]) -> str:
         """[len(names), N]: float32 columns, in that order."""
         builder = self._builder
@@ -288,19 +291,21 @@ class Inputs:
             return rows
         return builder.operate("Gather", rows, builder.constant(positions, np.int64), axis=0)
 
-    def holds(self, literal: Signed) -> str:
-        """[1, N] bool: a literal over a numeric or Boolean column."""
-        builder, condition = self._builder, literal.condition
-        place = self.block_row(condition) if self._plan.form == "tensor" else None
+    def holds(self, bit: Bit, positive: bool) -> str:
+        """[1, N] bool: a literal."""
+        builder = self._builder
+        place = self.block_row(bit) if self._plan.form == "tensor" else None
         if place is not None:
             result = self.block_rows([place])
-        elif condition.relation == "missing":
-            result = builder.operate("IsNaN", self.row(condition.feature))
+        elif isinstance(bit, Membership):
+            table = builder.constant(self._table(bit))
+            result = builder.operate("Gather", table, self.category(bit.feature), axis=0)
+        elif bit.relation == "missing":
+            result = builder.operate("IsNaN", self.row(bit.feature))
         else:
-            width = np.float64 if is_wide(self._schema[condition.feature]) else np.float32
-            kind = "Greater" if condition.relation == ">" else "Less"
-            result = builder.operate(kind, self.row(condition.feature), builder.constant(condition.bound, width))
-        return result if literal.positive else builder.operate("Not", result)
+            kind, width = "Greater" if bit.relation == ">" else "Less", encoded_dtype(self._schema[bit.feature])
+            result = builder.operate(kind, self.row(bit.feature), builder.constant(bit.bound, width))
+        return result if positive else builder.operate("Not", result)
 
     def fill(self, value: bool | float) -> str:
         """[1, N]: a constant for every row (double for a number)."""
@@ -310,24 +315,3 @@ class Inputs:
         shape = builder.operate("Concat", builder.constant([1], np.int64), rows, axis=0)
         scalar = builder.constant(value, bool if isinstance(value, bool) else np.float64)
         return builder.operate("Expand", scalar, shape)
-
-
-def encoder_table(feature: Feature) -> tuple[list[str], list[int]]:
-    """Texts of a category and their codes: the empty text, missing tokens, levels, then the levels' look-alikes.
-
-    An earlier text wins; look-alikes are those of docs/numbers.md, Texts and truth values.
-    """
-    table = dict.fromkeys(("", *feature.missing_tokens), 0)
-    codes = dict(zip(feature.levels, range(2, 2 + len(feature.levels)), strict=True))
-    alike = {text: code for level, code in codes.items() for text in look_alikes(level)}
-    for text, code in (codes | {text: code for text, code in alike.items() if text not in codes}).items():
-        table.setdefault(text, code)
-    return list(table), list(table.values())
-
-
-def look_alikes(level: str) -> tuple[str, ...]:
-    """The texts that mean a level unless they are levels themselves: `3.0` for `3`, `True` and `TRUE` for `true`."""
-    if level in ("true", "false"):
-        return level.capitalize(), level.upper()
-    digits = level.removeprefix("-")
-    return (f"{level}.0",) if digits.isascii() and digits.isdigit() else ()

@@ -14,7 +14,7 @@ from rulekit.errors import FormatError, RulekitError
 from rulekit.graph.files.file_format import from_json, to_json
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
-from rulekit_exporters.onnx.inputs import InputPlan, encoder_table
+from rulekit_exporters.onnx.inputs import InputPlan
 from rulekit_exporters.onnx.labels import label_texts
 from rulekit_exporters.onnx.options import Options
 
@@ -47,8 +47,7 @@ def interface(graph: RuleGraph, plan: InputPlan, names: Mapping[str, str]) -> di
         metadata["rulekit.names"] = _compact({"inputs": columns, "outputs": names})
     if plan.form == "codes":
         used = [graph.schema[name] for name in plan.columns if graph.schema[name].kind == "categorical"]
-        tables = {f.name: dict(zip(*encoder_table(f), strict=True)) for f in used}
-        metadata["rulekit.codes"] = _compact(tables)
+        metadata["rulekit.codes"] = _compact({feature.name: feature.codes_of_texts for feature in used})
     if "fired" in names:
         metadata["rulekit.fired"] = json.dumps([rule.id for rule in rules_of(graph)])
     return metadata

@@ -13,9 +13,8 @@ from rulekit.errors import FormatError, InputError
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import UNSEEN_CODE, Feature, Schema
 from rulekit.tables.kinds.encoding import encode
-from rulekit.tables.table import Array, Table
+from rulekit.tables.table import Array, Table, encoded_dtype
 from rulekit.targets import Outcome
-from rulekit_exporters.onnx.conditions import is_wide
 from rulekit_exporters.onnx.inputs import TENSOR_NAME, InputPlan, public_names
 from rulekit_exporters.onnx.labels import integer_labels, label_texts
 from rulekit_exporters.onnx.metadata import properties_of
@@ -27,12 +26,6 @@ CODES_BEYOND = (np.iinfo(np.int64).max, np.iinfo(np.int64).min)
 # feeds -> outputs in the order of ROLES
 Session = Callable[[dict[str, Array]], list[Array]]
 SessionOf = Callable[[bytes], Session]
-
-
-def run_reference(artifact: bytes, graph: RuleGraph, table: Table) -> Outcome:
-    """By onnx.reference."""
-    outputs = run_all(artifact, graph, table, reference_session(artifact))
-    return outcome(graph, outputs)
 
 
 def runtime_session(artifact: bytes) -> Session:
@@ -83,6 +76,11 @@ def run_raw(
     """By onnxruntime on values as a user holds them: doubles cast to the declared type, texts as they are."""
     feeds = raw_feeds(plan_of(artifact, graph), graph, columns)
     return outcome(graph, in_chunks(session_of(artifact), feeds))
+
+
+def run_reference(artifact: bytes, graph: RuleGraph, table: Table) -> Outcome:
+    """By onnx.reference, the specification's own evaluator."""
+    return run_runtime(artifact, graph, table, reference_session)
 
 
 def run_all(artifact: bytes, graph: RuleGraph, table: Table, session: Session) -> list[Array]:
@@ -149,43 +147,40 @@ def feeds_of(plan: InputPlan, graph: RuleGraph, table: Table) -> dict[str, Array
 def column_feed(feature: Feature, array: Array, codes: bool) -> Array:
     """One encoded column as a model takes it."""
     if feature.kind != "categorical":
-        return array.astype(np.float64 if is_wide(feature) else np.float32, copy=False)
+        return array.astype(encoded_dtype(feature), copy=False)
     return array.astype(np.int64) if codes else level_texts(feature)[array]
 
 
 def raw_feeds(plan: InputPlan, graph: RuleGraph, columns: Mapping[str, Array]) -> dict[str, Array]:
     """The arrays that an application feeds: numbers cast once, no other rounding; empty text for a missing category."""
     n_rows = max(map(len, columns.values()), default=0)
+    numbers, nothing = np.full(n_rows, np.nan), np.full(n_rows, None)
     with np.errstate(over="ignore"):
         if plan.form == "tensor":
             tensor = np.empty((n_rows, len(graph.schema)), dtype=np.float64 if plan.wide else np.float32)
             for j, feature in enumerate(graph.schema):
                 known = feature.name in columns and feature.kind != "categorical"
                 # the place of a column that no rule reads may hold anything
-                tensor[:, j] = (
-                    _numbers(feature, columns[feature.name]) if known else np.resize(np.roll(ANYTHING, j), n_rows)
-                )
+                anything = np.resize(np.roll(ANYTHING, j), n_rows)
+                tensor[:, j] = _numbers(feature, columns[feature.name]) if known else anything
             return {TENSOR_NAME: tensor}
         feeds = {}
         for column, name in zip(plan.columns, plan.names, strict=True):
             feature = graph.schema[column]
-            if feature.kind != "categorical":
-                width = np.float64 if is_wide(feature) else np.float32
-                feed = (
-                    _numbers(feature, columns[column]).astype(width)
-                    if column in columns
-                    else np.full(n_rows, np.nan, dtype=width)
-                )
-            elif column not in columns:  # no rule reads it
-                feed = np.zeros(n_rows, dtype=np.int64) if plan.form == "codes" else np.full(n_rows, "", dtype=object)
-            elif plan.form == "codes":
-                feed = encode({column: columns[column]}, Schema((feature,))).arrays[0].astype(np.int64)
-                unseen = np.flatnonzero(feed == UNSEEN_CODE)  # as is every code that there is not
-                feed[unseen] = np.resize([UNSEEN_CODE, -1, 2 + len(feature.levels), *CODES_BEYOND], len(unseen))
-            else:
-                feed = np.array(["" if text is None else text for text in columns[column].tolist()], dtype=object)
-            feeds[name] = feed.reshape(-1, 1)
+            cells = columns.get(column, nothing if feature.kind == "categorical" else numbers)  # no rule reads it
+            feeds[name] = _raw_feed(feature, cells, plan.form == "codes").reshape(-1, 1)
     return feeds
+
+
+def _raw_feed(feature: Feature, cells: Array, codes: bool) -> Array:
+    if feature.kind != "categorical":
+        return _numbers(feature, cells).astype(encoded_dtype(feature))
+    if not codes:
+        return np.array(["" if text is None else text for text in cells.tolist()], dtype=object)
+    feed = encode({feature.name: cells}, Schema((feature,))).arrays[0].astype(np.int64)
+    unseen = np.flatnonzero(feed == UNSEEN_CODE)  # as is every code that there is not
+    feed[unseen] = np.resize([UNSEEN_CODE, -1, 2 + len(feature.levels), *CODES_BEYOND], len(unseen))
+    return feed
 
 
 def _numbers(feature: Feature, values: Array) -> Array:

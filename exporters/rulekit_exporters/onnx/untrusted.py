@@ -7,6 +7,7 @@ import json
 import sys
 import tempfile
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,8 @@ from rulekit.errors import FormatError
 from rulekit.tables.table import Array
 from rulekit.verification.isolated import read_answer, run_bounded
 from rulekit_exporters.onnx.metadata import properties_of
-from rulekit_exporters.onnx.running import Session, runtime_session
+from rulekit_exporters.onnx.running import Session, run_runtime, runtime_session
+from rulekit_exporters.onnx.running import run_raw as run_cells
 
 SECONDS = 60.0  # for one block of rows
 LARGEST_ANSWER = 64 << 20
@@ -49,6 +51,10 @@ def bounded_session(artifact: bytes) -> Session:
             return [found[name] for name in sorted(found, key=int)]
 
     return run
+
+
+run = partial(run_runtime, session_of=bounded_session)
+run_raw = partial(run_cells, session_of=bounded_session)
 
 
 def answer(model: str, feeds: str, answers: str) -> None:

@@ -16,8 +16,18 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.graph.nodes import Node
-from rulekit.graph.probability.circuit import Bit, CircuitStep, Complement, Fixed, Given, Mix, Product
-from rulekit.graph.probability.compilation import build_circuit, operands
+from rulekit.graph.probability.circuit import (
+    Algebra,
+    Bit,
+    CircuitStep,
+    Complement,
+    Given,
+    Mix,
+    Product,
+    needed_by,
+    operands,
+)
+from rulekit.graph.probability.compilation import build_circuit
 
 Array = npt.NDArray[Any]
 
@@ -102,22 +112,11 @@ def _parts(steps: Sequence[CircuitStep], masks: Sequence[int], most_work: float)
     work = 0
     for i, mask in enumerate(masks):
         if mask != _WIDE and (i in read or i == len(steps) - 1):
-            cones[i] = _cone(steps, i)
+            cones[i] = needed_by(steps, i)
             work += len(cones[i]) << mask.bit_count()
             if work > most_work:
                 return None
     return cones
-
-
-def _cone(steps: Sequence[CircuitStep], last: int) -> list[int]:
-    """The steps that a step needs, itself too, in order."""
-    found, stack = {last}, [last]
-    while stack:
-        for operand in operands(steps[stack.pop()]):
-            if operand not in found:
-                found.add(operand)
-                stack.append(operand)
-    return sorted(found)
 
 
 def _lookup(steps: Sequence[CircuitStep], cone: Sequence[int], mask: int, place: Mapping[Node, int]) -> Lookup:
@@ -125,15 +124,12 @@ def _lookup(steps: Sequence[CircuitStep], cone: Sequence[int], mask: int, place:
     size = 1 << len(causes)
     patterns = np.arange(size)
     truths = {c: (patterns >> (len(causes) - 1 - i) & 1).astype(bool) for i, c in enumerate(causes)}
+    algebra: Algebra[Any] = Algebra(
+        lambda cause, on, off: np.array((off, on)).take(truths[place[cause]].view(np.uint8)), np.float64
+    )
     values: dict[int, Any] = {}
     for i in cone:
-        match steps[i]:
-            case Bit(cause, on, off):
-                values[i] = np.array((off, on)).take(truths[place[cause]].view(np.uint8))
-            case Given(node):
-                values[i] = truths[place[node]].astype(np.float64)
-            case step:
-                values[i] = combine(step, values)
+        values[i] = algebra.step(steps[i], values)
     return Lookup(causes, np.broadcast_to(values[cone[-1]], (size,)))
 
 
@@ -147,11 +143,9 @@ def _bits(mask: int) -> tuple[int, ...]:
     return tuple(places)
 
 
-def combine(step: Any, values: Mapping[int, Any], out: Array | None = None) -> Any:
-    """The value of a step that reads other steps (or nothing); `out` may be the array of one of its operands."""
+def _combine(step: Any, values: Mapping[int, Any], out: Array | None = None) -> Any:
+    """The value of a step that reads other steps; `out` may be the array of one of its operands."""
     match step:
-        case Fixed(value):
-            return np.float64(value)
         case Complement(a):
             return np.subtract(1.0, values[a], out=out)
         case Product(a, b):
@@ -177,7 +171,7 @@ def circuit_values(circuit: PreparedCircuit, truths: Sequence[Array], n: int) ->
         else:
             # An operand that no later step reads gives its memory to the result.
             spare = next((values[i] for i in finished if isinstance(values[i], np.ndarray)), None)
-            values[number] = combine(step, values, spare)
+            values[number] = _combine(step, values, spare)
             for operand in finished:
                 del values[operand]
     result = values[circuit.numbers[-1]]

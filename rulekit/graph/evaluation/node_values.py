@@ -178,21 +178,13 @@ def _absent(x: Array, feature: Feature) -> Array:
     return x == MISSING_CODE if feature.kind == "categorical" else np.isnan(x)
 
 
-def _conjunction(node: Node, children: list[Array], columns: _Columns) -> Array:
+def _joined(node: Node, children: list[Array], columns: _Columns) -> Array:
     if not children:
-        return np.ones(columns.n, dtype=bool)
+        return np.full(columns.n, isinstance(node, And))
     result = children[0].copy()
+    join = np.logical_and if isinstance(node, And) else np.logical_or
     for child in children[1:]:
-        result &= child
-    return result
-
-
-def _disjunction(node: Node, children: list[Array], columns: _Columns) -> Array:
-    if not children:
-        return np.zeros(columns.n, dtype=bool)
-    result = children[0].copy()
-    for child in children[1:]:
-        result |= child
+        join(result, child, out=result)
     return result
 
 
@@ -263,8 +255,8 @@ _RULES: dict[type[Node], Callable[..., Array]] = {
     Missing: _missing,
     Constant: lambda node, children, columns: np.full(columns.n, node.value),
     Not: lambda node, children, columns: ~children[0],
-    And: _conjunction,
-    Or: _disjunction,
+    And: _joined,
+    Or: _joined,
     AtLeast: _at_least,
     LinearThreshold: lambda node, children, columns: _weighted_sum(node, children, columns) >= 0.0,
     Above: lambda node, children, columns: children[0] > node.threshold,

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from itertools import pairwise
 from typing import Any
 
 from rulekit.errors import FormatError, RulekitError
@@ -30,7 +29,7 @@ from rulekit.graph.files.schema_format import plain_value, read_class, read_sche
 from rulekit.graph.files.strict_json import parse_json
 from rulekit.graph.nodes import Node, Vocabulary
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.graph.traversal import topological
+from rulekit.graph.traversal import short_ids, topological
 
 FORMAT = "rulekit"
 VERSION = 1
@@ -44,18 +43,6 @@ _ACCEPT = "if the change is meant, accept it with `rulekit import`"
 # Characters that a reader cannot see, that break lines or turn their direction, and halves of surrogate pairs.
 _INVISIBLE = re.compile("[\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 _SPLIT_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
-
-
-def short_ids(nodes: Iterable[Node]) -> dict[Node, str]:
-    """For each node the shortest prefix, at least six digits, of its hex digest that no other of the nodes has."""
-    ordered = sorted(set(nodes), key=lambda node: node.digest)
-    names = [node.digest.hex() for node in ordered]
-    shared = [0, *(_common(a, b) for a, b in pairwise(names)), 0]
-    return {node: names[i][: max(6, shared[i] + 1, shared[i + 1] + 1)] for i, node in enumerate(ordered)}
-
-
-def _common(a: str, b: str) -> int:
-    return next(i for i, (x, y) in enumerate(zip(a, b, strict=True)) if x != y)
 
 
 # Writing -----------------------------------------------------------------------------------------------------------

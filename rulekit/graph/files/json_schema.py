@@ -2,48 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
-from typing import Any, get_args
+from typing import Any
 
 from rulekit.graph.files.file_format import FORMAT, VERSION
-from rulekit.graph.files.node_fields import DECISION_FIELDS, NODE_FIELDS
-from rulekit.schema import Display, Feature, Kind, Precision, Role, Unseen
+from rulekit.graph.files.node_fields import DECISION_FIELDS, NODE_FIELDS, TEXT, Codec
+from rulekit.graph.files.schema_format import COLUMN, SCHEMA
+from rulekit.schema import Feature
 
-_TEXT = {"type": "string"}
-_TEXTS = {"type": "array", "items": _TEXT}
-_TRUTH = {"type": "boolean"}
 _ID = {"type": "string", "description": "The id of a node on an earlier line."}
-_COLUMN: dict[str, Any] = {
-    "name": _TEXT,
-    "kind": {"enum": list(get_args(Kind))},
-    "levels": {**_TEXTS, "uniqueItems": True},
-    "ordered": _TRUTH,
-    "precision": {"enum": list(get_args(Precision))},
-    "display": {"enum": list(get_args(Display))},
-    "unit": _TEXT,
-    "missing_tokens": _TEXTS,
-    "unseen": {"enum": list(get_args(Unseen))},
-    "monotone": {"enum": [-1, 0, 1]},
-    "role": {"enum": list(get_args(Role))},
-}
 
 
 def model_schema() -> dict[str, Any]:
     """The schema (draft 2020-12); what it cannot say (ids, the digest, composition) is checked on reading."""
-    nodes = {
-        name: _typed(name, {"id": _TEXT}, {key: codec.schema for key, codec in codecs.items()})
-        for name, codecs in NODE_FIELDS.items()
-    }
-    decisions = {
-        name: _typed(name, {}, {key: codec.schema for key, codec in codecs.items()})
-        for name, codecs in DECISION_FIELDS.items()
-    }
-    schema = {
-        "target": _TEXT,
-        "ordered_classes": _TRUTH,
-        "interactions": {"type": "array", "items": _TEXTS},
-        "features": {"type": "array", "items": _object({item.name: _COLUMN[item.name] for item in fields(Feature)}, 2)},
+    nodes = {name: _typed(name, {"id": TEXT.schema}, codecs) for name, codecs in NODE_FIELDS.items()}
+    decisions = {name: _typed(name, {}, codecs) for name, codecs in DECISION_FIELDS.items()}
+    column = {item.name: COLUMN[item.name].schema for item in fields(Feature)}
+    schema = {key: codec.schema for key, codec in SCHEMA.items()} | {
+        "features": {"type": "array", "items": _object(column, 2)}
     }
     parts = {
         "format": {"const": FORMAT},
@@ -76,8 +53,8 @@ def _object(properties: dict[str, Any], needed: int | None = None) -> dict[str, 
     }
 
 
-def _typed(name: str, before: dict[str, Any], properties: dict[str, Any]) -> dict[str, Any]:
-    return _object({**before, "type": {"const": name}, **properties})
+def _typed(name: str, before: dict[str, Any], codecs: Mapping[str, Codec]) -> dict[str, Any]:
+    return _object({**before, "type": {"const": name}, **{key: codec.schema for key, codec in codecs.items()}})
 
 
 def _any_of(names: Iterable[str]) -> dict[str, Any]:

@@ -125,11 +125,11 @@ def _read_terms(value: object, nodes: Nodes) -> tuple[tuple[float, Node], ...]:
     return tuple((read_number(weight), read_node(child, nodes)) for weight, child in pairs)
 
 
-def _plain(read: Callable[[object], Any], schema: dict[str, Any], write: Callable[[Any], Any] = lambda v: v) -> Codec:
+def plain(read: Callable[[object], Any], schema: dict[str, Any], write: Callable[[Any], Any] = lambda v: v) -> Codec:
     return Codec(lambda value, _: write(value), lambda value, _: read(value), schema)
 
 
-def _each(one: Codec) -> Codec:
+def each(one: Codec) -> Codec:
     return Codec(
         lambda values, ids: [one.write(value, ids) for value in values],
         lambda value, nodes: tuple(one.read(item, nodes) for item in read_list(value)),
@@ -143,20 +143,21 @@ def _one_of(words: tuple[str, ...]) -> Codec:
             raise FormatError(f"expected one of {', '.join(map(repr, words))}, not {found(value)}")
         return value
 
-    return _plain(read, {"enum": list(words)})
+    return plain(read, {"enum": list(words)})
 
 
-_TEXT = _plain(read_text, {"type": "string"})
-_COUNT = _plain(read_count, {"type": "integer"}, int)
-_NUMBER = _plain(read_number, {"type": "number"}, float)
-_EXTENDED = _plain(read_extended, {"anyOf": [{"type": "number"}, {"enum": ["inf", "-inf"]}]}, write_extended)
+TEXT = plain(read_text, {"type": "string"})
+TEXTS = each(TEXT)
+_COUNT = plain(read_count, {"type": "integer"}, int)
+_NUMBER = plain(read_number, {"type": "number"}, float)
+_EXTENDED = plain(read_extended, {"anyOf": [{"type": "number"}, {"enum": ["inf", "-inf"]}]}, write_extended)
 _NODE = Codec(lambda node, ids: ids[node], read_node, {"$ref": "#/$defs/id"})
 _TERM = {"type": "array", "prefixItems": [_NUMBER.schema, _NODE.schema], "minItems": 2, "maxItems": 2}
 
 _CODECS: dict[type[Kind], Codec] = {
-    Text: _TEXT,
-    Reads: _TEXT,
-    Truth: _plain(read_truth, {"type": "boolean"}),
+    Text: TEXT,
+    Reads: TEXT,
+    Truth: plain(read_truth, {"type": "boolean"}),
     Count: _COUNT,
     Finite: _NUMBER,
     Extended: _EXTENDED,
@@ -166,11 +167,11 @@ _CODECS: dict[type[Kind], Codec] = {
         _read_terms,
         {"type": "array", "items": _TERM},
     ),
-    Levels: _each(_TEXT),
-    Counts: _each(_COUNT),
-    Numbers: _each(_NUMBER),
-    Extendeds: _each(_EXTENDED),
-    Children: _each(_NODE),
+    Levels: TEXTS,
+    Counts: each(_COUNT),
+    Numbers: each(_NUMBER),
+    Extendeds: each(_EXTENDED),
+    Children: each(_NODE),
 }
 
 

@@ -3,41 +3,54 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import MISSING, fields
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import MISSING, fields, replace
+from typing import Any, get_args
 
 import numpy as np
 
 from rulekit.errors import FormatError, GraphError
-from rulekit.graph.files.node_fields import found, read_count, read_list, read_number, read_text, read_truth
-from rulekit.schema import Feature, Schema
+from rulekit.graph.files.node_fields import (
+    TEXT,
+    TEXTS,
+    Codec,
+    each,
+    found,
+    plain,
+    read_count,
+    read_number,
+    read_text,
+    read_truth,
+)
+from rulekit.schema import Display, Feature, Kind, Precision, Role, Schema, Unseen
 
 MAX_VALUE_DEPTH = 100
 
 
-def _read_texts(value: object) -> tuple[str, ...]:
-    return tuple(map(read_text, read_list(value)))
+def _words(allowed: Any) -> Codec:
+    """A field of few words; that a text is none of them is said by Feature."""
+    return plain(read_text, {"enum": list(get_args(allowed))})
 
 
-_READ: dict[str, Callable[[object], Any]] = {
-    "name": read_text,
-    "kind": read_text,
-    "levels": _read_texts,
-    "ordered": read_truth,
-    "precision": read_text,
-    "display": read_text,
-    "unit": read_text,
-    "missing_tokens": _read_texts,
-    "unseen": read_text,
-    "monotone": read_count,
-    "role": read_text,
+_TRUTH = plain(read_truth, {"type": "boolean"})
+COLUMN = {
+    "name": TEXT,
+    "kind": _words(Kind),
+    "levels": replace(TEXTS, schema={**TEXTS.schema, "uniqueItems": True}),
+    "ordered": _TRUTH,
+    "precision": _words(Precision),
+    "display": _words(Display),
+    "unit": TEXT,
+    "missing_tokens": TEXTS,
+    "unseen": _words(Unseen),
+    "monotone": plain(read_count, {"enum": [-1, 0, 1]}),
+    "role": _words(Role),
 }
-_READ_SCHEMA: dict[str, Callable[[object], Any]] = {
-    "features": lambda value: tuple(map(_read_feature, read_list(value))),
-    "target": read_text,
-    "ordered_classes": read_truth,
-    "interactions": lambda value: tuple(map(_read_texts, read_list(value))),
+SCHEMA = {
+    "target": TEXT,
+    "ordered_classes": _TRUTH,
+    "interactions": each(TEXTS),
+    "features": each(Codec(lambda feature, _: _write_feature(feature), lambda value, _: _read_feature(value), {})),
 }
 
 
@@ -54,7 +67,7 @@ def write_schema(schema: Schema) -> dict[str, Any]:
 
 def read_schema(value: object) -> Schema:
     """The schema of JSON values; raises FormatError or InputError."""
-    return Schema(**_read_fields(value, _READ_SCHEMA, ("features", "target")))
+    return Schema(**_read_fields(value, SCHEMA, ("features", "target")))
 
 
 def _write_feature(feature: Feature) -> dict[str, Any]:
@@ -67,12 +80,10 @@ def _write_feature(feature: Feature) -> dict[str, Any]:
 
 
 def _read_feature(value: object) -> Feature:
-    return Feature(**_read_fields(value, _READ, ("name", "kind")))
+    return Feature(**_read_fields(value, COLUMN, ("name", "kind")))
 
 
-def _read_fields(
-    value: object, known: Mapping[str, Callable[[object], Any]], needed: tuple[str, ...]
-) -> dict[str, Any]:
+def _read_fields(value: object, known: Mapping[str, Codec], needed: tuple[str, ...]) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise FormatError(f"expected an object, not {found(value)}")
     for key in needed:
@@ -81,7 +92,7 @@ def _read_fields(
     for key in value:
         if key not in known:
             raise FormatError(f"unknown key {key[:40]!r}", fix=f"keys are {', '.join(known)}")
-    return {key: known[key](item) for key, item in value.items()}
+    return {key: known[key].read(item, {}) for key, item in value.items()}
 
 
 def write_classes(classes: tuple[Any, ...]) -> list[Any]:

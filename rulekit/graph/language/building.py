@@ -151,17 +151,15 @@ class Builder:
 
         self._only("decide", build)
 
-    def cut(self, _: Any, value: ClassLabel, node: Node) -> tuple[ClassLabel, Node]:
-        return value, node
+    def pair(self, *parts: Any) -> tuple[ClassLabel, Node]:
+        """A class and what is said of it; a word may stand before them."""
+        return parts[-2], parts[-1]
 
     def decide_median(self, *pairs: Any) -> None:
         def build() -> Median:
             return Median(tuple(self._by_class(pairs, len(self._classes()) - 1)))
 
         self._only("decide", build)
-
-    def share(self, value: ClassLabel, node: Node) -> tuple[ClassLabel, Node]:
-        return value, node
 
     def report_one(self, value: ClassLabel, node: Node) -> None:
         self._only("report", lambda: self._binary(value, (node,)))
@@ -238,7 +236,7 @@ STATEMENTS: dict[str, Callable[..., Any]] = {
     name: getattr(Builder, name)
     for name in (
         *("flag", "unit", "tokens", "unseen", "column", "label", "together", "default", "let", "reference"),
-        *("decide_when", "candidate", "preference", "decide_largest", "cut", "decide_median"),
-        *("share", "report_one", "report_all", "start"),
+        *("decide_when", "candidate", "preference", "decide_largest", "pair", "decide_median"),
+        *("report_one", "report_all", "start"),
     )
 }

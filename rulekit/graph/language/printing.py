@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 
 from rulekit.dates import is_dated, moment_text
 from rulekit.errors import FormatError
-from rulekit.graph.files.file_format import short_ids
 from rulekit.graph.language.readable import MOST_LEVELS, amount, chance, level_set, weight
 from rulekit.graph.language.words import name, names, number, scale_of
 from rulekit.graph.nodes import (
@@ -40,7 +39,7 @@ from rulekit.graph.nodes import (
     Step,
     Strength,
 )
-from rulekit.graph.traversal import topological
+from rulekit.graph.traversal import short_ids, topological
 from rulekit.numbers import probability_of, shortest_probability
 from rulekit.schema import Feature, Schema
 
@@ -90,14 +89,6 @@ def _is_true(node: IsTrue, _: Children) -> Text:
     return _leaf(name(node.feature), *["missing"] * node.missing)
 
 
-def _missing(node: Missing, _: Children) -> Text:
-    return Text(f"{name(node.feature)} is missing")
-
-
-def _constant(node: Constant, _: Children) -> Text:
-    return Text("true" if node.value else "false")
-
-
 def _not(node: Not, children: Children) -> Text:
     child = node.child
     if isinstance(child, IsTrue):  # a condition of its own, which fails where x is missing unless it says otherwise
@@ -106,29 +97,20 @@ def _not(node: Not, children: Children) -> Text:
     return Text(f"not {children[0].at(Binding.NOT)}", Binding.NOT)
 
 
-def _and(node: And, children: Children) -> Text:
+def _joined(node: And | Or, children: Children) -> Text:
     if len(children) < 2:
-        return Text(quantifier(node) + _list(children))
-    return Text(" and ".join(child.at(Binding.NOT) for child in children), Binding.AND)
+        return _at_least(node, children)
+    word, binding = ("and", Binding.AND) if isinstance(node, And) else ("or", Binding.OR)
+    return Text(f" {word} ".join(child.at(Binding(binding + 1)) for child in children), binding)
 
 
-def _or(node: Or, children: Children) -> Text:
-    if len(children) < 2:
-        return Text(quantifier(node) + _list(children))
-    return Text(" or ".join(child.at(Binding.AND) for child in children), Binding.OR)
-
-
-def _at_least(node: AtLeast, children: Children) -> Text:
-    return Text(quantifier(node) + _list(children))
+def _at_least(node: And | Or | AtLeast, children: Children) -> Text:
+    return Text(f"{quantifier(node)}({', '.join(child.words for child in children)})")
 
 
 def quantifier(node: And | Or | AtLeast) -> str:
     """The words before a list of conditions."""
     return "all of " if isinstance(node, And) else "any of " if isinstance(node, Or) else f"at least {node.k} of "
-
-
-def _list(items: Iterable[Text]) -> str:
-    return f"({', '.join(item.words for item in items)})"
 
 
 def _hidden(node: Hidden, children: Children) -> Text:
@@ -157,20 +139,15 @@ def terms(node: Linear | LinearThreshold, children: Children, said: Callable[[fl
     return written
 
 
-def _linear(node: Linear, children: Children) -> Text:
-    return Text(f"sum({', '.join(terms(node, children))})")
+_PREFIXES: dict[type[Node], str] = {
+    Strength: "strength of ",
+    Probability: "probability of ",
+    Logistic: "logistic of ",
+}
 
 
-def _linear_threshold(node: LinearThreshold, children: Children) -> Text:
-    return Text(f"sum({', '.join(terms(node, children))}) >= 0")
-
-
-def _probability(node: Probability, children: Children) -> Text:
-    return Text(f"probability of {children[0].at(Binding.ATOM)}")
-
-
-def _strength(node: Strength, children: Children) -> Text:
-    return Text(f"strength of {children[0].at(Binding.ATOM)}")
+def _prefixed(node: Node, children: Children) -> Text:
+    return Text(_PREFIXES[type(node)] + children[0].at(Binding.ATOM))
 
 
 def _above(node: Above, children: Children) -> Text:
@@ -182,33 +159,20 @@ def exceeds(node: Above, said: str) -> str:
     return f"exceeds {scale_of(node.score)} {said}"
 
 
-def _logistic(node: Logistic, children: Children) -> Text:
-    return Text(f"logistic of {children[0].at(Binding.ATOM)}")
-
-
 _WORDING: dict[type[Node], Callable[..., Text]] = {
     Among: _among,
     IsTrue: _is_true,
-    Missing: _missing,
-    Constant: _constant,
+    Missing: lambda node, _: Text(f"{name(node.feature)} is missing"),
+    Constant: lambda node, _: Text("true" if node.value else "false"),
     Not: _not,
-    And: _and,
-    Or: _or,
+    And: _joined,
+    Or: _joined,
     AtLeast: _at_least,
-    LinearThreshold: _linear_threshold,
     Above: _above,
     Hidden: _hidden,
-    Linear: _linear,
-    Strength: _strength,
-    Probability: _probability,
-    Logistic: _logistic,
-}
-
-
-_PREFIXES: dict[type[Node], str] = {
-    Strength: "strength of ",
-    Probability: "probability of ",
-    Logistic: "logistic of ",
+    Strength: _prefixed,
+    Probability: _prefixed,
+    Logistic: _prefixed,
 }
 
 
@@ -219,7 +183,8 @@ class Exact:
     schema: Schema | None
 
     def table(self) -> dict[type[Node], Callable[..., Text]]:
-        return {**_WORDING, Compare: self.compare, Column: self.column, Step: self.step}
+        own: dict[type[Node], Callable[..., Text]] = {Compare: self.compare, Column: self.column, Step: self.step}
+        return {**_WORDING, **own, Linear: self.sum, LinearThreshold: self.sum}
 
     def feature(self, column: str) -> Feature | None:
         return self.schema[column] if self.schema is not None and column in self.schema else None
@@ -247,6 +212,10 @@ class Exact:
         items = ", ".join([*pieces, f"then {self.weight(node.values[-1])}", f"missing {self.weight(node.missing)}"])
         return Text(f"step({name(node.feature)}: {items})")
 
+    def sum(self, node: Linear | LinearThreshold, children: Children) -> Text:
+        compared = " >= 0" if isinstance(node, LinearThreshold) else ""
+        return Text(f"sum({', '.join(terms(node, children, self.weight))}){compared}")
+
 
 @dataclass(frozen=True, slots=True)
 class ForPeople(Exact):
@@ -255,14 +224,7 @@ class ForPeople(Exact):
     most_levels: int | None = MOST_LEVELS
 
     def table(self) -> dict[type[Node], Callable[..., Text]]:
-        return {
-            **Exact.table(self),
-            Among: self.among,
-            Above: self.above,
-            Hidden: self.hidden,
-            Linear: self.linear,
-            LinearThreshold: self.linear_threshold,
-        }
+        return {**Exact.table(self), Among: self.among, Above: self.above, Hidden: self.hidden}
 
     def amount(self, value: float, column: str) -> str:
         return amount(value, self.feature(column))
@@ -293,12 +255,6 @@ class ForPeople(Exact):
             return f"probability {chance(strength)}" if sayable else odds(strength)
 
         return _fires(node, children, said)
-
-    def linear(self, node: Linear, children: Children) -> Text:
-        return Text(f"sum({', '.join(terms(node, children, weight))})")
-
-    def linear_threshold(self, node: LinearThreshold, children: Children) -> Text:
-        return Text(f"sum({', '.join(terms(node, children, weight))}) >= 0")
 
 
 @dataclass(frozen=True, slots=True)

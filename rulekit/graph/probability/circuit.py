@@ -63,6 +63,29 @@ class Mix:
 CircuitStep = Bit | Given | Fixed | Complement | Product | Mix
 
 
+def operands(step: Any) -> tuple[int, ...]:
+    """The earlier steps that a step reads."""
+    match step:
+        case Complement(a):
+            return (a,)
+        case Product(a, b):
+            return (a, b)
+        case Mix(p, high, low):
+            return (p, high, low)
+        case _:
+            return ()
+
+
+def needed_by(steps: Sequence[CircuitStep], last: int) -> list[int]:
+    """The steps that a step needs, itself too, in order."""
+    found, stack = {last}, [last]
+    while stack:
+        new = set(operands(steps[stack.pop()])) - found
+        found |= new
+        stack.extend(new)
+    return sorted(found)
+
+
 @dataclass(frozen=True, slots=True)
 class Circuit:
     """The steps in order; the last one is the probability. Boolean inputs are `causes`."""

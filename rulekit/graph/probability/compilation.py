@@ -19,7 +19,17 @@ from functools import lru_cache
 
 from rulekit.errors import BudgetError, GraphError
 from rulekit.graph.nodes import And, AtLeast, Constant, Family, Hidden, Node, Not, Or, Probability, Strength
-from rulekit.graph.probability.circuit import Bit, Circuit, CircuitStep, Complement, Fixed, Given, Mix, Product
+from rulekit.graph.probability.circuit import (
+    Bit,
+    Circuit,
+    CircuitStep,
+    Complement,
+    Fixed,
+    Given,
+    Mix,
+    Product,
+    needed_by,
+)
 from rulekit.graph.probability.decision_diagram import FALSE, TRUE, Diagram
 from rulekit.graph.probability.modules import modules_below
 from rulekit.graph.traversal import topological
@@ -174,7 +184,7 @@ class _Builder:
 
     def _dependent(self, connective: type[Node], k: int, children: Sequence[Node]) -> _Asking:
         """The probability of a connective over children that share hidden bits, by a decision diagram."""
-        region = _region(children, modules_below(children, self._mask))
+        region = _region(children, modules_below(children))
         diagram, root, variables = _diagram(region, connective, k, children, self._max_nodes)
         value = {TRUE: self.fixed(1.0), FALSE: self.fixed(0.0)}
         for edge in diagram.below(root):
@@ -331,32 +341,9 @@ def _masks(formula: Node) -> dict[Node, int]:
 
 def _reachable(steps: list[CircuitStep], root: int) -> Circuit:
     """The steps that the root needs, in their order, renumbered."""
-    needed = [False] * (root + 1)
-    needed[root] = True
-    for i in range(root, -1, -1):
-        if needed[i]:
-            for operand in operands(steps[i]):
-                needed[operand] = True
-    place: dict[int, int] = {}
-    kept: list[CircuitStep] = []
-    for i, step in enumerate(steps[: root + 1]):
-        if needed[i]:
-            place[i] = len(kept)
-            kept.append(_renumbered(step, place))
-    return Circuit(tuple(kept))
-
-
-def operands(step: CircuitStep) -> tuple[int, ...]:
-    """The earlier steps that a step reads."""
-    match step:
-        case Complement(a):
-            return (a,)
-        case Product(a, b):
-            return (a, b)
-        case Mix(p, high, low):
-            return (p, high, low)
-        case _:
-            return ()
+    kept = needed_by(steps, root)
+    place = {i: j for j, i in enumerate(kept)}
+    return Circuit(tuple(_renumbered(steps[i], place) for i in kept))
 
 
 def _renumbered(step: CircuitStep, place: dict[int, int]) -> CircuitStep:

@@ -22,7 +22,7 @@ from rulekit.errors import BudgetError
 from rulekit.graph.leaves import has_column, readers
 from rulekit.graph.negation import negate
 from rulekit.graph.nodes import FALSE, TRUE, And, AtLeast, Family, Hidden, Node, Not, Or
-from rulekit.graph.probability.circuit import Algebra, Circuit
+from rulekit.graph.probability.circuit import Algebra, Circuit, operands
 from rulekit.graph.traversal import topological
 from rulekit.schema import Schema
 from rulekit.tables.table import Table
@@ -139,21 +139,19 @@ def _connected(causes: Sequence[Node]) -> list[list[Node]]:
     return [members for _, members in components]
 
 
+def along(cause: Node, groups: Sequence[Group]) -> Bools:
+    """The truth of a cause on the patterns of its group, as an array that broadcasts over those of all groups."""
+    g = next(g for g, group in enumerate(groups) if cause in group.causes)
+    shape = [1] * len(groups)
+    shape[g] = -1
+    return groups[g].patterns[:, groups[g].causes.index(cause)].reshape(shape)
+
+
 def probability_on_patterns(circuit: Circuit, groups: Sequence[Group]) -> Doubles:
     """The probability [m1, m2, ...] for each combination of the groups' patterns, in the circuit's own double steps."""
-    where = {cause: (g, i) for g, group in enumerate(groups) for i, cause in enumerate(group.causes)}
-
-    def along(cause: Node) -> Bools:
-        g, i = where[cause]
-        shape = [1] * len(groups)
-        shape[g] = -1
-        return groups[g].patterns[:, i].reshape(shape)
-
-    from rulekit.graph.probability.compilation import operands
-
     last_use = {operand: i for i, step in enumerate(circuit.steps) for operand in operands(step)}
     algebra: Algebra[Doubles] = Algebra(
-        lambda cause, on, off: np.where(along(cause), on, off), lambda value: np.full([1] * len(groups), value)
+        lambda cause, on, off: np.where(along(cause, groups), on, off), lambda value: np.full([1] * len(groups), value)
     )
     values: dict[int, Doubles] = {}
     for i, step in enumerate(circuit.steps):

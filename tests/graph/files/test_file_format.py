@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from rulekit.conformance.random_graphs import random_graph
 from rulekit.errors import FormatError, GraphError
 from rulekit.graph.decisions import ArgMax, Fires, Median
-from rulekit.graph.files.file_format import MAX_NODES, from_json, node_from_json, node_to_json, short_ids, to_json
+from rulekit.graph.files.file_format import MAX_NODES, from_json, node_from_json, node_to_json, to_json
 from rulekit.graph.files.json_schema import model_schema
 from rulekit.graph.files.node_fields import DECISION_FIELDS, NODE_FIELDS
 from rulekit.graph.nodes import (
@@ -42,6 +42,7 @@ from rulekit.graph.nodes import (
     kinds_of,
 )
 from rulekit.graph.rule_graph import RuleGraph
+from rulekit.graph.traversal import short_ids
 from rulekit.schema import Feature, Schema
 
 SCHEMA = Schema((Feature("age"), Feature("job", "categorical", ("cook", "clerk")), Feature("old", "boolean")))

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from rulekit.graph.nodes import TRUE, And, Hidden, IsTrue, Node, Not, Or
-from rulekit.graph.probability.compilation import _masks
 from rulekit.graph.probability.modules import modules_below
 
 A, B, C, D = (Hidden(name, TRUE, 1.0) for name in "abcd")
 
 
 def modules(*roots: Node) -> set[Node]:
-    return set(modules_below(roots, _masks(And(roots))))
+    return set(modules_below(roots))
 
 
 def test_a_part_with_bits_of_its_own_is_a_module():

@@ -24,7 +24,6 @@ from rulekit.schema import UNSEEN_CODE, Feature
 from rulekit.tables.table import Array, encoded_dtype
 from rulekit_exporters.onnx.cell_tables.graph_bits import NotOfBitsError, reads
 from rulekit_exporters.onnx.conditions import Condition, is_wide, next_above
-from rulekit_exporters.onnx.inputs import MANY_LITERALS
 
 if TYPE_CHECKING:
     from rulekit_exporters.onnx.operators.emitter import Emitter
@@ -160,10 +159,8 @@ def _index(emitter: Emitter, table: CellTable) -> str:
             looked_up.append(builder.operate("Gather", entries, emitter.inputs.category(digit.feature), axis=0))
     parts, weights = [], []
     if steps:
-        narrow = all(not is_wide(emitter.graph.schema[condition.feature]) for condition in steps)
-        few = len(steps) < MANY_LITERALS and narrow
-        bits, order = emitter.inputs.block(list(steps)) if few else emitter.inputs.large_block(list(steps))
-        weights += [steps[condition] for condition in order if isinstance(condition, Condition)]
+        bits, order = emitter.inputs.conditions(list(steps))
+        weights += [steps[condition] for condition in order]
         parts.append(builder.cast(bits, np.float32))
     parts += looked_up
     weights += [1] * len(looked_up)

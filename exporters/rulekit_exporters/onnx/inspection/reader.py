@@ -27,7 +27,7 @@ from rulekit.verification.proof.prove import leaves_below
 from rulekit_exporters.onnx.builder import Contents, Operation, Port
 from rulekit_exporters.onnx.emission import is_written
 from rulekit_exporters.onnx.forms import form_of
-from rulekit_exporters.onnx.inputs import TENSOR_NAME, InputPlan, encoder_table, public_names
+from rulekit_exporters.onnx.inputs import TENSOR_NAME, InputPlan, public_names
 from rulekit_exporters.onnx.inspection.contents import contents_of
 from rulekit_exporters.onnx.inspection.operators import READERS
 from rulekit_exporters.onnx.inspection.tensors import Attributes, Reach, Rows, Value, elementwise, rows, type_of
@@ -235,7 +235,7 @@ class _Reader:
             raise UnreadableError("an encoder of something that is no column")
         feature = text.feature
         every = replace(feature, unseen="unseen")
-        known = list(dict.fromkeys((*encoder_table(feature)[0], *table)))
+        known = list(dict.fromkeys((*feature.codes_of_texts, *table)))
         other = unseen_text(feature, known)
         by_code: dict[int, list[tuple[str, Any]]] = {}
         for key, code in zip([*known, other], codes_of(every, [*known, other]), strict=True):

@@ -34,8 +34,7 @@ def argmax(emitter: Emitter, ranked: Sequence[Ranked]) -> str:
     for _, node, threshold in ranked:
         score = emitter.number(node)
         candidate = builder.above(score, threshold)
-        masked = builder.choose(candidate, score, -math.inf)
-        rows.append(masked if isinstance(masked, str) else emitter.inputs.fill(masked))
+        rows.append(emitter.row(builder.choose(candidate, score, -math.inf)))
     none = builder.constant([1, 0, 0, 0], np.int64)
     stacked = builder.operate("Pad", builder.operate("Concat", *rows, axis=0), none, builder.double(-math.inf))
     best = builder.operate("ArgMax", stacked, axis=0, keepdims=0)
@@ -97,8 +96,7 @@ def reported(emitter: Emitter) -> str:
         values = [builder.subtract(1.0, values[0]), values[0]]
     else:
         values = shares(emitter, values)
-    rows = [value if isinstance(value, str) else emitter.inputs.fill(value) for value in values]
-    stacked = builder.cast(builder.operate("Concat", *rows, axis=0), np.float32)
+    stacked = builder.cast(builder.operate("Concat", *map(emitter.row, values), axis=0), np.float32)
     return builder.operate("Transpose", stacked, perm=[1, 0])
 
 

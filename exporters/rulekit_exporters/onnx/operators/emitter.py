@@ -46,9 +46,9 @@ class Emitter:
         self.inputs.prepare_block([bit for bit, _ in filter(None, found.values())], mentions)
         self.sums.prepare(self, nodes)
 
-    def row(self, value: Truth) -> str:
-        """[1, N] bool of a truth value."""
-        return self.inputs.fill(value) if isinstance(value, bool) else value
+    def row(self, value: Truth | Number) -> str:
+        """[1, N] bool of a truth value, double of a number."""
+        return value if isinstance(value, str) else self.inputs.fill(value)
 
     def bit_place(self, node: Node) -> int | None:
         """The place of a leaf in the literal block, or of a linear threshold unit behind it; None for other nodes."""
@@ -108,8 +108,7 @@ class Emitter:
     def _logistic(self, z: Number) -> Number:
         """1 / (1 + exp(-z)): reported only, since Exp is not the same bits everywhere."""
         builder = self.builder
-        row = z if isinstance(z, str) else self.inputs.fill(z)
-        growth = builder.operate("Exp", builder.operate("Neg", row))
+        growth = builder.operate("Exp", builder.operate("Neg", self.row(z)))
         return builder.operate("Div", builder.double(1.0), builder.operate("Add", growth, builder.double(1.0)))
 
 

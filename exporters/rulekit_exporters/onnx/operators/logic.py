@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rulekit.graph.nodes import LEAVES, Above, AtLeast, Constant, LinearThreshold, Node, Not
+from rulekit.graph.leaves import column_of, truth_by_code
+from rulekit.graph.nodes import LEAVES, Above, And, AtLeast, Constant, LinearThreshold, Node, Not
+from rulekit.schema import MISSING_CODE
 from rulekit_exporters.onnx.builder import Truth
-from rulekit_exporters.onnx.conditions import bit_of, literal_of, membership
+from rulekit_exporters.onnx.conditions import bit_of
 from rulekit_exporters.onnx.operators.reals import sum_of
 from rulekit_exporters.onnx.operators.sum_blocks import unit_rows
 
@@ -22,12 +24,12 @@ LONGEST_CHAIN = 6
 
 
 def leaf(emitter: Emitter, node: Node) -> Truth:
-    """A condition on a number; a leaf over a category by its table."""
-    literal = literal_of(node, emitter.graph.schema)
-    if literal is not None:
-        return emitter.inputs.holds(literal)
-    known = membership(node, emitter.graph.schema)
-    return emitter.inputs.belongs(known) if len(set(known.table)) == 2 else known.table[0]
+    """A condition on a number; a leaf over a category by its table, or the value that it has for all."""
+    schema = emitter.graph.schema
+    found = bit_of(node, schema)
+    if found is None:
+        return bool(truth_by_code(node, schema[column_of(node) or ""])[MISSING_CODE])
+    return emitter.inputs.holds(*found)
 
 
 def constant(emitter: Emitter, node: Node) -> Truth:
@@ -39,24 +41,13 @@ def negation(emitter: Emitter, node: Node) -> Truth:
     return emitter.builder.negate(emitter.truth(node.children[0]))
 
 
-def conjunction(emitter: Emitter, node: Node) -> Truth:
+def connective(emitter: Emitter, node: Node) -> Truth:
+    """And or Or: a chain, or one count where that is cheaper: many operands, most of them rows of the literal block."""
     children = tuple(dict.fromkeys(node.children))
-    if is_long(emitter, children):
-        return count_above(emitter, children, len(children) - 1)
-    return emitter.builder.chain("And", map(emitter.truth, children))
-
-
-def disjunction(emitter: Emitter, node: Node) -> Truth:
-    children = tuple(dict.fromkeys(node.children))
-    if is_long(emitter, children):
-        return count_above(emitter, children, 0)
-    return emitter.builder.chain("Or", map(emitter.truth, children))
-
-
-def is_long(emitter: Emitter, children: Sequence[Node]) -> bool:
-    """Whether counting is cheaper: many operands, most of them rows of the literal block."""
     inside = sum(block_literal(emitter, child) is not None for child in children)
-    return len(children) > LONGEST_CHAIN and 2 * inside > len(children)
+    if len(children) > LONGEST_CHAIN and 2 * inside > len(children):
+        return count_above(emitter, children, len(children) - 1 if isinstance(node, And) else 0)
+    return emitter.builder.chain(type(node).__name__, map(emitter.truth, children))
 
 
 def at_least(emitter: Emitter, node: Node) -> Truth:
@@ -132,8 +123,8 @@ LOGIC: dict[str, Callable[[Emitter, Node], Truth]] = {
     **dict.fromkeys((cls.__name__ for cls in LEAVES), leaf),
     "Constant": constant,
     "Not": negation,
-    "And": conjunction,
-    "Or": disjunction,
+    "And": connective,
+    "Or": connective,
     "AtLeast": at_least,
     "LinearThreshold": linear_threshold,
     "Above": above,

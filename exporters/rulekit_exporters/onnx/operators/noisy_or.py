@@ -18,7 +18,7 @@ from rulekit.graph.nodes import Hidden, Node, Probability, Strength
 from rulekit.graph.probability.compilation import adds_strengths
 from rulekit.graph.traversal import topological
 from rulekit_exporters.onnx.builder import Number
-from rulekit_exporters.onnx.operators.grid_sums import FEWEST_TERMS
+from rulekit_exporters.onnx.operators.exact_sums import FEWEST_TERMS
 from rulekit_exporters.onnx.operators.stacking import choices, stack
 
 if TYPE_CHECKING:

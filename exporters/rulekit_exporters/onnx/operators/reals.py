@@ -11,7 +11,7 @@ from rulekit.graph.nodes import Column, Family, Linear, Node, Step
 from rulekit.numbers import float32
 from rulekit_exporters.onnx.builder import Number
 from rulekit_exporters.onnx.conditions import is_wide
-from rulekit_exporters.onnx.operators.grid_sums import grid_sum
+from rulekit_exporters.onnx.operators.exact_sums import grid_sum
 from rulekit_exporters.onnx.operators.sum_blocks import number_row
 
 if TYPE_CHECKING:

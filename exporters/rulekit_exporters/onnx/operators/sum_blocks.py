@@ -16,9 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rulekit.graph.nodes import Column, Linear, LinearThreshold, Node
-from rulekit_exporters.onnx.conditions import Bit, Condition
-from rulekit_exporters.onnx.inputs import MANY_LITERALS
-from rulekit_exporters.onnx.operators.column_sums import ExactSum, exact_sum
+from rulekit_exporters.onnx.operators.exact_sums import ExactSum, exact_sum
 
 if TYPE_CHECKING:
     from rulekit_exporters.onnx.operators.emitter import Emitter
@@ -54,7 +52,7 @@ class SumBlocks:
         others: dict[tuple[Node, ...], SumBlock] = {}
         for node in nodes:
             if isinstance(node, Linear | LinearThreshold) and any(isinstance(c, Column) for c in node.children):
-                found = exact_sum(emitter, node)
+                found = exact_sum(emitter, node.terms, node.bias)
                 if found is None:
                     others.setdefault(node.children, SumBlock(np.float64)).sums[node] = None
                 elif found.columns or found.jumps:
@@ -137,22 +135,17 @@ def _product(emitter: Emitter, width: Any, sums: list[ExactSum]) -> str:
         rows = _in_width(emitter, _cleaned(emitter, emitter.inputs.narrow_tensor(), columns[:1]), width)
         return builder.operate("Gemm", builder.constant(weights), rows, bias, transB=1)
     parts = []
-    order: list[Bit] = []
     if conditions:
-        large = len(conditions) >= MANY_LITERALS
-        bits, found = emitter.inputs.large_block(conditions) if large else emitter.inputs.block(conditions)
-        order.extend(found)
+        bits, conditions = emitter.inputs.conditions(conditions)
         parts.append(builder.cast(bits, width))
     if columns:
         values = emitter.inputs.columns([column.feature for column in columns])
         parts.append(_in_width(emitter, _cleaned(emitter, values, columns), width))
     rows = parts[0] if len(parts) == 1 else builder.operate("Concat", *parts, axis=0)
-    literals = [condition for condition in order if isinstance(condition, Condition)]
-    weights = np.array(
-        [[*(part.jumps.get(c, 0.0) for c in literals), *(part.columns.get(c, 0.0) for c in columns)] for part in sums],
-        dtype=width,
-    )
-    return builder.operate("Gemm", builder.constant(weights), rows, bias)
+    table = [
+        [*(part.jumps.get(c, 0.0) for c in conditions), *(part.columns.get(c, 0.0) for c in columns)] for part in sums
+    ]
+    return builder.operate("Gemm", builder.constant(table, width), rows, bias)
 
 
 def _in_width(emitter: Emitter, values: str, width: Any) -> str:
