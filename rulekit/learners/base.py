@@ -38,7 +38,6 @@ from rulekit.learners.fitting.assembly import Prior, preference_of
 from rulekit.learners.fitting.class_order import class_index, class_order
 from rulekit.learners.fitting.inputs import TrainingData, check_rows
 from rulekit.learners.fitting.learning import Plan, Run, learn_all
-from rulekit.learners.fitting.out_of_core import binned, training_data
 from rulekit.learners.fitting.parameters import check_parameters
 from rulekit.learners.fitting.path import ModelPath, QuestionPath
 from rulekit.learners.fitting.provenance import provenance_of
@@ -46,6 +45,7 @@ from rulekit.learners.fitting.row_weights import class_factors, least_level
 from rulekit.learners.fitting.size_limits import SizeLimits
 from rulekit.learners.fitting.start_schema import under_start
 from rulekit.learners.fitting.targets import questions_of, refuse_columns
+from rulekit.learners.fitting.training_rows import binned, training_data
 from rulekit.schema import Schema
 
 

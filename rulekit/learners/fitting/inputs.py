@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from rulekit.errors import InputError
 from rulekit.graph.rule_graph import ClassLabel
-from rulekit.learners.counting.histograms import moderate
 from rulekit.tables.kinds.inference import infer
 from rulekit.tables.labels import LabelledTable
 from rulekit.tables.table import Table
@@ -91,36 +90,7 @@ def _refuse_strange_cells(cells: Array) -> None:
         raise TypeError(f"argument must be a string or a number, not {strange.pop().__name__!r}")
 
 
-def training_data(estimator: Any, X: Any, y: Any, sample_weight: Any, groups: Any) -> TrainingData:
-    """The rows that count; raises ValueError (InputError where it is ours) for anything that cannot be learned from."""
-    from sklearn.utils.validation import check_consistent_length, column_or_1d
-
-    if y is None:
-        raise ValueError(
-            f"This {type(estimator).__name__} estimator requires y to be passed, but the target y is None."
-        )
-    table = infer(check_rows(estimator, X, reset=True))
-    y = checked_labels(y, table.n_rows)
-    weights = _row_weights(sample_weight, table.n_rows)
-    groups = None if groups is None else _group_keys(column_or_1d(np.asarray(groups)))
-    if groups is not None:
-        check_consistent_length(y, groups)
-    used = weights > 0
-    if not used.any():
-        raise InputError("the weights are all zero", where="sample_weight", fix="give some row a weight above 0")
-    if not used.all():
-        table, y, weights = table.take(used), y[used], weights[used]
-        groups = None if groups is None else groups[used]
-    classes, labels = _classes(y)
-    if len(classes) < 2:
-        raise InputError(
-            f"the label has only one class, {classes[0]!s}", where="y", fix="a classifier needs rows of two classes"
-        )
-    small = np.uint8 if len(classes) <= 256 else np.int64
-    return TrainingData(table, tuple(classes.tolist()), labels.astype(small), weights, groups)
-
-
-def _classes(y: Array) -> tuple[Array, Array]:
+def classes_of(y: Array) -> tuple[Array, Array]:
     """The distinct labels in sorted order, and which of them each row has."""
     if not _is_text(y):
         return np.unique(y, return_inverse=True)
@@ -149,12 +119,6 @@ def checked_labels(y: Any, n_rows: int) -> Array:
     return np.asarray(y)
 
 
-def _row_weights(sample_weight: Any, n_rows: int) -> npt.NDArray[np.float64]:
-    if sample_weight is None:
-        return np.broadcast_to(np.float64(1.0), n_rows)
-    return moderate(checked_weights(sample_weight, n_rows))
-
-
 def checked_weights(sample_weight: Any, n_rows: int) -> npt.NDArray[np.float64]:
     """Weights [n] >= 0 of rows, from one number or one for each; raises InputError for anything else."""
     try:
@@ -169,15 +133,6 @@ def checked_weights(sample_weight: Any, n_rows: int) -> npt.NDArray[np.float64]:
     if np.any(weights < 0):
         raise InputError("a weight is negative", where="sample_weight", fix="give weights of 0 or more")
     return weights
-
-
-def _group_keys(groups: Array) -> Array:
-    """Groups as what can be sorted: objects as numbers; raises InputError for a row without a group."""
-    refuse_missing_groups(groups)
-    if groups.dtype.kind not in "Of":
-        return groups
-    numbers: dict[Any, int] = {}
-    return np.array([numbers.setdefault(cell, len(numbers)) for cell in groups.tolist()], dtype=np.int64)
 
 
 def refuse_missing_groups(groups: Array) -> None:

@@ -1,12 +1,13 @@
-"""Training rows that do not fit into memory: their columns are kept on disk, and the model is the same.
+"""The training rows, in memory or on disk; the model is the same.
 
-What may come: a LabelledTable on disk (`rulekit train --memory`), blocks of rows that are gone through once, or rows in
-memory together with a memory budget. All three become a Table whose columns lie in files.
+What may come: rows and labels in memory, which are one block; blocks of rows that are gone through once, or rows in
+memory together with a memory budget, whose columns go to disk; a LabelledTable, where its columns are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -29,21 +30,22 @@ from rulekit.tables.labels import LabelledTable
 from rulekit.tables.options import DEFAULT_OPTIONS
 from rulekit.tables.raw.columns import RawTable
 from rulekit.tables.raw.sources import raw_table
-from rulekit.tables.storage import Store, StoredArrays, Writer, arrays_of
+from rulekit.tables.storage import HeldColumn, Memory, Store, StoredArrays, Writer, arrays_of
 from rulekit.tables.table import Table
 
 Array = npt.NDArray[Any]
 
 
 def training_data(estimator: Any, X: Any, y: Any, sample_weight: Any, groups: Any) -> TrainingData:
-    """The rows that count, in memory or on disk; raises ValueError (InputError) as `inputs.training_data` does."""
-    if isinstance(X, LabelledTable) and y is None:
+    """The rows that count; raises ValueError (InputError where it is ours) for anything that cannot be learned from."""
+    if y is not None:
+        in_memory = getattr(estimator, "memory", None) is None
+        return _Gathering(estimator, Memory() if in_memory else Store()).of([(X, y, sample_weight, groups)])
+    if isinstance(X, LabelledTable):
         return _of_labelled(estimator, X)
-    if y is None and _are_blocks(X):
-        return _Gathering(estimator).of(X)
-    if getattr(estimator, "memory", None) is not None and y is not None:
-        return _Gathering(estimator).of([(X, y, sample_weight, groups)])
-    return inputs.training_data(estimator, X, y, sample_weight, groups)
+    if _are_blocks(X):
+        return _Gathering(estimator, Store()).of(X)
+    raise ValueError(f"This {type(estimator).__name__} estimator requires y to be passed, but the target y is None.")
 
 
 def binned(
@@ -132,29 +134,30 @@ def _counting(
 
 
 class _Gathering:
-    """Blocks of rows on their way to disk."""
+    """Blocks of rows on their way to where the columns are kept."""
 
-    def __init__(self, estimator: Any) -> None:
+    def __init__(self, estimator: Any, store: Store | Memory) -> None:
         self.estimator = estimator
         self.budget = _budget(estimator)
-        self.store = Store()
+        self.store = store
         self.allowance = TextAllowance(self.budget.text_bytes)
         self.names: tuple[str, ...] = ()
+        self.source, self.notes = "", tuple[str, ...]()
         self.builders: dict[str, ColumnBuilder] = {}
         self.given: Table | None = None
-        self.columns: list[Writer] = []
+        self.columns: list[Writer | HeldColumn] = []
         self.n_rows = 0
         self.labels = self.store.writer(np.int32)
         self.number_of: dict[Any, int] = {}
         self.kinds: list[Array] = []
-        self.weights: Writer | None = None
-        self.groups: Writer | None = None
+        self.weights: Writer | HeldColumn | None = None
+        self.groups: Writer | HeldColumn | None = None
         self.group_numbers: dict[Any, int] = {}
         self.groups_sorted = True
 
     def of(self, blocks: Iterable[Any]) -> TrainingData:
         """The training rows of all blocks; raises InputError naming the block that does not fit the others."""
-        report = _reporter(self.estimator, "reading")
+        report = None if isinstance(self.store, Memory) else _reporter(self.estimator, "reading")
         for number, block in enumerate(blocks, 1):
             if not isinstance(block, tuple) or not 2 <= len(block) <= 4:
                 raise InputError(
@@ -169,7 +172,8 @@ class _Gathering:
             if report is not None:
                 report(self.n_rows)
         if self.n_rows == 0:
-            raise InputError("0 sample(s): no block has a row", where="X", fix="give at least one row")
+            none = "there is no row" if isinstance(self.store, Memory) else "no block has a row"
+            raise InputError(f"0 sample(s): {none}", where="X", fix="give at least one row")
         _require_memory(self.estimator, self.n_rows, self.weights is not None, self.groups is not None)
         y = np.concatenate([part.astype(self._label_type()) for part in self.labels.column().parts()])
         weights = None if self.weights is None else self.weights.column().read()
@@ -183,7 +187,9 @@ class _Gathering:
             return self._add_encoded(X)
         raw = raw_table(X if isinstance(X, RawTable) else _checked(self.estimator, X, first))
         if first:
-            self.names = raw.names
+            if not raw.columns:
+                raise InputError("0 feature(s) while a minimum of 1 is required", where="X", fix="give columns")
+            self.names, self.source, self.notes = raw.names, raw.source, raw.notes
             self.builders = {
                 name: ColumnBuilder(Feature(name), DEFAULT_OPTIONS, raw.source, self.store, self.allowance)
                 for name in raw.names
@@ -201,6 +207,8 @@ class _Gathering:
         if self.given is None:
             check_rows(self.estimator, table, reset=True)
             self.given, self.names = table, table.names
+            if isinstance(self.store, Memory):  # the only block
+                return table.n_rows
             self.columns = [self.store.writer(array.dtype) for array in table.arrays]
         elif table.features != self.given.features:
             raise InputError("the blocks are tables of different features", where="X", fix="give them one schema")
@@ -210,19 +218,16 @@ class _Gathering:
 
     def _table(self) -> Table:
         if self.given is not None:
-            arrays = StoredArrays(tuple(writer.column() for writer in self.columns))
-            given = self.given
-            return Table(
-                given.features, arrays, self.n_rows, given.source, given.notes, given.merged, given.interactions
-            )
+            arrays = arrays_of([writer.column() for writer in self.columns])
+            return self.given if not self.columns else replace(self.given, arrays=arrays, n_rows=self.n_rows)
         decided, columns = zip(*(self.builders[name].encoded() for name in self.names), strict=True)
-        return assembled(decided, arrays_of(columns), self.n_rows, "", ())
+        return assembled(decided, arrays_of(columns), self.n_rows, self.source, self.notes)
 
     # Labels, weights, groups ---------------------------------------------------------------------------------------
 
     def _add_labels(self, y: Any, n_rows: int) -> None:
         values = inputs.checked_labels(y, n_rows)
-        distinct, where = np.unique(values, return_inverse=True)
+        distinct, where = inputs.classes_of(values)
         if self.kinds and (distinct.dtype.kind in "OUS") != (self.kinds[0].dtype.kind in "OUS"):
             raise InputError("the labels mix text with numbers", where="y", fix="use one type")
         self.kinds.append(distinct)
@@ -258,10 +263,9 @@ class _Gathering:
             raise InputError(f"groups of shape {keys.shape} for {n_rows} rows", where="groups")
         inputs.refuse_missing_groups(keys)
         self.groups_sorted = self.groups_sorted and keys.dtype.kind not in "Of"
-        cells = keys.tolist()
-        self.groups.add(
-            np.array([self.group_numbers.setdefault(c, len(self.group_numbers)) for c in cells], dtype=np.int64)
-        )
+        distinct, where = (keys, slice(None)) if keys.dtype.kind in "Of" else np.unique(keys, return_inverse=True)
+        numbers = [self.group_numbers.setdefault(key, len(self.group_numbers)) for key in distinct.tolist()]
+        self.groups.add(np.array(numbers, dtype=np.int64)[where])
 
     def _groups(self) -> Array | None:
         if self.groups is None:
