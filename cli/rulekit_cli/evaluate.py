@@ -38,19 +38,10 @@ def evaluate(
     Example:
       rulekit evaluate model.json test.csv
     """
-    from rulekit.tables.options import ReadingOptions
+    given = locals()
     from rulekit.work.evaluating import evaluate as measure
 
-    reading = ReadingOptions(
-        target=target,
-        weight=weight,
-        missing_target=missing_target,
-        missing=missing or [],
-        delimiter=delimiter,
-        decimal=decimal,
-        encoding=encoding,
-    )
-    found = measure(model, data, reading)
+    found = measure(model, data, options.reading(given))
     if json_:
         size = {"rules": found.size.rules, "literals": found.size.literals, "digest": found.digest}
         result_json({**found.figures.as_dict(), **size})

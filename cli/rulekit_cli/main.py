@@ -21,7 +21,7 @@ from rulekit_cli import (
     verify,
 )
 from rulekit_cli.failures import guarded
-from rulekit_cli.named_options import named
+from rulekit_cli.named_options import named, with_parameters
 
 
 def app_for(arguments: Sequence[str] = ()) -> typer.Typer:
@@ -39,7 +39,7 @@ def app_for(arguments: Sequence[str] = ()) -> typer.Typer:
     target = named(arguments, "--to") if "export" in arguments[:1] else None
     asks = {"-h", "--help"} & set(arguments)
     learner = named(arguments, "--learner") if asks and "train" in arguments[:1] else None
-    app.command("train")(train.train if learner is None else train.train_with(learner))
+    app.command("train")(train.train if learner is None else with_parameters(train.train, learner))
     app.command("export")(export.export if target is None else export.export_to(target))
     app.command("predict")(predict.predict)
     app.command("evaluate")(evaluate.evaluate)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
 from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from rulekit.work.choices import Choice
+from rulekit.work.choices import Choice, choices_of_learner
 
 
 def named(arguments: Sequence[str], flag: str) -> str | None:
@@ -57,3 +58,18 @@ def _flag(choice: Choice) -> Any:
     kind = int if isinstance(choice.default, int) else str
     beside = "" if choice.default in (None, "") else f"; {choice.default} by default"
     return Annotated[kind | None, typer.Option(f"--{word}", help=f"{said}{beside}.", show_default=False)]
+
+
+def with_parameters(command: Callable[..., None], learner: str) -> Callable[..., None]:
+    """The command whose help lists the parameters of a learner; raises InputError for one that is not installed."""
+
+    @wraps(command)
+    def told(**values: Any) -> None:
+        command(**values)
+
+    choices = choices_of_learner(learner)
+    column = max((len(f"{choice.name}={choice.default}") for choice in choices), default=0) + 2
+    lines = [f"  {f'{choice.name}={choice.default}':{column}}{choice.help}" for choice in choices]
+    head = f"    \b\n    Parameters of {learner}, with their defaults; --param NAME=VALUE sets one:"
+    told.__doc__ = "\n".join([f"{command.__doc__}", head, *(f"    {line}" for line in lines)])
+    return told

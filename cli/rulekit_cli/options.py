@@ -1,13 +1,31 @@
-"""Options that several commands share, each declared once, and texts of options as values."""
+"""Options, each declared once, and what is made of the options of a command."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import fields
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rulekit.errors import InputError
+
+if TYPE_CHECKING:
+    from rulekit.tables.options import ReadingOptions
+
+Texts = list[str] | None
+
+
+class Require(StrEnum):
+    """What must be proved for exit status 0."""
+
+    proof = "proof"
+    probabilities = "proof-of-probabilities"
+
+
+# Files ---------------------------------------------------------------------------------------------------------------
 
 Model = Annotated[Path, typer.Argument(help="A model file (.json), or an artifact that carries its rules.")]
 Data = Annotated[Path, typer.Argument(help="A CSV (also .gz), Parquet or JSON-lines file.")]
@@ -25,9 +43,122 @@ Decimal = Annotated[
 ]
 Encoding = Annotated[str | None, typer.Option("--encoding", help="Encoding of the file; detected by default.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No notes and no progress.")]
+
+# Columns of a table --------------------------------------------------------------------------------------------------
+
+Target = Annotated[str, typer.Option("--target", metavar="COL", help="The label column.")]
+Positive = Annotated[
+    str | None, typer.Option("--positive", metavar="LABEL", help="The positive of two classes; else the rarer.")
+]
+Ordered = Annotated[
+    str | None, typer.Option("--ordered", metavar="A,B,C", help="The classes are ranks, from low to high.")
+]
+Group = Annotated[
+    str | None, typer.Option("--group", metavar="COL", help="Rows of one group stay together in every split.")
+]
+Ignore = Annotated[Texts, typer.Option("--ignore", metavar="COL", help="Leave this column out.")]
+Types = Annotated[
+    Texts,
+    typer.Option(
+        "--type",
+        metavar="COL=KIND",
+        help="What a column is: numeric, categorical, boolean, date, datetime, money, or ordered:low,mid,high.",
+    ),
+]
+Units = Annotated[
+    Texts, typer.Option("--unit", metavar="COL=UNIT", help="The unit of the numbers of COL: EUR, %, years.")
+]
+Roles = Annotated[
+    Texts, typer.Option("--role", metavar="COL=ROLE", help="use, audit (kept for reports) or forbidden: in no rule.")
+]
+Unseen = Annotated[
+    Texts,
+    typer.Option(
+        "--unseen", metavar="COL=HOW", help="A level of COL that training never saw is: unseen, missing or error."
+    ),
+]
+Missing = Annotated[
+    Texts,
+    typer.Option("--missing", metavar="[COL=]TOKEN", help="A cell text that means missing, everywhere or in COL."),
+]
+Precision = Annotated[Texts, typer.Option("--precision", metavar="COL=float64", help="Compare a column in this width.")]
+
+# Training ------------------------------------------------------------------------------------------------------------
+
+Learner = Annotated[str, typer.Option("--learner", help="Which learner; `--learner NAME --help` lists its parameters.")]
+Param = Annotated[
+    Texts, typer.Option("--param", metavar="K=V", help="A parameter of the learner, for example n_units=10.")
+]
+Smallest = Annotated[
+    bool, typer.Option("--smallest", help="Take the smallest model that is not worse than the best one.")
+]
+Curves = Annotated[
+    list[Path] | None,
+    typer.Option("--curve", metavar="FILE", help="Write error against size: curve.csv, or drawn curve.png."),
+]
+Start = Annotated[
+    Path | None,
+    typer.Option("--start", metavar="MODEL_OR_RULES", help="Go on from these rules: a model, or a rule text."),
+]
+Freeze = Annotated[
+    str | None,
+    typer.Option("--freeze", metavar="IDS", help="Rules of --start that stay word for word: all (default), none, ids."),
+]
+Test = Annotated[Path | None, typer.Option("--test", metavar="FILE", help="Measure on this file.")]
+Holdout = Annotated[
+    float | None, typer.Option("--holdout", min=0.01, max=0.9, help="Measure on this share, held out of training.")
+]
+TimeLimit = Annotated[
+    float | None, typer.Option("--time-limit", metavar="SECONDS", help="Stop then, with the best model so far.")
+]
+Memory = Annotated[
+    str | None,
+    typer.Option("--memory", metavar="SIZE", help="Learn from a file larger than this much memory: 500MB, 2GB."),
+]
+NoSimplify = Annotated[bool, typer.Option("--no-simplify", help="Save the rules as learned, not simplified.")]
+Seed = Annotated[int, typer.Option("--seed", help="Seed of every random choice.")]
+
+# Verification --------------------------------------------------------------------------------------------------------
+
+Compared = Annotated[Path | None, typer.Option("--data", help="A table whose rows are compared as well.")]
+Rows = Annotated[
+    int | None, typer.Option("--rows", min=0, help="How many adversarial rows to make; 20,000 by default.")
+]
+RowSeed = Annotated[int | None, typer.Option("--seed", min=0, help="Seed of the adversarial rows; 0 by default.")]
+Report = Annotated[Path | None, typer.Option("--report", help="Write the report (JSON) here.")]
+Against = Annotated[
+    Path | None, typer.Option("--against", metavar="REPORT", help="Repeat the verification of this report.")
+]
+Required = Annotated[
+    Require | None, typer.Option("--require", help="Fail unless decisions, or probabilities too, are proved equal.")
+]
+Key = Annotated[
+    Path | None, typer.Option("--key", help="A file of secret bytes: signs the report, or checks its signature.")
+]
+Untrusted = Annotated[
+    bool, typer.Option("--run-untrusted", help="Also run an artifact that the exporter does not write like this.")
+]
+
+_PAIRS = {"types": "--type", "precision": "--precision", "unseen": "--unseen", "units": "--unit", "roles": "--role"}
 
 
-def pairs(items: list[str] | None, option: str, value: str = "COL=VALUE") -> dict[str, str]:
+def reading(given: Mapping[str, Any]) -> ReadingOptions:
+    """How a table is read, of the options of a command by name; those that it does not have are as by default."""
+    from rulekit.tables.options import ReadingOptions
+
+    values: dict[str, Any] = {}
+    for item in fields(ReadingOptions):
+        value = given.get(item.name)
+        if value is not None and item.name in _PAIRS:
+            value = pairs(value, _PAIRS[item.name])
+        elif value is not None and item.name == "ordered":
+            value = tuple(map(str.strip, value.split(",")))
+        values |= {} if value is None else {item.name: value}
+    return ReadingOptions(**values)
+
+
+def pairs(items: Texts, option: str, value: str = "COL=VALUE") -> dict[str, str]:
     """NAME=VALUE items as a mapping; a name may hold `=`, its value may not."""
     found = {}
     for item in items or []:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,23 +16,6 @@ from rulekit_cli.failures import CHECK_FAILED
 if TYPE_CHECKING:
     from rulekit.work.verifying import Comparison
 
-
-class Require(StrEnum):
-    """What must be proved for exit status 0."""
-
-    proof = "proof"
-    probabilities = "proof-of-probabilities"
-
-
-Required = Annotated[
-    Require | None, typer.Option("--require", help="Fail unless decisions, or probabilities too, are proved equal.")
-]
-Key = Annotated[
-    Path | None, typer.Option("--key", help="A file of secret bytes: signs the report, or checks its signature.")
-]
-Untrusted = Annotated[
-    bool, typer.Option("--run-untrusted", help="Also run an artifact that the exporter does not write like this.")
-]
 _USAGE = "rulekit verify MODEL ARTIFACT, or rulekit verify ARTIFACT --against REPORT"
 
 
@@ -42,23 +24,17 @@ def verify(
         list[Path],
         typer.Argument(metavar="[MODEL] ARTIFACT", help="The model file and the exported file; --against: the latter."),
     ],
-    data: Annotated[Path | None, typer.Option("--data", help="A table whose rows are compared as well.")] = None,
-    rows: Annotated[
-        int | None, typer.Option("--rows", min=0, help="How many adversarial rows to make; 20,000 by default.")
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option("--seed", min=0, help="Seed of the adversarial rows; 0 by default.")
-    ] = None,
-    report: Annotated[Path | None, typer.Option("--report", help="Write the report (JSON) here.")] = None,
-    against: Annotated[
-        Path | None, typer.Option("--against", metavar="REPORT", help="Repeat the verification of this report.")
-    ] = None,
+    data: options.Compared = None,
+    rows: options.Rows = None,
+    seed: options.RowSeed = None,
+    report: options.Report = None,
+    against: options.Against = None,
     delimiter: options.Delimiter = None,
     decimal: options.Decimal = None,
     encoding: options.Encoding = None,
-    require: Required = None,
-    key: Key = None,
-    run_untrusted: Untrusted = False,
+    require: options.Required = None,
+    key: options.Key = None,
+    run_untrusted: options.Untrusted = False,
     json_: options.Json = False,
 ) -> None:
     """Prove that an artifact decides like its model.
@@ -77,23 +53,22 @@ def verify(
       rulekit verify model.json model.onnx --data loans.csv --report parity.json
       rulekit verify model.onnx --against parity.json
     """
-    from rulekit.tables.options import ReadingOptions
-    from rulekit.work.verifying import ROWS, SEED, VerificationRequest, repeat, verify
+    given = locals()
+    from rulekit.work.verifying import ROWS, SEED, VerificationRequest, repeat
+    from rulekit.work.verifying import verify as compare
 
     if len(files) > 2:
         raise InputError(f"{len(files)} files are given", fix=_USAGE)
     if against is not None:
-        _check_alone(files, {"--data": data, "--rows": rows, "--seed": seed, "--report": report})
+        _check_alone(files, {f"--{name}": given[name] for name in ("data", "rows", "seed", "report")})
         _print(repeat(files[0], against, key, run_untrusted), "repeated", require, json_)
         return
     if len(files) == 1:
         raise InputError("a model is needed, or the report of an earlier verification", fix=_USAGE)
-    reading = ReadingOptions(delimiter=delimiter, decimal=decimal, encoding=encoding)
-    made_rows = ROWS if rows is None else rows
-    request = VerificationRequest(
-        files[0], files[1], data, made_rows, seed or SEED, report, reading, key=key, run_untrusted=run_untrusted
+    made, reading = ROWS if rows is None else rows, options.reading(given)
+    outcome = compare(
+        VerificationRequest(files[0], files[1], data, made, seed or SEED, report, reading, key, run_untrusted)
     )
-    outcome = verify(request)
     if report is not None:
         log(f"wrote {report}")
     _print(outcome, "verified", require, json_)
@@ -108,7 +83,7 @@ def _check_alone(files: list[Path], made: Mapping[str, object]) -> None:
         raise InputError("--against takes the artifact alone, which carries its model", fix=_USAGE)
 
 
-def _print(outcome: Comparison, word: str, require: Require | None, json_: bool) -> None:
+def _print(outcome: Comparison, word: str, require: options.Require | None, json_: bool) -> None:
     """The outcome as JSON, or a word and lines that stand below each other; status 1 where not all is well."""
     met = outcome.meets(require.value if require else "")
     if not met:
