@@ -23,7 +23,7 @@ from rulekit.graph.nodes import (
 )
 from rulekit.graph.traversal import topological
 from rulekit.numbers import crossing, float32
-from rulekit.program.lower import Program, cleaned, members
+from rulekit.program.lower import Program, alike, cleaned, members
 from rulekit.program.nodes import Arithmetic, Choice, Count, Greater, Largest, Number, RawCompare, Sum
 from rulekit.schema import Schema
 
@@ -52,6 +52,11 @@ def _raw(cell: Cell, feature: Any) -> float:
     if feature.kind == "numeric" and isinstance(cell, float) and not math.isnan(cell):
         return float(cell)
     return read_number(cell, feature)
+
+
+def _text(cell: Cell, feature: Any) -> str | None:
+    """A level as it is given, None where it is missing."""
+    return None if read_level(cell, feature) is None else str(cell)
 
 
 def _compare(node: RawCompare, cell: Cell, feature: Any) -> bool:
@@ -107,7 +112,7 @@ _LEAVES: dict[type[Node], Callable[[Any, Cell, Any], Value]] = {
     RawCompare: _compare,
     IsTrue: _is_true,
     Missing: lambda node, cell, feature: math.isnan(_raw(cell, feature)),
-    Among: lambda node, cell, feature: read_level(cell, feature) in members(node, feature),
+    Among: lambda node, cell, feature: _text(cell, feature) in alike(members(node, feature), feature),
     Column: _column,
     Step: _step,
 }

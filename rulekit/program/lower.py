@@ -51,7 +51,7 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.traversal import topological
 from rulekit.numbers import crossing
 from rulekit.program.nodes import Arithmetic, Choice, Count, Greater, Largest, Number, RawCompare, Sum
-from rulekit.schema import Feature, Schema
+from rulekit.schema import Feature, Schema, look_alikes
 
 ZERO, ONE = Number(0.0), Number(1.0)
 LOWEST = Number(-math.inf)
@@ -127,10 +127,15 @@ def uses(roots: Iterable[Node]) -> Counter[Node]:
 
 
 def members(node: Among, feature: Feature) -> tuple[str | None, ...]:
-    """The cells of a category for which an Among of a program holds: levels, the texts that mean missing, None."""
+    """The cells of a category for which an Among of a program holds: levels, the texts that mean missing, None.
+
+    A level that means missing itself is one in another spelling only ("0.0" where "0" means missing).
+    """
     absent = (None, "", *feature.missing_tokens)
-    wanted = set(node.levels)
-    inside = [level for level in feature.levels if level in wanted and level not in absent]
+    wanted, others = set(node.levels), {*feature.levels, *absent}
+    inside: list[str] = []
+    for level in filter(wanted.__contains__, feature.levels):
+        inside += [text for text in look_alikes(level) if text not in others] if level in absent else [level]
     return tuple(dict.fromkeys((*inside, *(absent if node.missing else ()))))
 
 

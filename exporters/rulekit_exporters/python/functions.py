@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from rulekit.graph.nodes import Constant, Node, Or
+from rulekit.graph.nodes import Among, Constant, Node, Or
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.program.expressions import Expression, atom, bracketed, layout
+from rulekit.program.lower import members
 from rulekit.program.nodes import Choice, Greater, Number
 from rulekit.program.spelling import Body, Context, Spelling, cases
 from rulekit.schema import Feature
@@ -208,7 +209,8 @@ def guards(context: Context, body: Body) -> list[str]:
 
 def _level_guard(feature: Feature, column: str, context: Context, scalar: bool) -> list[str]:
     name = literal(feature.name)
-    allowed = tuple(dict.fromkeys((None, "", *feature.missing_tokens, *feature.levels)))
+    every = members(Among(feature.name, feature.levels), feature)
+    allowed = tuple(dict.fromkeys((None, "", *feature.missing_tokens, *feature.levels, *every)))
     strict = feature.unseen == "error"
     keyed = any(level in ("true", "false") or _WHOLE.fullmatch(level) for level in feature.levels)
     known = ""
