@@ -44,3 +44,8 @@ def suggestion(name: str, names: Iterable[str], things: str = "columns") -> str:
     if near := near_names(name, known):
         return f"did you mean {' or '.join(map(repr, near))}?"
     return f"{things} are {', '.join(map(repr, known[:6]))}{', ...' if len(known) > 6 else ''}"
+
+
+def label_text(label: object) -> str:
+    """The label of a class as text, a truth value in small letters."""
+    return str(label).lower() if isinstance(label, bool) else str(label)

@@ -182,17 +182,7 @@ class Target:
 
     def parsed(self, given: Mapping[str, Any]) -> Any:
         """The options from values or their texts; raises InputError naming the one that is wrong."""
-        known = {item.name: item for item in fields(self.options)}
-        values = {}
-        for name, value in given.items():
-            if name not in known:
-                near = near_names(name, known, 1)
-                listed = f"options are {', '.join(known)}" if known else "it has none"
-                raise InputError(
-                    f"no option {name!r}", where=self.name, fix=f"did you mean {near[0]!r}?" if near else listed
-                )
-            values[name] = _parsed(known[name], value, self.name)
-        return self.options(**values)
+        return parsed_options(self.options, given, self.name)
 
     def installed(self) -> tuple[Runtime, ...]:
         """The run-times that can be used here."""
@@ -233,6 +223,19 @@ class Target:
             return runtime.run_both(artifact, graph, table, columns)
         raw = [] if runtime.run_raw is None else [runtime.run_raw(artifact, graph, columns)]
         return [runtime.run(artifact, graph, table), *raw]
+
+
+def parsed_options(options: type, given: Mapping[str, Any], where: str) -> Any:
+    """A dataclass of options from values or their texts; raises InputError naming the one that is wrong."""
+    known = {item.name: item for item in fields(options)}
+    values = {}
+    for name, value in given.items():
+        if name not in known:
+            near = near_names(name, known, 1)
+            listed = f"options are {', '.join(known)}" if known else "it has none"
+            raise InputError(f"no option {name!r}", where=where, fix=f"did you mean {near[0]!r}?" if near else listed)
+        values[name] = _parsed(known[name], value, where)
+    return options(**values)
 
 
 def _parsed(item: Field[Any], value: Any, where: str) -> Any:

@@ -24,7 +24,18 @@ from rulekit.graph.nodes import (
 from rulekit.graph.traversal import topological
 from rulekit.numbers import crossing, float32
 from rulekit.program.lower import Program, alike, cleaned, members
-from rulekit.program.nodes import Arithmetic, Choice, Count, Greater, Largest, Number, RawCompare, Sum
+from rulekit.program.nodes import (
+    Arithmetic,
+    Choice,
+    Count,
+    Exponential,
+    Greater,
+    Largest,
+    Number,
+    RawCompare,
+    RawNumber,
+    Sum,
+)
 from rulekit.schema import Schema
 
 Value = float | bool
@@ -101,6 +112,10 @@ def _arithmetic(node: Arithmetic, children: Sequence[Value]) -> float:
     return left + right if node.operator == "+" else left - right if node.operator == "-" else left * right
 
 
+def _exponential(x: float) -> float:
+    return math.exp(x) if x < 709.8 else math.inf  # where the choice falls on another value
+
+
 def _logistic(z: float) -> float:
     try:
         return 1.0 / (1.0 + math.exp(-z))
@@ -115,6 +130,7 @@ _LEAVES: dict[type[Node], Callable[[Any, Cell, Any], Value]] = {
     Among: lambda node, cell, feature: _text(cell, feature) in alike(members(node, feature), feature),
     Column: _column,
     Step: _step,
+    RawNumber: lambda node, cell, feature: _raw(cell, feature),
 }
 
 _STEPS: dict[type[Node], Callable[[Any, Sequence[Value]], Value]] = {
@@ -131,4 +147,5 @@ _STEPS: dict[type[Node], Callable[[Any, Sequence[Value]], Value]] = {
     Greater: lambda node, children: children[0] > children[1],
     Largest: _largest,
     Logistic: lambda node, children: _logistic(float(children[0])),
+    Exponential: lambda node, children: _exponential(float(children[0])),
 }

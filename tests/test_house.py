@@ -127,12 +127,10 @@ EXPORTERS_IMPORT = (
 
 
 def test_exporters_know_graphs_and_no_other_exporter() -> None:
-    """A module carries its rules as the text target words them: the one exception that stands."""
-
     def forbidden(path: Path, name: str) -> bool:
         own = path.relative_to(ROOT / "exporters" / "rulekit_exporters").parts[0]
         if _under(name, "rulekit_exporters"):
-            return name.split(".")[1:2] not in ([own], []) and name != "rulekit_exporters.text.view"
+            return name.split(".")[1:2] not in ([own], [])
         return _under(name, "rulekit") and name != "rulekit" and not _under(name, *EXPORTERS_IMPORT)
 
     assert _breaches("exporters", forbidden) == []

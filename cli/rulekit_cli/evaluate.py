@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rulekit.names import label_text
 from rulekit_cli import options
 from rulekit_cli.console import aligned, log, result, result_json
 
@@ -56,15 +57,17 @@ def _per_class(found: Evaluation) -> list[str]:
     """One line per class: support, predicted, precision, recall, F1."""
     header = ["class", "rows", "predicted", "precision", "recall", "F1"]
     body = [
-        [_shown(c.label), f"{c.support:g}", f"{c.predicted:g}", f"{c.precision:.3f}", f"{c.recall:.3f}", f"{c.f1:.3f}"]
+        [
+            label_text(c.label),
+            f"{c.support:g}",
+            f"{c.predicted:g}",
+            f"{c.precision:.3f}",
+            f"{c.recall:.3f}",
+            f"{c.f1:.3f}",
+        ]
         for c in found.figures.classes
     ]
     return aligned([header, *body])
-
-
-def _shown(label: object) -> str:
-    """A class as predictions write it."""
-    return str(label).lower() if isinstance(label, bool) else str(label)
 
 
 def _totals(found: Evaluation) -> str:

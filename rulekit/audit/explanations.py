@@ -18,7 +18,7 @@ from rulekit.graph.leaves import cuts_of_leaf
 from rulekit.graph.nodes import LEAVES, Family, Hidden, IsTrue, Node, Not, Probability, Strength, with_children
 from rulekit.graph.rules import Rule, firing, rule_values, rules_of
 from rulekit.graph.traversal import fold, topological
-from rulekit.names import printable
+from rulekit.names import label_text, printable
 from rulekit.numbers import probability_of
 
 if TYPE_CHECKING:
@@ -111,10 +111,9 @@ class Meaning:
     nested: bool = False
 
     def __str__(self) -> str:
-        label = str(self.class_label).lower() if isinstance(self.class_label, bool) else str(self.class_label)
         against = "against " if self.weight is not None and self.weight < 0 else ""
         part = "" if self.weight is None else f" by {abs(self.weight):.4g}"
-        return printable(f"{self.id}  {against}{label}{part}: {self.condition}")
+        return printable(f"{self.id}  {against}{label_text(self.class_label)}{part}: {self.condition}")
 
 
 def meanings_of(graph: RuleGraph) -> tuple[Meaning, ...]:

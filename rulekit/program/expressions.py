@@ -40,6 +40,8 @@ def atom(text: str, rank: int = ATOM) -> Expression:
 
 def joined(joiner: str, rank: int, needed: int, parts: tuple[Expression, ...]) -> Expression:
     """Parts with an operator between them; a part that binds less tightly than `needed` stands in parentheses."""
+    if len(parts) == 1:
+        return parts[0]
     inside = tuple(parenthesised(part, needed) for part in parts)
     text = f" {joiner} ".join(part.text for part in inside)
     return Expression(text, rank, inside, joiner, depth=1 + max(part.depth for part in inside))
@@ -62,11 +64,11 @@ def parenthesised(part: Expression, rank: int) -> Expression:
     return Expression(f"({part.text})", ATOM, (bare,), "", "(", ")", part.depth + 1, part.comment)
 
 
-def prefixed(prefix: str, part: Expression, rank: int) -> Expression:
-    """A prefix operator before its operand."""
-    inner = parenthesised(part, rank)
-    opening = prefix + inner.prefix if inner.prefix else ""
-    return replace(inner, text=prefix + inner.text, rank=rank, prefix=opening)
+def surrounded(before: str, part: Expression, after: str, rank: int, needed: int = ATOM) -> Expression:
+    """Text before and behind an operand, such as the sign of a denial."""
+    inner = parenthesised(part, needed)
+    prefix, suffix = (before + inner.prefix, inner.suffix + after) if inner.prefix else ("", "")
+    return replace(inner, text=before + inner.text + after, rank=rank, prefix=prefix, suffix=suffix)
 
 
 def layout(before: str, expression: Expression, after: str, indent: int) -> list[str]:
@@ -89,7 +91,7 @@ def _inside(expression: Expression, indent: int) -> list[str]:
     if not expression.joiner:  # plain parentheses around one part
         part = expression.parts[0]
         return _operands(part, indent) if part.parts and not part.prefix else layout("", part, "", indent)
-    return [line for part in expression.parts for line in _with_comment(part, indent, "", ",")]
+    return [line for part in expression.parts for line in _with_comment(part, indent, "", expression.joiner.strip())]
 
 
 def _operands(expression: Expression, indent: int) -> list[str]:

@@ -10,6 +10,8 @@ nothing else:
     Count, Greater, Largest              numbers to decisions
     Column, Step, Logistic               a number of a row, cleaned; a step function; 1 / (1 + exp(-z))
 
+For languages that have no functions for these three and Largest, `rulekit.program.elementary` takes them apart.
+
 Hidden bits, circuits, decisions, unseen policies and thresholds of float32 are resolved.
 """
 
@@ -50,11 +52,21 @@ from rulekit.graph.probability.compilation import build_circuit, inputs
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.traversal import topological
 from rulekit.numbers import crossing
-from rulekit.program.nodes import Arithmetic, Choice, Count, Greater, Largest, Number, RawCompare, Sum
+from rulekit.program.nodes import (
+    LOWEST,
+    ONE,
+    ZERO,
+    Arithmetic,
+    Choice,
+    Count,
+    Greater,
+    Largest,
+    Number,
+    RawCompare,
+    Sum,
+    chain,
+)
 from rulekit.schema import Feature, Schema, look_alikes
-
-ZERO, ONE = Number(0.0), Number(1.0)
-LOWEST = Number(-math.inf)
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +86,10 @@ class Program:
     reported: tuple[Node, ...]
     decision: Decision
     lowered: Mapping[Node, Node]
+
+    def is_condition(self, node: Node) -> bool:
+        """Whether a node of the graph has a step that holds or does not."""
+        return node in self.lowered and self.lowered[node].family is Family.BOOLEAN
 
     @cached_property
     def probabilities(self) -> tuple[Node, ...]:
@@ -101,29 +117,31 @@ class Program:
         return tuple(name for name in self.schema.names if name in used)
 
 
-def lower(graph: RuleGraph) -> Program:
-    """The steps of a graph; raises Unsupported for a node that has none."""
-    lowered = lower_nodes(graph.roots, graph.schema)
+Finish = Callable[[Node, Schema], Node]
+
+
+def _as_it_is(step: Node, _: Schema) -> Node:
+    return step
+
+
+def lower(graph: RuleGraph, finish: Finish = _as_it_is) -> Program:
+    """The steps of a graph; raises Unsupported for a node that has none. finish: what is made of every step."""
+    lowered = lower_nodes(graph.roots, graph.schema, finish)
     label, decision = _label(graph.decision, graph.default, lowered)
+    label = finish(label, graph.schema)
     reported = tuple(_number(lowered[node]) for node in graph.probability)
     return Program(graph.schema, len(graph.classes), graph.default, label, reported, decision, lowered)
 
 
-def lower_nodes(roots: Iterable[Node], schema: Schema) -> dict[Node, Node]:
+def lower_nodes(roots: Iterable[Node], schema: Schema, finish: Finish = _as_it_is) -> dict[Node, Node]:
     """By node below the roots, but for random ones, the step that has its value."""
     lowered: dict[Node, Node] = {}
     for node in topological(roots, inputs):
         rule = _RULES.get(type(node))
         if rule is None:
             raise Unsupported(type(node).__name__, "program", "simplify it away")
-        lowered[node] = rule(node, lowered, schema)
+        lowered[node] = finish(rule(node, lowered, schema), schema)
     return lowered
-
-
-def uses(roots: Iterable[Node]) -> Counter[Node]:
-    """How often each step is an operand of another, or a root."""
-    roots = list(roots)
-    return Counter([*roots, *(child for node in topological(roots) for child in node.children)])
 
 
 def members(node: Among, feature: Feature) -> tuple[str | None, ...]:
@@ -166,10 +184,7 @@ def _above(score: Node, threshold: float) -> Node:
 def _arg_max(ranked: Sequence[Ranked], default: int) -> Node:
     """Boolean scores all tie, so the first class in order of preference whose rules hold is chosen."""
     if all(score.family is Family.BOOLEAN and 0.0 <= t < 1.0 for _, score, t in ranked):
-        label: Node = Number(default)
-        for k, score, _ in reversed(ranked):
-            label = Choice(score, Number(k), label)
-        return label
+        return chain([(score, Number(k)) for k, score, _ in ranked], Number(default))
     parts = []
     for _, score, threshold in ranked:
         value = _number(score)

@@ -7,6 +7,8 @@ and interned.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -44,10 +46,25 @@ class RawCompare(Node, family=BOOLEAN):
     missing: bool = of(Truth("missing"), default=False)
 
 
+class RawNumber(Node, family=REAL):
+    """A number of a row as it is given, not rounded; any number or none where it is missing."""
+
+    feature: str = of(Text("a column"))
+
+
 class Number(Node, family=REAL):
     """A double, infinity included."""
 
     value: float = of(Double())
+
+
+class Spelled(Node, family=REAL):
+    """A value that the target has written already, such as the label of a class."""
+
+    text: str = of(Text("a value"))
+
+
+ZERO, ONE, LOWEST = Number(0.0), Number(1.0), Number(-math.inf)
 
 
 class Choice(Node, family=REAL):
@@ -64,6 +81,12 @@ class Arithmetic(Node, family=REAL):
     operator: Operator = of(OneOf("an operation", words=("+", "-", "*", "/")))
     left: Node = of(Child())
     right: Node = of(Child())
+
+
+class Exponential(Node, family=REAL):
+    """e to the power of the child (a Real node)."""
+
+    child: Node = of(Child())
 
 
 class Sum(Node, family=REAL):
@@ -130,6 +153,22 @@ class Labels:
     @property
     def roots(self) -> tuple[Node, ...]:
         return self.formulas
+
+
+def cases(value: Node) -> tuple[list[tuple[Node, Node]], Node]:
+    """A chain of choices as conditions with their results, the first that holds counts, and what else."""
+    found = []
+    while isinstance(value, Choice):
+        condition, then, value = value.children
+        found.append((condition, then))
+    return found, value
+
+
+def chain(pairs: Iterable[tuple[Node, Node]], otherwise: Node) -> Node:
+    """The result of the first condition that holds."""
+    for condition, result in reversed(list(pairs)):
+        otherwise = Choice(condition, result, otherwise)
+    return otherwise
 
 
 ARTIFACT_LEAVES = (*LEAVES, RawCompare)

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from rulekit.errors import Unsupported
+from rulekit.errors import InputError, Unsupported
 from rulekit.graph.language.text import print_node
 from rulekit.graph.nodes import (
     Among,
@@ -27,7 +27,6 @@ from rulekit.graph.nodes import (
     Family,
     Hidden,
     IsTrue,
-    Logistic,
     Missing,
     Node,
     Not,
@@ -37,15 +36,29 @@ from rulekit.graph.nodes import (
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
 from rulekit.graph.traversal import topological
-from rulekit.names import printable
-from rulekit.numbers import crossing
-from rulekit.program.expressions import ATOM, Expression, atom, bracketed, joined, layout, parenthesised, prefixed
-from rulekit.program.lower import LOWEST, Program, members
-from rulekit.program.nodes import Arithmetic, Choice, Count, Greater, Largest, Number, RawCompare, Sum
+from rulekit.names import label_text, printable
+from rulekit.program.expressions import ATOM, Expression, atom, joined, layout, parenthesised, surrounded
+from rulekit.program.lower import Program, members
+from rulekit.program.nodes import (
+    LOWEST,
+    Arithmetic,
+    Choice,
+    Count,
+    Exponential,
+    Greater,
+    Largest,
+    Number,
+    RawCompare,
+    RawNumber,
+    Spelled,
+    Sum,
+    cases,
+)
 from rulekit.schema import Feature
 
 # Binding strengths: what stands in parentheses where a tighter one is needed. A language's comparison has its own.
 CHOICE, LOW, MIDDLE, HIGH, SUM, PRODUCT = 0, 1, 2, 3, 8, 9
+Rule = Callable[[Any, "Body", Any], Expression]
 MAX_COMMENT = 400
 MAX_FACTORS = 16
 
@@ -98,8 +111,13 @@ class Context:
         return self._known[key]
 
 
-def context_of(graph: RuleGraph, program: Program, names: Names, mark: str) -> Context:
-    """Identifiers of rules and used columns, and the comments above each rule; mark: what begins a comment line."""
+def context_of(
+    graph: RuleGraph, program: Program, names: Names, mark: str, written: Callable[[str], str] = str
+) -> Context:
+    """Identifiers of rules and used columns, and the comments above each rule.
+
+    mark: what begins a comment line; written: how the identifier of a column stands in the code.
+    """
     comments: dict[Node, str] = {}
     briefs: dict[Node, str] = {}
     labels: dict[Node, str] = {}
@@ -114,8 +132,16 @@ def context_of(graph: RuleGraph, program: Program, names: Names, mark: str) -> C
         text = f"{rule.id}: {print_node(rule.node, graph.schema)}"
         comments.setdefault(step, comment(text if len(text) <= MAX_COMMENT else text[: MAX_COMMENT - 3] + "...", mark))
         briefs.setdefault(step, f"{mark}{rule.id}")
-    columns = {name: names.fresh(name.lower()) for name in graph.used_features}
+    columns = {name: written(names.fresh(name.lower())) for name in graph.used_features}
     return Context(program, names, columns, comments, briefs, labels)
+
+
+def label_texts(graph: RuleGraph) -> list[str]:
+    """The classes as texts; raises InputError where two are one text."""
+    texts = list(map(label_text, graph.classes))
+    if len(set(texts)) < len(texts):
+        raise InputError(f"two classes have one text: {', '.join(texts)}", fix="rename one")
+    return texts
 
 
 def comment(text: str, mark: str, hanging: str = "    ") -> str:
@@ -127,13 +153,14 @@ def comment(text: str, mark: str, hanging: str = "    ") -> str:
 
 
 class Spelling:
-    """How a language writes each step. The defaults are those of languages with `a if c else b` aside: override them.
+    """How a language writes each step; what is not about all languages is overridden.
 
     comparison: the rank of `x > t`. conjunction, disjunction: operator and rank; negation: prefix and rank. truths:
-    false and true. choice: template of `condition`, `yes`, `no`, with its rank and what it needs of them. count: what
-    stands before, after, and behind a single one of the conditions that are counted. column, step, logistic: templates
-    of a cleaned number (`name missing low high step`), of a step function (`name cuts values missing`, by names of
-    constants where `constants` is true) and of the link. max_*: where an expression is broken into variables.
+    false and true. choice: template of `condition`, `yes`, `no`, with its rank and what it needs of the condition.
+    missing: template of whether the number `name` is missing; exponential: of e to the power of `x`. assignment and
+    ending: what stands before and behind the value of a `variable`. max_*: where an expression is broken into
+    variables. own: by type of step, the method (spelling, body, step) for what is better than the common way, or than
+    `rulekit.program.elementary`.
     """
 
     comparison = 4
@@ -141,33 +168,32 @@ class Spelling:
     disjunction = ("or", LOW)
     negation = ("not ", HIGH)
     truths = ("false", "true")
-    choice = ("CASE WHEN {condition} THEN {yes} ELSE {no} END", ATOM, LOW)
-    count = ("(", ")", "")
-    column = "clipped({name}, {missing}, {low}, {high}, {step})"
-    float32 = "float32({name})"
-    step = "stepped({name}, {cuts}, {values}, {missing})"
-    logistic = "logistic({z})"
+    choice = ("{condition} ? {yes} : {no}", CHOICE, LOW)
+    missing = "isnan({name})"
+    exponential = "exp({x})"
     assignment = "{variable} = "
     ending = ""
     max_depth = 20
     max_length = 4000
     max_operands = 10**9
+    own: Mapping[type[Node], Rule] = {}
 
     def literal(self, value: object) -> str:
         """A number, text, None or tuple of them; raises Unsupported where the language has none."""
+        raise NotImplementedError
+
+    def within(self, body: Body, feature: Feature, texts: tuple[str | None, ...]) -> Expression:
+        """Whether a category's cell is one of the texts, None for missing (not empty)."""
         raise NotImplementedError
 
     def truth(self, value: bool) -> Expression:
         return atom(self.truths[value])
 
     def all_of(self, parts: tuple[Expression, ...]) -> Expression:
-        return self._joined(self.conjunction, parts) if parts else self.truth(True)
+        return joined(*self.conjunction, HIGH, parts) if parts else self.truth(True)
 
     def any_of(self, parts: tuple[Expression, ...]) -> Expression:
-        return self._joined(self.disjunction, parts) if parts else self.truth(False)
-
-    def _joined(self, operator: tuple[str, int], parts: tuple[Expression, ...]) -> Expression:
-        return parts[0] if len(parts) == 1 else joined(*operator, HIGH, parts)
+        return joined(*self.disjunction, HIGH, parts) if parts else self.truth(False)
 
     def negated(self, part: Expression) -> Expression:
         """The contrary; a denial loses its sign."""
@@ -175,7 +201,7 @@ class Spelling:
         if part.rank == rank and part.text.startswith(sign):
             text, prefix = part.text.removeprefix(sign), part.prefix.removeprefix(sign)
             return replace(part, text=text, rank=self.denied(part), prefix=prefix)
-        return prefixed(sign, part, rank)
+        return surrounded(sign, part, "", rank, rank)
 
     def denied(self, part: Expression) -> int:
         """The rank of what stands behind the sign of a denial."""
@@ -184,33 +210,22 @@ class Spelling:
     def above(self, name: str, value: float, above: bool, missing: bool) -> Expression:
         """`name > value`, or `<=`, of a cell; `missing` is what holds where it is missing.
 
-        Here NaN is missing, which fails every comparison, so `missing` makes it the denial of the contrary.
+        NaN and NULL fail every comparison, so `missing` makes it the denial of the contrary.
         """
-        if not missing:
-            return atom(f"{name} {'>' if above else '<='} {self.literal(value)}", self.comparison)
-        return self.negated(atom(f"{name} {'<=' if above else '>'} {self.literal(value)}", self.comparison))
-
-    def is_true(self, name: str, missing: bool) -> Expression:
-        """A cell of a Boolean column."""
-        return self.above(name, 0.5, True, missing)
+        test = atom(f"{name} {'>' if above != missing else '<='} {self.literal(value)}", self.comparison)
+        return self.negated(test) if missing else test
 
     def absent(self, name: str) -> Expression:
         """Whether a number is missing."""
-        raise NotImplementedError
-
-    def within(self, body: Body, feature: Feature, texts: tuple[str | None, ...]) -> Expression:
-        """Whether a category's cell is one of the texts, None for missing (not empty)."""
-        raise NotImplementedError
+        return atom(self.missing.format(name=name), self.comparison)
 
     def counted(self, parts: tuple[Expression, ...]) -> Expression:
         """How many of the conditions hold."""
-        before, after, after_one = self.count
-        return bracketed(before, parts, after, ATOM, after_one)
+        ones = (self.choose(part, "1", "0") for part in parts)
+        return parenthesised(joined("+", SUM, SUM, (atom("0"), *ones)), ATOM)
 
     def at_least(self, k: int, parts: tuple[Expression, ...]) -> Expression:
-        count = self.counted(parts)
-        after = f" >= {k}"
-        return replace(count, text=count.text + after, suffix=count.suffix + after, rank=self.comparison)
+        return surrounded("", self.counted(parts), f" >= {k}", self.comparison)
 
     def choose(self, condition: Expression, yes: str, no: str) -> Expression:
         template, rank, needed = self.choice
@@ -219,38 +234,12 @@ class Spelling:
         return Expression(text, rank, depth=inside.depth + 1)
 
     def chosen(self, body: Body, node: Choice) -> Expression:
-        """A choice between two numbers."""
-        condition, yes, no = node.children
-        value = self.choose(body.expression(condition), body.text(yes, LOW), body.text(no, CHOICE))
-        return replace(value, comment=body.expression(condition).comment)
-
-    def added(self, body: Body, node: Sum) -> Expression:
-        """The terms of a sum, from left to right."""
-        return joined("+", SUM, SUM, tuple(atom(body.term(child), SUM) for child in node.children))
-
-    def largest(self, body: Body, node: Largest) -> Expression:
-        """The result of the first of the largest numbers."""
-        raise NotImplementedError
-
-    def cleaned(self, body: Body, node: Column) -> Expression:
-        feature, name = body.feature(node), body.cell(node.feature)
-        rounded = self.float32.format(name=name) if feature.precision == "float32" else name
-        fields = {key: self.literal(getattr(node, key)) for key in ("missing", "low", "high", "step")}
-        return atom(self.column.format(name=rounded, **fields))
-
-    def stepped(self, body: Body, node: Step) -> Expression:
-        cuts = tuple(crossing(cut, body.feature(node).precision) for cut in node.cuts)
-        return atom(
-            self.step.format(
-                name=body.cell(node.feature),
-                cuts=body.constant(node.feature, "cuts", cuts),
-                values=body.constant(node.feature, "values", node.values),
-                missing=self.literal(node.missing),
-            )
-        )
-
-    def linked(self, body: Body, node: Logistic) -> Expression:
-        return atom(self.logistic.format(z=body.text(node.linear, CHOICE)))
+        """The result of the first condition that holds."""
+        pairs, last = cases(node)
+        value = body.expression(last)
+        for condition, result in reversed(pairs):
+            value = self.choose(body.expression(condition), body.text(result, LOW), parenthesised(value, CHOICE).text)
+        return replace(value, comment=body.expression(pairs[0][0]).comment)
 
 
 class Body:
@@ -304,10 +293,6 @@ class Body:
         """A step as one operand of an expression."""
         return parenthesised(self.expression(node), rank).text
 
-    def term(self, node: Node, rank: int = SUM) -> str:
-        """A term of a sum: a weight times a number, or a number that binds as tightly as `rank`."""
-        return " * ".join(map(self.text, node.children)) if is_scaled(node) else self.text(node, rank)
-
     def feature(self, node: Any) -> Feature:
         return self.context.program.schema[node.feature]
 
@@ -320,22 +305,31 @@ class Body:
         return self.context.constant(wish, (feature, what, value), text or self.spelling.literal(value))
 
     def _write(self, node: Node) -> Expression:
-        rule = _RULES.get(type(node))
-        if rule is None:
-            raise Unsupported(type(node).__name__, "text", "export it to a target that can, or simplify it away")
-        expression = rule(self, node)
+        kind = type(node)
+        if kind in self.spelling.own:
+            expression = self.spelling.own[kind](self.spelling, self, node)
+        elif kind in _RULES:
+            expression = _RULES[kind](self, node)
+        else:
+            raise Unsupported(kind.__name__, "text", "lower it to elementary steps")
         comment = self.comments.get(node, "") if node.family is Family.BOOLEAN else ""
         large = expression.depth > self.spelling.max_depth or len(expression.text) > self.spelling.max_length
         shared = self.uses[node] > 1 and not _is_short(node)
         alone = node in self._alone or (isinstance(node, Arithmetic) and len(expression.parts) >= MAX_FACTORS)
         if (large or shared or alone) and not expression.text.isidentifier():
-            kind = "value" if isinstance(node, Column | Step) else "p" if node.family is not Family.BOOLEAN else "holds"
-            variable = self.context.labels.get(node, "") or self.fresh(kind)
+            wish = "value" if isinstance(node, Column | Step) else "p" if node.family is not Family.BOOLEAN else "holds"
+            variable = self.context.labels.get(node, "") or self.fresh(wish)
             self.assign(variable, replace(expression, comment=comment or expression.comment))
             return atom(variable)
         return replace(expression, comment=comment) if comment else expression
 
     # Statements ------------------------------------------------------------------------------------------------------
+
+    def named(self, wish: str, expression: Expression) -> Expression:
+        """A new variable that has the value."""
+        variable = self.fresh(wish)
+        self.assign(variable, expression)
+        return atom(variable)
 
     def assign(self, variable: str, expression: Expression) -> None:
         """Append the statement that gives a variable its value, below the comment of the expression."""
@@ -357,7 +351,10 @@ class Body:
 
 
 def operands(node: Node) -> tuple[Node, ...]:
-    """The steps that a step's text is made of: of a sum of weights the conditions, of an arg-max the scores."""
+    """The steps that a step's text is made of: of a sum of weights the conditions, of a chain of choices all."""
+    if isinstance(node, Choice):
+        pairs, last = cases(node)
+        return *(part for pair in pairs for part in pair), last
     if isinstance(node, Sum):
         return tuple(
             child.children[0] if is_weight(child) else child.children[1] if is_scaled(child) else child
@@ -377,6 +374,8 @@ def _is_short(node: Node) -> bool:
     """Whether a step is written again wherever it is used."""
     if isinstance(node, Arithmetic) and node.operator == "-" and not isinstance(node.children[1], Arithmetic):
         return True
+    if isinstance(node, Arithmetic) and isinstance(node.children[0], RawNumber):
+        return True  # computed before its condition is asked, it could overflow
     leaf = node.children[0] if isinstance(node, Not) and isinstance(node.children[0], Among) else node
     return not leaf.children and not isinstance(leaf, Column | Step)
 
@@ -401,13 +400,10 @@ def competing(node: Node) -> tuple[Node, float]:
     return node, -math.inf
 
 
-def cases(label: Node) -> tuple[list[tuple[Node, Node]], Node]:
-    """A chain of choices as conditions with their results, the first that holds counts, and what else."""
-    found = []
-    while isinstance(label, Choice):
-        condition, then, label = label.children
-        found.append((condition, then))
-    return found, label
+def index_of(result: Node) -> int:
+    """The class of a result of `cases`."""
+    assert isinstance(result, Number)
+    return int(result.value)
 
 
 def _statements(order: Iterable[Node], roots: Iterable[Node]) -> set[Node]:
@@ -440,17 +436,23 @@ def _negated(body: Body, node: Not) -> Expression:
 
 
 def _connected(body: Body, node: Node) -> Expression:
-    """The parts in one expression; where the operator nests (`a | b | c`) and they are many, in several."""
-    spelling = body.spelling
-    connective = spelling.all_of if isinstance(node, And) else spelling.any_of
+    """The parts in one expression; where they are too many for one, in several."""
+    most = body.spelling.max_operands
+    connective = body.spelling.all_of if isinstance(node, And) else body.spelling.any_of
     parts = tuple(body.expression(child) for child in node.children)
-    if len(parts) <= spelling.max_operands:
-        return connective(parts)
-    variable = body.fresh("holds")
-    for start in range(0, len(parts), spelling.max_operands):
-        before = (atom(variable),) if start else ()
-        body.assign(variable, connective((*before, *parts[start : start + spelling.max_operands])))
-    return atom(variable)
+    while len(parts) > most:
+        groups = (parts[start : start + most] for start in range(0, len(parts), most))
+        parts = tuple(body.named("holds", connective(group)) for group in groups)
+    return connective(parts)
+
+
+def _added(body: Body, node: Sum) -> Expression:
+    """The terms of a sum, from left to right; where they are too many for one expression, in several."""
+    most = body.spelling.max_operands
+    terms = [body.expression(child) for child in node.children]
+    while len(terms) > most:
+        terms = [body.named("value", joined("+", SUM, PRODUCT, tuple(terms[:most]))), *terms[most:]]
+    return joined("+", SUM, PRODUCT, tuple(terms))
 
 
 def _arithmetic(body: Body, node: Arithmetic) -> Expression:
@@ -458,14 +460,15 @@ def _arithmetic(body: Body, node: Arithmetic) -> Expression:
     if node.operator == "*":
         first = left.parts if left.joiner == "*" else (parenthesised(left, ATOM),)
         return joined("*", PRODUCT, ATOM, (*first, parenthesised(right, ATOM)))
-    needed = SUM if node.operator == "+" else ATOM
-    return atom(f"{parenthesised(left, needed).text} {node.operator} {parenthesised(right, needed).text}", SUM)
+    before, after = (SUM, PRODUCT) if node.operator == "+" else (ATOM, ATOM)
+    return atom(f"{parenthesised(left, before).text} {node.operator} {parenthesised(right, after).text}", SUM)
 
 
 _RULES: dict[type[Node], Callable[[Body, Any], Expression]] = {
     RawCompare: _compared,
-    IsTrue: lambda body, node: body.spelling.is_true(body.cell(node.feature), node.missing),
+    IsTrue: lambda body, node: body.spelling.above(body.cell(node.feature), 0.5, True, node.missing),
     Missing: lambda body, node: body.spelling.absent(body.cell(node.feature)),
+    RawNumber: lambda body, node: atom(body.cell(node.feature)),
     Among: lambda body, node: _member(body, node),
     Constant: lambda body, node: body.spelling.truth(node.value),
     Not: _negated,
@@ -473,15 +476,13 @@ _RULES: dict[type[Node], Callable[[Body, Any], Expression]] = {
     Or: _connected,
     AtLeast: lambda body, node: body.spelling.at_least(node.k, tuple(map(body.expression, node.children))),
     Number: lambda body, node: atom(body.spelling.literal(node.value)),
+    Spelled: lambda body, node: atom(node.text),
     Choice: lambda body, node: body.spelling.chosen(body, node),
-    Sum: lambda body, node: body.spelling.added(body, node),
+    Sum: _added,
     Arithmetic: _arithmetic,
     Count: lambda body, node: body.spelling.counted(tuple(map(body.expression, node.children))),
     Greater: lambda body, node: atom(" > ".join(map(body.text, node.children)), body.spelling.comparison),
-    Largest: lambda body, node: body.spelling.largest(body, node),
-    Column: lambda body, node: body.spelling.cleaned(body, node),
-    Step: lambda body, node: body.spelling.stepped(body, node),
-    Logistic: lambda body, node: body.spelling.linked(body, node),
+    Exponential: lambda body, node: atom(body.spelling.exponential.format(x=body.text(node.children[0], CHOICE))),
 }
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rulekit.errors import InputError
 from rulekit.graph.files.model_files import load, write_atomically
 from rulekit.graph.rule_graph import RuleGraph, class_array
+from rulekit.names import label_text
 from rulekit.schema import require_column
 from rulekit.tables.kinds.encoding import encode_columns
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
@@ -75,9 +76,9 @@ def score(request: ScoringRequest) -> Scores:
     for name in request.keep:
         require_column(name, raw.known_names, raw.source)
     columns: dict[str, Any] = {c.name: cells_as_given(c) for c in raw.columns if c.name in request.keep}
-    columns["label"] = [_text(label) for label in class_array(graph.classes)[outcome.labels].tolist()]
+    columns["label"] = [label_text(label) for label in class_array(graph.classes)[outcome.labels].tolist()]
     for k, label in enumerate(graph.classes):
-        columns[f"probability({_text(label)})"] = outcome.probabilities[:, k]
+        columns[f"probability({label_text(label)})"] = outcome.probabilities[:, k]
     meanings: tuple[Meaning, ...] = ()
     if request.explain:
         from rulekit.audit.explanations import meanings_of, reasons
@@ -107,7 +108,7 @@ def _outcome(path: Path, graph: RuleGraph, table: Table) -> Outcome:
 def _refuse_taken_names(request: ScoringRequest, graph: RuleGraph) -> None:
     """A column of the data that is called like one of the results would replace it or be replaced."""
     explained = ["rules", "conditions"] if request.explain else []
-    results = {"label", *(f"probability({_text(label)})" for label in graph.classes), *explained}
+    results = {"label", *(f"probability({label_text(label)})" for label in graph.classes), *explained}
     taken = [name for name in request.keep if name in results]
     if taken:
         raise InputError(
@@ -123,7 +124,3 @@ def _without_formulas(columns: Mapping[str, Any]) -> dict[str, Any]:
     frame = frame.with_columns(polars.col(polars.String).str.replace(_FORMULA, "'${0}"))
     names = [f"'{name}" if re.match(_FORMULA, name) else name for name in frame.columns]
     return dict(zip(names, frame.get_columns(), strict=True))
-
-
-def _text(label: object) -> str:
-    return str(label).lower() if isinstance(label, bool) else str(label)

@@ -2,25 +2,43 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from itertools import product
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from program_runs import run_row
+from program_runs import run_row, values_of
 
 from rulekit.conformance.models import NODES
 from rulekit.conformance.random_graphs import random_graph
 from rulekit.errors import Unsupported
 from rulekit.graph.decisions import Fires
-from rulekit.graph.evaluation.evaluator import decide
+from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes
 from rulekit.graph.evaluation.oracle import evaluate_row
-from rulekit.graph.nodes import Among, And, Compare, Hidden, IsTrue, Missing, Or
+from rulekit.graph.nodes import (
+    Above,
+    Among,
+    And,
+    Column,
+    Compare,
+    Hidden,
+    IsTrue,
+    Linear,
+    Logistic,
+    Missing,
+    Not,
+    Or,
+    Probability,
+    Step,
+)
 from rulekit.graph.rule_graph import RuleGraph
+from rulekit.program.elementary import elementary
 from rulekit.program.lower import lower, lower_nodes
+from rulekit.program.nodes import Largest
 from rulekit.schema import Feature, Schema
 from rulekit.targets import find_target
 from rulekit.verification.rows.adversarial import adversarial_rows
@@ -35,12 +53,53 @@ def rows_of(graph: RuleGraph, n_rows: int, seed: int) -> Iterator[dict[str, Any]
 
 
 def check(graph: RuleGraph, n_rows: int, seed: int = 0) -> None:
-    program = lower(graph)
+    """The program, and that of elementary steps alone."""
+    programs = lower(graph), lower(graph, elementary)
+    assert not {type(step) for step in programs[1].steps} & {Column, Step, Logistic, Largest}
     for row in rows_of(graph, n_rows, seed):
-        label, probabilities = run_row(program, row)
         expected, reported = evaluate_row(graph, row)
-        assert label == expected, row
-        assert probabilities == pytest.approx(reported, abs=1e-12), row
+        for program in programs:
+            label, probabilities = run_row(program, row)
+            assert label == expected, row
+            assert probabilities == pytest.approx(reported, abs=1e-12), row
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.floats(allow_nan=False) | st.floats(width=32, allow_nan=False),
+    st.sampled_from([0.0, 0.25, 1.0, 2.0**-140, 2.0**60]),
+    st.sampled_from([4.0, 1e40, 2.0**-130]),
+    st.sampled_from(["float32", "float64"]),
+)
+@example(x=float(2**128 - 2**103), step=0.0, bound=1e300, precision="float32")
+@example(x=-0.125, step=0.25, bound=4.0, precision="float64")
+def test_a_column_is_rounded_alike_by_elementary_steps(x: float, step: float, bound: float, precision: Any) -> None:
+    column = Column("x", 0.5, -bound, bound, step)
+    schema = Schema((Feature("x", precision=precision),), "y")
+    row = {"x": x}
+    found = lower_nodes([column], schema, elementary)[column]
+    assert values_of([found], schema, row)[found] == values_of([column], schema, row)[column]
+
+
+def test_terms_of_a_sum_are_added_one_by_one() -> None:
+    """`total + 1.0 - p` is not `total + (1.0 - p)`, and `0.3 * 1.0 - p` not `0.3 * (1.0 - p)`."""
+    schema = Schema(tuple(map(Feature, "xyz")), "y")
+    bits = [Hidden(f"h{k}", Compare(name, ">", 1.5), 0.1 + k / 7, 0.03) for k, name in enumerate("xyz")]
+    both = [Probability(Not(And((a, b)))) for a, b in combinations(bits, 2)]
+    products = [Probability(And((a, b))) for a, b in combinations(bits, 2)]
+    inner = Linear([(0.1, both[0]), (0.7, products[0])], 0.3)
+    for last in (1.0, 0.3):
+        terms = [*zip((1.0, 0.3, last), both, strict=True), (0.7, inner), (1.0, inner), (0.3, products[1])]
+        score = Linear(terms, 0.1)
+        cells = list(product((1.0, 2.0), repeat=3))
+        columns = {name: np.array(column) for name, column in zip("xyz", zip(*cells, strict=True), strict=True)}
+        plain = RuleGraph(schema, (0, 1), Fires(Above(score, 0.0)))
+        for cut in evaluate_nodes([score], plain.table(columns))[score].tolist():
+            graph = RuleGraph(schema, (0, 1), Fires(Or((Above(score, cut), Above(score, math.nextafter(cut, 0.0))))))
+            expected = decide(graph, graph.table(columns)).tolist()
+            for target in map(find_target, ("python", "sql")):
+                found = target.run_raw(target.emit(graph).main, graph, columns)  # type: ignore[misc]
+                assert found.labels.tolist() == expected, target.name
 
 
 @pytest.mark.parametrize("name", NODES)

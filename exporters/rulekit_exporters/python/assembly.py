@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.resources import files
 
+from rulekit.audit.view import show
 from rulekit.dates import is_dated
-from rulekit.graph.language.comments import commented
 from rulekit.graph.nodes import Hidden
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.traversal import topological
@@ -30,7 +30,6 @@ from rulekit_exporters.python.functions import (
 )
 from rulekit_exporters.python.names import TAKEN, literal
 from rulekit_exporters.python.self_test import self_test
-from rulekit_exporters.text.view import show
 
 TITLE_OF_TESTS = "# Rows at the edges of the rules, with the model's answers: --self-test ".ljust(119, "-")
 _IMPORTS_OF_RULES = """
@@ -42,7 +41,7 @@ from typing import Any
 
 
 def module_source(graph: RuleGraph, with_self_test: bool = True) -> str:
-    """The Python text of a graph."""
+    """The Python text of a graph, without the rules as data."""
     context = context_of(graph, lower(graph), Names(TAKEN), "# ")
     label = _label_type(graph)
     functions = [
@@ -74,7 +73,7 @@ def module_source(graph: RuleGraph, with_self_test: bool = True) -> str:
         *([f"\n{TITLE_OF_TESTS}", tests] if test else []),
         "\n" + main,
     ]
-    return "\n\n".join(parts) + "\n" + _rules_as_data(graph)
+    return "\n\n".join(parts)
 
 
 def _docstring(graph: RuleGraph) -> str:
@@ -152,12 +151,6 @@ def _label_type(graph: RuleGraph) -> str:
     """The annotation of a label."""
     label = {bool: "bool", int: "int", float: "float"}.get(type(graph.classes[0]), "str")
     return label if len({type(c) for c in graph.classes}) == 1 else "Any"
-
-
-def _rules_as_data(graph: RuleGraph) -> str:
-    """The rules in the rule language, as comments."""
-    title = "# The same rules in the rule language, from which rulekit reads this module (never by running it)."
-    return "\n".join(["", title, *commented(graph, "#"), ""])
 
 
 # The run-time helpers ------------------------------------------------------------------------------------------------

@@ -9,8 +9,8 @@ from rulekit.graph.nodes import Among, Constant, Node, Or
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.program.expressions import Expression, atom, bracketed, layout
 from rulekit.program.lower import members
-from rulekit.program.nodes import Choice, Greater, Number
-from rulekit.program.spelling import Body, Context, Spelling, cases
+from rulekit.program.nodes import Choice, Greater, cases
+from rulekit.program.spelling import Body, Context, Spelling, index_of
 from rulekit.schema import Feature
 from rulekit_exporters.python.names import literal
 from rulekit_exporters.python.spelling import SCALAR, VECTOR
@@ -241,16 +241,16 @@ def _decide(body: Body, results: Sequence[str], by_index: str) -> None:
     chain, otherwise = cases(label)
     for condition, then in chain:
         if isinstance(condition, Constant) and len(chain) == 1:
-            body.put(f"return {results[_index(then if condition.value else otherwise)]}")
+            body.put(f"return {results[index_of(then if condition.value else otherwise)]}")
             return
         if isinstance(condition, Greater) and len(chain) == 1:
-            value = SCALAR.choose(body.expression(condition), results[_index(then)], results[_index(otherwise)])
+            value = SCALAR.choose(body.expression(condition), results[index_of(then)], results[index_of(otherwise)])
             body.say("return ", value)
             return
         for clause in condition.children if isinstance(condition, Or) else (condition,):
             body.say("if ", body.expression(clause), ":")
-            body.put(f"return {results[_index(then)]}", deeper=4)
-    body.put(f"return {results[_index(otherwise)]}")
+            body.put(f"return {results[index_of(then)]}", deeper=4)
+    body.put(f"return {results[index_of(otherwise)]}")
 
 
 def _decide_many(body: Body) -> None:
@@ -264,12 +264,7 @@ def _decide_many(body: Body) -> None:
         body.say("positive = ", body.expression(chain[0][0]))
         body.put("return np.where(positive, 1, 0)")
         return
-    body.put(f"chosen = np.full(n, {_index(otherwise)})")
+    body.put(f"chosen = np.full(n, {index_of(otherwise)})")
     for condition, then in reversed(chain):
-        body.say("chosen = ", VECTOR.choose(body.expression(condition), str(_index(then)), "chosen"))
+        body.say("chosen = ", VECTOR.choose(body.expression(condition), str(index_of(then)), "chosen"))
     body.put("return chosen")
-
-
-def _index(node: Node) -> int:
-    assert isinstance(node, Number)
-    return int(node.value)

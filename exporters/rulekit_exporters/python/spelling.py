@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
+from rulekit.graph.nodes import Column, Logistic, Node, Step
+from rulekit.numbers import crossing
 from rulekit.program.expressions import ATOM, Expression, atom, bracketed
 from rulekit.program.nodes import Choice, Largest, Number, Sum
-from rulekit.program.spelling import CHOICE, LOW, MIDDLE, SUM, Body, Spelling, competing, is_weight
+from rulekit.program.spelling import CHOICE, LOW, MIDDLE, PRODUCT, Body, Rule, Spelling, competing, is_weight
 from rulekit.schema import Feature
 from rulekit_exporters.python.names import literal
 
@@ -21,6 +23,14 @@ class PythonSpelling(Spelling):
 
     scalar: bool
     membership: tuple[str, str, int]
+    count: tuple[str, str]
+    no_best: str
+    column: str
+    float32: str
+    step: tuple[str, int]
+    logistic: str
+    more: str
+    term_rank: int
 
     def literal(self, value: object) -> str:
         return literal(value)
@@ -35,6 +45,9 @@ class PythonSpelling(Spelling):
             return bracketed(f"{before.format(name=name)}{{", items, "}" + after, rank)
         constant = body.constant(feature.name, "levels", texts, f"frozenset({{{', '.join(map(literal, texts))}}})")
         return atom(before.format(name=name) + constant + after, rank)
+
+    def counted(self, parts: tuple[Expression, ...]) -> Expression:
+        return bracketed(self.count[0], parts, self.count[1], ATOM, ",")
 
     def start(self, value: str) -> str:
         """A total or an index before anything is added."""
@@ -53,11 +66,45 @@ class PythonSpelling(Spelling):
                 value = replace(self.choose(condition, yes.text, no.text), comment=condition.comment)
                 body.say(self.more.format(total=total), value)
             else:
-                body.put(self.more.format(total=total) + body.term(term, self.term_rank))
+                body.put(self.more.format(total=total) + body.text(term, self.term_rank))
         return atom(total)
 
-    more: str
-    term_rank: int
+    def cleaned(self, body: Body, node: Column) -> Expression:
+        feature, name = body.feature(node), body.cell(node.feature)
+        rounded = self.float32.format(name=name) if feature.precision == "float32" else name
+        fields = {key: literal(getattr(node, key)) for key in ("missing", "low", "high", "step")}
+        return atom(self.column.format(name=rounded, **fields))
+
+    def stepped(self, body: Body, node: Step) -> Expression:
+        cuts = tuple(crossing(cut, body.feature(node).precision) for cut in node.cuts)
+        names = {key: body.constant(node.feature, key, v) for key, v in (("cuts", cuts), ("values", node.values))}
+        template, rank = self.step
+        return atom(template.format(name=body.cell(node.feature), missing=literal(node.missing), **names), rank)
+
+    def largest(self, body: Body, node: Largest) -> Expression:
+        """Statements, class by class."""
+        body.put(self.no_best.format(otherwise=node.otherwise))
+        for child, k in zip(node.children, node.results, strict=True):
+            score, threshold = competing(child)
+            value = body.expression(score)
+            body.put(f"# class {k}")
+            body.say("score = ", value)
+            self.better(body, threshold, k)
+        return atom("chosen")
+
+    def linked(self, body: Body, node: Logistic) -> Expression:
+        return atom(self.logistic.format(z=body.text(node.linear, CHOICE)))
+
+    own: Mapping[type[Node], Rule] = {
+        Sum: added,
+        Column: cleaned,
+        Step: stepped,
+        Largest: largest,
+        Logistic: linked,
+    }
+
+    def better(self, body: Body, threshold: float, k: int) -> None:
+        raise NotImplementedError
 
     def add_if(self, body: Body, total: str, condition: Expression, amount: str) -> None:
         raise NotImplementedError
@@ -67,9 +114,13 @@ class Scalar(PythonSpelling):
     scalar = True
     truths = ("False", "True")
     choice = ("{yes} if {condition} else {no}", CHOICE, LOW)
-    count = ("sum((", "))", ",")
+    count = ("sum((", "))")
+    no_best = "best, chosen = -inf, {otherwise}"
+    column = "clipped({name}, {missing}, {low}, {high}, {step})"
+    float32 = "float32({name})"
+    logistic = "logistic({z})"
     membership = ("{name} in ", "", Spelling.comparison)
-    step = "{values}[bisect_left({cuts}, {name})]"
+    step = ("{values}[bisect_left({cuts}, {name})] if {name} <= inf else {missing}", CHOICE)
     more, term_rank = "{total} += ", CHOICE
 
     def negated(self, part: Expression) -> Expression:
@@ -82,10 +133,6 @@ class Scalar(PythonSpelling):
         start = f"{found[1]} in " if found[2] else f"{found[1]} not in "
         text, prefix = (start + whole[found.end() :] for whole in (part.text, part.prefix or part.text))
         return replace(part, text=text, prefix=prefix if part.prefix else "")
-
-    def stepped(self, body: Body, node: Any) -> Expression:
-        present = atom(f"{body.cell(node.feature)} <= inf", self.comparison)
-        return self.choose(present, super().stepped(body, node).text, literal(node.missing))
 
     def chosen(self, body: Body, node: Choice) -> Expression:
         """One number or another; a long condition is a statement of its own."""
@@ -102,20 +149,10 @@ class Scalar(PythonSpelling):
         body.say("if ", condition if sign == "+=" else replace(condition, comment=""), ":")
         body.put(f"{total} {sign} {amount}", deeper=4)
 
-    def largest(self, body: Body, node: Largest) -> Expression:
-        body.put(f"best, chosen = -inf, {node.otherwise}")
-        for child, k in zip(node.children, node.results, strict=True):
-            score, threshold = competing(child)
-            value = body.expression(score)
-            body.put(f"# class {k}")
-            body.say("score = ", value)
-            body.put(f"if {_takes_part(threshold)}score > best:")
-            body.put(f"best, chosen = score, {k}", deeper=4)
-        return atom("chosen")
-
-
-def _takes_part(threshold: float) -> str:
-    return "" if threshold == float("-inf") else f"score > {literal(threshold)} and "
+    def better(self, body: Body, threshold: float, k: int) -> None:
+        takes_part = "" if threshold == float("-inf") else f"score > {literal(threshold)} and "
+        body.put(f"if {takes_part}score > best:")
+        body.put(f"best, chosen = score, {k}", deeper=4)
 
 
 class Vector(PythonSpelling):
@@ -125,13 +162,14 @@ class Vector(PythonSpelling):
     disjunction = ("|", LOW)
     negation = ("~", Spelling.negation[1])
     truths = ("np.False_", "np.True_")
-    count = ("count(np, (", "))", ",")
+    count = ("count(np, (", "))")
+    no_best = "best, chosen = np.full(n, -inf), np.full(n, {otherwise})"
     membership = ("among(np, {name}, ", ")", ATOM)
     column = "clipped_column(np, {name}, {missing}, {low}, {high}, {step})"
     float32 = "float32_column(np, {name})"
-    step = "stepped(np, {name}, {cuts}, {values}, {missing})"
+    step = ("stepped(np, {name}, {cuts}, {values}, {missing})", ATOM)
     logistic = "logistic_column(np, {z})"
-    more, term_rank = "{total} = {total} + ", SUM
+    more, term_rank = "{total} = {total} + ", PRODUCT
     max_operands = 100
 
     def denied(self, part: Expression) -> int:
@@ -140,6 +178,9 @@ class Vector(PythonSpelling):
     def choose(self, condition: Expression, yes: str, no: str) -> Expression:
         return bracketed("np.where(", (replace(condition, comment=""), atom(yes), atom(no)), ")")
 
+    def counted(self, parts: tuple[Expression, ...]) -> Expression:
+        return bracketed(self.count[0], parts, self.count[1], ATOM, ",")
+
     def start(self, value: str) -> str:
         return "np.zeros(n)" if value == "0.0" else f"np.full(n, {value})"
 
@@ -147,19 +188,12 @@ class Vector(PythonSpelling):
         body.put(*condition.comment.splitlines())
         body.say(self.more.format(total=total), self.choose(condition, amount, "0.0"))
 
-    def largest(self, body: Body, node: Largest) -> Expression:
-        body.put(f"best, chosen = np.full(n, -inf), np.full(n, {node.otherwise})")
-        for child, k in zip(node.children, node.results, strict=True):
-            score, threshold = competing(child)
-            value = body.expression(score)
-            body.put(f"# class {k}")
-            body.say("score = ", value)
-            body.put(
-                f"better = (score > {literal(threshold)}) & (score > best)",
-                "best = np.where(better, score, best)",
-                f"chosen = np.where(better, {k}, chosen)",
-            )
-        return atom("chosen")
+    def better(self, body: Body, threshold: float, k: int) -> None:
+        body.put(
+            f"better = (score > {literal(threshold)}) & (score > best)",
+            "best = np.where(better, score, best)",
+            f"chosen = np.where(better, {k}, chosen)",
+        )
 
 
 SCALAR, VECTOR = Scalar(), Vector()

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.targets import Artifact, Target, option
-from rulekit_exporters.python.assembly import module_source
-from rulekit_exporters.python.reading import inspect, read
+from rulekit.targets import option
+from rulekit.verification.proof.respelling import text_target
+from rulekit_exporters.python.assembly import TITLE_OF_TESTS, module_source
 from rulekit_exporters.python.running import RUNTIMES
+
+_HEAD = re.compile(r'"""(?:[^"\\]|\\.|"(?!""))*"""\n', re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,20 +20,27 @@ class Options:
     self_test: bool = option(True, "the module carries rows and answers for its --self-test")
 
 
-def write(graph: RuleGraph, options: Options) -> Artifact:
+def write(graph: RuleGraph, options: Options) -> Iterable[str]:
     """The module of a graph; raises Unsupported for a node type that it cannot write."""
-    source = module_source(graph, options.self_test).encode("utf-8")
-    columns = ", ".join(graph.used_features) or "no column"
-    return Artifact({"": source}, graph.digest, summary=f"standard library only, reads {columns}")
+    yield module_source(graph, options.self_test)
 
 
-TARGET = Target(
-    name="python",
-    description="one readable Python module that needs the standard library only",
-    suffixes=(".py",),
-    write=write,
-    runs=RUNTIMES,
-    read=read,
-    inspect=inspect,
+def code(text: str) -> str:
+    """A module without the text at its head, which may be another than the exporter's."""
+    head = _HEAD.match(text)
+    return text[head.end() :] if head else text
+
+
+TARGET = text_target(
+    "python",
+    "one readable Python module that needs the standard library only",
+    (".py",),
+    "#",
+    write,
+    RUNTIMES,
     options=Options,
+    noun="module",
+    summary=lambda options: "standard library only",
+    stated=lambda text: Options(f"\n{TITLE_OF_TESTS}\n" in text),
+    code=code,
 )

@@ -11,6 +11,10 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
+
+from rulekit.errors import InputError
+from rulekit.schema import Feature
 
 DIGITS, POWER = 2**53, 22  # whole numbers below 2^53 and powers of ten up to 10^22 are doubles: one division is exact
 
@@ -34,6 +38,34 @@ class Dialect:
     flag: str
     day: str
     moment: str
+
+    def literal(self, value: object) -> str:
+        """A number, a text or None."""
+        if not isinstance(value, float):
+            return "NULL" if value is None else quoted(str(value), "'")
+        if math.isinf(value):
+            return self.infinity if value > 0 else f"-{self.infinity}"
+        return self.number(value + 0.0)
+
+    def cell(self, feature: Feature) -> str:
+        """A column of the table as the rules take it, NULL where it is missing."""
+        x, tokens = quoted(feature.name), [self.literal(token) for token in feature.missing_tokens if token]
+        if feature.kind == "categorical":
+            codes = feature.codes_of_texts
+            value = (self.truth if codes.get("true") is None and codes.get("1") is not None else self.text).format(x=x)
+            return reduce("NULLIF({}, {})".format, tokens, value)
+        kind = {"date": self.day, "datetime": self.moment}.get(feature.display, self.double)
+        value = (self.flag if feature.kind == "boolean" else kind).format(x=x)
+        value = reduce("NULLIF({}, {})".format, map(self.literal, feature.missing_numbers), value)
+        texts = f"CAST({x} AS {self.text_type}) IN ({', '.join(tokens)})"
+        return f"CASE WHEN {texts} THEN NULL ELSE {value} END" if tokens else value
+
+
+def quoted(text: str, sign: str = '"') -> str:
+    """An identifier, or with `'` a text; raises InputError for NUL, which engines do not take."""
+    if "\0" in text:
+        raise InputError(f"{text!r} holds a NUL character, which SQL cannot write", fix="export to another target")
+    return sign + text.replace(sign, 2 * sign) + sign
 
 
 def exactly(value: float) -> str:

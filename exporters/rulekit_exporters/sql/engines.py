@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import sqlite3
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing
@@ -18,6 +19,15 @@ from typing import Any
 import numpy as np
 
 from rulekit.errors import FormatError, InputError
+from rulekit.graph.language.comments import decoded
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.program.spelling import label_texts
+from rulekit.tables.table import Table
+from rulekit.targets import Outcome
+from rulekit.verification.proof.respelling import stated_options
+from rulekit.verification.rows.adversarial import raw_columns
+from rulekit_exporters.sql.dialects import quoted
+from rulekit_exporters.sql.query import Options
 
 SERVER = "RULEKIT_POSTGRESQL"
 SECONDS = 600
@@ -25,6 +35,25 @@ INSTEAD_OF_NUL = "\ufffd"
 Rows = Sequence[Sequence[Any]]
 Types = Mapping[str, str]
 Cells = Mapping[str, Sequence[Any]]
+
+
+def run_raw(artifact: bytes, graph: RuleGraph, columns: Mapping[str, Any]) -> Outcome:
+    """Labels and probabilities by the engine of the query's dialect; raises InputError where it is not installed."""
+    text = decoded(artifact)
+    options = stated_options(text, "--", Options)
+    n_rows, kept = len(next(iter(columns.values()), ())), len(options.kept)
+    used = {name: columns[name] for name in graph.used_features}
+    used |= {name: np.arange(n_rows) for name in options.kept if name not in used}
+    rows = run_in(options.dialect, text, options.table, used or {"no column": np.zeros(n_rows)})
+    index = {name: k for k, name in enumerate(label_texts(graph))}
+    labels = np.array([index.get(str(row[kept]), -1) for row in rows], dtype=np.int64)
+    numbers = [row[kept + 1 : kept + 1 + len(graph.classes)] for row in rows]
+    return Outcome(labels, np.array(numbers, dtype=np.float64).reshape(len(rows), len(graph.classes)))
+
+
+def run(artifact: bytes, graph: RuleGraph, table: Table) -> Outcome:
+    """As run_raw, for encoded rows."""
+    return run_raw(artifact, graph, raw_columns(table))
 
 
 def run_in(engine: str, query: str, table: str, columns: Mapping[str, Any]) -> Rows:
@@ -39,7 +68,7 @@ def run_in(engine: str, query: str, table: str, columns: Mapping[str, Any]) -> R
     cells = cells or {"no column": []}
     types = {name: _type(values, text, number) for name, values in cells.items()}
     try:
-        return run(query, _identifier(table), types, cells)
+        return run(query, quoted(table), types, cells)
     except Exception as error:  # each engine has errors of its own
         raise FormatError(f"{engine} refused the query: {str(error).strip().splitlines()[0][:300]}") from None
 
@@ -76,7 +105,12 @@ def _duckdb(query: str, table: str, types: Types, cells: Cells) -> Rows:
         connection.unregister("given")
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
-        rows: Rows = connection.execute(query).fetchall()
+        timer = threading.Timer(SECONDS, connection.interrupt)
+        timer.start()
+        try:
+            rows: Rows = connection.execute(query).fetchall()
+        finally:
+            timer.cancel()
         return rows
 
 
@@ -103,12 +137,8 @@ def _type(values: Sequence[Any], text: str, number: str) -> str:
     return text if str in kinds else "boolean" if kinds == {bool} else "bigint" if kinds == {int} else number
 
 
-def _identifier(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
 def _declared(types: Types) -> str:
-    return ", ".join(f"{_identifier(name)} {kind}" for name, kind in types.items())
+    return ", ".join(f"{quoted(name)} {kind}" for name, kind in types.items())
 
 
 ENGINES = {

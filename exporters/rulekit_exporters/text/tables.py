@@ -6,11 +6,11 @@ import csv
 import io
 
 from rulekit.audit.sections import Row, closing, missing_note, quoted, reported, sections
+from rulekit.audit.view import outlined
 from rulekit.graph.language.readable import percent
 from rulekit.graph.language.words import label, number
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.names import printable
-from rulekit_exporters.text.view import outlined
 
 COLUMNS = ("class", "rule", "conditions", "weight", "n", "coverage", "precision")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from rulekit.audit.view import show
 from rulekit.errors import FormatError, GraphError
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.language.readable import counted
@@ -14,7 +15,6 @@ from rulekit.tables.table import Table
 from rulekit.targets import Artifact, Outcome, Reading, Runtime, Target, option
 from rulekit.verification.proof.prove import reading_of_graph
 from rulekit_exporters.text.tables import c50, comma_separated, markdown
-from rulekit_exporters.text.view import show
 
 MAX_BYTES = 64 * 2**20
 

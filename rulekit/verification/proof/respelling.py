@@ -1,17 +1,88 @@
-"""A text artifact read back without being run: what its exporter writes for the rules that it carries, or not.
+"""Targets whose artifacts are text: written by a spelling, and read back without being run.
 
-What the exporter does not write, the reader does not read: the rules are lowered and spelled again, and the same code
-must come out, byte for byte. Then the program that was spelled is what the artifact computes.
+What the exporter does not write, the reader does not read: the rules that an artifact carries are lowered and spelled
+again, and the same code must come out, byte for byte. Then the program that was spelled is what the artifact computes.
 """
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import asdict
 from itertools import zip_longest
+from typing import Any
 
+from rulekit.errors import FormatError
+from rulekit.graph.language.comments import commented, decoded, from_comments, without_rules
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.program.lower import lower
-from rulekit.targets import Reading
+from rulekit.targets import Artifact, NoOptions, Reading, Runtime, Target, parsed_options
 from rulekit.verification.proof.prove import leaves_below
+
+OPTIONS = "options "
+_DIGEST = re.compile(r"digest\W{1,5}([0-9a-f]{64})", re.IGNORECASE)
+
+
+def text_target(
+    name: str,
+    description: str,
+    suffixes: tuple[str, ...],
+    sign: str,
+    spell: Callable[[RuleGraph, Any], Iterable[str]],
+    runs: tuple[Runtime, ...],
+    *,
+    options: type = NoOptions,
+    noun: str = "file",
+    summary: Callable[[Any], str] = lambda options: "text",
+    stated: Callable[[str], Any] | None = None,
+    code: Callable[[str], str] = lambda text: text,
+) -> Target:
+    """A target that is proved by spelling again.
+
+    spell(graph, options) gives the lines of the code; sign begins a comment of its language, to the end of the line.
+    Before the code come lines with options and digest, behind it the rules. stated: for an exporter with a head of its
+    own, what finds the options in a text. code: the part of a text that must be equal, without the rules.
+    """
+
+    def whole(graph: RuleGraph, given: Any) -> str:
+        head = [f"{sign} {OPTIONS}{json.dumps(asdict(given))}", f"{sign} digest {graph.digest}"] if not stated else []
+        title = (
+            f"{sign} The same rules in the rule language, from which rulekit reads this {noun} (never by running it)."
+        )
+        return "\n".join([*head, *spell(graph, given), "", title, *commented(graph, sign), ""])
+
+    def write(graph: RuleGraph, given: Any) -> Artifact:
+        columns = ", ".join(graph.used_features) or "no column"
+        return Artifact(
+            {"": whole(graph, given).encode("utf-8")}, graph.digest, summary=f"{summary(given)}, reads {columns}"
+        )
+
+    def read(artifact: bytes) -> RuleGraph:
+        """The graph of an artifact; raises FormatError where it carries none or another than its digest says."""
+        text = decoded(artifact)
+        graph = from_comments(text, sign)
+        if graph.digest not in _DIGEST.findall(without_rules(text, sign)):
+            raise FormatError(f"the rules do not have the digest that the {noun} states", fix="export the model again")
+        return graph
+
+    def inspect(artifact: bytes, graph: RuleGraph) -> Reading:
+        """What an artifact decides, where it is what the exporter writes for its rules; else the reason."""
+        carried, text = read(artifact), decoded(artifact)
+        given = stated(text) if stated else stated_options(text, sign, options)
+        found, written = (code(without_rules(part, sign)) for part in (text, whole(carried, given)))
+        return respelled(carried, graph, found, written)
+
+    return Target(name, description, suffixes, write, runs, read, inspect, options)
+
+
+def stated_options(text: str, sign: str, options: type) -> Any:
+    """The options that the first line of an artifact states; raises FormatError where it states none."""
+    try:
+        given = json.loads(text.split("\n", 1)[0].removeprefix(f"{sign} {OPTIONS}"))
+        return parsed_options(options, given, "options")
+    except (ValueError, TypeError, AttributeError):
+        raise FormatError("the first line does not state its options", fix="export the model again") from None
 
 
 def respelled(carried: RuleGraph, graph: RuleGraph, code: str, written: str) -> Reading:
@@ -27,6 +98,7 @@ def respelled(carried: RuleGraph, graph: RuleGraph, code: str, written: str) -> 
         program.decision,
         probability_leaves=leaves_below((program.label, *program.reported)),
         default=program.default,
+        probabilities=program.probabilities,
         as_written=True,
     )
 

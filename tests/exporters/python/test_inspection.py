@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from rulekit_exporters.python import TARGET
-from rulekit_exporters.python.reading import inspect
 
 from rulekit.conformance.models import NODES, SMALL
 from rulekit.conformance.random_graphs import random_graph
@@ -43,7 +42,7 @@ def module(formula: Node) -> str:
 
 
 def reading(formula: Node, text: str | None = None) -> Reading:
-    return inspect((module(formula) if text is None else text).encode(), graph_of(formula))
+    return TARGET.inspect((module(formula) if text is None else text).encode(), graph_of(formula))
 
 
 def changed(formula: Node, old: str, new: str) -> str:
@@ -83,7 +82,7 @@ def test_every_condition_is_read_back(formula: Node) -> None:
 @pytest.mark.parametrize("name", [*NODES, *SMALL])
 def test_every_model_is_read(name: str, self_test: bool) -> None:
     graph = {**NODES, **SMALL}[name]()
-    found = inspect(TARGET.emit(graph, {"self_test": self_test}).main, graph)
+    found = TARGET.inspect(TARGET.emit(graph, {"self_test": self_test}).main, graph)
     assert found.decision is not None, found.reason
     assert (found.reason, found.as_written) == ("", True)
 
@@ -92,7 +91,7 @@ def test_a_model_of_any_kind_is_read_back() -> None:
     for seed in range(40):
         graph = random_graph(np.random.default_rng(seed))
         artifact = TARGET.emit(graph, {"self_test": seed % 2 == 0}).main
-        assert inspect(artifact, graph).as_written, seed
+        assert TARGET.inspect(artifact, graph).as_written, seed
         assert TARGET.read(artifact) == graph
 
 
@@ -101,15 +100,17 @@ def test_a_remark_at_the_head_and_behind_the_rules_is_no_code() -> None:
     graph = graph_of(LITERALS[-1])
     text = module(LITERALS[-1])
     head = text.replace('"""A rule model', '"""# coding: utf-7\nAnother remark, \\""" inside: a rule model', 1)
-    assert inspect(head.encode(), graph).as_written
-    assert inspect(text.replace("# rules: begin", "# rules: begin\n# | # a remark", 1).encode(), graph).as_written
+    assert TARGET.inspect(head.encode(), graph).as_written
+    assert TARGET.inspect(
+        text.replace("# rules: begin", "# rules: begin\n# | # a remark", 1).encode(), graph
+    ).as_written
     for code in ('"""\nprint(1)\n"""', '\\\\"""\nprint(1)\n"""'):
         inside = text.replace("A rule model", f"A rule{code} model", 1)
-        assert not inspect(inside.encode(), graph).as_written
+        assert not TARGET.inspect(inside.encode(), graph).as_written
     for line in ("print(1)", "# | \rprint(1)", "# | \x85print(1)"):
         inside = text.replace("# rules: begin", f"# rules: begin\n{line}", 1)
         with pytest.raises(FormatError):
-            inspect(inside.encode(), graph)
+            TARGET.inspect(inside.encode(), graph)
 
 
 FAULTS = [
@@ -183,17 +184,17 @@ def test_the_line_of_the_digest_is_code_like_any_other(line: str) -> None:
     added = line.replace("{digest}", whole[1])
     for place in (added, f"{whole[0]}\n{added}", f"{added}\n{whole[0]}"):
         with contextlib.suppress(FormatError):
-            assert not inspect(text.replace(whole[0], place).encode(), graph_of(formula)).as_written
+            assert not TARGET.inspect(text.replace(whole[0], place).encode(), graph_of(formula)).as_written
 
 
 def test_the_module_is_never_run(tmp_path: Path) -> None:
     mark = tmp_path / "ran"
     text = module(Compare("age", ">", 0.1)) + f"\nopen({str(mark)!r}, 'w').close()\n"
-    assert inspect(text.encode(), graph_of(Compare("age", ">", 0.1))).decision is None
+    assert TARGET.inspect(text.encode(), graph_of(Compare("age", ">", 0.1))).decision is None
     assert not mark.exists()
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"def f(:\n", b"\0", b"x = 1\n\x0c = 2", b"", b"1"])
 def test_what_carries_no_rules_is_named(content: bytes) -> None:
     with pytest.raises(FormatError):
-        inspect(content, graph_of(Compare("age", ">", 0.1)))
+        TARGET.inspect(content, graph_of(Compare("age", ">", 0.1)))

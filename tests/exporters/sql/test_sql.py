@@ -12,16 +12,17 @@ import numpy as np
 import pytest
 from rulekit_exporters.sql import dialects
 from rulekit_exporters.sql.engines import run_in
-from rulekit_exporters.sql.query import label_texts, select
+from rulekit_exporters.sql.query import Options, select
 
 from rulekit.conformance.models import MODELS
 from rulekit.conformance.targets import check_target
 from rulekit.errors import InputError
 from rulekit.graph.decisions import Fires
 from rulekit.graph.language.text import parse_graph
-from rulekit.graph.nodes import Among, And, Compare, IsTrue, Or
+from rulekit.graph.nodes import Above, Among, And, Column, Compare, IsTrue, Linear, Logistic, Or
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.numbers import crossing
+from rulekit.program.spelling import label_texts
 from rulekit.schema import Feature, Schema
 from rulekit.targets import find_target
 from rulekit.verification.parity import verify
@@ -86,7 +87,7 @@ def test_a_query_is_proved_without_being_run(engine: str) -> None:
 
 
 def test_a_changed_threshold_is_found() -> None:
-    content = SQL.emit(GRAPH, {}).main.replace(b"> 2.5", b"> 2.75")
+    content = SQL.emit(GRAPH, {}).main.replace(b'"x" > ', b'"x" > 1 + ')
     assert not verify(GRAPH, content, target=SQL, rows=500).ok
 
 
@@ -99,7 +100,7 @@ TYPES: dict[str, tuple[list[Any], ...]] = {
 
 def test_columns_may_have_any_type_that_holds_the_cells(engine: str) -> None:
     """Integers, doubles, text and Booleans; NULL, NaN and the empty text are missing."""
-    query = "\n".join(select(GRAPH, engine, "rows", (), False))
+    query = "\n".join(select(GRAPH, Options(engine)))
     for x in TYPES["x"]:
         for c in TYPES["c"]:
             for flag in TYPES["flag"]:
@@ -113,7 +114,7 @@ def test_a_truth_value_in_a_category_of_0_and_1_is_its_number(engine: str) -> No
     schema = Schema((Feature("c", "categorical", ("0", "1")),), "y")
     graph = RuleGraph(schema, ("no", "yes"), Fires(Among("c", ("1",))))
     given = {"c": np.array([True, False, None], dtype=object)}
-    rows = run_in(engine, "\n".join(select(graph, engine, "rows", (), False)), "rows", given)
+    rows = run_in(engine, "\n".join(select(graph, Options(engine))), "rows", given)
     assert [row[0] for row in rows] == ["yes", "no", "no"]
 
 
@@ -121,7 +122,7 @@ def test_numbers_and_texts_that_mean_missing(engine: str) -> None:
     features = (Feature("x", missing_tokens=("-999", "?")), Feature("c", "categorical", ("a",), missing_tokens=("?",)))
     graph = parse_graph(str(RuleGraph(Schema(features, "y"), ("no", "yes"), Fires(Compare("x", "<=", 0.0, True)))))
     given = {"x": np.array(["-999", "?", "-1", "1"], dtype=object), "c": np.array(["?", "a", None, "b"], dtype=object)}
-    rows = run_in(engine, "\n".join(select(graph, engine, "rows", (), False)), "rows", {"x": given["x"]})
+    rows = run_in(engine, "\n".join(select(graph, Options(engine))), "rows", {"x": given["x"]})
     assert [row[0] for row in rows] == ["yes", "yes", "yes", "no"]
 
 
@@ -133,6 +134,16 @@ def test_kept_columns_and_the_rules_that_fired(engine: str) -> None:
     assert [row[:2] for row in rows] == [(7, "yes"), (8, "no")]
     ids = [str(row[-1]).split() for row in rows]
     assert (len(ids[0]), ids[1]) == (2, [])
+
+
+def test_numbers_that_are_added_up_do_not_fire(engine: str) -> None:
+    """A column of a sum has an id of its own; PostgreSQL takes no number for a condition."""
+    terms = [(0.5, Column("x", 0.0, -4.0, 4.0, 0.25)), (1.0, IsTrue("flag"))]
+    score = Linear(terms, 0.0)
+    graph = RuleGraph(SCHEMA, ("no", "yes"), Fires(Above(score, 1.0)), (Logistic(score),))
+    query = SQL.emit(graph, {"dialect": engine, "fired": "true"}).main.decode()
+    rows = run_in(engine, query, "rows", {"x": np.array([2.0, 1.0]), "flag": np.array([1.0, 0.0])})
+    assert [(row[0], len(row[-1].split())) for row in rows] == [("yes", 1), ("no", 0)]
 
 
 def test_what_cannot_be_written_is_refused_in_one_line() -> None:

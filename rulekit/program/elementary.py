@@ -1,0 +1,116 @@
+"""Steps for a language without functions of ours: comparisons, choices and single operations of IEEE 754 alone.
+
+`lower(graph, elementary)` gives a program without Column, Step, Logistic and Largest.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from rulekit.errors import Unsupported
+from rulekit.graph.nodes import Column, Logistic, Missing, Node, Or, Step
+from rulekit.numbers import OVERFLOW, crossing
+from rulekit.program.nodes import (
+    LOWEST,
+    ONE,
+    ZERO,
+    Arithmetic,
+    Choice,
+    Exponential,
+    Greater,
+    Largest,
+    Number,
+    RawCompare,
+    RawNumber,
+    Spelled,
+    cases,
+    chain,
+)
+from rulekit.schema import Feature, Schema
+
+
+def elementary(step: Node, schema: Schema) -> Node:
+    """A step by simpler ones; raises Unsupported for a column that is rounded to steps of 2^971 and more."""
+    rule = _RULES.get(type(step))
+    return step if rule is None else rule(step, schema)
+
+
+def _column(node: Column, schema: Schema) -> Node:
+    """Clipped; half to even by way of 2^52 steps, beyond which every double is a whole number of steps."""
+    x = _in_precision(schema[node.feature])
+    low, high = Number(node.low), Number(node.high)
+    x = chain([(Greater(low, x), low), (Greater(x, high), high)], x)
+    if node.step != 0.0:
+        whole = 2.0**52 * node.step
+        if math.isinf(whole):
+            raise Unsupported("Column", "text", "give the column smaller steps")
+        far, half = Or((Greater(x, Number(whole)), Greater(Number(-whole), x))), Number(whole)
+        below = Arithmetic("+", Arithmetic("-", x, half), half)
+        above = Arithmetic("-", Arithmetic("+", x, half), half)
+        x = chain([(far, x), (Greater(ZERO, x), below)], above)
+    return Choice(Missing(node.feature), Number(node.missing), x)
+
+
+def _in_precision(feature: Feature) -> Node:
+    """A number in the width of its column: float32 by t - (t - x) with t = 2^29 x, half to even (Dekker 1971)."""
+    x = RawNumber(feature.name)
+    if feature.precision == "float64":
+        return x
+    scaled, tiny = Arithmetic("*", x, Number(2.0**29)), Number(1.5 * 2.0**-97)
+    small = 2.0**-126  # the smallest normal number of float32
+    normal = Or((RawCompare(feature.name, ">", small), RawCompare(feature.name, "<=", -small)))
+    infinite = [
+        (RawCompare(feature.name, ">", math.nextafter(OVERFLOW, 0.0)), Number(math.inf)),
+        (RawCompare(feature.name, "<=", -OVERFLOW), LOWEST),
+    ]
+    rounded = Arithmetic("-", scaled, Arithmetic("-", scaled, x))
+    return chain([*infinite, (normal, rounded)], Arithmetic("-", Arithmetic("+", x, tiny), tiny))
+
+
+def _step(node: Step, schema: Schema) -> Node:
+    precision = schema[node.feature].precision
+    cuts = [RawCompare(node.feature, ">", crossing(cut, precision)) for cut in node.cuts]
+    pairs = list(zip(cuts, map(Number, node.values[1:]), strict=True))
+    missing = (Missing(node.feature), Number(node.missing))
+    return chain([missing, *reversed(pairs)], Number(node.values[0]))
+
+
+def _logistic(node: Logistic, _: Schema) -> Node:
+    """1 / (1 + exp(-z)); where the exponential would be infinite or nothing, the limit."""
+    z = node.linear
+    inside = Arithmetic("/", ONE, Arithmetic("+", ONE, Exponential(Arithmetic("-", ZERO, z))))
+    return chain([(Greater(Number(-709.78), z), ZERO), (Greater(z, Number(745.0)), ONE)], inside)
+
+
+def _largest(node: Largest, _: Schema) -> Node:
+    """A tournament: of two neighbours the larger goes on, and where they are equal the first."""
+    running: Sequence[tuple[Node, Node]] = list(zip(node.children, map(Number, node.results), strict=True))
+    while len(running) > 1:
+        winners = []
+        for (value, result), (other, its_result) in zip(running[::2], running[1::2], strict=False):
+            larger = Greater(other, value)
+            winners.append((Choice(larger, other, value), Choice(larger, its_result, result)))
+        running = [*winners, *running[2 * len(winners) :]]
+    ((value, result),) = running
+    return Choice(Greater(value, LOWEST), result, Number(node.otherwise))
+
+
+def in_words(label: Node, texts: Sequence[str]) -> Node:
+    """The number of a class as the text that the target has written for it."""
+    pairs, last = cases(label)
+    if isinstance(last, Number):
+        end: Node = Spelled(texts[int(last.value)])
+    else:
+        above = [(Greater(last, Number(k - 0.5)), Spelled(texts[k])) for k in range(len(texts) - 1, 0, -1)]
+        end = chain(above, Spelled(texts[0]))
+    return chain([(condition, in_words(result, texts)) for condition, result in pairs], end)
+
+
+_RULES: dict[type[Node], Callable[[Any, Schema], Node]] = {
+    Column: _column,
+    Step: _step,
+    Logistic: _logistic,
+    Largest: _largest,
+}
