@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.conformance.targets import Check, require
+from rulekit.conformance.targets import Check, faults, require
 from rulekit.graph.check import check
 from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.files.file_format import from_json, to_json
@@ -48,23 +48,8 @@ def check_learner(
     settings: parameters other than the defaults, for a small and quick model. gaps: by the name of a check, why the
     learner does not pass it; a gap that has closed is a failure too.
     """
-    wrong = []
-    for one in learner_checks(learner, settings or {}, sklearn=sklearn):
-        fault = _fault(one)
-        if gaps and one.name in gaps:
-            fault = "" if fault else f"passes, but is declared as a gap ({gaps[one.name]})"
-        if fault:
-            wrong.append(f"{learner.word}, {one.name}: {fault}")
-    if wrong:
-        raise AssertionError("\n".join(wrong))
-
-
-def _fault(one: Check) -> str:
-    try:
-        one.run()
-    except Exception as error:  # a learner of another package may raise anything
-        return f"{type(error).__name__}: {error}"
-    return ""
+    wrong = faults(learner_checks(learner, settings or {}, sklearn=sklearn), gaps or {})
+    require(not wrong, "\n".join(f"{learner.word}, {fault}" for fault in wrong))
 
 
 def learner_checks(learner: Learner, settings: Mapping[str, Any], *, sklearn: bool = True) -> Iterator[Check]:

@@ -8,12 +8,12 @@ at 10, 40 % at 30, and 3 us dearer per call; so up to `LARGEST_PRODUCT` multipli
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rulekit.graph.nodes import And, Constant, Family, Node, Or
-from rulekit_exporters.onnx.operators.logic import block_literal
 
 if TYPE_CHECKING:
     from rulekit_exporters.onnx.operators.emitter import Emitter
@@ -35,42 +35,31 @@ def clauses_of(emitter: Emitter, formula: Node) -> list[Clause] | None:
     if formula.family is not Family.BOOLEAN:
         return None
     clauses: list[Clause] = []
-    stack = [formula]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, Or):
-            stack.extend(reversed(node.children))
-            continue
-        literals = literals_of(emitter, node)
-        if literals is None:
-            return None
+    for node in _parts(formula, Or):
         clause: Clause = {}
         possible = True
-        for literal in literals:
+        for part in _parts(node, And):
+            literal = part.value if isinstance(part, Constant) else emitter.literal(part)
+            if literal is None:
+                return None
             if isinstance(literal, bool):
                 possible &= literal
-                continue
-            place, positive = literal
-            possible &= clause.setdefault(place, positive) is positive
+            else:
+                possible &= clause.setdefault(*literal) is literal[1]
         if possible and clause not in clauses:
             clauses.append(clause)
     return clauses
 
 
-def literals_of(emitter: Emitter, node: Node) -> list[tuple[int, bool] | bool] | None:
-    """The literals of a conjunction: rows of the block with their signs, and constants."""
-    literals: list[tuple[int, bool] | bool] = []
-    stack = [node]
+def _parts(formula: Node, connective: type[Node]) -> Iterator[Node]:
+    """What a connective joins, also by connectives of its kind within it, from left to right."""
+    stack = [formula]
     while stack:
-        part = stack.pop()
-        if isinstance(part, And):
-            stack.extend(reversed(part.children))
-            continue
-        literal = part.value if isinstance(part, Constant) else block_literal(emitter, part)
-        if literal is None:
-            return None
-        literals.append(literal)
-    return literals
+        node = stack.pop()
+        if isinstance(node, connective):
+            stack.extend(reversed(node.children))
+        else:
+            yield node
 
 
 def emit_dnf(emitter: Emitter, formula: Node) -> str | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rulekit.errors import Unsupported
-from rulekit.graph.nodes import Family, LinearThreshold, Logistic, Node, Probability, Strength
+from rulekit.graph.nodes import Family, LinearThreshold, Logistic, Node, Not, Probability, Strength
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.traversal import topological
 from rulekit_exporters.onnx.builder import Builder, Number, Truth
@@ -50,13 +50,20 @@ class Emitter:
         """[1, N] bool of a truth value, double of a number."""
         return value if isinstance(value, str) else self.inputs.fill(value)
 
-    def bit_place(self, node: Node) -> int | None:
-        """The place of a leaf in the literal block, or of a linear threshold unit behind it; None for other nodes."""
+    def literal(self, node: Node) -> tuple[int, bool] | None:
+        """Place and sign of a leaf of the literal block, or of a linear threshold unit behind it, or a negated one.
+
+        None for another node.
+        """
+        positive = True
+        while isinstance(node, Not):
+            node, positive = node.child, not positive
         if isinstance(node, LinearThreshold):
             unit = self.sums.unit_place(node)
-            return None if unit is None else self.inputs.block_size + unit
-        bit = bit_of(node, self.graph.schema)
-        return None if bit is None else self.inputs.block_row(bit[0])
+            return None if unit is None else (self.inputs.block_size + unit, positive)
+        bit, sign = bit_of(node, self.graph.schema) or (None, True)
+        place = None if bit is None else self.inputs.block_row(bit)
+        return None if place is None else (place, sign is positive)
 
     def bit_rows(self, places: Sequence[int]) -> str:
         """[len(places), N] bool: literals and units by their places."""

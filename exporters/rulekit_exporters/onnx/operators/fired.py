@@ -22,7 +22,8 @@ def emit_fired(emitter: Emitter) -> tuple[list[str], str]:
         rows = builder.operate("Transpose", emitter.inputs.fill(False), perm=[1, 0])
         nothing = builder.constant([], np.int64)
         return [], builder.operate("Gather", rows, nothing, axis=1)
-    stacked = builder.operate("Concat", *(emitter.row(truth_of(emitter, rule)) for rule in rules), axis=0)
+    values = [truth_of(emitter, rule) for rule in rules]
+    stacked = builder.operate("Concat", *map(emitter.row, values), axis=0)
     return [rule.id for rule in rules], builder.operate("Transpose", stacked, perm=[1, 0])
 
 

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rulekit.graph.leaves import column_of, truth_by_code
-from rulekit.graph.nodes import LEAVES, Above, And, AtLeast, Constant, LinearThreshold, Node, Not
+from rulekit.graph.nodes import LEAVES, Above, And, AtLeast, Constant, LinearThreshold, Node
 from rulekit.schema import MISSING_CODE
 from rulekit_exporters.onnx.builder import Truth
 from rulekit_exporters.onnx.conditions import bit_of
 from rulekit_exporters.onnx.operators.reals import sum_of
+from rulekit_exporters.onnx.operators.stacking import stack
 from rulekit_exporters.onnx.operators.sum_blocks import unit_rows
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def negation(emitter: Emitter, node: Node) -> Truth:
 def connective(emitter: Emitter, node: Node) -> Truth:
     """And or Or: a chain, or one count where that is cheaper: many operands, most of them rows of the literal block."""
     children = tuple(dict.fromkeys(node.children))
-    inside = sum(block_literal(emitter, child) is not None for child in children)
+    inside = sum(emitter.literal(child) is not None for child in children)
     if len(children) > LONGEST_CHAIN and 2 * inside > len(children):
         return count_above(emitter, children, len(children) - 1 if isinstance(node, And) else 0)
     return emitter.builder.chain(type(node).__name__, map(emitter.truth, children))
@@ -57,49 +58,22 @@ def at_least(emitter: Emitter, node: Node) -> Truth:
     return count_above(emitter, node.children, node.k - 1)
 
 
-def block_literal(emitter: Emitter, node: Node) -> tuple[int, bool] | None:
-    """Place (`Emitter.bit_place`) and sign of a leaf or unit, or of a negated one; None where it has no place."""
-    positive = True
-    while isinstance(node, Not):
-        node, positive = node.child, not positive
-    place = emitter.bit_place(node)
-    if place is None:
-        return None
-    bit = bit_of(node, emitter.graph.schema)
-    return place, positive if bit is None else bit[1] is positive
-
-
 def count_above(emitter: Emitter, children: Sequence[Node], bound: int) -> Truth:
     """Whether more than `bound` children are true: one product with a row of small integers, exact in float32."""
     builder = emitter.builder
-    weights: dict[int, int] = {}  # by place of a literal or unit
-    others: dict[str, int] = {}  # by [1, N] tensor
-    offset = 0
-    for child in children:
-        literal = block_literal(emitter, child)
-        if literal is not None:
-            place, positive = literal
-            weights[place] = weights.get(place, 0) + (1 if positive else -1)
-            offset += 0 if positive else 1
-        else:
-            value = emitter.truth(child)
-            if isinstance(value, bool):
-                offset += value
-            else:
-                others[value] = others.get(value, 0) + 1
-    parts: list[str] = []
-    row: list[int] = []
-    inside = sorted(place for place, weight in weights.items() if weight)
-    if inside:
-        parts.append(emitter.bit_rows(inside))
-        row.extend(weights[place] for place in inside)
-    parts.extend(others)
-    row.extend(others.values())
-    if not parts:
-        return offset > bound
-    stacked = parts[0] if len(parts) == 1 else builder.operate("Concat", *parts, axis=0)
-    count = builder.operate("MatMul", builder.constant([row], np.float32), builder.cast(stacked, np.float32))
-    return builder.operate("Greater", count, builder.constant(bound - offset + 0.5, np.float32))
+    known = [child for child in children if emitter.truth(child) is True]
+    counted = [child for child in children if isinstance(emitter.truth(child), str)]
+    bound -= len(known)
+    if not counted:
+        return bound < 0
+    stacked = stack(emitter, counted)
+    weights = np.zeros((1, stacked.height), dtype=np.float32)
+    for child in counted:
+        positive = stacked.positive[child]
+        weights[0, stacked.row[child]] += 1 if positive else -1
+        bound -= not positive
+    count = builder.operate("MatMul", builder.constant(weights), builder.cast(stacked.rows, np.float32))
+    return builder.operate("Greater", count, builder.constant(bound + 0.5, np.float32))
 
 
 def linear_threshold(emitter: Emitter, node: Node) -> Truth:

@@ -10,7 +10,6 @@ import numpy as np
 
 from rulekit.graph.nodes import Node
 from rulekit_exporters.onnx.builder import Number
-from rulekit_exporters.onnx.operators.logic import block_literal
 
 if TYPE_CHECKING:
     from rulekit_exporters.onnx.operators.emitter import Emitter
@@ -32,7 +31,7 @@ class Stack:
 def stack(emitter: Emitter, nodes: Iterable[Node]) -> Stack:
     """Nodes as rows: those of the literal block in one Gather, the others one by one."""
     distinct = list(dict.fromkeys(nodes))
-    literals = {node: block_literal(emitter, node) for node in distinct}
+    literals = {node: emitter.literal(node) for node in distinct}
     inside = sorted({literal[0] for literal in literals.values() if literal is not None})
     row: dict[Node, int] = {}
     positive: dict[Node, bool] = {}

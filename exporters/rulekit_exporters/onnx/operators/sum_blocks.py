@@ -11,6 +11,7 @@ transpose.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,11 +30,13 @@ MOST_COLUMNS = 0.5
 class SumBlock:
     """Sums of one width, a row each; emitted when the first of them is asked for.
 
-    sums: with the parts of each where all are exact; None where they are added in the order of their terms.
+    sums: with the parts of each where all are exact; None where they are added in the order of their terms. first: the
+    place of the first one among the sums of all blocks.
     """
 
     width: Any
     sums: dict[Node, ExactSum | None] = field(default_factory=dict)
+    first: int = 0
     totals: str = ""
 
     def row(self, node: Node) -> int:
@@ -59,15 +62,13 @@ class SumBlocks:
                     (narrow if found.single else wide).sums[node] = found
         self.blocks = [block for block in (narrow, wide) if block.sums]
         self.blocks += [block for block in others.values() if len(block.sums) > 1]
+        for before, block in pairwise(self.blocks):
+            block.first = before.first + len(before.sums)
 
     def unit_place(self, node: Node) -> int | None:
         """The place of a sum among all of them; None for one that is in no block."""
-        first = 0
-        for block in self.blocks:
-            if node in block.sums:
-                return first + block.row(node)
-            first += len(block.sums)
-        return None
+        block = self.block_of(node)
+        return None if block is None else block.first + block.row(node)
 
     def block_of(self, node: Node) -> SumBlock | None:
         return next((block for block in self.blocks if node in block.sums), None)
@@ -91,14 +92,12 @@ def number_row(emitter: Emitter, block: SumBlock, node: Node) -> str:
 def unit_rows(emitter: Emitter, places: list[int]) -> list[str]:
     """[units, N] bool tensors, in the order of ascending places: which of the units fire."""
     parts = []
-    first = 0
     for block in emitter.sums.blocks:
-        rows = [place - first for place in places if first <= place < first + len(block.sums)]
+        rows = [place - block.first for place in places if block.first <= place < block.first + len(block.sums)]
         if rows:
             zero = emitter.builder.constant(0.0, block.width)
             fire = emitter.builder.operate("GreaterOrEqual", totals(emitter, block), zero)
             parts.append(_picked(emitter, fire, rows, len(block.sums)))
-        first += len(block.sums)
     return parts
 
 
