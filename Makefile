@@ -22,13 +22,14 @@ check: $(STAMP)  ## before each commit: lint, format, types, fast tests
 	$(BIN)/pytest -n 2 --dist worksteal -m "not slow and not full"
 
 test: $(STAMP)  ## everything but the paper tables and what needs other runtimes (make runtimes)
-	$(BIN)/pytest -n 2 --dist worksteal -m "not slow" --ignore tests/benchmarks/runtimes
+	$(BIN)/pytest -n 2 --dist worksteal -m "not slow and not long" --ignore tests/benchmarks/runtimes
 
 test-slow: $(STAMP)  ## paper tables on the shared benchmark data
 	$(BIN)/pytest -m slow
 
-conformance: $(STAMP)  ## the long parity run over all exporters
+conformance: $(STAMP)  ## the long parity run over all exporters, then every other long run
 	$(BIN)/pytest -n 2 --dist worksteal --model-rows 4000 tests/conformance tests/benchmarks/test_parity.py
+	$(BIN)/pytest -n 2 --dist worksteal -m long --ignore tests/conformance --ignore tests/benchmarks/test_parity.py
 
 runtimes: $(STAMP)  ## the exports in every runtime that can be installed here; the others are skipped with a reason
 	$(BIN)/python -m benchmarks.proofs.runtimes.environments

@@ -20,6 +20,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--model-rows", type=int, default=1_000, help="adversarial rows of each model of the parity runs")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """`long_from(parameter, value)` marks the runs from that value on as long ones."""
+    for item in items:
+        first = item.get_closest_marker("long_from")
+        callspec = getattr(item, "callspec", None)
+        if first is not None and callspec is not None and callspec.params[first.args[0]] >= first.args[1]:
+            item.add_marker("long")
+
+
 @pytest.fixture(scope="session")
 def model_rows(request: pytest.FixtureRequest, whole_suite: bool) -> int:
     """How many adversarial rows a model of the parity runs gets."""

@@ -61,6 +61,7 @@ def test_every_target_passes(name, whole_suite, model_rows):
 
 
 @pytest.mark.full
+@pytest.mark.long_from("seed", 1020)
 @pytest.mark.parametrize("seed", range(1000, 1060))
 def test_more_random_graphs(seed):
     for form in (*QUICK.values(), *SLOW.values()):

@@ -98,10 +98,12 @@ def test_literals_are_counted_as_the_reader_is_told():
 
 
 @pytest.mark.full
-def test_two_thousand_random_graphs():
+@pytest.mark.long_from("count", 2000)
+@pytest.mark.parametrize("count", [500, 2000])
+def test_many_random_graphs(count):
     """The issue's row: decisions identical on every reachable cell, literals never more, each under 5 s."""
     slowest, before, after, proved = 0.0, 0, 0, 0
-    for seed in range(2000):
+    for seed in range(count):
         rng = np.random.default_rng(seed)
         graph = random_graph(rng)
         started = time.perf_counter()
@@ -112,9 +114,9 @@ def test_two_thousand_random_graphs():
         proved += verdict == "proved"
         assert counts(simpler).literals <= counts(graph).literals, f"seed {seed}"
         before, after = before + counts(graph).literals, after + counts(simpler).literals
-    print(f"literals {before} -> {after}, proved {proved} of 2000, slowest {slowest:.2f} s")
+    print(f"literals {before} -> {after}, proved {proved} of {count}, slowest {slowest:.2f} s")
     assert after < before
-    assert proved > 1000
+    assert proved > count / 2
     assert slowest < 5
 
 

@@ -78,6 +78,7 @@ def test_random_graphs(seed, tmp_path):
 
 
 @pytest.mark.full
+@pytest.mark.long_from("seed", 1120)
 @pytest.mark.parametrize("seed", range(1000, 1400))
 def test_more_random_graphs(seed, tmp_path):
     rng = np.random.default_rng(seed)

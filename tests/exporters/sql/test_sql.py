@@ -34,7 +34,9 @@ GRAPH = RuleGraph(SCHEMA, ("no", "yes"), Fires(RULES))
 
 
 @pytest.mark.full
+@pytest.mark.parametrize("engine", ["duckdb", "postgresql"], indirect=True)
 def test_every_model_decides_alike_and_hard_cells_too(engine: str) -> None:
+    """Those for SQLite, where queries run by default, are in tests/conformance."""
     check_target(SQL, [{"dialect": engine}], rows=100)
 
 

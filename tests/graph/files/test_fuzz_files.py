@@ -128,6 +128,7 @@ def test_mutated_model_files_are_refused_or_equal(tmp_path: Path) -> None:
 
 
 @pytest.mark.full
+@pytest.mark.long
 def test_ten_thousand_mutated_model_files_are_refused_or_equal(tmp_path: Path) -> None:
     read, refused = run_file_fuzz(tmp_path, 10_000, seed=2)
 
@@ -154,6 +155,7 @@ def test_mutated_files_read_as_edited_are_refused_or_legal(tmp_path: Path) -> No
 
 
 @pytest.mark.full
+@pytest.mark.long
 def test_five_thousand_mutated_files_read_as_edited_are_refused_or_legal(tmp_path: Path) -> None:
     assert 0 < run_edited_fuzz(tmp_path, 5_000, seed=7) < 5_000
 
@@ -193,5 +195,6 @@ def test_mutated_rule_texts_are_refused_or_rules() -> None:
 
 
 @pytest.mark.full
+@pytest.mark.long
 def test_two_thousand_mutated_rule_texts_are_refused_or_rules() -> None:
     assert run_text_fuzz(2_000, seed=5) > 1_000

@@ -91,6 +91,6 @@ def test_rare_classes_get_their_score() -> None:
 
 @pytest.mark.full
 @pytest.mark.filterwarnings("ignore")
-def test_scikit_learn_s_own_checks() -> None:
-    next(learner_checks(AdaBoostStumpClassifier, {"n_units": 10, "n_folds": 2})).run()
-    next(learner_checks(AdaBoostStumpClassifier, {})).run()
+@pytest.mark.parametrize("settings", [{"n_units": 10, "n_folds": 2}, pytest.param({}, marks=pytest.mark.long)])
+def test_scikit_learn_s_own_checks(settings: dict[str, int]) -> None:
+    next(learner_checks(AdaBoostStumpClassifier, settings)).run()

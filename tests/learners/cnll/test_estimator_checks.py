@@ -13,11 +13,12 @@ from rulekit import CNLLClassifier
 @pytest.mark.parametrize(
     "estimator",
     [
-        CNLLClassifier(),
-        CNLLClassifier(8, algorithm="tree", objective="brier", ridge=1.0, refit=1, backfit=4, max_bins=32),
-        CNLLClassifier(6, algorithm="I", weak="llr", stopping="none"),
+        pytest.param(CNLLClassifier(), marks=pytest.mark.long),
+        CNLLClassifier(4, n_folds=2),
+        CNLLClassifier(4, n_folds=2, algorithm="tree", objective="brier", ridge=1.0, refit=1, backfit=4, max_bins=32),
+        CNLLClassifier(4, algorithm="I", weak="llr", stopping="none"),
     ],
-    ids=["default", "tree", "one"],
+    ids=["default", "small", "tree", "one"],
 )
 def test_check_estimator(estimator: CNLLClassifier) -> None:
     results = check_estimator(estimator, on_fail=None, on_skip=None)

@@ -127,6 +127,7 @@ def test_smallest_error_equals_brute_force(seed: int) -> None:
 
 
 @pytest.mark.full
+@pytest.mark.long_from("seed", 24)
 @pytest.mark.parametrize("seed", range(60))
 def test_sixty_random_states(seed: int) -> None:
     objective = OBJECTIVES[seed % len(OBJECTIVES)]
