@@ -18,11 +18,17 @@ from rulekit.exactness import Span, total
 
 
 class Table(tuple[Fraction, ...]):
-    """The number of each cell of a column; partial sums share it, so its span is worked out once."""
+    """The number of each cell of a column; partial sums share it, so its span and places are worked out once."""
 
     @cached_property
     def span(self) -> Span:
         return Span.of(*self)
+
+    @cached_property
+    def places(self) -> tuple[tuple[int, ...], tuple[Fraction, ...]]:
+        """For each cell the place of its number among the distinct ones, and these, as they first occur."""
+        known: dict[Fraction, int] = {}
+        return tuple(known.setdefault(value, len(known)) for value in self), tuple(known)
 
 
 @dataclass(frozen=True, slots=True)

@@ -174,7 +174,9 @@ class Forms:
         for depth in range(len(terms) - 1, -1, -1):
             here: dict[Fraction | int, int] = {}
             for total, decided in layers[depth].items():
-                here[total] = decided if decided is not None else self._branch(terms[depth], total, below)
+                if decided is None:
+                    decided = self.branch([(edge, below[total + weight]) for edge, weight in terms[depth]])
+                here[total] = decided
             below = here
         return below[start]
 
@@ -184,11 +186,11 @@ class Forms:
             masks[weight] = masks.get(weight, 0) | 1 << cell
         return [(self.literal(axis, mask), weight) for weight, mask in masks.items()]
 
-    def _branch(self, branches: Branches, total: Fraction | int, below: dict[Fraction | int, int]) -> int:
-        """The branch that is taken, one of several that exclude each other."""
+    def branch(self, branches: Iterable[tuple[int, int]]) -> int:
+        """Of edges of which exactly one holds, each with the edge that it leads to: where that one holds too."""
         leads: dict[int, list[int]] = {}
-        for edge, weight in branches:
-            leads.setdefault(below[total + weight], []).append(edge)
+        for edge, target in branches:
+            leads.setdefault(target, []).append(edge)
         if len(leads) == 1:
             return next(iter(leads))
         found = {target: self.disjunction(edges) for target, edges in leads.items()}

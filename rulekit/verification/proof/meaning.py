@@ -53,6 +53,7 @@ from rulekit.program.nodes import Sum as AddedUp
 from rulekit.verification.proof.exact_numbers import Sum, add, atom, number, scale, table
 from rulekit.verification.proof.forms import FALSE, TRUE
 from rulekit.verification.proof.roundings import ONE, ZERO, Roundings
+from rulekit.verification.proof.tabulated import Numbers
 
 
 class Meaning:
@@ -184,11 +185,14 @@ class Meaning:
             return self.numbers.constant(node.values[place]) if 0 <= place < len(node.values) else ZERO
         values = node.values
 
-        def value(place: float, _: float) -> float:
-            return values[int(place)] if 0 <= place < len(values) else 0.0
-
         finite = all(map(math.isfinite, values))
-        found = self.numbers.by_value(value, index, ZERO) if finite else None
+        padded = np.array([*values, 0.0])  # what is out of range is 0
+
+        def value(places: Numbers) -> Numbers:
+            inside = (places >= 0) & (places < len(values))
+            return padded[np.where(inside, places, len(values)).astype(np.int64)]
+
+        found = self.numbers.tabulated(value, index) if finite else None
         bound = Fraction(max(map(abs, values), default=0.0)) if finite else None
         return found or atom(self.numbers.name(("lookup", node.values, index), bound))
 

@@ -1,7 +1,8 @@
 """Numbers of cells with the roundings of doubles: IEEE 754 operations on exact sums, and comparisons of them.
 
-What no value of either operand rounds is an exact sum; what hangs on one column or one truth value is rounded for each
-value; any other operation is an atom named by its operands. So an equal sum is an equal number in every cell.
+What no value of either operand rounds is an exact sum; what hangs on few columns and truth values is rounded for each
+combination (`tabulated`); any other operation is an atom named by its operands. So an equal sum is an equal number in
+every cell.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from rulekit.cells.space import CellSpace
 from rulekit.exactness import Span
 from rulekit.verification.proof.cases import Cases
@@ -18,6 +21,15 @@ from rulekit.verification.proof.exact_numbers import Sum, add, atom, number, sca
 from rulekit.verification.proof.forms import FALSE, TRUE, Forms
 from rulekit.verification.proof.satisfying import satisfying
 from rulekit.verification.proof.sum_search import separated
+from rulekit.verification.proof.tabulated import (
+    Grid,
+    Numbers,
+    combined,
+    grid_of,
+    grid_of_truth,
+    logic_of_grid,
+    sum_of_grid,
+)
 
 ZERO, ONE = number(0), number(1)
 MOST_PAIRS = 4096
@@ -32,6 +44,7 @@ class Roundings:
         self.forms = Forms([len(axis) for axis in space.axes])
         self.candidates: list[tuple[int, ...]] = []
         self.known: dict[int, Span] = {}  # of atoms on a grid
+        self._grids: dict[int, Grid] = {}
         self._atoms: dict[tuple[Any, ...], int] = {}
         self._keys: list[tuple[Any, ...]] = []
         self._bounds: dict[int, Fraction] = {}  # of a finite atom: bound
@@ -46,7 +59,7 @@ class Roundings:
         exact = add(first, second)
         if self._is_exact(first, second):
             return exact
-        found = self.by_value(lambda a, b: a + b, first, second)
+        found = self.tabulated(np.add, first, second)
         return found or self._rounded("+", first, second, exact_bound=self._sum_of_bounds(first, second))
 
     def times(self, first: Sum, second: Sum) -> Sum:
@@ -57,7 +70,7 @@ class Roundings:
             size = span(other, self.known) if factor.fixed else None
             if size is not None and size.times(Span.of(factor.constant)).fits():
                 return scale(other, factor.constant)
-        found = self.by_value(lambda a, b: a * b, first, second)
+        found = self.tabulated(np.multiply, first, second)
         if found is not None:
             return found
         bounds = self.bound(first), self.bound(second)
@@ -66,7 +79,7 @@ class Roundings:
 
     def over(self, first: Sum, second: Sum) -> Sum:
         """The double nearest to the quotient."""
-        found = self.by_value(lambda a, b: a / b if b else math.nan, first, second)
+        found = self.tabulated(np.divide, first, second)
         return found or atom(self.name(("/", first, second)))
 
     def choose(self, condition: int, then: Sum, otherwise: Sum) -> Sum:
@@ -75,6 +88,9 @@ class Roundings:
             return otherwise if condition == FALSE else then
         if then.fixed and otherwise.fixed:
             return add(otherwise, self.of_truth(condition), then.constant - otherwise.constant)
+        found = self.tabulated(np.where, grid_of_truth(self.forms, condition), then, otherwise)
+        if found is not None:
+            return found
         sizes = self.bound(then), self.bound(otherwise)
         bound = None if sizes[0] is None or sizes[1] is None else max(sizes[0], sizes[1])
         if condition & 1:
@@ -114,23 +130,25 @@ class Roundings:
         one, other = span(first, self.known), span(second, self.known)
         return one is not None and other is not None and (one + other).fits()
 
-    def by_value(self, operation: Callable[[float, float], float], first: Sum, second: Sum) -> Sum | None:
-        """An operation carried out for each value, where both numbers hang on one column or one truth value."""
-        if first.atoms or second.atoms:
+    def tabulated(self, operation: Callable[..., Numbers], *operands: Sum | Grid) -> Sum | None:
+        """An operation carried out for each combination, where all operands hang on few columns and truth values."""
+        found = combined(operation, *(part if isinstance(part, Grid) else self._grid(part) for part in operands))
+        if found is None:
             return None
-        axes = {axis for axis, _ in (*first.tables, *second.tables)}
-        edges = {edge for edge, _ in (*first.edges, *second.edges)}
-        if len(axes) + len(edges) > 1:
+        total = sum_of_grid(found)
+        if total is None:
+            name = self.name(("grid", *found.key), Fraction(float(np.abs(found.values).max())))
+            self._grids[name] = found
+            total = atom(name)
+        return total
+
+    def _grid(self, value: Sum) -> Grid | None:
+        if not value.atoms:
+            return grid_of(value)
+        (name, weight), *others = value.atoms
+        if others or value != scale(atom(name), weight) or abs(weight) != 1 or name not in self._grids:
             return None
-        if axes:
-            axis = axes.pop()
-            cells = len(self.space.axes[axis])
-            found = [operation(*(float(_at_cell(value, cell)) for value in (first, second))) for cell in range(cells)]
-            return table(axis, found) if all(map(math.isfinite, found)) else None
-        off, on = (operation(*(float(_at_truth(value, held)) for value in (first, second))) for held in (0, 1))
-        if not (math.isfinite(off) and math.isfinite(on)):
-            return None
-        return number(off) if not edges else add(number(off), truth(edges.pop()), Fraction(on) - Fraction(off))
+        return Grid(self._grids[name].axes, self._grids[name].values * float(weight))
 
     def constant(self, value: float) -> Sum:
         return number(value) if math.isfinite(value) else atom(self.name(("infinity", value)))
@@ -163,6 +181,9 @@ class Roundings:
             if None not in value or self.bound(other) is not None:
                 return TRUE
             return self.forms.opaque("greater", left, right)
+        apart = combined(np.greater, self._grid(left), self._grid(right)) if left.atoms or right.atoms else None
+        if apart is not None:
+            return logic_of_grid(self.forms, apart)
         if keys[0][0] == "lookup" and right.fixed:
             values, index = keys[0][1:]
             limit = right.constant
@@ -228,6 +249,9 @@ class Roundings:
         """Whether two numbers are shown to be within a gap in every cell."""
         if one == other:
             return True
+        apart_at = combined(lambda a, b: ~(np.abs(a - b) <= gap), self._grid(one), self._grid(other))
+        if apart_at is not None and not apart_at.values.any():
+            return True
         first, second = self._cases.of(one), self._cases.of(other)
         if first is None or second is None or len(first) * len(second) > MOST_PAIRS:
             return False
@@ -241,11 +265,3 @@ class Roundings:
         if len(value.atoms) == 1 and value == atom(value.atoms[0][0]):
             return self._keys[value.atoms[0][0]]
         return ("",)
-
-
-def _at_cell(value: Sum, cell: int) -> Fraction:
-    return value.constant + sum((values[cell] for _, values in value.tables), Fraction(0))
-
-
-def _at_truth(value: Sum, held: int) -> Fraction:
-    return value.constant + sum((weight * held for _, weight in value.edges), Fraction(0))

@@ -237,7 +237,7 @@ def looked_up(values: list[Any], index: Element) -> Element:
     first, last = int(limits[0]), int(limits[1])
     if len(set(map(repr, values[first : last + 1]))) == 1:
         return values[first]
-    return Picked(tuple(values), known)
+    return Picked(tuple(values[first : last + 1]), added(known, Exact(Fraction(-first))))
 
 
 def winner(scores: list[Element]) -> Element:
