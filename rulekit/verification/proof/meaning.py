@@ -50,7 +50,7 @@ from rulekit.program.nodes import (
     Number,
 )
 from rulekit.program.nodes import Sum as AddedUp
-from rulekit.verification.proof.exact_numbers import Sum, add, atom, number, scale, table
+from rulekit.verification.proof.exact_numbers import Sum, add, atom, number, table
 from rulekit.verification.proof.forms import FALSE, TRUE
 from rulekit.verification.proof.roundings import ONE, ZERO, Roundings
 from rulekit.verification.proof.tabulated import Numbers
@@ -74,7 +74,7 @@ class Meaning:
         if len(graph.probability) > 1:
             return None
         positive = self.sum(graph.probability[0])
-        return [self.numbers.plus(ONE, scale(positive, Fraction(-1))), positive]
+        return [self.numbers.minus(ONE, positive), positive]
 
     def labels(self, decision: Decision | Labels, default: int, classes: int) -> tuple[int, ...]:
         """For each class the edge of "the label is this class"."""
@@ -170,7 +170,7 @@ class Meaning:
         algebra = Algebra(
             lambda cause, on, off: numbers.choose(self._truths[cause], number(on), number(off)),
             number,
-            lambda a: numbers.plus(ONE, scale(a, Fraction(-1))),
+            lambda a: numbers.minus(ONE, a),
             numbers.times,
             numbers.plus,
         )
@@ -229,7 +229,7 @@ def _arithmetic(meaning: Meaning, node: Arithmetic) -> Sum:
         return meaning.numbers.times(left, right)
     if node.operator == "/":
         return meaning.numbers.over(left, right)
-    return meaning.numbers.plus(left, right if node.operator == "+" else scale(right, Fraction(-1)))
+    return (meaning.numbers.plus if node.operator == "+" else meaning.numbers.minus)(left, right)
 
 
 _TRUTHS: dict[type[Node], Callable[[Meaning, Any], int]] = {

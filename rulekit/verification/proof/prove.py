@@ -208,7 +208,7 @@ class _Prover:
         if excluded and not answer.free:
             return self._found(reason="the artifact does not compute what its operators say", cells_run=run)
         if excluded:
-            why = "the decisions are compared through sums that differ in their rounding or order"
+            why = "numbers are worked out in other steps than the model's, whose roundings may differ"
             return self._found(reason=why, cells_run=run)
         return self._found(reason=f"the formula is {answer.reason}", cells_run=run)
 

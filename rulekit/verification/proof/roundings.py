@@ -16,7 +16,6 @@ import numpy as np
 
 from rulekit.cells.space import CellSpace
 from rulekit.exactness import Span
-from rulekit.verification.proof.cases import Cases
 from rulekit.verification.proof.exact_numbers import Sum, add, atom, number, scale, span, table, truth
 from rulekit.verification.proof.forms import FALSE, TRUE, Forms
 from rulekit.verification.proof.satisfying import satisfying
@@ -32,7 +31,6 @@ from rulekit.verification.proof.tabulated import (
 )
 
 ZERO, ONE = number(0), number(1)
-MOST_PAIRS = 4096
 MOST_COMPARED = 16
 
 
@@ -48,8 +46,6 @@ class Roundings:
         self._atoms: dict[tuple[Any, ...], int] = {}
         self._keys: list[tuple[Any, ...]] = []
         self._bounds: dict[int, Fraction] = {}  # of a finite atom: bound
-        self._cases = Cases(self.forms, self._keys)
-        self._compared: list[Sum] = []
         self._sums_compared: list[tuple[Sum, int]] = []
 
     def plus(self, first: Sum, second: Sum) -> Sum:
@@ -61,6 +57,11 @@ class Roundings:
             return exact
         found = self.tabulated(np.add, first, second)
         return found or self._rounded("+", first, second, exact_bound=self._sum_of_bounds(first, second))
+
+    def minus(self, first: Sum, second: Sum) -> Sum:
+        """The double nearest to the difference."""
+        negative = self.tabulated(np.negative, second) if second.atoms else None
+        return self.plus(first, negative or scale(second, Fraction(-1)))
 
     def times(self, first: Sum, second: Sum) -> Sum:
         """The double nearest to the product."""
@@ -191,8 +192,7 @@ class Roundings:
             if found is not None:
                 return found
         if span(left, self.known) is None or span(right, self.known) is None:
-            found = self._compared_by_case(left, right)
-            return found if found is not None else self.forms.opaque("greater", self._same(left), self._same(right))
+            return self.forms.opaque("greater", left, right)
         return self._above_zero(add(left, right, -1))
 
     def _above_zero(self, value: Sum) -> int:
@@ -214,31 +214,6 @@ class Roundings:
             self._sums_compared.append((value, edge))
         return edge
 
-    def _compared_by_case(self, left: Sum, right: Sum) -> int | None:
-        """Left > right as logic, where both take few values."""
-        one, other = self._cases.of(left), self._cases.of(right)
-        if one is None or other is None or len(one) * len(other) > MOST_PAIRS:
-            return None
-        pairs = [self.forms.conjunction((a, b)) for x, a in one.items() for y, b in other.items() if x > y]
-        return self.forms.disjunction(pairs)
-
-    def _same(self, value: Sum) -> Sum:
-        """The first number that was compared and is this one in every cell, by a solver."""
-        cases = self._cases.of(value)
-        if cases is None:
-            return value
-        for earlier in self._compared:
-            others = self._cases.of(earlier)
-            if others is None or len(cases) * len(others) > MOST_PAIRS:
-                continue
-            pairs = [self.forms.conjunction((a, b)) for x, a in cases.items() for y, b in others.items() if x != y]
-            answer = satisfying(self.forms, self.forms.disjunction(pairs))
-            if answer.cells is None and not answer.reason:
-                return earlier
-        if len(self._compared) < MOST_COMPARED:
-            self._compared.append(value)
-        return value
-
     def at_least_zero(self, value: Sum) -> int:
         """Whether value >= 0, false where an overflow made it no number."""
         if span(value, self.known) is None:
@@ -249,15 +224,10 @@ class Roundings:
         """Whether two numbers are shown to be within a gap in every cell."""
         if one == other:
             return True
-        apart_at = combined(lambda a, b: ~(np.abs(a - b) <= gap), self._grid(one), self._grid(other))
-        if apart_at is not None and not apart_at.values.any():
-            return True
-        first, second = self._cases.of(one), self._cases.of(other)
-        if first is None or second is None or len(first) * len(second) > MOST_PAIRS:
+        apart = combined(lambda a, b: ~(np.abs(a - b) <= gap), self._grid(one), self._grid(other))
+        if apart is None:
             return False
-        pairs = [(x, y, self.forms.conjunction((a, b))) for x, a in first.items() for y, b in second.items()]
-        apart = [edge for x, y, edge in pairs if not abs(float(x) - float(y)) <= gap]
-        answer = satisfying(self.forms, self.forms.disjunction(apart))
+        answer = satisfying(self.forms, logic_of_grid(self.forms, apart))
         return answer.cells is None and not answer.reason
 
     def _lone(self, value: Sum) -> tuple[Any, ...]:

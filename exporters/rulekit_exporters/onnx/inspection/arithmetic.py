@@ -7,10 +7,11 @@ from dataclasses import replace
 from fractions import Fraction
 
 from rulekit.numbers import is_power_of_two
-from rulekit.program.nodes import Arithmetic, Choice, Greater, Number, Opaque, Operator
+from rulekit.program.nodes import Arithmetic, Choice, Greater, Number, Operator
 from rulekit_exporters.onnx.inspection.values import (
     BITS,
     LARGEST,
+    SMALLEST,
     Category,
     Cleaned,
     Element,
@@ -68,21 +69,21 @@ def over(a: Element, b: Element, width: str) -> Element:
         return _scaled(a, 1.0 / float(b))
     if is_constant(b) and is_power_of_two(abs(float(b))):
         return times(a, 1.0 / float(b), width)
-    return opaque("/", a, b, note=width)
+    return opaque("/", a, b)
 
 
 def _rounded(operator: Operator, a: Element, b: Element, width: str) -> Element:
     """One operation of doubles; in another width only the operands are known."""
-    one, other = to_node(a), to_node(b)
-    return Arithmetic(operator, one, other) if width == "f8" else Opaque(f"{operator} {width}", (one, other))
+    return Arithmetic(operator, to_node(a), to_node(b)) if width == "f8" else opaque(operator, a, b)
 
 
 def _scaled(cleaned: Cleaned, factor: float) -> Cleaned:
-    if not is_power_of_two(factor) or not (math.isfinite(cleaned.low) and math.isfinite(cleaned.high)):
+    """Scaled once before the rounding and once behind it, by what no number within the bounds runs out of bits for."""
+    plain = is_power_of_two(factor) and SMALLEST <= factor <= LARGEST
+    scaled = cleaned.factor if cleaned.rounded else cleaned.scale
+    if not plain or scaled != 1.0 or not max(abs(cleaned.low), abs(cleaned.high)) * cleaned.scale <= LARGEST:
         raise UnreadableError(refusal(cleaned))
-    if cleaned.rounded:
-        return replace(cleaned, factor=cleaned.factor * factor)
-    return replace(cleaned, scale=cleaned.scale * factor)
+    return replace(cleaned, factor=factor) if cleaned.rounded else replace(cleaned, scale=factor)
 
 
 def _stretched(unused: Unused, factor: float) -> Unused:
@@ -161,6 +162,8 @@ def _clipped(value: Given | Cleaned, limit: float, upper: bool) -> Cleaned:
 
 
 def rectified(a: Element, width: str) -> Element:
+    if exact(a) is None:
+        raise UnreadableError(refusal(a))
     return most(a, 0, width)
 
 

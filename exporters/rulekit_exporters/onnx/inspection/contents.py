@@ -79,6 +79,8 @@ def _array(tensor: Any) -> npt.NDArray[Any]:
     if tensor.data_location == TensorProto.EXTERNAL or tensor.external_data:
         raise UnreadableError("its constants lie in another file")
     array: npt.NDArray[Any] = numpy_helper.to_array(tensor)
+    if array.dtype.kind == "b" and (array.view(np.uint8) > 1).any():
+        raise UnreadableError("a truth value is neither 0 nor 1")
     if array.nbytes > MOST_CONSTANTS:
         raise UnreadableError("its constants are too large")
     return array

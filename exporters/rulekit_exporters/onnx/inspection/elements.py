@@ -1,8 +1,8 @@
 """Operators of ONNX on single elements (`rulekit_exporters.onnx.inspection.values`).
 
 An operation takes elements and the width of its result and returns an element. What it cannot tell of nodes is an
-`Opaque` node named by the operator, which the nodes determine alone; numbers of a row are taken only by comparisons,
-by IsNaN and on the way to a `Column`.
+`Opaque` node, which the nodes determine alone; numbers of a row are taken only by comparisons, by IsNaN and on the way
+to a `Column`.
 """
 
 from __future__ import annotations
@@ -135,8 +135,6 @@ def _by_code(category: Category, holds: Callable[[Any], bool]) -> Category:
 def is_nan(a: Element, width: str) -> Element:
     if isinstance(a, Given):
         return missing(a)
-    if isinstance(a, Cleaned):
-        return missing(a.given)
     if isinstance(a, Unused):
         return replace(a, state="missing") if a.state == "number" else FALSE
     if exact(a) is not None:
@@ -194,7 +192,7 @@ def cast(a: Element, width: str, origin: str) -> Element:
         return known
     if origin == "f4" and width == "f8":
         return a
-    return opaque("cast", a, note=width)
+    return opaque(f"cast {width}", a)
 
 
 def _cast_constant(value: Any, width: str) -> Any:

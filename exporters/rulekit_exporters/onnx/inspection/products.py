@@ -90,4 +90,4 @@ def _sum(row: list[Any], terms: Sequence[Element], known: list[Exact | None], st
         if span.fits(BITS[width]):
             return Exact(constant_part, tuple((node, weight) for node, weight in weights.items() if weight))
     used = [term for weight, term in zip(row, terms, strict=True) if not is_constant(term)]
-    return opaque("product", *used, note=f"{width} {start!r} {row!r}")
+    return opaque("product", *used)

@@ -336,5 +336,5 @@ def _shares(value: Rows) -> tuple[Node, ...] | None:
             return None
         else:
             node = to_node(element)
-            found.append(node.children[0] if isinstance(node, Opaque) and node.name == "cast f4" else node)
+            found.append(node.children[0] if isinstance(node, Opaque) and node.name.startswith("cast f4") else node)
     return tuple(found)

@@ -325,7 +325,7 @@ def gather(reach: Reach, inputs: Sequence[Value | None], attributes: Attributes)
 def argmax(reach: Reach, inputs: Sequence[Value | None], attributes: Attributes) -> Value:
     value = rows(inputs[0])
     axis = attributes["axis"] % value.elements.ndim
-    if axis == value.axis:
+    if axis == value.axis or attributes["keepdims"] != 0:
         raise UnreadableError("an arg-max of another kind")
     moved = np.moveaxis(value.elements, axis, -1)
     flat = moved.reshape(-1, moved.shape[-1])
@@ -334,7 +334,4 @@ def argmax(reach: Reach, inputs: Sequence[Value | None], attributes: Attributes)
     for i, scores in enumerate(flat):
         found[i] = winner(scores.tolist())
     row_axis = value.axis - (axis < value.axis)
-    result = Rows(found.reshape(moved.shape[:-1]), row_axis, "i8")
-    if not attributes["keepdims"]:
-        return result
-    return Rows(np.expand_dims(result.elements, axis), value.axis, "i8")
+    return Rows(found.reshape(moved.shape[:-1]), row_axis, "i8")

@@ -14,11 +14,19 @@ from typing import Any
 import numpy as np
 
 from rulekit.graph.nodes import FALSE, TRUE, And, Node, Not, Or
-from rulekit.program.nodes import Opaque
 from rulekit.schema import FIRST_LEVEL_CODE, UNSEEN_CODE
 from rulekit_exporters.onnx.inspection.elements import greater
 from rulekit_exporters.onnx.inspection.tensors import Attributes, Reach, Rows, Value, rows
-from rulekit_exporters.onnx.inspection.values import Category, Code, Element, Given, UnreadableError, missing, truth
+from rulekit_exporters.onnx.inspection.values import (
+    Category,
+    Code,
+    Element,
+    Given,
+    UnreadableError,
+    missing,
+    opaque,
+    truth,
+)
 
 MOST_NODES = 100_000
 
@@ -48,7 +56,7 @@ def tree_classifier(reach: Reach, inputs: Sequence[Value], attributes: Attribute
     element[0] = Outcome(tuple(labels), tree.formulas(len(labels)))
     scores = np.empty((1, len(labels)), dtype=object)
     used = tuple(test for test in tree.tests.values() if test not in (TRUE, FALSE))
-    scores[0, :] = [Opaque(f"score {k}", used) for k in range(len(labels))]
+    scores[0, :] = [opaque("score", *used) for _ in labels]
     return Rows(element, 0, "i8" if integers else "text"), Rows(scores, 0, "f4")
 
 

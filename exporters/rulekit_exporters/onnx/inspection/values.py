@@ -10,7 +10,8 @@ An element is a Python number, text or truth value that is the same for all rows
     Winner    a value for each place of an arg-max
     Picked    a value for each integer that an Exact takes
 
-Whatever else is computed from nodes is an `Opaque` node; whatever else is computed from a number of the row is refused.
+Whatever else is computed from nodes is an `Opaque` node of its own; whatever else is computed from a number of the row
+is refused.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import count
 from typing import Any, Literal
 
 from rulekit.cells.axis import axis_of, inferred_feature
@@ -43,7 +45,9 @@ from rulekit.program.nodes import Choice, Greater, Lookup, Number, Opaque, RawCo
 from rulekit.schema import FIRST_LEVEL_CODE, UNSEEN_CODE, Feature
 
 BITS = {"f4": 24, "f8": 53, "i8": 53}
-LARGEST = 2.0**100  # of a number in either width, far from where it becomes infinite
+SMALLEST, LARGEST = 2.0**-60, 2.0**100  # of factors, and of numbers in either width, far from the ends of their range
+
+_COUNT = count()
 
 
 class UnreadableError(Exception):
@@ -228,7 +232,7 @@ def to_node(element: Element) -> Node:
     if isinstance(element, int | float):
         return Number(float(element))
     if isinstance(element, Winner):
-        return Opaque("winner", element.scores)
+        return opaque("winner", *element.scores)
     if isinstance(element, Picked):
         return _lookup(element)
     known = exact(element)
@@ -252,7 +256,7 @@ def _lookup(picked: Picked) -> Node:
     """A table over an integer as a node."""
     values, index = picked.values, picked.index
     if not all(isinstance(value, bool | int | float) for value in values):
-        return Opaque("picked", (to_node(index),))
+        return opaque("picked", index)
     if isinstance(values[0], bool):
         return Greater(Lookup(values, to_node(index)), Number(0.5))
     if index.limits == (Fraction(0), Fraction(1)) and len(index.terms) == 1:  # one truth value or its contrary
@@ -285,9 +289,9 @@ def refusal(element: Element) -> str:
     return "texts are computed with"
 
 
-def opaque(kind: str, *elements: Element, note: str = "") -> Node:
-    """A number that the elements determine."""
-    return Opaque(f"{kind} {note}".strip(), tuple(to_node(element) for element in elements))
+def opaque(kind: str, *elements: Element) -> Node:
+    """A number that the elements determine: one of its own, so that no two are ever taken for the same."""
+    return Opaque(f"{kind} {next(_COUNT)}", tuple(to_node(element) for element in elements))
 
 
 # Leaves --------------------------------------------------------------------------------------------------------------
