@@ -11,14 +11,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from rulekit.numbers import float32
+from rulekit.tables.table import Array
 from rulekit_exporters.onnx.forms import ML_DOMAIN, form_of
 
-Array = npt.NDArray[Any]
 Truth = bool | str
 Number = float | str
 

@@ -81,7 +81,7 @@ def build(graph: RuleGraph, plan: InputPlan, options: Options, names: dict[str, 
     emitter.prepare()
     label, probabilities = emit(emitter)
     outputs = [
-        (label, Port(names["label"], label_element(graph), ("N",))),
+        (label, Port(names["label"], element_type(str if integer_labels(graph.classes) is None else np.int64), ("N",))),
         (probabilities, Port(names["probabilities"], element_type(np.float32), ("N", len(graph.classes)))),
     ]
     metadata = describe(graph, plan, options, names)
@@ -94,16 +94,10 @@ def build(graph: RuleGraph, plan: InputPlan, options: Options, names: dict[str, 
         raise Unsupported("a name that is no valid Unicode", "onnx", "rename the column or level") from error
 
 
-def label_element(graph: RuleGraph) -> int:
-    return element_type(str if integer_labels(graph.classes) is None else np.int64)
-
-
 def warnings_of(graph: RuleGraph, plan: InputPlan, names: dict[str, str]) -> tuple[str, ...]:
     """What a user of the model should know."""
-    warnings = []
-    for column, name in zip(plan.columns, plan.names, strict=False):
-        if plan.form != "tensor" and column != name:
-            warnings.append(f"column {column!r} is the input {name!r}: ONNX allows no such name")
+    renamed = plan.renamed.items()
+    warnings = [f"column {column!r} is the input {name!r}: ONNX allows no such name" for column, name in renamed]
     for role, name in names.items():
         if role != name:
             warnings.append(f"the output {role} is called {name!r}: a column has that name")

@@ -10,8 +10,8 @@ import numpy as np
 from rulekit.errors import Unsupported
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature, Schema
-from rulekit.tables.table import encoded_dtype
-from rulekit_exporters.onnx.builder import Array, Builder, Port, element_type
+from rulekit.tables.table import Array, encoded_dtype
+from rulekit_exporters.onnx.builder import Builder, Port, element_type
 from rulekit_exporters.onnx.conditions import Bit, Condition, Membership, is_wide
 from rulekit_exporters.onnx.forms import ML_DOMAIN
 from rulekit_exporters.onnx.options import InputForm
@@ -39,11 +39,11 @@ class InputPlan:
     wide: bool = False
 
     @property
-    def renamed(self) -> tuple[str, ...]:
-        """The columns whose input cannot bear their name."""
+    def renamed(self) -> dict[str, str]:
+        """The input names of the columns whose input cannot bear their name."""
         if self.form == "tensor":
-            return ()
-        return tuple(column for column, name in zip(self.columns, self.names, strict=True) if column != name)
+            return {}
+        return {column: name for column, name in zip(self.columns, self.names, strict=True) if column != name}
 
 
 def plan_inputs(graph: RuleGraph, wanted: InputForm | None) -> InputPlan:

@@ -28,8 +28,7 @@ from rulekit.graph.probability.circuit import (
     operands,
 )
 from rulekit.graph.probability.compilation import build_circuit
-
-Array = npt.NDArray[Any]
+from rulekit.tables.table import Array
 
 _SIZES = (12, 8, 4, 1)  # most Boolean nodes of a part, the largest first
 _MOST_WORK = 1 << 21  # operations on doubles that filling the tables may take

@@ -16,13 +16,13 @@ import numpy.typing as npt
 
 from rulekit.errors import InputError
 from rulekit.graph.decisions import Ranked
-from rulekit.graph.evaluation.node_values import Array, Values, in_blocks
+from rulekit.graph.evaluation.node_values import Values, in_blocks
 from rulekit.graph.nodes import Family, Node
 from rulekit.tables.kinds.encoding import encode_blocks
+from rulekit.tables.table import Array, Table
 
 if TYPE_CHECKING:
     from rulekit.graph.rule_graph import RuleGraph
-    from rulekit.tables.table import Table
 
 
 def decide(graph: RuleGraph, table: Table) -> npt.NDArray[np.int64]:

@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from rulekit.errors import GraphError, InputError
 from rulekit.graph.evaluation.circuit_values import circuit_values, prepare
@@ -42,11 +41,8 @@ from rulekit.graph.nodes import (
 from rulekit.graph.probability.compilation import inputs
 from rulekit.graph.traversal import topological
 from rulekit.schema import MISSING_CODE, Feature
+from rulekit.tables.table import Array, Table
 
-if TYPE_CHECKING:
-    from rulekit.tables.table import Table
-
-Array = npt.NDArray[Any]
 Values = dict[Node, Array]
 
 ROWS_PER_BLOCK = 16384

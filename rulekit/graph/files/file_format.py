@@ -17,11 +17,13 @@ from rulekit.graph.decisions import DECISIONS, Decision
 from rulekit.graph.files.node_fields import (
     DECISION_FIELDS,
     NODE_FIELDS,
+    Codec,
     Ids,
     Nodes,
     found,
     read_count,
     read_list,
+    read_object,
     read_text,
 )
 from rulekit.graph.files.notes import check_notes
@@ -96,15 +98,18 @@ def _node_lines(nodes: Iterable[Node], ids: Ids) -> list[dict[str, Any]]:
         kind = type(node).__name__
         if kind not in NODE_FIELDS:
             raise FormatError(f"the file format has no node type {kind}")
-        fields = {key: codec.write(getattr(node, key), ids) for key, codec in NODE_FIELDS[kind].items()}
-        lines.append({"id": ids[node], "type": kind, **fields})
+        lines.append({"id": ids[node], **_written(node, NODE_FIELDS[kind], ids)})
     return lines
 
 
 def _write_decision(decision: Decision, ids: Ids) -> dict[str, Any]:
-    kind = type(decision).__name__
-    fields = DECISION_FIELDS[kind].items()
-    return {"type": kind, **{key: codec.write(getattr(decision, key), ids) for key, codec in fields}}
+    return _written(decision, DECISION_FIELDS[type(decision).__name__], ids)
+
+
+def _written(value: object, fields: Mapping[str, Codec], ids: Ids) -> dict[str, Any]:
+    """The type of a node or decision, and its fields."""
+    written = {key: codec.write(getattr(value, key), ids) for key, codec in fields.items()}
+    return {"type": type(value).__name__, **written}
 
 
 def _lines(values: list[Any]) -> str:
@@ -154,8 +159,8 @@ def from_json(text: str, *, verify: bool = True) -> RuleGraph:
             decision=_at("decision", _read_decision, data["decision"], nodes),
             probability=_at("probability", _read_roots, data["probability"], nodes),
             default=_at("default", read_count, data["default"]),
-            provenance=_at("provenance", _read_mapping, data.get("provenance", {})),
-            statistics=_at("statistics", _read_mapping, data.get("statistics", {})),
+            provenance=_at("provenance", read_object, data.get("provenance", {})),
+            statistics=_at("statistics", read_object, data.get("statistics", {})),
         ),
     )
     check_notes(graph.provenance, graph.statistics)
@@ -212,35 +217,26 @@ def _read_nodes(value: object) -> Nodes:
 
 
 def _read_node(line: object, nodes: Nodes) -> tuple[str, Node]:
-    if not isinstance(line, dict):
-        raise FormatError(f"expected an object, not {found(line)}")
-    kind = line.get("type")
-    if not isinstance(kind, str) or kind not in NODE_FIELDS:
-        raise FormatError(f"unknown node type {found(kind)}", fix="update rulekit, or see docs/format.md")
-    fields = NODE_FIELDS[kind]
-    data = _object(line, kind, ("id", "type", *fields))
-    values = {key: _at(f"{kind}.{key}", codec.read, data[key], nodes) for key, codec in fields.items()}
-    return read_text(data["id"]), Vocabulary.TYPES[kind](**values)
+    data, values = _typed("node", line, NODE_FIELDS, nodes, ("id", "type"))
+    return read_text(data["id"]), Vocabulary.TYPES[data["type"]](**values)
 
 
 def _read_decision(value: object, nodes: Nodes) -> Decision:
-    if not isinstance(value, dict):
-        raise FormatError(f"expected an object, not {found(value)}")
-    kind = value.get("type")
-    if not isinstance(kind, str) or kind not in DECISION_FIELDS:
-        raise FormatError(f"unknown decision type {found(kind)}", fix="update rulekit, or see docs/format.md")
-    fields = DECISION_FIELDS[kind]
-    data = _object(value, kind, ("type", *fields))
-    values = {key: _at(f"{kind}.{key}", codec.read, data[key], nodes) for key, codec in fields.items()}
-    return DECISIONS[kind](**values)
+    data, values = _typed("decision", value, DECISION_FIELDS, nodes, ("type",))
+    return DECISIONS[data["type"]](**values)
+
+
+def _typed(
+    what: str, value: object, known: Mapping[str, Mapping[str, Codec]], nodes: Nodes, beside: tuple[str, ...]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The object of a node or decision, and its fields as they were read."""
+    kind = read_object(value).get("type")
+    if not isinstance(kind, str) or kind not in known:
+        raise FormatError(f"unknown {what} type {found(kind)}", fix="update rulekit, or see docs/format.md")
+    data = _object(value, kind, (*beside, *known[kind]))
+    return data, {key: _at(f"{kind}.{key}", codec.read, data[key], nodes) for key, codec in known[kind].items()}
 
 
 def _read_roots(value: object, nodes: Nodes) -> tuple[Node, ...]:
     roots: tuple[Node, ...] = NODE_FIELDS["And"]["children"].read(value, nodes)
     return roots
-
-
-def _read_mapping(value: object) -> Mapping[str, Any]:
-    if not isinstance(value, dict):
-        raise FormatError(f"expected an object, not {found(value)}")
-    return value

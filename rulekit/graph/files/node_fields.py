@@ -74,28 +74,25 @@ def read_number(value: object) -> float:
     return number
 
 
-def read_text(value: object) -> str:
-    if not isinstance(value, str):
-        raise FormatError(f"expected a text, not {found(value)}")
-    return value
+def _only(kind: type, what: str) -> Callable[[object], Any]:
+    """The reader of values of one JSON type."""
+
+    def read(value: object) -> Any:
+        if not isinstance(value, kind):
+            raise FormatError(f"expected {what}, not {found(value)}")
+        return value
+
+    return read
 
 
-def read_truth(value: object) -> bool:
-    if not isinstance(value, bool):
-        raise FormatError(f"expected true or false, not {found(value)}")
-    return value
+read_text, read_truth = _only(str, "a text"), _only(bool, "true or false")
+read_list, read_object = _only(list, "a list"), _only(dict, "an object")
 
 
 def read_count(value: object) -> int:
     """A JSON integer of at most 2^53 in magnitude."""
     if isinstance(value, bool) or not isinstance(value, int) or abs(value) > LARGEST_COUNT:
         raise FormatError(f"expected an integer, not {found(value)}")
-    return value
-
-
-def read_list(value: object) -> list[Any]:
-    if not isinstance(value, list):
-        raise FormatError(f"expected a list, not {found(value)}")
     return value
 
 

@@ -15,10 +15,10 @@ from rulekit.graph.files.node_fields import (
     TEXTS,
     Codec,
     each,
-    found,
     plain,
     read_count,
     read_number,
+    read_object,
     read_text,
     read_truth,
 )
@@ -84,15 +84,14 @@ def _read_feature(value: object) -> Feature:
 
 
 def _read_fields(value: object, known: Mapping[str, Codec], needed: tuple[str, ...]) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise FormatError(f"expected an object, not {found(value)}")
+    given: dict[str, Any] = read_object(value)
     for key in needed:
-        if key not in value:
+        if key not in given:
             raise FormatError(f"no key {key!r}")
-    for key in value:
+    for key in given:
         if key not in known:
             raise FormatError(f"unknown key {key[:40]!r}", fix=f"keys are {', '.join(known)}")
-    return {key: known[key].read(item, {}) for key, item in value.items()}
+    return {key: known[key].read(item, {}) for key, item in given.items()}
 
 
 def write_classes(classes: tuple[Any, ...]) -> list[Any]:

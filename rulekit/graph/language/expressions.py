@@ -7,6 +7,7 @@ here. Numbers are the doubles nearest to their decimals.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 from rulekit.errors import FormatError
@@ -45,30 +46,11 @@ class Condition(NamedTuple):
     marks: tuple[str, ...]
 
 
-class Term(NamedTuple):
-    """One term of a sum."""
-
-    weight: float
-    node: Node
-
-
 class Piece(NamedTuple):
     """One piece of a step function: `value` up to `cut`, which is a number or still a word."""
 
     value: float
     cut: Any
-
-
-class Sureness(NamedTuple):
-    """The strength of a hidden bit, wrapped so that it is no number."""
-
-    value: float
-
-
-class Otherwise(NamedTuple):
-    """The strength of a hidden bit where its cause does not hold."""
-
-    value: float
 
 
 def real(token: Any) -> float:
@@ -84,10 +66,6 @@ def integer(token: Any) -> int:
     return int(token)
 
 
-def _name(token: Any) -> str:
-    return unquoted(token)
-
-
 def _value(token: Any) -> ClassLabel:
     if token.type in ("TRUE", "FALSE"):
         return bool(token.type == "TRUE")
@@ -96,29 +74,9 @@ def _value(token: Any) -> ClassLabel:
     return integer(token) if token.lstrip("+-").isdigit() else real(token)
 
 
-def _names(*texts: str) -> tuple[str, ...]:
-    return texts
-
-
-def _is_true(feature: str) -> Condition:
-    return Condition(lambda **marks: IsTrue(feature, **marks), ("missing",))
-
-
 def _is_false(feature: str) -> Condition:
     """A Boolean column that is known to be false: like every condition, it fails where x is missing unless marked."""
     return Condition(lambda missing=False: Not(IsTrue(feature, not missing)), ("missing",))
-
-
-def _compare(feature: str, op: Any, token: Any) -> Condition:
-    return Condition(lambda **marks: Compare(feature, op, real(token), **marks), ("missing",))
-
-
-def _among(feature: str, levels: tuple[str, ...]) -> Condition:
-    return Condition(lambda **marks: Among(feature, levels, **marks), ("missing", "unseen"))
-
-
-def _is_missing(feature: str) -> Condition:
-    return Condition(lambda: Missing(feature), ())
 
 
 def _plain(condition: Condition) -> Node:
@@ -141,21 +99,19 @@ def _probable(token: Any) -> float:
     return strength_of(p)
 
 
-def _odds(scale: Any, token: Any) -> Sureness:
-    return Sureness(real(token) if scale.type == "STRENGTH" else _probable(token))
+def _odds(scale: Any, token: Any) -> float:
+    """The strength of a hidden bit."""
+    return real(token) if scale.type == "STRENGTH" else _probable(token)
 
 
-def _otherwise(*words: Any) -> Otherwise:
-    return Otherwise(real(words[1]) if len(words) == 2 else _probable(words[0]))
+def _otherwise(*words: Any) -> float:
+    """The strength of a hidden bit where its cause does not hold."""
+    return real(words[1]) if len(words) == 2 else _probable(words[0])
 
 
-def _hidden(name: str, on: Sureness, *rest: Any) -> Node:
-    off = rest[0].value if len(rest) == 2 else 0.0
-    return Hidden(name, rest[-1], on.value, off)
-
-
-def _linear(bias: Any, *terms: Term) -> Node:
-    return Linear(terms, real(bias))
+def _hidden(name: str, on: float, *rest: Any) -> Node:
+    off = rest[0] if len(rest) == 2 else 0.0
+    return Hidden(name, rest[-1], on, off)
 
 
 def _threshold_unit(linear: Linear, token: Any) -> Node:
@@ -183,14 +139,14 @@ def _clip(feature: str, low: Any, high: Any, *rest: Any) -> Node:
 
 
 EXPRESSIONS: dict[str, Callable[..., Any]] = {
-    "name": _name,
+    "name": unquoted,
     "value": _value,
-    "names": _names,
-    "is_true": _is_true,
+    "names": lambda *texts: texts,
+    "is_true": lambda feature: Condition(partial(IsTrue, feature), ("missing",)),
     "is_false": _is_false,
-    "compare": _compare,
-    "among": _among,
-    "is_missing": _is_missing,
+    "compare": lambda feature, op, token: Condition(partial(Compare, feature, op, real(token)), ("missing",)),
+    "among": lambda feature, levels: Condition(partial(Among, feature, levels), ("missing", "unseen")),
+    "is_missing": lambda feature: Condition(partial(Missing, feature), ()),
     "plain": _plain,
     "truth": _plain,
     "untruth": _plain,
@@ -205,9 +161,9 @@ EXPRESSIONS: dict[str, Callable[..., Any]] = {
     "odds": _odds,
     "otherwise": _otherwise,
     "hidden": _hidden,
-    "linear": _linear,
-    "weighted": lambda weight, node: Term(real(weight), node),
-    "conditional": lambda weight, node: Term(real(weight), node),
+    "linear": lambda bias, *terms: Linear(terms, real(bias)),
+    "weighted": lambda weight, node: (real(weight), node),
+    "conditional": lambda weight, node: (real(weight), node),
     "threshold_unit": _threshold_unit,
     "step": _step,
     "piece": lambda value, cut: Piece(real(value), cut),

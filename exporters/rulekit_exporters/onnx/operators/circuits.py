@@ -15,7 +15,8 @@ from rulekit.graph.evaluation.circuit_values import Lookup, prepare
 from rulekit.graph.nodes import Node
 from rulekit.graph.probability.circuit import Algebra
 from rulekit.graph.probability.compilation import build_circuit
-from rulekit_exporters.onnx.builder import Array, Number
+from rulekit.tables.table import Array
+from rulekit_exporters.onnx.builder import Number
 from rulekit_exporters.onnx.operators.stacking import choices, stack
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit_exporters.onnx.builder import Array, Builder
+from rulekit.tables.table import Array
+from rulekit_exporters.onnx.builder import Builder
 from rulekit_exporters.onnx.forms import ML_DOMAIN
 from rulekit_exporters.onnx.labels import integer_labels, label_texts
 from rulekit_exporters.onnx.trees.decision_tree import DecisionTree, Leaf
