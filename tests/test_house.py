@@ -189,12 +189,8 @@ def test_no_file_is_a_drawer_for_everything() -> None:
 
 
 LONG = {  # kernels, which a compiler wants whole, and what is being shortened
-    "_best_prefixes",
-    "_cell_lines",
     "best_change",
-    "best_strengths_of_bit",
-    "_scan",
-    "_scan_with_numpy",
+    "scan_splits",
     *("__init__", "train"),
 }
 MOST_LINES = 60

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.learners.binned.codes import MemoryCodes
-from rulekit.learners.counting.compiling import compiled
+from rulekit.learners.counting.compiling import compiled, numba_runs
 from rulekit.learners.counting.histograms import Floats
 from rulekit.learners.counting.threads import run_threads
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature
@@ -142,8 +142,7 @@ def assign_bins(array: npt.NDArray[Any], high: npt.NDArray[Any], codes: npt.NDAr
     The first bits of a float tell its place among the bins but for the few values near an end, which pays where there
     are more values than such places.
     """
-    kernel = compiled(_assign_bins) if len(array) >= 1 << _LOOKED_UP_BITS else None
-    if kernel is None or not 0 < len(high) < _MOST_LOOKED_UP:
+    if not numba_runs() or len(array) < 1 << _LOOKED_UP_BITS or not 0 < len(high) < _MOST_LOOKED_UP:
         codes[:] = np.where(np.isnan(array), 0, np.searchsorted(high, array) + 1)
         return
     bits = np.dtype(np.int32 if array.dtype.itemsize == 4 else np.int64)
@@ -153,7 +152,7 @@ def assign_bins(array: npt.NDArray[Any], high: npt.NDArray[Any], codes: npt.NDAr
     place = np.arange(-(1 << (_LOOKED_UP_BITS - 1)), 1 << (_LOOKED_UP_BITS - 1))
     first = np.searchsorted(ends, place).astype(np.uint16)
     last = np.searchsorted(ends, place, side="right").astype(np.uint16)
-    kernel(array, np.ascontiguousarray(array).view(bits), shift, first, last, high, codes)
+    _assign_bins(array, np.ascontiguousarray(array).view(bits), shift, first, last, high, codes)
 
 
 _LOOKED_UP_BITS = 15
@@ -165,6 +164,7 @@ def _rising(bits: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return np.where(bits < 0, bits ^ np.iinfo(bits.dtype).max, bits)
 
 
+@compiled
 def _assign_bins(array: Any, bits: Any, shift: int, first: Any, last: Any, high: Any, codes: Any) -> None:
     middle = len(first) // 2
     for i in range(len(array)):
@@ -186,14 +186,8 @@ def _distinct(array: npt.NDArray[Any], weights: npt.NDArray[Any]) -> tuple[npt.N
     values = np.sort(array)
     values = values[: len(values) - int(np.count_nonzero(np.isnan(values)))]
     counts = np.empty(len(values))
-    runs = compiled(_runs)
-    if runs:
-        m = runs(values, counts)
-        values, counts = values[:m], counts[:m]
-    else:
-        first = np.flatnonzero(np.concatenate([[True] * min(1, len(values)), values[1:] != values[:-1]]))
-        counts = np.diff(first, append=len(values)).astype(np.float64)
-        values = values[first]
+    m = _runs(values, counts)
+    values, counts = values[:m], counts[:m]
     if weights.strides == (0,):
         counts *= float(weights[0])
     else:
@@ -202,6 +196,7 @@ def _distinct(array: npt.NDArray[Any], weights: npt.NDArray[Any]) -> tuple[npt.N
     return values, counts
 
 
+@compiled
 def _runs(values: Any, counts: Any) -> int:
     """Keep the first of equal neighbours, in place, and count them; says how many are left."""
     m = 0
@@ -252,22 +247,12 @@ def first_of_bins(counts: npt.NDArray[Any], max_bins: int | None) -> npt.NDArray
     if max_bins is None or m <= max_bins:
         return np.arange(m, dtype=np.int64)
     counts = counts.astype(np.float64, copy=False)
-    below: Any = compiled(_below) or _below_with_numpy
-    cap, total = capped_total(lambda cap: below(counts, cap), max_bins)
-    kernel = compiled(_first_of_bins)
-    if kernel:
-        first = np.empty(max_bins, dtype=np.int64)
-        return np.array(first[: kernel(counts, cap, total, max_bins, first)])
-    capped = np.minimum(counts, cap)
-    middle = np.cumsum(capped)
-    capped /= 2
-    middle -= capped
-    middle /= total
-    middle *= max_bins
-    raw = np.minimum(middle, max_bins - 1, out=middle).astype(np.int64)
-    return np.flatnonzero(np.diff(raw, prepend=-1) > 0)
+    cap, total = capped_total(lambda cap: _below(counts, cap), max_bins)
+    first = np.empty(max_bins, dtype=np.int64)
+    return np.array(first[: _first_of_bins(counts, cap, total, max_bins, first)])
 
 
+@compiled
 def _first_of_bins(counts: Any, cap: float, total: float, max_bins: int, first: Any) -> int:
     bins, last, reached = 0, -1, 0.0
     for i in range(len(counts)):
@@ -300,11 +285,7 @@ def capped_total(below: Callable[[float], tuple[float, int]], max_bins: int) -> 
     return cap, total
 
 
-def _below_with_numpy(counts: npt.NDArray[Any], cap: float) -> tuple[float, int]:
-    within = counts <= cap
-    return float(np.sum(counts, where=within)), int(np.count_nonzero(~within))
-
-
+@compiled
 def _below(counts: Any, cap: float) -> tuple[float, int]:
     # Whole numbers, so that the sum can be one of integers, several at a time.
     total, above = 0, 0

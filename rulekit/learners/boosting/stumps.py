@@ -11,8 +11,7 @@ import numpy.typing as npt
 
 from rulekit.learners.binned.binning import BinnedColumn
 from rulekit.learners.binned.problem import Problem
-from rulekit.learners.counting.grouping import count_cells
-from rulekit.learners.counting.histograms import Bools, Floats, Ints
+from rulekit.learners.counting.histograms import Bools, Floats, Ints, count_cells
 from rulekit.learners.counting.threads import run_threads
 from rulekit.schema import FIRST_LEVEL_CODE
 

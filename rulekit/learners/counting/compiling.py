@@ -1,4 +1,4 @@
-"""Compiled kernels: numba where it is there, with a numpy twin beside each kernel that gives the same bits.
+"""Compiled kernels: numba compiles them where it is there, else the interpreter runs the same source to the same bits.
 
 The compiled code holds no interpreter lock, keeps every operation on doubles as it is written (no fast mathematics,
 no contraction), and is kept in the user's cache folder. Where it is not there yet, the log says so (INFO).
@@ -10,29 +10,48 @@ import logging
 import os
 import sys
 from collections.abc import Callable
-from functools import cache
+from functools import cache, wraps
 from pathlib import Path
 from threading import Lock
 from types import FunctionType
-from typing import Any
+from typing import Any, TypeVar
 
 _DISABLE = "RULEKIT_NO_NUMBA"
 _LOG = logging.getLogger(__name__)
 _FOLDER_IS_SET = Lock()
 
+Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
-def compiled(kernel: Callable[..., Any]) -> Callable[..., Any] | None:
-    """The compiled form of a kernel, or None where numba is absent or switched off (RULEKIT_NO_NUMBA=1)."""
-    return None if os.environ.get(_DISABLE, "") not in ("", "0") else _compile(kernel)
+
+def numba_runs() -> bool:
+    """Whether kernels are compiled: numba is there and is not switched off (RULEKIT_NO_NUMBA=1)."""
+    return os.environ.get(_DISABLE, "") in ("", "0") and _has_numba()
 
 
 @cache
-def _compile(kernel: Callable[..., Any]) -> Callable[..., Any] | None:
+def _has_numba() -> bool:
     try:
-        import numba
-        from numba.core import config
+        import numba  # noqa: F401
     except ImportError:
-        return None
+        return False
+    return True
+
+
+def compiled(kernel: Kernel) -> Kernel:
+    """A kernel that is compiled when it is first called, where `numba_runs`."""
+
+    @wraps(kernel)
+    def run(*given: Any) -> Any:
+        return (_compile(kernel) if numba_runs() else kernel)(*given)
+
+    return run  # type: ignore[return-value]
+
+
+@cache
+def _compile(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    import numba
+    from numba.core import config
+
     _watch_compiler()
     for part in _parts(kernel):
         _shared(part)

@@ -13,13 +13,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from rulekit.learners.counting.compiling import compiled
-from rulekit.learners.counting.grouping import Grouped, Rows
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -84,8 +83,103 @@ def _unit_of(total: float) -> float:
     return math.ldexp(1.0, math.frexp(total)[1] - _TOTAL_BITS) if total > 0 else 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Histogram:
+# The cells of the training rows ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Grouped:
+    """rows [n] by key, and within a key as they came; the rows of key k are rows[starts[k] : starts[k + 1]]."""
+
+    rows: npt.NDArray[np.uint32]
+    starts: Ints
+
+
+@dataclass(slots=True, eq=False)
+class Rows:
+    """cell, label (0 or 1) and weight [n] of each row; grouped when that is first asked for."""
+
+    cell: npt.NDArray[np.int32]
+    labels: npt.NDArray[Any]
+    weights: Ints
+    n_cells: int
+    _grouped: Grouped | None = None
+
+    def sizes(self) -> Ints:
+        """How many rows [n_cells] each cell has."""
+        return np.diff(self.grouped().starts[::2])
+
+    def grouped(self) -> Grouped:
+        if self._grouped is None:
+            self._grouped = group_rows(self.cell, self.labels, self.n_cells)
+        return self._grouped
+
+
+def group_rows(cell: npt.NDArray[Any], labels: npt.NDArray[Any], n_cells: int) -> Grouped:
+    """Rows grouped by key = 2 * cell + label; fewer than 2^31 rows."""
+    rows = np.empty(len(cell), dtype=np.uint32)
+    return Grouped(rows, _group(cell, labels, n_cells, rows))
+
+
+@compiled
+def _group(cell: Any, labels: Any, n_cells: int, rows: Any) -> Any:
+    starts = np.zeros(2 * n_cells + 1, dtype=np.int64)
+    for i in range(len(cell)):
+        starts[2 * np.int64(cell[i]) + labels[i] + 1] += 1
+    for k in range(2 * n_cells):
+        starts[k + 1] += starts[k]
+    place = starts.copy()
+    for i in range(len(cell)):
+        k = 2 * np.int64(cell[i]) + labels[i]
+        rows[place[k]] = i
+        place[k] += 1
+    return starts
+
+
+def split_cells(
+    cell: npt.NDArray[np.int32], codes: npt.NDArray[Any], condition: Bools, merged: Ints, n_cells: int
+) -> Ints:
+    """Split cells, in place, by a condition on codes; says which of the 2 n_cells halves occur, in their order.
+
+    merged [old cells]: the one of n_cells that an old cell has become; half 2c + 1 of cell c holds the condition.
+    """
+    occurs = np.zeros(2 * n_cells, dtype=np.bool_)
+    _split(cell, codes, condition, merged, occurs)
+    _renumber(cell, (np.cumsum(occurs) - 1).astype(np.int32))
+    return np.flatnonzero(occurs)
+
+
+@compiled
+def _split(cell: Any, codes: Any, condition: Any, merged: Any, occurs: Any) -> None:
+    for i in range(len(cell)):
+        half = 2 * merged[cell[i]] + (1 if condition[codes[i]] else 0)
+        cell[i] = half
+        occurs[half] = True
+
+
+@compiled
+def _renumber(cell: Any, number: Any) -> None:
+    for i in range(len(cell)):
+        cell[i] = number[cell[i]]
+
+
+def count_cells(cell: npt.NDArray[np.int32], labels: npt.NDArray[Any], weights: Ints, n_cells: int) -> Ints:
+    """Weights [n_cells, 2] by cell and label."""
+    counts = np.zeros((n_cells, 2), dtype=np.int64)
+    each = weights.strides == (0,)
+    _count_cells(cell, labels, np.ones(1, dtype=np.int64) if each else weights, each, counts)
+    return counts * weights[0] if each else counts
+
+
+@compiled
+def _count_cells(cell: Any, labels: Any, weights: Any, each: bool, counts: Any) -> None:
+    for i in range(len(cell)):
+        counts[cell[i], labels[i]] += 1 if each else weights[i]
+
+
+# Histograms -----------------------------------------------------------------------------------------------------------
+
+
+class Histogram(NamedTuple):
     """Weights by (code, key): entries sorted by code, then key; `starts` [n_codes + 1] delimits the codes."""
 
     keys: Ints
@@ -95,36 +189,21 @@ class Histogram:
 
 def count(codes: npt.NDArray[Any], grouped: Grouped, weights: Ints, n_codes: int) -> Histogram:
     """The histogram of one column over the keys by which its rows are grouped."""
-    kernel, fill = compiled(_count_entries), compiled(_fill_entries)
-    if kernel and fill:
-        each = int(weights[0]) if len(weights) and weights.strides == (0,) else 0
-        given = weights[:1].copy() if each else weights
-        counts = kernel(codes, grouped.rows, grouped.starts, given, each, n_codes)
-        starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        keys, values = np.empty(starts[-1], dtype=np.int64), np.empty(starts[-1], dtype=np.int64)
-        fill(codes, grouped.rows, grouped.starts, given, each, starts, keys, values)
-        return Histogram(keys, values, starts)
-    n_keys = len(grouped.starts) - 1
-    key = np.repeat(np.arange(n_keys), np.diff(grouped.starts))
-    where, entry = np.unique(codes[grouped.rows].astype(np.int64) * n_keys + key, return_inverse=True)
-    # bincount adds doubles; the total of all weights is below 2^53, so that the sums are exact.
-    values = np.bincount(entry, weights[grouped.rows], len(where)).astype(np.int64)
-    where, values = where[values > 0], values[values > 0]
-    code, keys = np.divmod(where, n_keys)
-    return Histogram(keys, values, np.searchsorted(code, np.arange(n_codes + 1)).astype(np.int64))
+    each = int(weights[0]) if len(weights) and weights.strides == (0,) else 0
+    given = weights[:1].copy() if each else weights
+    counts = _count_entries(codes, grouped.rows, grouped.starts, given, each, n_codes)
+    starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    keys, values = np.empty(starts[-1], dtype=np.int64), np.empty(starts[-1], dtype=np.int64)
+    _fill_entries(codes, grouped.rows, grouped.starts, given, each, starts, keys, values)
+    return Histogram(keys, values, starts)
 
 
-def count_dense(
-    matrix: npt.NDArray[Any], columns: Ints, rows: Rows, n_codes: int, n_keys: int
-) -> list[Histogram] | None:
-    """The histograms of some columns of a matrix, counted as the rows come; None without numba."""
-    kernel = compiled(_count_dense)
-    if kernel is None:
-        return None
+def count_dense(matrix: npt.NDArray[Any], columns: Ints, rows: Rows, n_codes: int, n_keys: int) -> list[Histogram]:
+    """The histograms of some columns of a matrix, counted as the rows come."""
     equal = rows.weights.strides == (0,)
     weights = rows.weights[:1].copy() if equal else rows.weights
     counts = np.zeros(len(columns) * n_codes * n_keys, dtype=np.uint32 if equal else np.int64)
-    kernel(matrix, columns, rows.cell, rows.labels, weights, equal, n_codes, n_keys, counts)
+    _count_dense(matrix, columns, rows.cell, rows.labels, weights, equal, n_codes, n_keys, counts)
     each = int(weights[0]) if equal else 1
     return [dense_histogram(flat, n_codes, n_keys, each) for flat in counts.reshape(len(columns), -1)]
 
@@ -136,16 +215,9 @@ def dense_histogram(counts: npt.NDArray[Any], n_codes: int, n_keys: int, each: i
     return Histogram(where % n_keys, counts[where].astype(np.int64) * each, starts)
 
 
+@compiled
 def _count_dense(
-    matrix: Any,
-    columns: Any,
-    cell: Any,
-    labels: Any,
-    weights: Any,
-    equal: bool,
-    n_codes: int,
-    n_keys: int,
-    counts: Any,
+    matrix: Any, columns: Any, cell: Any, labels: Any, weights: Any, equal: bool, n_codes: int, n_keys: int, counts: Any
 ) -> None:
     n_columns = len(columns)
     for i in range(len(cell)):
@@ -155,6 +227,7 @@ def _count_dense(
             counts[(j * n_codes + np.int64(matrix[i, columns[j]])) * n_keys + key] += w
 
 
+@compiled
 def _count_entries(codes: Any, rows: Any, starts: Any, weights: Any, each: int, n_codes: int) -> Any:
     counts, last = np.zeros(n_codes, dtype=np.int64), np.full(n_codes, -1, dtype=np.int64)
     for key in range(len(starts) - 1):
@@ -166,6 +239,7 @@ def _count_entries(codes: Any, rows: Any, starts: Any, weights: Any, each: int, 
     return counts
 
 
+@compiled
 def _fill_entries(
     codes: Any, rows: Any, starts: Any, weights: Any, each: int, code_starts: Any, keys: Any, values: Any
 ) -> None:

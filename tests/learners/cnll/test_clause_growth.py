@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rulekit.learners.binned.binning import bin_table
 from rulekit.learners.cnll.plain.clause_growth import purest_cover
-from rulekit.learners.cnll.plain.clause_search import ClauseSearch, add_by_code, clause_literals
+from rulekit.learners.cnll.plain.clause_search import ClauseSearch, clause_literals
 from rulekit.learners.counting.histograms import Bools
 from rulekit.learners.fitting.rule_sets import covered
 from rulekit.tables.kinds.inference import infer
@@ -119,14 +119,11 @@ def test_tight_clauses_cover_the_same_rows(seed: int) -> None:
     assert all(np.all(held <= clause[j]) for clause, one in zip(clauses, tight, strict=True) for j, held in one.items())
 
 
-def test_the_kernel_and_numpy_count_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_histogram_counts_rows_and_gains() -> None:
     data = levels(500, 3)
     search = searched(data, lines(data))
     rows = np.flatnonzero(np.random.default_rng(0).random(500) < 0.5)
-    sums, counts = np.zeros(search.layout.size + 1), np.zeros(search.layout.size + 1, dtype=np.int64)
-    add_by_code(search.stacked, rows, search.gain[rows], sums, counts)
-    for switch in ("", "1"):
-        monkeypatch.setenv("RULEKIT_NO_NUMBA", switch)
-        found = search.histogram(rows, search.gain[rows])
-        assert np.array_equal(found[0], sums)
-        assert np.array_equal(found[1], counts)
+    sums, counts = search.histogram(rows, search.gain[rows])
+    places = search.stacked[rows].ravel()
+    assert np.array_equal(counts, np.bincount(places, minlength=len(counts)))
+    assert np.array_equal(sums, np.bincount(places, np.repeat(search.gain[rows], 10), len(sums)))

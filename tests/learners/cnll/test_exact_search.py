@@ -10,8 +10,8 @@ from cnll_cases import grow, problem_of, random_problem, row_objective
 
 from rulekit.learners.cnll.formula.noisy_formula import Bit, Formula
 from rulekit.learners.cnll.formula.objectives import MARGIN, SHORTEST, Objective
-from rulekit.learners.cnll.formula.prefixes import LEAST_STRENGTH
 from rulekit.learners.cnll.formula.read_once import Move, growth_moves
+from rulekit.learners.cnll.formula.split_search import LEAST_STRENGTH
 from rulekit.learners.cnll.search.best_step import SearchSettings, best_step, rest_strengths
 from rulekit.learners.cnll.search.growth import GrowthSettings
 

@@ -15,7 +15,7 @@ from rulekit import CNLLClassifier
 from rulekit.learners.cnll.formula import objectives
 from rulekit.learners.cnll.formula.noisy_formula import Formula
 from rulekit.learners.cnll.formula.objectives import Objective, allowed_intervals
-from rulekit.learners.cnll.formula.prefixes import LEAST_STRENGTH
+from rulekit.learners.cnll.formula.split_search import LEAST_STRENGTH
 from rulekit.learners.cnll.search import growth
 from rulekit.learners.cnll.search.best_step import SearchSettings
 from rulekit.learners.cnll.search.growth import GrowthSettings, grown_freer

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from cnll_cases import random_tree, truth
 
-from rulekit.learners.cnll.formula.read_once import FIRST, Move, ReadOnceTree, growth_moves
+from rulekit.learners.cnll.formula.read_once import FIRST, Move, ReadOnceTree, cell_lines, growth_moves
 
 
 def enumerated(tree: ReadOnceTree, p: np.ndarray) -> float:
@@ -30,35 +30,42 @@ def test_probability_is_that_of_enumeration(seed: int, algorithm: str) -> None:
     assert got == pytest.approx([enumerated(tree, p[:, c]) for c in range(3)], abs=1e-14)
 
 
+def cells_of(rng: np.random.Generator, bits: int) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray, np.ndarray]:
+    """Strengths, patterns of four cells, and the probabilities [bits, 4] that they give; some are 0 and 1."""
+    alpha, beta, pattern = rng.random(bits), rng.random(bits), rng.random((4, bits)) < 0.5
+    alpha[bits // 2], beta[-1] = 0.0, 1.0  # products of zero must not be divided out again
+    return (alpha, beta), pattern, np.where(pattern.T, alpha[:, None], beta[:, None])
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_each_move_is_its_line(seed: int) -> None:
     """U + V a equals the probability after the move, for any strength."""
     rng = np.random.default_rng(seed)
     bits = 1 + seed % 6
-    tree, p = random_tree(rng, bits), rng.random((bits, 4))
-    up = tree.probabilities(p)
+    tree = random_tree(rng, bits)
+    strengths, pattern, p = cells_of(rng, bits)
     moves = growth_moves(tree, "tree")
-    u, v = tree.lines(moves, up, tree.derivatives(up))
+    u, v, whole = cell_lines(tree, strengths, pattern, moves)
+    assert whole == pytest.approx(tree.probabilities(p)[tree.root], abs=0)
+    assert (v >= 0).all()
     for i, move in enumerate(moves):
         for a in (0.0, 0.3, 1.0):
             after = tree.copy()
             after.join(move, bits)
             expected = after.probabilities(np.vstack([p, np.full((1, 4), a)]))[after.root]
-            assert u[i] + v[i] * a == pytest.approx(expected, abs=1e-14)
-            assert (v[i] >= 0).all()
+            assert u[:, i] + v[:, i] * a == pytest.approx(expected, abs=1e-14)
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_a_bit_is_its_line(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    tree, p = random_tree(rng, 5), rng.random((5, 4))
-    p[1, 0], p[2, 1] = 0.0, 1.0  # products of zero must not be divided out again
-    up = tree.probabilities(p)
+    tree = random_tree(rng, 5)
+    strengths, pattern, p = cells_of(rng, 5)
+    u, v, _ = cell_lines(tree, strengths, pattern, [Move("bit", tree.node_of_bit(bit)) for bit in range(5)])
     for bit in range(5):
-        u, v = tree.lines([Move("bit", tree.node_of_bit(bit))], up, tree.derivatives(up))
         changed = p.copy()
         changed[bit] = 0.25
-        assert u[0] + v[0] * 0.25 == pytest.approx(tree.probabilities(changed)[tree.root], abs=1e-14)
+        assert u[:, bit] + v[:, bit] * 0.25 == pytest.approx(tree.probabilities(changed)[tree.root], abs=1e-14)
 
 
 def test_moves_of_algorithm_two_are_those_of_figure_four() -> None:
@@ -99,4 +106,5 @@ def test_a_thousand_bits_do_not_recurse() -> None:
         tree.join(Move("and" if bit % 2 else "or", tree.root), bit)
     p = tree.probabilities(np.full((1000, 1), 0.5))
     assert 0.0 < p[tree.root][0] < 1.0
-    assert tree.derivatives(p).shape == p.shape
+    strengths = np.full(1000, 0.5), np.full(1000, 0.5)
+    assert cell_lines(tree, strengths, np.ones((1, 1000), dtype=bool), [FIRST])[2] == p[tree.root]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rulekit.learners.binned.binning import BinnedColumn, bin_column
-from rulekit.learners.cnll.formula.squares import CodeSums
+from rulekit.learners.cnll.formula.gradient_sums import CodeSums
 from rulekit.learners.cnll.search.weak_features import code_orders, complete, log_likelihood_ratios
 from rulekit.schema import Feature
 

@@ -15,13 +15,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rulekit.learners.cnll.formula.objectives import allowed_strengths
 from rulekit.learners.cnll.formula.read_once import Move, ReadOnceTree
-from rulekit.learners.cnll.formula.tree_kernels import flatten
-from rulekit.learners.cnll.search import refit_kernels
-from rulekit.learners.cnll.search.refit_kernels import best_strengths_of_bit, give_strengths, line_of_bit, sweep_squares
-from rulekit.learners.counting.compiling import _compile, _parts, _watch_compiler, cache_folder, compiled
+from rulekit.learners.cnll.search.refitting import _slope_of_bit, give_strengths, slope_of_bit, sweep_squares
+from rulekit.learners.counting.compiling import _compile, _parts, _watch_compiler, cache_folder, numba_runs
 
-with_numba = pytest.mark.skipif(compiled(give_strengths) is None, reason="numba is not installed")
+with_numba = pytest.mark.skipif(not numba_runs(), reason="numba is not installed")
 
 
 def names(functions: list[Any]) -> list[str]:
@@ -29,9 +28,8 @@ def names(functions: list[Any]) -> list[str]:
 
 
 def test_the_parts_of_a_kernel_are_the_functions_of_its_file_that_it_calls() -> None:
-    assert names(_parts(sweep_squares)) == ["_slope_of_bit", "_give"]
-    assert names(_parts(give_strengths)) == ["_give", "_errors"]
-    assert _parts(refit_kernels._errors) == []
+    assert names(_parts(sweep_squares.__wrapped__)) == ["_slope_of_bit", "_least_square", "_give"]
+    assert _parts(_slope_of_bit) == []
 
 
 def _through(x: Any) -> Any:
@@ -59,39 +57,30 @@ def tree() -> ReadOnceTree:
     return made
 
 
-def results(way: Callable[[Any], Any], seed: int) -> list[Any]:
-    """What every kernel of the refits returns and writes, on a tree and cells of that seed."""
+def results(seed: int) -> list[Any]:
+    """What the kernels of the refits return and write, on a tree and cells of that seed."""
     rng = np.random.default_rng(seed)
-    flat, cells, bits = flatten(tree()), 40, 5
+    flat, cells, bits = tree().flat, 40, 5
     holds = rng.random((bits, cells)) < 0.5
     counts = rng.integers(0, 9, (cells, 2))
     alpha, beta = rng.uniform(0.3, 1.0, bits), rng.uniform(0.0, 0.3, bits)
     p = tree().probabilities(np.where(holds, alpha[:, None], beta[:, None]))
-    leaf = np.array([tree().node_of_bit(i) for i in range(bits)])
-    gates = flat.operator, flat.starts, flat.children, flat.parent, flat.root
     fixed = np.arange(bits) == 3
-    changed = way(sweep_squares)(
-        *gates, leaf, alpha, beta, np.zeros(bits), fixed, holds, counts, 1.0, 0.5, False, 1e-9, p
-    )
-    u, v, slope, curvature, squares = np.empty((5, cells))
-    first = way(line_of_bit)(*gates, leaf[2], holds[2], counts, p, u, v, slope, curvature)
-    strengths = way(best_strengths_of_bit)(
-        u, v, holds[2], counts, 1.0, 2.0, 3.0, 4.0, 1.0, 0.5, 0.0, False, False, squares
-    )
-    after = np.empty(cells)
-    wrong = way(give_strengths)(*gates, leaf[2], holds[2], *strengths[:2], counts, p, after)
-    return [bool(changed), alpha, beta, first, u, v, slope, curvature, strengths, squares, wrong, after, p]
+    changed = sweep_squares(flat, alpha, beta, np.zeros(bits), fixed, holds, counts, 1.0, 0.5, False, 1e-9, p)
+    v = slope_of_bit(flat, flat.leaf[2], p)
+    intervals = allowed_strengths(p[flat.root] - v * p[flat.leaf[2]], v, bool(seed % 2), seed == 2)
+    after = p.copy()
+    give_strengths(flat, flat.leaf[2], holds[2], 0.75, 0.25, after)
+    return [bool(changed), alpha, beta, v, *intervals, p, after]
 
 
 @with_numba
 @pytest.mark.parametrize("seed", range(3))
-def test_kernels_with_parts_do_what_they_do_as_plain_functions(seed: int) -> None:
-    as_compiled, plain = results(lambda kernel: compiled(kernel), seed), results(lambda kernel: kernel, seed)
-    for one, other in zip(as_compiled, plain, strict=True):
+def test_kernels_with_parts_do_what_they_do_as_plain_functions(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    as_compiled = results(seed)
+    monkeypatch.setenv("RULEKIT_NO_NUMBA", "1")
+    for one, other in zip(as_compiled, results(seed), strict=True):
         np.testing.assert_array_equal(one, other)
-    strengths, squares, wrong, after = plain[8:12]
-    assert wrong == strengths[2]
-    np.testing.assert_allclose(after, squares, rtol=1e-12)
 
 
 @with_numba
@@ -109,12 +98,12 @@ def test_the_log_says_once_that_kernels_are_compiled(
     caplog.set_level("INFO")
     _watch_compiler.__wrapped__()
     assert compiling(numba.njit(names)) == []  # not ours
-    assert compiling(compiled(give_strengths)) == ["compiling for this machine, once"]
-    assert compiling(compiled(sweep_squares)) == ["compiling for this machine, once"]
+    assert compiling(_compile(_slope_of_bit)) == ["compiling for this machine, once"]
+    assert compiling(_compile(sweep_squares.__wrapped__)) == ["compiling for this machine, once"]
     caplog.clear()
     _watch_compiler.__wrapped__()
     said = "compiling for this machine, in each run: no folder can be written to keep it in"
-    assert compiling(numba.njit(give_strengths)) == [said]
+    assert compiling(numba.njit(_slope_of_bit)) == [said]
 
 
 @with_numba
@@ -150,9 +139,8 @@ LOGGED = """
 import logging
 logging.basicConfig(level=logging.INFO, format="%(message)s")
 import numpy as np
-from rulekit.learners.counting.compiling import compiled
-from rulekit.learners.cnll.search.refit_kernels import _errors
-compiled(_errors)(np.array([0.25]), np.array([[1, 2]]), np.empty(1))
+from rulekit.learners.cnll.formula.objectives import allowed_strengths
+allowed_strengths(np.array([0.25]), np.array([0.5]), False, False)
 """
 
 

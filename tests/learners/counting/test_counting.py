@@ -11,8 +11,7 @@ from rulekit.learners.cnll.search.best_step import SearchSettings
 from rulekit.learners.cnll.search.growth import GrowthSettings
 from rulekit.learners.counting import compiling
 from rulekit.learners.counting import histograms as counting
-from rulekit.learners.counting.grouping import group_rows
-from rulekit.learners.counting.histograms import count
+from rulekit.learners.counting.histograms import count, group_rows
 
 
 def random_rows(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -17,9 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.learners.binned.codes import Codes, MemoryCodes
-from rulekit.learners.counting.compiling import compiled
-from rulekit.learners.counting.grouping import Rows
-from rulekit.learners.counting.histograms import Histogram, Ints, dense_histogram
+from rulekit.learners.counting.compiling import compiled, numba_runs
+from rulekit.learners.counting.histograms import Histogram, Ints, Rows, dense_histogram
 from rulekit.learners.counting.threads import run_threads
 
 _ROWS_FOR_A_COUNT = 4
@@ -50,7 +49,7 @@ class CellCounts:
         matrix = codes.matrix if isinstance(codes, MemoryCodes) else None
         if matrix is None or matrix.shape[1] < len(n_codes) or not len(n_codes) or matrix.size < _WORTH_KEEPING:
             return None
-        if rows.weights.strides != (0,) or compiled(_count_rows) is None:
+        if rows.weights.strides != (0,) or not numba_runs():
             return None
         offsets = np.concatenate([[0], np.cumsum(n_codes)]).astype(np.int64)
         least = max(1, _ROWS_FOR_A_COUNT * int(offsets[-1]) // len(n_codes))
@@ -123,24 +122,13 @@ class CellCounts:
         """Add the rows of some cells to slots, or (step -1) take them away."""
         if not len(cells):
             return
-        kernel: Any = compiled(_count_rows)
         grouped = rows.grouped()
+        given = (self.matrix, grouped.rows, grouped.starts, self.offsets)
         amount = np.array([step], dtype=np.int64).astype(np.uint32)
 
         def count(part: tuple[slice, int, int]) -> None:
             some, first, last = part
-            kernel(
-                self.matrix,
-                grouped.rows,
-                grouped.starts,
-                self.offsets,
-                first,
-                last,
-                cells[some],
-                slots[some],
-                amount,
-                self.counts,
-            )
+            _count_rows(*given, first, last, cells[some], slots[some], amount, self.counts)
 
         run_threads(count, self._shares(rows.sizes()[cells]), self.threads)
 
@@ -156,7 +144,6 @@ class CellCounts:
     def add_sums(self, rows: Rows, columns: Ints, table: Ints, first: int, sums: Ints) -> None:
         """Add what `add_code_sums` adds, sums [k, n_codes, W], for the cells from `first` on that `table` tells of."""
         self.settle(rows)
-        add: Any = compiled(_add_sums)
         cells = np.arange(first, first + len(table) // 2)
         kept = self.slot[cells] >= 0
         grouped = rows.grouped()
@@ -165,7 +152,9 @@ class CellCounts:
 
         def task(part: tuple[int, int]) -> None:
             some = slice(*part)
-            add(*given, columns[some], cells[kept], cells[~kept], self.slot, self.counts, table, first, sums[some])
+            _add_sums(
+                *given, columns[some], cells[kept], cells[~kept], self.slot, self.counts, table, first, sums[some]
+            )
 
         run_threads(task, itertools.pairwise(ends), self.threads)
 
@@ -201,6 +190,7 @@ class KeyCounts:
         return found
 
 
+@compiled
 def _count_rows(
     matrix: Any,
     order: Any,
@@ -231,6 +221,7 @@ def _count_rows(
                         into[begins[j] + np.uint64(near[i * width + j])] += step
 
 
+@compiled
 def _add_sums(
     matrix: Any,
     order: Any,

@@ -7,6 +7,7 @@ over the formula costs more than its cells.
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,13 +17,11 @@ import numpy.typing as npt
 from rulekit.learners.binned.codes import Codes
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.cnll.formula.cell_counts import CellCounts
+from rulekit.learners.cnll.formula.gradient_sums import FixedPoint
 from rulekit.learners.cnll.formula.objectives import Objective
-from rulekit.learners.cnll.formula.prefixes import Orders
-from rulekit.learners.cnll.formula.read_once import Move, ReadOnceTree
-from rulekit.learners.cnll.formula.squares import FixedPoint
-from rulekit.learners.cnll.formula.tree_kernels import cell_lines
-from rulekit.learners.counting.grouping import Rows, count_cells, split_cells
-from rulekit.learners.counting.histograms import Bools, Floats, Ints
+from rulekit.learners.cnll.formula.read_once import Move, ReadOnceTree, cell_lines
+from rulekit.learners.cnll.formula.split_search import Orders
+from rulekit.learners.counting.histograms import Bools, Floats, Ints, Rows, count_cells, split_cells
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -198,15 +197,19 @@ class Formula:
         p = self.probability()
         if self._measured is None:
             self._measured = self._errors(p)
-        return self._objective(*self._measured, objective, self.bits)
+        return self._objective(*self._measured, objective, ((bit.alpha, bit.beta) for bit in self.bits))
 
-    def measure_of(self, p: Floats, objective: Objective, bits: list[Bit]) -> tuple[float, float]:
-        """J and the weighted training error where the cells have probabilities p [C] and the formula these bits."""
-        return self._objective(*self._errors(p), objective, bits)
+    def measure_of(
+        self, p: Floats, objective: Objective, strengths: Iterable[tuple[float, float]]
+    ) -> tuple[float, float]:
+        """J and the weighted training error where the cells have probabilities p [C] and the bits these strengths."""
+        return self._objective(*self._errors(p), objective, strengths)
 
-    @staticmethod
-    def _objective(error: float, squares: float, objective: Objective, bits: list[Bit]) -> tuple[float, float]:
-        ridge = sum((bit.alpha - bit.rest) ** 2 + (bit.beta - bit.rest) ** 2 for bit in bits)
+    def _objective(
+        self, error: float, squares: float, objective: Objective, strengths: Iterable[tuple[float, float]]
+    ) -> tuple[float, float]:
+        pairs = zip(strengths, self.bits, strict=True)
+        ridge = sum((alpha - bit.rest) ** 2 + (beta - bit.rest) ** 2 for (alpha, beta), bit in pairs)
         return objective.error * error + objective.brier * squares + objective.ridge * ridge, error
 
     def _errors(self, p: Floats) -> tuple[float, float]:

@@ -12,9 +12,11 @@ the interval from either end, so that no row lies on the edge of the decision.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from rulekit.learners.counting.compiling import compiled
 from rulekit.learners.counting.histograms import Floats, Ints
 
 MARGIN = 0.1
@@ -51,9 +53,8 @@ def allowed_intervals(u: Floats, v: Floats, objective: Objective, with_zero: boo
     0 before them, as an interval of its own (the original form of the paper, beta = 0). Where the objective has no
     squared error the strength is as near to 0 or 1 as the margin allows.
     """
-    safe = np.where(v > 0.0, v, 1.0)
-    ratios = np.where(v > 0.0, (0.5 - u) / safe, np.where(u > 0.5, -np.inf, np.inf))
-    parts = [_intervals_of(row, objective.brier == 0.0 and objective.ridge == 0.0, with_zero) for row in ratios]
+    at_ends = objective.brier == 0.0 and objective.ridge == 0.0
+    parts = [allowed_strengths(*line, at_ends, with_zero) for line in zip(u, v, strict=True)]
     n = np.array([len(low) for low, _, _ in parts], dtype=np.int64)
     low, high = np.full((len(parts), n.max()), np.nan), np.full((len(parts), n.max()), np.nan)
     for m, (bottom, top, _) in enumerate(parts):
@@ -61,20 +62,39 @@ def allowed_intervals(u: Floats, v: Floats, objective: Objective, with_zero: boo
     return Intervals(low, high, n, np.stack([bucket for _, _, bucket in parts]))
 
 
-def _intervals_of(ratios: Floats, at_ends: bool, with_zero: bool) -> tuple[Floats, Floats, Ints]:
-    inside = np.unique(ratios[(ratios >= 0.0) & (ratios < 1.0)])
-    edges = np.concatenate([[0.0], inside, [1.0]])
-    length = np.diff(edges)
-    kept = np.flatnonzero(length >= SHORTEST)
-    if len(kept) == 0 or len(kept) > MOST_INTERVALS:
-        limit = max(1, min(len(kept), MOST_INTERVALS))
-        kept = np.sort(np.argsort(-length, kind="stable")[:limit])
+@compiled
+def allowed_strengths(u: Any, v: Any, at_ends: bool, with_zero: bool) -> Any:
+    """The intervals of one move over the cells [C], as low, high [k] and bucket [C]; see `allowed_intervals`."""
+    n_cells = len(u)
+    ratios = np.empty(n_cells)
+    within = 0
+    for c in range(n_cells):
+        ratios[c] = (0.5 - u[c]) / v[c] if v[c] > 0.0 else (-np.inf if u[c] > 0.5 else np.inf)
+        within += 1 if 0.0 <= ratios[c] < 1.0 else 0
+    edges = np.empty(within + 2)
+    edges[0] = 0.0
+    # Which interval between the edges comes next after a cell's ratio; past the last edge there is none.
+    raw = np.empty(n_cells, dtype=np.int64)
+    n, last = 1, -1.0
+    for c in np.argsort(ratios):
+        if 0.0 <= ratios[c] < 1.0 and ratios[c] != last:
+            edges[n] = last = ratios[c]
+            n += 1
+        raw[c] = 0 if ratios[c] < 0.0 else n - 1 if ratios[c] < 1.0 else n
+    edges[n] = 1.0
+    length = edges[1 : n + 1] - edges[:n]
+    taken = length >= SHORTEST
+    n_long = int(taken.sum())
+    if n_long == 0 or n_long > MOST_INTERVALS:
+        taken[:] = False
+        taken[np.argsort(-length, kind="mergesort")[: max(1, min(n_long, MOST_INTERVALS))]] = True
+    kept = np.flatnonzero(taken)
     low, high = edges[kept] + MARGIN * length[kept], edges[kept + 1] - MARGIN * length[kept]
     if at_ends:
-        low = high = np.where(low + high < 1.0, low, high)
-    raw = np.where(ratios < 0.0, 0, np.where(ratios >= 1.0, len(length), np.searchsorted(inside, ratios) + 1))
-    bucket = np.searchsorted(kept, raw).astype(np.int64)
+        low = np.where(low + high < 1.0, low, high)
+        high = low
+    bucket = np.searchsorted(kept, raw)
     if with_zero:
-        low, high = np.concatenate([[0.0], low]), np.concatenate([[0.0], high])
+        low, high = np.append(np.zeros(1), low), np.append(np.zeros(1), high)
         bucket = np.where(ratios < 0.0, 0, bucket + 1)
     return low, high, bucket

@@ -5,17 +5,18 @@ respect to every node, from which each way to add, replace or refit a bit is rea
 
     N and H:   P' = (P - v c) + (v c) a          N or H:   P' = P + v (1 - c) a          bit h:   P' = (P - v h) + v a
 
-with c the probability of node N, v = dP/dc and a the strength of the bit.
+with c the probability of node N, v = dP/dc and a the strength of the bit. Shapes: C cells, T bits, M moves.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from rulekit.learners.counting.histograms import Floats
+from rulekit.learners.counting.compiling import compiled
+from rulekit.learners.counting.histograms import Bools, Floats, Ints
 
 Operator = Literal["and", "or", "bit"]
 
@@ -26,6 +27,25 @@ class Move:
 
     operator: Operator
     node: int
+
+
+class FlatTree(NamedTuple):
+    """A tree for kernels: order (parents first), operator, bit, and the children of node i from starts[i] on; parent.
+
+    leaf [T]: the node of each bit.
+    """
+
+    order: Ints
+    operator: Ints
+    bit: Ints
+    starts: Ints
+    children: Ints
+    parent: Ints
+    leaf: Ints
+    root: int
+
+
+_OPERATORS = {"bit": 0, "and": 1, "or": 2}
 
 
 @dataclass(slots=True)
@@ -42,8 +62,25 @@ class ReadOnceTree:
     root: int = -1
     clauses: list[int] = field(default_factory=list)
     dual: bool = False
-    flat: Any = field(default=None, repr=False, compare=False)
-    """The tree as arrays (tree_kernels.FlatTree), once these were asked for; None again when a bit joins."""
+    _flat: FlatTree | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def flat(self) -> FlatTree:
+        """The tree as arrays; made once for each tree as it is."""
+        if self._flat is None:
+            counts = [len(below) for below in self.children]
+            leaves = [node for _, node in sorted((bit, node) for node, bit in enumerate(self.bit) if bit >= 0)]
+            self._flat = FlatTree(
+                np.array(self.order(), dtype=np.int64),
+                np.array([_OPERATORS[operator] for operator in self.operator], dtype=np.int64),
+                np.array(self.bit, dtype=np.int64),
+                np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]).astype(np.int64),
+                np.array([child for below in self.children for child in below], dtype=np.int64),
+                np.array(self.parent, dtype=np.int64),
+                np.array(leaves, dtype=np.int64),
+                self.root,
+            )
+        return self._flat
 
     def copy(self) -> ReadOnceTree:
         return ReadOnceTree(
@@ -71,7 +108,7 @@ class ReadOnceTree:
 
     def join(self, move: Move, bit: int) -> None:
         """Put a new bit into the tree; a gate of the same operator takes it as one more child."""
-        self.flat = None
+        self._flat = None
         leaf = self._add("bit", bit, move.node)
         if self.root < 0:
             self.root, self.parent[leaf] = leaf, -1
@@ -124,41 +161,6 @@ class ReadOnceTree:
             p[node] = product if self.operator[node] == "and" else 1.0 - product
         return p
 
-    def derivatives(self, p: Floats) -> Floats:
-        """The derivative dP / dp [nodes, C] of the root's probability, by products of the siblings on either side."""
-        v = np.empty_like(p)
-        if self.root >= 0:
-            v[self.root] = 1.0
-        for node in self.order():
-            below = self.children[node]
-            factors = [p[child] if self.operator[node] == "and" else 1.0 - p[child] for child in below]
-            before = np.ones(p.shape[1])
-            after = [before] * len(below)
-            for i in range(len(below) - 1, 0, -1):
-                after[i - 1] = after[i] * factors[i]
-            for child, factor, rest in zip(below, factors, after, strict=True):
-                v[child] = v[node] * before * rest
-                before = before * factor
-        return v
-
-    def lines(self, moves: list[Move], p: Floats, v: Floats) -> tuple[Floats, Floats]:
-        """U and V [M, C] of each move: the probability after it is U + V a."""
-        count = p.shape[1]
-        u, slope = np.empty((len(moves), count)), np.empty((len(moves), count))
-        whole = p[self.root] if self.root >= 0 else np.zeros(count)
-        for i, move in enumerate(moves):
-            if move.node < 0:
-                u[i], slope[i] = 0.0, 1.0
-                continue
-            c, d = p[move.node], v[move.node]
-            if move.operator == "or":
-                u[i], slope[i] = whole, d * (1.0 - c)
-            elif move.operator == "and":
-                u[i], slope[i] = whole - d * c, d * c
-            else:
-                u[i], slope[i] = whole - d * c, d
-        return u, slope
-
 
 FIRST = Move("bit", -1)
 
@@ -185,3 +187,68 @@ def growth_moves(tree: ReadOnceTree, algorithm: str) -> list[Move]:
         above = tree.operator[tree.parent[node]] if tree.parent[node] >= 0 else "bit"
         moves.extend(Move(operator, node) for operator in ("and", "or") if operator != above)
     return moves
+
+
+def cell_lines(
+    tree: ReadOnceTree, strengths: tuple[Floats, Floats], pattern: Bools, moves: list[Move]
+) -> tuple[Floats, Floats, Floats]:
+    """U and V [C, M]: the probability of a cell after a move is U + V a; and the probability [C] as it is.
+
+    strengths: alpha and beta [T] of the bits; pattern [C, T]: which conditions hold in a cell.
+    """
+    u, v, whole = np.zeros((len(pattern), len(moves))), np.ones((len(pattern), len(moves))), np.zeros(len(pattern))
+    if tree.root >= 0:
+        operators = np.array([_OPERATORS[move.operator] for move in moves], dtype=np.int64)
+        nodes = np.array([move.node for move in moves], dtype=np.int64)
+        _cell_lines(tree.flat, *strengths, pattern, operators, nodes, u, v, whole)
+    return u, v, whole
+
+
+@compiled
+def _cell_lines(
+    tree: Any, alpha: Any, beta: Any, pattern: Any, move_operator: Any, move_node: Any, u: Any, v: Any, wholes: Any
+) -> None:
+    n_nodes = len(tree.operator)
+    p, d, after = np.empty(n_nodes), np.empty(n_nodes), np.empty(len(tree.children) + 1)
+    for cell in range(len(pattern)):
+        for i in range(len(tree.order) - 1, -1, -1):
+            node = tree.order[i]
+            if tree.bit[node] >= 0:
+                p[node] = alpha[tree.bit[node]] if pattern[cell, tree.bit[node]] else beta[tree.bit[node]]
+                continue
+            product = 1.0
+            if tree.operator[node] == 1:
+                for e in range(tree.starts[node], tree.starts[node + 1]):
+                    product = product * p[tree.children[e]]
+                p[node] = product
+            else:
+                for e in range(tree.starts[node], tree.starts[node + 1]):
+                    product = product * (1.0 - p[tree.children[e]])
+                p[node] = 1.0 - product
+        d[tree.root] = 1.0
+        for i in range(len(tree.order)):
+            node = tree.order[i]
+            low, high = tree.starts[node], tree.starts[node + 1]
+            if low == high:
+                continue
+            both = tree.operator[node] == 1
+            after[high - 1] = 1.0
+            for e in range(high - 1, low, -1):
+                c = p[tree.children[e]]
+                after[e - 1] = after[e] * (c if both else 1.0 - c)
+            before = 1.0
+            for e in range(low, high):
+                c = p[tree.children[e]]
+                d[tree.children[e]] = d[node] * before * after[e]
+                before = before * (c if both else 1.0 - c)
+        whole = p[tree.root]
+        wholes[cell] = whole
+        for m in range(len(move_node)):
+            node = move_node[m]
+            if node < 0:
+                continue  # the first bit of all: U = 0, V = 1
+            c, slope = p[node], d[node]
+            if move_operator[m] == 2:
+                u[cell, m], v[cell, m] = whole, slope * (1.0 - c)
+            else:
+                u[cell, m], v[cell, m] = whole - slope * c, slope * c if move_operator[m] == 1 else slope

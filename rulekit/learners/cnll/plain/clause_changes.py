@@ -1,7 +1,8 @@
-"""The best change of one clause, from histograms: each condition dropped or not, and the best further one.
+"""The best change of one clause, and the sums that it is chosen from: each condition dropped or not, one more or not.
 
-Compiled, and with numpy for all ordered columns at once; sums are of whole numbers and thus exact, so that both give
-the same bits.
+A condition is given by its place among the searched columns; `holds` marks the histogram places of the codes that the
+conditions of a clause allow (each column has its own, so that one mask serves all). Sums are of whole numbers, and thus
+exact.
 """
 
 from __future__ import annotations
@@ -10,90 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from rulekit.learners.counting.histograms import Bools, Floats, Ints
+from rulekit.learners.counting.compiling import compiled
+from rulekit.learners.counting.histograms import Bools, Floats
 
 PREFIX, SUFFIX, INTERVAL, KNOWN, LEVELS = range(5)
 """What a condition may be: codes to a cut, from a cut, between two, all but the missing, or levels of a category."""
-
-
-def change_with_numpy(
-    sums: Floats,
-    counts: Ints,
-    totals: Floats,
-    lefts: Ints,
-    places: Ints,
-    ordered: Ints,
-    nominal: Ints,
-    offset: Ints,
-    sizes: Ints,
-    second: Floats,
-    cost: float,
-    room: float,
-    best: float,
-) -> tuple[int, int, int, float]:
-    """As `best_change`, for all ordered columns at once."""
-    found, found_place, found_kind = -1, -1, 0
-    for part in range(len(totals)):
-        base = cost * float(lefts[part])
-        least, left = best + base, room - float(lefts[part])
-        value, place, kind = float(totals[part]), -1, 0
-        taken = np.delete(places, part - 1) if part else places
-        if left >= 1:
-            untaken = ~np.isin(ordered, taken)
-            free = ordered[untaken]
-            if len(free):
-                other, at, which = _best_interval(
-                    sums[part],
-                    counts[part] > 0,
-                    offset[free],
-                    sizes[free],
-                    second[untaken],
-                    cost,
-                    left,
-                )
-                if other > max(value, least):
-                    value, place, kind = other, int(free[at]), which
-            for at in nominal[~np.isin(nominal, taken)].tolist():
-                inside = slice(int(offset[at]), int(offset[at] + sizes[at]))
-                held, present = sums[part, inside] > 0, counts[part, inside] > 0
-                if not held.any() or not (present & ~held).any():
-                    continue
-                other = float(sums[part, inside][held].sum()) - cost
-                if other > max(value, least):
-                    value, place, kind = other, at, LEVELS
-        value -= base
-        if value > best:
-            best, found, found_place, found_kind = value, part, place, kind
-    return found, found_place, found_kind, best
-
-
-def _best_interval(
-    sums: Floats, present: Bools, offset: Ints, sizes: Ints, second: Floats, cost: float, room: float
-) -> tuple[float, int, int]:
-    """The best interval of codes of an ordered column, missing on the better side: value, which column, kind."""
-    step = np.arange(int(sizes.max()))
-    table = np.where(step < sizes[:, None] - 1, offset[:, None] + 1 + step, len(sums) - 1)
-    below = np.cumsum(sums[table], axis=1)
-    below = np.concatenate([np.zeros((len(below), 1)), below], axis=1)
-    total = below[:, -1]
-    missing = sums[offset]
-    known = np.where(present[offset], np.maximum(missing, 0.0), 0.0)
-    cuts = np.arange(below.shape[1])
-    inner = (cuts >= 1) & (cuts < sizes[:, None] - 1)
-    prefix = np.where(inner, below, -np.inf).max(axis=1)
-    suffix = total - np.where(inner, below, np.inf).min(axis=1)
-    interval = (below - np.minimum.accumulate(below, axis=1)).max(axis=1)
-    values = np.stack(
-        [
-            prefix + known - cost,
-            suffix + known - cost,
-            np.where(second <= room, interval + known - second * cost, -np.inf),
-            np.where(missing < 0.0, total - cost, -np.inf),
-        ]
-    )
-    place = int(np.argmax(values.max(axis=0)))
-    kind = int(np.argmax(values[:, place]))
-    return float(values[kind, place]), place, kind
 
 
 def condition_of(kind: int, sums: Floats, present: Bools) -> Bools:
@@ -126,6 +48,67 @@ def _middle(cut: int, filled: Bools) -> int:
     return (cut + most) // 2
 
 
+@compiled
+def mark_covered(stacked: Any, places: Any, holds: Any, found: Any) -> None:
+    """Mark the rows [n] on which all conditions hold; stacked [n, searched]: histogram places."""
+    for i in range(len(found)):
+        # Without a branch: which rows hold is not to be foreseen.
+        inside = True
+        for j in range(len(places)):
+            inside &= holds[stacked[i, places[j]]]
+        found[i] = inside
+
+
+@compiled
+def gain_of(stacked: Any, places: Any, holds: Any, gain: Any, free: Any) -> float:
+    """The sum of the gains [n] of the free rows on which all conditions hold."""
+    total = 0.0
+    for i in range(len(gain)):
+        if not free[i]:
+            continue
+        inside = True
+        for j in range(len(places)):
+            if not holds[stacked[i, places[j]]]:
+                inside = False
+                break
+        if inside:
+            total += gain[i]
+    return total
+
+
+@compiled
+def add_by_failing(
+    stacked: Any, rows: Any, gain: Any, places: Any, holds: Any, sums: Any, counts: Any, totals: Any
+) -> None:
+    """Add the gain of each row at its codes, in part 0 where all conditions hold, in part 1 + j where but j holds."""
+    for i in range(len(rows)):
+        row = rows[i]
+        failing, part = 0, 0
+        for j in range(len(places)):
+            fails = 1 - holds[stacked[row, places[j]]]
+            failing += fails
+            part += fails * (j + 1)
+        if failing > 1:
+            continue
+        value = gain[row]
+        totals[part] += value
+        for c in range(stacked.shape[1]):
+            place = stacked[row, c]
+            sums[part, place] += value
+            counts[part, place] += 1
+
+
+@compiled
+def add_by_code(stacked: Any, rows: Any, gains: Any, sums: Any, counts: Any) -> None:
+    """Add the gain [rows] of each row, and one, at the place of each of its codes: stacked [n, columns]."""
+    for i in range(len(rows)):
+        for j in range(stacked.shape[1]):
+            place = stacked[rows[i], j]
+            sums[place] += gains[i]
+            counts[place] += 1
+
+
+@compiled
 def best_change(
     sums: Any,
     counts: Any,

@@ -11,18 +11,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from rulekit.learners.binned.binning import BinnedColumn
 from rulekit.learners.binned.codes import Codes
-from rulekit.learners.cnll.plain.clause_changes import best_change, change_with_numpy, condition_of
-from rulekit.learners.cnll.plain.clause_kernels import add_by_failing, gain_of, mark_covered
-from rulekit.learners.counting.compiling import compiled
+from rulekit.learners.cnll.plain.clause_changes import (
+    add_by_code,
+    add_by_failing,
+    best_change,
+    condition_of,
+    gain_of,
+    mark_covered,
+)
 from rulekit.learners.counting.histograms import Bools, Floats, Ints
-from rulekit.learners.fitting.rule_sets import Clause, covered
+from rulekit.learners.fitting.rule_sets import Clause
 
 _ROUNDS = 30
 _SWEEPS = 4
@@ -95,22 +99,13 @@ class ClauseSearch:
     def histogram(self, rows: Ints, gains: Floats) -> tuple[Floats, Ints]:
         """The sum of the gains [rows] and the number of the rows with each code of each column [size + 1]."""
         sums, counts = np.zeros(self.layout.size + 1), np.zeros(self.layout.size + 1, dtype=np.int64)
-        kernel = compiled(add_by_code)
-        if kernel is not None:
-            kernel(self.stacked, rows, gains, sums, counts)
-            return sums, counts
-        places = self.stacked[rows].ravel()
-        sums += np.bincount(places, np.repeat(gains, self.stacked.shape[1]), len(sums))
-        counts += np.bincount(places, minlength=len(counts))
+        add_by_code(self.stacked, rows, gains, sums, counts)
         return sums, counts
 
     def rows_of(self, clause: Clause) -> Bools:
         """The rows [n] on which all conditions of a clause hold."""
-        kernel = compiled(mark_covered)
-        if kernel is None:
-            return covered(clause, self.codes, len(self.gain))
         found = np.empty(len(self.gain), dtype=bool)
-        kernel(self.stacked, *self._marked(clause), found)
+        mark_covered(self.stacked, *self._marked(clause), found)
         return found
 
     def _marked(self, clause: Clause) -> tuple[Ints, Bools]:
@@ -125,11 +120,7 @@ class ClauseSearch:
 
     def value(self, clause: Clause, free: Bools) -> float:
         """What a clause is worth on the rows that no other covers, less its literals."""
-        kernel = compiled(gain_of)
-        if kernel is None:
-            gain = float(self.gain[covered(clause, self.codes, len(self.gain)) & free].sum())
-        else:
-            gain = float(kernel(self.stacked, *self._marked(clause), self.gain, free))
+        gain = float(gain_of(self.stacked, *self._marked(clause), self.gain, free))
         return gain - self.cost * clause_literals(clause, self.columns)
 
     def improved(self, clause: Clause, free: Bools, room: float, value: float | None = None) -> tuple[Clause, float]:
@@ -154,8 +145,9 @@ class ClauseSearch:
         lengths = [condition_literals(self.columns[column], held) for column, held in clause.items()]
         lefts = np.array([sum(lengths), *(sum(lengths) - length for length in lengths)], dtype=np.int64)
         least += 1e-9 * (1.0 + abs(least))
-        choose: Any = compiled(best_change) or change_with_numpy
-        part, place, kind, best = choose(sums, counts, totals, lefts, places, *layout.parts, self.cost, room, least)
+        part, place, kind, best = best_change(
+            sums, counts, totals, lefts, places, *layout.parts, self.cost, room, least
+        )
         if part < 0:
             return None
         changed = dict(clause)
@@ -175,19 +167,7 @@ class ClauseSearch:
         """
         parts, size = 1 + len(places), self.layout.size + 1
         sums, counts, totals = np.zeros((parts, size)), np.zeros((parts, size), dtype=np.int64), np.zeros(parts)
-        kernel = compiled(add_by_failing)
-        if kernel is not None:
-            kernel(self.stacked, rows, self.gain, places, holds, sums, counts, totals)
-        else:
-            failing, first = np.zeros(len(rows), dtype=np.int16), np.zeros(len(rows), dtype=np.int16)
-            for j, (column, condition) in enumerate(clause.items()):
-                fails = ~condition[self.codes[column][rows]]
-                failing += fails
-                first[fails] = j + 1
-            for part in range(parts):
-                inside = rows[(failing == min(part, 1)) & (first == part)]
-                sums[part], counts[part] = self.histogram(inside, self.gain[inside])
-                totals[part] = self.gain[inside].sum()
+        add_by_failing(self.stacked, rows, self.gain, places, holds, sums, counts, totals)
         for total in (sums, counts, totals):
             total[1:] += total[0]
         return sums, counts, totals
@@ -256,15 +236,6 @@ class ClauseSearch:
             if not changed:
                 break
         return clauses
-
-
-def add_by_code(stacked: Any, rows: Any, gains: Any, sums: Any, counts: Any) -> None:
-    """Add the gain [rows] of each row, and one, at the place of each of its codes: stacked [n, columns]."""
-    for i in range(len(rows)):
-        for j in range(stacked.shape[1]):
-            place = stacked[rows[i], j]
-            sums[place] += gains[i]
-            counts[place] += 1
 
 
 def _layout(columns: Sequence[BinnedColumn], searched: Ints) -> _Layout:

@@ -16,7 +16,7 @@ import numpy as np
 from rulekit.learners.binned.codes import Codes
 from rulekit.learners.cnll.formula.noisy_formula import Bit
 from rulekit.learners.cnll.formula.read_once import ReadOnceTree
-from rulekit.learners.counting.compiling import compiled
+from rulekit.learners.counting.compiling import compiled, numba_runs
 from rulekit.learners.counting.histograms import Bools, Floats, Ints
 
 MOST_BITS = 20
@@ -94,15 +94,14 @@ class Lattice:
         # Rows that a chosen clause covers gain nothing: as a rule most cells are empty.
         some = gain != 0.0
         cells, gain = cells[some], gain[some]
-        kernel = compiled(_add_cells)
         pairs = len(cells) * len(self.primes)
-        if pairs > (_PAIRS if kernel is not None else 1) * (count << count):
+        if pairs > (_PAIRS if numba_runs() else 1) * (count << count):
             everywhere = np.zeros(1 << count)
             everywhere[cells] = gain
             return _superset_sums(everywhere, count)[self.primes]
         sums = np.zeros(len(self.primes))
-        if kernel is not None:
-            kernel(self.primes, cells, gain, sums)
+        if numba_runs():
+            _add_cells(self.primes, cells, gain, sums)
             return sums
         narrow = self.primes.astype(np.int32)
         for cell, value in zip(cells.tolist(), gain.tolist(), strict=True):
@@ -159,6 +158,7 @@ def _superset_sums(values: Floats, count: int) -> Floats:
     return sums
 
 
+@compiled
 def _add_cells(primes: Any, cells: Any, gain: Any, sums: Any) -> None:
     """Add to each prime [primes] the gain of the cells that it covers, four cells at a time."""
     whole = len(cells) - len(cells) % 4

@@ -13,12 +13,11 @@ import numpy.typing as npt
 from rulekit.learners.binned.binning import BinnedColumn
 from rulekit.learners.binned.codes import matrix_of, side_by_side
 from rulekit.learners.binned.problem import Problem
+from rulekit.learners.cnll.formula.gradient_sums import CodeSums, add_code_sums, fixed_lines, sums_of_entries
 from rulekit.learners.cnll.formula.noisy_formula import Bit, Formula
 from rulekit.learners.cnll.formula.objectives import Objective, allowed_intervals
-from rulekit.learners.cnll.formula.prefixes import Best, Orders, best_prefixes
 from rulekit.learners.cnll.formula.read_once import FIRST, Move
-from rulekit.learners.cnll.formula.squares import CodeSums, add_code_sums, fixed_lines, sums_of_entries
-from rulekit.learners.cnll.search.scanning import MoveTables, ScanResult, ScanRule, scan
+from rulekit.learners.cnll.formula.split_search import Best, MoveTables, Orders, ScanRule, best_splits, scan_splits
 from rulekit.learners.cnll.search.weak_features import Weak, code_orders, complete
 from rulekit.learners.contract import NO_WATCH, Watch
 from rulekit.learners.counting.histograms import Bools, Floats, Histogram, Ints, count, count_dense
@@ -29,7 +28,6 @@ _CACHED = 1 << 18
 _DENSE = 1 << 18
 _WORTH_THREADS = 200_000
 _MOST_KEPT = 32
-_FIELDS = ("objective", "order", "prefix", "side", "left", "right")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +85,15 @@ class Results:
         bit = _bit(binned, column, sums.weight > 0, prefix, strengths, float(self.rest[m]))
         return Step(self.moves[m], bit, float(best.objective[k, m]))
 
+    def least(self) -> Floats:
+        """The least objective of each move [M]; infinity where none is allowed."""
+        none = np.full((1, len(self.moves)), np.inf)
+        return np.asarray(np.concatenate([self.best.objective, none]).min(axis=0))
+
+    def step_of(self, m: int) -> Step:
+        """The best step of a move that has one."""
+        return self.step(int(self.best.objective[:, m].argmin()), m)
+
     def sums(self, k: int) -> CodeSums:
         """The sums by code of the k-th column."""
         group = next(group for group in self.groups if k in group.at)
@@ -130,30 +137,15 @@ def sums_by_code(
     return [results.sums(k) for k in range(len(columns))], constant
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Replacements:
-    """For each of some bits the least objective [B] with another condition in its place (infinity: none is allowed)."""
-
-    objective: Floats
-    column: Ints
-    results: Results
-
-    def step(self, which: int) -> Step:
-        """The step that replaces the bit `which` of those asked for."""
-        return self.results.step(int(self.column[which]), which)
-
-
 def best_replacements(
     formula: Formula, which: list[int], settings: SearchSettings, columns: npt.NDArray[np.int64], ridges: Floats
-) -> Replacements:
-    """For each of some bits the best condition and strengths in its place, the rest of the formula staying.
+) -> Results:
+    """For each of some bits, as a move, the best condition and strengths in its place, the rest of the formula staying.
 
     ridges: per bit the ridge terms of the others, already times kappa.
     """
     moves = [Move("bit", formula.tree.node_of_bit(bit)) if len(formula.bits) > 1 else FIRST for bit in which]
-    results = _search(formula, moves, settings, columns, ridges, one=False)
-    objective = np.concatenate([results.best.objective, np.full((1, len(moves)), np.inf)])
-    return Replacements(objective.min(axis=0), objective.argmin(axis=0), results)
+    return _search(formula, moves, settings, columns, ridges, one=False)
 
 
 def _search(
@@ -179,10 +171,12 @@ def _search_squares(
     def judge(group: _Group) -> None:
         settings.watch.check()
         orders, weight = _orders(formula, columns[group.at], settings.weak, group.slope.shape[1])
-        sums = group.slope, group.curvature, weight
-        found = best_prefixes(sums, orders, rest, constant, ridge, least, settings.zero_beta)
-        for name in _FIELDS:
-            getattr(best, name)[group.at] = getattr(found, name)
+        own = Best.none(len(group.at), len(moves))
+        best_splits(
+            (group.slope, group.curvature, weight), orders, rest, constant, ridge, least, settings.zero_beta, own
+        )
+        for whole, part in zip(best, own, strict=True):
+            whole[group.at] = part
 
     worth = sum(group.slope.size for group in groups) >= _WORTH_THREADS
     run_threads(judge, groups, settings.n_threads if worth else 1)
@@ -286,32 +280,22 @@ def _search_errors(
     u, v, _ = formula.lines(moves)
     intervals = allowed_intervals(u.T, v.T, objective, settings.zero_beta)
     constant = objective.brier * _squares_at_zero(u, formula.counts, problem.weight_unit) + ridges
-    tables = MoveTables(intervals.bucket, intervals.low, intervals.high, intervals.n, rest, constant)
-    least = _least(formula, settings)
-    scale = objective.error * problem.weight_unit
+    tables = MoveTables(intervals.low, intervals.high, intervals.n, intervals.bucket, rest, constant)
+    scale, least = objective.error * problem.weight_unit, _least(formula, settings)
+    rule = ScanRule(scale, objective.brier, objective.ridge, least, settings.zero_beta, one)
     threads = settings.n_threads if len(problem.labels) * len(columns) >= _WORTH_THREADS else 1
-    best_so_far = [np.inf]
+    least_yet = [np.inf]
     counted = _counted_columns(formula, moves, (u, v), columns, threads, settings.watch)
     best = Best.none(len(columns), len(moves))
 
     def search(i: int) -> None:
         settings.watch.check()
-        binned = problem.columns[columns[i]]
         histogram, sums = counted[i]
-        weighted = (
-            np.ascontiguousarray(objective.brier * sums.slope.T),
-            np.ascontiguousarray(objective.brier * sums.curvature.T),
-        )
-        orders = code_orders(binned, settings.weak, sums, rest)
-        for variant, order in enumerate(orders):
-            full = np.ascontiguousarray(np.broadcast_to(order, (len(moves), order.shape[1])))
-            for side, (left, right) in enumerate(_sides(settings.zero_beta, int(intervals.n.max()))):
-                rule = ScanRule(scale, objective.ridge, least, *left, *right)
-                found = scan(histogram, tables, full, weighted, rule, best_so_far[0], one)
-                _keep_better(best, i, found, variant, side)
+        for number, orders in enumerate(code_orders(problem.columns[columns[i]], settings.weak, sums, rest)):
+            scan_splits(histogram, tables, orders, number, (sums.slope, sums.curvature), rule, least_yet[0], i, best)
         # Only one number is shared between threads: whatever a thread reads, what is left out cannot be the best.
         if one:
-            best_so_far[0] = min(best_so_far[0], float(best.objective[i].min()))
+            least_yet[0] = min(least_yet[0], float(best.objective[i].min()))
 
     run_threads(search, range(len(columns)), threads)
     groups = [_Group(np.array([i]), sums.slope[None], sums.curvature[None]) for i, (_, sums) in enumerate(counted)]
@@ -357,29 +341,8 @@ def _counted_columns(
     return [found[i] for i in range(len(columns))]
 
 
-def _keep_better(best: Best, column: int, found: ScanResult, variant: int, side: int) -> None:
-    """Take over what is better; of equals the lower order, then the shorter prefix, then the first side stays."""
-    objective, order, prefix = (getattr(best, name)[column] for name in ("objective", "order", "prefix"))
-    earlier = (found.objective == objective) & (order == variant) & (found.prefix < prefix)
-    better = (found.objective < objective) | (earlier & np.isfinite(found.objective))
-    for name in ("objective", "prefix", "left", "right"):
-        getattr(best, name)[column, better] = getattr(found, name)[better]
-    best.order[column, better] = variant
-    best.side[column, better] = side
-
-
-def _sides(zero_beta: bool, k: int) -> list[tuple[tuple[int, int], tuple[int, int]]]:
-    """The intervals that the left and the right side may use; with beta = 0 one of them only the first, which is 0."""
-    return [((1, k), (0, 1)), ((0, 1), (1, k))] if zero_beta else [((0, k), (0, k))]
-
-
 def _bit(
-    binned: BinnedColumn,
-    column: int,
-    present: Bools,
-    prefix: npt.NDArray[np.int64],
-    strengths: tuple[float, float],
-    rest: float,
+    binned: BinnedColumn, column: int, present: Bools, prefix: Ints, strengths: tuple[float, float], rest: float
 ) -> Bit:
     """The bit whose condition holds on the side with the larger strength; codes that did not occur take a side too."""
     condition = np.zeros_like(present)

@@ -298,14 +298,14 @@ def _backfit(grown: Grown, settings: GrowthSettings, rng: np.random.Generator) -
             objectives = np.array([np.inf if step is None else step.objective])
         else:
             found = best_replacements(formula, together, settings.search, columns, ridges)
-            objectives = found.objective
+            objectives = found.least()
         worth = objectives < before - _FALL * (1.0 + abs(before))
         at = int(np.argmax(worth)) if worth.any() else len(together)
         waiting = waiting[at + 1 :] if worth.any() else waiting[at:]
         at_once = 1 if worth.any() else max(_FIRST_BATCH, 2 * at_once)
         if not worth.any():
             continue
-        step = step if pairs else found.step(at)
+        step = step if pairs else found.step_of(at)
         assert step is not None
         which = together[at]
         formula.replace(which, step.bit)

@@ -25,10 +25,10 @@ import numpy as np
 
 from rulekit.learners.binned.binning import BinnedColumn
 from rulekit.learners.binned.given import NO_BOUNDS, GivenColumn, with_columns
+from rulekit.learners.cnll.formula.gradient_sums import CodeSums
 from rulekit.learners.cnll.formula.noisy_formula import Bit, Formula
-from rulekit.learners.cnll.formula.prefixes import Orders, best_prefixes
 from rulekit.learners.cnll.formula.read_once import Move
-from rulekit.learners.cnll.formula.squares import CodeSums
+from rulekit.learners.cnll.formula.split_search import Best, Orders, best_splits
 from rulekit.learners.cnll.search.best_step import (
     SearchSettings,
     Step,
@@ -176,7 +176,8 @@ class _PairSearch:
                 continue
             sums, orders = _as_code_sums(sequences, halves)
             ridge, zero_beta = self.settings.objective.ridge, self.settings.zero_beta
-            best = best_prefixes(sums, orders, self.rest, self.constant, ridge, self.least, zero_beta)
+            best = Best.none(1, len(self.moves))
+            best_splits(sums, orders, self.rest, self.constant, ridge, self.least, zero_beta, best)
             m = int(np.argmin(best.objective[0]))
             if np.isfinite(best.objective[0, m]):
                 sequence, prefix = sequences[int(best.order[0, m])], int(best.prefix[0, m])

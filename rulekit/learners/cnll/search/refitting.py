@@ -1,140 +1,177 @@
-"""Refitting the strengths of a formula whose conditions stay."""
+"""Refitting the strengths of a formula whose conditions stay: each bit in turn gets its best ones.
+
+Shapes: C cells, T bits; p [nodes, C]: the probability of every node; holds [T, C]; counts [C, 2] by label; tree: a
+rulekit.learners.cnll.formula.read_once.FlatTree. Kernels over cells are written with arrays, so that the interpreter is
+not slow with them either.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from rulekit.learners.cnll.formula.noisy_formula import Formula
-from rulekit.learners.cnll.formula.objectives import allowed_intervals
-from rulekit.learners.cnll.formula.prefixes import LEAST_STRENGTH
-from rulekit.learners.cnll.formula.read_once import Move, ReadOnceTree
-from rulekit.learners.cnll.formula.tree_kernels import flatten
+from rulekit.learners.cnll.formula.objectives import allowed_strengths
+from rulekit.learners.cnll.formula.split_search import LEAST_STRENGTH
 from rulekit.learners.cnll.search.best_step import SearchSettings
-from rulekit.learners.cnll.search.error_refitting import sweep_errors
-from rulekit.learners.cnll.search.refit_kernels import sweep_squares
-from rulekit.learners.cnll.search.scanning import best_strengths
 from rulekit.learners.counting.compiling import compiled
-from rulekit.learners.counting.histograms import Bools, Floats, Ints
 
-_GAIN = 1e-12
+_FALL = 1e-12
 
 
 def sweep(formula: Formula, settings: SearchSettings) -> bool:
-    """Give every bit in turn its best strengths, the others staying; says whether anything changed."""
-    free = [i for i, bit in enumerate(formula.bits) if not bit.frozen]
-    if settings.objective.error:
-        done = sweep_errors(formula, settings) if free else False
-        if done is not None:
-            return done
-        changes = [_refit_errors(formula, which, settings) for which in free]
-        return any(changes)
-    return _sweep_squares(formula, settings)
-
-
-def _sweep_squares(formula: Formula, settings: SearchSettings) -> bool:
-    """A sweep for the least squared error, where there is no other: compiled, or with numpy to the same bits."""
-    objective, _ = formula.measure(settings.objective)
+    """Give every free bit in turn its best strengths, the others staying; says whether anything changed."""
+    if all(bit.frozen for bit in formula.bits):
+        return False
     alpha, beta = formula.strengths()
-    rest = np.array([bit.rest for bit in formula.bits])
-    fixed = np.array([bit.frozen for bit in formula.bits], dtype=np.bool_)
-    holds, p = np.ascontiguousarray(formula.pattern.T), formula.node_probabilities()
-    bits = alpha, beta, rest, fixed, holds, formula.counts
-    scale = formula.problem.weight_unit, settings.objective.ridge, settings.zero_beta, _GAIN * (1.0 + objective)
-    kernel = compiled(sweep_squares)
-    if kernel is None:
-        changed = _sweep_with_numpy(formula.tree, *bits, *scale, p)
-    else:
-        flat = flatten(formula.tree)
-        leaf = np.array([formula.tree.node_of_bit(i) for i in range(len(alpha))], dtype=np.int64)
-        gates = flat.operator, flat.starts, flat.children, flat.parent, flat.root
-        changed = bool(kernel(*gates, leaf, *bits, *scale, p))
+    p, holds = formula.node_probabilities(), np.ascontiguousarray(formula.pattern.T)
+    by_kind = _sweep_errors if settings.objective.error else _sweep_squares
+    changed = by_kind(formula, settings, alpha, beta, holds, p)
     if changed:
         formula.set_strengths(alpha, beta, p)
     return changed
 
 
-def _sweep_with_numpy(
-    tree: ReadOnceTree,
-    alpha: Floats,
-    beta: Floats,
-    rest: Floats,
-    fixed: Bools,
-    holds: Bools,
-    counts: Ints,
+# Shared by the kernels ------------------------------------------------------------------------------------------------
+
+
+def _slope_of_bit(tree: Any, leaf: int, p: Any) -> Any:
+    """The derivative [C] of the root by a bit: on its path, the products of the siblings on either side."""
+    path = [leaf]
+    while path[-1] != tree.root:
+        path.append(tree.parent[path[-1]])
+    v = np.ones(p.shape[1])
+    for i in range(len(path) - 1, 0, -1):
+        first, end = tree.starts[path[i]], tree.starts[path[i] + 1]
+        both = tree.operator[path[i]] == 1
+        before, after = np.ones(p.shape[1]), np.ones(p.shape[1])
+        while tree.children[first] != path[i - 1]:
+            before *= p[tree.children[first]] if both else 1.0 - p[tree.children[first]]
+            first += 1
+        for e in range(end - 1, first, -1):
+            after *= p[tree.children[e]] if both else 1.0 - p[tree.children[e]]
+        v *= before
+        v *= after
+    return v
+
+
+def _give(tree: Any, leaf: int, holds: Any, on: float, off: float, p: Any) -> None:
+    """Give a bit its strengths in p, and every gate above it its probability."""
+    p[leaf] = np.where(holds, on, off)
+    node = leaf
+    while node != tree.root:
+        node = tree.parent[node]
+        both = tree.operator[node] == 1
+        product = np.ones(p.shape[1])
+        for e in range(tree.starts[node], tree.starts[node + 1]):
+            product *= p[tree.children[e]] if both else 1.0 - p[tree.children[e]]
+        p[node] = product if both else 1.0 - product
+
+
+slope_of_bit, give_strengths = compiled(_slope_of_bit), compiled(_give)
+
+
+# The least squared error ----------------------------------------------------------------------------------------------
+
+
+def _sweep_squares(formula: Formula, settings: SearchSettings, alpha: Any, beta: Any, holds: Any, p: Any) -> bool:
+    objective, _ = formula.measure(settings.objective)
+    rest = np.array([bit.rest for bit in formula.bits])
+    fixed = np.array([bit.frozen for bit in formula.bits], dtype=np.bool_)
+    ridge, slack = settings.objective.ridge, _FALL * (1.0 + objective)
+    how = formula.problem.weight_unit, ridge, settings.zero_beta, slack
+    return bool(sweep_squares(formula.tree.flat, alpha, beta, rest, fixed, holds, formula.counts, *how, p))
+
+
+@compiled
+def sweep_squares(
+    tree: Any,
+    alpha: Any,
+    beta: Any,
+    rest: Any,
+    fixed: Any,
+    holds: Any,
+    counts: Any,
     unit: float,
     ridge: float,
     zero_beta: bool,
     slack: float,
-    p: Floats,
+    p: Any,
 ) -> bool:
-    """As `refit_kernels.sweep_squares`, in place."""
-    negative, positive = counts[:, 0] * unit, counts[:, 1] * unit
+    """Give each bit in turn the strengths of the least squared error, in place; says whether any of them changed.
+
+    alpha, beta, rest, fixed [T]. A change that gains no more than `slack` is not made.
+    """
     changed = False
-    for t in np.flatnonzero(~fixed).tolist():
-        leaf = tree.node_of_bit(t)
-        v = tree.derivatives(p)[leaf]
+    negative, positive = counts[:, 0] * unit, counts[:, 1] * unit
+    for t in range(len(alpha)):
+        if fixed[t]:
+            continue
+        leaf = tree.leaf[t]
+        v = _slope_of_bit(tree, leaf, p)
         line = p[tree.root] - v * p[leaf]
         a = v * (positive * (1.0 - line) - negative * line)
         b = v * v * (positive + negative)
-        gain = 0.0
-        found: list[float] = []
-        for side, old in ((holds[t], alpha[t]), (~holds[t], beta[t])):
-            if zero_beta and len(found) == 1:
-                found.append(0.0)
-                continue
-            # bincount adds one cell after the other, as the compiled loop does; a sum would add in pairs.
-            aim = float(np.bincount(side, a, 2)[1]) + ridge * float(rest[t])
-            bend = float(np.bincount(side, b, 2)[1]) + ridge
-            best = aim / bend if bend > 0.0 else float(rest[t])
-            found.append(min(max(best, LEAST_STRENGTH), 1.0 - LEAST_STRENGTH))
-            gain += old * (bend * old - 2.0 * aim) - found[-1] * (bend * found[-1] - 2.0 * aim)
-        if not gain > slack:
-            continue
-        changed = True
-        alpha[t], beta[t] = found
-        p[:] = tree.probabilities(np.where(holds, alpha[:, np.newaxis], beta[:, np.newaxis]))
+        # One addition after the other: numpy's own sums add in pairs, numba's do not.
+        sums = np.zeros((2, 2))
+        for c in range(len(v)):
+            side = 0 if holds[t, c] else 1
+            sums[side, 0] += a[c]
+            sums[side, 1] += b[c]
+        on, gain = _least_square(sums[0], alpha[t], rest[t], ridge)
+        off = 0.0
+        if not zero_beta:
+            off, more = _least_square(sums[1], beta[t], rest[t], ridge)
+            gain += more
+        if gain > slack:
+            changed = True
+            alpha[t], beta[t] = on, off
+            _give(tree, leaf, holds[t], on, off, p)
     return changed
 
 
-def _refit_errors(formula: Formula, which: int, settings: SearchSettings) -> bool:
-    """Give bit `which` its best strengths, the rest of the formula staying; says whether the objective fell."""
-    objective, unit = settings.objective, formula.problem.weight_unit
-    move = Move("bit", formula.tree.node_of_bit(which))
-    u, slope, whole = formula.lines([move])
-    u, slope = u.T, slope.T
-    intervals = allowed_intervals(u, slope, objective, settings.zero_beta)
-    k, bit = int(intervals.n[0]), formula.bits[which]
-    strengths = []
-    for holds in (True, False):
-        side = formula.pattern[:, which] == holds
-        negative, positive = formula.counts[side, 0], formula.counts[side, 1]
-        line_u, line_v = u[0, side], slope[0, side]
-        a = float((line_v * (positive * (1.0 - line_u) - negative * line_u)).sum()) * unit * objective.brier
-        b = float((line_v * line_v * (positive + negative)).sum()) * unit * objective.brier
-        net = np.bincount(intervals.bucket[0, side], positive - negative, k + 1).astype(np.int64)
-        first, last = (0, k) if not settings.zero_beta else ((1, k) if holds else (0, 1))
-        _, strength = best_strengths(
-            np.array([a]),
-            np.array([b]),
-            np.array([positive.sum()]),
-            np.cumsum(net)[None, :k],
-            intervals.low[0],
-            intervals.high[0],
-            scale=objective.error * unit,
-            ridge=objective.ridge,
-            rest=bit.rest,
-            first=first,
-            last=last,
-        )
-        strengths.append(float(strength[0]))
-    changed = replace(bit, alpha=strengths[0], beta=strengths[1])
-    bits = [changed if i == which else other for i, other in enumerate(formula.bits)]
-    before, _ = formula.measure_of(whole, objective, formula.bits)
-    line = u[0] + slope[0] * np.where(formula.pattern[:, which], *strengths)
-    after, _ = formula.measure_of(line, objective, bits)
-    if not after < before - 1e-12 * (1.0 + abs(before)):
-        return False
-    formula.bits = bits
-    return True
+def _least_square(sums: Any, old: float, rest: float, ridge: float) -> Any:
+    """The best strength for slope and curvature [2] of one side, and how much better it is than the old one."""
+    aim, bend = sums[0] + ridge * rest, sums[1] + ridge
+    best = min(max(aim / bend if bend > 0.0 else rest, LEAST_STRENGTH), 1.0 - LEAST_STRENGTH)
+    return best, old * (bend * old - 2.0 * aim) - best * (bend * best - 2.0 * aim)
+
+
+# Where plain errors count ---------------------------------------------------------------------------------------------
+
+
+def _sweep_errors(formula: Formula, settings: SearchSettings, alpha: Any, beta: Any, holds: Any, p: Any) -> bool:
+    """Sums over cells are numpy's, which are the same compiled or not."""
+    objective, unit, flat, counts = settings.objective, formula.problem.weight_unit, formula.tree.flat, formula.counts
+    negative, positive = counts.T
+    strengths = list(zip(alpha.tolist(), beta.tolist(), strict=True))
+    at_ends = objective.brier == 0.0 and objective.ridge == 0.0
+    before, _ = formula.measure_of(p[flat.root], objective, strengths)
+    changed = False
+    for which, bit in enumerate(formula.bits):
+        if bit.frozen:
+            continue
+        on, leaf = holds[which], flat.leaf[which]
+        v = slope_of_bit(flat, leaf, p)
+        u = p[flat.root] - v * p[leaf]
+        low, high, bucket = allowed_strengths(u, v, at_ends, settings.zero_beta)
+        terms = v * (positive * (1.0 - u) - negative * u), v * v * (positive + negative)
+        found = []
+        for side, only in ((on, slice(int(settings.zero_beta), None)), (~on, slice(int(settings.zero_beta) or None))):
+            slope, curvature = (float(term[side].sum()) * unit * objective.brier for term in terms)
+            aim, bend = slope + objective.ridge * bit.rest, curvature + objective.ridge
+            top = aim / bend if bend > 0.0 else bit.rest
+            s = np.minimum(np.maximum(top, low[only]), high[only])
+            won = np.cumsum(np.bincount(bucket[side], (positive - negative)[side], len(low) + 1))[:-1]
+            errors = objective.error * unit * (positive[side].sum() - won[only])
+            found.append(float(s[np.argmin(errors + s * (bend * s - 2.0 * aim))]))
+        best = found[0], found[1]
+        others = [*strengths[:which], best, *strengths[which + 1 :]]
+        after, _ = formula.measure_of(u + v * np.where(on, *best), objective, others)
+        if after < before - _FALL * (1.0 + abs(before)):
+            changed = True
+            strengths[which] = alpha[which], beta[which] = best
+            give_strengths(flat, leaf, on, *best, p)
+            before, _ = formula.measure_of(p[flat.root], objective, strengths)
+    return changed

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from rulekit.learners.binned.binning import BinnedColumn
-from rulekit.learners.cnll.formula.squares import CodeSums
+from rulekit.learners.cnll.formula.gradient_sums import CodeSums
 from rulekit.learners.counting.histograms import Bools, Floats, Ints
 
 Weak = Literal["threshold", "llr", "pairs"]

@@ -1,25 +1,23 @@
-"""Sums of slopes and curvatures per code, for every move, as integers: what the search for the squared error needs.
+"""Gradient sums: slopes and curvatures per code and move, as integers, which the search for the squared error needs.
 
 A move turns the probability P of a cell into U + V a; a row adds V (y - U) to the slope of its code and V^2 to the
 curvature. Both lie in [-1, 1]. They are rounded to multiples of a power of two and added as integers, so the sums are
 the same in any order of the rows, in any blocks, with any number of threads, and rows may be added one by one or cell
 by cell, whichever is faster.
 
-Shapes: C cells, M moves. Every kernel has a numpy twin with the same bits.
+Shapes: C cells, M moves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.learners.counting.compiling import compiled
-from rulekit.learners.counting.grouping import Rows
-from rulekit.learners.counting.histograms import Floats, Ints
+from rulekit.learners.counting.compiling import compiled, numba_runs
+from rulekit.learners.counting.histograms import Floats, Ints, Rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,13 +62,7 @@ class FixedPoint:
 
 
 def add_code_sums(
-    sums: Ints,
-    matrix: npt.NDArray[Any],
-    columns: Ints,
-    rows: Rows,
-    fixed: FixedPoint,
-    table: Ints,
-    first: int,
+    sums: Ints, matrix: npt.NDArray[Any], columns: Ints, rows: Rows, fixed: FixedPoint, table: Ints, first: int
 ) -> None:
     """Add the rows of some cells, from `first` on, to the sums of some columns of a matrix of codes.
 
@@ -80,7 +72,7 @@ def add_code_sums(
     the sums of its codes: good for short lines. Where lines are long but cells few, the rows are counted first by cell
     and code. Where neither the lines nor such counts stay in the cache, the rows are taken cell by cell.
     """
-    if compiled(_add_by_row) is None:
+    if not numba_runs():
         for own, column in zip(sums, columns.tolist(), strict=True):
             _add_with_numpy(own, matrix[:, column], rows, fixed, table, first)
         return
@@ -92,12 +84,12 @@ def add_code_sums(
     few = _FEW if table.shape[1] > _SHORT else _VERY_FEW
     if everything and table.shape[1] > 2 and counted <= min(few, len(rows.labels) // 4):
         counts = np.empty(max(1, _FEW // counted) * counted, dtype=np.uint32 if equal else np.int64)
-        _kernel(_add_by_count)(matrix, columns, rows.cell, rows.labels, *given, flat, n_codes, counts)
+        _add_by_count(matrix, columns, rows.cell, rows.labels, *given, flat, n_codes, counts)
     elif everything and table.nbytes <= _NEAR:
-        _kernel(_add_by_row)(matrix, columns, rows.cell, rows.labels, *given, flat, n_codes)
+        _add_by_row(matrix, columns, rows.cell, rows.labels, *given, flat, n_codes)
     else:
         grouped = rows.grouped()
-        _kernel(_add_by_cell)(matrix, columns, grouped.rows, grouped.starts, *given, 2 * first, flat, n_codes)
+        _add_by_cell(matrix, columns, grouped.rows, grouped.starts, *given, 2 * first, flat, n_codes)
 
 
 _NEAR = 1 << 23
@@ -106,17 +98,9 @@ _FEW = 1 << 18
 _VERY_FEW = 1 << 14
 
 
-def _kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    return compiled(function) or function
-
-
 def fixed_lines(u: Floats, v: Floats, fixed: FixedPoint) -> Ints:
     """Slope V (y - U) and curvature V^2 by key as integers [2 cells, parts * 2M], from U and V [cells, M]."""
-    kernel = compiled(_fixed_lines)
     table = np.empty((2 * len(u), fixed.parts * 2 * u.shape[1]), dtype=np.int64)
-    if kernel:
-        kernel(u, v, fixed.parts, 2.0**fixed.bits, table)
-        return table
     scaled = np.repeat(v * 2.0**fixed.bits, 2, axis=0)
     label = np.tile([0.0, 1.0], len(u))[:, None]
     x = np.concatenate([scaled * (label - np.repeat(u, 2, axis=0)), scaled * np.repeat(v, 2, axis=0)], axis=1)
@@ -127,21 +111,7 @@ def fixed_lines(u: Floats, v: Floats, fixed: FixedPoint) -> Ints:
     return table
 
 
-def _fixed_lines(u: Any, v: Any, parts: int, scale: float, table: Any) -> None:
-    n_moves = u.shape[1]
-    for cell in range(len(u)):
-        for y in range(2):
-            key = 2 * cell + y
-            for m in range(n_moves):
-                scaled = v[cell, m] * scale
-                for half in range(2):
-                    x = scaled * (y - u[cell, m]) if half == 0 else scaled * v[cell, m]
-                    coarse = np.rint(x)
-                    table[key, half * n_moves + m] = np.int64(coarse)
-                    if parts == 2:
-                        table[key, (2 + half) * n_moves + m] = np.int64(np.rint((x - coarse) * scale))
-
-
+@compiled
 def _add_by_row(
     matrix: Any,
     columns: Any,
@@ -180,6 +150,7 @@ def _add_by_row(
                     into[m] += w * line[m]
 
 
+@compiled
 def _add_by_count(
     matrix: Any,
     columns: Any,
@@ -215,6 +186,7 @@ def _add_by_count(
                             into[m] += w * line[m]
 
 
+@compiled
 def _add_by_cell(
     matrix: Any,
     columns: Any,
@@ -249,14 +221,11 @@ def _add_by_cell(
 def sums_of_entries(keys: Ints, weights: Ints, starts: Ints, table: Ints, fixed: FixedPoint) -> Ints:
     """The sums [n_codes, parts * 2M] of rows that are counted already, by code and key."""
     sums, weights = np.zeros((len(starts) - 1, table.shape[1]), dtype=np.int64), weights // fixed.divisor
-    kernel = compiled(_sum_entries)
-    if kernel:
-        kernel(keys, weights, starts, table, sums)
-    else:
-        np.add.at(sums, np.repeat(np.arange(len(sums)), np.diff(starts)), weights[:, None] * table[keys])
+    _sum_entries(keys, weights, starts, table, sums)
     return sums
 
 
+@compiled
 def _sum_entries(keys: Any, weights: Any, starts: Any, table: Any, sums: Any) -> None:
     for code in range(len(sums)):
         into = sums[code]
