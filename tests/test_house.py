@@ -190,6 +190,7 @@ def test_no_file_is_a_drawer_for_everything() -> None:
 
 LONG = {  # kernels, which a compiler wants whole, and what is being shortened
     "best_change",
+    "best_splits",
     "scan_splits",
     *("__init__", "train"),
 }

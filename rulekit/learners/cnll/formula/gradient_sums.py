@@ -68,9 +68,8 @@ def add_code_sums(
 
     sums [k, n_codes, parts * 2M]; columns [k]; table: the `fixed_lines` of the cells.
 
-    There are three ways to the same integers, and the cheapest is taken. Row by row as they come each adds its line to
-    the sums of its codes: good for short lines. Where lines are long but cells few, the rows are counted first by cell
-    and code. Where neither the lines nor such counts stay in the cache, the rows are taken cell by cell.
+    Row by row as they come each adds its line to the sums of its codes; where the lines of all cells do not stay in the
+    cache, the rows are taken cell by cell, to the same integers.
     """
     if not numba_runs():
         for own, column in zip(sums, columns.tolist(), strict=True):
@@ -79,13 +78,8 @@ def add_code_sums(
     equal = rows.weights.strides == (0,)
     weights = rows.weights[:1].copy() if equal else rows.weights
     n_codes, flat = sums.shape[1], sums.reshape(-1)
-    everything, counted = len(table) == 2 * rows.n_cells, len(table) * n_codes
     given = (weights, equal, fixed.divisor, table)
-    few = _FEW if table.shape[1] > _SHORT else _VERY_FEW
-    if everything and table.shape[1] > 2 and counted <= min(few, len(rows.labels) // 4):
-        counts = np.empty(max(1, _FEW // counted) * counted, dtype=np.uint32 if equal else np.int64)
-        _add_by_count(matrix, columns, rows.cell, rows.labels, *given, flat, n_codes, counts)
-    elif everything and table.nbytes <= _NEAR:
+    if len(table) == 2 * rows.n_cells and table.nbytes <= _NEAR:
         _add_by_row(matrix, columns, rows.cell, rows.labels, *given, flat, n_codes)
     else:
         grouped = rows.grouped()
@@ -93,9 +87,6 @@ def add_code_sums(
 
 
 _NEAR = 1 << 23
-_SHORT = 8
-_FEW = 1 << 18
-_VERY_FEW = 1 << 14
 
 
 def fixed_lines(u: Floats, v: Floats, fixed: FixedPoint) -> Ints:
@@ -148,42 +139,6 @@ def _add_by_row(
             else:
                 for m in range(width):
                     into[m] += w * line[m]
-
-
-@compiled
-def _add_by_count(
-    matrix: Any,
-    columns: Any,
-    cell: Any,
-    labels: Any,
-    weights: Any,
-    equal: bool,
-    divisor: int,
-    table: Any,
-    sums: Any,
-    n_codes: int,
-    counts: Any,
-) -> None:
-    n_columns, (n_keys, width) = len(columns), table.shape
-    together = len(counts) // (n_keys * n_codes)
-    for start in range(0, n_columns, together):
-        some = min(together, n_columns - start)
-        counts[:] = 0
-        for i in range(len(cell)):
-            at = (2 * np.int64(cell[i]) + np.int64(labels[i])) * some
-            for j in range(some):
-                place = (at + j) * n_codes + np.int64(matrix[i, columns[start + j]])
-                counts[place] += 1 if equal else weights[i] // divisor
-        for key in range(n_keys):
-            line = table[key]
-            for j in range(some):
-                for code in range(n_codes):
-                    w = np.int64(counts[(key * some + j) * n_codes + code])
-                    if w > 0:
-                        at = ((start + j) * n_codes + code) * width
-                        into = sums[at : at + width]
-                        for m in range(width):
-                            into[m] += w * line[m]
 
 
 @compiled
