@@ -22,17 +22,7 @@ digest 008324ab523cb45105e7c06f60cbe1fd7b1c368e234760508853596d9b2e45ac
 
 from __future__ import annotations
 
-import csv
-import datetime
-import io
-import itertools
-import math
-import os
-import re
-import sys
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from math import inf, nan
-from typing import Any
+# sha256 7eb5d882c74d7e33c3787aa3fe6d05fcebdb036137d14e3d2432e9179daa00a9
 
 DIGEST = "008324ab523cb45105e7c06f60cbe1fd7b1c368e234760508853596d9b2e45ac"
 CLASSES = ("low", "mid", "high")
@@ -140,7 +130,6 @@ def decide_many(np: Any, n: int, age: Any, veteran: Any, grade: Any, since: Any)
 
 # sha256 62bcf9ecded5c4208ab1977a0cd47c0eb1d14048e83b2d6fb48194dfc72beb87
 
-
 # Rows at the edges of the rules, with the model's answers: --self-test -----------------------------------------------
 
 # Of each column of USED the cells that the rows are made of.
@@ -158,62 +147,15 @@ TEST_CHANCES: tuple[tuple[float, ...], ...] = (
 
 # Rows: the number of the class, of its probabilities, and of each cell.
 TEST_ROWS: tuple[tuple[int, ...], ...] = (
-    (0, 0, 0, 0, 0, 0), (0, 0, 1, 1, 0, 1), (1, 1, 2, 2, 0, 2), (0, 0, 3, 1, 0, 3), (0, 0, 0, 0, 1, 0),
-    (0, 0, 0, 0, 2, 0), (0, 0, 4, 1, 0, 1), (2, 2, 5, 1, 0, 1), (0, 0, 0, 1, 0, 1), (0, 0, 3, 1, 0, 1),
-    (2, 2, 2, 1, 0, 4), (1, 1, 2, 2, 0, 4), (0, 0, 4, 0, 0, 1), (1, 1, 4, 1, 3, 1), (0, 0, 4, 1, 4, 1),
-    (0, 0, 4, 1, 1, 1), (0, 0, 4, 1, 0, 4), (0, 0, 4, 1, 0, 5), (0, 0, 4, 1, 0, 0), (0, 0, 4, 1, 0, 3),
-    (0, 0, 0, 1, 0, 2), (2, 2, 2, 1, 0, 2), (1, 1, 4, 2, 3, 4), (2, 2, 2, 0, 0, 4), (2, 2, 2, 0, 0, 2),
-    (0, 0, 4, 1, 0, 2), (0, 0, 4, 2, 0, 4), (0, 0, 4, 2, 0, 2), (1, 1, 4, 1, 3, 4), (1, 1, 4, 0, 3, 2),
-    (0, 0, 4, 0, 0, 4), (0, 0, 3, 0, 0, 2), (0, 0, 3, 2, 0, 3), (0, 0, 4, 0, 0, 2), (1, 1, 2, 2, 3, 4),
-    (1, 1, 5, 2, 3, 4), (0, 0, 3, 0, 0, 3), (1, 1, 4, 0, 3, 5), (1, 1, 3, 1, 3, 2), (0, 0, 3, 1, 0, 4),
-    (2, 2, 5, 1, 5, 2), (2, 2, 2, 1, 0, 3), (0, 0, 3, 2, 0, 4), (1, 1, 2, 1, 3, 4), (0, 0, 4, 0, 0, 3),
-    (2, 2, 2, 1, 5, 3), (1, 1, 4, 0, 3, 4), (1, 1, 3, 2, 3, 4), (1, 1, 2, 2, 0, 3), (1, 1, 2, 1, 3, 2),
-    (0, 0, 4, 0, 0, 5), (1, 1, 3, 0, 3, 2), (2, 2, 2, 0, 0, 3), (0, 0, 3, 2, 0, 2), (1, 1, 5, 2, 0, 4),
-    (1, 1, 4, 1, 3, 2), (1, 1, 2, 1, 3, 3), (1, 1, 2, 2, 5, 4), (0, 0, 4, 2, 4, 4), (1, 1, 2, 2, 4, 2),
-    (0, 0, 4, 1, 4, 4), (0, 0, 3, 2, 4, 5), (1, 1, 2, 2, 3, 2), (1, 1, 5, 1, 3, 4),
+# sha256 58606932aa4e2dd37417d6378d8a9aca4fb4f2a1ce284f5eb61bae68426973a6
+
 )
 
 
-def self_test() -> int:
-    """Score the rows above in every form of input; returns 0 where all answers are the model's, else 1."""
-    rows = test_rows(TEST_CELLS, TEST_CHANCES, TEST_ROWS)
-    ways = {
-        "decide": decide,
-        "probabilities": probabilities,
-        "predict": predict,
-        "predict_proba": predict_proba,
-        "predict_many": predict_many,
-    }
-    return check_rows(COLUMNS, USED, CLASSES, rows, ways)
-
-
-if __name__ == "__main__":
-    sys.exit(command_line(sys.argv[1:], USED, CLASSES, decide, probabilities, self_test))
-
+# sha256 722677e311f664a7e0a24603ea83c06ad50e6fa9cb0400cf89e8f79a3051c228
 
 # The same rules in the rule language, from which rulekit reads this module (never by running it).
 # rules: begin
-# | rulekit rules 1
-# | # digest 008324ab523cb45105e7c06f60cbe1fd7b1c368e234760508853596d9b2e45ac (for information: reading computes it anew)
-# |
-# | column age: numeric, integer
-# | column capital_gain: numeric, money, unit "USD"
-# | column education_num: numeric
-# | column marital_status: categorical {Divorced, Married-AF-spouse, Married-civ-spouse}
-# | column veteran: boolean
-# | column grade: categorical {"1", "2", "3"}, ordered, missing {"?"}, unseen missing
-# | column since: numeric, date
-# | column account: numeric, float64, missing {"-999"}
-# | label income: {low, mid, high}
-# | default high
-# |
-# | decide largest of (
-# |   low: (age <= 30.5 or missing) above 0.5,
-# |   mid: any of (
-# |     age > 30.5 and veteran,  # rdf8cb6
-# |     grade in {"1"},          # r289fb7
-# |   ) above 0.5,
-# |   high: since > 2002-11-09 above 0.5,
-# | ) preferring mid, low, high
-# |
+# sha256 206d652884aae3045864bace4ac89661389525864eed51e9b79e67fa691eab13
+
 # rules: end

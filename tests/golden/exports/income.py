@@ -21,17 +21,7 @@ digest 9c27512561e672bcead96fda19174ca304c28a65501bc23abe3175ad54608fd0
 
 from __future__ import annotations
 
-import csv
-import datetime
-import io
-import itertools
-import math
-import os
-import re
-import sys
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from math import inf, nan
-from typing import Any
+# sha256 7eb5d882c74d7e33c3787aa3fe6d05fcebdb036137d14e3d2432e9179daa00a9
 
 DIGEST = "9c27512561e672bcead96fda19174ca304c28a65501bc23abe3175ad54608fd0"
 CLASSES = ("<=50K", ">50K")
@@ -174,7 +164,6 @@ def decide_many(np: Any, n: int, age: Any, capital_gain: Any, education_num: Any
 
 # sha256 4965e71c7c7ba97e20a4f86f554154972c2ad089701f5f9578a869bf0c34e921
 
-
 # Rows at the edges of the rules, with the model's answers: --self-test -----------------------------------------------
 
 # Of each column of USED the cells that the rows are made of.
@@ -193,68 +182,15 @@ TEST_CHANCES: tuple[tuple[float, ...], ...] = (
 
 # Rows: the number of the class, of its probabilities, and of each cell.
 TEST_ROWS: tuple[tuple[int, ...], ...] = (
-    (0, 0, 0, 0, 0, 0), (0, 0, 1, 1, 1, 0), (1, 1, 2, 2, 2, 0), (0, 0, 3, 3, 3, 0), (0, 0, 0, 0, 0, 1),
-    (0, 0, 0, 0, 0, 2), (0, 0, 4, 4, 2, 1), (1, 1, 4, 5, 2, 1), (0, 0, 4, 0, 2, 1), (0, 0, 4, 3, 2, 1),
-    (0, 0, 4, 4, 2, 3), (1, 2, 5, 4, 2, 3), (1, 1, 0, 2, 2, 1), (1, 1, 3, 2, 2, 1), (1, 2, 2, 4, 2, 3),
-    (0, 0, 2, 4, 2, 4), (0, 0, 2, 4, 2, 1), (0, 0, 2, 4, 2, 0), (0, 0, 2, 4, 4, 3), (1, 2, 2, 4, 5, 3),
-    (1, 1, 4, 2, 0, 1), (1, 1, 4, 2, 3, 1), (1, 1, 4, 2, 2, 1), (1, 1, 3, 2, 4, 1), (0, 0, 3, 4, 3, 1),
-    (1, 2, 2, 4, 2, 2), (1, 1, 2, 2, 4, 1), (1, 1, 3, 2, 2, 3), (0, 0, 4, 3, 4, 1), (1, 1, 2, 2, 2, 1),
-    (1, 1, 4, 2, 3, 4), (1, 1, 4, 2, 4, 1), (1, 1, 5, 5, 2, 1), (0, 0, 5, 3, 4, 1), (0, 0, 2, 4, 4, 2),
-    (0, 0, 4, 4, 4, 3), (0, 0, 3, 4, 4, 1), (0, 0, 4, 4, 2, 2), (0, 0, 2, 0, 2, 1), (1, 1, 5, 2, 4, 1),
-    (1, 3, 2, 2, 2, 3), (1, 1, 2, 5, 2, 1), (1, 1, 2, 2, 4, 2), (0, 0, 4, 4, 0, 1), (1, 1, 3, 2, 3, 1),
-    (1, 1, 4, 5, 2, 3), (0, 0, 4, 4, 4, 4), (1, 1, 3, 2, 5, 2), (0, 0, 2, 3, 4, 1), (0, 0, 4, 4, 4, 1),
-    (1, 3, 2, 5, 2, 3), (1, 3, 2, 2, 2, 2), (1, 3, 5, 2, 2, 2), (0, 0, 4, 4, 3, 1), (0, 0, 2, 4, 0, 3),
-    (0, 0, 3, 4, 5, 1), (0, 0, 2, 4, 3, 3), (1, 1, 4, 2, 2, 0), (0, 0, 3, 4, 2, 1), (1, 1, 2, 2, 3, 1),
-    (0, 0, 2, 4, 1, 0), (0, 0, 3, 4, 2, 4), (0, 0, 4, 0, 5, 1), (0, 0, 3, 4, 3, 2),
+# sha256 5a5a366b125d8be4d841f753a7fd1cb3921ad6b7dc89cfada556ada0c5f5bceb
+
 )
 
 
-def self_test() -> int:
-    """Score the rows above in every form of input; returns 0 where all answers are the model's, else 1."""
-    rows = test_rows(TEST_CELLS, TEST_CHANCES, TEST_ROWS)
-    ways = {
-        "decide": decide,
-        "probabilities": probabilities,
-        "predict": predict,
-        "predict_proba": predict_proba,
-        "predict_many": predict_many,
-    }
-    return check_rows(COLUMNS, USED, CLASSES, rows, ways)
-
-
-if __name__ == "__main__":
-    sys.exit(command_line(sys.argv[1:], USED, CLASSES, decide, probabilities, self_test))
-
+# sha256 722677e311f664a7e0a24603ea83c06ad50e6fa9cb0400cf89e8f79a3051c228
 
 # The same rules in the rule language, from which rulekit reads this module (never by running it).
 # rules: begin
-# | rulekit rules 1
-# | # digest 9c27512561e672bcead96fda19174ca304c28a65501bc23abe3175ad54608fd0 (for information: reading computes it anew)
-# |
-# | column age: numeric, integer
-# | column capital_gain: numeric, money, unit "USD"
-# | column education_num: numeric
-# | column marital_status: categorical {Divorced, Married-AF-spouse, Married-civ-spouse}
-# | column veteran: boolean
-# | column grade: categorical {"1", "2", "3"}, ordered, missing {"?"}, unseen missing
-# | column since: numeric, date
-# | column account: numeric, float64, missing {"-999"}
-# | label income: {"<=50K", ">50K"}
-# | default "<=50K"
-# |
-# | let $r8989d4 = all of (
-# |   age > 28.5,
-# |   marital_status in {Married-AF-spouse, Married-civ-spouse},
-# |   education_num > 12.5,
-# | )
-# |
-# | decide ">50K" when any of (
-# |   capital_gain > 5100,  # r0fcc97  covers 4.1 %, right 98.6 %
-# |   $r8989d4,             # r8989d4  covers 11.0 %, right 73.2 %
-# | )
-# | report ">50K" with probability of any of (
-# |   h1 fires with probability 0.93 when capital_gain > 5100,
-# |   h2 fires with probability 0.7 (else 0.01) when $r8989d4,
-# | )
-# |
+# sha256 0a8a41d375762ded458bcd9b15e9c3327659e16f06a8f725ad14b4d59e3025db
+
 # rules: end

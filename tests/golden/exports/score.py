@@ -22,18 +22,7 @@ digest 41dba392c94d5cc9fcdf7e47bff3434e39e7d9be20cae87c93749a47a86dea24
 
 from __future__ import annotations
 
-import csv
-import datetime
-import io
-import itertools
-import math
-import os
-import re
-import sys
-from bisect import bisect_left
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from math import inf, nan
-from typing import Any
+# sha256 a5aa71ba298aca541d47e69fe805aadbd2e5f6d45d6396f4ac5ecba293c6b964
 
 DIGEST = "41dba392c94d5cc9fcdf7e47bff3434e39e7d9be20cae87c93749a47a86dea24"
 CLASSES = (False, True)
@@ -195,7 +184,6 @@ def decide_many(np: Any, n: int, age: Any, veteran: Any, grade: Any, since: Any,
 
 # sha256 cd473a0bdda8ce058d0c24bbc47109e33926d66451337c4ecf2ec7d37a708832
 
-
 # Rows at the edges of the rules, with the model's answers: --self-test -----------------------------------------------
 
 # Of each column of USED the cells that the rows are made of.
@@ -225,67 +213,15 @@ TEST_CHANCES: tuple[tuple[float, ...], ...] = (
 
 # Rows: the number of the class, of its probabilities, and of each cell.
 TEST_ROWS: tuple[tuple[int, ...], ...] = (
-    (0, 0, 0, 0, 0, 0, 0), (0, 1, 1, 1, 0, 1, 1), (1, 2, 2, 2, 0, 2, 2), (0, 3, 3, 1, 0, 3, 3), (0, 0, 0, 0, 1, 0, 0),
-    (0, 4, 0, 0, 2, 0, 0), (0, 5, 4, 1, 3, 2, 4), (1, 6, 5, 1, 3, 2, 4), (0, 0, 6, 1, 0, 2, 3), (1, 7, 7, 1, 0, 2, 3),
-    (1, 8, 0, 0, 0, 2, 4), (0, 4, 3, 0, 0, 2, 4), (0, 9, 4, 1, 0, 0, 3), (1, 8, 4, 2, 0, 0, 3), (1, 6, 6, 0, 3, 2, 4),
-    (1, 6, 6, 1, 3, 2, 4), (0, 10, 4, 2, 3, 0, 3), (1, 8, 4, 2, 4, 0, 3), (1, 8, 4, 2, 1, 0, 3), (0, 3, 6, 1, 3, 2, 5),
-    (0, 4, 6, 1, 3, 2, 0), (0, 4, 6, 1, 3, 2, 3), (0, 4, 4, 2, 0, 3, 3), (1, 11, 6, 2, 0, 0, 3), (1, 12, 3, 2, 0, 0, 4),
-    (1, 12, 4, 2, 0, 0, 4), (0, 3, 4, 1, 0, 2, 3), (1, 13, 2, 2, 0, 0, 4), (0, 3, 4, 0, 0, 2, 3),
-    (0, 14, 4, 0, 0, 0, 1), (0, 15, 4, 1, 0, 0, 6), (1, 16, 6, 2, 5, 0, 4), (0, 5, 3, 1, 3, 3, 2),
-    (1, 8, 3, 2, 0, 0, 3), (1, 17, 6, 1, 0, 0, 7), (0, 18, 6, 1, 3, 0, 6), (1, 6, 4, 2, 0, 2, 4),
-    (0, 19, 6, 0, 0, 0, 6), (0, 10, 0, 0, 3, 2, 2), (1, 7, 5, 0, 0, 2, 4), (1, 20, 6, 2, 0, 0, 4),
-    (1, 2, 2, 2, 0, 2, 4), (0, 5, 4, 0, 5, 2, 4), (1, 17, 6, 2, 0, 0, 5), (1, 6, 6, 2, 5, 2, 3), (0, 9, 4, 0, 0, 0, 3),
-    (1, 17, 5, 0, 0, 0, 3), (1, 20, 6, 2, 0, 0, 2), (1, 11, 2, 0, 0, 0, 3), (0, 21, 4, 0, 0, 2, 6),
-    (1, 11, 2, 1, 0, 0, 3), (1, 20, 2, 1, 0, 0, 4), (0, 10, 4, 0, 5, 0, 4), (0, 21, 4, 1, 0, 2, 6),
-    (1, 6, 4, 2, 0, 2, 8), (0, 14, 4, 1, 0, 0, 5), (1, 8, 4, 0, 0, 0, 4), (0, 22, 4, 1, 3, 0, 3),
-    (1, 20, 5, 2, 0, 0, 4), (0, 22, 4, 0, 5, 0, 3), (1, 11, 6, 2, 0, 0, 7), (1, 23, 2, 2, 0, 0, 6),
-    (1, 17, 6, 1, 0, 0, 3), (0, 4, 4, 1, 0, 3, 4),
+# sha256 4c03ad744316f5d8b5eea149d63e425bd025b8db75ae9c056102b1aa9b1c3adc
+
 )
 
 
-def self_test() -> int:
-    """Score the rows above in every form of input; returns 0 where all answers are the model's, else 1."""
-    rows = test_rows(TEST_CELLS, TEST_CHANCES, TEST_ROWS)
-    ways = {
-        "decide": decide,
-        "probabilities": probabilities,
-        "predict": predict,
-        "predict_proba": predict_proba,
-        "predict_many": predict_many,
-    }
-    return check_rows(COLUMNS, USED, CLASSES, rows, ways)
-
-
-if __name__ == "__main__":
-    sys.exit(command_line(sys.argv[1:], USED, CLASSES, decide, probabilities, self_test))
-
+# sha256 722677e311f664a7e0a24603ea83c06ad50e6fa9cb0400cf89e8f79a3051c228
 
 # The same rules in the rule language, from which rulekit reads this module (never by running it).
 # rules: begin
-# | rulekit rules 1
-# | # digest 41dba392c94d5cc9fcdf7e47bff3434e39e7d9be20cae87c93749a47a86dea24 (for information: reading computes it anew)
-# |
-# | column age: numeric, integer
-# | column capital_gain: numeric, money, unit "USD"
-# | column education_num: numeric
-# | column marital_status: categorical {Divorced, Married-AF-spouse, Married-civ-spouse}
-# | column veteran: boolean
-# | column grade: categorical {"1", "2", "3"}, ordered, missing {"?"}, unseen missing
-# | column since: numeric, date
-# | column account: numeric, float64, missing {"-999"}
-# | label income: {false, true}
-# | default false
-# |
-# | let $score = sum(
-# |   -0.25,
-# |   1 * step(age: -0.5 up to 20.5, 0.25 up to 40.5, then 0.75, missing -0.125),
-# |   0.5 if veteran,                                             # rce0d92
-# |   -0.25 if (grade in {"2", "3"} or unseen),                   # r608fc8
-# |   0.125 * clip(account, from -4 to 4, step 0.25, missing 0),  # r4befa5
-# |   0.375 if since is missing,                                  # re17c7d
-# | )
-# |
-# | decide true when $score exceeds score 0
-# | report true with logistic of $score
-# |
+# sha256 0d7e1f0c7ec6d7c1dcf158b949dd2f18d56a8b14d78302ca5dd25e6fecd15488
+
 # rules: end
