@@ -21,12 +21,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """`long_from(parameter, value)` marks the runs from that value on as long ones."""
+    """`long_from(parameter, value)` marks the runs from that value on as long ones, which are full too."""
     for item in items:
         first = item.get_closest_marker("long_from")
         callspec = getattr(item, "callspec", None)
         if first is not None and callspec is not None and callspec.params[first.args[0]] >= first.args[1]:
             item.add_marker("long")
+            item.add_marker("full")
 
 
 @pytest.fixture(scope="session")

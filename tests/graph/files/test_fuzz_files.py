@@ -120,20 +120,14 @@ def run_file_fuzz(folder: Path, count: int, seed: int) -> tuple[int, int]:
     return read, count - read
 
 
-def test_mutated_model_files_are_refused_or_equal(tmp_path: Path) -> None:
-    read, refused = run_file_fuzz(tmp_path, 500, seed=1)
+@pytest.mark.long_from("count", 10_000)
+@pytest.mark.parametrize(("count", "seed"), [(500, 1), (10_000, 2)])
+def test_mutated_model_files_are_refused_or_equal(tmp_path: Path, count: int, seed: int) -> None:
+    read, refused = run_file_fuzz(tmp_path, count, seed)
 
-    assert refused > 400
-    assert read + refused == 500
-
-
-@pytest.mark.full
-@pytest.mark.long
-def test_ten_thousand_mutated_model_files_are_refused_or_equal(tmp_path: Path) -> None:
-    read, refused = run_file_fuzz(tmp_path, 10_000, seed=2)
-
-    assert refused > 8_000
-    assert read > 0
+    assert refused > 0.8 * count
+    assert read > 0 or count == 500
+    assert read + refused == count
 
 
 def run_edited_fuzz(folder: Path, count: int, seed: int) -> int:
@@ -150,14 +144,10 @@ def run_edited_fuzz(folder: Path, count: int, seed: int) -> int:
     return legal
 
 
-def test_mutated_files_read_as_edited_are_refused_or_legal(tmp_path: Path) -> None:
-    assert 0 < run_edited_fuzz(tmp_path, 300, seed=6) < 300
-
-
-@pytest.mark.full
-@pytest.mark.long
-def test_five_thousand_mutated_files_read_as_edited_are_refused_or_legal(tmp_path: Path) -> None:
-    assert 0 < run_edited_fuzz(tmp_path, 5_000, seed=7) < 5_000
+@pytest.mark.long_from("count", 5_000)
+@pytest.mark.parametrize(("count", "seed"), [(300, 6), (5_000, 7)])
+def test_mutated_files_read_as_edited_are_refused_or_legal(tmp_path: Path, count: int, seed: int) -> None:
+    assert 0 < run_edited_fuzz(tmp_path, count, seed) < count
 
 
 def test_every_truncation_of_a_small_file_is_refused(tmp_path: Path) -> None:
@@ -190,11 +180,7 @@ def run_text_fuzz(count: int, seed: int) -> int:
     return refused
 
 
-def test_mutated_rule_texts_are_refused_or_rules() -> None:
-    assert run_text_fuzz(150, seed=4) > 75
-
-
-@pytest.mark.full
-@pytest.mark.long
-def test_two_thousand_mutated_rule_texts_are_refused_or_rules() -> None:
-    assert run_text_fuzz(2_000, seed=5) > 1_000
+@pytest.mark.long_from("count", 2_000)
+@pytest.mark.parametrize(("count", "seed"), [(150, 4), (2_000, 5)])
+def test_mutated_rule_texts_are_refused_or_rules(count: int, seed: int) -> None:
+    assert run_text_fuzz(count, seed) > count / 2
