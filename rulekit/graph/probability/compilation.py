@@ -103,8 +103,8 @@ class _Builder:
 
     def index_of(self, root: Node) -> int:
         """The step that holds the probability of `root`; runs the rules on an explicit stack."""
-        stack: list[tuple[Node, _Asking]] = [(root, self._start(root))]
-        answer: int | None = None
+        answer = self._leaf(root)
+        stack = [(root, self._start(root))] if answer is None else []
         while stack:
             node, rule = stack[-1]
             try:
@@ -115,42 +115,37 @@ class _Builder:
                 continue
             answer = self._value.get(wanted)
             if answer is None:
+                answer = self._leaf(wanted)
+            if answer is None:
                 stack.append((wanted, self._start(wanted)))
         assert answer is not None
         return answer
 
-    def _start(self, node: Node) -> _Asking:
+    def _leaf(self, node: Node) -> int | None:
+        """The step of a Boolean node or of a hidden bit."""
         if node.family is Family.BOOLEAN:
-            return self._boolean(node)
+            return self.fixed(float(node.value)) if isinstance(node, Constant) else self._add(Given(node))
+        if not isinstance(node, Hidden):
+            return None
+        on, off = node.probability_on, node.probability_off
+        if isinstance(node.cause, Constant):
+            return self.fixed(on if node.cause.value else off)
+        return self.fixed(on) if on == off else self._add(Bit(node.cause, on, off))
+
+    def _start(self, node: Node) -> _Asking:
         rule = _RULES.get(type(node))
         if rule is None or node.family is not Family.RANDOM:
             raise GraphError(f"{type(node).__name__} is {node.family.value} and has no place in a random formula")
         return rule(self, node)
 
-    # Rules: one per node type; `yield node` asks for the step of another node.
-
-    def _boolean(self, node: Node) -> _Asking:
-        return self.fixed(float(node.value)) if isinstance(node, Constant) else self._add(Given(node))
-        yield  # a generator, like the other rules
-
-    def _hidden(self, node: Hidden) -> _Asking:
-        on, off = node.probability_on, node.probability_off
-        if isinstance(node.cause, Constant):
-            return self.fixed(on if node.cause.value else off)
-        return self.fixed(on) if on == off else self._add(Bit(node.cause, on, off))
-        yield  # a generator, like the other rules
+    # Rules: one per connective; `yield node` asks for the step of another node.
 
     def _not(self, node: Node) -> _Asking:
         return self.complement((yield node.children[0]))
 
-    def _and(self, node: Node) -> _Asking:
-        return (yield from self._product(node, negated=False))
-
-    def _or(self, node: Node) -> _Asking:
-        return self.complement((yield from self._product(node, negated=True)))
-
-    def _product(self, node: Node, negated: bool) -> _Asking:
-        """The product of the children's probabilities, or of their complements."""
+    def _product(self, node: Node) -> _Asking:
+        """And: the product of the children's probabilities; Or: the complement of that of their complements."""
+        negated = isinstance(node, Or)
         result = self.fixed(1.0)
         for group in self._independent_groups(tuple(dict.fromkeys(node.children))):
             if len(group) == 1:
@@ -158,7 +153,7 @@ class _Builder:
             else:
                 value = yield from self._dependent(type(node), 0, group)
             result = self.product(result, self.complement(value) if negated else value)
-        return result
+        return self.complement(result) if negated else result
 
     def _at_least(self, node: AtLeast) -> _Asking:
         children, k = node.children, node.k
@@ -251,10 +246,9 @@ class _Builder:
 
 
 _RULES: dict[type[Node], Callable[[_Builder, Node], _Asking]] = {
-    Hidden: _Builder._hidden,  # type: ignore[dict-item]
     Not: _Builder._not,
-    And: _Builder._and,
-    Or: _Builder._or,
+    And: _Builder._product,
+    Or: _Builder._product,
     AtLeast: _Builder._at_least,  # type: ignore[dict-item]
 }
 
