@@ -92,8 +92,8 @@ def _step(node: Step, cell: Cell, feature: Any) -> float:
 
 def _largest(node: Largest, children: Sequence[Value]) -> float:
     best, result = -math.inf, node.otherwise
-    for value, own in zip(children, node.results, strict=True):
-        if value > best:
+    for value, threshold, own in zip(children, node.thresholds, node.results, strict=True):
+        if value > threshold and value > best:
             best, result = value, own
     return float(result)
 

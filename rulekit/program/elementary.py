@@ -86,7 +86,11 @@ def _logistic(node: Logistic, _: Schema) -> Node:
 
 def _largest(node: Largest, _: Schema) -> Node:
     """A tournament: of two neighbours the larger goes on, and where they are equal the first."""
-    running: Sequence[tuple[Node, Node]] = list(zip(node.children, map(Number, node.results), strict=True))
+    taking_part = [
+        value if threshold == -math.inf else Choice(Greater(value, Number(threshold)), value, LOWEST)
+        for value, threshold in zip(node.children, node.thresholds, strict=True)
+    ]
+    running: Sequence[tuple[Node, Node]] = list(zip(taking_part, map(Number, node.results), strict=True))
     while len(running) > 1:
         winners = []
         for (value, result), (other, its_result) in zip(running[::2], running[1::2], strict=False):

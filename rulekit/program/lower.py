@@ -53,7 +53,6 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.traversal import topological
 from rulekit.numbers import crossing
 from rulekit.program.nodes import (
-    LOWEST,
     ONE,
     ZERO,
     Arithmetic,
@@ -185,11 +184,8 @@ def _arg_max(ranked: Sequence[Ranked], default: int) -> Node:
     """Boolean scores all tie, so the first class in order of preference whose rules hold is chosen."""
     if all(score.family is Family.BOOLEAN and 0.0 <= t < 1.0 for _, score, t in ranked):
         return chain([(score, Number(k)) for k, score, _ in ranked], Number(default))
-    parts = []
-    for _, score, threshold in ranked:
-        value = _number(score)
-        parts.append(value if threshold == -math.inf else Choice(Greater(value, Number(threshold)), value, LOWEST))
-    return Largest(tuple(parts), tuple(k for k, _, _ in ranked), default)
+    classes, scores, thresholds = zip(*ranked, strict=True)
+    return Largest(tuple(map(_number, scores)), thresholds, classes, default)
 
 
 def _number(node: Node) -> Node:

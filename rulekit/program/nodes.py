@@ -106,14 +106,15 @@ class Count(Node, family=REAL):
 
 
 class Largest(Node, family=REAL):
-    """results[i] of the first of the largest children (Real nodes); `otherwise` where all are minus infinity."""
+    """results[i] of the first of the largest children (Real nodes) above their thresholds; `otherwise` without one."""
 
     children: tuple[Node, ...] = of(Children())
+    thresholds: tuple[float, ...] = of(Extendeds())
     results: tuple[int, ...] = of(Counts())
     otherwise: int = of(Whole("a result"))
 
     def _check(self) -> None:
-        if len(self.children) != len(self.results):
+        if not len(self.children) == len(self.thresholds) == len(self.results):
             raise GraphError(f"{len(self.children)} numbers and {len(self.results)} results")
 
 

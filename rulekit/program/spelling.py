@@ -8,7 +8,6 @@ outgrows the parser of a language. `Context` is what all bodies of an artifact s
 
 from __future__ import annotations
 
-import math
 import re
 import textwrap
 from collections import Counter
@@ -40,7 +39,6 @@ from rulekit.names import label_text, printable
 from rulekit.program.expressions import ATOM, Expression, atom, joined, layout, parenthesised, surrounded
 from rulekit.program.lower import Program, members
 from rulekit.program.nodes import (
-    LOWEST,
     Arithmetic,
     Choice,
     Count,
@@ -100,14 +98,15 @@ class Context:
     comments: Mapping[Node, str]
     briefs: Mapping[Node, str]
     labels: Mapping[Node, str]
-    constants: dict[str, str] = field(default_factory=dict)
-    _known: dict[object, str] = field(default_factory=dict)
+    constants: dict[str, Expression] = field(default_factory=dict)
+    _known: dict[tuple[str, str], str] = field(default_factory=dict)
 
-    def constant(self, wish: str, key: object, text: str) -> str:
-        """The name of a constant of the artifact, one for each key."""
+    def constant(self, wish: str, value: Expression) -> str:
+        """The name of a constant of the artifact, one for each wish and value."""
+        key = wish, value.text
         if key not in self._known:
             self._known[key] = self.names.fresh(wish.upper())
-            self.constants[self._known[key]] = text
+            self.constants[self._known[key]] = value
         return self._known[key]
 
 
@@ -299,10 +298,9 @@ class Body:
     def cell(self, name: str) -> str:
         return self.cells[name]
 
-    def constant(self, feature: str, what: str, value: tuple[Any, ...], text: str = "") -> str:
+    def constant(self, feature: str, what: str, value: Expression) -> str:
         """The name of a constant that belongs to a column."""
-        wish = f"{self.context.columns[feature]}_{what}"
-        return self.context.constant(wish, (feature, what, value), text or self.spelling.literal(value))
+        return self.context.constant(f"{self.context.columns[feature]}_{what}", value)
 
     def _write(self, node: Node) -> Expression:
         kind = type(node)
@@ -360,8 +358,6 @@ def operands(node: Node) -> tuple[Node, ...]:
             child.children[0] if is_weight(child) else child.children[1] if is_scaled(child) else child
             for child in node.children
         )
-    if isinstance(node, Largest):
-        return tuple(score for score, _ in map(competing, node.children))
     return node.children
 
 
@@ -388,16 +384,6 @@ def is_weight(node: Node) -> bool:
 def is_scaled(node: Node) -> bool:
     """Whether a term is a constant times a number."""
     return isinstance(node, Arithmetic) and node.operator == "*" and isinstance(node.children[0], Number)
-
-
-def competing(node: Node) -> tuple[Node, float]:
-    """A number that an arg-max compares, and above which threshold it takes part."""
-    if isinstance(node, Choice) and node.children[2] is LOWEST:
-        condition, value, _ = node.children
-        threshold = condition.children[1]
-        assert isinstance(threshold, Number)
-        return value, threshold.value
-    return node, -math.inf
 
 
 def index_of(result: Node) -> int:

@@ -17,18 +17,12 @@ from rulekit.graph.nodes import Hidden
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.traversal import topological
 from rulekit.names import printable
+from rulekit.program.expressions import Expression
 from rulekit.program.lower import lower
 from rulekit.program.spelling import Names, context_of
 from rulekit.schema import Feature
-from rulekit_exporters.python.functions import (
-    decide_function,
-    decide_many_function,
-    predict_function,
-    predict_many_function,
-    predict_proba_function,
-    probabilities_function,
-)
-from rulekit_exporters.python.names import TAKEN, literal
+from rulekit_exporters.python.functions import functions
+from rulekit_exporters.python.names import TAKEN, collection, filled, literal
 from rulekit_exporters.python.self_test import self_test
 
 TITLE_OF_TESTS = "# Rows at the edges of the rules, with the model's answers: --self-test ".ljust(119, "-")
@@ -43,16 +37,7 @@ from typing import Any
 def module_source(graph: RuleGraph, with_self_test: bool = True) -> str:
     """The Python text of a graph, without the rules as data."""
     context = context_of(graph, lower(graph), Names(TAKEN), "# ")
-    label = _label_type(graph)
-    functions = [
-        decide_function(graph, context),
-        probabilities_function(graph, context),
-        predict_function(graph, context, label),
-        predict_proba_function(graph, context),
-        predict_many_function(label),
-        decide_many_function(graph, context),
-    ]
-    body = ["\n".join(lines) for lines in functions]
+    body = ["\n".join(lines) for lines in functions(graph, context, _label_type(graph))]
     constants = [*_tables(graph), *(_constant(name, text) for name, text in context.constants.items())]
     test = self_test(graph) if with_self_test else None
     functions_of_main = "USED, CLASSES, decide, probabilities"
@@ -121,30 +106,20 @@ def _tables(graph: RuleGraph) -> list[str]:
         used.append(f"    {literal((graph.schema.positions[name], name, kind, feature.missing_tokens))},")
     return [
         f"DIGEST = {literal(graph.digest)}",
-        _constant("CLASSES", literal(graph.classes)),
+        _constant("CLASSES", collection(graph.classes)),
         "# All columns, in schema order.",
-        _constant("COLUMNS", literal(graph.schema.names)),
+        _constant("COLUMNS", collection(graph.schema.names)),
         "# Columns that the rules read: position, name, kind, texts that mean missing (beside the empty one).",
         "\n".join(["USED: tuple[Used, ...] = (", *used, ")"]) if used else "USED: tuple[Used, ...] = ()",
     ]
 
 
-def _constant(name: str, text: str) -> str:
+def _constant(name: str, value: Expression) -> str:
     """An assignment, wrapped between the items of its tuple or set where it is long."""
-    single = f"{name} = {text}"
+    single = f"{name} = {value.text}"
     if len(single) <= 120:
         return single
-    tree = ast.parse(text, mode="eval").body
-    before, after = ("(", ")") if isinstance(tree, ast.Tuple) else ("frozenset({", "})")
-    items = tree.elts if isinstance(tree, ast.Tuple) else tree.args[0].elts  # type: ignore[attr-defined]
-    lines, line = [], "   "
-    for item in items:
-        piece = f" {literal(ast.literal_eval(item)) if not isinstance(item, ast.Name) else item.id},"
-        if len(line) + len(piece) > 120 and line.strip():
-            lines.append(line)
-            line = "   "
-        line += piece
-    return "\n".join([f"{name} = {before}", *lines, line, after])
+    return "\n".join([f"{name} = {value.prefix}", *filled(f" {item.text}," for item in value.parts), value.suffix])
 
 
 def _label_type(graph: RuleGraph) -> str:

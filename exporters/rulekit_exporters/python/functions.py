@@ -1,23 +1,35 @@
-"""The functions of a generated module that hold the rules: `decide`, `probabilities`, `decide_many`."""
+"""The functions of a generated module that hold the rules, and those that bring rows to them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from rulekit.graph.nodes import Among, Constant, Node, Or
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.program.expressions import Expression, atom, bracketed, layout
+from rulekit.program.expressions import atom, bracketed, layout
 from rulekit.program.lower import members
 from rulekit.program.nodes import Choice, Greater, cases
 from rulekit.program.spelling import Body, Context, Spelling, index_of
 from rulekit.schema import Feature
-from rulekit_exporters.python.names import literal
+from rulekit_exporters.python.names import FROZENSET, collection, literal
 from rulekit_exporters.python.spelling import SCALAR, VECTOR
 
 MAX_REPEATED = 5000  # leaves; of more, the rules take longer than naming the cells of a row
 MAX_LOOKUPS = 2
-REPEATED = "`decide` once more, on places: to name the cells first would take longer than the rules."
+REPEATED = "once more, on places: to name the cells first would take longer than the rules."
+PREDICT = "Label of a row; raises KeyError for an absent column, ValueError for an unreadable cell."
+PREDICT_PROBA = "Probabilities of a row in the order of CLASSES; raises as `predict`."
+PREDICT_MANY = "Labels of rows, of a mapping or frame of columns, or of a two-dimensional array."
+DECIDE_MANY = "`decide` for n rows at once, on columns of numpy."
+MANY = """\
+    by_column = hasattr(data, "keys") or hasattr(data, "shape")
+    np = numpy_or_none() if by_column else None
+    if np is None:
+        return [predict(row) for row in rows_of(data)]
+    columns = columns_of(np, data, len(COLUMNS), USED)
+    return [CLASSES[k] for k in in_blocks(np, decide_many, columns, length_of(data))]
+"""
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 
 
@@ -50,84 +62,61 @@ def body_of(
     return body
 
 
-def decide_function(graph: RuleGraph, context: Context) -> list[str]:
-    """`decide(row) -> class index` of a mapping by column name: the rules as a person reads them."""
-    body = body_of(context, (context.program.label,), _names(graph))
-    _decide(body, tuple(map(str, range(len(graph.classes)))), "{}")
-    head = signature("decide", ["row: Any"], "int")
-    head.append('    """Class index of a row, a mapping by column name."""')
-    return [*head, *body.lines]
+def functions(graph: RuleGraph, context: Context, label: str) -> list[list[str]]:
+    """The lines of each function; label: the annotation of a label."""
+    program, names = context.program, {name: literal(name) for name in graph.used_features}
+    plainly = body_of(context, (program.label,), names)
+    _decide(plainly, tuple(map(str, range(len(graph.classes)))), "{}")
+    in_columns = body_of(context, (program.label,), None, context.briefs)
+    _decide_many(in_columns)
+    columns = [f"{column}: Any" for column in context.columns.values()]
+    # truth values are taken from CLASSES: linters would have `return True` below an `if` be the condition itself
+    plain = any(isinstance(name, bool) for name in graph.classes)
+    results = tuple(f"CLASSES[{k}]" if plain else literal(name) for k, name in enumerate(graph.classes))
+    labels = dispatch(
+        graph,
+        context,
+        (program.label,),
+        "return CLASSES[decide(row)]",
+        lambda body: _decide(body, results, "CLASSES[{}]"),
+    )
+    if graph.probability:
+        by_name = body_of(context, program.reported, names, context.briefs)
+        _report(by_name)
+        reported = by_name.lines
+        chances = dispatch(graph, context, program.reported, "return probabilities(row)", _report)
+    else:
+        reported = [f"    return {_certain(graph, 'decide(row)', 'decide(row) == 1')}"]
+        chances = [f"    return {_certain(graph, 'CLASSES.index(predict(row))', 'predict(row) == CLASSES[1]')}"]
+        if len(set(graph.classes)) < len(graph.classes):
+            chances = dispatch(graph, context, (), "return probabilities(row)", None)
+    row = ["row: Any"]
+    return [
+        function("decide", row, "int", "Class index of a row, a mapping by column name.", plainly.lines),
+        function("probabilities", row, "list[float]", "Probability of each class; the row as for `decide`.", reported),
+        function("predict", row, label, PREDICT, labels),
+        function("predict_proba", row, "list[float]", PREDICT_PROBA, chances),
+        function("predict_many", ["data: Any"], f"list[{label}]", PREDICT_MANY, MANY.splitlines()),
+        function("decide_many", ["np: Any", "n: int", *columns], "Any", DECIDE_MANY, in_columns.lines),
+    ]
 
 
-def decide_many_function(graph: RuleGraph, context: Context) -> list[str]:
-    """`decide_many(np, n, columns) -> class index of each row`."""
-    body = body_of(context, (context.program.label,), None, context.briefs)
-    _decide_many(body)
-    parameters = [f"{context.columns[name]}: Any" for name in graph.used_features]
-    head = signature("decide_many", ["np: Any", "n: int", *parameters], "Any")
-    return [*head, '    """`decide` for n rows at once, on columns of numpy."""', *body.lines]
+def function(name: str, parameters: Sequence[str], result: str, meaning: str, lines: Sequence[str]) -> list[str]:
+    """A function with its docstring, one parameter a line where they are many."""
+    head = [f"def {name}({', '.join(parameters)}) -> {result}:"]
+    if len(head[0]) > 120:
+        head = [f"def {name}(", *(f"    {parameter}," for parameter in parameters), f") -> {result}:"]
+    return [*head, f'    """{meaning}"""', *lines]
 
 
-def probabilities_function(graph: RuleGraph, context: Context) -> list[str]:
-    """`probabilities(row) -> one double per class` of a mapping by column name."""
-    head = signature("probabilities", ["row: Any"], "list[float]")
-    head.append('    """Probability of each class; the row as for `decide`."""')
-    if not graph.probability:
-        return [*head, f"    return {_certain(graph, 'decide(row)', 'decide(row) == 1')}"]
-    return [*head, *_probabilities(context, _names(graph), 4).lines]
-
-
-def _probabilities(context: Context, keys: Mapping[str, str], indent: int) -> Body:
-    """A body that returns the probabilities."""
-    program = context.program
-    body = body_of(context, program.reported, keys, context.briefs, indent)
+def _report(body: Body) -> None:
+    """Statements that return the probabilities."""
+    program = body.context.program
     values = [body.text(node) for node in program.reported]
     if len(values) == 1:
         body.put(f"positive = {values[0]}", "return [1.0 - positive, positive]")
     else:
         body.put(f"return normalised([{', '.join(values)}], {program.default})")
-    return body
-
-
-def predict_function(graph: RuleGraph, context: Context, label: str) -> list[str]:
-    """`predict(row) -> label`: of a sequence by its own code where the rules are few, of a mapping by `decide`."""
-    body = body_of(context, (context.program.label,), _places(graph), context.briefs, 16)
-    if _is_repeated(body):
-        # truth values are taken from CLASSES: linters would have `return True` below an `if` be the condition itself
-        plain = any(isinstance(name, bool) for name in graph.classes)
-        results = (f"CLASSES[{k}]" if plain else literal(name) for k, name in enumerate(graph.classes))
-        _decide(body, tuple(results), "CLASSES[{}]")
-        lines = [f"                # {REPEATED}", *body.lines]
-    else:
-        lines = layout("return CLASSES[decide(", by_name(graph), ")]", 16)
-    return [
-        *signature("predict", ["row: Any"], label),
-        '    """Label of a row; raises KeyError for an absent column, ValueError for an unreadable cell."""',
-        *dispatch(graph, "return CLASSES[decide(row)]", lines),
-        "    return CLASSES[decide(cells(row, len(COLUMNS), USED))]",
-    ]
-
-
-def predict_proba_function(graph: RuleGraph, context: Context) -> list[str]:
-    """`predict_proba(row) -> one double per class`, as `predict_function`."""
-    head = signature("predict_proba", ["row: Any"], "list[float]")
-    head.append('    """Probabilities of a row in the order of CLASSES; raises as `predict`."""')
-    if not graph.probability and len(set(graph.classes)) == len(graph.classes):
-        return [*head, f"    return {_certain(graph, 'CLASSES.index(predict(row))', 'predict(row) == CLASSES[1]')}"]
-    of_sequence = layout("return probabilities(", by_name(graph), ")", 16)
-    if graph.probability:
-        body = _probabilities(context, _places(graph), 16)
-        if _is_repeated(body):
-            of_sequence = [f"                # {REPEATED.replace('decide', 'probabilities')}", *body.lines]
-    return [
-        *head,
-        *dispatch(graph, "return probabilities(row)", of_sequence),
-        "    return probabilities(cells(row, len(COLUMNS), USED))",
-    ]
-
-
-def _is_repeated(body: Body) -> bool:
-    return sum(body.reads.values()) <= MAX_REPEATED
 
 
 def _certain(graph: RuleGraph, index: str, positive: str) -> str:
@@ -137,57 +126,36 @@ def _certain(graph: RuleGraph, index: str, positive: str) -> str:
     return f"one_hot({index}, {len(graph.classes)})"
 
 
-def predict_many_function(label: str) -> list[str]:
-    """`predict_many(data) -> labels`."""
-    return [
-        *signature("predict_many", ["data: Any"], f"list[{label}]"),
-        '    """Labels of rows, of a mapping or frame of columns, or of a two-dimensional array."""',
-        '    by_column = hasattr(data, "keys") or hasattr(data, "shape")',
-        "    np = numpy_or_none() if by_column else None",
-        "    if np is None:",
-        "        return [predict(row) for row in rows_of(data)]",
-        "    columns = columns_of(np, data, len(COLUMNS), USED)",
-        "    return [CLASSES[k] for k in in_blocks(np, decide_many, columns, length_of(data))]",
-    ]
+def dispatch(
+    graph: RuleGraph, context: Context, roots: Iterable[Node], call: str, finish: Callable[[Body], None] | None
+) -> list[str]:
+    """Statements that look cells up directly; where that fails, those at the end clean the cells first.
 
-
-def dispatch(graph: RuleGraph, of_mapping: str, of_sequence: Sequence[str]) -> list[str]:
-    """Statements that look cells up directly; where that fails, what follows them has to clean the cells first.
-
-    A `match` costs half of what isinstance or a comparison of types costs, and knows every kind of mapping.
+    A `match` costs half of what isinstance or a comparison of types costs, and knows every kind of mapping. A sequence
+    has code of its own (`finish` completes it) where the rules are few; else, as a mapping, it goes to `call`.
     """
+    positions = graph.schema.positions
+    places = {name: str(positions[name]) for name in graph.used_features}
+    body = body_of(context, roots, places, context.briefs, 16)
+    if finish is not None and sum(body.reads.values()) <= MAX_REPEATED:
+        finish(body)
+        repeated = "probabilities" if "probabilities" in call else "decide"
+        of_sequence = [f"                # `{repeated}` {REPEATED}", *body.lines]
+    else:
+        pairs = tuple(atom(f"{literal(name)}: row[{place}]") for name, place in places.items())
+        before, after = call.split("row")
+        of_sequence = layout(before, bracketed("{", pairs, "}"), after, 16)
     return [
         "    try:",
         "        match row:",
         "            case {}:  # any mapping",
-        f"                {of_mapping}",
+        f"                {call}",
         f"            case [*_] if len(row) == {len(graph.schema)}:  # no array, which has other numbers",
         *of_sequence,
         "    except (AttributeError, TypeError, LookupError):  # missing or textual cells, absent columns",
         "        pass",
+        f"    {call.replace('row', 'cells(row, len(COLUMNS), USED)')}",
     ]
-
-
-def by_name(graph: RuleGraph) -> Expression:
-    """A mapping of the used cells of a sequence, by column name."""
-    pairs = _places(graph).items()
-    return bracketed("{", tuple(atom(f"{literal(name)}: row[{place}]") for name, place in pairs), "}")
-
-
-def _names(graph: RuleGraph) -> dict[str, str]:
-    return {name: literal(name) for name in graph.used_features}
-
-
-def _places(graph: RuleGraph) -> dict[str, str]:
-    return {name: str(graph.schema.positions[name]) for name in graph.used_features}
-
-
-def signature(name: str, parameters: Sequence[str], result: str) -> list[str]:
-    """The head of a function, one parameter a line where they are many."""
-    single = f"def {name}({', '.join(parameters)}) -> {result}:"
-    if len(single) <= 120:
-        return [single]
-    return [f"def {name}(", *(f"    {parameter}," for parameter in parameters), f") -> {result}:"]
 
 
 def guards(context: Context, body: Body) -> list[str]:
@@ -215,8 +183,7 @@ def _level_guard(feature: Feature, column: str, context: Context, scalar: bool) 
     keyed = any(level in ("true", "false") or _WHOLE.fullmatch(level) for level in feature.levels)
     known = ""
     if strict or keyed:
-        text = f"frozenset({{{', '.join(map(literal, allowed))}}})"
-        known = context.constant(f"{column}_known", (column, "known"), text)
+        known = context.constant(f"{column}_known", collection(allowed, *FROZENSET))
     second = f", {known}" if keyed else ""
     # only a level has look-alikes: "9.0" is not missing where "9" is
     if keyed and (tokens := tuple(t for t in feature.missing_tokens if t in ("true", "false") or _WHOLE.fullmatch(t))):

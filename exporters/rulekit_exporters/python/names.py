@@ -5,7 +5,9 @@ from __future__ import annotations
 import builtins
 import keyword
 import math
+from collections.abc import Iterable
 
+from rulekit.program.expressions import ATOM, Expression, atom, bracketed
 from rulekit_exporters.python import command_line, runtime
 
 TAKEN = (
@@ -24,7 +26,7 @@ TAKEN = (
 def literal(value: object) -> str:
     """A Python literal of a text, number, Boolean, None or tuple of them, without unprintable characters."""
     if isinstance(value, tuple):
-        return "(" + ", ".join(map(literal, value)) + ("," if len(value) == 1 else "") + ")"
+        return collection(value).text
     if isinstance(value, float):
         if math.isinf(value):
             return "inf" if value > 0 else "-inf"
@@ -40,3 +42,22 @@ def _quoted(text: str) -> str:
     if shown[0] == "'" and '"' not in text and "\\'" not in shown:
         return f'"{shown[1:-1]}"'
     return shown
+
+
+FROZENSET = ("frozenset({", "})")
+
+
+def collection(values: Iterable[object], before: str = "(", after: str = ")", rank: int = ATOM) -> Expression:
+    """The literal of a tuple, or of a set."""
+    return bracketed(before, tuple(atom(literal(value)) for value in values), after, rank, "," * (before == "("))
+
+
+def filled(pieces: Iterable[str]) -> list[str]:
+    """Lines of at most 120 characters that hold the pieces, each of which begins with a blank."""
+    lines: list[str] = []
+    for piece in pieces:
+        if lines and len(lines[-1]) + len(piece) <= 120:
+            lines[-1] += piece
+        else:
+            lines.append("   " + piece)
+    return lines

@@ -24,7 +24,7 @@ from rulekit.schema import Feature, look_alikes
 from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.table import Table, missing_cells
 from rulekit.verification.rows.adversarial import adversarial_rows
-from rulekit_exporters.python.names import literal
+from rulekit_exporters.python.names import filled, literal
 
 ROWS, MIN_ROWS = 64, 32
 MAX_LEAVES = 40
@@ -82,21 +82,17 @@ def self_test(graph: RuleGraph) -> SelfTest:
     )
 
 
-def _tuple(name: str, of: str, items: Iterable[Iterable[Any]], most: int = 100) -> str:
+def _tuple(name: str, of: str, items: Sequence[Iterable[Any]], most: int = 100) -> str:
     """An assignment of a tuple of tuples, at most `most` on a line; a longer one is broken between its own items."""
-    lines, line = [], "   "
-    for number, item in enumerate(items):
-        if number % most == 0 and line.strip():
-            lines.append(line)
-            line = "   "
-        pieces = [f" {literal(value)}," for value in item]
-        whole = f" ({''.join(pieces).strip() if len(pieces) == 1 else ''.join(pieces).strip(' ,')}),"
-        for piece in [whole] if len(whole) < 112 else [f" ({pieces[0].strip()}", *pieces[1:], " ),"]:
-            if len(line) + len(piece) > 120 and line.strip():
-                lines.append(line)
-                line = "   "
-            line += piece
-    return "\n".join([f"{name}: tuple[tuple[{of}, ...], ...] = (", *lines, *([line] if line.strip() else []), ")"])
+    lines: list[str] = []
+    for start in range(0, len(items), most):
+        lines += filled(piece for item in items[start : start + most] for piece in _pieces(tuple(item)))
+    return "\n".join([f"{name}: tuple[tuple[{of}, ...], ...] = (", *lines, ")"])
+
+
+def _pieces(item: tuple[Any, ...]) -> list[str]:
+    whole = f" {literal(item)},"
+    return [whole] if len(whole) < 112 else [f" ({literal(item[0])},", *(f" {literal(v)}," for v in item[1:]), " ),"]
 
 
 _FUNCTION = '''def self_test() -> int:

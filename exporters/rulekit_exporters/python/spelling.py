@@ -10,27 +10,27 @@ from rulekit.graph.nodes import Column, Logistic, Node, Step
 from rulekit.numbers import crossing
 from rulekit.program.expressions import ATOM, Expression, atom, bracketed
 from rulekit.program.nodes import Choice, Largest, Number, Sum
-from rulekit.program.spelling import CHOICE, LOW, MIDDLE, PRODUCT, Body, Rule, Spelling, competing, is_weight
+from rulekit.program.spelling import CHOICE, LOW, MIDDLE, PRODUCT, Body, Rule, Spelling, is_weight
 from rulekit.schema import Feature
-from rulekit_exporters.python.names import literal
+from rulekit_exporters.python.names import FROZENSET, collection, literal
 
 MAX_INLINE_LEVELS = 8
 _MEMBERSHIP = re.compile(r"(\w+) (not )?in ")
 
 
-class PythonSpelling(Spelling):
-    """What both have in common."""
+class Scalar(Spelling):
+    """For the cells of one row."""
 
-    scalar: bool
-    membership: tuple[str, str, int]
-    count: tuple[str, str]
-    no_best: str
-    column: str
-    float32: str
-    step: tuple[str, int]
-    logistic: str
-    more: str
-    term_rank: int
+    truths = ("False", "True")
+    choice = ("{yes} if {condition} else {no}", CHOICE, LOW)
+    count = ("sum((", "))")
+    no_best = "best, chosen = -inf, {otherwise}"
+    column = "clipped({name}, {missing}, {low}, {high}, {step})"
+    float32 = "float32({name})"
+    logistic = "logistic({z})"
+    membership: tuple[str, str, int] = ("{name} in ", "", Spelling.comparison)
+    step = ("{values}[bisect_left({cuts}, {name})] if {name} <= inf else {missing}", CHOICE)
+    more, term_rank = "{total} += ", CHOICE
 
     def literal(self, value: object) -> str:
         return literal(value)
@@ -41,9 +41,8 @@ class PythonSpelling(Spelling):
     def within(self, body: Body, feature: Feature, texts: tuple[str | None, ...]) -> Expression:
         name, (before, after, rank) = body.cell(feature.name), self.membership
         if len(texts) <= MAX_INLINE_LEVELS:
-            items = tuple(atom(literal(text)) for text in texts)
-            return bracketed(f"{before.format(name=name)}{{", items, "}" + after, rank)
-        constant = body.constant(feature.name, "levels", texts, f"frozenset({{{', '.join(map(literal, texts))}}})")
+            return collection(texts, f"{before.format(name=name)}{{", "}" + after, rank)
+        constant = body.constant(feature.name, "levels", collection(texts, *FROZENSET))
         return atom(before.format(name=name) + constant + after, rank)
 
     def counted(self, parts: tuple[Expression, ...]) -> Expression:
@@ -77,16 +76,16 @@ class PythonSpelling(Spelling):
 
     def stepped(self, body: Body, node: Step) -> Expression:
         cuts = tuple(crossing(cut, body.feature(node).precision) for cut in node.cuts)
-        names = {key: body.constant(node.feature, key, v) for key, v in (("cuts", cuts), ("values", node.values))}
+        pairs = (("cuts", cuts), ("values", node.values))
+        names = {key: body.constant(node.feature, key, collection(values)) for key, values in pairs}
         template, rank = self.step
         return atom(template.format(name=body.cell(node.feature), missing=literal(node.missing), **names), rank)
 
     def largest(self, body: Body, node: Largest) -> Expression:
         """Statements, class by class."""
         body.put(self.no_best.format(otherwise=node.otherwise))
-        for child, k in zip(node.children, node.results, strict=True):
-            score, threshold = competing(child)
-            value = body.expression(score)
+        for child, threshold, k in zip(node.children, node.thresholds, node.results, strict=True):
+            value = body.expression(child)
             body.put(f"# class {k}")
             body.say("score = ", value)
             self.better(body, threshold, k)
@@ -95,33 +94,7 @@ class PythonSpelling(Spelling):
     def linked(self, body: Body, node: Logistic) -> Expression:
         return atom(self.logistic.format(z=body.text(node.linear, CHOICE)))
 
-    own: Mapping[type[Node], Rule] = {
-        Sum: added,
-        Column: cleaned,
-        Step: stepped,
-        Largest: largest,
-        Logistic: linked,
-    }
-
-    def better(self, body: Body, threshold: float, k: int) -> None:
-        raise NotImplementedError
-
-    def add_if(self, body: Body, total: str, condition: Expression, amount: str) -> None:
-        raise NotImplementedError
-
-
-class Scalar(PythonSpelling):
-    scalar = True
-    truths = ("False", "True")
-    choice = ("{yes} if {condition} else {no}", CHOICE, LOW)
-    count = ("sum((", "))")
-    no_best = "best, chosen = -inf, {otherwise}"
-    column = "clipped({name}, {missing}, {low}, {high}, {step})"
-    float32 = "float32({name})"
-    logistic = "logistic({z})"
-    membership = ("{name} in ", "", Spelling.comparison)
-    step = ("{values}[bisect_left({cuts}, {name})] if {name} <= inf else {missing}", CHOICE)
-    more, term_rank = "{total} += ", CHOICE
+    own: Mapping[type[Node], Rule] = {Sum: added, Column: cleaned, Step: stepped, Largest: largest, Logistic: linked}
 
     def negated(self, part: Expression) -> Expression:
         """`not in` and the loss of a double negation are what readers and linters expect."""
@@ -155,8 +128,9 @@ class Scalar(PythonSpelling):
         body.put(f"best, chosen = score, {k}", deeper=4)
 
 
-class Vector(PythonSpelling):
-    scalar = False
+class Vector(Scalar):
+    """For columns of numpy."""
+
     comparison = CHOICE
     conjunction = ("&", MIDDLE)
     disjunction = ("|", LOW)
@@ -171,6 +145,7 @@ class Vector(PythonSpelling):
     logistic = "logistic_column(np, {z})"
     more, term_rank = "{total} = {total} + ", PRODUCT
     max_operands = 100
+    chosen = Spelling.chosen
 
     def denied(self, part: Expression) -> int:
         return ATOM
@@ -178,13 +153,10 @@ class Vector(PythonSpelling):
     def choose(self, condition: Expression, yes: str, no: str) -> Expression:
         return bracketed("np.where(", (replace(condition, comment=""), atom(yes), atom(no)), ")")
 
-    def counted(self, parts: tuple[Expression, ...]) -> Expression:
-        return bracketed(self.count[0], parts, self.count[1], ATOM, ",")
-
     def start(self, value: str) -> str:
         return "np.zeros(n)" if value == "0.0" else f"np.full(n, {value})"
 
-    def add_if(self, body: Body, total: str, condition: Expression, amount: str) -> None:
+    def add_if(self, body: Body, total: str, condition: Expression, amount: str, sign: str = "") -> None:
         body.put(*condition.comment.splitlines())
         body.say(self.more.format(total=total), self.choose(condition, amount, "0.0"))
 

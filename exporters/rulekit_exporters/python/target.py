@@ -42,5 +42,6 @@ TARGET = text_target(
     noun="module",
     summary=lambda options: "standard library only",
     stated=lambda text: Options(f"\n{TITLE_OF_TESTS}\n" in text),
+    stamp='DIGEST = "{}"',
     code=code,
 )

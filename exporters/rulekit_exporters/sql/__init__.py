@@ -1,5 +1,18 @@
 """SQL: a model as one SELECT, for SQLite, DuckDB and PostgreSQL."""
 
-from rulekit_exporters.sql.target import TARGET
+from rulekit.targets import Runtime
+from rulekit.verification.proof.respelling import text_target
+from rulekit_exporters.sql.engines import run, run_raw
+from rulekit_exporters.sql.query import Options, select
 
-__all__ = ["TARGET"]
+TARGET = text_target(
+    "sql",
+    "one SELECT for SQLite, DuckDB or PostgreSQL",
+    (".sql",),
+    "--",
+    select,
+    (Runtime("the engine of its dialect", run, run_raw),),
+    options=Options,
+    noun="query",
+    summary=lambda options: f"{options.dialect}, one SELECT from {options.table}",
+)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rulekit.graph.nodes import Node
 from rulekit.graph.rule_graph import RuleGraph
@@ -48,7 +48,12 @@ class Sql(Spelling):
         self.literal = dialect.literal  # type: ignore[method-assign]
 
     def negated(self, part: Expression) -> Expression:
-        return surrounded("", part, " IS NOT TRUE", self.comparison)
+        denied = " IS NOT TRUE"
+        if part.rank == self.comparison and part.text.endswith(denied):  # a denial loses its sign
+            return replace(
+                part, text=part.text.removesuffix(denied), suffix=part.suffix.removesuffix(denied), rank=ATOM
+            )
+        return surrounded("", part, denied, self.comparison)
 
     def within(self, body: Body, feature: Feature, texts: tuple[str | None, ...]) -> Expression:
         name, missing = body.cell(feature.name), (None, "", *feature.missing_tokens)  # which are NULL by now

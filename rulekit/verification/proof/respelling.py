@@ -7,7 +7,6 @@ again, and the same code must come out, byte for byte. Then the program that was
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from itertools import zip_longest
@@ -21,7 +20,6 @@ from rulekit.targets import Artifact, NoOptions, Reading, Runtime, Target, parse
 from rulekit.verification.proof.prove import leaves_below
 
 OPTIONS = "options "
-_DIGEST = re.compile(r"digest\W{1,5}([0-9a-f]{64})", re.IGNORECASE)
 
 
 def text_target(
@@ -36,17 +34,20 @@ def text_target(
     noun: str = "file",
     summary: Callable[[Any], str] = lambda options: "text",
     stated: Callable[[str], Any] | None = None,
+    stamp: str = "",
     code: Callable[[str], str] = lambda text: text,
 ) -> Target:
     """A target that is proved by spelling again.
 
     spell(graph, options) gives the lines of the code; sign begins a comment of its language, to the end of the line.
     Before the code come lines with options and digest, behind it the rules. stated: for an exporter with a head of its
-    own, what finds the options in a text. code: the part of a text that must be equal, without the rules.
+    own, what finds the options in a text; stamp: its line that states the digest, `{}` in the template. code: the part
+    of a text that must be equal, without the rules.
     """
+    stamp = stamp or f"{sign} digest {{}}"
 
     def whole(graph: RuleGraph, given: Any) -> str:
-        head = [f"{sign} {OPTIONS}{json.dumps(asdict(given))}", f"{sign} digest {graph.digest}"] if not stated else []
+        head = [f"{sign} {OPTIONS}{json.dumps(asdict(given))}", stamp.format(graph.digest)] if not stated else []
         title = (
             f"{sign} The same rules in the rule language, from which rulekit reads this {noun} (never by running it)."
         )
@@ -62,7 +63,7 @@ def text_target(
         """The graph of an artifact; raises FormatError where it carries none or another than its digest says."""
         text = decoded(artifact)
         graph = from_comments(text, sign)
-        if graph.digest not in _DIGEST.findall(without_rules(text, sign)):
+        if stamp.format(graph.digest) not in without_rules(text, sign).split("\n"):
             raise FormatError(f"the rules do not have the digest that the {noun} states", fix="export the model again")
         return graph
 
