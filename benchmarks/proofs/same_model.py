@@ -1,9 +1,9 @@
 """One thread, two threads, numpy without numba, blocks of rows, a memory budget: the same model file, byte for byte.
 
-    python -m benchmarks.proofs.same_model [--rows 60000] [--fallback-rows 10000] [--small] [--write]
+    python -m benchmarks.proofs.same_model [--rows 60000] [--fallback-rows 1000] [--small] [--write]
 
 Learns every table with every setting in every way and compares the SHA-256 of the saved files; exits with 1 where one
-differs. The numpy fallback is slow, so it is compared with the others on fewer rows. Finished tables are kept in
+differs. Kernels that the interpreter runs are slow, so it is compared with the others on fewer rows. Finished tables are kept in
 build/benchmarks/same_model.jsonl. --write replaces the section "same model" of docs/benchmarks.md. It takes about 3
 minutes on two cores; with --small (5,000 and 1,000 rows) about one.
 """
@@ -178,7 +178,7 @@ def main() -> None:
     """Compare, print, write; exit with 1 where a model differs."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=60_000)
-    parser.add_argument("--fallback-rows", type=int, default=10_000)
+    parser.add_argument("--fallback-rows", type=int, default=1_000)
     parser.add_argument("--limit", type=float, default=600.0, help="wall seconds for the process of one table")
     add_options(parser)
     arguments = parser.parse_args()
@@ -198,7 +198,7 @@ def main() -> None:
         "",
         f"The SHA-256 of the model file of each table and setting: {rows:,} rows with {', '.join(THREADS)}, in "
         f'{SIXTEENTH} blocks of rows, and with `memory="{BUDGET}"`; {fewer:,} rows with numba on 1 thread and with '
-        "numpy alone (`RULEKIT_NO_NUMBA=1`) on 1 and 2 threads. Where every value is a cut (`max_bins=None`), "
+        "without it (`RULEKIT_NO_NUMBA=1`) on 1 and 2 threads. Where every value is a cut (`max_bins=None`), "
         f"{most_cuts(rows):,} and {most_cuts(fewer):,} rows. E is the default, II algorithm II with refit.",
         "",
         *markdown(

@@ -12,8 +12,7 @@ from rulekit.learners.base import RuleClassifier
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.cnll.models import candidates_of, path_of, plain_variants
 from rulekit.learners.cnll.records import Account, clause_records, step_records
-from rulekit.learners.cnll.search.growth import begin, grown_freer
-from rulekit.learners.cnll.search.shared_columns import shared_columns
+from rulekit.learners.cnll.search.growth import begin, grown_freer, shared_columns
 from rulekit.learners.cnll.settings import CNLLSettings, growth_settings, objective_of, refuse_for_plain_form, resolved
 from rulekit.learners.cnll.start.continuation import check_start, starts_of
 from rulekit.learners.contract import Ability, Candidate, Learning, Question, Variants

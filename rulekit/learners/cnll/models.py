@@ -2,29 +2,122 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy.typing as npt
 
-from rulekit.graph.nodes import TRUE, Above, Node, Probability
+from rulekit.cells.space import cell_rows
+from rulekit.graph.evaluation.evaluator import evaluate_nodes
+from rulekit.graph.leaves import has_column
+from rulekit.graph.nodes import FALSE, TRUE, Above, And, Hidden, Node, Or, Probability
 from rulekit.graph.probability.prime_implicants import threshold_rule
+from rulekit.graph.rules import disjuncts, literals
+from rulekit.learners.binned.binning import BinnedColumn
 from rulekit.learners.binned.codes import Codes
+from rulekit.learners.binned.conditions import condition_node
 from rulekit.learners.binned.problem import Problem
-from rulekit.learners.cnll.formula.formula_nodes import formula_node, hidden_bit
-from rulekit.learners.cnll.formula.noisy_formula import Bit, probability_of_codes
+from rulekit.learners.cnll.formula.noisy_formula import Bit, PairBit, contrary, probability_of_codes
 from rulekit.learners.cnll.formula.read_once import ReadOnceTree
-from rulekit.learners.cnll.plain.dnf_form import WAYS, DnfSettings, PlainDnf, plain_clauses, plain_dnfs, reported
-from rulekit.learners.cnll.plain.way_race import raced_way
+from rulekit.learners.cnll.plain.dnf_form import (
+    WAYS,
+    DnfSettings,
+    PlainDnf,
+    plain_clauses,
+    plain_dnfs,
+    raced_way,
+    reported,
+)
 from rulekit.learners.cnll.search.growth import Grown, GrownStep, GrowthSettings, Snapshot, states
-from rulekit.learners.cnll.search.pair_bits import PairBit
 from rulekit.learners.cnll.start.first_formula import Start, bit_names
-from rulekit.learners.cnll.start.frozen_rules import continued_decision
 from rulekit.learners.contract import Candidate, Frame, Score, Variants
 from rulekit.learners.counting.histograms import Bools
 from rulekit.learners.fitting.size_limits import rule_count
+from rulekit.numbers import strength_of
+from rulekit.schema import Schema
+
+
+def hidden_bit(columns: tuple[BinnedColumn, ...], bit: Bit, name: str) -> Node:
+    """The hidden bit, its condition turned so that it fires with the larger strength where it holds.
+
+    Where both strengths are the same the condition does nothing, and the bit has none.
+    """
+    if bit.alpha == bit.beta:
+        return Hidden(name, TRUE, strength_of(bit.alpha), 0.0)
+    cause = bit_condition(columns, bit, bit.alpha >= bit.beta)
+    return Hidden(name, cause, strength_of(max(bit.alpha, bit.beta)), strength_of(min(bit.alpha, bit.beta)))
+
+
+def bit_condition(columns: tuple[BinnedColumn, ...], bit: Bit, holds: bool = True) -> Node:
+    """The Boolean node of a bit's condition, or of its contrary."""
+    if isinstance(bit, PairBit):
+        return _pair(columns, bit if holds else contrary(bit))
+    return condition_node(columns[bit.column], bit.condition if holds else bit.known & ~bit.condition)
+
+
+def _pair(columns: tuple[BinnedColumn, ...], bit: PairBit) -> Node:
+    one, two = columns[bit.column], columns[bit.other]
+    a, b = condition_node(one, bit.condition), condition_node(two, bit.other_condition)
+    if bit.junction != "xor":
+        return And([a, b]) if bit.junction == "and" else Or([a, b])
+    not_a = condition_node(one, bit.known & ~bit.condition)
+    not_b = condition_node(two, bit.other_known & ~bit.other_condition)
+    return Or([And([a, not_b]), And([not_a, b])])
+
+
+def formula_node(tree: ReadOnceTree, hidden: list[Node], kept: Mapping[int, Node] | None = None) -> Node:
+    """The nested formula over hidden bits; kept: tree nodes at which a given clause stands as it is."""
+    made: dict[int, Node] = {}
+    kept = kept or {}
+    for node in reversed(tree.order()):
+        if node in kept:
+            made[node] = kept[node]
+        elif tree.bit[node] >= 0:
+            made[node] = hidden[tree.bit[node]]
+        else:
+            parts = [made[child] for child in tree.children[node]]
+            joined = And(parts) if tree.operator[node] == "and" else Or(parts)
+            made[node] = parts[0] if len(parts) == 1 else joined
+    return made[tree.root]
+
+
+_MOST_CELLS = 1 << 14
+
+
+def continued_decision(formula: Node, schema: Schema, most_literals: int, start: Start) -> Node:
+    """[P > 1/2] around the frozen rules of `start`, of at most `most_literals` literals more than they have.
+
+    A Boolean decision stays one, with its frozen rules first; where the new part is too long to be written, they stand
+    beside the formula that decides (it is true wherever they are, so they change no decision). A start that decides by
+    its probability goes on to do so.
+    """
+    if not start.boolean:
+        return Above(Probability(formula), 0.5)
+    frozen = list(start.decided)
+    rule = threshold_rule(formula, 0.5, most_literals + sum(literals(frozen).values()), schema=schema)
+    if rule is None:
+        return Above(Probability(Or([*frozen, *(part for part in disjuncts(formula) if part not in frozen)])), 0.5)
+    terms = () if rule is FALSE else disjuncts(rule)
+    parts = [*frozen, *(term for term in terms if not any(_implies(term, known, schema) for known in frozen))]
+    return parts[0] if len(parts) == 1 else Or(parts)
+
+
+def _implies(term: Node, known: Node, schema: Schema) -> bool:
+    """Whether a rule holds only where a known one does: on every cell of their columns, or as it is written."""
+    if term is known or set(_conditions(known)) <= set(_conditions(term)):
+        return True
+    both = (term, known)
+    table = None if any(map(has_column, both)) else cell_rows(both, schema, _MOST_CELLS)
+    if table is None:
+        return False
+    values = evaluate_nodes(both, table)
+    return not bool((values[term] & ~values[known]).any())
+
+
+def _conditions(rule: Node) -> Sequence[Node]:
+    return rule.children if isinstance(rule, And) else (rule,)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

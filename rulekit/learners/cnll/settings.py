@@ -7,10 +7,10 @@ from typing import Any, Literal
 
 from rulekit.errors import InputError
 from rulekit.learners.cnll.formula.objectives import Objective
+from rulekit.learners.cnll.formula.split_search import Weak
 from rulekit.learners.cnll.plain.dnf_form import DnfSettings
 from rulekit.learners.cnll.search.best_step import SearchSettings
 from rulekit.learners.cnll.search.growth import Algorithm, GrowthSettings
-from rulekit.learners.cnll.search.weak_features import Weak
 from rulekit.learners.contract import setting
 from rulekit.learners.fitting.parameters import count_or_share, number, one_of, or_automatic, whole
 from rulekit.learners.fitting.row_weights import least_side

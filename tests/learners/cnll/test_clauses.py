@@ -10,10 +10,10 @@ from cnll_cases import grow, problem_of, random_problem, random_tree, truth
 
 from rulekit.errors import BudgetError
 from rulekit.graph.nodes import TRUE, Hidden
-from rulekit.learners.cnll.clauses import clause_statistics, to_dnf
-from rulekit.learners.cnll.formula.formula_nodes import hidden_bit
 from rulekit.learners.cnll.formula.noisy_formula import Bit
 from rulekit.learners.cnll.formula.objectives import Objective
+from rulekit.learners.cnll.models import hidden_bit
+from rulekit.learners.cnll.records import clause_statistics, to_dnf
 from rulekit.learners.cnll.search.best_step import SearchSettings
 from rulekit.learners.cnll.search.growth import GrowthSettings
 from rulekit.numbers import strength_of
@@ -57,7 +57,7 @@ def test_table_four_by_hand() -> None:
     X, y = exclusive_or(0)
     problem = problem_of(np.floor(X * 10) / 10, y)
     formula = grow(problem, GrowthSettings(SearchSettings(Objective()), "II", 4)).formula
-    first, second = clause_statistics(formula)
+    first, second = clause_statistics(formula.tree, formula.bit_probabilities(), formula.counts)
     assert (first.bits, second.bits) == ((0, 2), (1, 3))
     # Rows of (x1 <= 1, x2 <= 1) and (x1 > 1, x2 > 1): two thirds and one third of the positive ones.
     assert first.true_positive == pytest.approx(2 / 3)

@@ -11,8 +11,7 @@ from cnll_cases import grow
 from rulekit.learners.binned.binning import bin_table
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.cnll.formula.objectives import Objective
-from rulekit.learners.cnll.plain.dnf_form import WAYS, DnfSettings
-from rulekit.learners.cnll.plain.way_race import clearly_fewer, raced_way
+from rulekit.learners.cnll.plain.dnf_form import WAYS, DnfSettings, clearly_fewer, raced_way
 from rulekit.learners.cnll.search.best_step import SearchSettings
 from rulekit.learners.cnll.search.growth import GrowthSettings
 from rulekit.tables.kinds.inference import infer

@@ -9,7 +9,7 @@ import pytest
 
 from rulekit.learners.binned.binning import BinnedColumn, bin_column
 from rulekit.learners.cnll.formula.gradient_sums import CodeSums
-from rulekit.learners.cnll.search.weak_features import code_orders, complete, log_likelihood_ratios
+from rulekit.learners.cnll.formula.split_search import code_orders, complete, log_likelihood_ratios
 from rulekit.schema import Feature
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rulekit import CNLLClassifier
 from rulekit.graph.rules import counts
 from rulekit.learners.cnll.formula.read_once import Move, ReadOnceTree, growth_moves
-from rulekit.learners.cnll.search.size_moves import allowed_moves
+from rulekit.learners.cnll.search.growth import allowed_moves
 from rulekit.learners.fitting.size_limits import SizeLimits
 from rulekit.synthetic import loans
 

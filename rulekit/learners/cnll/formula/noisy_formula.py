@@ -1,7 +1,8 @@
 """A noisy-logical formula while it is being learned: its bits, its tree, and the cells of the training rows.
 
 Rows on which the conditions of all bits agree form a cell, so every statistic is one over (cell, label), and no pass
-over the formula costs more than its cells.
+over the formula costs more than its cells. A hidden bit stands over one condition, or over two that are joined: both
+hold, one of them holds, or exactly one of them (parity).
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -79,6 +80,15 @@ class Formula:
         if len(self.cell) == 0:
             self.cell = np.zeros(len(self.problem.labels), dtype=np.int32)
             self._count()
+
+    @classmethod
+    def of(cls, problem: Problem, tree: ReadOnceTree, bits: Iterable[Bit]) -> Formula:
+        """The formula of a tree that holds these bits already."""
+        formula = cls(problem, tree.copy())
+        for bit in bits:
+            formula.bits.append(bit)
+            formula._split(bit)
+        return formula
 
     def rows(self) -> Rows:
         """The rows by cell and label; kept until the cells change."""
@@ -163,11 +173,6 @@ class Formula:
         self.bits.append(bit)
         self._split(bit)
 
-    def observe(self, bit: Bit) -> None:
-        """Append a bit that the tree already holds."""
-        self.bits.append(bit)
-        self._split(bit)
-
     def replace(self, which: int, bit: Bit) -> None:
         """Put a bit with another condition in the place of bit `which`."""
         others = np.delete(self.pattern, which, axis=1)
@@ -241,3 +246,42 @@ def probability_of_codes(tree: ReadOnceTree, bits: tuple[Bit, ...], codes: Codes
         np.where(condition[own], bit.alpha, bit.beta) for bit, (own, condition) in zip(bits, seen, strict=True)
     ]
     return np.asarray(tree.probabilities(np.stack(strengths))[tree.root])
+
+
+Junction = Literal["and", "or", "xor"]
+
+_HOLDS = np.array([False, True])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PairBit(Bit):
+    """A bit over two conditions: that of the bit, and `other_condition` on the codes of column `other`."""
+
+    other: int = -1
+    other_condition: Bools = field(default_factory=lambda: _HOLDS)
+    other_known: Bools = field(default_factory=lambda: _HOLDS)
+    junction: Junction = "and"
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        return self.column, self.other
+
+    @property
+    def literals(self) -> int:
+        """How many literals its condition is written with."""
+        return 4 if self.junction == "xor" else 2
+
+    def seen(self, codes: Codes) -> tuple[npt.NDArray[Any], Bools]:
+        """0 or 1 [n], whether both conditions together hold, and that 1 says so."""
+        one, two = self.condition[codes[self.column]], self.other_condition[codes[self.other]]
+        joined = one & two if self.junction == "and" else one | two if self.junction == "or" else one ^ two
+        return joined.view(np.uint8), _HOLDS
+
+
+def contrary(bit: PairBit) -> PairBit:
+    """The bit whose condition holds where that of `bit` does not, over codes that have a side; strengths stay."""
+    flipped = bit.other_known & ~bit.other_condition
+    if bit.junction == "xor":
+        return replace(bit, other_condition=flipped)
+    junction: Junction = "or" if bit.junction == "and" else "and"
+    return replace(bit, condition=bit.known & ~bit.condition, other_condition=flipped, junction=junction)

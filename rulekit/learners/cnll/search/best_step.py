@@ -17,8 +17,17 @@ from rulekit.learners.cnll.formula.gradient_sums import CodeSums, add_code_sums,
 from rulekit.learners.cnll.formula.noisy_formula import Bit, Formula
 from rulekit.learners.cnll.formula.objectives import Objective, allowed_intervals
 from rulekit.learners.cnll.formula.read_once import FIRST, Move
-from rulekit.learners.cnll.formula.split_search import Best, MoveTables, Orders, ScanRule, best_splits, scan_splits
-from rulekit.learners.cnll.search.weak_features import Weak, code_orders, complete
+from rulekit.learners.cnll.formula.split_search import (
+    Best,
+    MoveTables,
+    Orders,
+    ScanRule,
+    Weak,
+    best_splits,
+    code_orders,
+    complete,
+    scan_splits,
+)
 from rulekit.learners.contract import NO_WATCH, Watch
 from rulekit.learners.counting.histograms import Bools, Floats, Histogram, Ints, count, count_dense
 from rulekit.learners.counting.threads import run_threads

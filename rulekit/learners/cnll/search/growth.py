@@ -1,9 +1,13 @@
-"""Growing a noisy-logical formula bit by bit: add, refit, backfit, and a record of each step (paper, Figs. 3, 4)."""
+"""Growing a noisy-logical formula bit by bit: add, refit, backfit, and a record of each step (paper, Figs. 3, 4).
+
+A move that must lead beyond a limit of size is not offered; the exact size is known only of the model that is
+assembled, so the choice from the path of sizes has the last word.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -19,9 +23,43 @@ from rulekit.learners.cnll.plain.dnf_form import DnfSettings
 from rulekit.learners.cnll.search.best_step import SearchSettings, Step, best_replacements, best_step
 from rulekit.learners.cnll.search.pair_search import best_with_pairs
 from rulekit.learners.cnll.search.refitting import sweep
-from rulekit.learners.cnll.search.size_moves import allowed_moves
 from rulekit.learners.cnll.start.first_formula import Start
+from rulekit.learners.contract import Candidate, Question
 from rulekit.learners.fitting.size_limits import NO_LIMITS, SizeLimits
+
+
+def allowed_moves(limits: SizeLimits, tree: ReadOnceTree, moves: list[Move]) -> list[Move]:
+    """The moves after which some printed form may still keep to the limits.
+
+    A bit is one literal of the nested form, at least. Its rules are the children of the outermost connective; in
+    the disjunctive normal form they are at least as many as the branches below the alternatives of the root.
+    """
+    if limits.literals is not None and sum(bit >= 0 for bit in tree.bit) >= limits.literals:
+        return []
+    if limits.clauses is None or tree.root < 0:
+        return moves
+    return [move for move in moves if _least_rules(tree, move) <= limits.clauses]
+
+
+def _least_rules(tree: ReadOnceTree, move: Move) -> int:
+    """The rules after a move: of the nested form or of the plain disjunctive normal form, whichever has fewer."""
+    after = tree.copy()
+    after.join(move, sum(bit >= 0 for bit in tree.bit))
+    nested = max(1, len(after.children[after.root]))
+    clauses: dict[int, int] = {}
+    for node in reversed(after.order()):
+        below = [clauses[child] for child in after.children[node]]
+        if after.bit[node] >= 0:
+            clauses[node] = 1
+        elif after.operator[node] == "or":
+            clauses[node] = sum(below)
+        else:
+            product = 1
+            for count in below:
+                product *= count
+            clauses[node] = product
+    return min(nested, clauses[after.root])
+
 
 Algorithm = Literal["I", "II", "tree"]
 
@@ -165,7 +203,7 @@ def begin(problem: Problem, settings: GrowthSettings) -> Grown:
     start, objective = settings.start, settings.search.objective
     if start is None or start.tree.root < 0:
         return Grown(Formula(problem, ReadOnceTree(dual=settings.dual)))
-    formula = start.formula(problem)
+    formula = Formula.of(problem, start.tree, start.bits)
     for _ in range(_MOST_SWEEPS if start.learned else 0):
         if not sweep(formula, settings.search):
             break
@@ -336,3 +374,26 @@ def _clause(formula: Formula, which: int) -> int:
             return formula.tree.clauses.index(node) + 1
         node = formula.tree.parent[node]
     return 0
+
+
+def shared_columns(
+    settings: GrowthSettings, questions: Sequence[Question], nothing: Callable[[Question], Candidate]
+) -> tuple[int, ...]:
+    """The columns that together lower the objectives of formulas grown without the limit most."""
+    most = settings.sizes.features
+    assert most is not None
+    free = replace(settings, sizes=NO_LIMITS, n_units=min(settings.n_units, 2 * most))
+    gain: dict[int, float] = {}
+    for question in questions:
+        grown = begin(question.problem, free)
+        for _ in states(grown, free):
+            if question.watch.over:
+                break
+        if not question.watch.over:
+            grown = grown_freer(grown, free) or grown
+        before = nothing(question).objective
+        for step in grown.steps:
+            for column in step.bit.columns:
+                gain[column] = gain.get(column, 0.0) + before - step.after
+            before = step.after
+    return tuple(sorted(sorted(gain, key=lambda column: (-gain[column], column))[:most]))

@@ -26,9 +26,9 @@ import numpy as np
 from rulekit.learners.binned.binning import BinnedColumn
 from rulekit.learners.binned.given import NO_BOUNDS, GivenColumn, with_columns
 from rulekit.learners.cnll.formula.gradient_sums import CodeSums
-from rulekit.learners.cnll.formula.noisy_formula import Bit, Formula
+from rulekit.learners.cnll.formula.noisy_formula import Bit, Formula, Junction, PairBit, contrary
 from rulekit.learners.cnll.formula.read_once import Move
-from rulekit.learners.cnll.formula.split_search import Best, Orders, best_splits
+from rulekit.learners.cnll.formula.split_search import Best, Orders, best_splits, complete
 from rulekit.learners.cnll.search.best_step import (
     SearchSettings,
     Step,
@@ -37,8 +37,6 @@ from rulekit.learners.cnll.search.best_step import (
     steps_by_column,
     sums_by_code,
 )
-from rulekit.learners.cnll.search.pair_bits import Junction, PairBit, contrary
-from rulekit.learners.cnll.search.weak_features import complete
 from rulekit.learners.counting.histograms import Bools, Floats, Ints
 from rulekit.schema import Feature
 

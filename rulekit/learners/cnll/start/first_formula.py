@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from rulekit.graph.nodes import Node
-from rulekit.learners.binned.problem import Problem
-from rulekit.learners.cnll.formula.noisy_formula import Bit, Formula
+from rulekit.learners.cnll.formula.noisy_formula import Bit
 from rulekit.learners.cnll.formula.read_once import Move, ReadOnceTree
 
 
@@ -41,13 +40,6 @@ class Start:
         if len(self.bits) > 1 or self.kept:
             return self
         return replace(self, bits=(replace(self.bits[0], rest=share),))
-
-    def formula(self, problem: Problem) -> Formula:
-        """The formula to grow from."""
-        formula = Formula(problem, self.tree.copy())
-        for bit in self.bits:
-            formula.observe(bit)
-        return formula
 
     def allowed(self, tree: ReadOnceTree, moves: list[Move]) -> list[Move]:
         """The moves that leave every frozen clause as it is, and what it decides."""
