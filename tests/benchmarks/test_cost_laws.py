@@ -188,7 +188,7 @@ def test_a_table_whose_models_differ_is_named(tmp_path: Path, monkeypatch: pytes
     compiled, both = same_model.compare(Kept(tmp_path / "r.jsonl", code="1"), 100, 10, 1.0)
     assert same_model.differing(compiled) == []
     assert same_model.differing(both) == ["weighted, E"]
-    assert list(both["weighted, E"]) == ["1 thread", "numpy, 1 thread", "numpy, 2 threads"]
+    assert list(both["weighted, E"]) == ["1 thread", "no numba, 1 thread", "no numba, 2 threads"]
 
 
 def test_pictures_are_drawn(tmp_path: Path):
