@@ -26,6 +26,20 @@ UNSEEN_CODE = 1
 FIRST_LEVEL_CODE = 2
 
 
+# By field of a Feature what it may be; looked up once, since a wide table makes many.
+_ALLOWED = tuple(
+    (what, get_args(kind))
+    for what, kind in (
+        ("kind", Kind),
+        ("precision", Precision),
+        ("display", Display),
+        ("unseen", Unseen),
+        ("role", Role),
+        ("monotone", Literal[-1, 0, 1]),
+    )
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Feature:
     """One input column: its kind, how its cells are read and how its values are shown.
@@ -54,20 +68,11 @@ class Feature:
     role: Role = "use"
 
     def __post_init__(self) -> None:
-        for value, allowed, what in (
-            (self.kind, Kind, "kind"),
-            (self.precision, Precision, "precision"),
-            (self.display, Display, "display"),
-            (self.unseen, Unseen, "unseen"),
-            (self.role, Role, "role"),
-            (self.monotone, Literal[-1, 0, 1], "monotone"),
-        ):
-            if value not in get_args(allowed):
-                raise InputError(
-                    f"{what} is {value!r}",
-                    where=f"column {self.name!r}",
-                    fix=f"one of {', '.join(map(str, get_args(allowed)))}",
-                )
+        for what, allowed in _ALLOWED:
+            value = getattr(self, what)
+            if value not in allowed:
+                fix = f"one of {', '.join(map(str, allowed))}"
+                raise InputError(f"{what} is {value!r}", where=f"column {self.name!r}", fix=fix)
         if len(set(self.levels)) != len(self.levels):
             raise InputError("a level is listed twice", where=f"column {self.name!r}")
         if self.levels and self.kind != "categorical":

@@ -18,7 +18,9 @@ from rulekit.graph.decisions import Decision, Part
 from rulekit.graph.language.readable import chance, counted, listed, share, weight
 from rulekit.graph.language.words import label, name
 from rulekit.graph.nodes import (
+    TRUE,
     And,
+    Difference,
     Family,
     Hidden,
     Linear,
@@ -27,6 +29,7 @@ from rulekit.graph.nodes import (
     Node,
     Not,
     Probability,
+    Rescaled,
     Step,
     Strength,
 )
@@ -283,6 +286,10 @@ def _test(part: Part, rules: Sequence[Rule]) -> str:
 
 def _measure(score: Node, rules: Sequence[Rule]) -> str:
     """The score as words that its rules can stand under."""
+    if isinstance(score, Rescaled):
+        return f"{weight(score.odds)} times the odds of {_measure(score.probability, rules)}"
+    if isinstance(score, Difference):
+        return "the difference of two probabilities"
     if isinstance(score, Logistic):
         return f"the logistic of {_measure(score.linear, rules)}"
     if score.family is Family.REAL and not isinstance(score, Strength):
@@ -327,14 +334,41 @@ def summary(graph: RuleGraph) -> str:
 
 def links(graph: RuleGraph) -> str:
     """How a reported probability follows from the score that decides, where it is a function of it; else ""."""
-    found = [
-        f"{_reports(graph, k)}: the logistic of {'that sum' if len(graph.decision.roots) == 1 else 'its sum'}"
-        for k, node in enumerate(graph.probability)
-        if isinstance(node, Logistic) and node.linear in _scores(graph)
-    ]
-    return (
-        found[0] if len(found) == 1 else "probabilities: the logistic of each sum, divided by their total" * bool(found)
-    )
+    scores = _scores(graph)
+    found = [(k, node) for k, node in enumerate(graph.probability) if _follows(node, scores)]
+    if len(found) == 1:
+        k, node = found[0]
+        return f"{_reports(graph, k)}: {_link(node, 'that sum' if len(graph.decision.roots) == 1 else 'its sum')}"
+    if any(isinstance(node, Difference) for _, node in found):
+        return "probabilities: the differences of the logistic of each sum, divided by their total"
+    return "probabilities: the logistic of each sum, divided by their total" * bool(found)
+
+
+def _follows(node: Node, scores: Sequence[Node]) -> bool:
+    """Whether a reported probability is a function of the sums that decide."""
+    if isinstance(node, Rescaled | Difference):
+        return all(_follows(child, scores) or _is_certain(child) for child in node.children)
+    return isinstance(node, Logistic) and _scaled(node.linear)[0] in scores
+
+
+def _is_certain(node: Node) -> bool:
+    return isinstance(node, Probability) and node.formula is TRUE
+
+
+def _scaled(node: Node) -> tuple[Node, float]:
+    """A sum and how often it is taken."""
+    if isinstance(node, Linear) and len(node.terms) == 1 and node.bias == 0.0:
+        ((times, child),) = node.terms
+        return (child, times) if child.family is Family.REAL else (node, 1.0)
+    return node, 1.0
+
+
+def _link(node: Node, what: str) -> str:
+    if isinstance(node, Rescaled):
+        return f"{weight(node.odds)} times the odds of {_link(node.probability, what)}"
+    assert isinstance(node, Logistic)
+    times = _scaled(node.linear)[1]
+    return f"the logistic of {what}" if times == 1.0 else f"the logistic of {weight(times)} times {what}"
 
 
 def _reports(graph: RuleGraph, k: int) -> str:
@@ -348,8 +382,7 @@ def _beside(graph: RuleGraph) -> list[tuple[int, Node]]:
         (k, node)
         for k, node in enumerate(graph.probability)
         if node not in scores
-        and isinstance(node, Probability | Logistic)
-        and not (isinstance(node, Logistic) and node.linear in scores)
+        and not _follows(node, scores)
         and not (isinstance(node, Probability) and Strength(node.formula) in scores)
     ]
 

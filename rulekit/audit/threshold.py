@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from rulekit.errors import InputError
 from rulekit.graph.decisions import Fires
-from rulekit.graph.nodes import Above, Hidden, Logistic, Node, Probability, Strength
+from rulekit.graph.nodes import Above, Hidden, Logistic, Node, Probability, Rescaled, Strength
 from rulekit.graph.probability.compilation import adds_strengths
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.numbers import log_odds, strength_of
@@ -144,14 +144,16 @@ def with_threshold(graph: RuleGraph, threshold: float) -> RuleGraph:
 
     if len(graph.probability) != 1:
         raise InputError("only a two-class model that reports a probability has a threshold to choose")
-    node = graph.probability[0]
+    node, beyond = graph.probability[0], threshold
+    if isinstance(node, Rescaled):
+        beyond, node = beyond / (beyond + node.odds * (1.0 - beyond)), node.probability
     rule = None
     if isinstance(node, Probability):
         bits = sum(isinstance(part, Hidden) for part in graph.nodes())
-        rule = threshold_rule(node.formula, threshold, 2 * max(bits, 1), schema=graph.schema)
+        rule = threshold_rule(node.formula, beyond, 2 * max(bits, 1), schema=graph.schema)
     statistics = {key: value for key, value in graph.statistics.items() if key != "rules"}
     provenance = {**graph.provenance, "threshold": threshold}
-    decision = Fires(rule if rule is not None else _above(node, threshold))
+    decision = Fires(rule if rule is not None else _above(node, beyond))
     return graph.with_(decision=decision, statistics=statistics, provenance=provenance)
 
 

@@ -20,6 +20,7 @@ from rulekit.graph.nodes import (
     Column,
     Compare,
     Constant,
+    Difference,
     Family,
     Hidden,
     IsTrue,
@@ -31,6 +32,7 @@ from rulekit.graph.nodes import (
     Not,
     Or,
     Probability,
+    Rescaled,
     Step,
     Strength,
 )
@@ -118,8 +120,17 @@ def random_above(rng: np.random.Generator, schema: Schema) -> Node:
         Linear(random_terms(rng, schema), 0.0),
         Probability(random_formula(rng, schema, 2)),
         Strength(Or(random_hidden(rng, schema, 2))),
+        random_probability(rng, schema),
     )
-    return Above(scores[int(rng.integers(3))], float(rng.choice([0.5, 0.25])))
+    return Above(scores[int(rng.integers(len(scores)))], float(rng.choice([0.5, 0.25])))
+
+
+def random_probability(rng: np.random.Generator, schema: Schema) -> Node:
+    """Of a formula, with other odds, or the difference of two."""
+    draw, plain = rng.random(), Probability(random_formula(rng, schema, 2))
+    if draw < 0.4:
+        return Rescaled(plain, float(rng.choice([0.1, 8.0, 0.37])))
+    return plain if draw < 0.6 else Difference(Probability(random_formula(rng, schema, 2)), plain)
 
 
 def random_linear_threshold(rng: np.random.Generator, schema: Schema) -> Node:
@@ -215,9 +226,7 @@ def random_graph(rng: np.random.Generator, plain: bool = False, schema: Schema |
         scores = tuple(random_score(rng, schema) for _ in range(k))
         thresholds = tuple(-math.inf if rng.random() < 0.2 else 0.5 for _ in range(k))
         decision = ArgMax(scores, thresholds, tuple(int(v) for v in rng.permutation(k)))
-        probability = (
-            tuple(Probability(random_formula(rng, schema, 2)) for _ in range(k)) if k > 2 and _flag(rng, 0.6) else ()
-        )
+        probability = tuple(random_probability(rng, schema) for _ in range(k)) if k > 2 and _flag(rng, 0.6) else ()
     else:
         k = int(rng.integers(3, 5))
         decision = Median(tuple(random_binary(rng, schema) for _ in range(k - 1)))

@@ -266,6 +266,24 @@ class Logistic(Node, family=PROBABILITY):
     linear: Node = of(Child(families=(REAL,)))
 
 
+class Rescaled(Node, family=PROBABILITY):
+    """The probability whose odds p / (1 - p) are `odds` times those of its child: odds * p / (1 - p + odds * p)."""
+
+    probability: Node = of(Child(families=(PROBABILITY,)))
+    odds: float = of(Finite("a factor of odds"))
+
+    def _check(self) -> None:
+        if self.odds <= 0.0:
+            raise GraphError(f"a factor of odds is above 0, not {self.odds!r}")
+
+
+class Difference(Node, family=PROBABILITY):
+    """What the first of two probabilities is larger than the second, or 0: of nested events the first one alone."""
+
+    more: Node = of(Child(families=(PROBABILITY,)))
+    less: Node = of(Child(families=(PROBABILITY,)))
+
+
 class Vocabulary:
     """The node types by name, for the file format and for tables that must be complete."""
 
@@ -273,7 +291,7 @@ class Vocabulary:
         cls.__name__: cls
         for cls in (
             *(Compare, Among, IsTrue, Missing, Constant, Not, And, Or, AtLeast, LinearThreshold, Above),
-            *(Hidden, Column, Step, Linear, Strength, Probability, Logistic),
+            *(Hidden, Column, Step, Linear, Strength, Probability, Logistic, Rescaled, Difference),
         )
     }
 

@@ -23,6 +23,7 @@ from rulekit.graph.nodes import (
     AtLeast,
     Compare,
     Constant,
+    Difference,
     Family,
     Hidden,
     Linear,
@@ -33,6 +34,7 @@ from rulekit.graph.nodes import (
     Not,
     Or,
     Probability,
+    Rescaled,
     Step,
     Strength,
 )
@@ -179,8 +181,8 @@ def literals_over(node: Node, below: Sequence[int]) -> int:
 
 
 def _parts(score: Node) -> list[_Part]:
-    if isinstance(score, Logistic):
-        score = score.linear
+    if isinstance(score, Logistic | Rescaled | Difference):
+        return [part for child in score.children for part in _parts(child)]
     if score.family is Family.REAL and not isinstance(score, Strength):
         return [part for weight, node in _terms(score) if weight != 0 for part in _summands(weight, node)]
     formula = score.formula if isinstance(score, Probability | Strength) else score
@@ -209,8 +211,8 @@ def disjuncts(formula: Node) -> tuple[Node, ...]:
 
 def _terms(score: Node) -> tuple[tuple[float, Node], ...]:
     """The weighted terms of a Real score; nothing for other nodes."""
-    if isinstance(score, Logistic):
-        score = score.linear
+    if isinstance(score, Logistic | Rescaled | Difference):
+        return tuple(term for child in score.children for term in _terms(child))
     if isinstance(score, Linear):
         return score.terms
     return ((1.0, score),) if score.family is Family.REAL and not isinstance(score, Strength) else ()

@@ -32,7 +32,7 @@ from rulekit.learners.contract import (
     parameters_of,
     refuse_unable,
 )
-from rulekit.learners.counting.histograms import class_totals, quantise_by_class, share_equal
+from rulekit.learners.counting.histograms import Floats, class_totals, quantise_by_class, share_equal
 from rulekit.learners.counting.threads import available_threads
 from rulekit.learners.fitting.assembly import Prior, preference_of
 from rulekit.learners.fitting.class_order import class_index, class_order
@@ -41,7 +41,7 @@ from rulekit.learners.fitting.learning import Plan, Run, learn_all
 from rulekit.learners.fitting.parameters import check_parameters
 from rulekit.learners.fitting.path import ModelPath, QuestionPath
 from rulekit.learners.fitting.provenance import provenance_of
-from rulekit.learners.fitting.row_weights import class_factors, least_level
+from rulekit.learners.fitting.row_weights import class_factors, least_level, odds_of
 from rulekit.learners.fitting.size_limits import SizeLimits
 from rulekit.learners.fitting.start_schema import under_start
 from rulekit.learners.fitting.targets import questions_of, refuse_columns
@@ -156,7 +156,8 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         classes, labels = tuple(data.classes[k] for k in order), data.labels
         if list(order) != list(range(len(order))):
             labels = np.argsort(order).astype(labels.dtype)[labels]
-        problem = self._problem(settings, data, labels)
+        factors = class_factors(name, settings.class_weight, data)
+        problem = self._problem(settings, data, labels, factors)
         kind: Kind = "two" if len(classes) == 2 else "several" if settings.ordered is None else "ranked"
         deadline = np.inf if settings.time_limit is None else begun + settings.time_limit
         seed = 0 if settings.random_state is None else check_random_state(settings.random_state).randint(2**31 - 1)
@@ -172,13 +173,13 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         parsimony, n_units = getattr(settings, "parsimony", 0.0), getattr(settings, "n_units", 0)
         plan = Plan(n_folds, data.groups, parsimony, n_units, settings.callback, deadline)
         runs, stopped = learn_all(self, questions, plan)
-        self._frame(settings, data, problem, classes, kind, runs, stopped)
+        odds = odds_of(kind, factors[order], totals[order])
+        self._frame(settings, data, problem, classes, kind, runs, stopped, odds)
         self.classes_, self._places = class_array(data.classes), np.argsort(order)
         return data, labels
 
-    def _problem(self, settings: Any, data: TrainingData, labels: npt.NDArray[Any]) -> Problem:
+    def _problem(self, settings: Any, data: TrainingData, labels: npt.NDArray[Any], factors: Floats) -> Problem:
         """The rows binned, with labels that are class indices."""
-        factors = class_factors(type(self).__name__, settings.class_weight, data)
         weights, unit = quantise_by_class(data.weights, data.labels, factors)
         weights = share_equal(weights)
         least, threads = least_level(settings.min_level_rows, weights, unit), available_threads(settings.n_threads)
@@ -194,16 +195,17 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         kind: Kind,
         runs: list[Run],
         stopped: Stopped,
+        odds: tuple[float, ...],
     ) -> None:
         """From what was learned to the fitted attributes."""
         schema = Schema(data.table.features, settings.target, ordered_classes=settings.ordered is not None)
         preference = preference_of(class_totals(problem.weights, problem.labels, len(classes)))
-        default = preference[0] if kind == "several" else 0
+        default = None
         if settings.default is not None:
             default = class_index(type(self).__name__, classes, settings.default, "default")
         limits = SizeLimits(*(getattr(settings, f"max_{what}", None) for what in ("features", "clauses", "literals")))
         columns = runs[0].question.problem.columns
-        frame = Frame(schema, classes, columns, kind, preference, default, limits)
+        frame = Frame(schema, classes, columns, kind, preference, default, limits, odds)
         paths = tuple(
             QuestionPath(
                 run.question.label, run.question.problem.total, self.nothing(run.question), run.path, run.curve

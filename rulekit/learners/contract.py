@@ -126,7 +126,9 @@ class Question:
 class Frame:
     """What stands around the scores of all questions in a rule graph.
 
-    classes: in the graph's order; preference, default: see Ranked and RuleGraph; limits: of the whole model.
+    classes: in the graph's order; preference: see Ranked; default: the class that was asked for where nothing speaks;
+    limits: of the whole model. odds: by question, the odds of yes among the rows as they are over those among the rows
+    as their classes weighed in training (1: they weighed the same); by it are reported probabilities corrected.
     """
 
     schema: Schema
@@ -134,8 +136,9 @@ class Frame:
     columns: tuple[BinnedColumn, ...]
     kind: Kind
     preference: tuple[int, ...]
-    default: int
+    default: int | None
     limits: SizeLimits
+    odds: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -34,6 +34,7 @@ from rulekit.graph.nodes import (
     Column,
     Compare,
     Constant,
+    Difference,
     Family,
     IsTrue,
     Linear,
@@ -44,6 +45,7 @@ from rulekit.graph.nodes import (
     Not,
     Or,
     Probability,
+    Rescaled,
     Step,
     Strength,
 )
@@ -253,6 +255,17 @@ def _linear(node: Linear | LinearThreshold, lowered: Mapping[Node, Node], _: Sch
     return Sum(tuple(terms))
 
 
+def _rescaled(node: Rescaled, lowered: Mapping[Node, Node], _: Schema) -> Node:
+    p = lowered[node.probability]
+    part = Arithmetic("*", Number(node.odds), p)
+    return Arithmetic("/", part, Arithmetic("+", Arithmetic("-", ONE, p), part))
+
+
+def _difference(node: Difference, lowered: Mapping[Node, Node], _: Schema) -> Node:
+    more, less = lowered[node.more], lowered[node.less]
+    return Choice(Greater(more, less), Arithmetic("-", more, less), ZERO)
+
+
 def _strength(node: Strength, lowered: Mapping[Node, Node], _: Schema) -> Node:
     return Sum((ZERO, *(Choice(lowered[cause], Number(on), Number(off)) for cause, on, off in node.terms)))
 
@@ -297,4 +310,6 @@ _RULES: dict[type[Node], Callable[[Any, Mapping[Node, Node], Schema], Node]] = {
     Linear: _linear,
     Probability: lambda node, lowered, schema: _circuit(build_circuit(node.formula), lowered),
     Logistic: lambda node, lowered, schema: Logistic(lowered[node.linear]),
+    Rescaled: _rescaled,
+    Difference: _difference,
 }

@@ -53,13 +53,6 @@ class LabelledTable:
         """The schema of a model that is trained on this table."""
         return Schema(self.table.features, self.target, self.ordered)
 
-    def training_weight(self) -> npt.NDArray[np.float64] | None:
-        """Weights times costs [n] (positive rows cost a false negative, others a false positive), or None."""
-        if self.cost is None:
-            return self.weight
-        price = np.where(self.y == 1, self.cost[1], self.cost[0])
-        return price if self.weight is None else price * self.weight
-
     def take(self, rows: Array) -> LabelledTable:
         """The rows of an index array or Boolean mask."""
         return replace(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from rulekit.audit.metrics import Figures, measured
 from rulekit.audit.statistics import rule_statistics
 from rulekit.audit.threshold import Choice, Purpose, choose_threshold, with_threshold
@@ -70,7 +72,8 @@ def move_threshold(
     current = float(graph.provenance.get("threshold", 0.5))
     rows = labelled_rows(graph, data, reading)
     chances = probabilities(graph, rows.table)[:, 1]
-    if ((chances > current) != (decide(graph, rows.table) == 1)).any():
+    apart = np.abs(chances - current) > 1e-12  # what is nearer may be rounded to either side
+    if ((chances > current) != (decide(graph, rows.table) == 1))[apart].any():
         raise InputError(
             f"the rules of this model do not say that its probability is above {current:g}: they were edited",
             where=str(model),

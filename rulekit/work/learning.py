@@ -80,8 +80,6 @@ def fitted(
 
     Its rules have no statistics yet, since they may be simplified.
     """
-    from rulekit.graph.rule_graph import class_array
-
     options = dict(given)
     if rows.ordered:
         options["ordered"] = rows.classes
@@ -97,11 +95,7 @@ def fitted(
         time_limit=time_limit,
         callback=callback,
     )
-    if memory is not None:
-        estimator.fit_rules(rows)
-    else:
-        labels = class_array(rows.classes)[rows.y]
-        estimator.fit_rules(rows.table, labels, sample_weight=rows.training_weight(), groups=rows.group)
+    estimator.fit_rules(rows)
     return estimator
 
 

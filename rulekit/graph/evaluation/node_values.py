@@ -25,6 +25,7 @@ from rulekit.graph.nodes import (
     Column,
     Compare,
     Constant,
+    Difference,
     Family,
     IsTrue,
     Linear,
@@ -35,6 +36,7 @@ from rulekit.graph.nodes import (
     Not,
     Or,
     Probability,
+    Rescaled,
     Step,
     Strength,
 )
@@ -244,6 +246,12 @@ def _logistic(node: Logistic, children: list[Array], columns: _Columns) -> Array
     return result
 
 
+def _rescaled(node: Rescaled, children: list[Array], columns: _Columns) -> Array:
+    part = node.odds * children[0]
+    result: Array = part / (1.0 - children[0] + part)
+    return result
+
+
 _RULES: dict[type[Node], Callable[..., Array]] = {
     Compare: _compare,
     Among: _among,
@@ -262,4 +270,6 @@ _RULES: dict[type[Node], Callable[..., Array]] = {
     Strength: _strength,
     Probability: _probability,
     Logistic: _logistic,
+    Rescaled: _rescaled,
+    Difference: lambda node, children, columns: np.maximum(children[0] - children[1], 0.0),
 }

@@ -24,6 +24,7 @@ from rulekit.graph.nodes import (
     Column,
     Compare,
     Constant,
+    Difference,
     Family,
     IsTrue,
     Linear,
@@ -34,6 +35,7 @@ from rulekit.graph.nodes import (
     Not,
     Or,
     Probability,
+    Rescaled,
     Step,
     Strength,
 )
@@ -311,6 +313,10 @@ def _logistic(z: float) -> float:
         return 0.0
 
 
+def _rescaled(p: float, odds: float) -> float:
+    return odds * p / (1.0 - p + odds * p)
+
+
 _LOGIC: dict[type[Node], Callable[[Node, Sequence[Value]], bool]] = {
     Not: lambda node, children: not children[0],
     And: lambda node, children: all(children),
@@ -335,4 +341,6 @@ _RULES: dict[type[Node], Callable[..., Value]] = {
         build_circuit(node.formula), dict(zip(build_circuit(node.formula).causes, children, strict=True))
     ),
     Logistic: lambda row, node, children: _logistic(float(children[0])),
+    Rescaled: lambda row, node, children: _rescaled(float(children[0]), node.odds),
+    Difference: lambda row, node, children: max(float(children[0]) - float(children[1]), 0.0),
 }

@@ -20,6 +20,7 @@ from rulekit.graph.nodes import (
     Column,
     Compare,
     Constant,
+    Difference,
     Hidden,
     IsTrue,
     Linear,
@@ -30,6 +31,7 @@ from rulekit.graph.nodes import (
     Not,
     Or,
     Probability,
+    Rescaled,
     Step,
     Strength,
 )
@@ -173,5 +175,7 @@ EXPRESSIONS: dict[str, Callable[..., Any]] = {
     "strength": Strength,
     "probability": Probability,
     "logistic": Logistic,
+    "rescaled": lambda odds, probability: Rescaled(probability, real(odds)),
+    "difference": Difference,
 }
 READS_COLUMN = frozenset({"is_true", "is_false", "compare", "among", "is_missing", "step", "clip"})

@@ -25,6 +25,7 @@ from rulekit.graph.nodes import (
     Column,
     Compare,
     Constant,
+    Difference,
     Family,
     Hidden,
     IsTrue,
@@ -36,6 +37,7 @@ from rulekit.graph.nodes import (
     Not,
     Or,
     Probability,
+    Rescaled,
     Step,
     Strength,
 )
@@ -159,6 +161,14 @@ def exceeds(node: Above, said: str) -> str:
     return f"exceeds {scale_of(node.score)} {said}"
 
 
+def _rescaled(node: Rescaled, children: Children) -> Text:
+    return Text(f"odds({number(node.odds)} * {children[0].at(Binding.ATOM)})")
+
+
+def _difference(node: Difference, children: Children) -> Text:
+    return Text(f"difference({', '.join(child.words for child in children)})")
+
+
 _WORDING: dict[type[Node], Callable[..., Text]] = {
     Among: _among,
     IsTrue: _is_true,
@@ -173,6 +183,8 @@ _WORDING: dict[type[Node], Callable[..., Text]] = {
     Strength: _prefixed,
     Probability: _prefixed,
     Logistic: _prefixed,
+    Rescaled: _rescaled,
+    Difference: _difference,
 }
 
 

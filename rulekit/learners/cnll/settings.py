@@ -91,6 +91,7 @@ def resolved(settings: CNLLSettings, rows: float) -> CNLLSettings:
     found |= {name: value for name in found if (value := getattr(settings, name)) != "auto"}
     if found["min_rows"] is None:
         found["min_rows"] = least_side(rows)
+    found["min_rows"] = min(found["min_rows"], rows + 1.0)  # in units of weights a larger one may be no integer
     return replace(settings, **found)
 
 

@@ -3,24 +3,41 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from rulekit.graph.decisions import ArgMax, Fires, Median
-from rulekit.graph.nodes import FALSE, TRUE, Above, And, Family, Hidden, Node, Not, Or, Probability
+from rulekit.graph.nodes import (
+    FALSE,
+    TRUE,
+    Above,
+    And,
+    Difference,
+    Family,
+    Hidden,
+    Linear,
+    Node,
+    Not,
+    Or,
+    Probability,
+    Rescaled,
+)
 from rulekit.graph.probability.prime_implicants import threshold_rule
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.learners.binned.codes import Codes
 from rulekit.learners.contract import Frame, Model, Score
 from rulekit.learners.counting.histograms import Bools
-from rulekit.numbers import strength_of
+from rulekit.numbers import log_odds, strength_of
 
 _FLOOR = 0.51
 _MOST_LITERALS = 400
+_CERTAIN = Probability(TRUE)
+_GRID, _LEAST_SHARE = 2.0**-10, 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +62,17 @@ def prefixes(n: int) -> list[str]:
 def graph_of(frame: Frame, models: Sequence[Model], provenance: dict[str, Any]) -> RuleGraph:
     """The model that joins the models of all questions."""
     scores = [model.score(frame, prefix) for model, prefix in zip(models, prefixes(len(models)), strict=True)]
+    reported = [_reported(score, odds) for score, odds in zip(scores, frame.odds, strict=True)]
     if frame.kind == "two":
-        decision, report = Fires(_decides(scores[0])), (_reported(scores[0]),)
-        return RuleGraph(frame.schema, frame.classes, decision, report, 0, provenance)
+        if frame.odds[0] != 1.0:  # where 1/2 of the weighted rows is of the rows as they are
+            provenance = {**provenance, "threshold": frame.odds[0] / (1.0 + frame.odds[0])}
+        return RuleGraph(frame.schema, frame.classes, Fires(_decides(scores[0])), tuple(reported), 0, provenance)
     if frame.kind == "ranked":
-        return _ranked_graph(frame, scores, provenance)
-    return _graph_of_several(frame, scores, provenance)
+        return _ranked_graph(frame, scores, reported, provenance)
+    if any(score.node.family is Family.REAL for score in scores):
+        scores = [_as_sum(model, score) for model, score in zip(models, scores, strict=True)]
+        return _graph_of_sums(frame, scores, reported, provenance)
+    return _graph_of_several(frame, scores, reported, provenance)
 
 
 def _decides(score: Score) -> Node:
@@ -62,24 +84,47 @@ def _decides(score: Score) -> Node:
     return score.node if score.node.family is Family.BOOLEAN else Above(score.node, 0.0)
 
 
-def _reported(score: Score) -> Node:
-    """The probability of yes."""
-    return Probability(score.node) if score.probability is None else score.probability
+def _reported(score: Score, odds: float) -> Node:
+    """The probability of yes among the rows as they are, whatever their classes weighed."""
+    node = Probability(score.node) if score.probability is None else score.probability
+    return node if odds == 1.0 or score.node.family is Family.BOOLEAN else Rescaled(node, odds)
 
 
-def _graph_of_several(frame: Frame, scores: Sequence[Score], provenance: dict[str, Any]) -> RuleGraph:
+def _graph_of_several(
+    frame: Frame, scores: Sequence[Score], reported: list[Node], provenance: dict[str, Any]
+) -> RuleGraph:
     """Of the classes whose question is answered by yes the one with the largest score; of none the default.
 
-    Where the scores are no sums, the reported probability of the default class gets a floor of just above 1/2 where no
-    class is above it, so that the class that is decided is also the most probable one that is reported.
+    The reported probability of the default class gets a floor of just above 1/2 where no class is above it, so that
+    the class that is decided is also the most probable one that is reported, where all classes weighed the same.
     """
-    sums = any(score.node.family is Family.REAL for score in scores)
+    default = _default(frame)
     deciding = tuple(FALSE if score.silent else _compared(score) for score in scores)
-    decision = ArgMax(deciding, (0.0 if sums else 0.5,) * len(scores), frame.preference)
-    reported = list(map(_reported, scores))
-    if not sums:
-        reported[frame.default] = Probability(_with_floor(frame, scores))
-    return RuleGraph(frame.schema, frame.classes, decision, tuple(reported), frame.default, provenance)
+    decision = ArgMax(deciding, (0.5,) * len(scores), frame.preference)
+    reported[default] = _reported(Score(_with_floor(frame, scores, default)), frame.odds[default])
+    return RuleGraph(frame.schema, frame.classes, decision, tuple(reported), default, provenance)
+
+
+def _graph_of_sums(
+    frame: Frame, scores: Sequence[Score], reported: list[Node], provenance: dict[str, Any]
+) -> RuleGraph:
+    """The class with the largest sum; where a default was asked for, it decides where no sum is above 0."""
+    least = -math.inf if frame.default is None else 0.0
+    decision = ArgMax(tuple(map(_compared, scores)), (least,) * len(scores), frame.preference)
+    return RuleGraph(frame.schema, frame.classes, decision, tuple(reported), _default(frame), provenance)
+
+
+def _as_sum(model: Model, score: Score) -> Score:
+    """The log of the odds of a share, rounded to a grid, where it stands beside sums."""
+    if not isinstance(model, Prior):
+        return score
+    share = min(max(model.share, _LEAST_SHARE), 1.0 - _LEAST_SHARE)
+    return replace(score, node=Linear((), round(log_odds(share) / _GRID) * _GRID), rule=None)
+
+
+def _default(frame: Frame) -> int:
+    """The class that is decided where nothing speaks: the one that was asked for, or the most frequent."""
+    return frame.preference[0] if frame.default is None else frame.default
 
 
 def _compared(score: Score) -> Node:
@@ -87,7 +132,7 @@ def _compared(score: Score) -> Node:
     return Probability(score.node) if score.node.family is Family.RANDOM else score.node
 
 
-def _with_floor(frame: Frame, scores: Sequence[Score]) -> Node:
+def _with_floor(frame: Frame, scores: Sequence[Score], default: int) -> Node:
     """The default's formula, or else a bit that fires where no class is decided.
 
     Where some class's rule is too long to be written as a Boolean one, the bit stands under the formulas themselves.
@@ -99,20 +144,25 @@ def _with_floor(frame: Frame, scores: Sequence[Score]) -> Node:
     formulas = [score.node for score in scores]
     found = [rule for rule in rules if rule is not None]
     if len(found) == len(rules):
-        return Or([formulas[frame.default], Hidden("otherwise", Not(Or(found)), strength_of(_FLOOR))])
-    others = [Not(formula) for k, formula in enumerate(formulas) if k != frame.default]
-    return Or([formulas[frame.default], And(others)])
+        return Or([formulas[default], Hidden("otherwise", Not(Or(found)), strength_of(_FLOOR))])
+    others = [Not(formula) for k, formula in enumerate(formulas) if k != default]
+    return Or([formulas[default], And(others)])
 
 
-def _ranked_graph(frame: Frame, scores: Sequence[Score], provenance: dict[str, Any]) -> RuleGraph:
+def _ranked_graph(
+    frame: Frame, scores: Sequence[Score], above: Sequence[Node], provenance: dict[str, Any]
+) -> RuleGraph:
     """Ranked classes: question j asks whether the label lies above class j, and the median of the ranks is decided.
 
-    The reported probability of a class is that its lower cut holds and its upper one does not, over their sum. Sums
-    have none: no node is the difference of two of their probabilities.
+    The reported probability of a class is that its lower cut holds and its upper one does not, over their sum: of
+    formulas by their bits, else the difference of the two (E. Frank and M. Hall, A Simple Approach to Ordinal
+    Classification, 2001, have both). above: the probability that is reported of each cut.
     """
     formulas = [score.node for score in scores]
-    reported: tuple[Node, ...] = ()
-    if not any(formula.family is Family.REAL for formula in formulas):
+    if any(formula.family is Family.REAL for formula in formulas) or set(frame.odds) != {1.0}:
+        apart = (Difference(low, high) for low, high in itertools.pairwise((_CERTAIN, *above)))
+        reported: tuple[Node, ...] = (*apart, above[-1])
+    else:
         inner = [And([low, Not(high)]) for low, high in itertools.pairwise(formulas)]
         reported = tuple(Probability(node) for node in (Not(formulas[0]), *inner, formulas[-1]))
     decision = Median(tuple(map(_decides, scores)))

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from rulekit.errors import InputError
 from rulekit.graph.rule_graph import ClassLabel
+from rulekit.learners.counting.histograms import Floats
 from rulekit.tables.kinds.inference import infer
 from rulekit.tables.labels import LabelledTable
 from rulekit.tables.table import Table
@@ -19,20 +20,25 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrainingData:
-    """Rows of positive weight: table, class index [n], weight [n], group [n] or None; the classes in sorted order."""
+    """Rows of positive weight: table, class index [n], weight [n], group [n] or None; the classes in sorted order.
+
+    prices [K]: what an error on a row of each class costs.
+    """
 
     table: Table
     classes: tuple[ClassLabel, ...]
     labels: Array
     weights: npt.NDArray[np.float64]
     groups: Array | None
+    prices: Floats
 
     def labelled(self, target: str) -> LabelledTable:
         """The same rows as a labelled table; groups by number, no weights where all are 1."""
         same = self.weights.strides == (0,)
         weights = None if np.all((self.weights[:1] if same else self.weights) == 1.0) else self.weights
         groups = None if self.groups is None else np.unique(self.groups, return_inverse=True)[1].astype(np.int64)
-        return LabelledTable(self.table, self.labels, self.classes, weights, groups, target=target)
+        cost = None if np.all(self.prices == 1.0) else (float(self.prices[0]), float(self.prices[1]))
+        return LabelledTable(self.table, self.labels, self.classes, weights, groups, cost, target)
 
 
 def check_rows(estimator: Any, X: Any, *, reset: bool) -> Any:

@@ -22,14 +22,22 @@ class Allowed:
     optional: bool = False
 
 
+MOST = 10**9
+"""No number that is a parameter is larger: of rows, units, seconds."""
+
+
 def whole(least: int, *, optional: bool = False) -> Allowed:
-    """A whole number (no bool) of at least `least`."""
-    return Allowed(lambda value: is_whole(value) and value >= least, f"a whole number of at least {least}", optional)
+    """A whole number (no bool) from `least` to MOST."""
+    return Allowed(lambda value: is_whole(value) and least <= value <= MOST, _range("whole number", least), optional)
 
 
 def number(least: float, *, optional: bool = False) -> Allowed:
-    """A finite number (no bool) of at least `least`."""
-    return Allowed(lambda value: is_number(value) and value >= least, f"a number of at least {least:g}", optional)
+    """A number (no bool) from `least` to MOST."""
+    return Allowed(lambda value: is_number(value) and least <= value <= MOST, _range("number", least), optional)
+
+
+def _range(what: str, least: float) -> str:
+    return f"a {what} from {least:g} to {MOST:,}"
 
 
 def or_automatic(allowed: Allowed) -> Allowed:
@@ -47,12 +55,12 @@ def one_of(*words: str) -> Allowed:
 
 
 def count_or_share() -> Allowed:
-    """None, a whole number of at least 1, or a float above 0 and at most 1."""
+    """None, a whole number from 1 on, or a float above 0 and at most 1."""
 
     def holds(value: Any) -> bool:
-        return value >= 1 if is_whole(value) else is_number(value) and 0 < value <= 1
+        return whole(1).holds(value) if is_whole(value) else is_number(value) and 0 < value <= 1
 
-    return Allowed(holds, "a whole number of at least 1, or a share above 0 and at most 1.0", optional=True)
+    return Allowed(holds, f"{whole(1).words}, or a share above 0 and at most 1.0", optional=True)
 
 
 def sequence() -> Allowed:

@@ -95,11 +95,11 @@ def _require_memory(estimator: Any, n_rows: int, weighted: bool, grouped: bool) 
 
 
 def _of_labelled(estimator: Any, rows: LabelledTable) -> TrainingData:
-    """The rows of a labelled table; the costs of errors, if it has any, count as weights."""
+    """The rows of a labelled table, with the costs of errors, if it has any."""
     check_rows(estimator, rows.table, reset=True)
-    weights = rows.training_weight()
-    _require_memory(estimator, len(rows), weights is not None, rows.group is not None)
-    return _counting(rows.table, class_array(rows.classes), rows.y, weights, rows.group)
+    _require_memory(estimator, len(rows), rows.weight is not None or rows.cost is not None, rows.group is not None)
+    prices = np.ones(len(rows.classes)) if rows.cost is None else np.array(rows.cost)
+    return _counting(rows.table, class_array(rows.classes), rows.y, rows.weight, rows.group, prices)
 
 
 def _counting(
@@ -108,8 +108,9 @@ def _counting(
     y: Array,
     weights: npt.NDArray[np.float64] | None,
     groups: Array | None,
+    prices: Array,
 ) -> TrainingData:
-    """The rows of positive weight; classes: the labels that y [n] numbers."""
+    """The rows of positive weight; classes: the labels that y [n] numbers; prices [K]: of an error on each."""
     if weights is None:
         weights = np.broadcast_to(np.ones(1), (len(y),))
     else:
@@ -130,7 +131,7 @@ def _counting(
     lookup[occurs] = rank
     # classes that are in order already have the labels that there are: a byte less for each row
     labels = y if np.array_equal(lookup, np.arange(len(lookup))) and y.dtype == lookup.dtype else lookup[y]
-    return TrainingData(table, tuple(found.tolist()), labels, weights, groups)
+    return TrainingData(table, tuple(found.tolist()), labels, weights, groups, prices[occurs][np.argsort(rank)])
 
 
 class _Gathering:
@@ -177,7 +178,7 @@ class _Gathering:
         _require_memory(self.estimator, self.n_rows, self.weights is not None, self.groups is not None)
         y = np.concatenate([part.astype(self._label_type()) for part in self.labels.column().parts()])
         weights = None if self.weights is None else self.weights.column().read()
-        return _counting(self._table(), self._classes(), y, weights, self._groups())
+        return _counting(self._table(), self._classes(), y, weights, self._groups(), np.ones(len(self.number_of)))
 
     # Features ------------------------------------------------------------------------------------------------------
 

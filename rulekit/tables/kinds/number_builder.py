@@ -57,18 +57,18 @@ class NumberBuilder:
 
     def add(self, values: Array, dtype: np.dtype[np.generic], time: bool = False) -> None:
         """The next rows: doubles with NaN for missing, and the type that they had."""
-        self._learn(values, dtype, time)
+        fractions = _has_fraction(values[:_HEAD])
+        self._learn(values, dtype, time, fractions)
         if self._writer.dtype == np.float32 and not self.narrow:
             self._widen()
         self.dtypes.append((len(values), dtype))
-        if isinstance(self._writer, HeldColumn) and values.dtype == np.float32 and _has_fraction(values[:_HEAD]):
+        if isinstance(self._writer, HeldColumn) and values.dtype == np.float32 and fractions:
             self._writer.add(values)  # no truth values, no integers: the rows of an array are used as they are
         else:
             # Minus zero is zero; an infinity of the wider type is one of the narrower, too.
             self._writer.add(values.astype(self._writer.dtype) + self._writer.dtype.type(0))
 
-    def _learn(self, values: Array, dtype: np.dtype[np.generic], time: bool) -> None:
-        fractions = _has_fraction(values[:_HEAD])
+    def _learn(self, values: Array, dtype: np.dtype[np.generic], time: bool, fractions: bool) -> None:
         if fractions:
             self.finite, self.integral, self.truth_values = True, False, False
         elif np.isnan(values).all():
@@ -172,8 +172,7 @@ class NumberBuilder:
 
 def _has_fraction(head: Array) -> bool:
     """Whether a finite value is no integer."""
-    with np.errstate(invalid="ignore"):
-        return bool(np.any(np.isfinite(head) & (np.rint(head) != head)))
+    return bool((np.isfinite(head) & (np.rint(head) != head)).any())
 
 
 def as_number_column(name: str, values: Array, dtype: np.dtype[np.generic]) -> NumberColumn:

@@ -25,6 +25,7 @@ from rulekit.graph.nodes import (
     AtLeast,
     Column,
     Constant,
+    Difference,
     Family,
     Linear,
     LinearThreshold,
@@ -33,6 +34,7 @@ from rulekit.graph.nodes import (
     Not,
     Or,
     Probability,
+    Rescaled,
     Step,
     Strength,
 )
@@ -223,6 +225,17 @@ def _strength(meaning: Meaning, node: Strength) -> Sum:
     return total
 
 
+def _rescaled(meaning: Meaning, node: Rescaled) -> Sum:
+    numbers, p = meaning.numbers, meaning.sum(node.probability)
+    part = numbers.times(numbers.constant(node.odds), p)
+    return numbers.over(part, numbers.plus(numbers.minus(ONE, p), part))
+
+
+def _difference(meaning: Meaning, node: Difference) -> Sum:
+    numbers, more, less = meaning.numbers, meaning.sum(node.more), meaning.sum(node.less)
+    return numbers.choose(numbers.above(more, less), numbers.minus(more, less), ZERO)
+
+
 def _arithmetic(meaning: Meaning, node: Arithmetic) -> Sum:
     left, right = (meaning.sum(child) for child in node.children)
     if node.operator == "*":
@@ -256,6 +269,8 @@ _SUMS: dict[type[Node], Callable[[Meaning, Any], Sum]] = {
     Logistic: lambda meaning, node: atom(
         meaning.numbers.name(("logistic", meaning.sum(node.children[0])), Fraction(1))
     ),
+    Rescaled: _rescaled,
+    Difference: _difference,
     Number: lambda meaning, node: meaning.numbers.constant(node.value),
     Choice: lambda meaning, node: meaning.numbers.choose(
         meaning.truth(node.children[0]), meaning.sum(node.children[1]), meaning.sum(node.children[2])

@@ -127,8 +127,7 @@ def test_a_file_on_disk_is_learned_as_in_memory(rows: dict[str, Any], tmp_path: 
     whole = read_labelled(path, ReadingOptions("y", group="g", cost="1:2"))
     parts = read_labelled(path, ReadingOptions("y", group="g", cost="1:2"), Budget(10**9, bytes_per_block=3000))
     options = DEFAULT | {"n_folds": 3, "target": "y"}
-    labels = np.array(whole.classes)[whole.y]
-    memory = CNLLClassifier(4, **options).fit(whole.table, labels, whole.training_weight(), whole.group)
+    memory = CNLLClassifier(4, **options).fit(whole)
     assert model_file(CNLLClassifier(4, **options).fit(parts), tmp_path, "disk") == model_file(
         memory, tmp_path, "memory"
     )

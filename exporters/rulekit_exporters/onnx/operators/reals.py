@@ -1,4 +1,4 @@
-"""Real nodes: cleaned columns, step functions and sums, in double and in one fixed order."""
+"""Numbers of a row: cleaned columns, step functions, sums and what is made of probabilities, in one fixed order."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rulekit.graph.nodes import Column, Family, Linear, Node, Step
+from rulekit.graph.nodes import Column, Difference, Family, Linear, Node, Rescaled, Step
 from rulekit.numbers import float32
 from rulekit_exporters.onnx.builder import Number
 from rulekit_exporters.onnx.conditions import is_wide
@@ -89,4 +89,27 @@ def term(emitter: Emitter, weight: float, child: Node) -> Number:
     return emitter.builder.multiply(weight, emitter.number(child))
 
 
-REALS: dict[str, Callable[[Emitter, Node], Number]] = {"Column": column, "Step": step, "Linear": linear}
+def rescaled(emitter: Emitter, node: Node) -> Number:
+    assert isinstance(node, Rescaled)
+    builder, p = emitter.builder, emitter.number(node.probability)
+    part = builder.multiply(node.odds, p)
+    whole = builder.add(builder.subtract(1.0, p), part)
+    if not isinstance(part, str) and not isinstance(whole, str):
+        return part / whole
+    return builder.operate("Div", builder.number(part), builder.number(whole))
+
+
+def difference(emitter: Emitter, node: Node) -> Number:
+    assert isinstance(node, Difference)
+    builder, more, less = emitter.builder, emitter.number(node.more), emitter.number(node.less)
+    rest = builder.subtract(more, less)
+    return builder.choose(builder.above(rest, 0.0), rest, 0.0)
+
+
+REALS: dict[str, Callable[[Emitter, Node], Number]] = {
+    "Column": column,
+    "Step": step,
+    "Linear": linear,
+    "Rescaled": rescaled,
+    "Difference": difference,
+}
