@@ -204,9 +204,7 @@ def begin(problem: Problem, settings: GrowthSettings) -> Grown:
     if start is None or start.tree.root < 0:
         return Grown(Formula(problem, ReadOnceTree(dual=settings.dual)))
     formula = Formula.of(problem, start.tree, start.bits)
-    for _ in range(_MOST_SWEEPS if start.learned else 0):
-        if not sweep(formula, settings.search):
-            break
+    _sweeps(formula, settings.search, _MOST_SWEEPS if start.learned else 0)
     grown = Grown(formula)
     grown.keep(*formula.measure(objective))
     return grown
@@ -224,19 +222,28 @@ def _grow_one(grown: Grown, settings: GrowthSettings, rng: np.random.Generator) 
     if step is None or not _worth(step, before, settings):
         return False
     formula.add(step.bit, step.move)
-    applied, _ = formula.measure(objective)
-    which = len(formula.bits) - 1
-    for _ in range(settings.refit):
-        if not sweep(formula, settings.search):
-            break
-    after, error = formula.measure(objective)
-    grown.steps.append(
-        GrownStep("add", step.move, which, step.bit, _clause(formula, which), step.objective, applied, after, error)
-    )
+    _note(grown, "add", step, len(formula.bits) - 1, settings)
     if settings.backfit and grown.learned > 1 and grown.learned % settings.backfit == 0:
         _backfit(grown, settings, rng)
     grown.keep(grown.steps[-1].after, grown.steps[-1].error)
     return True
+
+
+def _sweeps(formula: Formula, search: SearchSettings, most: int) -> bool:
+    """At most so many sweeps over all strengths, until none helps; says whether one did."""
+    done = 0
+    while done < most and sweep(formula, search):
+        done += 1
+    return done > 0
+
+
+def _note(grown: Grown, action: Literal["add", "backfit"], step: Step, which: int, settings: GrowthSettings) -> None:
+    """Refit the formula after a step that is made, and add the step to the record."""
+    formula, objective = grown.formula, settings.search.objective
+    applied, _ = formula.measure(objective)
+    _sweeps(formula, settings.search, settings.refit)
+    made = step.move, which, step.bit, _clause(formula, which), step.objective, applied
+    grown.steps.append(GrownStep(action, *made, *formula.measure(objective)))
 
 
 def _best_step(
@@ -305,11 +312,8 @@ def _refit_all(grown: Grown, search: SearchSettings) -> bool:
     such bits gets above it while their strengths stay as they were found.
     """
     formula = grown.formula
-    if not formula.bits or search.objective.brier == 0.0 or not sweep(formula, search):
+    if not formula.bits or search.objective.brier == 0.0 or not _sweeps(formula, search, 1 + _MOST_SWEEPS):
         return False
-    for _ in range(_MOST_SWEEPS):
-        if not sweep(formula, search):
-            break
     grown.set_after(*formula.measure(search.objective))
     return True
 
@@ -345,17 +349,8 @@ def _backfit(grown: Grown, settings: GrowthSettings, rng: np.random.Generator) -
             continue
         step = step if pairs else found.step_of(at)
         assert step is not None
-        which = together[at]
-        formula.replace(which, step.bit)
-        applied, _ = formula.measure(objective)
-        for _ in range(settings.refit):
-            if not sweep(formula, settings.search):
-                break
-        after, error = formula.measure(objective)
-        clause = _clause(formula, which)
-        grown.steps.append(
-            GrownStep("backfit", step.move, which, step.bit, clause, step.objective, applied, after, error)
-        )
+        formula.replace(together[at], step.bit)
+        _note(grown, "backfit", step, together[at], settings)
 
 
 def _best_pair_instead(
