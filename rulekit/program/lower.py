@@ -146,16 +146,19 @@ def lower_nodes(roots: Iterable[Node], schema: Schema, finish: Finish = _as_it_i
 
 
 def members(node: Among, feature: Feature) -> tuple[str | None, ...]:
-    """The cells of a category for which an Among of a program holds: levels, the texts that mean missing, None.
-
-    A level that means missing itself is one in another spelling only ("0.0" where "0" means missing).
-    """
+    """The cells of a category for which an Among of a program holds: levels, the texts that mean missing, None."""
     absent = (None, "", *feature.missing_tokens)
-    wanted, others = set(node.levels), {*feature.levels, *absent}
+    return tuple(dict.fromkeys((*texts_of_levels(node.levels, feature), *(absent if node.missing else ()))))
+
+
+def texts_of_levels(levels: Iterable[str], feature: Feature) -> list[str]:
+    """Levels in the order of the column; one that means missing is one in another spelling ("0.0" for "0") only."""
+    absent, wanted = ("", *feature.missing_tokens), set(levels)
     inside: list[str] = []
     for level in filter(wanted.__contains__, feature.levels):
-        inside += [text for text in look_alikes(level) if text not in others] if level in absent else [level]
-    return tuple(dict.fromkeys((*inside, *(absent if node.missing else ()))))
+        others = [text for text in look_alikes(level) if text not in {*feature.levels, *absent}]
+        inside += others if level in absent else [level]
+    return inside
 
 
 def alike(texts: tuple[str | None, ...], feature: Feature) -> tuple[str | None, ...]:

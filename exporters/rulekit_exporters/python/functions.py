@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from rulekit.graph.nodes import Among, Constant, Node, Or
+from rulekit.graph.nodes import Constant, Node, Or
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.program.expressions import atom, bracketed, layout
-from rulekit.program.lower import members
+from rulekit.program.lower import texts_of_levels
 from rulekit.program.nodes import Choice, Greater, cases
 from rulekit.program.spelling import Body, Context, Spelling, index_of
 from rulekit.schema import Feature
@@ -177,7 +177,7 @@ def guards(context: Context, body: Body) -> list[str]:
 
 def _level_guard(feature: Feature, column: str, context: Context, scalar: bool) -> list[str]:
     name = literal(feature.name)
-    every = members(Among(feature.name, feature.levels), feature)
+    every = texts_of_levels(feature.levels, feature)
     allowed = tuple(dict.fromkeys((None, "", *feature.missing_tokens, *feature.levels, *every)))
     strict = feature.unseen == "error"
     keyed = any(level in ("true", "false") or _WHOLE.fullmatch(level) for level in feature.levels)

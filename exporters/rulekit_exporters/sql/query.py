@@ -110,7 +110,7 @@ def select(graph: RuleGraph, options: Options) -> list[str]:
     if options.fired:
         texts = (body.spelling.choose(body.expression(step), f"'{name} '", "''") for name, step in fired.items())
         results['"rules"'] = surrounded("trim", joined("||", SUM, SUM, (atom("''", SUM), *texts)), "", ATOM)
-    tables = [cells or {"nothing": atom("1")}, *body.stages, results]
+    tables = [cells or {'"no column"': atom("1")}, *body.stages, results]
     words = [{word for value in table.values() for word in WORD.findall(value.text)} for table in tables]
     source, lines = quoted(options.table), list[str]()
     for number, columns in enumerate(tables[:-1]):

@@ -14,7 +14,7 @@ from rulekit_exporters.sql import dialects
 from rulekit_exporters.sql.engines import run_in
 from rulekit_exporters.sql.query import Options, select
 
-from rulekit.conformance.models import MODELS
+from rulekit.conformance.models import MODELS, NODES
 from rulekit.conformance.targets import check_target
 from rulekit.errors import InputError
 from rulekit.graph.decisions import Fires
@@ -86,6 +86,14 @@ def test_a_query_is_proved_without_being_run(engine: str) -> None:
     model = MODELS["noisy-or"]()
     found = verify(model, SQL.emit(model, {"dialect": engine, "fired": "true"}), target=SQL, rows=200)
     assert (found.ok, found.proof) == (True, "proved")
+
+
+def test_a_model_that_reads_no_column(engine: str) -> None:
+    """Its one column had the name of a keyword of SQLite."""
+    graph = NODES["constants"]()
+    target = find_target("sql")
+    report = verify(graph, target.emit(graph, {"dialect": engine}), target=target, rows=50)
+    assert (report.ok, report.proof) == (True, "proved")
 
 
 def test_a_changed_threshold_is_found() -> None:
