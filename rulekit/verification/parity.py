@@ -28,6 +28,7 @@ from rulekit.verification.rows.adversarial import adversarial_rows, raw_columns
 
 Columns = Mapping[str, npt.NDArray[Any]]
 BLOCK_ROWS = 65_536
+MOST_ANSWERS = 4_000_000  # probabilities of all adversarial rows
 SKIPPED = "no proof was asked for"
 OTHER = "it is not what the exporter writes"
 RUN_ANYWAY = "rulekit verify --run-untrusted runs it all the same"
@@ -47,13 +48,15 @@ def verify(
     """Prove that an artifact decides as `graph` does, and compare them on adversarial rows and on those of `data`.
 
     artifact: a path, the bytes of the main file, or what an exporter returned; target: the export target or its name,
-    by default told from the ending of the path. data: anything that `graph.predict` takes. The artifact is run on
-    encoded rows and, where its target can, on the raw doubles and texts as well. proving: False leaves the proof out.
-    run_untrusted: also run, with limits, what is not `Reading.as_written`; else that is read only and not `ok`.
+    by default told from the ending of the path. data: anything that `graph.predict` takes. rows: the adversarial ones,
+    fewer where a model has more than 200 classes. The artifact is run on encoded rows and, where its target can, on the
+    raw doubles and texts as well. proving: False leaves the proof out. run_untrusted: also run, with limits, what is
+    not `Reading.as_written`; else that is read only and not `ok`.
     Raises InputError where the artifact cannot be read, belongs to no target or was exported from a model of other
     columns or classes, FormatError where it is damaged.
     """
     content, found = _artifact(artifact, target)
+    rows = min(rows, MOST_ANSWERS // len(graph.classes))
     table = None if data is None else graph.table(data)
     carried, rows_sha256, decisions_sha256 = "none", "", ""
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from rulekit.audit.view import show
 from rulekit.errors import FormatError, GraphError
@@ -44,6 +45,7 @@ def write(graph: RuleGraph, options: Options) -> Artifact:
     )
 
 
+@lru_cache(maxsize=1)  # a verification asks several times
 def read(artifact: bytes) -> RuleGraph:
     """The graph of a text in the rule language; raises FormatError for anything else."""
     if len(artifact) > MAX_BYTES:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from rulekit.errors import FormatError
 from rulekit.graph.language.text import parse_graph, print_graph
 from rulekit.graph.rule_graph import RuleGraph
@@ -17,6 +19,7 @@ def commented(graph: RuleGraph, sign: str) -> list[str]:
     return [f"{sign} {BEGIN}", *lines, f"{sign} {END}"]
 
 
+@lru_cache(maxsize=1)  # a verification asks several times
 def from_comments(text: str, sign: str) -> RuleGraph:
     """The graph of the last such lines of a text; raises FormatError where there are none or they are damaged."""
     return parse_graph("\n".join(line.removeprefix(f"{sign} |").removeprefix(" ") for line in _inside(text, sign)[1]))

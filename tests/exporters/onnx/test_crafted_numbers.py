@@ -159,6 +159,10 @@ CRAFTED: dict[str, tuple[Node, str]] = {
         Above(GRID, 2.0),
         CLEAN.format("k1 = Mul (k, f2p120)\nk2 = Mul (k1, f2p20)\nk3 = Mul (k2, f2m140)\nn = Round (k3)", "f2"),
     ),
+    "a grid rounded twice": (
+        Above(GRID, 1.0),
+        CLEAN.format("m = Round (k)\nm1 = Mul (m, quarter)\nn = Round (m1)", "quarter"),
+    ),
     "a missing number cut off": (Missing("x"), "k = Clip (x, low, high)\nz = IsNaN (k)"),
     "a missing number rectified": (Missing("x"), "k = Relu (x)\nz = IsNaN (k)"),
     # numbers that are not known are the same only if all that makes them is

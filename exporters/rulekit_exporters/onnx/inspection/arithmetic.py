@@ -7,12 +7,11 @@ from dataclasses import replace
 from fractions import Fraction
 
 from rulekit.numbers import is_power_of_two
-from rulekit.program.nodes import Arithmetic, Choice, Greater, Number, Operator
+from rulekit.program.nodes import Arithmetic, Greater, Number, Operator
 from rulekit_exporters.onnx.inspection.values import (
     BITS,
     LARGEST,
     SMALLEST,
-    Category,
     Cleaned,
     Element,
     Exact,
@@ -94,10 +93,6 @@ def _stretched(unused: Unused, factor: float) -> Unused:
 
 
 def negative(a: Element, width: str) -> Element:
-    if isinstance(a, Given):
-        return replace(a, sign=-a.sign)
-    if isinstance(a, Unused):
-        return _stretched(a, -1.0)
     known = exact(a)
     if known is not None:
         return added(Exact(Fraction(0)), known, Fraction(-1))
@@ -122,13 +117,10 @@ def _bounded(a: Element, b: Element, upper: bool) -> Element:
             return replace(one, low=max(one.low, limit), high=max(one.high, limit))
         if is_constant(other) and isinstance(one, Given | Cleaned):
             return _clipped(one, float(other), upper)
-        if is_constant(other) and isinstance(one, Category):
-            return Category(one.feature, tuple((min if upper else max)(value, other) for value in one.values))
         known = exact(one)
         if known is not None and known.limits is not None and is_constant(other) and float(other).is_integer():
             return _bounded_sum(known, int(other), upper)
-    one, other = to_node(a), to_node(b)
-    return Choice(Greater(one, other), other, one) if upper else Choice(Greater(one, other), one, other)
+    return opaque("bounded", a, b)
 
 
 def _bounded_sum(value: Exact, limit: int, upper: bool) -> Element:
@@ -141,9 +133,7 @@ def _bounded_sum(value: Exact, limit: int, upper: bool) -> Element:
         return added(Exact(Fraction(limit - 1)), _indicator(value, limit - 1))
     if not upper and high == limit + 1:
         return added(Exact(Fraction(limit)), _indicator(value, limit))
-    node = to_node(value)
-    over_limit = Greater(node, Number(float(limit)))
-    return Choice(over_limit, Number(float(limit)), node) if upper else Choice(over_limit, node, Number(float(limit)))
+    return opaque("bounded", value)
 
 
 def _indicator(value: Exact, limit: int) -> Exact:
@@ -168,11 +158,8 @@ def rectified(a: Element, width: str) -> Element:
 
 
 def rounded(a: Element, width: str) -> Element:
-    if isinstance(a, Cleaned):
-        return a if a.rounded else replace(a, rounded=True)
+    if isinstance(a, Cleaned) and not a.rounded:
+        return replace(a, rounded=True)
     if isinstance(a, Unused):
         return replace(a, low=a.low - 1.0, high=a.high + 1.0)
-    known = exact(a)
-    if known is not None and known.span.grid >= 0:
-        return a
-    return opaque("round", a)
+    raise UnreadableError(refusal(a))

@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from functools import partial
-from operator import eq
 from typing import Any
 
 from rulekit.graph.nodes import FALSE, TRUE, And, LinearThreshold, Missing, Not, Or
@@ -81,7 +79,7 @@ def logical_xor(a: Element, b: Element, width: str) -> Element:
     for first, second in ((one, other), (other, one)):
         if first in (TRUE, FALSE):
             return second if first == FALSE else logical_not(second, width)
-    return Or((And((one, Not(other))), And((Not(one), other))))
+    raise UnreadableError("one truth value or the other, and not both")
 
 
 # Comparisons ---------------------------------------------------------------------------------------------------------
@@ -96,28 +94,19 @@ def greater_or_equal(a: Element, b: Element, width: str) -> Element:
 
 
 def equal(a: Element, b: Element, width: str) -> Element:
-    for one, other in ((a, b), (b, a)):
-        if isinstance(one, Category) and is_constant(other):
-            return _by_code(one, partial(eq, other))
     at_least, at_most = greater_or_equal(a, b, width), greater_or_equal(b, a, width)
     return logical_and(at_least, at_most, width)
 
 
 def _compare(a: Element, b: Element, or_equal: bool) -> Element:
-    if is_constant(a) and is_constant(b):
-        return TRUE if (a >= b if or_equal else a > b) else FALSE
     if isinstance(a, Given) and is_constant(b):
         return above(a, float(b), or_equal)
     if isinstance(b, Given) and is_constant(a):  # a > b is -b > -a
         return above(replace(b, sign=-b.sign), -float(a), or_equal)
     if isinstance(a, Category) and is_constant(b):
         return _by_code(a, lambda value: value >= b if or_equal else value > b)
-    if isinstance(b, Category) and is_constant(a):
-        return _by_code(b, lambda value: a >= value if or_equal else a > value)
     if isinstance(a, Picked) and is_constant(b):
         return Picked(tuple(bool(value >= b if or_equal else value > b) for value in a.values), a.index)
-    if isinstance(b, Picked) and is_constant(a):
-        return Picked(tuple(bool(a >= value if or_equal else a > value) for value in b.values), b.index)
     one, other = exact(a), exact(b)
     if not or_equal:
         return Greater(to_node(a), to_node(b))
@@ -137,9 +126,7 @@ def is_nan(a: Element, width: str) -> Element:
         return missing(a)
     if isinstance(a, Unused):
         return replace(a, state="missing") if a.state == "number" else FALSE
-    if exact(a) is not None:
-        return FALSE
-    return Greater(opaque("is no number", a), Number(0.5))
+    raise UnreadableError(refusal(a))
 
 
 # Choices and types ----------------------------------------------------------------------------------------------------
@@ -160,8 +147,6 @@ def chosen(condition: Element, a: Element, b: Element, width: str) -> Element:
         if node.feature != b.given.feature.name:
             raise UnreadableError(refusal(b))
         return column_of(b, float(a))
-    if width == "bool":
-        return logical_or(logical_and(node, a, width), logical_and(logical_not(node, width), b, width), width)
     return Choice(node, to_node(a), to_node(b))
 
 
@@ -207,7 +192,7 @@ def _cast_constant(value: Any, width: str) -> Any:
 
 
 def looked_up(values: list[Any], index: Element) -> Element:
-    """values[index], a negative index counted from the end."""
+    """values[index]; a negative code of a category counts from the end."""
     size = len(values)
 
     def at(place: Any) -> Any:
@@ -227,11 +212,8 @@ def looked_up(values: list[Any], index: Element) -> Element:
     limits = None if known is None else known.limits
     if known is not None and limits is not None and (limits[0] < 0 or limits[1] >= size):
         limits = known.close_limits
-    if known is None or limits is None or limits[0] < -size or limits[1] >= size:
+    if known is None or limits is None or limits[0] < 0 or limits[1] >= size:
         raise UnreadableError("an index may leave its table")
-    if limits[0] < 0:
-        known, values = added(known, Exact(Fraction(size))), [*values, *values]
-        limits = limits[0] + size, limits[1] + size
     first, last = int(limits[0]), int(limits[1])
     if len(set(map(repr, values[first : last + 1]))) == 1:
         return values[first]

@@ -25,15 +25,8 @@ from rulekit_exporters.onnx.inspection.values import (
 
 
 def matmul(reach: Reach, inputs: Sequence[Value | None], attributes: Attributes) -> Value:
-    a, b = inputs[0], inputs[1]
-    if isinstance(a, Rows):
-        if a.elements.ndim != 2 or a.axis != 0:
-            raise UnreadableError("rows are added up")
-        weights = constant(b)
-        product = _product(reach, weights[None, :] if weights.ndim == 1 else weights.T, _turned(a))
-        return Rows(product.elements[0], 0, product.width) if weights.ndim == 1 else _turned(product)
-    weights = constant(a)
-    product = _product(reach, weights[None, :] if weights.ndim == 1 else weights, rows(b))
+    weights = constant(inputs[0])
+    product = _product(reach, weights[None, :] if weights.ndim == 1 else weights, rows(inputs[1]))
     return Rows(product.elements[0], 0, product.width) if weights.ndim == 1 else product
 
 

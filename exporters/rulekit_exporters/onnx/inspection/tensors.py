@@ -270,11 +270,7 @@ def expand(reach: Reach, inputs: Sequence[Value | None], attributes: Attributes)
     axis = target.sizes.index(None)
     sizes = tuple(1 if size is None else size for size in target.sizes)
     reach.spend(math.prod(sizes))
-    if isinstance(value, Rows):
-        like = Rows(np.empty(sizes, dtype=object), axis, value.width)
-        elements, width = full(value, like), value.width
-    else:
-        elements, width = plain(constant(value)), width_of(constant(value))
+    elements, width = plain(constant(value)), width_of(constant(value))
     return Rows(np.broadcast_to(elements, np.broadcast_shapes(elements.shape, sizes)).copy(), axis, width)
 
 

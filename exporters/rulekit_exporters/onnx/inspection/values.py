@@ -17,7 +17,7 @@ is refused.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import count
 from typing import Any, Literal
@@ -41,7 +41,7 @@ from rulekit.graph.nodes import (
     Not,
 )
 from rulekit.numbers import crossing, next_float32
-from rulekit.program.nodes import Choice, Greater, Lookup, Number, Opaque, RawCompare
+from rulekit.program.nodes import Greater, Lookup, Number, Opaque, RawCompare
 from rulekit.schema import FIRST_LEVEL_CODE, UNSEEN_CODE, Feature
 
 BITS = {"f4": 24, "f8": 53, "i8": 53}
@@ -259,10 +259,6 @@ def _lookup(picked: Picked) -> Node:
         return opaque("picked", index)
     if isinstance(values[0], bool):
         return Greater(Lookup(values, to_node(index)), Number(0.5))
-    if index.limits == (Fraction(0), Fraction(1)) and len(index.terms) == 1:  # one truth value or its contrary
-        node, weight = index.terms[0]
-        on, off = (values[1], values[0]) if weight > 0 else (values[0], values[1])
-        return Choice(node, Number(float(on)), Number(float(off)))
     return Lookup(values, to_node(index))
 
 
@@ -374,7 +370,3 @@ def column_of(cleaned: Cleaned, when_missing: float) -> Exact | Node | Unused:
     if column.missing * multiple != when_missing:
         raise UnreadableError(f"the value of {feature.name!r} for missing is too small or large")
     return Exact(Fraction(0), ((column, Fraction(multiple)),))
-
-
-def negated(given: Given) -> Given:
-    return replace(given, sign=-given.sign)
