@@ -58,3 +58,12 @@ def test_every_cell_is_shown_by_values_that_are_not_missing() -> None:
             assert high
             assert not set(feature.missing_numbers).intersection((*low, *high))
     assert texts_of_codes(Feature("x", "categorical", ("0", "a"), missing_tokens=("0",)))[2:] == ["0.0", "a"]
+
+
+@pytest.mark.parametrize("token", ["inf", "-inf", "0.5", "0"])
+def test_a_number_that_rounds_onto_one_that_means_missing_is_there(token: str) -> None:
+    """A module was called tampered: the infinity of 1e39 in float32 was fed as one that means missing."""
+    graph = graph_of("numeric", token, Missing("x"))
+    target = find_target("python")
+    report = verify(graph, target.emit(graph, {}), target=target, rows=500)
+    assert (report.ok, report.proof) == (True, "proved"), str(report)

@@ -131,9 +131,15 @@ def _lines(graph: RuleGraph, tables: Sequence[_Rows]) -> Iterator[str]:
 
 
 def cells_of(feature: Feature, encoded: Array) -> list[Any]:
-    """The encoded cells of a column as JSON values: exact doubles as hexadecimal text, levels as text."""
+    """The encoded cells of a column as JSON values: exact doubles as hexadecimal text, levels as text.
+
+    An encoded number is there: one that would mean missing stands for the double beside it that rounds to it.
+    """
     if feature.kind != "categorical":
-        return [_exact(value) for value in encoded.astype(np.float64).tolist()]
+        values = encoded.astype(np.float64)
+        taken = np.isin(values, feature.missing_numbers) & (feature.kind == "numeric")
+        beside = np.nextafter(values, np.where(values == 0.0, 1.0, 0.0))
+        return [_exact(value) for value in np.where(taken, beside, values).tolist()]
     texts = texts_of_codes(feature)
     return [texts[code] for code in encoded.tolist()]
 
