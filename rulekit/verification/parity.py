@@ -49,9 +49,8 @@ def verify(
 
     artifact: a path, the bytes of the main file, or what an exporter returned; target: the export target or its name,
     by default told from the ending of the path. data: anything that `graph.predict` takes. rows: the adversarial ones,
-    fewer where a model has more than 200 classes. The artifact is run on encoded rows and, where its target can, on the
-    raw doubles and texts as well. proving: False leaves the proof out. run_untrusted: also run, with limits, what is
-    not `Reading.as_written`; else that is read only and not `ok`.
+    fewer beyond 200 classes. Rows are run encoded and, where the target can, as raw doubles and texts. proving: False
+    leaves the proof out. run_untrusted: also run, with limits, what is not `Reading.as_written`; else it is not `ok`.
     Raises InputError where the artifact cannot be read, belongs to no target or was exported from a model of other
     columns or classes, FormatError where it is damaged.
     """
