@@ -49,6 +49,14 @@ def test_costs_move_the_decision_and_not_the_probability(learner: Learner) -> No
         assert np.array_equal(moved.decide(X) == 1, moved.predict_proba(X)[:, 1] > beyond)
 
 
+def test_learning_goes_on_from_a_model_of_other_odds() -> None:
+    """The strengths of its report are found below the odds."""
+    X, y = rows()
+    priced = CNLLClassifier(class_weight={0: 1.0, 1: 10.0}, **QUICK).fit(infer(X), y).rule_graph_
+    again = CNLLClassifier(9, class_weight={0: 1.0, 1: 10.0}, start=priced, stopping="none").fit(infer(X), y)
+    np.testing.assert_allclose(again.path_.graph_at(1).predict_proba(X), priced.predict_proba(X), rtol=1e-9)
+
+
 @pytest.mark.parametrize("learner", LEARNERS)
 @pytest.mark.parametrize("ordered", [None, (0, 1, 2)])
 def test_several_classes_are_reported_as_often_as_they_are(learner: Learner, ordered: Any) -> None:

@@ -15,7 +15,21 @@ from rulekit.errors import InputError
 from rulekit.graph.decisions import Part
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.negation import negate
-from rulekit.graph.nodes import FALSE, TRUE, And, AtLeast, Family, Hidden, Node, Not, Or, Probability, Strength
+from rulekit.graph.nodes import (
+    FALSE,
+    TRUE,
+    And,
+    AtLeast,
+    Difference,
+    Family,
+    Hidden,
+    Node,
+    Not,
+    Or,
+    Probability,
+    Rescaled,
+    Strength,
+)
 from rulekit.graph.probability.prime_implicants import threshold_rule
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.graph.rules import disjuncts, rules_of
@@ -124,6 +138,7 @@ def _other_threshold() -> InputError:
 
 
 def _inside(report: Node | None) -> Node | None:
+    report = report.probability if isinstance(report, Rescaled) else report
     return report.formula if isinstance(report, Probability) else None
 
 
@@ -131,7 +146,10 @@ def _cumulative(graph: RuleGraph, cut: int) -> Node | None:
     """What ranked classes report of a cut: class cut + 1 is `this cut holds and the next does not`."""
     if len(graph.probability) != len(graph.classes):
         return None
-    reported = _inside(graph.probability[cut + 1])
+    node = graph.probability[cut + 1]
+    if isinstance(node, Difference):
+        return _inside(node.more)
+    reported = _inside(node)
     if cut + 2 == len(graph.classes):
         return reported
     if isinstance(reported, And) and len(reported.children) == 2 and isinstance(reported.children[1], Not):
