@@ -297,10 +297,11 @@ class Vocabulary:
 
 
 LEAVES = (Compare, Among, IsTrue, Missing)
+LOGIC = (Not, And, Or, AtLeast)
 TRUE = Constant(True)
 FALSE = Constant(False)
 
 
 def is_logic(node: Node) -> bool:
     """Whether a node is a connective of Boolean nodes."""
-    return isinstance(node, Not | And | Or | AtLeast) and node.family is BOOLEAN
+    return isinstance(node, LOGIC) and node.family is BOOLEAN

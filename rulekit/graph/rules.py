@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from rulekit.graph.decisions import Part
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
-from rulekit.graph.leaves import column_of, readers
+from rulekit.graph.leaves import readers
 from rulekit.graph.nodes import (
     And,
     AtLeast,
@@ -38,7 +38,7 @@ from rulekit.graph.nodes import (
     Step,
     Strength,
 )
-from rulekit.graph.traversal import fold, short_ids
+from rulekit.graph.traversal import short_ids, topological
 
 if TYPE_CHECKING:
     from rulekit.graph.rule_graph import RuleGraph
@@ -157,7 +157,10 @@ def columns_of(node: Node) -> frozenset[str]:
 
 def literals(nodes: Iterable[Node]) -> dict[Node, int]:
     """The number of literals of each node as it is written out."""
-    return fold(nodes, literals_over)
+    sizes: dict[Node, int] = {}
+    for node in topological(nodes):
+        sizes[node] = literals_over(node, [sizes[child] for child in node.children])
+    return sizes
 
 
 def literals_over(node: Node, below: Sequence[int]) -> int:
@@ -168,7 +171,7 @@ def literals_over(node: Node, below: Sequence[int]) -> int:
     """
     if isinstance(node, Step):
         return len(node.values)
-    if column_of(node) is not None:
+    if hasattr(node, "feature"):
         return 1
     if isinstance(node, Linear | LinearThreshold):
         return sum(max(1, count) for weight, count in zip(node.weights, below, strict=True) if weight != 0)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from rulekit.graph.negation import negate
-from rulekit.graph.nodes import And, AtLeast, Constant, Family, Node, Not, Or, is_logic, with_children
+from rulekit.graph.nodes import LOGIC, And, AtLeast, Constant, Family, Node, Not, Or, with_children
 from rulekit.graph.probability.prime_implicants import Bools, Group, along, reachable_patterns
 from rulekit.graph.traversal import topological
 from rulekit.simplification.rewriting import Change, Context, joined
@@ -29,7 +29,7 @@ Term = tuple[tuple[int, bool], ...]
 def minimise_blocks(roots: Iterable[Node], context: Context) -> tuple[dict[Node, Node], list[Change]]:
     """Each largest formula of at most 8 atoms is the shorter of its sum of products, its product of sums and itself."""
     order = topological(roots)
-    logic = {node for node in order if is_logic(node)}
+    logic: set[Node] = {node for node in order if isinstance(node, LOGIC) and node.family is Family.BOOLEAN}
     atoms = _atoms(order, logic, context)
     inner: set[Node] = set()
     for node in logic:

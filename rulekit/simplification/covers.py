@@ -9,7 +9,7 @@ of two-level minimisers for many-valued variables (Brayton et al., Logic Minimiz
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rulekit.errors import BudgetError
 from rulekit.graph.negation import negate
@@ -33,12 +33,16 @@ class _Cover:
     context: Context
     negated: bool
     steps: int = NODE_BUDGET
+    sizes: dict[tuple[Axis, int], int] = field(default_factory=dict)
 
     def full(self, axis: Axis) -> int:
         return self.context.cells[axis].full if isinstance(axis, str) else _EITHER
 
     def size(self, axis: Axis, mask: int) -> int:
-        return size(self.context.cells[axis], mask) if isinstance(axis, str) else self.context.literals(axis)
+        if (axis, mask) not in self.sizes:
+            cells = self.context.cells
+            self.sizes[axis, mask] = size(cells[axis], mask) if isinstance(axis, str) else self.context.literals(axis)
+        return self.sizes[axis, mask]
 
     def cube(self, child: Node) -> Cube | None:
         """The cube of one child, or None where it is empty."""

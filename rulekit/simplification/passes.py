@@ -10,17 +10,30 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from rulekit.errors import RulekitError
-from rulekit.graph.nodes import LEAVES, And, AtLeast, Family, Hidden, Linear, LinearThreshold, Node, Not, Or
+from rulekit.graph.nodes import (
+    LEAVES,
+    LOGIC,
+    And,
+    AtLeast,
+    Family,
+    Hidden,
+    Linear,
+    LinearThreshold,
+    Node,
+    Not,
+    Or,
+    with_children,
+)
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.traversal import topological
 from rulekit.simplification import blocks, covers, logic, sums
 from rulekit.simplification.agreement import agree
-from rulekit.simplification.rewriting import Change, Context, Law, context_of, rewrite
+from rulekit.simplification.rewriting import Change, Context, Law, context_of
 
 _LOG = logging.getLogger(__name__)
 
@@ -56,6 +69,24 @@ class Applied:
     after: str
 
 
+def rewrite(
+    roots: Iterable[Node], law: Law, context: Context, nodes: tuple[type[Node], ...], skip: Collection[Node] = ()
+) -> tuple[dict[Node, Node], list[Change]]:
+    """The image of every node below the roots when `law` is applied to each, children first, and what it changed.
+
+    nodes: the types of nodes to which it is applied. skip: nodes that only get their new children.
+    """
+    image: dict[Node, Node] = {}
+    changes: list[Change] = []
+    for node in topological(roots):
+        children = tuple(image[child] for child in node.children)
+        rebuilt = node if children == node.children else with_children(node, children)
+        image[node] = rebuilt if node in skip or not isinstance(node, nodes) else law(rebuilt, context)
+        if image[node] is not rebuilt:
+            changes.append(Change(rebuilt, image[node]))
+    return image, changes
+
+
 def everywhere(name: str, law: Law, words: str, nodes: tuple[type[Node], ...], random: str = "") -> Pass:
     """The pass that applies a law to every node of these types, children first."""
 
@@ -74,8 +105,7 @@ def _merged_bits(roots: tuple[Node, ...], context: Context) -> tuple[dict[Node, 
 
 
 _JOINS = (And, Or)
-_LOGIC = (Not, And, Or, AtLeast)
-_FORMULAS = (*LEAVES, *_LOGIC)
+_FORMULAS = (*LEAVES, *LOGIC)
 _SUMS = (Linear, LinearThreshold)
 
 # fmt: off
@@ -92,7 +122,7 @@ PASSES: tuple[Pass, ...] = (
                "at least 1 = or, at least all = and; a + not a = 1", (AtLeast,)),
     everywhere("absorption", covers.absorb, "a or (a and b) = a, where a may also be implied", _JOINS),
     everywhere("irredundant cover", covers.irredundant, "what the other parts cover falls away", _JOINS),
-    Pass("minimisation", blocks.minimise_blocks, "sympy's shorter two-level form of at most 8 atoms", _LOGIC),
+    Pass("minimisation", blocks.minimise_blocks, "sympy's shorter two-level form of at most 8 atoms", LOGIC),
     everywhere("dead terms", sums.dead_terms, "a term of weight 0 or over a constant adds no term", _SUMS),
     everywhere("linear thresholds", sums.threshold_logic,
                "a unit that is constant, r of k or a short form is that", (LinearThreshold,)),

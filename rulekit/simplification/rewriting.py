@@ -8,7 +8,7 @@ part of `full`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from rulekit.cells.axis import Cells, cells_of
@@ -29,7 +29,6 @@ from rulekit.graph.nodes import (
     Node,
     Not,
     Or,
-    with_children,
 )
 from rulekit.graph.rules import literals_over
 from rulekit.graph.traversal import topological
@@ -123,6 +122,8 @@ def _combine(node: Node, masks: list[int], full: int) -> int:
 
 def _new_below(node: Node, known: Mapping[Node, object]) -> list[Node]:
     """The nodes below that are not known yet, children first."""
+    if all(child in known for child in node.children):
+        return [node]
     return [below for below in topological((node,), lambda n: () if n in known else n.children) if below not in known]
 
 
@@ -135,24 +136,6 @@ class Change:
 
     before: Node
     after: Node
-
-
-def rewrite(
-    roots: Iterable[Node], law: Law, context: Context, nodes: tuple[type[Node], ...], skip: Collection[Node] = ()
-) -> tuple[dict[Node, Node], list[Change]]:
-    """The image of every node below the roots when `law` is applied to each, children first, and what it changed.
-
-    nodes: the types of nodes to which it is applied. skip: nodes that only get their new children.
-    """
-    image: dict[Node, Node] = {}
-    changes: list[Change] = []
-    for node in topological(roots):
-        children = tuple(image[child] for child in node.children)
-        rebuilt = node if children == node.children else with_children(node, children)
-        image[node] = rebuilt if node in skip or not isinstance(node, nodes) else law(rebuilt, context)
-        if image[node] is not rebuilt:
-            changes.append(Change(rebuilt, image[node]))
-    return image, changes
 
 
 def joined(connective: type[And] | type[Or], children: Iterable[Node]) -> Node:

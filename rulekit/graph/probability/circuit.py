@@ -15,7 +15,7 @@ Step i of a circuit yields value i; operands are indices of earlier steps:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import add, mul
 from typing import Any, Generic, TypeVar
@@ -132,9 +132,13 @@ class Algebra(Generic[V]):
         return value
 
 
-def fold_circuit(steps: Iterable[CircuitStep], algebra: Algebra[V]) -> V:
-    """The value of the last step."""
-    values: list[V] = []
-    for step in steps:
-        values.append(algebra.step(step, values))
-    return values[-1]
+def fold_circuit(steps: Sequence[CircuitStep], algebra: Algebra[V]) -> V:
+    """The value of the last step; a value that no later step reads is not kept."""
+    last_use = {operand: i for i, step in enumerate(steps) for operand in operands(step)}
+    values: dict[int, V] = {}
+    for i, step in enumerate(steps):
+        values[i] = algebra.step(step, values)
+        for operand in operands(step):
+            if last_use[operand] == i:
+                values.pop(operand, None)
+    return values[len(steps) - 1]

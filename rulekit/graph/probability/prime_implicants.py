@@ -21,8 +21,8 @@ from rulekit.cells.space import cell_rows
 from rulekit.errors import BudgetError
 from rulekit.graph.leaves import has_column, readers
 from rulekit.graph.negation import negate
-from rulekit.graph.nodes import FALSE, TRUE, And, AtLeast, Family, Hidden, Node, Not, Or
-from rulekit.graph.probability.circuit import Algebra, Circuit, operands
+from rulekit.graph.nodes import FALSE, TRUE, And, AtLeast, Column, Family, Hidden, Node, Not, Or
+from rulekit.graph.probability.circuit import Algebra, Circuit, fold_circuit
 from rulekit.graph.traversal import topological
 from rulekit.schema import Schema
 from rulekit.tables.table import Table
@@ -95,8 +95,9 @@ def reachable_patterns(causes: Sequence[Node], schema: Schema | None) -> list[Gr
     Causes whose group has too many cells, or that add up raw column values, are taken as free.
     """
     groups: list[Group] = []
-    opaque = [cause for cause in causes if has_column(cause)]
-    for members in _connected([cause for cause in causes if not has_column(cause)]):
+    sums = any(isinstance(node, Column) for node in topological(causes))
+    opaque = [cause for cause in causes if sums and has_column(cause)]
+    for members in _connected([cause for cause in causes if cause not in opaque]):
         table = cell_rows(members, schema, _MAX_CELLS)
         if table is None:
             opaque.extend(members)
@@ -149,18 +150,10 @@ def along(cause: Node, groups: Sequence[Group]) -> Bools:
 
 def probability_on_patterns(circuit: Circuit, groups: Sequence[Group]) -> Doubles:
     """The probability [m1, m2, ...] for each combination of the groups' patterns, in the circuit's own double steps."""
-    last_use = {operand: i for i, step in enumerate(circuit.steps) for operand in operands(step)}
     algebra: Algebra[Doubles] = Algebra(
         lambda cause, on, off: np.where(along(cause, groups), on, off), lambda value: np.full([1] * len(groups), value)
     )
-    values: dict[int, Doubles] = {}
-    for i, step in enumerate(circuit.steps):
-        values[i] = algebra.step(step, values)
-        for operand in operands(step):
-            if last_use[operand] == i:
-                values.pop(operand, None)
-    shape = tuple(len(group.patterns) for group in groups)
-    return np.broadcast_to(values[len(circuit.steps) - 1], shape)
+    return np.broadcast_to(fold_circuit(circuit.steps, algebra), tuple(len(group.patterns) for group in groups))
 
 
 # The cover ---------------------------------------------------------------------------------------------------------
