@@ -12,7 +12,7 @@ import numpy.typing as npt
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.tables.labels import LabelledTable
-from rulekit.tables.storage import StoredArrays
+from rulekit.tables.table import StoredArrays
 
 
 @dataclass(frozen=True, slots=True)

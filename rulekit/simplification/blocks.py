@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from rulekit.graph.negation import negate
+from rulekit.graph.leaves import negate
 from rulekit.graph.nodes import LOGIC, And, AtLeast, Constant, Family, Node, Not, Or, with_children
 from rulekit.graph.probability.prime_implicants import Bools, Group, along, reachable_patterns
 from rulekit.graph.traversal import topological

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from rulekit.errors import BudgetError
-from rulekit.graph.negation import negate
+from rulekit.graph.leaves import negate
 from rulekit.graph.nodes import And, Family, Node, Not, Or
 from rulekit.simplification.rewriting import Context, joined, size
 

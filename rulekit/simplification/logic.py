@@ -12,7 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable
 
-from rulekit.graph.negation import negate, push_negations
+from rulekit.graph.leaves import negate, push_negations
 from rulekit.graph.nodes import FALSE, TRUE, And, AtLeast, Constant, Family, Hidden, Node, Not, Or
 from rulekit.graph.traversal import topological
 from rulekit.numbers import probability_of, strength_of

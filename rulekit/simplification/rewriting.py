@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from rulekit.cells.axis import Cells, cells_of
-from rulekit.graph.leaves import readers
-from rulekit.graph.negation import much_longer
+from rulekit.graph.leaves import much_longer, readers
 from rulekit.graph.nodes import (
     FALSE,
     TRUE,

@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.cells.space import cell_rows
-from rulekit.graph.leaves import has_column
-from rulekit.graph.negation import negate
+from rulekit.graph.leaves import has_column, negate
 from rulekit.graph.nodes import (
     FALSE,
     TRUE,

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 
 from rulekit.errors import InputError
-from rulekit.tables.storage import PART, megabytes
+from rulekit.tables.table import PART, megabytes
 
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", re.IGNORECASE)
 _POWER = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}

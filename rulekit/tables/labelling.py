@@ -17,10 +17,10 @@ import numpy.typing as npt
 from rulekit.errors import InputError
 from rulekit.schema import Feature
 from rulekit.tables.budget import Budget
+from rulekit.tables.kinds.builders import Dictionary, TextAllowance
 from rulekit.tables.kinds.classes import classes_of_keys
 from rulekit.tables.kinds.column_builder import ColumnBuilder, KindChanged
 from rulekit.tables.kinds.conversion import numeric_values
-from rulekit.tables.kinds.dictionary import Dictionary, TextAllowance
 from rulekit.tables.kinds.inference import assembled
 from rulekit.tables.labels import LabelledTable, check_weight, parse_cost, unlabelled_note
 from rulekit.tables.options import ReadingOptions
@@ -28,7 +28,7 @@ from rulekit.tables.raw.columns import Column, RawTable, column_place, place, ta
 from rulekit.tables.raw.delimited import ReadAgain
 from rulekit.tables.raw.sources import raw_table
 from rulekit.tables.reading import TableFile, open_table
-from rulekit.tables.storage import Array, HeldColumn, Memory, Store, StoredColumn, Writer, arrays_of
+from rulekit.tables.table import Array, HeldColumn, Memory, Store, StoredColumn, Writer, arrays_of
 
 Reading = Callable[[float], object]
 """Told of the share of the file that was read."""

@@ -22,8 +22,7 @@ from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.tables.raw.columns import Codes, Column, RawTable, column_place, factorize, place, take_column
 from rulekit.tables.raw.sources import raw_table
 from rulekit.tables.reading import read_columns
-from rulekit.tables.storage import PART, StoredArrays
-from rulekit.tables.table import Array, Table
+from rulekit.tables.table import PART, Array, StoredArrays, Table
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -20,8 +20,7 @@ from rulekit.tables.raw.delimited import DelimitedFile, ReadAgain
 from rulekit.tables.raw.files import first_bytes, plain_file
 from rulekit.tables.raw.json_lines import JsonLinesFile
 from rulekit.tables.raw.parquet import ParquetFile
-from rulekit.tables.storage import Store
-from rulekit.tables.table import Table
+from rulekit.tables.table import Store, Table
 
 _JSON_LINES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
 

@@ -1,19 +1,30 @@
-"""Table: encoded columns beside the features that say what they mean."""
+"""Table: encoded columns beside the features that say what they mean, in memory or on disk.
+
+Columns on disk are raw files of numbers in a temporary folder, read whole or in parts, never mapped into memory: a file
+that is read (not mapped) counts for the memory of the process only while its array is held; so a table larger than
+memory is looked at one column, or one block of rows, at a time.
+"""
 
 from __future__ import annotations
 
+import errno
+import shutil
+import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from rulekit.errors import InputError
 from rulekit.schema import MISSING_CODE, Feature
-from rulekit.tables.storage import PART, StoredArrays
 
 Array = npt.NDArray[Any]
+
+PART = 1 << 18
+"""Rows that are looked at together where a whole column is not needed."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,3 +127,200 @@ def encoded_dtype(feature: Feature) -> np.dtype[Any]:
     if feature.kind == "categorical":
         return np.dtype(np.int32)
     return np.dtype(np.float64 if feature.kind == "numeric" and feature.precision == "float64" else np.float32)
+
+
+class Store:
+    """A temporary folder for columns; it goes with the last object that uses it, and at the end of the process."""
+
+    def __init__(self) -> None:
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._files = 0
+
+    @property
+    def folder(self) -> Path:
+        if self._folder is None:
+            self._folder = tempfile.TemporaryDirectory(prefix="rulekit-", ignore_cleanup_errors=True)
+        return Path(self._folder.name)
+
+    def require(self, n_bytes: int) -> None:
+        """Raises InputError where the disk has no room for so many bytes."""
+        free = shutil.disk_usage(self.folder).free
+        if free < n_bytes:
+            raise InputError(
+                f"the columns need {megabytes(n_bytes)} MB of disk, {megabytes(free)} MB are free",
+                where=str(self.folder.parent),
+                fix="make room, or name another folder in TMPDIR",
+            )
+
+    def writer(self, dtype: npt.DTypeLike) -> Writer:
+        """An empty column that grows at its end."""
+        return Writer(self, self.new_file(), np.dtype(dtype))
+
+    def new_file(self) -> Path:
+        """The path of a file that is not there yet."""
+        self._files += 1
+        return self.folder / str(self._files)
+
+
+class Writer:
+    """A column while it is written; raises InputError where the disk is full."""
+
+    def __init__(self, store: Store, path: Path, dtype: np.dtype[Any]) -> None:
+        self.dtype = dtype
+        self.rows = 0
+        self._store = store
+        self._path = path
+        path.touch()
+
+    def add(self, values: Array) -> None:
+        """Append values [k], converted to the dtype of the column."""
+        append(self._path, np.ascontiguousarray(values, dtype=self.dtype).data)
+        self.rows += len(values)
+
+    def column(self) -> StoredColumn:
+        """What was written so far."""
+        return StoredColumn(self._store, self._path, self.dtype, self.rows)
+
+    def remove(self) -> None:
+        """Give the space on disk back; the column must not be read any more."""
+        self._path.unlink(missing_ok=True)
+
+
+def append(path: Path, data: bytes | memoryview) -> None:
+    """Write bytes at the end of a file; raises InputError where the disk is full."""
+    try:
+        with path.open("ab") as file:
+            file.write(data)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            raise
+        raise InputError(
+            "the disk is full", where=str(path.parent), fix="make room, or name another folder in TMPDIR"
+        ) from None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredColumn:
+    """n numbers of one dtype in a file."""
+
+    store: Store
+    path: Path
+    dtype: np.dtype[Any]
+    n: int
+
+    @property
+    def shape(self) -> tuple[int]:
+        return (self.n,)
+
+    def read(self, start: int = 0, stop: int | None = None) -> Array:
+        """The values [stop - start]."""
+        stop = self.n if stop is None else min(stop, self.n)
+        return np.fromfile(self.path, self.dtype, max(0, stop - start), offset=start * self.dtype.itemsize)
+
+    def fresh(self) -> Array:
+        """The values [n] in an array that may be changed."""
+        return self.read()
+
+    def parts(self, size: int = PART) -> Iterator[Array]:
+        """The values in their order, `size` at a time."""
+        for start in range(0, self.n, size):
+            yield self.read(start, start + size)
+
+    def taken(self, rows: Array) -> StoredColumn:
+        """Another column of the rows that a Boolean mask or ascending row numbers pick."""
+        writer = self.store.writer(self.dtype)
+        for start, part in zip(range(0, self.n, PART), self.parts(), strict=True):
+            writer.add(part[rows_within(rows, start, start + len(part))])
+        return writer.column()
+
+    def remove(self) -> None:
+        """Give the space on disk back; the column must not be read any more."""
+        self.path.unlink(missing_ok=True)
+
+
+class Memory:
+    """What is used in the place of a Store where columns stay in memory."""
+
+    def writer(self, dtype: npt.DTypeLike) -> HeldColumn:
+        """An empty column that grows at its end."""
+        return HeldColumn(np.dtype(dtype))
+
+
+class HeldColumn:
+    """A column in memory, while it is written and afterwards; arrays of its dtype are kept without a copy."""
+
+    def __init__(self, dtype: np.dtype[Any]) -> None:
+        self.dtype = dtype
+        self.rows = 0
+        self._parts: list[Array] = []
+
+    def add(self, values: Array) -> None:
+        """Append values [k], converted to the dtype of the column."""
+        self._parts.append(np.asarray(values, dtype=self.dtype))
+        self.rows += len(values)
+
+    def column(self) -> HeldColumn:
+        """What was written so far."""
+        return self
+
+    def read(self, start: int = 0, stop: int | None = None) -> Array:
+        """The values [stop - start], not to be changed."""
+        if len(self._parts) != 1:
+            self._parts = [np.concatenate([np.zeros(0, self.dtype), *self._parts])]
+        return self._parts[0][start:stop]
+
+    def fresh(self) -> Array:
+        """The values [n] in an array that may be changed."""
+        return self.read().copy()
+
+    def parts(self) -> Iterator[Array]:
+        """The values in their order."""
+        yield self.read()
+
+    def remove(self) -> None:
+        """Let the values go; the column must not be read any more."""
+        self._parts = []
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredArrays(Sequence[Array]):
+    """The columns of a table on disk; each is read when it is asked for, and not kept."""
+
+    columns: tuple[StoredColumn, ...]
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    @overload
+    def __getitem__(self, index: int) -> Array: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> StoredArrays: ...
+
+    def __getitem__(self, index: int | slice) -> Array | StoredArrays:
+        if isinstance(index, slice):
+            return StoredArrays(self.columns[index])
+        return self.columns[index].read()
+
+    def taken(self, rows: Array) -> StoredArrays:
+        """The rows of a Boolean mask or of ascending row numbers, in files of their own."""
+        return StoredArrays(tuple(column.taken(rows) for column in self.columns))
+
+
+def arrays_of(columns: Sequence[StoredColumn | HeldColumn]) -> Sequence[Array]:
+    """The columns of a table, where they are: on disk or in memory."""
+    stored = tuple(column for column in columns if isinstance(column, StoredColumn))
+    return StoredArrays(stored) if len(stored) == len(columns) else tuple(column.read() for column in columns)
+
+
+def rows_within(rows: Array, start: int, stop: int) -> Array:
+    """What a Boolean mask or ascending row numbers pick of the rows from start to stop, counted from start."""
+    if rows.dtype == bool:
+        return rows[start:stop]
+    first, last = np.searchsorted(rows, (start, stop))
+    return np.asarray(rows[first:last] - start)
+
+
+def megabytes(n_bytes: float) -> str:
+    """Bytes in millions, as a message shows them."""
+    return f"{n_bytes / 1e6:.0f}"

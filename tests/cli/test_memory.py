@@ -10,7 +10,7 @@ import pytest
 from command_line import Run
 
 from rulekit.errors import InputError
-from rulekit.tables.storage import Store
+from rulekit.tables.table import Store
 
 WORDS = ("--target", "label", "--param", "n_units=3", "--param", "n_folds=3")
 

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 
 from rulekit.errors import InputError
 from rulekit.tables.budget import Budget, parse_memory
-from rulekit.tables.kinds.dictionary import Dictionary, TextAllowance
+from rulekit.tables.kinds.builders import Dictionary, TextAllowance
 from rulekit.tables.labelling import read_labelled
 from rulekit.tables.labels import LabelledTable, data_hash
 from rulekit.tables.options import ReadingOptions
 from rulekit.tables.raw.columns import TextColumn
 from rulekit.tables.raw.delimited import last_row_end
-from rulekit.tables.storage import Store, StoredArrays
+from rulekit.tables.table import Store, StoredArrays
 
 TINY = Budget(10**9, rows_per_block=16, bytes_per_block=40)
 

@@ -19,8 +19,7 @@ import numpy.typing as npt
 
 from rulekit.cells.space import cell_rows
 from rulekit.errors import BudgetError
-from rulekit.graph.leaves import has_column, readers
-from rulekit.graph.negation import negate
+from rulekit.graph.leaves import has_column, negate, readers
 from rulekit.graph.nodes import FALSE, TRUE, And, AtLeast, Column, Family, Hidden, Node, Not, Or
 from rulekit.graph.probability.circuit import Algebra, Circuit, fold_circuit
 from rulekit.graph.traversal import topological

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.learners.binned.codes import ROWS_TOGETHER, MemoryCodes
-from rulekit.tables.storage import PART, StoredColumn
+from rulekit.tables.table import PART, StoredColumn
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
-from rulekit.graph.negation import negate
+from rulekit.graph.leaves import negate
 from rulekit.graph.nodes import FALSE, TRUE, Node
 from rulekit.graph.rules import columns_of
 from rulekit.learners.binned.binning import BinnedColumn

@@ -23,8 +23,7 @@ from rulekit.learners.binned.binning import (
 )
 from rulekit.learners.binned.disk_codes import DiskCodes
 from rulekit.schema import FIRST_LEVEL_CODE, Feature
-from rulekit.tables.storage import PART, StoredArrays, StoredColumn
-from rulekit.tables.table import Table
+from rulekit.tables.table import PART, StoredArrays, StoredColumn, Table
 
 Array = npt.NDArray[Any]
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from rulekit.learners.binned.disk_codes import DiskCodes
 from rulekit.learners.binned.problem import Problem
-from rulekit.tables.storage import Store, StoredColumn, Writer
+from rulekit.tables.table import Store, StoredColumn, Writer
 
 Array = npt.NDArray[Any]
 

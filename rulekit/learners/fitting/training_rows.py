@@ -23,15 +23,14 @@ from rulekit.learners.fitting import inputs
 from rulekit.learners.fitting.inputs import TrainingData, check_rows
 from rulekit.schema import Feature
 from rulekit.tables.budget import GROUP_BYTES, ROW_BYTES, WEIGHT_BYTES, Budget, parse_memory
+from rulekit.tables.kinds.builders import TextAllowance
 from rulekit.tables.kinds.column_builder import ColumnBuilder
-from rulekit.tables.kinds.dictionary import TextAllowance
 from rulekit.tables.kinds.inference import assembled
 from rulekit.tables.labels import LabelledTable
 from rulekit.tables.options import DEFAULT_OPTIONS
 from rulekit.tables.raw.columns import RawTable
 from rulekit.tables.raw.sources import raw_table
-from rulekit.tables.storage import HeldColumn, Memory, Store, StoredArrays, Writer, arrays_of
-from rulekit.tables.table import Table
+from rulekit.tables.table import HeldColumn, Memory, Store, StoredArrays, Table, Writer, arrays_of
 
 Array = npt.NDArray[Any]
 

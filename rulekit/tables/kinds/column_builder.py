@@ -16,10 +16,9 @@ import numpy as np
 
 from rulekit.errors import InputError
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, Display, Feature
+from rulekit.tables.kinds.builders import Dictionary, NumberBuilder, TextAllowance, as_number_column
 from rulekit.tables.kinds.choice import Decided, decide_levels, ranks_of_keys, read_keys
 from rulekit.tables.kinds.conversion import boolean_values, numeric_values
-from rulekit.tables.kinds.dictionary import Dictionary, TextAllowance
-from rulekit.tables.kinds.number_builder import NumberBuilder, as_number_column
 from rulekit.tables.options import ReadingOptions
 from rulekit.tables.raw.columns import (
     Column,
@@ -41,7 +40,7 @@ from rulekit.tables.raw.columns import (
 from rulekit.tables.raw.columns import (
     place as placed,
 )
-from rulekit.tables.storage import Array, HeldColumn, Memory, Store, StoredColumn
+from rulekit.tables.table import Array, HeldColumn, Memory, Store, StoredColumn
 
 NUMERIC_KINDS: dict[str, Display] = {"numeric": "plain", "date": "date", "datetime": "datetime", "money": "money"}
 

@@ -8,19 +8,18 @@ from typing import Any
 from rulekit.dates import is_dated
 from rulekit.errors import InputError
 from rulekit.schema import Feature
+from rulekit.tables.kinds.builders import TextAllowance
 from rulekit.tables.kinds.choice import (
     Decided,
 )
 from rulekit.tables.kinds.column_builder import ColumnBuilder
-from rulekit.tables.kinds.dictionary import TextAllowance
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.tables.raw.columns import (
     RawTable,
     column_place,
 )
 from rulekit.tables.raw.sources import raw_table
-from rulekit.tables.storage import Memory, arrays_of
-from rulekit.tables.table import Array, Table
+from rulekit.tables.table import Array, Memory, Table, arrays_of
 
 
 def infer(

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from rulekit.errors import InputError
 from rulekit.names import near_files
-from rulekit.tables.storage import Store, append, megabytes
+from rulekit.tables.table import Store, append, megabytes
 
 CHUNK = 1 << 22
 HEAD_BYTES = 4096

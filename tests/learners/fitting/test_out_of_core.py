@@ -26,7 +26,7 @@ from rulekit.tables.budget import Budget
 from rulekit.tables.kinds.inference import infer
 from rulekit.tables.labelling import read_labelled
 from rulekit.tables.options import ReadingOptions
-from rulekit.tables.storage import Store, StoredColumn
+from rulekit.tables.table import Store, StoredColumn
 
 DEFAULT: dict[str, Any] = {
     "algorithm": "tree",

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 
 from rulekit.errors import InputError
 from rulekit.tables.options import ReadingOptions
-from rulekit.tables.raw.fast_csv import has_plain_quotes
+from rulekit.tables.raw.delimited import has_plain_quotes
 from rulekit.tables.reading import read_columns
 
 

@@ -14,7 +14,7 @@ from typing import Literal
 from rulekit.errors import InputError
 from rulekit.graph.decisions import Part
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
-from rulekit.graph.negation import negate
+from rulekit.graph.leaves import negate
 from rulekit.graph.nodes import (
     FALSE,
     TRUE,
