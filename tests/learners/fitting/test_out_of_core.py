@@ -21,7 +21,7 @@ from rulekit.learners.binned.disk_codes import DiskCodes
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.fitting.folds import fold_of_rows
 from rulekit.schema import Feature
-from rulekit.tables import storage
+from rulekit.tables import table as columns_on_disk
 from rulekit.tables.budget import Budget
 from rulekit.tables.kinds.inference import infer
 from rulekit.tables.labelling import read_labelled
@@ -200,7 +200,7 @@ def test_columns_on_disk_are_binned_as_in_memory(data: st.DataObject, part: int,
     most = data.draw(st.integers(2, 40) | st.none())
     feature = Feature("x", precision=str(values.dtype))  # type: ignore[arg-type]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(storage, "PART", part)
+        patch.setattr(columns_on_disk, "PART", part)
         patch.setattr(stored_binning, "PART", part)
         patch.setattr(stored_binning, "_FEW", few)
         expected, codes = bin_column(feature, 0, values, weights, most)
