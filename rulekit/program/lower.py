@@ -153,11 +153,11 @@ def members(node: Among, feature: Feature) -> tuple[str | None, ...]:
 
 def texts_of_levels(levels: Iterable[str], feature: Feature) -> list[str]:
     """Levels in the order of the column; one that means missing is one in another spelling ("0.0" for "0") only."""
-    absent, wanted = ("", *feature.missing_tokens), set(levels)
+    absent, wanted = {"", *feature.missing_tokens}, set(levels)
+    taken = absent.union(feature.levels)
     inside: list[str] = []
     for level in filter(wanted.__contains__, feature.levels):
-        others = [text for text in look_alikes(level) if text not in {*feature.levels, *absent}]
-        inside += others if level in absent else [level]
+        inside += [text for text in look_alikes(level) if text not in taken] if level in absent else [level]
     return inside
 
 
