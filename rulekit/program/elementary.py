@@ -54,19 +54,22 @@ def _column(node: Column, schema: Schema) -> Node:
 
 
 def _in_precision(feature: Feature) -> Node:
-    """A number in the width of its column: float32 by t - (t - x) with t = 2^29 x, half to even (Dekker 1971)."""
-    x = RawNumber(feature.name)
+    """A number in the width of its column: float32 by t - (t - x) with t = 2^29 x, half to even (Dekker 1971).
+
+    What overflows there is taken for 0 first: PostgreSQL raises an error where a double overflows, and any part of a
+    step may be computed before its condition is asked.
+    """
+    given, name = RawNumber(feature.name), feature.name
     if feature.precision == "float64":
-        return x
+        return given
+    above, below = RawCompare(name, ">", math.nextafter(OVERFLOW, 0.0)), RawCompare(name, "<=", -OVERFLOW)
+    x = chain([(above, ZERO), (below, ZERO)], given)
     scaled, tiny = Arithmetic("*", x, Number(2.0**29)), Number(1.5 * 2.0**-97)
     small = 2.0**-126  # the smallest normal number of float32
-    normal = Or((RawCompare(feature.name, ">", small), RawCompare(feature.name, "<=", -small)))
-    infinite = [
-        (RawCompare(feature.name, ">", math.nextafter(OVERFLOW, 0.0)), Number(math.inf)),
-        (RawCompare(feature.name, "<=", -OVERFLOW), LOWEST),
-    ]
+    normal = Or((RawCompare(name, ">", small), RawCompare(name, "<=", -small)))
     rounded = Arithmetic("-", scaled, Arithmetic("-", scaled, x))
-    return chain([*infinite, (normal, rounded)], Arithmetic("-", Arithmetic("+", x, tiny), tiny))
+    subnormal = Arithmetic("-", Arithmetic("+", x, tiny), tiny)
+    return chain([(above, Number(math.inf)), (below, LOWEST), (normal, rounded)], subnormal)
 
 
 def _step(node: Step, schema: Schema) -> Node:
@@ -78,10 +81,11 @@ def _step(node: Step, schema: Schema) -> Node:
 
 
 def _logistic(node: Logistic, _: Schema) -> Node:
-    """1 / (1 + exp(-z)); where the exponential would be infinite or nothing, the limit."""
-    z = node.linear
-    inside = Arithmetic("/", ONE, Arithmetic("+", ONE, Exponential(Arithmetic("-", ZERO, z))))
-    return chain([(Greater(Number(-709.78), z), ZERO), (Greater(z, Number(745.0)), ONE)], inside)
+    """1 / (1 + exp(-z)) of z in the bounds between which the exponential is finite and not 0; 0 below them."""
+    z, low, high = node.linear, Number(-709.78), Number(745.0)
+    bounded = chain([(Greater(low, z), low), (Greater(z, high), high)], z)
+    inside = Arithmetic("/", ONE, Arithmetic("+", ONE, Exponential(Arithmetic("-", ZERO, bounded))))
+    return Choice(Greater(low, z), ZERO, inside)
 
 
 def _largest(node: Largest, _: Schema) -> Node:

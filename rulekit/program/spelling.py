@@ -370,8 +370,6 @@ def _is_short(node: Node) -> bool:
     """Whether a step is written again wherever it is used."""
     if isinstance(node, Arithmetic) and node.operator == "-" and not isinstance(node.children[1], Arithmetic):
         return True
-    if isinstance(node, Arithmetic) and isinstance(node.children[0], RawNumber):
-        return True  # computed before its condition is asked, it could overflow
     leaf = node.children[0] if isinstance(node, Not) and isinstance(node.children[0], Among) else node
     return not leaf.children and not isinstance(leaf, Column | Step)
 

@@ -88,6 +88,16 @@ def test_a_query_is_proved_without_being_run(engine: str) -> None:
     assert (found.ok, found.proof) == (True, "proved")
 
 
+def test_numbers_beyond_float32_do_not_overflow(engine: str) -> None:
+    """A part of a step that stands in a stage of its own is computed for every row; PostgreSQL raises on overflow."""
+    score = Linear([(1000.0, Column("x", 0.0, -4.0, 4.0, 0.25))], 0.0)
+    graph = RuleGraph(SCHEMA, ("no", "yes"), Fires(Above(Logistic(score), 0.5)), (Logistic(score),))
+    query = SQL.emit(graph, {"dialect": engine}).main.decode()
+    rows = run_in(engine, query, "rows", {"x": np.array([1e300, -1e300, math.inf, -math.inf, math.nan])})
+    assert [row[0] for row in rows] == ["yes", "no", "yes", "no", "no"]
+    assert [row[2] for row in rows] == [1.0, 0.0, 1.0, 0.0, 0.5]
+
+
 def test_a_model_that_reads_no_column(engine: str) -> None:
     """Its one column had the name of a keyword of SQLite."""
     graph = NODES["constants"]()
