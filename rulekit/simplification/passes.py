@@ -189,7 +189,11 @@ def _simplified(
         _LOG.warning("simplify: %s", message)
     if roots == graph.roots:
         return graph, []
-    return _rebuilt(graph, roots), net_changes(changes)
+    simpler = _rebuilt(graph, roots)
+    if level is not levels[0]:  # the shorter graph may agree at a level where the longer one did not
+        simpler, more = _simplified(simpler, keep, passes)
+        changes = [*changes, *more]
+    return simpler, net_changes(changes)
 
 
 def net_changes(changes: list[tuple[str, Change]]) -> list[tuple[str, Change]]:

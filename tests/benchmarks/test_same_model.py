@@ -18,15 +18,14 @@ def test_threads_blocks_and_a_budget_give_one_file():
 
 
 @pytest.mark.full
-def test_numpy_gives_the_file_of_the_compiled_code():
-    arguments = {"rows": 800, "most_cuts": 200}
+@pytest.mark.long_from("rows", 800)
+@pytest.mark.parametrize(("rows", "tables"), [(120, ["adult-like"]), (800, list(same_model.TABLES))])
+def test_the_interpreter_gives_the_file_of_the_compiled_code(rows, tables):
+    arguments = {"rows": rows, "most_cuts": rows // 4, "tables": tables}
     compiled = in_process(FUNCTION, {**arguments, "ways": ["2 threads", "blocks"]})
-    fallback = in_process(FUNCTION, {**arguments, "ways": ["1 thread", "2 threads"]}, environment=same_model.FALLBACK)
-    assert len(compiled) == 16
-    assert (
-        same_model.differing({name: compiled[name] | {"numpy": fallback[name]["1 thread"]} for name in compiled}) == []
-    )
-    assert same_model.differing(fallback) == []
+    fallback = in_process(FUNCTION, {**arguments, "ways": ["1 thread"]}, environment=same_model.FALLBACK)
+    assert len(compiled) == len(same_model.SETTINGS) * len(tables)
+    assert same_model.differing({name: compiled[name] | fallback[name] for name in compiled}) == []
 
 
 @pytest.mark.full

@@ -63,6 +63,7 @@ def assert_simplified(graph, simpler, rows):
 
 
 @given(st.integers(0, 10**6))
+@example(301547)  # reports agreed at a stricter level only, and simplifying once more at the first
 @settings(max_examples=60, deadline=None)
 def test_random_graphs_decide_and_report_as_before(seed):
     rng = np.random.default_rng(seed)
