@@ -32,6 +32,7 @@ def test_faults_in_onnx() -> None:
 
 
 @pytest.mark.full
+@pytest.mark.long
 def test_more_faults_in_onnx() -> None:
     results = list(run(30, seed=1, ways=ONNX, names=FEW))
     assert wrong(results) == []

@@ -29,6 +29,8 @@ def test_the_interpreter_gives_the_file_of_the_compiled_code(rows, tables):
 
 
 @pytest.mark.full
-def test_tables_that_are_large_enough_for_threads_too():
-    ways = ["1 thread", "2 threads", "3 threads", "blocks"]
-    assert same_model.differing(same_model.digests(60_000, ways, settings=["E", "II"])) == []
+@pytest.mark.long_from("n_tables", 4)
+@pytest.mark.parametrize("n_tables", [1, 4])
+def test_tables_that_are_large_enough_for_threads_too(n_tables):
+    ways, tables = ["1 thread", "2 threads", "3 threads", "blocks"], list(same_model.TABLES)[:n_tables]
+    assert same_model.differing(same_model.digests(60_000, ways, settings=["E", "II"], tables=tables)) == []
