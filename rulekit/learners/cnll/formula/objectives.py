@@ -76,25 +76,36 @@ def allowed_strengths(u: Any, v: Any, at_ends: bool, with_zero: bool) -> Any:
     # Which interval between the edges comes next after a cell's ratio; past the last edge there is none.
     raw = np.empty(n_cells, dtype=np.int64)
     n, last = 1, -1.0
-    for c in np.argsort(ratios):
+    for c in np.argsort(ratios, kind="mergesort"):  # the sort that the other kernels have as well
         if 0.0 <= ratios[c] < 1.0 and ratios[c] != last:
             edges[n] = last = ratios[c]
             n += 1
         raw[c] = 0 if ratios[c] < 0.0 else n - 1 if ratios[c] < 1.0 else n
     edges[n] = 1.0
-    length = edges[1 : n + 1] - edges[:n]
-    taken = length >= SHORTEST
-    n_long = int(taken.sum())
+    length, n_long = np.empty(n), 0
+    for i in range(n):
+        length[i] = edges[i + 1] - edges[i]
+        n_long += 1 if length[i] >= SHORTEST else 0
+    taken = np.zeros(n, dtype=np.bool_)
     if n_long == 0 or n_long > MOST_INTERVALS:
-        taken[:] = False
-        taken[np.argsort(-length, kind="mergesort")[: max(1, min(n_long, MOST_INTERVALS))]] = True
-    kept = np.flatnonzero(taken)
-    low, high = edges[kept] + MARGIN * length[kept], edges[kept + 1] - MARGIN * length[kept]
-    if at_ends:
-        low = np.where(low + high < 1.0, low, high)
-        high = low
-    bucket = np.searchsorted(kept, raw)
-    if with_zero:
-        low, high = np.append(np.zeros(1), low), np.append(np.zeros(1), high)
-        bucket = np.where(ratios < 0.0, 0, bucket + 1)
-    return low, high, bucket
+        by_length = np.argsort(-length, kind="mergesort")
+        for i in range(max(1, min(n_long, MOST_INTERVALS))):
+            taken[by_length[i]] = True
+    else:
+        for i in range(n):
+            taken[i] = length[i] >= SHORTEST
+    shift = 1 if with_zero else 0
+    low, high, first = np.zeros(n + 1), np.zeros(n + 1), np.empty(n + 1, dtype=np.int64)
+    k = shift
+    for i in range(n):
+        first[i] = k
+        if taken[i]:
+            low[k], high[k] = edges[i] + MARGIN * length[i], edges[i + 1] - MARGIN * length[i]
+            if at_ends:
+                low[k] = high[k] = low[k] if low[k] + high[k] < 1.0 else high[k]
+            k += 1
+    first[n] = k
+    bucket = np.empty(n_cells, dtype=np.int64)
+    for c in range(n_cells):
+        bucket[c] = 0 if with_zero and ratios[c] < 0.0 else first[raw[c]]
+    return low[:k], high[:k], bucket

@@ -1,8 +1,8 @@
 """Refitting the strengths of a formula whose conditions stay: each bit in turn gets its best ones.
 
 Shapes: C cells, T bits; p [nodes, C]: the probability of every node; holds [T, C]; counts [C, 2] by label; tree: a
-rulekit.learners.cnll.formula.read_once.FlatTree. Kernels over cells are written with arrays, so that the interpreter is
-not slow with them either.
+rulekit.learners.cnll.formula.read_once.FlatTree. Kernels over cells are written as loops: whole arrays take
+numba seconds to compile.
 """
 
 from __future__ import annotations
@@ -38,35 +38,48 @@ def sweep(formula: Formula, settings: SearchSettings) -> bool:
 
 def _slope_of_bit(tree: Any, leaf: int, p: Any) -> Any:
     """The derivative [C] of the root by a bit: on its path, the products of the siblings on either side."""
+    n_cells = p.shape[1]
     path = [leaf]
     while path[-1] != tree.root:
         path.append(tree.parent[path[-1]])
-    v = np.ones(p.shape[1])
+    v, before, after = np.empty(n_cells), np.empty(n_cells), np.empty(n_cells)
+    v[:] = 1.0
     for i in range(len(path) - 1, 0, -1):
         first, end = tree.starts[path[i]], tree.starts[path[i] + 1]
         both = tree.operator[path[i]] == 1
-        before, after = np.ones(p.shape[1]), np.ones(p.shape[1])
+        before[:] = 1.0
+        after[:] = 1.0
         while tree.children[first] != path[i - 1]:
-            before *= p[tree.children[first]] if both else 1.0 - p[tree.children[first]]
+            _multiply(before, p[tree.children[first]], both)
             first += 1
         for e in range(end - 1, first, -1):
-            after *= p[tree.children[e]] if both else 1.0 - p[tree.children[e]]
-        v *= before
-        v *= after
+            _multiply(after, p[tree.children[e]], both)
+        for c in range(n_cells):
+            v[c] = v[c] * before[c] * after[c]
     return v
+
+
+def _multiply(product: Any, other: Any, both: bool) -> None:
+    """Multiply [C] in place by the probability of a child, or under an or by that of its contrary."""
+    for c in range(len(product)):
+        product[c] *= other[c] if both else 1.0 - other[c]
 
 
 def _give(tree: Any, leaf: int, holds: Any, on: float, off: float, p: Any) -> None:
     """Give a bit its strengths in p, and every gate above it its probability."""
-    p[leaf] = np.where(holds, on, off)
+    for c in range(p.shape[1]):
+        p[leaf, c] = on if holds[c] else off
     node = leaf
     while node != tree.root:
         node = tree.parent[node]
         both = tree.operator[node] == 1
-        product = np.ones(p.shape[1])
+        product = p[node]
+        product[:] = 1.0
         for e in range(tree.starts[node], tree.starts[node + 1]):
-            product *= p[tree.children[e]] if both else 1.0 - p[tree.children[e]]
-        p[node] = product if both else 1.0 - product
+            _multiply(product, p[tree.children[e]], both)
+        if not both:
+            for c in range(p.shape[1]):
+                product[c] = 1.0 - product[c]
 
 
 slope_of_bit, give_strengths = compiled(_slope_of_bit), compiled(_give)
@@ -104,21 +117,20 @@ def sweep_squares(
     alpha, beta, rest, fixed [T]. A change that gains no more than `slack` is not made.
     """
     changed = False
-    negative, positive = counts[:, 0] * unit, counts[:, 1] * unit
     for t in range(len(alpha)):
         if fixed[t]:
             continue
         leaf = tree.leaf[t]
         v = _slope_of_bit(tree, leaf, p)
-        line = p[tree.root] - v * p[leaf]
-        a = v * (positive * (1.0 - line) - negative * line)
-        b = v * v * (positive + negative)
+        whole, own = p[tree.root], p[leaf]
         # One addition after the other: numpy's own sums add in pairs, numba's do not.
         sums = np.zeros((2, 2))
         for c in range(len(v)):
             side = 0 if holds[t, c] else 1
-            sums[side, 0] += a[c]
-            sums[side, 1] += b[c]
+            line = whole[c] - v[c] * own[c]
+            negative, positive = counts[c, 0] * unit, counts[c, 1] * unit
+            sums[side, 0] += v[c] * (positive * (1.0 - line) - negative * line)
+            sums[side, 1] += v[c] * v[c] * (positive + negative)
         on, gain = _least_square(sums[0], alpha[t], rest[t], ridge)
         off = 0.0
         if not zero_beta:
