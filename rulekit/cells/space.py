@@ -62,14 +62,19 @@ class CellSpace:
         """The number of combinations of cells."""
         return math.prod(map(len, self.axes))
 
-    def rows(self, cells: npt.NDArray[np.int64]) -> tuple[dict[str, npt.NDArray[Any]], Table]:
-        """Rows of these cells, raw and encoded; a cell is its number in the product, the last column fastest."""
+    def rows(
+        self, cells: npt.NDArray[np.int64], later: npt.NDArray[np.int64] | int = 0
+    ) -> tuple[dict[str, npt.NDArray[Any]], Table]:
+        """Rows of these cells, raw and encoded; a cell is its number in the product, the last column fastest.
+
+        later: how many times further to go among the values that show a cell, [n] or for all.
+        """
         found = []
         rest = cells
         for axis in reversed(self.axes):
             rest, cell = np.divmod(rest, len(axis))
             found.append(cell)
-        return self.rows_of(found[::-1], cells)
+        return self.rows_of(found[::-1], cells + later)
 
     def rows_of(
         self, places: list[npt.NDArray[np.int64]], turn: npt.NDArray[np.int64]

@@ -43,6 +43,7 @@ FEW_CELLS = 1 << 17
 MANY_CELLS = 1 << 21
 BLOCK = 1 << 16
 MOST_EXAMPLES = 32
+MOST_SHOWN = 8
 MOST_COUNTED = 10**15  # cells that are told by their number
 
 
@@ -123,7 +124,7 @@ class _Prover:
 
     def prove(self, few: int, many: int) -> Proof:
         if self.reading.leaves is None and self.reading.decision is None:
-            return self._found(reason=self.reading.reason or "the artifact cannot be read back")
+            return self._unread(few)
         proof = self._by_cells(few)
         if proof is not None:
             return proof
@@ -160,14 +161,30 @@ class _Prover:
         for space, probabilities in ((self.reported, True), (self.decided, False)):
             if space is None or not space.whole or space.size > most:
                 continue
-            size, differs = space.size, False
-            for start in range(0, size, BLOCK):
-                cells = np.arange(start, min(start + BLOCK, size), dtype=np.int64)
-                differs |= self.compare(*space.rows(cells))
-            if differs:
-                return self._found(reason="they differ", cells=size, cells_run=size, differs=True)
-            return self._found(method="cells", cells=size, cells_run=size, probabilities=probabilities)
+            known = {"cells": space.size, "cells_run": space.size}
+            if self._differs_on(space):
+                return self._found(reason="they differ", differs=True, **known)
+            return self._found(method="cells", probabilities=probabilities, **known)
         return None
+
+    def _unread(self, most: int) -> Proof:
+        """No proof: rows of the model's own cells, where they are few, may still show that labels differ."""
+        why, graph = self.reading.reason or "the artifact cannot be read back", self.graph
+        absent = [Missing(name) for name in graph.used_features]
+        space = cell_space(graph.schema, [*graph.decision.roots, *absent], self.reading.texts)
+        if not space.whole or space.size > most:
+            return self._found(reason=why)
+        # Up to eight of the values that show a cell: both ends of an interval are among them.
+        differs = self._differs_on(space, min(MOST_SHOWN, most // space.size))
+        return self._found(reason=why, cells_run=space.size, differs=differs)
+
+    def _differs_on(self, space: CellSpace, times: int = 1) -> bool:
+        """Whether labels differ on a row of some cell; all are run, each so many times with other values."""
+        differs = False
+        for start in range(0, times * space.size, BLOCK):
+            turn = np.arange(start, min(start + BLOCK, times * space.size), dtype=np.int64)
+            differs |= self.compare(*space.rows(turn % space.size, turn // space.size))
+        return differs
 
     # The formula ---------------------------------------------------------------------------------------------------
 
@@ -243,7 +260,7 @@ class _Prover:
 
     def _shows(self, cells: tuple[int, ...]) -> bool:
         """Whether the labels differ in this cell, on one of the values that show it."""
-        turn = np.arange(8, dtype=np.int64)
+        turn = np.arange(MOST_SHOWN, dtype=np.int64)
         places = [np.full(len(turn), cell, dtype=np.int64) for cell in cells]
         return self.compare(*self.formulas.rows_of(places, turn))
 
