@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self
@@ -49,7 +50,7 @@ from rulekit.learners.fitting.training_rows import binned, training_data
 from rulekit.schema import Schema
 
 
-class RuleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class RuleClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
     """A classifier whose fitted state is a rule graph; see rulekit.learners.contract.
 
     A learner sets `word` (as the command calls it), `settings` (its frozen dataclass of parameters), `abilities` and
@@ -82,9 +83,9 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # What a learner writes -----------------------------------------------------------------------------------------
 
+    @abstractmethod
     def learn(self, question: Question) -> Learning:
         """The candidates for one question, smallest first."""
-        raise NotImplementedError
 
     def resolve(self, settings: Any, rows: float) -> Any:
         """The settings with values in the place of "auto", for rows of so much weight."""

@@ -13,7 +13,8 @@ class Expression:
 
     An atom has text only. A joined expression puts `joiner` between its parts ("or", "&"); a bracketed one stands
     between `prefix` and `suffix`, its parts separated by commas. rank is the binding strength that decides about
-    parentheses; depth counts the nesting, so that no expression outgrows the parser; comment stands above it.
+    parentheses; depth counts the nesting, so that no expression outgrows the parser; comment stands above it; denied:
+    what a denial is the contrary of.
     """
 
     text: str
@@ -24,6 +25,7 @@ class Expression:
     suffix: str = ""
     depth: int = 1
     comment: str = ""
+    denied: Expression | None = None
 
     @property
     def commented(self) -> bool:
@@ -68,7 +70,7 @@ def surrounded(before: str, part: Expression, after: str, rank: int, needed: int
     """Text before and behind an operand, such as the sign of a denial."""
     inner = parenthesised(part, needed)
     prefix, suffix = (before + inner.prefix, inner.suffix + after) if inner.prefix else ("", "")
-    return replace(inner, text=before + inner.text + after, rank=rank, prefix=prefix, suffix=suffix)
+    return replace(inner, text=before + inner.text + after, rank=rank, prefix=prefix, suffix=suffix, denied=None)
 
 
 def layout(before: str, expression: Expression, after: str, indent: int) -> list[str]:

@@ -172,4 +172,20 @@ def chain(pairs: Iterable[tuple[Node, Node]], otherwise: Node) -> Node:
     return otherwise
 
 
+def is_weight(node: Node) -> bool:
+    """Whether a term is one constant or another."""
+    return isinstance(node, Choice) and all(isinstance(child, Number) for child in node.children[1:])
+
+
+def is_scaled(node: Node) -> bool:
+    """Whether a term is a constant times a number."""
+    return isinstance(node, Arithmetic) and node.operator == "*" and isinstance(node.children[0], Number)
+
+
+def index_of(result: Node) -> int:
+    """The class of a result of `cases`."""
+    assert isinstance(result, Number)
+    return int(result.value)
+
+
 ARTIFACT_LEAVES = (*LEAVES, RawCompare)

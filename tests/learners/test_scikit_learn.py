@@ -13,6 +13,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
 
 from rulekit import CNLLClassifier
+from rulekit.learners.base import RuleClassifier
 from rulekit.tables.labelling import split_labels
 from rulekit.tables.options import ReadingOptions
 
@@ -78,3 +79,8 @@ def test_messages_name_the_learner_at_hand() -> None:
     for parameters in ({"positive": "x"}, {"default": "x"}, {"class_weight": {"x": 1}}, {"ordered": ("die",)}):
         with pytest.raises(ValueError, match="OwnRules"):
             OwnRules(**parameters).fit(X, y)
+
+
+def test_a_learner_without_an_algorithm_is_not_made() -> None:
+    with pytest.raises(TypeError, match=r"abstract.*learn"):
+        type("Idle", (RuleClassifier,), {"settings": CNLLClassifier.settings})()

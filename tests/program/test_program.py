@@ -39,6 +39,7 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.program.elementary import elementary
 from rulekit.program.lower import lower, lower_nodes
 from rulekit.program.nodes import Largest
+from rulekit.program.spelling import Spelling
 from rulekit.schema import Feature, Schema
 from rulekit.targets import find_target
 from rulekit.verification.rows.adversarial import adversarial_rows
@@ -146,3 +147,8 @@ def test_a_column_that_no_step_reads_is_none_of_the_program() -> None:
 def test_hidden_bits_have_no_step() -> None:
     with pytest.raises(Unsupported, match="Hidden"):
         lower_nodes([Hidden("h", IsTrue("a"), 1.0)], NODES["DNF"]().schema)
+
+
+def test_a_spelling_that_lacks_what_every_language_has_is_not_made() -> None:
+    with pytest.raises(TypeError, match=r"literal.*within"):
+        type("Silent", (Spelling,), {})()

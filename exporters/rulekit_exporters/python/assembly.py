@@ -19,7 +19,7 @@ from rulekit.graph.traversal import topological
 from rulekit.names import printable
 from rulekit.program.expressions import Expression
 from rulekit.program.lower import lower
-from rulekit.program.spelling import Names, context_of
+from rulekit.program.naming import Names, context_of
 from rulekit.schema import Feature
 from rulekit_exporters.python.functions import functions
 from rulekit_exporters.python.names import TAKEN, collection, filled, literal

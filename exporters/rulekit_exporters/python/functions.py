@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from rulekit.graph.nodes import Constant, Node, Or
 from rulekit.graph.rule_graph import RuleGraph
+from rulekit.program.body import Body
 from rulekit.program.expressions import atom, bracketed, layout
 from rulekit.program.lower import texts_of_levels
-from rulekit.program.nodes import Choice, Greater, cases
-from rulekit.program.spelling import Body, Context, Spelling, index_of
+from rulekit.program.naming import Context
+from rulekit.program.nodes import Choice, Greater, cases, index_of
+from rulekit.program.spelling import Spelling
 from rulekit.schema import Feature
 from rulekit_exporters.python.names import FROZENSET, collection, literal
 from rulekit_exporters.python.spelling import SCALAR, VECTOR

@@ -8,14 +8,15 @@ from dataclasses import replace
 
 from rulekit.graph.nodes import Column, Logistic, Node, Step
 from rulekit.numbers import crossing
+from rulekit.program.body import Body
 from rulekit.program.expressions import ATOM, Expression, atom, bracketed
-from rulekit.program.nodes import Choice, Largest, Number, Sum
-from rulekit.program.spelling import CHOICE, LOW, MIDDLE, PRODUCT, Body, Rule, Spelling, is_weight
+from rulekit.program.nodes import Choice, Largest, Number, Sum, is_weight
+from rulekit.program.spelling import CHOICE, LOW, MIDDLE, PRODUCT, Rule, Spelling
 from rulekit.schema import Feature
 from rulekit_exporters.python.names import FROZENSET, collection, literal
 
 MAX_INLINE_LEVELS = 8
-_MEMBERSHIP = re.compile(r"(\w+) (not )?in ")
+_MEMBERSHIP = re.compile(r"\w+ in ")
 
 
 class Scalar(Spelling):
@@ -97,15 +98,11 @@ class Scalar(Spelling):
     own: Mapping[type[Node], Rule] = {Sum: added, Column: cleaned, Step: stepped, Largest: largest, Logistic: linked}
 
     def negated(self, part: Expression) -> Expression:
-        """`not in` and the loss of a double negation are what readers and linters expect."""
-        if not part.parts and part.text.startswith("not "):
-            return atom(part.text.removeprefix("not "), self.comparison)
-        found = _MEMBERSHIP.match(part.text) if part.rank == self.comparison else None
-        if found is None:
+        """`not in` is what readers and linters expect."""
+        if part.denied or part.rank != self.comparison or not _MEMBERSHIP.match(part.text):
             return super().negated(part)
-        start = f"{found[1]} in " if found[2] else f"{found[1]} not in "
-        text, prefix = (start + whole[found.end() :] for whole in (part.text, part.prefix or part.text))
-        return replace(part, text=text, prefix=prefix if part.prefix else "")
+        text, prefix = (whole.replace(" in ", " not in ", 1) for whole in (part.text, part.prefix))
+        return replace(part, text=text, prefix=prefix, denied=part)
 
     def chosen(self, body: Body, node: Choice) -> Expression:
         """One number or another; a long condition is a statement of its own."""
@@ -134,7 +131,7 @@ class Vector(Scalar):
     comparison = CHOICE
     conjunction = ("&", MIDDLE)
     disjunction = ("|", LOW)
-    negation = ("~", Spelling.negation[1])
+    negation = ("~", "", *Spelling.negation[2:])
     truths = ("np.False_", "np.True_")
     count = ("count(np, (", "))")
     no_best = "best, chosen = np.full(n, -inf), np.full(n, {otherwise})"
@@ -146,9 +143,6 @@ class Vector(Scalar):
     more, term_rank = "{total} = {total} + ", PRODUCT
     max_operands = 100
     chosen = Spelling.chosen
-
-    def denied(self, part: Expression) -> int:
-        return ATOM
 
     def choose(self, condition: Expression, yes: str, no: str) -> Expression:
         return bracketed("np.where(", (replace(condition, comment=""), atom(yes), atom(no)), ")")

@@ -21,7 +21,7 @@ import numpy as np
 from rulekit.errors import FormatError, InputError
 from rulekit.graph.language.comments import decoded
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.program.spelling import label_texts
+from rulekit.program.naming import label_texts
 from rulekit.tables.table import Table
 from rulekit.targets import Outcome
 from rulekit.verification.proof.respelling import stated_options

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from rulekit.graph.nodes import Node
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
+from rulekit.program.body import Body
 from rulekit.program.elementary import elementary, in_words
 from rulekit.program.expressions import ATOM, Expression, atom, joined, layout, surrounded
 from rulekit.program.lower import alike, lower
+from rulekit.program.naming import Context, Names, context_of, label_texts
 from rulekit.program.nodes import Choice, cases
-from rulekit.program.spelling import CHOICE, LOW, MIDDLE, SUM, Body, Context, Names, Spelling, context_of, label_texts
+from rulekit.program.spelling import CHOICE, LOW, MIDDLE, SUM, Spelling
 from rulekit.schema import Feature
 from rulekit.targets import option
 from rulekit_exporters.sql.dialects import DIALECTS, Dialect, quoted
@@ -41,19 +43,15 @@ class Sql(Spelling):
     """The steps as SQL of one dialect; SQLite allows expressions of depth 1,000."""
 
     conjunction, disjunction, truths = ("AND", MIDDLE), ("OR", LOW), ("FALSE", "TRUE")
+    negation = ("", " IS NOT TRUE", Spelling.comparison, ATOM)
     choice, missing = ("CASE WHEN {condition} THEN {yes} ELSE {no} END", ATOM, LOW), "{name} IS NULL"
     max_depth, max_length, max_operands = 50, 10**6, 100
 
     def __init__(self, dialect: Dialect) -> None:
-        self.literal = dialect.literal  # type: ignore[method-assign]
+        self.dialect = dialect
 
-    def negated(self, part: Expression) -> Expression:
-        denied = " IS NOT TRUE"
-        if part.rank == self.comparison and part.text.endswith(denied):  # a denial loses its sign
-            return replace(
-                part, text=part.text.removesuffix(denied), suffix=part.suffix.removesuffix(denied), rank=ATOM
-            )
-        return surrounded("", part, denied, self.comparison)
+    def literal(self, value: object) -> str:
+        return self.dialect.literal(value)
 
     def within(self, body: Body, feature: Feature, texts: tuple[str | None, ...]) -> Expression:
         name, missing = body.cell(feature.name), (None, "", *feature.missing_tokens)  # which are NULL by now

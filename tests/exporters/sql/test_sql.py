@@ -22,7 +22,7 @@ from rulekit.graph.language.text import parse_graph
 from rulekit.graph.nodes import Above, Among, And, Column, Compare, IsTrue, Linear, Logistic, Or
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.numbers import crossing
-from rulekit.program.spelling import label_texts
+from rulekit.program.naming import label_texts
 from rulekit.schema import Feature, Schema
 from rulekit.targets import find_target
 from rulekit.verification.parity import verify
