@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pytest
 
 from rulekit.learners.binned.binning import bin_column
 from rulekit.learners.binned.codes import MemoryCodes
@@ -16,9 +17,23 @@ from rulekit.learners.cnll.formula.read_once import ReadOnceTree, growth_moves
 from rulekit.learners.cnll.models import candidates_of
 from rulekit.learners.cnll.search.growth import Grown, GrowthSettings, begin, grown_freer, states
 from rulekit.learners.contract import NO_WATCH, Candidate, Learning, Question, Stopped
+from rulekit.learners.counting.compiling import numba_runs
 from rulekit.learners.counting.histograms import quantise_by_class
 from rulekit.learners.fitting.learning import Plan, Run, learn_all
 from rulekit.schema import Feature
+from rulekit.synthetic import loans
+
+TREE: dict[str, Any] = {"algorithm": "tree", "objective": "brier", "ridge": 8, "refit": 1}
+
+# pyproject.toml asks for numba below Python 3.15 only.
+with_numba = pytest.mark.skipif(
+    not numba_runs(), reason="kernels are not compiled: Python 3.15 or newer without numba, or RULEKIT_NO_NUMBA is set"
+)
+
+
+def loan_rows(n: int = 1000, seed: int = 1) -> tuple[dict[str, list[Any]], npt.NDArray[Any]]:
+    columns = loans(n, seed)
+    return columns, np.array(columns.pop("default"))
 
 
 def quantise(weights: npt.ArrayLike) -> tuple[npt.NDArray[np.int64], float]:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
 from rulekit_exporters.onnx import emit, run, run_reference
 from rulekit_exporters.onnx.builder import serialize
 from rulekit_exporters.onnx.emission import build
@@ -18,6 +21,7 @@ from rulekit_exporters.onnx.running import run_all, runtime_session
 
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.evaluation.oracle import evaluate_row
+from rulekit.graph.nodes import And, Compare, IsTrue, Missing, Node, Not, Or
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature, Schema
 from rulekit.tables.table import Table
@@ -32,8 +36,55 @@ SCHEMA = Schema(
     ),
     "y",
 )
+NARROW = Schema((*(Feature(f"x{j}") for j in range(6)), Feature("flag", "boolean")), "y")
 THRESHOLDS = (0.0, 0.1, -1.5, 1e-40, 5e-324, 3.4028234663852886e38, 16777217.0, -3.4028234663852886e38)
 SPECIAL = (math.nan, math.inf, -math.inf, 0.0, -0.0, 1e-45, 5e-324, 1e300, -1e300, 2.0**24, 2.0**24 + 1, 0.5, 1.0, 2.25)
+
+
+def literal(rng: np.random.Generator) -> Node:
+    """A random condition on a column of `NARROW`."""
+    column = f"x{rng.integers(6)}"
+    draw = rng.random()
+    if draw < 0.1:
+        return IsTrue("flag", bool(rng.random() < 0.5))
+    if draw < 0.2:
+        return Missing(column)
+    node = Compare(column, str(rng.choice(["<=", ">"])), float(rng.choice(THRESHOLDS)), bool(rng.random() < 0.4))
+    return Not(node) if rng.random() < 0.2 else node
+
+
+def dnf(rng: np.random.Generator, lengths: Iterable[int]) -> Node:
+    """An `or` of conjunctions of so many literals."""
+    return Or([And([literal(rng) for _ in range(length)]) for length in lengths])
+
+
+LABEL = ("label", TensorProto.INT64, ("N",))
+
+
+def crafted(
+    nodes: list[onnx.NodeProto],
+    constants: Iterable[tuple[str, Any]] = (),
+    columns: int = 1,
+    outputs: Iterable[tuple[str, int, Any]] = (LABEL, ("probabilities", TensorProto.FLOAT, ("N", 2))),
+) -> bytes:
+    """A model over the tensor `input` of so many columns whose operators may be any."""
+    graph = helper.make_graph(
+        nodes,
+        "rulekit",
+        [helper.make_tensor_value_info("input", TensorProto.FLOAT, ("N", columns))],
+        [helper.make_tensor_value_info(*port) for port in outputs],
+        [numpy_helper.from_array(np.asarray(array), name) for name, array in constants],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 12)], ir_version=7, producer_name="rulekit")
+    helper.set_model_props(model, {"rulekit.input": "tensor"})
+    return model.SerializeToString()
+
+
+def changed(artifact: bytes, change: Callable[[onnx.ModelProto], object]) -> bytes:
+    """A model after a change."""
+    model = onnx.ModelProto.FromString(artifact)
+    change(model)
+    return model.SerializeToString()
 
 
 def adversarial_numbers(thresholds: tuple[float, ...], width: type) -> np.ndarray:
@@ -134,8 +185,6 @@ def assert_formulations_agree(graph: RuleGraph, table: Table | None = None) -> s
 
 def operator_kinds(artifact: bytes) -> list[str]:
     """The operators of a model in order."""
-    import onnx
-
     return [node.op_type for node in onnx.ModelProto.FromString(artifact).graph.node]
 
 

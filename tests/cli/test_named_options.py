@@ -72,11 +72,6 @@ def test_help_lists_the_parameters_of_the_learner_that_is_named(run: Run) -> Non
     assert_refused(run("train", "--learner", "cnl", "--help"), "'cnl'", "cnll")
 
 
-def test_a_mistyped_parameter_gets_its_nearest_name(run: Run, table: Path) -> None:
-    ran = run("train", str(table), "--target", "label", "-o", "m.json", "--param", "stoping=none")
-    assert_refused(ran, "stoping", "did you mean stopping?")
-
-
 @pytest.mark.parametrize(
     ("line", "value"),
     [(["--to", "a"], "a"), (["x", "--to=b", "y"], "b"), (["--to"], None), (["--too", "c"], None), ([], None)],

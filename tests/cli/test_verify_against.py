@@ -78,10 +78,6 @@ def test_the_digests_are_the_same_in_another_process(exported: Path) -> None:
         assert (done.returncode, done.stdout[:8]) == (0, "repeated"), done.stdout + done.stderr
 
 
-def _remark(path: Path) -> None:
-    path.write_bytes(path.read_bytes() + b"\n# a remark\n")
-
-
 def _evil(path: Path) -> None:
     path.write_bytes(path.read_bytes() + b"\nopen('ran', 'w')\n")
 
@@ -90,13 +86,15 @@ def _of_another_model(path: Path) -> None:
     RuleGraph(GRAPH.schema, GRAPH.classes, Fires(Compare("x1", ">", 0.1))).export(path, "onnx")
 
 
-def _cut(path: Path) -> None:
-    path.write_bytes(path.read_bytes()[:100])
+CHANGES = [
+    ("text", lambda path: path.write_bytes(path.read_bytes() + b"\n# a remark\n")),
+    ("python", _evil),
+    ("onnx", _of_another_model),
+    ("onnx", lambda path: path.write_bytes(path.read_bytes()[:100])),
+]
 
 
-@pytest.mark.parametrize(
-    ("target", "change"), [("text", _remark), ("python", _evil), ("onnx", _of_another_model), ("onnx", _cut)]
-)
+@pytest.mark.parametrize(("target", "change"), CHANGES)
 def test_a_changed_file_is_refused_before_anything_runs(target, change, run: Run, tmp_path: Path) -> None:
     """A module was run although its SHA-256 was not that of the report; DIFFERENT stood before 0 differences."""
     path = export(target, tmp_path)

@@ -9,6 +9,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import helper, numpy_helper
+from onnx_cases import changed
 
 from rulekit.graph.decisions import Fires
 from rulekit.graph.nodes import Among, And, Compare, Or
@@ -22,10 +23,7 @@ SCHEMA = Schema((Feature("x"), Feature("c", "categorical", ("red", "green"))), "
 GRAPH = RuleGraph(SCHEMA, ("no", "yes"), Fires(Or((And((Compare("x", ">", 0.5), Among("c", ("red",)))),))))
 
 
-def _changed(change: Callable[[onnx.ModelProto], None]) -> bytes:
-    model = onnx.ModelProto.FromString(ONNX.emit(GRAPH, {"input": "codes", "fired": True}).main)
-    change(model)
-    return model.SerializeToString()
+CONTENT = ONNX.emit(GRAPH, {"input": "codes", "fired": True}).main
 
 
 def _swapped(key: str) -> Callable[[onnx.ModelProto], None]:
@@ -61,20 +59,20 @@ def _size_in_probabilities(model: onnx.ModelProto) -> None:
 
 @pytest.mark.parametrize("key", ["rulekit.codes", "rulekit.classes"])
 def test_metadata_that_an_application_follows_are_compared(key: str) -> None:
-    report = verify(GRAPH, _changed(_swapped(key)), target=ONNX, rows=100)
+    report = verify(GRAPH, changed(CONTENT, _swapped(key)), target=ONNX, rows=100)
     assert not report.ok
     assert any(key in line for line in report.misstated), report
 
 
 def test_an_output_fired_that_is_negated_is_misleading() -> None:
-    report = verify(GRAPH, _changed(_negated), target=ONNX, rows=100, run_untrusted=True)
+    report = verify(GRAPH, changed(CONTENT, _negated), target=ONNX, rows=100, run_untrusted=True)
     assert report.different_decisions == 0
     assert not report.ok
     assert any("which rules fired" in line for line in report.misstated), report
 
 
 def test_an_operator_in_the_probabilities_that_is_not_read_is_not_run() -> None:
-    report = verify(GRAPH, _changed(_size_in_probabilities), target=ONNX, rows=100)
+    report = verify(GRAPH, changed(CONTENT, _size_in_probabilities), target=ONNX, rows=100)
     assert not report.ok
     assert report.not_run
 

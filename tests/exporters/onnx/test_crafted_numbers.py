@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx import TensorProto, helper, numpy_helper, parser
+from onnx import ModelProto, parser
+from onnx_cases import changed, crafted
 
 from rulekit.graph.decisions import Fires
 from rulekit.graph.nodes import Above, And, Column, Compare, Missing, Node
@@ -68,23 +69,13 @@ def model_of(operators: str, byte: bytes = b"\1") -> bytes:
     for node in nodes:
         node.ClearField("domain")
     used = {name for node in nodes for name in node.input}
-    graph = helper.make_graph(
-        nodes,
-        "rulekit",
-        [helper.make_tensor_value_info("input", TensorProto.FLOAT, ("N", 2))],
-        [
-            helper.make_tensor_value_info("label", TensorProto.INT64, ("N",)),
-            helper.make_tensor_value_info("probabilities", TensorProto.FLOAT, ("N", 2)),
-        ],
-        [numpy_helper.from_array(np.asarray(array), name) for name, array in CONSTANTS.items() if name in used],
-    )
-    opset = [helper.make_opsetid("", 12)]
-    model = helper.make_model(graph, opset_imports=opset, ir_version=7, producer_name="rulekit")
-    helper.set_model_props(model, {"rulekit.input": "tensor"})
-    for tensor in model.graph.initializer:
-        if tensor.name == "always":
-            tensor.raw_data = byte
-    return model.SerializeToString()
+
+    def truth(model: ModelProto) -> None:
+        for tensor in model.graph.initializer:
+            if tensor.name == "always":
+                tensor.raw_data = byte
+
+    return changed(crafted(nodes, [constant for constant in CONSTANTS.items() if constant[0] in used], 2), truth)
 
 
 def proof_of(formula: Node, content: bytes) -> tuple[str, str]:

@@ -6,13 +6,15 @@ import base64
 import contextlib
 import json
 import zlib
+from typing import Any
 
 import numpy as np
 import onnx
 import onnxruntime
 import pytest
-from onnx_cases import SCHEMA, adversarial_table, assert_same_everywhere, fired_rules
+from onnx_cases import LABEL, SCHEMA, adversarial_table, assert_same_everywhere, changed, crafted, fired_rules
 from rulekit_exporters.onnx import TARGET, emit, read, run
+from rulekit_exporters.onnx.metadata import properties_of
 
 from rulekit.errors import FormatError, InputError
 from rulekit.graph.decisions import Fires
@@ -95,7 +97,7 @@ def test_codes_out_of_range_are_unseen_and_the_table_is_published() -> None:
     feeds = {"x": nothing, "flag": nothing, "city": column(*codes, dtype=np.int64)}
     label = session(artifact).run(["label"], feeds)[0]
     assert (label == "yes").tolist() == [False, True, False, True, False, True] + [True] * 7
-    properties = {item.key: item.value for item in onnx.ModelProto.FromString(artifact).metadata_props}
+    properties = properties_of(artifact)
     table = json.loads(properties["rulekit.codes"])["city"]
     assert table == {"": 0, "?": 0, "NA": 0, "Rome": 2, "3": 3, "3.0": 3, "new\nline": 4, "ünï": 5}
     assert json.loads(properties["rulekit.classes"]) == ["no", "yes"]
@@ -142,12 +144,8 @@ def test_the_graph_comes_back() -> None:
 
 
 def test_metadata_carry_the_rules_unless_told_otherwise() -> None:
-    def rules(**options: object) -> str | None:
-        properties = onnx.ModelProto.FromString(emit(GRAPH, options).main).metadata_props
-        return {item.key: item.value for item in properties}.get("rulekit.rules")
-
-    assert rules() == str(GRAPH)
-    assert rules(text=False) is None
+    assert properties_of(emit(GRAPH, {}).main)["rulekit.rules"] == str(GRAPH)
+    assert "rulekit.rules" not in properties_of(emit(GRAPH, {"text": False}).main)
 
 
 def test_export_is_deterministic() -> None:
@@ -195,15 +193,15 @@ def test_a_table_without_a_used_column_is_named() -> None:
 
 
 def with_metadata(**changes: str | None) -> bytes:
-    model = onnx.ModelProto.FromString(emit(GRAPH, {}).main)
-    properties = {item.key: item.value for item in model.metadata_props}
-    properties.update({f"rulekit.{key}": value for key, value in changes.items() if value is not None})
-    del model.metadata_props[:]
-    kept = {
-        key: value for key, value in properties.items() if changes.get(key.removeprefix("rulekit."), "") is not None
-    }
-    onnx.helper.set_model_props(model, kept)
-    return model.SerializeToString()
+    """The export with other values, None to leave one out."""
+
+    def change(model: onnx.ModelProto) -> None:
+        kept = {item.key: item.value for item in model.metadata_props}
+        kept.update({f"rulekit.{key}": value for key, value in changes.items()})
+        del model.metadata_props[:]
+        onnx.helper.set_model_props(model, {key: value for key, value in kept.items() if value is not None})
+
+    return changed(emit(GRAPH, {}).main, change)
 
 
 @pytest.mark.parametrize(
@@ -233,58 +231,39 @@ def test_hostile_files_are_format_errors(artifact: object) -> None:
 
 def test_a_key_that_stands_twice_is_refused() -> None:
     """Readers disagree about which of the two counts, so a file could show other rules here than elsewhere."""
-    model = onnx.ModelProto.FromString(emit(GRAPH, {}).main)
-    model.metadata_props.add(key="rulekit.model", value=model.metadata_props[2].value)
+    artifact = changed(emit(GRAPH, {}).main, lambda m: m.metadata_props.add(key="rulekit.model", value="x"))
     with pytest.raises(FormatError, match=r"'rulekit\.model' stands twice"):
-        read(model.SerializeToString())
+        read(artifact)
 
 
-def foreign_model(nodes: list[onnx.NodeProto], outputs: list[tuple[str, int]], width: int = 1) -> bytes:
-    """An ONNX file that says it takes a tensor, and gives what it likes."""
-    made = onnx.helper.make_graph(
-        nodes,
-        "foreign",
-        [onnx.helper.make_tensor_value_info("input", onnx.TensorProto.FLOAT, ["N", width])],
-        [onnx.helper.make_tensor_value_info(name, element, None) for name, element in outputs],
-    )
-    model = onnx.helper.make_model(made, opset_imports=[onnx.helper.make_opsetid("", 12)], ir_version=7)
-    onnx.helper.set_model_props(model, {"rulekit.input": "tensor"})
-    return model.SerializeToString()
-
-
-LABEL, FLOAT, INT = ("label", onnx.TensorProto.INT64), onnx.TensorProto.FLOAT, onnx.TensorProto.INT64
+FLOAT, INT = onnx.TensorProto.FLOAT, onnx.TensorProto.INT64
 NODE = onnx.helper.make_node
+FAILING = [NODE("Concat", ["input", "input"], ["w"], axis=0), NODE("Add", ["w", "input"], ["label"])]
 ROW_LABELS = [NODE("ReduceMax", ["input"], ["m"], axes=[1], keepdims=0), NODE("Cast", ["m"], ["label"], to=INT)]
 
 
 @pytest.mark.parametrize(
     ("artifact", "message"),
     [
-        (foreign_model(ROW_LABELS, [LABEL]), "not a label and probabilities for each row"),
+        ((ROW_LABELS, (), 1, [LABEL]), "not a label and probabilities for each row"),
         (
-            foreign_model([*ROW_LABELS, NODE("Size", ["input"], ["p"])], [LABEL, ("p", INT)]),
+            ([*ROW_LABELS, NODE("Size", ["input"], ["p"])], (), 1, [LABEL, ("p", INT, None)]),
             "not a label and probabilities for each row",
         ),
         (
-            foreign_model([*ROW_LABELS, NODE("Identity", ["input"], ["p"])], [LABEL, ("p", FLOAT)]),
+            ([*ROW_LABELS, NODE("Identity", ["input"], ["p"])], (), 1, [LABEL, ("p", FLOAT, None)]),
             "not 2 probabilities for each row",
         ),
-        (foreign_model(ROW_LABELS, [LABEL], width=3), "inputs of this ONNX file are not those of the model"),
+        ((ROW_LABELS, (), 3, [LABEL]), "inputs of this ONNX file are not those of the model"),
+        ((FAILING, (), 1, [("label", FLOAT, None)]), "onnxruntime cannot run the model"),
     ],
-    ids=["one output", "a scalar", "one column", "other width"],
+    ids=["one output", "a scalar", "one column", "other width", "failing"],
 )
-def test_a_model_that_answers_otherwise_is_refused(artifact: bytes, message: str) -> None:
+def test_a_model_that_answers_otherwise_or_fails_is_refused(artifact: Any, message: str) -> None:
     """Such files were internal errors: ValueError when unpacked, InvalidArgument by onnxruntime."""
     graph = RuleGraph(Schema((Feature("x"),), "t"), (0, 1), Fires(Compare("x", ">", 0.5)))
-    with pytest.raises(FormatError, match=message):
-        run(artifact, graph, graph.table({"x": [0.0, 1.0, 0.0]}))
-
-
-def test_a_model_that_fails_while_it_runs_is_an_input_error() -> None:
-    failing = [NODE("Concat", ["input", "input"], ["w"], axis=0), NODE("Add", ["w", "input"], ["label"])]
-    graph = RuleGraph(Schema((Feature("x"),), "t"), (0, 1), Fires(Compare("x", ">", 0.5)))
-    with pytest.raises(InputError, match="onnxruntime cannot run the model"):
-        run(foreign_model(failing, [("label", FLOAT)]), graph, graph.table({"x": [0.0, 1.0, 0.0]}))
+    with pytest.raises(InputError if "cannot run" in message else FormatError, match=message):
+        run(crafted(*artifact), graph, graph.table({"x": [0.0, 1.0, 0.0]}))
 
 
 def test_a_bomb_is_not_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,17 +6,22 @@ import numpy as np
 import onnx
 import pytest
 from onnx_cases import (
-    THRESHOLDS,
+    NARROW,
+    SCHEMA,
     adversarial_table,
     assert_same_everywhere,
+    dnf,
     every_formulation,
+    literal,
     operator_kinds,
 )
 from rulekit_exporters.onnx import emit
 
 from rulekit.graph.decisions import ArgMax, Fires
+from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.nodes import (
     Above,
+    Among,
     And,
     AtLeast,
     Column,
@@ -24,7 +29,6 @@ from rulekit.graph.nodes import (
     IsTrue,
     Linear,
     LinearThreshold,
-    Missing,
     Node,
     Not,
     Or,
@@ -33,41 +37,14 @@ from rulekit.graph.nodes import (
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature, Schema
 
-NARROW = Schema((*(Feature(f"x{j}") for j in range(6)), Feature("flag", "boolean")), "y")
-
-
-def literal(rng: np.random.Generator) -> Node:
-    draw = rng.random()
-    if draw < 0.1:
-        return IsTrue("flag", bool(rng.random() < 0.5))
-    column = f"x{rng.integers(6)}"
-    if draw < 0.2:
-        return Missing(column)
-    node = Compare(column, str(rng.choice(["<=", ">"])), float(rng.choice(THRESHOLDS)), bool(rng.random() < 0.3))
-    return Not(node) if rng.random() < 0.2 else node
-
-
-def dnf(rng: np.random.Generator, clauses: int, longest: int) -> Node:
-    return Or([And([literal(rng) for _ in range(rng.integers(1, longest + 1))]) for _ in range(clauses)])
-
 
 def kinds(graph: RuleGraph, **options: object) -> list[str]:
     return operator_kinds(emit(graph, {"text": False, **options}).main)
 
 
 def test_a_small_dnf_is_the_matrix_product_of_the_findings() -> None:
-    graph = RuleGraph(
-        NARROW,
-        (0, 1),
-        Fires(
-            Or(
-                [
-                    And([Compare("x0", ">", 1.0), Compare("x1", "<=", 2.0)]),
-                    And([IsTrue("flag"), Compare("x5", ">", 0.0)]),
-                ]
-            )
-        ),
-    )
+    first = And([Compare("x0", ">", 1.0), Compare("x1", "<=", 2.0)])
+    graph = RuleGraph(NARROW, (0, 1), Fires(Or([first, And([IsTrue("flag"), Compare("x5", ">", 0.0)])])))
     expected = "Transpose Gather Mul Greater Cast Gemm Relu Gemm Clip ArgMax"
     assert kinds(graph) == expected.split()
     assert_same_everywhere(graph)
@@ -76,14 +53,14 @@ def test_a_small_dnf_is_the_matrix_product_of_the_findings() -> None:
 @pytest.mark.parametrize("seed", range(12))
 def test_small_dnfs(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    graph = RuleGraph(NARROW, (0, 1), Fires(dnf(rng, int(rng.integers(1, 7)), 5)))
+    graph = RuleGraph(NARROW, (0, 1), Fires(dnf(rng, rng.integers(1, 6, rng.integers(1, 7)))))
     assert_same_everywhere(graph, adversarial_table(NARROW, seed=seed))
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_large_dnfs_are_slots(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    graph = RuleGraph(NARROW, (0, 1), Fires(dnf(rng, 30, 4)))
+    graph = RuleGraph(NARROW, (0, 1), Fires(dnf(rng, rng.integers(1, 5, 30))))
     assert kinds(graph).count("And") == 3
     assert_same_everywhere(graph, adversarial_table(NARROW, seed=seed))
 
@@ -92,7 +69,7 @@ def test_large_dnfs_are_slots(seed: int) -> None:
 @pytest.mark.parametrize("form", ["tensor", "columns"])
 def test_slots_of_many_clauses_are_taken_in_groups_over_a_block_of_columns(seed: int, form: str) -> None:
     rng = np.random.default_rng(seed)
-    graph = RuleGraph(NARROW, (0, 1), Fires(dnf(rng, 150, 4)))
+    graph = RuleGraph(NARROW, (0, 1), Fires(dnf(rng, rng.integers(1, 5, 150))))
     operators = kinds(graph, input=form)
     assert len(operators) < 80
     assert operators.count("Or") == 4
@@ -103,7 +80,7 @@ def test_slots_of_many_clauses_are_taken_in_groups_over_a_block_of_columns(seed:
 def test_the_size_of_a_dimension_is_known_all_along() -> None:
     """Reshape lost the name of the dimension N, and onnxruntime took seconds to load a large model."""
     rng = np.random.default_rng(3)
-    graph = RuleGraph(NARROW, (0, 1), Fires(Not(And([Not(dnf(rng, 3, 3)), Not(dnf(rng, 4, 2))]))))
+    graph = RuleGraph(NARROW, (0, 1), Fires(Not(And([Not(dnf(rng, (3, 1, 2))), Not(dnf(rng, (2, 1, 2, 2)))]))))
     model = onnx.shape_inference.infer_shapes(onnx.load_from_string(emit(graph, {"input": "columns"}).main))
     shapes = [[d.dim_param or d.dim_value for d in v.type.tensor_type.shape.dim] for v in model.graph.value_info]
     assert len(shapes) > 10
@@ -122,11 +99,8 @@ def test_contradictory_and_repeated_literals_of_a_clause() -> None:
 
 def test_few_used_of_many_columns_are_gathered_before_the_transpose() -> None:
     wide = Schema(tuple(Feature(f"x{j}") for j in range(400)), "y")
-    graph = RuleGraph(
-        wide,
-        (0, 1),
-        Fires(Or([And([Compare("x7", ">", 1.0), Compare("x399", "<=", 2.0)]), Compare("x7", "<=", -1.5, True)])),
-    )
+    both = And([Compare("x7", ">", 1.0), Compare("x399", "<=", 2.0)])
+    graph = RuleGraph(wide, (0, 1), Fires(Or([both, Compare("x7", "<=", -1.5, True)])))
     assert kinds(graph)[:2] == ["Gather", "Transpose"]
     assert_same_everywhere(graph, adversarial_table(wide))
 
@@ -148,12 +122,8 @@ def steps(rng: np.random.Generator, count: int, grid: float) -> tuple[tuple[floa
         cuts = tuple(sorted({float(np.round(c, 2)) for c in rng.normal(size=3)}))
         values = rng.normal(size=len(cuts) + 2)
         values = np.round(values / grid) * grid if grid else values
-        terms.append(
-            (
-                float(rng.choice([1.0, -0.5, 2.0])),
-                Step(f"x{rng.integers(6)}", cuts, tuple(map(float, values[1:])), float(values[0])),
-            )
-        )
+        weight = float(rng.choice([1.0, -0.5, 2.0]))
+        terms.append((weight, Step(f"x{rng.integers(6)}", cuts, tuple(map(float, values[1:])), float(values[0]))))
     return tuple(terms)
 
 
@@ -164,8 +134,6 @@ def test_sums_on_a_grid_are_one_product(grid: float, products: int, width: type 
     rng = np.random.default_rng(5)
     total = Linear((*steps(rng, 6, grid), (0.5, Compare("x0", ">", 0.1, True)), (-0.25, IsTrue("flag"))), 0.5)
     table = adversarial_table(NARROW, (0.0, 0.1, 0.5))
-    from rulekit.graph.evaluation.evaluator import evaluate_nodes
-
     attained = np.unique(evaluate_nodes([total], table)[total])
     for threshold in (float(attained[len(attained) // 2]), float(np.nextafter(attained[3], -np.inf))):
         graph = RuleGraph(NARROW, (0, 1), Fires(Above(total, threshold)))
@@ -176,8 +144,6 @@ def test_sums_on_a_grid_are_one_product(grid: float, products: int, width: type 
 
 
 def constant_widths(graph: RuleGraph) -> dict[str, set[np.dtype]]:
-    import onnx
-
     model = onnx.ModelProto.FromString(every_formulation(graph)["operators"]).graph
     arrays = {item.name: onnx.numpy_helper.to_array(item).dtype for item in model.initializer}
     return {
@@ -203,8 +169,6 @@ def test_a_grid_sum_under_another_weight() -> None:
         inner = Linear(steps(rng, 4, grid), 0.0)
         scaled = Linear(((0.1, inner), (1 / 3, Column("x0", 0.0, -1.0, 1.0))), 0.0)
         table = adversarial_table(NARROW, (0.0, 0.1, 0.5))
-        from rulekit.graph.evaluation.evaluator import evaluate_nodes
-
         for value in np.unique(evaluate_nodes([scaled], table)[scaled])[::17]:
             assert_same_everywhere(RuleGraph(NARROW, (0, 1), Fires(Above(scaled, float(value)))), table)
 
@@ -219,11 +183,6 @@ def test_linear_thresholds_on_a_grid_with_exact_ties() -> None:
 
 
 def test_all_operators_but_the_encoder_of_strings_are_of_the_default_domain() -> None:
-    import onnx
-    from onnx_cases import SCHEMA
-
-    from rulekit.graph.nodes import Among
-
     graph = RuleGraph(SCHEMA, ("a", "b"), ArgMax((Among("city", ("3",)), Compare("x", ">", 1.0)), (0.5, 0.5), (0, 1)))
     for form, domains in (("columns", {"", "ai.onnx.ml"}), ("codes", {""})):
         model = onnx.ModelProto.FromString(emit(graph, {"input": form}).main)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import numpy_helper
+from onnx_cases import changed
 from rulekit_exporters.onnx.inspection.reader import inspect
 
 from rulekit.conformance.models import NODES
@@ -120,13 +121,6 @@ def test_columns_that_are_added_up_are_read_as_they_are_cleaned():
         assert _proof(graph, options).proof == "proved"
 
 
-def _mutated(content: bytes, change) -> bytes:
-    """The model with every constant and operator passed through `change`, until it has changed one."""
-    model = onnx.ModelProto.FromString(content)
-    change(model)
-    return model.SerializeToString()
-
-
 def _shift(value: float, up: bool):
     """Every float32 constant equal to a value is moved by one float32."""
 
@@ -153,28 +147,23 @@ def _rename(old: str, new: str):
     return change
 
 
-def _relabel(model) -> None:
-    """A level of the encoder gets another level's code."""
-    for node in model.graph.node:
-        for attribute in node.attribute:
-            if node.op_type == "LabelEncoder" and attribute.name == "keys_strings":
-                place = list(attribute.strings).index(b"red")
-                attribute.strings[place] = b"rot"
+def _reword(old: bytes, new: bytes):
+    """A level or a token of the encoder becomes another text."""
 
+    def change(model) -> None:
+        for node in model.graph.node:
+            for attribute in node.attribute:
+                if node.op_type == "LabelEncoder" and attribute.name == "keys_strings":
+                    attribute.strings[list(attribute.strings).index(old)] = new
 
-def _other_missing_token(model) -> None:
-    for node in model.graph.node:
-        for attribute in node.attribute:
-            if node.op_type == "LabelEncoder" and attribute.name == "keys_strings":
-                place = list(attribute.strings).index(b"?")
-                attribute.strings[place] = b"!"
+    return change
 
 
 FAULTS = {
     "threshold one float32 up": _shift(28.5, True),
     "threshold one float32 down": _shift(28.5, False),
-    "level renamed": _relabel,
-    "missing token renamed": _other_missing_token,
+    "level renamed": _reword(b"red", b"rot"),
+    "missing token renamed": _reword(b"?", b"!"),
     "comparison turned": _rename("Greater", "Less"),
 }
 
@@ -190,7 +179,7 @@ def test_a_fault_is_found_without_an_adversarial_row(fault):
     )
     for graph in (few, many):
         content = TARGET.emit(graph, {}).main
-        report = _proof(graph, {}, _mutated(content, FAULTS[fault]))
+        report = _proof(graph, {}, changed(content, FAULTS[fault]))
         assert report.different_decisions > 0, report.proof_reason
         row = {name: [value] for name, value in report.counter_example.row.items()}
         assert graph.predict(row)[0] == report.counter_example.expected
@@ -256,6 +245,6 @@ def test_an_operation_that_a_runtime_drops_leaves_no_formula():
         model.graph.node.insert(0, onnx.helper.make_node("Cast", [name], ["as_double"], to=11))
         model.graph.node.insert(1, onnx.helper.make_node("Mul", ["as_double", "nearly_one"], ["unused_product"]))
 
-    reading = inspect(_mutated(content, change), graph)
+    reading = inspect(changed(content, change), graph)
     assert reading.decision is None
     assert reading.reason == "it has an operation that a runtime may leave out"

@@ -6,10 +6,11 @@ import numpy as np
 import onnx
 import pytest
 from onnx_cases import (
+    NARROW,
     SCHEMA,
-    THRESHOLDS,
     adversarial_table,
     assert_formulations_agree,
+    dnf,
     every_formulation,
     operator_kinds,
 )
@@ -44,22 +45,6 @@ from rulekit.numbers import strength_of
 from rulekit.schema import Feature, Schema
 
 TREE = "TreeEnsembleClassifier"
-NARROW = Schema((*(Feature(f"x{j}") for j in range(6)), Feature("flag", "boolean")), "y")
-
-
-def literal(rng: np.random.Generator) -> Node:
-    column = f"x{rng.integers(6)}"
-    draw = rng.random()
-    if draw < 0.1:
-        return IsTrue("flag", bool(rng.random() < 0.5))
-    if draw < 0.2:
-        return Missing(column)
-    node = Compare(column, str(rng.choice(["<=", ">"])), float(rng.choice(THRESHOLDS)), bool(rng.random() < 0.4))
-    return Not(node) if rng.random() < 0.2 else node
-
-
-def dnf(rng: np.random.Generator, lengths: tuple[int, ...]) -> Node:
-    return Or([And([literal(rng) for _ in range(length)]) for length in lengths])
 
 
 def noisy(causes: list[Node], threshold: float) -> RuleGraph:

@@ -23,12 +23,13 @@ CASES = [(name, PYTHON, {}, f"{name}.py") for name in MODELS] + [
 ]
 
 
-# Of a module: what it imports, the run-time, the rows of its self-test, and the rules, which have a file of their own.
+# Of a module: what it is and imports, the answers (made of the decision once more), the run-time, the self-test, and
+# the rules, which have a file of their own. Modules to be read whole are in samples/exports.
 SECTIONS = (
-    r"(?<=import annotations\n\n).*?(?=\nDIGEST)",
+    r'\A""".*?(?=\nDIGEST)',
+    r"(?<=\n)def predict\(.*?(?=\n\ndef decide_many)",
     r"(?<=the same in every module -{49}\n\n).*?(?=\n# Rows at the edges)",
-    r"(?<=\nTEST_ROWS: tuple\[tuple\[int, \.\.\.\], \.\.\.\] = \(\n).*?(?=\n\)\n)",
-    r"(?<=\n)def self_test.*?(?=\n# The same rules in the rule language)",
+    r"(?<=--self-test -{47}\n\n).*?(?=\n# The same rules in the rule language)",
     r"(?<=# rules: begin\n).*?(?=\n# rules: end)",
 )
 

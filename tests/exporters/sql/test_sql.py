@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from rulekit_exporters.sql import dialects
+from rulekit_exporters.sql import dialects, engines
 from rulekit_exporters.sql.engines import run_in
 from rulekit_exporters.sql.query import Options, select
 
 from rulekit.conformance.models import MODELS, NODES
 from rulekit.conformance.targets import check_target
-from rulekit.errors import InputError
+from rulekit.errors import FormatError, InputError
 from rulekit.graph.decisions import Fires
 from rulekit.graph.language.text import parse_graph
 from rulekit.graph.nodes import Above, Among, And, Column, Compare, IsTrue, Linear, Logistic, Or
@@ -173,6 +173,14 @@ def test_what_cannot_be_written_is_refused_in_one_line() -> None:
         SQL.emit(GRAPH, {"table": "a\0b"})
     with pytest.raises(InputError, match="two classes have one text"):
         label_texts(GRAPH.with_(classes=("1", 1)))
+
+
+def test_a_query_that_does_not_end_is_stopped(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engines, "SECONDS", 0.1)
+    joined = ", ".join(f"rows AS r{k}" for k in range(6))
+    query = f"SELECT count(*) FROM {joined} WHERE {' + '.join(f'r{k}.x' for k in range(6))} = 0.5"
+    with pytest.raises(FormatError, match=r"refused the query: .*([Ii]nterrupt|cancel)"):
+        run_in(engine, query, "rows", {"x": np.arange(300.0)})
 
 
 def test_a_query_may_read_its_rows_and_nothing_else(engine: str, tmp_path: Path) -> None:

@@ -1,38 +1,4 @@
-"""A rule model that decides "income", in plain Python (made by rulekit).
-
-classes
-    1
-    2
-    3
-columns that the rules read
-    "capital_gain" (numeric, in USD)
-    "veteran" (boolean)
-
-rules
-    income is above 1 when the probability that any of these holds exceeds 0.5
-      raf71c0  0.8  capital_gain > 5,100 USD
-      rc42c4e  0.6  (veteran or missing)
-    income is above 2 when the probability that any of these holds exceeds 0.9
-      raf71c0  0.8  capital_gain > 5,100 USD
-      rc42c4e  0.6  (veteran or missing)
-    otherwise 1.
-    Missing: capital_gain missing never satisfies a rule; veteran missing satisfies a rule that says
-      so.
-    0.8: the condition counts with probability 0.8 where it holds.
-
-predict(row) gives the label, predict_proba(row) the probability of each class. A row is a mapping by
-column name, or a sequence of all columns in the order of COLUMNS; None, NaN and the empty text are
-missing. predict_many(data) takes rows, a mapping of columns, a data frame or an array, and is fast
-where numpy is installed. Nothing but the standard library is needed.
-
-Command line: python THIS.py < rows.csv > predictions.csv, or with --self-test or --help.
-
-digest a4d13f1230f05302bf72b4e5be9686fd8f7fd65be8fb6431bcd0ec67438bb7fb
-"""
-
-from __future__ import annotations
-
-# sha256 97e448a7a5ff3cb4816b8a98bf79a220da092e44721d055af91ea646da4efbf5
+# sha256 a68406404fda16274ebfbb919b078ab1aad86fe0230d2cede072b6f4559356a9
 
 DIGEST = "a4d13f1230f05302bf72b4e5be9686fd8f7fd65be8fb6431bcd0ec67438bb7fb"
 CLASSES = (1, 2, 3)
@@ -68,46 +34,7 @@ def probabilities(row: Any) -> list[float]:
     return one_hot(decide(row), 3)
 
 
-def predict(row: Any) -> int:
-    """Label of a row; raises KeyError for an absent column, ValueError for an unreadable cell."""
-    try:
-        match row:
-            case {}:  # any mapping
-                return CLASSES[decide(row)]
-            case [*_] if len(row) == 8:  # no array, which has other numbers
-                # `decide` once more, on places: to name the cells first would take longer than the rules.
-                p1 = (
-                    # raf71c0
-                    (0.19999999999999996 if row[1] > 5100.000244140625 else 1.0)
-                    # rc42c4e
-                    * (0.4 if not row[4] <= 0.5 else 1.0)
-                )
-                total1 = 0.0
-                # raf71c0
-                if row[1] > 5100.000244140625:
-                    total1 += 1.6094379124341005
-                # rc42c4e
-                if not row[4] <= 0.5:
-                    total1 += 0.916290731874155
-                return CLASSES[sum((1.0 - p1 > 0.5, total1 > 2.302585092994046))]
-    except (AttributeError, TypeError, LookupError):  # missing or textual cells, absent columns
-        pass
-    return CLASSES[decide(cells(row, len(COLUMNS), USED))]
-
-
-def predict_proba(row: Any) -> list[float]:
-    """Probabilities of a row in the order of CLASSES; raises as `predict`."""
-    return one_hot(CLASSES.index(predict(row)), 3)
-
-
-def predict_many(data: Any) -> list[int]:
-    """Labels of rows, of a mapping or frame of columns, or of a two-dimensional array."""
-    by_column = hasattr(data, "keys") or hasattr(data, "shape")
-    np = numpy_or_none() if by_column else None
-    if np is None:
-        return [predict(row) for row in rows_of(data)]
-    columns = columns_of(np, data, len(COLUMNS), USED)
-    return [CLASSES[k] for k in in_blocks(np, decide_many, columns, length_of(data))]
+# sha256 909cf367c8b9c5ec4e0850ef6690fb4e7131bccada2255e052ac4f13313ae317
 
 
 def decide_many(np: Any, n: int, capital_gain: Any, veteran: Any) -> Any:
@@ -132,25 +59,7 @@ def decide_many(np: Any, n: int, capital_gain: Any, veteran: Any) -> Any:
 
 # Rows at the edges of the rules, with the model's answers: --self-test -----------------------------------------------
 
-# Of each column of USED the cells that the rows are made of.
-TEST_CELLS: tuple[tuple[Any, ...], ...] = (
-    (nan, -inf, inf, 0.0, 5100.000244140625, 5100.000244140626),
-    (nan, 0.0, 1.0),
-)
-
-# Probabilities of the classes.
-TEST_CHANCES: tuple[tuple[float, ...], ...] = (
-    (0.0, 1.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.0, 1.0),
-)
-
-# Rows: the number of the class, of its probabilities, and of each cell.
-TEST_ROWS: tuple[tuple[int, ...], ...] = (
-# sha256 093849f7d16eb1ba65bf05feeef2c59cba1e57ba7124cf90be8e9ca23b9081ab
-
-)
-
-
-# sha256 722677e311f664a7e0a24603ea83c06ad50e6fa9cb0400cf89e8f79a3051c228
+# sha256 28602223eaf342e0f2ba1e02f1ab150e59c9085072fa37856804b294c8c07a13
 
 # The same rules in the rule language, from which rulekit reads this module (never by running it).
 # rules: begin

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cnll_cases import with_numba
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,15 +15,11 @@ from rulekit.learners.cnll.estimator import CNLLClassifier
 from rulekit.learners.cnll.formula import cell_counts
 from rulekit.learners.cnll.formula.cell_counts import CellCounts
 from rulekit.learners.cnll.formula.gradient_sums import FixedPoint, add_code_sums, fixed_lines
-from rulekit.learners.counting.compiling import numba_runs
 from rulekit.learners.counting.histograms import Rows, count_dense
 
 N_CODES = [3, 5, 2]
 
-pytestmark = pytest.mark.skipif(
-    not numba_runs(),
-    reason="numba is not installed: the counts are kept by compiled code only",
-)
+pytestmark = with_numba  # the counts are kept by compiled code only
 
 
 @pytest.fixture(autouse=True)

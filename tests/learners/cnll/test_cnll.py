@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from cnll_cases import TREE, loan_rows
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_wine
 
@@ -21,19 +22,13 @@ from rulekit.learners.cnll.formula.noisy_formula import probability_of_codes
 from rulekit.learners.cnll.models import LearnedFormula
 from rulekit.learners.fitting.learning import Run
 from rulekit.schema import Feature, Schema
-from rulekit.synthetic import exclusive_or, loans, noisy_logical
+from rulekit.synthetic import exclusive_or, noisy_logical
 from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.kinds.inference import infer
 from rulekit.tables.labelling import split_labels
 from rulekit.tables.labels import data_hash
 from rulekit.tables.options import ReadingOptions
 from rulekit.tables.table import Table
-
-
-def loan_rows(n: int = 1000, seed: int = 1) -> tuple[dict[str, list[Any]], list[str]]:
-    columns = loans(n, seed)
-    labels = columns.pop("default")
-    return columns, labels
 
 
 def clauses(graph: RuleGraph) -> set[frozenset[Node]]:
@@ -68,7 +63,7 @@ def test_the_graph_gives_the_probabilities_that_were_learned(algorithm: str, wea
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 200, 600)
     X["code"] = [f"c{code if code > 20 else code % 4}" for code in codes]
-    y = ["yes" if code > 180 or (code == 2) else label for code, label in zip(codes, y, strict=True)]
+    y[(codes > 180) | (codes == 2)] = "yes"
     model = CNLLClassifier(
         9, algorithm=algorithm, weak=weak, stopping="none", refit=1, max_bins=None, objective="brier", ridge=2
     ).fit(X, y)
@@ -148,12 +143,8 @@ def test_unseen_levels_satisfy_no_condition() -> None:
     frame = pd.DataFrame({"colour": ["red", "green", "blue", "red"] * 20})
     y = frame["colour"].isin(["red", "blue"])
     model = CNLLClassifier(positive=True).fit(frame, y)
-    assert model.predict(pd.DataFrame({"colour": ["red", "green", "mauve", None]})).tolist() == [
-        True,
-        False,
-        False,
-        False,
-    ]
+    asked = pd.DataFrame({"colour": ["red", "green", "mauve", None]})
+    assert model.predict(asked).tolist() == [True, False, False, False]
 
 
 def test_ordered_categories_are_cut_by_rank() -> None:
@@ -247,8 +238,8 @@ def test_weight_zero_is_left_out_and_weight_two_is_two_rows() -> None:
 @pytest.mark.parametrize("class_weight", ["balanced", {"yes": 0.7, "no": 0.3}, {"yes": 1 / 3}, {"no": 1e-3}])
 def test_class_weights_count_rows_alike(class_weight: Any) -> None:
     """A row of weight 2 is two rows of it, to the last bit; and no sum depends on the order of the rows."""
-    X, y = loan_rows(128)
-    frame, labels = pd.DataFrame(X), np.array(y)
+    X, labels = loan_rows(128)
+    frame = pd.DataFrame(X)
     weight = np.random.default_rng(0).integers(0, 4, 128)
     settings = {"objective": "brier", "ridge": 2, "min_rows": 3, "class_weight": class_weight, "stopping": "none"}
     weighted = CNLLClassifier(4, **settings).fit(infer(frame), labels, sample_weight=weight)
@@ -286,7 +277,7 @@ def test_rows_in_another_order_give_the_same_model() -> None:
     X, y = loan_rows(500)
     frame, order = pd.DataFrame(X), np.random.default_rng(0).permutation(500)
     one = CNLLClassifier(positive="yes").fit(frame, y)
-    two = CNLLClassifier(positive="yes").fit(frame.iloc[order], np.array(y)[order])
+    two = CNLLClassifier(positive="yes").fit(frame.iloc[order], y[order])
     assert one.rule_graph_ == two.rule_graph_
 
 
@@ -294,7 +285,7 @@ def test_the_same_model_without_numba_and_from_threads(monkeypatch: pytest.Monke
     from concurrent.futures import ThreadPoolExecutor
 
     X, y = loan_rows(500)
-    settings = {"algorithm": "tree", "objective": "brier", "ridge": 8, "refit": 1, "backfit": 3, "positive": "yes"}
+    settings = {**TREE, "backfit": 3, "positive": "yes"}
     expected = CNLLClassifier(6, **settings).fit(X, y).rule_graph_.digest
     with ThreadPoolExecutor(2) as pool:
         fits = [pool.submit(CNLLClassifier(6, **settings).fit, X, y) for _ in range(2)]
@@ -308,7 +299,7 @@ def test_class_weights_move_the_errors() -> None:
     plain = CNLLClassifier(positive="yes").fit(X, y)
     careful = CNLLClassifier(positive="yes", class_weight={"yes": 20}).fit(X, y)
     balanced = CNLLClassifier(positive="yes", class_weight="balanced").fit(X, y)
-    missed = [sum((m.predict(X) == "no") & (np.array(y) == "yes")) for m in (plain, balanced, careful)]
+    missed = [sum((m.predict(X) == "no") & (y == "yes")) for m in (plain, balanced, careful)]
     assert missed[0] >= missed[1] >= missed[2]
     assert missed[2] < missed[0]
 
@@ -505,14 +496,8 @@ def test_pickle_and_clone() -> None:
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"algorithm": "III"}, "algorithm is 'III'"),
-        ({"objective": "logloss"}, "objective is 'logloss'"),
-        ({"n_units": 0}, "n_units is 0"),
-        ({"max_bins": 1}, "max_bins is 1"),
         ({"positive": "maybe"}, "positive names 'maybe', which is no class"),
         ({"class_weight": {"maybe": 2}}, "class_weight names 'maybe'"),
-        ({"class_weight": "fair"}, "class_weight is 'fair'"),
-        ({"class_weight": {"yes": 0}}, "class_weight is {'yes': 0}; None, or 'balanced', or a mapping"),
         ({"ordered": ("yes",)}, "ordered leaves out the class 'no'"),
         ({"ordered": ("yes", "no", "yes")}, "ordered names the class 'yes' twice"),
         ({"ordered": ("yes", "no"), "positive": "yes"}, "positive is 'yes', but 'no' is the highest"),
@@ -557,7 +542,7 @@ WRONG = {
     "target": (None, 3),
     "random_state": ("x", -1, 1.5, True),
     "n_threads": (0, 1.5, "2", True),
-    "memory": (0, "much", True, "-5MB"),
+    "memory": (0, -1, "much", "0MB", True, "-5MB", float("nan")),
     "time_limit": (-1, "soon", True, float("nan")),
     "callback": (3, "print"),
 }
@@ -598,16 +583,13 @@ def test_numbers_of_numpy_are_numbers() -> None:
         pd.Series([1, None] * 20, dtype="Int64"),
         pd.Series([True, None] * 20, dtype="boolean"),
         np.array([1.0, np.nan] * 20),
+        [0.0, np.nan] * 20,
+        ["a", None] * 20,
     ],
 )
 def test_a_missing_label_is_named(labels: Any) -> None:
     with pytest.raises(InputError, match="the label of row 1 is missing"):
         CNLLClassifier().fit(np.eye(40), labels)
-
-
-def test_labels_that_no_file_can_hold_are_refused() -> None:
-    with pytest.raises(InputError, match="the labels are dates or times"):
-        CNLLClassifier().fit(np.eye(4), pd.to_datetime(["2020-01-01", "2020-01-02"] * 2))
 
 
 @pytest.mark.parametrize("one", [1, True, 1.0, np.int8(1), np.True_])
@@ -618,32 +600,23 @@ def test_labels_in_an_array_of_objects_are_what_they_are(one: Any) -> None:
     assert model.score(np.arange(20).reshape(-1, 1) % 2, labels.astype(type(one))) == 1.0
 
 
-def test_two_columns_of_one_name_are_refused() -> None:
-    with pytest.raises(InputError, match="two columns are called 'a'"):
-        CNLLClassifier().fit(pd.DataFrame(np.eye(4), columns=list("abca")), [0, 1, 0, 1])
-
-
 def test_wrong_data_are_named() -> None:
-    X = np.arange(6.0)[:, None]
-    with pytest.raises(InputError, match="only one class, 1"):
-        CNLLClassifier().fit(X, np.ones(6, dtype=int))
-    with pytest.raises(InputError, match="label of row 2 is missing"):
-        CNLLClassifier().fit(X, [0.0, 1.0, np.nan, 0.0, 1.0, 0.0])
-    with pytest.raises(InputError, match="label of row 1 is missing"):
-        CNLLClassifier().fit(X, ["a", None, "b", "a", "b", "a"])
-    with pytest.raises(InputError, match="labels mix text with int"):
-        CNLLClassifier().fit(X, np.array(["a", 1, "b", "a", 1, "b"], dtype=object))
-    with pytest.raises(InputError, match="weight is negative"):
-        CNLLClassifier().fit(X, [0, 1] * 3, sample_weight=[1, 1, -1, 1, 1, 1])
-    with pytest.raises(InputError, match="weights are all zero"):
-        CNLLClassifier().fit(X, [0, 1] * 3, sample_weight=np.zeros(6))
-    schema = Schema((Feature("x0"),), interactions=(("x0",),))
-    with pytest.raises(InputError, match="interactions, group 'x0': CNLLClassifier cannot promise which columns"):
-        CNLLClassifier().fit(encode({"x0": X[:, 0]}, schema).take(np.arange(6)), [0, 1] * 3)
-    with pytest.raises(InputError, match="interactions, group 'x0'"):
-        CNLLClassifier().fit(encode(Table((Feature("x0"),), (X[:, 0].astype(np.float32),), 6), schema), [0, 1] * 3)
-    with pytest.raises(InputError, match="monotone column"):
-        CNLLClassifier().fit(Table((Feature("x", monotone=1),), (X[:, 0].astype(np.float32),), 6), [0, 1] * 3)
+    X, y, schema = np.arange(6.0)[:, None], [0, 1] * 3, Schema((Feature("x0"),), interactions=(("x0",),))
+    numbers = (X[:, 0].astype(np.float32),)
+    promised = "interactions, group 'x0': CNLLClassifier cannot promise which columns"
+    for data, labels, weight, said in (
+        (X, np.ones(6, dtype=int), None, "only one class, 1"),
+        (X, np.array(["a", 1, "b"] * 2, dtype=object), None, "labels mix text with int"),
+        (X, pd.to_datetime(["2020-01-01", "2020-01-02"] * 3), None, "the labels are dates or times"),
+        (X, y, [1, 1, -1, 1, 1, 1], "weight is negative"),
+        (X, y, np.zeros(6), "weights are all zero"),
+        (pd.DataFrame(np.eye(6)[:, :4], columns=list("abca")), y, None, "two columns are called 'a'"),
+        (encode({"x0": X[:, 0]}, schema).take(np.arange(6)), y, None, promised),
+        (encode(Table((Feature("x0"),), numbers, 6), schema), y, None, promised),
+        (Table((Feature("x", monotone=1),), numbers, 6), y, None, "monotone column"),
+    ):
+        with pytest.raises(InputError, match=said):
+            CNLLClassifier().fit(data, labels, sample_weight=weight)
 
 
 def test_forbidden_and_audit_columns_are_not_used() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cnll_cases import TREE, loan_rows
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -20,19 +21,9 @@ from rulekit.graph.language.text import parse_graph
 from rulekit.graph.nodes import Above, Among, And, Compare, Hidden, IsTrue, Node, Not, Or, Probability
 from rulekit.graph.rules import rules_of
 from rulekit.schema import Feature, Schema
-from rulekit.synthetic import loans
 
 SMALL: dict[str, Any] = {"stopping": "none", "positive": "yes", "target": "default"}
-BEST: dict[str, Any] = {
-    **SMALL,
-    "algorithm": "tree",
-    "objective": "brier",
-    "ridge": 8,
-    "refit": 1,
-    "backfit": 2,
-    "max_bins": 64,
-    "min_rows": 5,
-}
+BEST: dict[str, Any] = {**SMALL, **TREE, "backfit": 2, "max_bins": 64, "min_rows": 5}
 
 RULES = """rulekit rules 1
 column purpose: categorical {gambling, "space flight"}
@@ -49,8 +40,7 @@ decide yes when any of (
 
 
 def data(seed: int, n: int = 400) -> tuple[dict[str, Any], Any]:
-    rows = loans(n, seed=seed)
-    return rows, rows.pop("default")
+    return loan_rows(n, seed)
 
 
 def ids(graph: RuleGraph) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cnll_cases import small_table
+from cnll_cases import TREE, loan_rows, small_table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,18 +16,8 @@ from rulekit.graph.check import check
 from rulekit.graph.decisions import ArgMax, Fires, Median
 from rulekit.graph.nodes import Among, And, Compare, Constant, IsTrue, Missing, Node, Not, Or
 from rulekit.graph.rules import counts
-from rulekit.synthetic import loans
 
-KIND: dict[str, Any] = {
-    "algorithm": "tree",
-    "objective": "brier",
-    "ridge": 8,
-    "refit": 1,
-    "backfit": 5,
-    "max_bins": 64,
-    "min_rows": 5,
-    "form": "dnf",
-}
+KIND: dict[str, Any] = {**TREE, "backfit": 5, "max_bins": 64, "min_rows": 5, "form": "dnf"}
 LEAVES = (Compare, Among, IsTrue, Missing)
 
 
@@ -42,11 +32,6 @@ def is_plain(node: Node) -> bool:
         isinstance(clause, Constant) or all(map(is_literal, clause.children if isinstance(clause, And) else (clause,)))
         for clause in clauses
     )
-
-
-def loan_rows(n: int = 600, seed: int = 1) -> tuple[dict[str, list[Any]], np.ndarray]:
-    columns = loans(n, seed)
-    return columns, np.array(columns.pop("default"))
 
 
 @settings(max_examples=8, deadline=None)
@@ -86,7 +71,7 @@ def test_the_true_rule_of_the_loans_is_found() -> None:
 
 
 def test_the_path_is_by_clauses() -> None:
-    X, y = loan_rows()
+    X, y = loan_rows(600)
     model = CNLLClassifier(8, **KIND, positive="yes", max_clauses=4).fit(X, y)
     assert [counts(graph).rules for graph in model.path_] == list(range(1, len(model.path_) + 1))
     assert model.path_.graph_at(model.path_.chosen[0]) == model.rule_graph_
@@ -100,7 +85,7 @@ def test_the_path_is_by_clauses() -> None:
 
 def test_the_strengths_are_those_of_least_squares() -> None:
     """One clause: the share of positive rows where it holds, and where it does not."""
-    X, y = loan_rows()
+    X, y = loan_rows(600)
     model = CNLLClassifier(8, **{**KIND, "ridge": 0}, positive="yes", max_clauses=1, stopping="none").fit(X, y)
     holds = model.predict(X) == "yes"
     chances = model.predict_proba(X)[:, 1]
@@ -117,22 +102,14 @@ def test_weights_count_as_rows() -> None:
     assert CNLLClassifier(4, **KIND, stopping="none").fit(repeated, y[twice]).rule_graph_ == given
 
 
-def rows_of_three() -> tuple[np.ndarray, np.ndarray]:
+def test_several_classes_have_a_plain_rule_each_and_ordered_ones_for_each_cut() -> None:
     X = np.random.default_rng(0).random((400, 3))
-    return X, np.where(X[:, 0] > 0.7, "high", np.where(X[:, 1] > 0.6, "mid", "low"))
-
-
-def test_several_classes_have_a_plain_rule_each() -> None:
-    X, y = rows_of_three()
+    y = np.where(X[:, 0] > 0.7, "high", np.where(X[:, 1] > 0.6, "mid", "low"))
     model = CNLLClassifier(4, **KIND).fit(X, y)
     check(model.rule_graph_)
     assert isinstance(model.rule_graph_.decision, ArgMax)
     assert model.score(X, y) > 0.95
     assert np.array_equal(model.predict_proba(X).argmax(axis=1), model.rule_graph_.decide(X))
-
-
-def test_ordered_classes_have_a_plain_rule_for_each_cut() -> None:
-    X, y = rows_of_three()
     graph: RuleGraph = CNLLClassifier(4, **KIND, ordered=["low", "mid", "high"]).fit(X, y).rule_graph_
     assert isinstance(graph.decision, Median)
     assert all(map(is_plain, graph.decision.above))
@@ -148,18 +125,16 @@ def test_a_formula_of_more_than_twenty_units_has_a_plain_form() -> None:
     assert model.score(X, y) > 0.85
 
 
-@pytest.mark.parametrize("weak", ["llr", "pairs"])
-def test_conditions_that_are_not_plain_are_refused(weak: str) -> None:
-    X, y = loan_rows(60)
-    with pytest.raises(InputError, match="form='dnf'"):
-        CNLLClassifier(3, weak=weak, form="dnf").fit(X, y)
-
-
-def test_plain_rules_do_not_go_on_from_others() -> None:
+def test_what_is_not_plain_is_refused() -> None:
     X, y = loan_rows(60)
     start = CNLLClassifier(2, stopping="none").fit(X, y).rule_graph_
-    with pytest.raises(InputError, match="does not go on"):
-        CNLLClassifier(3, start=start, form="dnf").fit(X, y)
+    for parameters, said in (
+        ({"weak": "llr"}, "form='dnf'"),
+        ({"weak": "pairs"}, "form='dnf'"),
+        ({"start": start}, "does not go on"),
+    ):
+        with pytest.raises(InputError, match=said):
+            CNLLClassifier(3, form="dnf", **parameters).fit(X, y)
 
 
 LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))

@@ -91,13 +91,7 @@ CASES = [
 @pytest.mark.parametrize("beam", [False, True])
 @pytest.mark.parametrize(("objective", "algorithm", "sweeps", "backfit", "zero"), CASES, ids=str)
 def test_every_step_does_what_it_claims(
-    objective: Objective,
-    algorithm: str,
-    sweeps: int,
-    backfit: int,
-    zero: bool,
-    beam: bool,
-    monkeypatch: pytest.MonkeyPatch,
+    objective: Objective, algorithm: str, sweeps: int, backfit: int, zero: bool, beam: bool, monkeypatch: Any
 ) -> None:
     if beam:
         monkeypatch.setattr(pair_search, "MOST_FIRST", 0)

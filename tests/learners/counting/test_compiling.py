@@ -14,13 +14,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cnll_cases import with_numba
 
 from rulekit.learners.cnll.formula.objectives import allowed_strengths
 from rulekit.learners.cnll.formula.read_once import Move, ReadOnceTree
 from rulekit.learners.cnll.search.refitting import _slope_of_bit, give_strengths, slope_of_bit, sweep_squares
-from rulekit.learners.counting.compiling import _compile, _parts, _watch_compiler, cache_folder, numba_runs
-
-with_numba = pytest.mark.skipif(not numba_runs(), reason="numba is not installed")
+from rulekit.learners.counting.compiling import _compile, _parts, _watch_compiler, cache_folder
 
 
 def names(functions: list[Any]) -> list[str]:
@@ -139,8 +138,8 @@ LOGGED = """
 import logging
 logging.basicConfig(level=logging.INFO, format="%(message)s")
 import numpy as np
-from rulekit.learners.cnll.formula.objectives import allowed_strengths
-allowed_strengths(np.array([0.25]), np.array([0.5]), False, False)
+from rulekit.learners.binned.binning import _below
+_below(np.arange(9), 3.0)
 """
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from cnll_cases import TREE
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -28,15 +29,7 @@ from rulekit.tables.labelling import read_labelled
 from rulekit.tables.options import ReadingOptions
 from rulekit.tables.table import Store, StoredColumn
 
-DEFAULT: dict[str, Any] = {
-    "algorithm": "tree",
-    "objective": "brier",
-    "ridge": 8,
-    "refit": 1,
-    "backfit": 3,
-    "max_bins": 16,
-    "min_rows": 5,
-}
+DEFAULT: dict[str, Any] = {**TREE, "backfit": 3, "max_bins": 16, "min_rows": 5}
 N = 900
 
 
@@ -157,12 +150,6 @@ def test_numbers_that_turn_out_to_be_text_are_the_text_of_all_rows(tmp_path: Pat
 def test_blocks_that_do_not_fit(made: list[Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         CNLLClassifier(2).fit(iter(made))
-
-
-@pytest.mark.parametrize("memory", ["much", "0MB", -1, True, float("nan")])
-def test_a_budget_that_is_none(memory: Any) -> None:
-    with pytest.raises(InputError, match="memory is"):
-        CNLLClassifier(2, memory=memory).fit([[0.0], [1.0]], [0, 1])
 
 
 def test_a_budget_below_the_process_is_refused(rows: dict[str, Any]) -> None:

@@ -7,20 +7,18 @@ import pickle
 
 import numpy as np
 import pytest
+from cnll_cases import TREE, loan_rows
 
 from rulekit import CNLLClassifier
 from rulekit.errors import InputError
 from rulekit.graph.check import check
-from rulekit.synthetic import loans
 
-KIND = {"algorithm": "tree", "objective": "brier", "ridge": 8, "refit": 1, "backfit": 2}
+KIND = {**TREE, "backfit": 2}
 
 
 @pytest.fixture(scope="module")
 def model() -> CNLLClassifier:
-    X = loans(400, seed=1)
-    y = X.pop("default")
-    return CNLLClassifier(6, positive="yes", **KIND).fit(X, y)
+    return CNLLClassifier(6, positive="yes", **KIND).fit(*loan_rows(400))
 
 
 def test_the_model_is_on_its_path(model: CNLLClassifier) -> None:
@@ -32,8 +30,7 @@ def test_the_model_is_on_its_path(model: CNLLClassifier) -> None:
 
 @pytest.mark.parametrize("size", [1, 3, 6])
 def test_a_size_of_the_path_is_a_fit_of_that_size(model: CNLLClassifier, size: int) -> None:
-    X = loans(400, seed=1)
-    y = np.array(X.pop("default"))
+    X, y = loan_rows(400)
     alone = CNLLClassifier(size, positive="yes", stopping="none", **KIND).fit(X, y)
     graph = model.path_.graph_at(size)
     check(graph)
@@ -59,9 +56,7 @@ def test_the_points_say_what_the_curve_says(model: CNLLClassifier) -> None:
 
 
 def test_without_cross_validation_held_out_rows_say_nothing() -> None:
-    X = loans(200, seed=1)
-    y = X.pop("default")
-    path = CNLLClassifier(3, stopping="none").fit(X, y).path_
+    path = CNLLClassifier(3, stopping="none").fit(*loan_rows(200)).path_
     assert {(point.held_out_error, point.standard_error, point.smoothed) for point in path.points} == {(None,) * 3}
 
 
@@ -86,7 +81,5 @@ def test_a_path_can_be_copied(model: CNLLClassifier) -> None:
 
 
 def test_the_smallest_that_is_not_worse_is_not_larger() -> None:
-    X = loans(300, seed=3)
-    y = X.pop("default")
-    best, small = (CNLLClassifier(10, positive="yes", parsimony=p, **KIND).fit(X, y) for p in (0.0, 1.0))
+    best, small = (CNLLClassifier(10, positive="yes", parsimony=p, **KIND).fit(*loan_rows(300, 3)) for p in (0.0, 1.0))
     assert small.path_.chosen[0] <= best.path_.chosen[0]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-from cnll_cases import small_table
+from cnll_cases import TREE, loan_rows, small_table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,7 +14,6 @@ from rulekit.graph.rules import counts
 from rulekit.learners.cnll.formula.read_once import Move, ReadOnceTree, growth_moves
 from rulekit.learners.cnll.search.growth import allowed_moves
 from rulekit.learners.fitting.size_limits import SizeLimits
-from rulekit.synthetic import loans
 
 SEEDS = st.integers(0, 2**16)
 SIZES = st.none() | st.integers(1, 6)
@@ -30,30 +31,13 @@ SIZES = st.none() | st.integers(1, 6)
     st.sampled_from([("threshold", "or"), ("llr", "or"), ("threshold", "and")]),
 )
 def test_the_limits_hold(
-    seed: int,
-    classes: int,
-    ordered: bool,
-    features: int | None,
-    clauses: int | None,
-    literals: int | None,
-    kind: tuple[str, str],
-    shape: tuple[str, str],
+    seed: int, classes: int, ordered: bool, features: Any, clauses: Any, literals: Any, kind: Any, shape: Any
 ) -> None:
     X, y = small_table(seed, classes)
-    model = CNLLClassifier(
-        6,
-        algorithm=kind[0],
-        objective=kind[1],
-        weak=shape[0],
-        init=shape[1],
-        refit=1,
-        backfit=3,
-        stopping="none",
-        max_features=features,
-        max_clauses=clauses,
-        max_literals=literals,
-        ordered=sorted(set(y)) if ordered else None,
-    ).fit(X, y)
+    how = dict(zip(("algorithm", "objective", "weak", "init"), kind + shape, strict=True))
+    limits = {"max_features": features, "max_clauses": clauses, "max_literals": literals}
+    ranks = sorted(set(y)) if ordered else None
+    model = CNLLClassifier(6, refit=1, backfit=3, stopping="none", ordered=ranks, **how, **limits).fit(X, y)
     graph = model.rule_graph_
     size = counts(graph)
     assert features is None or len(graph.used_features) <= features
@@ -63,9 +47,8 @@ def test_the_limits_hold(
 
 
 def test_a_limit_is_reached_not_undercut() -> None:
-    X = loans(1000, seed=1)
-    y = X.pop("default")
-    kind = {"algorithm": "tree", "objective": "brier", "ridge": 8, "refit": 1, "stopping": "none", "positive": "yes"}
+    X, y = loan_rows()
+    kind = {**TREE, "stopping": "none", "positive": "yes"}
     free = CNLLClassifier(6, **kind).fit(X, y).rule_graph_
     assert (counts(free).rules, counts(free).literals, len(free.used_features)) == (3, 5, 5)
     few = CNLLClassifier(6, max_features=3, **kind).fit(X, y).rule_graph_
