@@ -100,11 +100,11 @@ class Program:
             return Arithmetic("-", ONE, self.reported[0]), self.reported[0]
         total = Sum((ZERO, *self.reported))
         some = Greater(total, ZERO)
-        certain = [ONE if k == self.default else ZERO for k in range(self.classes)]
-        return tuple(
-            Choice(some, Arithmetic("/", value, total), fixed)
-            for value, fixed in zip(self.reported, certain, strict=True)
-        )
+        shares = [Choice(some, Arithmetic("/", value, total), ZERO) for value in self.reported]
+        own = shares[self.default]
+        # a quotient of two classes would be a step of its own, computed where the total is 0 too
+        shares[self.default] = Choice(some, own if shares.count(own) > 1 else own.then, ONE)
+        return tuple(shares)
 
     @cached_property
     def steps(self) -> tuple[Node, ...]:

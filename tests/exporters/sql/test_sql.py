@@ -17,9 +17,9 @@ from rulekit_exporters.sql.query import Options, select
 from rulekit.conformance.models import MODELS, NODES
 from rulekit.conformance.targets import check_target
 from rulekit.errors import FormatError, InputError
-from rulekit.graph.decisions import Fires
+from rulekit.graph.decisions import ArgMax, Fires
 from rulekit.graph.language.text import parse_graph
-from rulekit.graph.nodes import Above, Among, And, Column, Compare, IsTrue, Linear, Logistic, Or
+from rulekit.graph.nodes import Above, Among, And, Column, Compare, Hidden, IsTrue, Linear, Logistic, Or, Probability
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.numbers import crossing
 from rulekit.program.naming import label_texts
@@ -96,6 +96,16 @@ def test_numbers_beyond_float32_do_not_overflow(engine: str) -> None:
     rows = run_in(engine, query, "rows", {"x": np.array([1e300, -1e300, math.inf, -math.inf, math.nan])})
     assert [row[0] for row in rows] == ["yes", "no", "yes", "no", "no"]
     assert [row[2] for row in rows] == [1.0, 0.0, 1.0, 0.0, 0.5]
+
+
+@pytest.mark.parametrize("default", range(3))
+def test_no_class_divides_by_zero_where_two_have_one_probability(engine: str, default: int) -> None:
+    """The quotient of both was computed for every row; PostgreSQL raises where the sum of the probabilities is 0."""
+    sure, other = (Probability(Hidden(name, leaf, 2.0)) for name, leaf in zip("ho", RULES.children, strict=True))
+    decision = ArgMax((*RULES.children, IsTrue("flag")), (0.5, 0.5, 0.5), (0, 1, 2))
+    graph = RuleGraph(SCHEMA, ("d", "e", "f"), decision, (sure, other, sure), default)
+    report = verify(graph, SQL.emit(graph, {"dialect": engine}), target=SQL, rows=200)
+    assert (report.ok, report.proof) == (True, "proved")
 
 
 def test_a_model_that_reads_no_column(engine: str) -> None:
