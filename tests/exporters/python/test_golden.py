@@ -8,14 +8,12 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from pathlib import Path
 
 import pytest
-from golden_graphs import MODELS
+from golden_graphs import GOLDEN, MODELS
 from rulekit_exporters.python import TARGET as PYTHON
 from rulekit_exporters.text import TARGET as TEXT
 
-GOLDEN = Path(__file__).parents[2] / "golden" / "exports"
 CASES = [(name, PYTHON, {}, f"{name}.py") for name in MODELS] + [
     (name, TEXT, {"format": form}, f"{name}_{form}.txt")
     for name in MODELS
