@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tokenize
 import zipfile
+from collections import Counter
 from collections.abc import Callable, Collection
 from pathlib import Path
 
@@ -289,6 +290,17 @@ def test_shipped_code_runs_nothing_from_files() -> None:
     for folder in ("rulekit", "exporters", "cli"):
         for path in _modules(folder):
             assert not _imports(path) & {"pickle", "joblib", "marshal", "shelve", "yaml"}, path
+
+
+def test_no_module_gives_a_name_twice() -> None:
+    """Two files that became one had each a limit of rows of the same name, and the later one served for both."""
+    twice = []
+    for path in (path for folder in (*SHIPPED, "tests", "benchmarks") for path in _modules(folder)):
+        body = ast.parse(path.read_text()).body
+        targets = [node.targets if isinstance(node, ast.Assign) else () for node in body]
+        names = Counter(target.id for own in targets for target in own if isinstance(target, ast.Name))
+        twice += [(path, name) for name, count in names.items() if count > 1]
+    assert twice == []
 
 
 def test_every_module_says_what_it_is() -> None:

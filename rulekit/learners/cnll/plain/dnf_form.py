@@ -39,7 +39,7 @@ from rulekit.learners.fitting.rule_sets import Clause, clause_node, covered, cov
 from rulekit.numbers import strength_of
 
 _STEPS = 4096  # of a row's gain; with the weights of all rows the sums stay below 2^53
-_MOST_ROWS = 1 << 17
+_SEARCHED_ROWS = 1 << 17
 _SWEEPS = 50
 _MARGIN = 0.001
 _NEAR = 0.8
@@ -140,7 +140,7 @@ def plain_clauses(
         return
     tree, bits = path[min(len(path), MOST_BITS) - 1]
     probability = probability_of_codes(*path[-1], problem.codes)
-    sample = _sample(len(probability))
+    sample = _evenly_spread(len(probability), _SEARCHED_ROWS)
     codes = problem.codes if sample is None else problem.codes.take(sample)
     lattice = Lattice.of(tree, bits, codes)
     search = ClauseSearch.over(problem.columns, codes, _searched(problem, bits, settings))
@@ -169,9 +169,9 @@ def row_gains(problem: Problem, probability: Floats, trust: float) -> Floats:
     return np.asarray(problem.weights * np.rint((2.0 * target - 1.0) * _STEPS))
 
 
-def _sample(n: int) -> Ints | None:
-    """Evenly spread rows for the search where there are very many."""
-    return None if n <= _MOST_ROWS else (np.arange(_MOST_ROWS, dtype=np.int64) * n) // _MOST_ROWS
+def _evenly_spread(n: int, most: int) -> Ints | None:
+    """So many of n rows, evenly spread; None where there are no more."""
+    return None if n <= most else (np.arange(most, dtype=np.int64) * n) // most
 
 
 def _searched(problem: Problem, bits: tuple[Bit, ...], settings: DnfSettings) -> Ints:
@@ -313,7 +313,7 @@ def _fitted(clauses: tuple[Clause, ...], pattern: Bools, total: Floats, negative
 
 _PARTS = 3
 _MANY = 1000.0  # held-out rows; on fewer, one standard error is passed by chance too often
-_MOST_ROWS = 1 << 15
+_RACED_ROWS = 1 << 15
 
 
 def raced_way(
@@ -327,9 +327,8 @@ def raced_way(
 
     A standard error of the difference over the held-out rows; of more than 32,768 rows evenly spread ones are taken.
     """
-    n = len(problem.labels)
-    if n > _MOST_ROWS:
-        rows = (np.arange(_MOST_ROWS, dtype=np.int64) * n) // _MOST_ROWS
+    rows = _evenly_spread(len(problem.labels), _RACED_ROWS)
+    if rows is not None:
         problem, groups = problem.take(rows), None if groups is None else groups[rows]
     fold = fold_of_rows(problem, _PARTS, groups, seed)
     if not path or int(fold.max(initial=0)) == 0:
