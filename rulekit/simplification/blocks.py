@@ -8,7 +8,7 @@ is taken if it has fewer literals.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -18,7 +18,7 @@ from rulekit.graph.leaves import negate
 from rulekit.graph.nodes import LOGIC, And, AtLeast, Constant, Family, Node, Not, Or, with_children
 from rulekit.graph.probability.prime_implicants import Bools, Group, along, reachable_patterns
 from rulekit.graph.traversal import topological
-from rulekit.simplification.rewriting import Change, Context, joined
+from rulekit.simplification.rewriting import Change, Context, Image, joined
 
 MAX_ATOMS = 8
 WORK = 60_000
@@ -26,16 +26,15 @@ WORK = 60_000
 Term = tuple[tuple[int, bool], ...]
 
 
-def minimise_blocks(roots: Iterable[Node], context: Context) -> tuple[dict[Node, Node], list[Change]]:
+def minimise_blocks(roots: tuple[Node, ...], order: list[Node], context: Context) -> tuple[Image, list[Change]]:
     """Each largest formula of at most 8 atoms is the shorter of its sum of products, its product of sums and itself."""
-    order = topological(roots)
     logic: set[Node] = {node for node in order if isinstance(node, LOGIC) and node.family is Family.BOOLEAN}
     atoms = _atoms(order, logic, context)
     inner: set[Node] = set()
     for node in logic:
         if atoms.get(node) is not None:
             inner.update(node.children)
-    image: dict[Node, Node] = {}
+    image: Image = {}
     changes: list[Change] = []
     used_elsewhere = {child for node in order if node not in logic for child in node.children} | set(roots)
     for node in order:

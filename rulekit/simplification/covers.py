@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 
 from rulekit.errors import BudgetError
 from rulekit.graph.leaves import negate
-from rulekit.graph.nodes import And, Family, Node, Not, Or
-from rulekit.simplification.rewriting import Context, joined, size
+from rulekit.graph.nodes import And, Node, Not, Or
+from rulekit.simplification.rewriting import Context, formula, joined, size
 
 Axis = str | Node
 Cube = dict[Axis, int]
@@ -73,7 +73,7 @@ class _Cover:
         for axis, mask in cube.items():
             chosen = self.full(axis) & ~mask if self.negated else mask
             if isinstance(axis, str):
-                part = self.context.formula(axis, chosen)
+                part = formula(self.context.cells[axis], chosen)
             else:
                 part = axis if chosen == _TRUE else negate(axis, self.context.schema)
             parts.extend(part.children if isinstance(part, inner) else (part,))
@@ -177,12 +177,13 @@ def irredundant(node: Node, context: Context) -> Node:
 
 
 def _parse(node: Node, context: Context) -> tuple[_Cover, list[Cube | None]] | None:
-    if not isinstance(node, And | Or) or node.family is not Family.BOOLEAN:
-        return None
-    if not 2 <= len(node.children) <= MAX_CUBES:
+    """The cubes of the parts; None where nothing can be said of them: they are too many, or read different things."""
+    if not isinstance(node, And | Or) or not 2 <= len(node.children) <= MAX_CUBES:
         return None
     cover = _Cover(context, isinstance(node, And))
-    return cover, [cover.cube(child) for child in node.children]
+    cubes = [cover.cube(child) for child in node.children]
+    axes = [axis for cube in cubes for axis in cube or ()]
+    return (cover, cubes) if len(set(axes)) < len(axes) or not all(cubes) else None
 
 
 def _merge(cover: _Cover, cubes: dict[int, Cube]) -> None:

@@ -1,6 +1,7 @@
-"""Laws of logic: of any formula, of formulas over one column, and of hidden bits.
+"""Laws of logic: of any formula, and of hidden bits.
 
-Each takes a node whose children have been rewritten and returns an equivalent node with no more literals. In a random
+Each takes a node whose children have been rewritten and returns an equivalent node with no more literals; the table of
+the passes says which nodes, of which family, a law is asked about. In a random
 formula the laws of logic leave every step of the probability's circuit as it is. `constant_bit` and `gather_conditions`
 leave every double of the probability as it is; the other laws of hidden bits keep the distribution but not the last
 bits of the double, so whoever applies them compares the results on every pattern of the causes.
@@ -12,22 +13,14 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable
 
-from rulekit.graph.leaves import negate, push_negations
+from rulekit.graph.leaves import negate
 from rulekit.graph.nodes import FALSE, TRUE, And, AtLeast, Constant, Family, Hidden, Node, Not, Or
-from rulekit.graph.traversal import topological
 from rulekit.numbers import probability_of, strength_of
-from rulekit.simplification.rewriting import Change, Context, Law, joined
-
-
-def push_negation(roots: Iterable[Node], context: Context) -> tuple[dict[Node, Node], list[Change]]:
-    """Not(And(a, b)) = Or(Not(a), Not(b)), Not(x <= v) = x > v with missing flipped: no Not where a leaf says it."""
-    image = push_negations(tuple(roots), context.schema)
-    changes = [Change(old, new) for old, new in image.items() if isinstance(old, Not) and new is not old]
-    return image, changes
+from rulekit.simplification.rewriting import Context, Law, joined
 
 
 def fold_constants(node: Node, context: Context) -> Node:
-    """And(true, a) = a, And(false, a) = false, Or and AtLeast alike; constants of a single column's cells too."""
+    """And(true, a) = a, And(false, a) = false, Or and AtLeast alike."""
     if isinstance(node, Not) and isinstance(node.child, Constant):
         return FALSE if node.child.value else TRUE
     if isinstance(node, And | Or):
@@ -42,12 +35,6 @@ def fold_constants(node: Node, context: Context) -> Node:
         if k <= 0 or k > len(children):
             return TRUE if k <= 0 else FALSE
         return AtLeast(k, children) if len(children) < len(node.children) else node
-    if node.family is Family.BOOLEAN and not isinstance(node, Constant):
-        single = context.single(node)
-        if single is not None and single[0] is not None:
-            full = context.cells[single[0]].full
-            return TRUE if single[1] == full else FALSE if single[1] == 0 else node
-        return node if single is None else Constant(bool(single[1]))
     return node
 
 
@@ -76,9 +63,8 @@ def flatten(node: Node, context: Context) -> Node:
     return node if plain else joined(type(node), parts)
 
 
-def nested_alike(roots: Iterable[Node]) -> set[Node]:
+def nested_alike(roots: Iterable[Node], order: list[Node]) -> set[Node]:
     """The connectives all of whose parents are the same connective: their uppermost one is flattened, not they."""
-    order = topological(roots)
     parents: dict[Node, set[type[Node]]] = {root: {Node} for root in roots}
     for node in order:
         for child in node.children:
@@ -95,7 +81,7 @@ def _share_bits(children: tuple[Node, ...]) -> bool:
 
 def degenerate_at_least(node: Node, context: Context) -> Node:
     """AtLeast(1, ...) = Or(...), AtLeast(n, ...) = And(...); a child and its contrary count one together."""
-    if not isinstance(node, AtLeast) or node.family is not Family.BOOLEAN:
+    if not isinstance(node, AtLeast):
         return node
     k, children = node.k, list(node.children)
     position = {child: i for i, child in enumerate(children)}
@@ -115,53 +101,6 @@ def degenerate_at_least(node: Node, context: Context) -> Node:
     if k == len(children):
         return joined(And, children)
     return AtLeast(k, tuple(children)) if paired else node
-
-
-# One column: intervals and level sets are merged, cell by cell -------------------------------------------------------
-
-
-def canonical_single(node: Node, context: Context) -> Node:
-    """A formula that reads one column is the shortest formula of its cells: x > 1 or x > 3 is x > 1."""
-    if node.family is not Family.BOOLEAN:
-        return node
-    single = context.single(node)
-    if single is None:
-        return node
-    simplest = context.formula(*single)
-    return simplest if context.literals(simplest) <= context.literals(node) else node
-
-
-def merge_columns(node: Node, context: Context) -> Node:
-    """The parts of And (or Or) that read the same column are one set of cells: (x > 1 and x > 3) is x > 3."""
-    if not isinstance(node, And | Or) or node.family is not Family.BOOLEAN:
-        return node
-    conjunction = isinstance(node, And)
-    together: dict[str, int] = {}
-    members: dict[str, list[Node]] = {}
-    for child in dict.fromkeys(node.children):
-        single = context.single(child)
-        if single is None or (name := single[0]) is None:
-            continue
-        mask = single[1]
-        before = together.get(name)
-        together[name] = mask if before is None else before & mask if conjunction else before | mask
-        members.setdefault(name, []).append(child)
-    replaced: dict[Node, tuple[Node, ...]] = {}
-    for name, parts in members.items():
-        if len(parts) < 2:
-            continue
-        merged = context.formula(name, together[name])
-        if merged is (FALSE if conjunction else TRUE):
-            return merged
-        pieces = merged.children if type(merged) is type(node) else (merged,)
-        old, new = sum(map(context.literals, parts)), sum(map(context.literals, pieces))
-        if set(pieces) == set(parts) or new > old:
-            continue
-        replaced[parts[0]] = pieces
-        replaced.update(dict.fromkeys(parts[1:], ()))
-    if not replaced:
-        return node
-    return joined(type(node), (piece for child in node.children for piece in replaced.get(child, (child,))))
 
 
 # Hidden bits: those that are none, that cannot matter, and that are one bit together ----------------------------------
@@ -184,7 +123,7 @@ def constant_bit(node: Node, context: Context) -> Node:
 
 def gather_conditions(node: Node, context: Context) -> Node:
     """The conditions without hidden bits in a random And (Or) are one condition, so that the laws of logic see it."""
-    if not isinstance(node, And | Or) or node.family is not Family.RANDOM:
+    if not isinstance(node, And | Or):
         return node
     plain = [child for child in node.children if child.family is Family.BOOLEAN]
     if len(plain) < 2:
@@ -197,7 +136,7 @@ def gather_conditions(node: Node, context: Context) -> Node:
 
 def flatten_random(node: Node, context: Context) -> Node:
     """And(And(a, b), c) = And(a, b, c) of random formulas."""
-    if not isinstance(node, And | Or) or node.family is not Family.RANDOM:
+    if not isinstance(node, And | Or):
         return node
     if not any(type(child) is type(node) and child.family is Family.RANDOM for child in node.children):
         return node
@@ -210,12 +149,9 @@ def flatten_random(node: Node, context: Context) -> Node:
 
 def degenerate_random(node: Node, context: Context) -> Node:
     """AtLeast(1, ...) = Or(...) and AtLeast(n, ...) = And(...) of different random formulas."""
-    if isinstance(node, AtLeast) and node.family is Family.RANDOM:
-        if node.k == 1:
-            return joined(Or, node.children)
-        if node.k == len(node.children):
-            return joined(And, node.children)
-    return node
+    if not isinstance(node, AtLeast) or node.k not in (1, len(node.children)):
+        return node
+    return joined(Or if node.k == 1 else And, node.children)
 
 
 def merge_bits(used: Counter[Node]) -> Law:
@@ -225,7 +161,7 @@ def merge_bits(used: Counter[Node]) -> Law:
     """
 
     def law(node: Node, context: Context) -> Node:
-        if not isinstance(node, And | Or) or node.family is not Family.RANDOM:
+        if not isinstance(node, And | Or):
             return node
         by_cause: dict[Node, list[Hidden]] = {}
         for child in node.children:
@@ -255,14 +191,14 @@ def _strength_of_product(strengths: Iterable[float]) -> float:
     return strength_of(math.prod(probability_of(strength) for strength in strengths))
 
 
-def uses(roots: Iterable[Node]) -> Counter[Node]:
-    """How many places each hidden bit has below the roots (two, at least, for a bit of an ambiguous name)."""
+def uses(nodes: list[Node]) -> Counter[Node]:
+    """How many places each hidden bit has below the nodes (two, at least, for a bit of an ambiguous name)."""
     found: Counter[Node] = Counter()
-    nodes = topological(roots)
     for node in nodes:
         found.update(child for child in node.children if isinstance(child, Hidden))
-    names = Counter(node.name for node in nodes if isinstance(node, Hidden))
-    for bit in [node for node in nodes if isinstance(node, Hidden)]:
+    bits = [node for node in nodes if isinstance(node, Hidden)]
+    names = Counter(bit.name for bit in bits)
+    for bit in bits:
         if names[bit.name] > 1:
             found[bit] += 1
     return found

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from rulekit.errors import BudgetError, RulekitError
+from rulekit.graph.leaves import push_negations
 from rulekit.graph.nodes import (
     LEAVES,
     LOGIC,
@@ -47,8 +48,8 @@ from rulekit.graph.probability.prime_implicants import (
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.traversal import topological
 from rulekit.schema import Schema
-from rulekit.simplification import blocks, covers, logic, sums
-from rulekit.simplification.rewriting import Change, Context, Law, context_of
+from rulekit.simplification import blocks, covers, logic, rewriting, sums
+from rulekit.simplification.rewriting import Change, Context, Image, Law, context_of
 
 _LOG = logging.getLogger(__name__)
 
@@ -59,7 +60,8 @@ RELATIVE = 1e-12
 _WORDS = 200
 _PARTS = 100
 
-Function = Callable[[tuple[Node, ...], Context], tuple[dict[Node, Node], list[Change]]]
+Function = Callable[[tuple[Node, ...], list[Node], Context], tuple[Image, list[Change]]]
+"""From roots and all nodes below them, children first, to what each becomes, and the changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,67 +89,85 @@ class Applied:
 
 
 def rewrite(
-    roots: Iterable[Node], law: Law, context: Context, nodes: tuple[type[Node], ...], skip: Collection[Node] = ()
-) -> tuple[dict[Node, Node], list[Change]]:
-    """The image of every node below the roots when `law` is applied to each, children first, and what it changed.
+    order: list[Node],
+    law: Law,
+    context: Context,
+    nodes: tuple[type[Node], ...],
+    families: Collection[Family] = tuple(Family),
+    skip: Collection[Node] = (),
+) -> tuple[Image, list[Change]]:
+    """The image of every node, in an order of children first, when `law` is applied to each, and what it changed.
 
-    nodes: the types of nodes to which it is applied. skip: nodes that only get their new children.
+    nodes, families: the nodes to which it is applied. skip: nodes that only get their new children.
     """
-    image: dict[Node, Node] = {}
+    image: Image = {}
     changes: list[Change] = []
-    for node in topological(roots):
+    for node in order:
         children = tuple(image[child] for child in node.children)
         rebuilt = node if children == node.children else with_children(node, children)
-        image[node] = rebuilt if node in skip or not isinstance(node, nodes) else law(rebuilt, context)
+        asked = isinstance(node, nodes) and rebuilt.family in families and node not in skip
+        image[node] = law(rebuilt, context) if asked else rebuilt
         if image[node] is not rebuilt:
             changes.append(Change(rebuilt, image[node]))
     return image, changes
 
 
-def everywhere(name: str, law: Law, words: str, nodes: tuple[type[Node], ...], random: str = "") -> Pass:
-    """The pass that applies a law to every node of these types, children first."""
+def everywhere(
+    name: str, law: Law, words: str, nodes: tuple[type[Node], ...], *families: Family, random: str = ""
+) -> Pass:
+    """The pass that applies a law to every node of these types and families (none named: all), children first."""
 
-    def function(roots: tuple[Node, ...], context: Context) -> tuple[dict[Node, Node], list[Change]]:
-        return rewrite(roots, law, context, nodes)
+    def function(roots: tuple[Node, ...], order: list[Node], context: Context) -> tuple[Image, list[Change]]:
+        return rewrite(order, law, context, nodes, families or tuple(Family))
 
     return Pass(name, function, words, nodes, random)
 
 
-def _flattened(roots: tuple[Node, ...], context: Context) -> tuple[dict[Node, Node], list[Change]]:
-    return rewrite(roots, logic.flatten, context, _JOINS, logic.nested_alike(roots))
+def _negated(roots: tuple[Node, ...], order: list[Node], context: Context) -> tuple[Image, list[Change]]:
+    image = push_negations(roots, context.schema)
+    return image, [Change(old, new) for old, new in image.items() if isinstance(old, Not) and new is not old]
 
 
-def _merged_bits(roots: tuple[Node, ...], context: Context) -> tuple[dict[Node, Node], list[Change]]:
-    return rewrite(roots, logic.merge_bits(logic.uses(roots) + Counter(context.keep)), context, _JOINS)
+def _flattened(roots: tuple[Node, ...], order: list[Node], context: Context) -> tuple[Image, list[Change]]:
+    return rewrite(order, logic.flatten, context, _JOINS, skip=logic.nested_alike(roots, order))
 
 
+def _merged_bits(roots: tuple[Node, ...], order: list[Node], context: Context) -> tuple[Image, list[Change]]:
+    law = logic.merge_bits(logic.uses(order) + Counter(context.keep))
+    return rewrite(order, law, context, _JOINS, (_RANDOM,))
+
+
+_BOOLEAN, _RANDOM = Family.BOOLEAN, Family.RANDOM
 _JOINS = (And, Or)
 _FORMULAS = (*LEAVES, *LOGIC)
 _SUMS = (Linear, LinearThreshold)
 
 # fmt: off
 PASSES: tuple[Pass, ...] = (
-    Pass("negation", logic.push_negation, "not (a and b) = not a or not b; no not where a leaf says it", (Not,)),
+    Pass("negation", _negated, "not (a and b) = not a or not b; no not where a leaf says it", (Not,)),
     everywhere("constants", logic.fold_constants,
-               "a and true = a, a and false = false; likewise or, at least", _FORMULAS),
-    everywhere("sure bits", logic.constant_bit, "a bit that fires surely or never is its cause", (Hidden,), "exact"),
+               "a and true = a, a and false = false; likewise or, at least", LOGIC),
+    everywhere("sure bits", logic.constant_bit,
+               "a bit that fires surely or never is its cause", (Hidden,), random="exact"),
     Pass("flattening", _flattened, "a and (b and c) = a and b and c; a and a = a; likewise or", _JOINS),
-    everywhere("columns", logic.canonical_single,
-               "a formula over one column is the shortest one of its cells", _FORMULAS),
-    everywhere("intervals and levels", logic.merge_columns, "x > 1 and x > 3 = x > 3; level sets likewise", _JOINS),
+    everywhere("columns", rewriting.canonical,
+               "a formula over one column is the shortest one of its cells", _FORMULAS, _BOOLEAN),
+    everywhere("intervals and levels", rewriting.merge_columns,
+               "x > 1 and x > 3 = x > 3; level sets likewise", _JOINS, _BOOLEAN),
     everywhere("at least", logic.degenerate_at_least,
-               "at least 1 = or, at least all = and; a + not a = 1", (AtLeast,)),
-    everywhere("absorption", covers.absorb, "a or (a and b) = a, where a may also be implied", _JOINS),
-    everywhere("irredundant cover", covers.irredundant, "what the other parts cover falls away", _JOINS),
+               "at least 1 = or, at least all = and; a + not a = 1", (AtLeast,), _BOOLEAN),
+    everywhere("absorption", covers.absorb, "a or (a and b) = a, where a may also be implied", _JOINS, _BOOLEAN),
+    everywhere("irredundant cover", covers.irredundant, "what the other parts cover falls away", _JOINS, _BOOLEAN),
     Pass("minimisation", blocks.minimise_blocks, "sympy's shorter two-level form of at most 8 atoms", LOGIC),
     everywhere("dead terms", sums.dead_terms, "a term of weight 0 or over a constant adds no term", _SUMS),
     everywhere("linear thresholds", sums.threshold_logic,
                "a unit that is constant, r of k or a short form is that", (LinearThreshold,)),
     everywhere("conditions", logic.gather_conditions,
-               "conditions beside hidden bits are one condition", _JOINS, "exact"),
-    everywhere("random flattening", logic.flatten_random, "a and (b and c) = a and b and c of bits", _JOINS, "rounded"),
+               "conditions beside hidden bits are one condition", _JOINS, _RANDOM, random="exact"),
+    everywhere("random flattening", logic.flatten_random,
+               "a and (b and c) = a and b and c of bits", _JOINS, _RANDOM, random="rounded"),
     everywhere("random at least", logic.degenerate_random,
-               "at least 1 = or, at least all = and of bits", (AtLeast,), "rounded"),
+               "at least 1 = or, at least all = and of bits", (AtLeast,), _RANDOM, random="rounded"),
     Pass("merged bits", _merged_bits,
          "bits of one cause that nothing else uses: strengths add under or", _JOINS, "rounded"),
 )
@@ -244,17 +264,19 @@ def _rounds(
 ) -> tuple[Node, ...]:
     """The roots after rounds of all passes within one budget; the changes are added to `found`."""
     for _ in range(MAX_ROUNDS):
-        before, types = roots, None
+        before, order = roots, list[Node]()
         for one in passes:
-            free = tuple(root for root in roots if root not in frozen)
-            types = types or {type(node) for node in topological(free)}
+            if not order:
+                free = tuple(root for root in roots if root not in frozen)
+                order = topological(free)
+                types = {type(node) for node in order}
             if types.isdisjoint(one.nodes):
                 continue
-            image, changes = one.function(free, context)
+            image, changes = one.function(free, order, context)
             if changes:
                 roots = tuple(image.get(root, root) if root not in frozen else root for root in roots)
                 found.extend((one.name, change) for change in changes)
-                types = None
+                order = []
         if roots == before:
             break
     return roots

@@ -1,4 +1,4 @@
-"""How a law is applied to a graph: children before parents, each node once, nothing recurses.
+"""What a law may ask of the whole graph, and the laws of formulas over one column.
 
 A formula over one column is a set of its cells: an integer with one bit per cell (`rulekit.cells.axis.Cells`). Both
 values are allowed for cells that no row shows (a level never seen, where the schema lets none through), which are no
@@ -92,10 +92,6 @@ class Context:
                 self._literals[below] = literals_over(below, [self._literals[child] for child in below.children])
         return self._literals[node]
 
-    def formula(self, name: str | None, mask: int) -> Node:
-        """The canonical formula of a mask."""
-        return Constant(bool(mask)) if name is None else formula(self.cells[name], mask)
-
 
 def context_of(schema: Schema, roots: Iterable[Node]) -> Context:
     found = readers(roots)
@@ -127,6 +123,8 @@ def _new_below(node: Node, known: Mapping[Node, object]) -> list[Node]:
 
 
 Law = Callable[[Node, Context], Node]
+Image = dict[Node, Node]
+"""What each node below some roots becomes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +133,44 @@ class Change:
 
     before: Node
     after: Node
+
+
+def canonical(node: Node, context: Context) -> Node:
+    """A formula that reads one column is the shortest formula of its cells: x > 1 or x > 3 is x > 1."""
+    single = context.single(node)
+    if single is None:
+        return node
+    name, mask = single
+    simplest = Constant(bool(mask)) if name is None else formula(context.cells[name], mask)
+    return simplest if context.literals(simplest) <= context.literals(node) else node
+
+
+def merge_columns(node: Node, context: Context) -> Node:
+    """The parts of And (or Or) that read the same column are one set of cells: (x > 1 and x > 3) is x > 3."""
+    if not isinstance(node, And | Or):
+        return node
+    members: dict[str, dict[Node, int]] = {}
+    for child in node.children:
+        single = context.single(child)
+        if single is not None and single[0] is not None:
+            members.setdefault(single[0], {})[child] = single[1]
+    replaced: dict[Node, tuple[Node, ...]] = {}
+    for name, parts in members.items():
+        if len(parts) < 2:
+            continue
+        cells = context.cells[name]
+        merged = formula(cells, _combine(node, list(parts.values()), cells.full))
+        if merged is (FALSE if isinstance(node, And) else TRUE):
+            return merged
+        pieces = merged.children if type(merged) is type(node) else (merged,)
+        if set(pieces) == set(parts) or sum(map(context.literals, pieces)) > sum(map(context.literals, parts)):
+            continue
+        first, *others = parts
+        replaced[first] = pieces
+        replaced.update(dict.fromkeys(others, ()))
+    if not replaced:
+        return node
+    return joined(type(node), (piece for child in node.children for piece in replaced.get(child, (child,))))
 
 
 def joined(connective: type[And] | type[Or], children: Iterable[Node]) -> Node:

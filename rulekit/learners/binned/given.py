@@ -88,8 +88,3 @@ def with_columns(problem: Problem, columns: Sequence[GivenColumn], truths: Seque
     if isinstance(problem.codes, MemoryCodes):
         codes = replace(problem.codes, arrays=(*problem.codes.arrays, *arrays))
     return replace(problem, columns=(*problem.columns, *columns), codes=codes)
-
-
-def table_columns(columns: Sequence[BinnedColumn]) -> npt.NDArray[np.int64]:
-    """The columns that are columns of the table, and not given conditions: those that may be searched."""
-    return np.array([i for i, column in enumerate(columns) if not isinstance(column, GivenColumn)], dtype=np.int64)

@@ -124,6 +124,7 @@ def growth_settings(settings: CNLLSettings, seed: int, n_threads: int, n_columns
         sample,
         seed,
         sizes,
+        columns=range(n_columns),
         dnf=dnf,
         ridge_by_noise=settings.ridge_scale == "noise",
     )

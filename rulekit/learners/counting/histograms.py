@@ -142,22 +142,22 @@ def split_cells(
 
     merged [old cells]: the one of n_cells that an old cell has become; half 2c + 1 of cell c holds the condition.
     """
-    occurs = np.zeros(2 * n_cells, dtype=np.bool_)
-    _split(cell, codes, condition, merged, occurs)
-    _renumber(cell, (np.cumsum(occurs) - 1).astype(np.int32))
-    return np.flatnonzero(occurs)
+    number = np.full(2 * n_cells, -1, dtype=np.int32)
+    _split(cell, codes, condition, merged, number)
+    return np.flatnonzero(number >= 0)
 
 
 @compiled
-def _split(cell: Any, codes: Any, condition: Any, merged: Any, occurs: Any) -> None:
+def _split(cell: Any, codes: Any, condition: Any, merged: Any, number: Any) -> None:
     for i in range(len(cell)):
         half = 2 * merged[cell[i]] + (1 if condition[codes[i]] else 0)
         cell[i] = half
-        occurs[half] = True
-
-
-@compiled
-def _renumber(cell: Any, number: Any) -> None:
+        number[half] = 0
+    met = 0
+    for half in range(len(number)):
+        if number[half] == 0:
+            number[half] = met
+            met += 1
     for i in range(len(cell)):
         cell[i] = number[cell[i]]
 

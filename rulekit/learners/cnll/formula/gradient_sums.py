@@ -72,8 +72,7 @@ def add_code_sums(
     cache, the rows are taken cell by cell, to the same integers.
     """
     if not numba_runs():
-        for own, column in zip(sums, columns.tolist(), strict=True):
-            _add_with_numpy(own, matrix[:, column], rows, fixed, table, first)
+        _add_with_numpy(sums, matrix, columns, rows, fixed, table, first)
         return
     equal = rows.weights.strides == (0,)
     weights = rows.weights[:1].copy() if equal else rows.weights
@@ -191,14 +190,15 @@ def _sum_entries(keys: Any, weights: Any, starts: Any, table: Any, sums: Any) ->
 
 
 def _add_with_numpy(
-    sums: Ints, codes: npt.NDArray[Any], rows: Rows, fixed: FixedPoint, table: Ints, first: int
+    sums: Ints, matrix: npt.NDArray[Any], columns: Ints, rows: Rows, fixed: FixedPoint, table: Ints, first: int
 ) -> None:
-    n_codes = len(sums)
-    starts = rows.grouped().starts[2 * first : 2 * first + len(table) + 1]
-    order = rows.grouped().rows[starts[0] : starts[-1]]
-    key = np.repeat(np.arange(len(table)), np.diff(starts))
-    where, entry = np.unique(key * n_codes + codes[order], return_inverse=True)
-    # bincount adds doubles; integer totals are below 2^53, so exact.
-    count = np.bincount(entry, rows.weights[order] // fixed.divisor, len(where)).astype(np.int64)
-    key, code = np.divmod(where, n_codes)
-    np.add.at(sums, code, count[:, None] * table[key])
+    grouped, n_codes = rows.grouped(), sums.shape[1]
+    starts = grouped.starts[2 * first : 2 * first + len(table) + 1]
+    order = grouped.rows[starts[0] : starts[-1]]
+    keys, weights = np.repeat(np.arange(len(table)), np.diff(starts)), rows.weights[order] // fixed.divisor
+    for own, column in zip(sums, columns.tolist(), strict=True):
+        where, entry = np.unique(keys * n_codes + matrix[order, column], return_inverse=True)
+        # bincount adds doubles; integer totals are below 2^53, so exact.
+        count = np.bincount(entry, weights, len(where)).astype(np.int64)
+        key, code = np.divmod(where, n_codes)
+        np.add.at(own, code, count[:, None] * table[key])

@@ -173,23 +173,24 @@ def _search_squares(
     formula: Formula, moves: list[Move], settings: SearchSettings, columns: Ints, rest: Floats, ridges: Floats
 ) -> tuple[Best, list[_Group]]:
     groups, constant = _sums(formula, moves, settings, columns)
+    if not groups:
+        return Best.none(0, len(moves)), groups
     constant = constant + ridges
     least, ridge = _least(formula, settings), settings.objective.ridge
-    best = Best.none(len(columns), len(moves))
 
-    def judge(group: _Group) -> None:
+    def judge(group: _Group) -> Best:
         settings.watch.check()
         orders, weight = _orders(formula, columns[group.at], settings.weak, group.slope.shape[1])
-        own = Best.none(len(group.at), len(moves))
+        best = Best.none(len(group.at), len(moves))
         best_splits(
-            (group.slope, group.curvature, weight), orders, rest, constant, ridge, least, settings.zero_beta, own
+            (group.slope, group.curvature, weight), orders, rest, constant, ridge, least, settings.zero_beta, best
         )
-        for whole, part in zip(best, own, strict=True):
-            whole[group.at] = part
+        return best
 
     worth = sum(group.slope.size for group in groups) >= _WORTH_THREADS
-    run_threads(judge, groups, settings.n_threads if worth else 1)
-    return best, groups
+    found = run_threads(judge, groups, settings.n_threads if worth else 1)
+    order = np.argsort(np.concatenate([group.at for group in groups]))
+    return Best(*(np.concatenate(parts)[order] for parts in zip(*found, strict=True))), groups
 
 
 def _orders(formula: Formula, columns: Ints, weak: Weak, n_codes: int) -> tuple[Orders, Ints]:
@@ -227,7 +228,7 @@ def _sums(formula: Formula, moves: list[Move], settings: SearchSettings, columns
     width = fixed.parts * 2 * n_moves
     threads = settings.n_threads if len(problem.labels) * len(columns) >= _WORTH_THREADS else 1
     kept = formula.kept_counts(threads)
-    groups = [np.arange(len(columns))] if kept is not None else _column_groups(problem, columns, width)
+    groups = [np.arange(len(columns))] if kept is not None else _column_groups(problem, columns, width, threads)
     parts = [
         np.zeros((len(group), max(problem.columns[columns[i]].n_codes for i in group), width), dtype=np.int64)
         for group in groups
@@ -260,13 +261,15 @@ def _sums(formula: Formula, moves: list[Move], settings: SearchSettings, columns
     return found, constant
 
 
-def _column_groups(problem: Problem, columns: Ints, width: int) -> list[Ints]:
-    """Positions in `columns` that are counted in one pass over the rows, as many as keep their sums in the cache."""
+def _column_groups(problem: Problem, columns: Ints, width: int, threads: int) -> list[Ints]:
+    """Positions in `columns` that are counted in one pass over the rows: some for each thread, and no more than keep
+    their sums in the cache.
+    """
     if len(columns) == 0:
         return []
     widest = max(problem.columns[column].n_codes for column in columns)
     most = max(1, _CACHED // (8 * widest * width))
-    return side_by_side(problem.codes, columns, min(most, -(-len(columns) // 2)))
+    return side_by_side(problem.codes, columns, min(most, -(-len(columns) // threads)))
 
 
 def _squares_at_zero(u: Floats, counts: Ints, unit: float) -> Floats:
@@ -323,7 +326,7 @@ def _counted_columns(
     table, n_keys = fixed_lines(*lines, fixed), 2 * len(formula.pattern)
     n_codes = [problem.columns[column].n_codes for column in columns]
     widest = max(n_codes, default=1)
-    together = min(max(1, _DENSE // (widest * n_keys)), max(1, -(-len(columns) // 2)))
+    together = max(1, min(_DENSE // (widest * n_keys), -(-len(columns) // threads)))
     dense = widest * n_keys <= min(16 * _DENSE, max(1024, 2 * len(problem.labels)))
     found: dict[int, tuple[Histogram, CodeSums]] = {}
 

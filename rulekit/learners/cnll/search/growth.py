@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from rulekit.learners.binned.binning import BinnedColumn
-from rulekit.learners.binned.given import GivenColumn, table_columns
+from rulekit.learners.binned.given import GivenColumn
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.cnll.formula.noisy_formula import Bit, Formula
 from rulekit.learners.cnll.formula.objectives import Objective
@@ -76,8 +76,8 @@ _MOST_ROWS = 5000.0
 class GrowthSettings:
     """algorithm I, II or tree; at most n_units bits; refit: sweeps a step; backfit: a sweep every so many bits.
 
-    column_sample: how many columns, drawn by `seed`, a step looks at; sizes: limits on the model; columns: the only
-    ones that may be used (None: any); start: the formula to go on from, whose free bits count among n_units;
+    column_sample: how many columns, drawn by `seed`, a step looks at; sizes: limits on the model; columns: those that
+    may be used (None: all of the problem); start: the formula to go on from, whose free bits count among n_units;
     dnf: what the plain form may be that takes the place of the formula (None: the formula stays).
     """
 
@@ -90,7 +90,7 @@ class GrowthSettings:
     column_sample: int | None = None
     seed: int = 0
     sizes: SizeLimits = NO_LIMITS
-    columns: tuple[int, ...] | None = None
+    columns: Sequence[int] | None = None
     start: Start | None = None
     dnf: DnfSettings | None = None
     ridge_by_noise: bool = False
@@ -258,6 +258,8 @@ def _best_step(
 
 def _last_columns(formula: Formula, settings: GrowthSettings, without: int = -1) -> set[int] | None:
     """The columns in use where the limits leave room for one more; None where they do not matter to a pair."""
+    if settings.sizes.features is None:
+        return None
     used = _used(formula, without)
     return used if settings.sizes.features == len(used) + 1 else None
 
@@ -296,9 +298,8 @@ def _columns(
 ) -> np.typing.NDArray[np.int64]:
     """The columns to look at for a new bit, or for another condition of bit `without`."""
     columns, most = formula.problem.columns, settings.sizes.features
-    pool = table_columns(columns) if settings.columns is None else np.asarray(settings.columns, dtype=np.int64)
-    used = _used(formula, without)
-    if most is not None and len(used) >= most:
+    pool = np.asarray(range(len(columns)) if settings.columns is None else settings.columns, dtype=np.int64)
+    if most is not None and len(used := _used(formula, without)) >= most:
         pool = np.array(sorted(used), dtype=np.int64)
     if settings.column_sample is None or settings.column_sample >= len(pool):
         return pool
