@@ -178,7 +178,7 @@ def command_options() -> dict[str, list[Option]]:
     from rulekit_cli.main import app_for
 
     found = {}
-    for target in (None, "onnx", "python", "text"):  # what a target brings stands under "export TARGET"
+    for target in (None, "onnx", "python", "sql", "text"):  # what a target brings stands under "export TARGET"
         for command in app_for(() if target is None else ("export", "--to", target)).registered_commands:
             options = [_option(name, hint, command.callback) for name, hint in _hints(command.callback)]
             if target is None:

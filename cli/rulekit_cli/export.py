@@ -14,10 +14,12 @@ from rulekit_cli.console import log
 
 def export(
     model: options.Model,
-    to: Annotated[str, typer.Option("--to", metavar="TARGET", help="onnx, text, python, or another installed target.")],
+    to: Annotated[
+        str, typer.Option("--to", metavar="TARGET", help="onnx, python, sql, text, or another installed target.")
+    ],
     output: Annotated[Path, typer.Option("-o", "--output", help="The file to write.")],
 ) -> None:
-    """Export a model to ONNX, rules, Python or another target.
+    """Export a model to ONNX, Python, SQL, rule text or another target.
 
     Each target has options of its own, which rulekit export --to TARGET --help lists. A target that cannot express the
     model says so and writes nothing. The artifact is not run here: rulekit verify proves that it decides alike.
@@ -27,6 +29,7 @@ def export(
       rulekit export model.json --to onnx -o model.onnx
       rulekit export model.json --to text -o rules.txt
       rulekit export model.json --to python -o model.py
+      rulekit export model.json --to sql --table loans -o model.sql
     """
     _run({"model": model, "to": to, "output": output}, {})
 

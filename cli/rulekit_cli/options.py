@@ -110,14 +110,14 @@ Holdout = Annotated[
     float | None, typer.Option("--holdout", min=0.01, max=0.9, help="Measure on this share, held out of training.")
 ]
 TimeLimit = Annotated[
-    float | None, typer.Option("--time-limit", metavar="SECONDS", help="Stop then, with the best model so far.")
+    float | None, typer.Option("--time-limit", min=0, metavar="SECONDS", help="Stop then, with the best model so far.")
 ]
 Memory = Annotated[
     str | None,
     typer.Option("--memory", metavar="SIZE", help="Learn from a file larger than this much memory: 500MB, 2GB."),
 ]
 NoSimplify = Annotated[bool, typer.Option("--no-simplify", help="Save the rules as learned, not simplified.")]
-Seed = Annotated[int, typer.Option("--seed", help="Seed of every random choice.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, max=2**32 - 1, help="Seed of every random choice.")]
 
 # Verification --------------------------------------------------------------------------------------------------------
 

@@ -32,7 +32,7 @@ def show(
     """
     from rulekit.work.models import show
 
-    shown = show(model, "show" if format_ == "rules" else format_, width())
+    shown = show(model, format_, width())
     if shown.stopped:
         log(f"note: training was stopped early ({shown.stopped}); this was the best model so far")
     write(shown.text if shown.text.endswith("\n") else shown.text + "\n")

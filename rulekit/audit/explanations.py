@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes, probabilities
 from rulekit.graph.leaves import cuts_of_leaf
-from rulekit.graph.nodes import LEAVES, Family, Hidden, IsTrue, Node, Not, Probability, Strength, with_children
+from rulekit.graph.nodes import LEAVES, And, Family, Hidden, IsTrue, Node, Not, Or, Probability, Strength, with_children
 from rulekit.graph.rules import Rule, firing, rule_values, rules_of
 from rulekit.graph.traversal import fold, topological
 from rulekit.names import label_text, printable
@@ -164,12 +164,16 @@ def has_conditions(graph: RuleGraph) -> bool:
 def without_strengths(rule: Node) -> Node:
     """The conditions of a random rule as plain logic: each hidden bit by what makes it more probable.
 
-    That is its cause, or the contrary of its cause where the bit fires less often with it than without.
+    That is its cause, or the contrary of its cause where the bit fires less often with it than without. Bits of one
+    cause, whose strengths alone tell them apart, are one condition then.
     """
 
     def plain(node: Node, children: tuple[Node, ...]) -> Node:
         if isinstance(node, Hidden):
             return children[0] if node.on >= node.off else Not(children[0])
+        if isinstance(node, And | Or):
+            children = tuple(dict.fromkeys(children))
+            return children[0] if len(children) == 1 else with_children(node, children)
         return with_children(node, children)
 
     return fold([rule], plain)[rule]

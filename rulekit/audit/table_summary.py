@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,9 +37,19 @@ class TableSummary:
         n_columns = sum(map(len, self.columns.values()))
         lines = [f"{counted(self.n_rows, 'row')}, {counted(n_columns, 'column')}: {kinds}{text}"]
         for kind, names in self.columns.items():
-            line = f"  {kind:<12} {', '.join(map(printable, names))}"
-            lines.append(line if len(line) <= width else f"{line[: width - 4]} ...")
+            head = f"  {kind:<12} "
+            lines.append(head + _fitting([*map(printable, names)], width - len(head)))
         return lines
+
+
+def _fitting(names: list[str], width: int) -> str:
+    """The names, or the first of them and how many more there are; a name that is too long by itself is cut."""
+    text = ", ".join(names)
+    if len(text) <= width:
+        return text
+    room = width - len(f" and {len(names):,} more") + len(", ")
+    fit = sum(end <= room for end in accumulate(len(name) + len(", ") for name in names))
+    return f"{', '.join(names[:fit])} and {len(names) - fit:,} more" if fit else f"{text[: width - 4]} ..."
 
 
 def summary_of(rows: LabelledTable) -> TableSummary:

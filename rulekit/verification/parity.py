@@ -100,7 +100,7 @@ def _why_not_run(reading: Reading, carried: str) -> str:
     """Why an artifact must not be run, "" for none; raises FormatError where nothing at all can be said of it."""
     why = "" if reading.as_written else reading.reason or OTHER
     if why and carried.startswith("unreadable"):
-        raise FormatError(f"{why}; {carried}", fix=RUN_ANYWAY)
+        raise FormatError(why if carried.endswith(why) else f"{why}; {carried}", fix=RUN_ANYWAY)
     return why
 
 

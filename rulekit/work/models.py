@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rulekit.errors import InputError
 from rulekit.graph.files import model_files
 from rulekit.graph.files.model_files import load
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import Counts, counts
 from rulekit.targets import Artifact, find_target
-from rulekit.work.outputs import check_model_ending, check_outputs
+from rulekit.work.outputs import check_artifact_ending, check_model_ending, check_outputs
+
+_FORMS = {"rules": "show", "full": "full", "table": "table", "csv": "csv", "c50": "c50"}  # as the text target says
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +26,10 @@ class Shown:
     stopped: str = ""
 
 
-def show(model: Path, form: str = "show", width: int = 100) -> Shown:
-    """A model as people read it: `language`, `json`, or a format of the text target in so many columns."""
+def show(model: Path, form: str = "rules", width: int = 100) -> Shown:
+    """A model as people read it, in so many columns; raises InputError for a form that there is not."""
+    if form not in (*_FORMS, "language", "json"):
+        raise InputError(f"no format {form!r}", where="--format", fix=f"one of {', '.join(_FORMS)}, language, json")
     graph = load(model)
     if form == "json":
         from rulekit.graph.files.file_format import to_json
@@ -33,13 +38,14 @@ def show(model: Path, form: str = "show", width: int = 100) -> Shown:
     elif form == "language":
         text = str(graph)
     else:
-        text = find_target("text").emit(graph, {"format": form, "width": width}).main.decode()
+        text = find_target("text").emit(graph, {"format": _FORMS[form], "width": width}).main.decode()
     return Shown(text, str(graph.provenance.get("stopped") or ""))
 
 
 def export(model: Path, output: Path, target: str, options: Mapping[str, Any]) -> Artifact:
     """Write a model as an artifact of a target; raises InputError and Unsupported, and writes nothing then."""
     check_outputs([output], model)
+    check_artifact_ending(output, find_target(target))
     return model_files.export(load(model), output, target, options)
 
 

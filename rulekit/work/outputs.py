@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rulekit.errors import InputError
 from rulekit.graph.files.model_files import ensure_writable
-from rulekit.targets import find_target_for
+from rulekit.targets import Target, find_target_for
 
 
 def check_outputs(outputs: Iterable[Path | None], *sources: Path | None) -> None:
@@ -36,4 +36,19 @@ def check_model_ending(output: Path) -> None:
         f"a model file cannot have the ending of {target.name} artifacts",
         where=str(output),
         fix=f"{fix}; rulekit export --to {target.name} writes artifacts",
+    )
+
+
+def check_artifact_ending(output: Path, target: Target) -> None:
+    """Raises InputError where every command would take the artifact for a model, or for one of another target."""
+    if output.name.lower().endswith(target.suffixes):
+        return
+    taken = "model files"
+    if output.suffix.lower() != ".json":
+        try:
+            taken = f"{find_target_for(str(output)).name} artifacts"
+        except InputError:  # an ending that nobody reads by
+            return
+    raise InputError(
+        f"this ending is that of {taken}", where=str(output), fix=f"call it {output.stem}{target.suffixes[0]}"
     )

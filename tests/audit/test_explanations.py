@@ -127,7 +127,8 @@ def test_a_condition_stands_so_that_a_number_can_follow(cause: Node, holding: st
 
 def test_rules_without_strengths_are_what_makes_them_likelier():
     seldom = Hidden("S", Compare("c", ">", 1.0), strength_of(0.1), strength_of(0.6))
-    rule = And((Or((BITS[0], seldom)), BITS[1]))
+    again = Hidden("A", BITS[1].cause, strength_of(0.3), strength_of(0.001))
+    rule = And((Or((BITS[0], seldom)), Or((BITS[1], again))))
     causes = [bit.cause for bit in (*BITS, seldom)]
     assert without_strengths(rule) == And((Or((causes[0], Not(causes[3]))), causes[1]))
 

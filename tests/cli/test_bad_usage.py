@@ -49,6 +49,8 @@ def test_tables_that_cannot_be_learned_from(run: Run, content: str | bytes, word
         ("table.csv --target label --param n_unit=3", ["n_unit", "n_units"]),
         ("table.csv --target label --param stoping=none", ["stoping", "did you mean stopping?"]),
         ("table.csv --target label --param n_units=many", ["n_units"]),
+        ("table.csv --target label --seed -1", ["--seed"]),
+        ("table.csv --target label --time-limit -1", ["--time-limit"]),
         ("table.csv --target label --memory much", ["'much' is no amount of memory"]),
         ("table.csv --target label --memory 100MB", ["MB of memory, 100 MB are allowed; allow"]),
         # Before the table is read.

@@ -31,6 +31,7 @@ def test_a_mistyped_option_or_target_gets_its_nearest_name(run: Run, model: Path
     assert_refused(run("export", str(model), "--to", "onnx", "--opste", "12", "-o", "m.onnx"), "--opste", "--opset")
     assert_refused(run("export", str(model), "--to", "onxn", "-o", "m.onnx"), "'onxn'", "onnx")
     assert_refused(run("export", str(model), "--to", "onnx", "--opset", "x", "-o", "m.onnx"), "--opset")
+    assert_refused(run("show", str(model), "--format", "tabel"), "--format", "table", "language")
     assert not Path("m.onnx").exists()
 
 
@@ -53,7 +54,8 @@ def test_a_target_of_another_package_needs_no_change_in_the_command(
     found: dict[str, Target] = {"odd": made}
     before = targets.find_target
     monkeypatch.setattr(targets, "find_target", lambda name: found.get(name) or before(name))
-    monkeypatch.setattr("rulekit.graph.files.model_files.find_target", targets.find_target)
+    for user in ("graph.files.model_files", "work.models"):
+        monkeypatch.setattr(f"rulekit.{user}.find_target", targets.find_target)
     assert "how lines end: lf, crlf; lf by default" in words(run("export", "--to", "odd", "--help").out)
     given = ("--to", "odd", "--loud", "--line-end", "crlf", "--repeat", "2")
     ran = run("export", str(model), *given, "-o", "m.odd")

@@ -50,6 +50,13 @@ def test_a_model_is_not_called_like_an_artifact(run: Run, model: Path, table: Pa
         assert not Path(name).exists()
 
 
+def test_an_artifact_is_not_called_like_another_kind_of_file(run: Run, model: Path) -> None:
+    for target, name, meant in (("onnx", "m.json", "m.onnx"), ("text", "m.py", "m.txt")):
+        assert_refused(run("export", str(model), "--to", target, "-o", name), name, meant)
+        assert not Path(name).exists()
+    assert run("export", str(model), "--to", "text", "--format", "csv", "-o", "m.csv").status == 0
+
+
 @pytest.mark.parametrize("name", ["label", "probability(yes)", "rules"])
 def test_a_kept_column_does_not_stand_for_a_prediction(run: Run, model: Path, table: Path, name: str) -> None:
     header, rest = table.read_text().split("\n", 1)

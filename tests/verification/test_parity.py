@@ -133,6 +133,9 @@ def test_an_unreadable_graph_is_named():
     assert report.carried == "unreadable: no rules inside"
     assert report.different_decisions == 0
     assert not report.ok
+    twice = replace(FILE, read=read, inspect=lambda content, graph: read(content))
+    with pytest.raises(FormatError, match=r"^no rules inside; rulekit verify --run-untrusted"):
+        verify_written(graph, _emit(graph), target=twice, rows=100)
 
 
 def test_rules_inside_that_decide_otherwise_than_their_artifact_mislead():

@@ -127,7 +127,8 @@ def read_keys(feature: Feature, keys: list[str], counts: Counts, decimal: str) -
     if booleans.null_count() == 0:
         return KeyReading(Decided(replace(feature, kind="boolean")), as_floats(booleans))
     decided, lookup = decide_levels(feature, keys, counts)
-    if counts[is_number].sum() >= NEARLY_ALL * counts.sum():
+    tokens_alone = is_number.any() and all(keys[i].lower() in LIKELY_TOKENS for i in np.flatnonzero(~is_number))
+    if tokens_alone or counts[is_number].sum() >= NEARLY_ALL * counts.sum():
         note = _nearly_numeric_note(feature.name, keys, counts, is_number)
         decided = replace(decided, notes=(note,), suspects=())
     elif all(parse_moments(some).null_count() == 0 for some in (cells.cells.head(9), cells.cells)):

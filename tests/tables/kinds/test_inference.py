@@ -132,6 +132,7 @@ def test_nearly_numeric_text_names_the_other_cells() -> None:
         "--missing n=TOKEN",
     )
     assert table.features[0].levels[:3] == ("0", "1", "10")
+    assert "3 of its cells are no numbers: 'NA' (2), '?' (1)" in infer({"n": ["1", "NA", "?", "2", "NA"]}).notes[0]
 
 
 def test_an_all_missing_column_is_numeric_and_told() -> None:
