@@ -17,8 +17,8 @@ from rulekit.learners.cnll.formula.read_once import ReadOnceTree, growth_moves
 from rulekit.learners.cnll.models import candidates_of
 from rulekit.learners.cnll.search.growth import Grown, GrowthSettings, begin, grown_freer, states
 from rulekit.learners.contract import NO_WATCH, Candidate, Learning, Question, Stopped
-from rulekit.learners.counting.compiling import numba_runs
 from rulekit.learners.counting.histograms import quantise_by_class
+from rulekit.learners.counting.kernels import numba_runs
 from rulekit.learners.fitting.learning import Plan, Run, learn_all
 from rulekit.schema import Feature
 from rulekit.synthetic import loans

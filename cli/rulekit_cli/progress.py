@@ -98,7 +98,7 @@ class _Shown(logging.Handler):
 @contextmanager
 def _compiling_shown(bars: Bars) -> Iterator[None]:
     """Say that kernels are compiled, where they are."""
-    logger, handler = logging.getLogger("rulekit.learners.counting.compiling"), _Shown(bars)
+    logger, handler = logging.getLogger("rulekit.learners.counting.kernels"), _Shown(bars)
     level = logger.level
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rulekit_cli import options
+from rulekit_cli.console import aligned, log, result, result_json
+
+if TYPE_CHECKING:
+    from rulekit.work.training import TrainingRequest, TrainingResult
 
 
 def train(
@@ -62,7 +66,7 @@ def train(
     from rulekit.work.training import train as learn
     from rulekit_cli.console import warnings_hidden
     from rulekit_cli.progress import shown_progress
-    from rulekit_cli.training_report import report
+    from rulekit_cli.train import report
 
     given |= {
         "reading": options.reading(given),
@@ -74,3 +78,38 @@ def train(
     with warnings_hidden(quiet), shown_progress(quiet) as progress:
         result = learn(request, progress)
     report(request, result, json=json_, quiet=quiet)
+
+
+def report(request: TrainingRequest, trained: TrainingResult, *, json: bool, quiet: bool) -> None:
+    """Size and figures beside those of the majority class, for a person or for a machine."""
+    figures, size, model = trained.figures, trained.size, trained.model
+    if not quiet:
+        log(f"{request.learner}   {trained.chosen}   {trained.seconds:.1f} s")
+        for note in trained.notes:
+            log(f"note: {note}")
+    if json:
+        result_json(
+            {
+                "model": str(request.output),
+                "measured_on": trained.measured_on,
+                **figures.as_dict(),
+                "rules": size.rules,
+                "literals": size.literals,
+                "units": model.provenance.get("units"),
+                "stopped": model.provenance.get("stopped"),
+                "digest": model.digest,
+            }
+        )
+        return
+    two = len(model.classes) == 2
+    f1 = figures.classes[1].f1 if two else figures.macro_f1
+    name = "" if request.output is None else request.output.name
+    cells = [name, str(size.rules), str(size.literals), f"{figures.accuracy:.3f} ± {figures.accuracy_error:.3f}"]
+    cells += [f"{f1:.2f}", "-" if figures.auc is None else f"{figures.auc:.3f}", f"({trained.measured_on})"]
+    header = ["", "rules", "literals", "accuracy", "F1" if two else "macro F1", "AUC", ""]
+    for line in aligned([header, cells, ["majority class", "-", "-", f"{figures.majority:.3f}        "]]):
+        result(line)
+    if trained.cost is not None:
+        result(f"cost of errors: {trained.cost[0]:.4f} a row, {trained.cost[1]:.4f} without a model")
+    if not quiet:
+        log(f"wrote {request.output}   next: rulekit show {request.output}")

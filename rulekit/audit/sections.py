@@ -19,7 +19,6 @@ from rulekit.graph.language.readable import chance, counted, listed, share, weig
 from rulekit.graph.language.words import label, name
 from rulekit.graph.nodes import (
     TRUE,
-    And,
     Difference,
     Family,
     Hidden,
@@ -34,7 +33,7 @@ from rulekit.graph.nodes import (
     Strength,
 )
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.graph.rules import Rule, rules_of, rules_of_parts
+from rulekit.graph.rules import Rule, conjuncts, rules_of, rules_of_parts
 from rulekit.graph.traversal import topological
 from rulekit.names import printable
 
@@ -225,8 +224,7 @@ def _missing_rows(graph: RuleGraph, k: int) -> list[Row]:
 def _is_clause(node: Node) -> bool:
     if isinstance(node, Hidden) and node.off == 0.0:
         node = node.cause
-    parts = node.children if isinstance(node, And) else (node,)
-    return all(not p.children or (isinstance(p, Not) and not p.child.children) for p in parts)
+    return all(not p.children or (isinstance(p, Not) and not p.child.children) for p in conjuncts(node))
 
 
 def _feature(node: Node) -> str:

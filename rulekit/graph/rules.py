@@ -198,6 +198,11 @@ def _parts(score: Node) -> list[_Part]:
     return [] if isinstance(formula, Constant) and not formula.value else [_Part(formula, "or")]
 
 
+def conjuncts(formula: Node) -> tuple[Node, ...]:
+    """What a formula joins by and: itself where it is no And."""
+    return formula.children if isinstance(formula, And) else (formula,)
+
+
 def disjuncts(formula: Node) -> tuple[Node, ...]:
     """What a formula joins by or: itself where it is no Or; of plain rules beside hidden bits each by itself.
 

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from rulekit.audit.statistics import rule_statistics
 from rulekit.errors import InputError
 from rulekit.graph.rule_graph import RuleGraph, class_array
+from rulekit.learners.binned.binning import least_level
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import (
     Ability,
@@ -34,18 +35,21 @@ from rulekit.learners.contract import (
     refuse_unable,
 )
 from rulekit.learners.counting.histograms import Floats, class_totals, quantise_by_class, share_equal
-from rulekit.learners.counting.threads import available_threads
-from rulekit.learners.fitting.assembly import Prior, preference_of
-from rulekit.learners.fitting.class_order import class_index, class_order
+from rulekit.learners.counting.kernels import available_threads
+from rulekit.learners.fitting.assembly import Prior, preference_of, provenance_of
+from rulekit.learners.fitting.classes import (
+    class_factors,
+    class_index,
+    class_order,
+    odds_of,
+    questions_of,
+    refuse_columns,
+)
 from rulekit.learners.fitting.inputs import TrainingData, check_rows
 from rulekit.learners.fitting.learning import Plan, Run, learn_all
 from rulekit.learners.fitting.parameters import check_parameters
-from rulekit.learners.fitting.path import ModelPath, QuestionPath
-from rulekit.learners.fitting.provenance import provenance_of
-from rulekit.learners.fitting.row_weights import class_factors, least_level, odds_of
-from rulekit.learners.fitting.size_limits import SizeLimits
+from rulekit.learners.fitting.path import ModelPath, QuestionPath, SizeLimits
 from rulekit.learners.fitting.start_schema import under_start
-from rulekit.learners.fitting.targets import questions_of, refuse_columns
 from rulekit.learners.fitting.training_rows import binned, training_data
 from rulekit.schema import Schema
 
@@ -140,10 +144,10 @@ class RuleClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
     ) -> tuple[TrainingData, npt.NDArray[Any]]:
         """As `fit`, but without statistics of the rules; the rows of them, and their labels [n] as class indices."""
         begun = time.monotonic()
-        name, given = type(self).__name__, self.get_params(deep=False)
-        check_parameters(name, given, self.parameters)
-        refuse_unable(type(self), {key: value for key, value in given.items() if key != "freeze"})
-        settings = self.settings(**given)
+        name, parameters = type(self).__name__, self.get_params(deep=False)
+        check_parameters(name, parameters, self.parameters)
+        refuse_unable(type(self), {key: value for key, value in parameters.items() if key != "freeze"})
+        settings = self.settings(**parameters)
         self.check(settings)
         data = training_data(self, X, y, sample_weight, groups)
         totals = class_totals(data.weights, data.labels, len(data.classes))

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rulekit.learners.binned.codes import Codes
     from rulekit.learners.binned.problem import Problem
     from rulekit.learners.counting.histograms import Bools
-    from rulekit.learners.fitting.size_limits import SizeLimits
+    from rulekit.learners.fitting.path import SizeLimits
     from rulekit.schema import Schema
 
 GROUP = "rulekit.learners"
@@ -54,7 +54,7 @@ def setting(default: Any, allowed: Allowed, help: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of a learner as a person is told of it."""
+    """A parameter of a learner as its help and its errors describe it."""
 
     name: str
     default: Any
@@ -171,14 +171,14 @@ class Model(Protocol):
 class Candidate:
     """One answer to a question: its size in units, objective and weighted error on the training rows, and its model.
 
-    given: it is what the learner was told to go on from, so that no smaller model is without it.
+    start: it is what learning went on from, so that no smaller model is without it.
     """
 
     size: int
     objective: float
     error: float
     model: Model
-    given: bool = False
+    start: bool = False
 
 
 Learning = Generator[Candidate, None, Sequence[Candidate] | None]
@@ -218,12 +218,12 @@ def find_learner(name: str) -> type[RuleClassifier]:
     )
 
 
-def refuse_unable(learner: type[RuleClassifier], given: Mapping[str, Any], prefix: str = "") -> None:
-    """Raises InputError where a parameter is given that asks for what the learner cannot, before any row is read.
+def refuse_unable(learner: type[RuleClassifier], parameters: Mapping[str, Any], prefix: str = "") -> None:
+    """Raises InputError where a parameter that is set asks for what the learner cannot, before any row is read.
 
     prefix: what stands before the name of a parameter in the message, "--" for the options of a command.
     """
-    for name, value in given.items():
+    for name, value in parameters.items():
         need = _NEEDS.get(name)
         if need is not None and value is not None and need[0] not in learner.abilities:
             raise InputError(f"{learner.word} {need[1]}", where=f"{prefix}{name}", fix="leave it out")

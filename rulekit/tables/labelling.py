@@ -7,9 +7,8 @@ its labels, weights, groups and notes are the same either way.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,9 +23,8 @@ from rulekit.tables.kinds.conversion import numeric_values
 from rulekit.tables.kinds.inference import assembled
 from rulekit.tables.labels import LabelledTable, check_weight, parse_cost, unlabelled_note
 from rulekit.tables.options import ReadingOptions
-from rulekit.tables.raw.columns import Column, RawTable, column_place, place, take_column
+from rulekit.tables.raw.columns import Column, column_place, place, take_column
 from rulekit.tables.raw.delimited import ReadAgain
-from rulekit.tables.raw.sources import raw_table
 from rulekit.tables.reading import TableFile, open_table
 from rulekit.tables.table import Array, HeldColumn, Memory, Store, StoredColumn, Writer, arrays_of
 
@@ -48,38 +46,6 @@ def read_labelled(
     """
     store = Store()
     return _labelled(open_table(path, options, store, budget), options, store, budget, reading)
-
-
-def split_labels(data: Any, options: ReadingOptions) -> LabelledTable:
-    """The labelled table of raw columns, or of anything that makes them; raises InputError as `read_labelled`."""
-    return _labelled(_HeldRows(raw_table(data)), options, Store(), None, None)
-
-
-@dataclass(slots=True, eq=False)
-class _HeldRows:
-    """Rows in memory, as a file that is one block."""
-
-    raw: RawTable
-    by_column: bool = False
-    share: float = 1.0
-
-    @property
-    def source(self) -> str:
-        return self.raw.source
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return self.raw.known_names
-
-    @property
-    def n_rows(self) -> int:
-        return self.raw.n_rows
-
-    def blocks(self, names: Sequence[str], keep_text: Collection[str]) -> Iterator[RawTable]:
-        yield replace(self.raw, columns=tuple(column for column in self.raw.columns if column.name in names))
-
-    def notes(self) -> list[str]:
-        return list(self.raw.notes)
 
 
 def _labelled(
@@ -246,7 +212,7 @@ class _Rows:
             raise InputError("there is a header but no row", where=where, fix="give at least one row")
         dropped = self._note_dropped()
         keys, counts, place_of = self.target.ordered()
-        class_of, classes, told = classes_of_keys(
+        class_of, classes, found_notes = classes_of_keys(
             keys,
             counts,
             self.target.kind(),
@@ -267,7 +233,7 @@ class _Rows:
             group = _mapped(self.group.numbers(), order, self._integers(len(order)), self.kept_rows)
         decided, columns = zip(*(self.builders.pop(name).encoded() for name in self.features), strict=True)
         table = assembled(decided, arrays_of(columns), self.kept_rows, where, self.source.notes())
-        notes = (*dropped, *told)
+        notes = (*dropped, *found_notes)
         return LabelledTable(table, y, classes, weight, group, cost, target, bool(self.options.ordered), notes)
 
 

@@ -37,7 +37,7 @@ def parameters(learner: str) -> tuple[Parameter, ...]:
 def parse_parameters(learner: str, items: Sequence[str]) -> dict[str, Any]:
     """K=V texts as values by name; raises InputError, with the nearest name, for a parameter that there is not."""
     defaults = {parameter.name: parameter.default for parameter in parameters(learner)}
-    given = {}
+    values = {}
     for item in items:
         name, equals, text = item.partition("=")
         if not equals:
@@ -50,8 +50,8 @@ def parse_parameters(learner: str, items: Sequence[str]) -> dict[str, Any]:
             raise InputError(f"{learner} has no parameter {name!r}", where="--param", fix=fix)
         # a parameter that is a word by default takes words: stopping=none is no null
         default = defaults[name]
-        given[name] = text if isinstance(default, str) and default != "auto" else _value(text)
-    return given
+        values[name] = text if isinstance(default, str) and default != "auto" else _value(text)
+    return values
 
 
 def _value(text: str) -> Any:
@@ -67,7 +67,7 @@ def _value(text: str) -> Any:
 
 def fitted(
     learner: str,
-    given: Mapping[str, Any],
+    parameters: Mapping[str, Any],
     rows: LabelledTable,
     *,
     seed: int,
@@ -80,7 +80,7 @@ def fitted(
 
     Its rules have no statistics yet, since they may be simplified.
     """
-    options = dict(given)
+    options = dict(parameters)
     if rows.ordered:
         options["ordered"] = rows.classes
     if start is not None:
@@ -104,20 +104,20 @@ def refuse_options(learner: str, options: Mapping[str, Any]) -> None:
     refuse_unable(find_learner(learner), options, "--")
 
 
-def refuse_curve(given: Mapping[str, Any]) -> None:
+def refuse_curve(parameters: Mapping[str, Any]) -> None:
     """Raises InputError where a learner with these parameters has no error by size."""
-    if given.get("stopping") == "none":
+    if parameters.get("stopping") == "none":
         raise InputError(
             "there is no curve without cross-validation", where="--curve", fix="leave out --param stopping=none"
         )
 
 
-def smallest(given: Mapping[str, Any]) -> dict[str, Any]:
+def smallest(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters that also ask for the smallest model; raises InputError where they choose a size themselves."""
     for name in ("parsimony", "stopping"):
-        if name in given:
+        if name in parameters:
             raise InputError(f"--smallest and --param {name} both say which size is taken", fix="give one")
-    return {**given, "parsimony": 1}
+    return {**parameters, "parsimony": 1}
 
 
 def size_chosen(provenance: Mapping[str, Any], path: ModelPath) -> str:

@@ -83,13 +83,13 @@ class TrainingResult:
 
 def train(request: TrainingRequest, progress: Progress = unseen) -> TrainingResult:
     """Train as the request says; raises InputError, before anything is learned, where it makes no sense."""
-    given, start = _checked(request)
+    parameters, start = _checked(request)
     rows = _read(request, start, progress)
     training, held = _split(rows, request, progress)
     started = time.monotonic()
     learner = learning.fitted(
         request.learner,
-        given,
+        parameters,
         training,
         seed=request.seed,
         time_limit=request.time_limit,
@@ -125,11 +125,11 @@ def train(request: TrainingRequest, progress: Progress = unseen) -> TrainingResu
 
 def _checked(request: TrainingRequest) -> tuple[dict[str, Any], Start | None]:
     """The parameters and the start of a request that can be carried out."""
-    given = dict(request.parameters)
+    parameters = dict(request.parameters)
     asked = {name: getattr(request, name) for name in ("start", "freeze", "memory")}
     learning.refuse_options(request.learner, {**asked, "ordered": request.reading.ordered or None})
     if request.smallest:
-        given = learning.smallest(given)
+        parameters = learning.smallest(parameters)
     if request.test is not None and request.holdout is not None:
         raise InputError("--test and --holdout are two ways to measure", fix="give one")
     check_outputs([request.output, *request.curves], request.data, request.test, request.start)
@@ -139,19 +139,19 @@ def _checked(request: TrainingRequest) -> tuple[dict[str, Any], Start | None]:
         from rulekit.audit.curves import check_curve
 
         check_curve(path)
-        learning.refuse_curve(given)
+        learning.refuse_curve(parameters)
     if request.start is None and request.freeze is None:
-        return given, None
+        return parameters, None
     from rulekit.work.start import read_start
 
-    return given, read_start(request.start, request.freeze)
+    return parameters, read_start(request.start, request.freeze)
 
 
 def _read(request: TrainingRequest, start: Start | None, progress: Progress) -> LabelledTable:
     options = request.reading if start is None else start.reading(request.reading)
     budget = None if request.memory is None else Budget(parse_memory(request.memory, "--memory"))
-    told = None if budget is None else lambda share: bool(progress(Reading(share)))
-    rows = read_labelled(request.data, options, budget, reading=told)
+    reading = None if budget is None else lambda share: bool(progress(Reading(share)))
+    rows = read_labelled(request.data, options, budget, reading=reading)
     if start is not None:
         rows = start.read_alike(rows)
     progress(Read((*rows.table.notes, *rows.notes), summary_of(rows)))

@@ -15,7 +15,7 @@ from rulekit.work.progress import Learning
 def test_compiling_is_said_as_progress_is(
     terminal: bool, quiet: bool, said: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    logger = logging.getLogger("rulekit.learners.counting.compiling")
+    logger = logging.getLogger("rulekit.learners.counting.kernels")
     before = (logger.level, list(logger.handlers))
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
     with shown_progress(quiet) as progress:

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
+import polars as pl
 import pytest
 
 from rulekit.errors import InputError
 from rulekit.schema import Schema
 from rulekit.tables.kinds.inference import infer
-from rulekit.tables.labelling import read_labelled, split_labels
-from rulekit.tables.labels import data_hash, label_for_model, read_for_model
+from rulekit.tables.labelling import read_labelled
+from rulekit.tables.labels import LabelledTable, data_hash, label_for_model, read_for_model
 from rulekit.tables.options import ReadingOptions
 
 
-def split(labels: list[object], **options: object):
-    n = len(labels)
-    return split_labels({"x": list(range(n)), "y": labels}, ReadingOptions("y", **options))
+def split_labels(columns: dict[str, list[object]], options: ReadingOptions) -> LabelledTable:
+    """The columns as a Parquet file, which keeps their types, and that as it is read."""
+    with tempfile.TemporaryDirectory() as folder:
+        pl.DataFrame(columns).write_parquet(path := Path(folder) / "t.parquet")
+        return read_labelled(path, options)
+
+
+def split(labels: list[object], **options: object) -> LabelledTable:
+    return split_labels({"x": list(range(len(labels))), "y": labels}, ReadingOptions("y", **options))
 
 
 @pytest.mark.parametrize(
@@ -39,12 +46,11 @@ def split(labels: list[object], **options: object):
     ],
 )
 def test_labels_have_their_natural_types(labels: list[object], classes: tuple[object, ...], y: list[int]) -> None:
-    for values in (labels, pd.Series(labels), np.array(labels, dtype=object)):
-        data = split(values)
-        assert data.classes == classes
-        assert [type(c) for c in data.classes] == [type(c) for c in classes]
-        assert data.y.tolist() == y
-        assert data.table.names == ("x",)
+    data = split(labels)
+    assert data.classes == classes
+    assert [type(c) for c in data.classes] == [type(c) for c in classes]
+    assert data.y.tolist() == y
+    assert data.table.names == ("x",)
 
 
 def test_the_positive_class_is_named_or_the_rarer() -> None:
@@ -115,7 +121,7 @@ def test_weight_group_and_target_are_no_features() -> None:
     assert (taken.y.tolist(), taken.weight.tolist(), taken.group.tolist()) == ([0, 0], [0.5, 2], [0, 0])
 
 
-@pytest.mark.parametrize("weight", [[1, -1], [1, None], [1, np.inf], [0, 0], ["1", "much"]])
+@pytest.mark.parametrize("weight", [[1, -1], [1, None], [1.0, np.inf], [0, 0], ["1", "much"]])
 def test_weights_that_are_no_weights_are_refused(weight: list[object]) -> None:
     with pytest.raises(InputError, match=r"weight|'w'"):
         split_labels({"x": [1, 2], "w": weight, "y": ["a", "b"]}, ReadingOptions("y", weight="w"))
@@ -161,10 +167,11 @@ def test_labels_match_the_model_across_types() -> None:
     assert label_for_model(data | {"y": [True, False, True]}, schema, (False, True)).y.tolist() == [1, 0, 1]
 
 
-def test_data_hash_depends_on_content_only() -> None:
+def test_data_hash_depends_on_content_only(tmp_path: Path) -> None:
     data = {"x": [1.5, None, 3], "c": ["u", "v", None], "y": ["a", "b", "a"]}
     first = data_hash(split_labels(data, ReadingOptions("y")))
-    assert first == data_hash(split_labels(pd.DataFrame(data), ReadingOptions("y")))
+    pl.DataFrame(data).write_csv(tmp_path / "t.csv")
+    assert first == data_hash(read_labelled(tmp_path / "t.csv", ReadingOptions("y")))
     assert len(first) == 64
     for changed in ({"x": [1.5, None, 4]}, {"c": ["u", "w", None]}, {"y": ["a", "b", "b"]}, {"x": [1.5, 2, 3]}):
         assert data_hash(split_labels(data | changed, ReadingOptions("y"))) != first

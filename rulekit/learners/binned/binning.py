@@ -20,9 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.learners.binned.codes import MemoryCodes
-from rulekit.learners.counting.compiling import compiled, numba_runs
 from rulekit.learners.counting.histograms import Floats
-from rulekit.learners.counting.threads import run_threads
+from rulekit.learners.counting.kernels import compiled, numba_runs, run_threads
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature
 from rulekit.tables.table import Table
 
@@ -52,9 +51,18 @@ class BinnedColumn:
         return self.feature.kind != "categorical" or self.feature.ordered
 
 
-def min_level_rows(rows: float) -> float:
-    """The default least weight of a level: 10 rows, or a hundredth of them where that is less, but 2 at least."""
-    return max(2.0, min(10.0, rows / 100.0))
+def least_level(rows: float | None, weights: npt.NDArray[np.int64], unit: float) -> int:
+    """The least weight, in units, with which a level stands for itself.
+
+    By default 10 rows, or a hundredth of them where that is less, but 2 at least.
+    """
+    rows = max(2.0, min(10.0, float(weights.sum()) * unit / 100.0)) if rows is None else rows
+    return int(np.ceil(rows / unit - 1e-9))
+
+
+def least_side(rows: float) -> float:
+    """The default least weight of rows on either side of a condition, for rows of so much weight."""
+    return max(1.0, min(5.0, rows / 40.0))
 
 
 def bin_table(

@@ -9,14 +9,14 @@ from rulekit.errors import InputError
 from rulekit.graph.leaves import leaf_of_codes
 from rulekit.graph.nodes import FALSE, TRUE, And, Compare, IsTrue, Missing, Node, Not, Or
 from rulekit.learners.binned.binning import BinnedColumn
-from rulekit.learners.binned.given import GivenColumn
+from rulekit.learners.binned.problem import FixedColumn
 from rulekit.learners.counting.histograms import Bools
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE
 
 
 def condition_node(column: BinnedColumn, condition: Bools) -> Node:
     """The Boolean node of a set of codes; a level that no training row has, or never seen, is on the side of code 1."""
-    if isinstance(column, GivenColumn):
+    if isinstance(column, FixedColumn):
         return column.condition_node(condition)
     name, missing = column.feature.name, bool(condition[0])
     held = np.flatnonzero(condition[1:]) + 1

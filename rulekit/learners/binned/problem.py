@@ -1,16 +1,27 @@
-"""A question with two answers about binned rows."""
+"""A question with two answers about binned rows; fixed conditions may stand in it as further columns.
+
+A fixed condition is a column of its own with two codes. It needs no cut of ours: its node is evaluated on the training
+rows once, and stands in the rule graph as it is.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from rulekit.graph.evaluation.evaluator import evaluate_nodes
+from rulekit.graph.leaves import negate
+from rulekit.graph.nodes import FALSE, TRUE, Node
+from rulekit.graph.rules import columns_of
 from rulekit.learners.binned.binning import BinnedColumn
-from rulekit.learners.binned.codes import Codes
-from rulekit.learners.counting.histograms import Ints
+from rulekit.learners.binned.codes import Codes, MemoryCodes
+from rulekit.learners.counting.histograms import Bools, Ints
+from rulekit.schema import Feature, Schema
+from rulekit.tables.table import Table
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,3 +56,69 @@ class Problem:
         each = self.weights.strides == (0,) and len(self.weights) > 0
         weights = np.broadcast_to(self.weights[:1], labels.shape) if each else self.weights[rows]
         return Problem(self.columns, self.codes.take(rows), labels, weights, self.weight_unit)
+
+
+HOLDS = np.array([False, False, True])
+KNOWN = np.array([False, True, True])
+NO_BOUNDS = np.full(1, np.nan)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FixedColumn(BinnedColumn):
+    """A Boolean node as a column: code 1 where it does not hold, 2 where it does; reads: the columns below it."""
+
+    node: Node = FALSE
+    reads: tuple[int, ...] = ()
+    schema: Schema | None = None
+
+    def condition_node(self, condition: Bools) -> Node:
+        """The node of a set of codes: the node itself, its contrary, or a constant."""
+        if bool(condition[1]) == bool(condition[2]):
+            return TRUE if condition[1] else FALSE
+        return self.node if condition[2] else negate(self.node, self.schema)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JoinedCodes:
+    """Codes of fixed conditions [n] behind those of a table, wherever these are kept."""
+
+    first: Codes
+    fixed: MemoryCodes
+
+    def __len__(self) -> int:
+        return len(self.first) + len(self.fixed)
+
+    def __getitem__(self, column: int) -> npt.NDArray[Any]:
+        n = len(self.first)
+        return self.first[column] if column < n else self.fixed[column - n]
+
+    def take(self, rows: npt.NDArray[Any]) -> Codes:
+        return JoinedCodes(self.first.take(rows), self.fixed.take(rows))
+
+    def parts(self, n_rows: int) -> Iterator[tuple[slice, Codes]]:
+        for rows, part in self.first.parts(n_rows):
+            yield rows, JoinedCodes(part, MemoryCodes(tuple(codes[rows] for codes in self.fixed.arrays)))
+
+
+def with_fixed(problem: Problem, nodes: Sequence[Node], table: Table, schema: Schema) -> Problem:
+    """The problem with one more column for each Boolean node, behind its own; table: the training rows."""
+    if not nodes:
+        return problem
+    values = evaluate_nodes(nodes, table)
+    own = {column.feature.name: i for i, column in enumerate(problem.columns)}
+    columns = []
+    for node in nodes:
+        names = sorted(columns_of(node))
+        feature = schema[names[0]] if names else Feature("")
+        reads = tuple(own[name] for name in names)
+        columns.append(FixedColumn(feature, -1, 3, NO_BOUNDS, NO_BOUNDS, node=node, reads=reads, schema=schema))
+    return with_columns(problem, columns, [values[node] for node in nodes])
+
+
+def with_columns(problem: Problem, columns: Sequence[FixedColumn], truths: Sequence[Bools]) -> Problem:
+    """The problem with further columns, each with a truth value [n] for each row."""
+    arrays = tuple(1 + truth.view(np.uint8) for truth in truths)
+    codes: Codes = JoinedCodes(problem.codes, MemoryCodes(arrays))
+    if isinstance(problem.codes, MemoryCodes):
+        codes = replace(problem.codes, arrays=(*problem.codes.arrays, *arrays))
+    return replace(problem, columns=(*problem.columns, *columns), codes=codes)

@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import ClassVar
 
 from rulekit.learners.base import RuleClassifier
+from rulekit.learners.binned.binning import least_side
 from rulekit.learners.boosting.rounds import rounds
 from rulekit.learners.boosting.settings import AdaBoostSettings
 from rulekit.learners.contract import Ability, Learning, Question
-from rulekit.learners.fitting.row_weights import least_side
 
 
 class AdaBoostStumpClassifier(RuleClassifier):

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from rulekit.learners.binned.binning import BinnedColumn
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.counting.histograms import Bools, Floats, Ints, count_cells
-from rulekit.learners.counting.threads import run_threads
+from rulekit.learners.counting.kernels import run_threads
 from rulekit.schema import FIRST_LEVEL_CODE
 
 

@@ -53,7 +53,7 @@ class CNLLClassifier(RuleClassifier):
     def prepare(
         self, problem: Problem, questions: Sequence[Question], data: TrainingData, classes: tuple[Any, ...]
     ) -> list[Question]:
-        """The questions with the conditions given for them as further columns, and what each formula begins with."""
+        """The questions with fixed conditions as further columns, and what each formula begins with."""
         first = questions[0]
         settings: CNLLSettings = first.settings
         growth = growth_settings(settings, first.seed, first.n_threads, len(problem.columns))

@@ -14,7 +14,7 @@ from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.leaves import has_column
 from rulekit.graph.nodes import FALSE, TRUE, Above, And, Hidden, Node, Or, Probability
 from rulekit.graph.probability.prime_implicants import threshold_rule
-from rulekit.graph.rules import disjuncts, literals
+from rulekit.graph.rules import conjuncts, disjuncts, literals
 from rulekit.learners.binned.binning import BinnedColumn
 from rulekit.learners.binned.codes import Codes
 from rulekit.learners.binned.conditions import condition_node
@@ -22,19 +22,19 @@ from rulekit.learners.binned.problem import Problem
 from rulekit.learners.cnll.formula.noisy_formula import Bit, PairBit, contrary, probability_of_codes
 from rulekit.learners.cnll.formula.read_once import ReadOnceTree
 from rulekit.learners.cnll.plain.dnf_form import (
-    WAYS,
+    VARIANTS,
     DnfSettings,
     PlainDnf,
     plain_clauses,
     plain_dnfs,
-    raced_way,
+    raced_variant,
     reported,
 )
 from rulekit.learners.cnll.search.growth import Grown, GrownStep, GrowthSettings, Snapshot, states
-from rulekit.learners.cnll.start.first_formula import Start, bit_names
+from rulekit.learners.cnll.start.first_formula import Start
 from rulekit.learners.contract import Candidate, Frame, Score, Variants
 from rulekit.learners.counting.histograms import Bools
-from rulekit.learners.fitting.size_limits import rule_count
+from rulekit.learners.fitting.path import rule_count
 from rulekit.numbers import strength_of
 from rulekit.schema import Schema
 
@@ -68,7 +68,7 @@ def _pair(columns: tuple[BinnedColumn, ...], bit: PairBit) -> Node:
 
 
 def formula_node(tree: ReadOnceTree, hidden: list[Node], kept: Mapping[int, Node] | None = None) -> Node:
-    """The nested formula over hidden bits; kept: tree nodes at which a given clause stands as it is."""
+    """The nested formula over hidden bits; kept: tree nodes at which a frozen clause stands as it is."""
     made: dict[int, Node] = {}
     kept = kept or {}
     for node in reversed(tree.order()):
@@ -106,7 +106,7 @@ def continued_decision(formula: Node, schema: Schema, most_literals: int, start:
 
 def _implies(term: Node, known: Node, schema: Schema) -> bool:
     """Whether a rule holds only where a known one does: on every cell of their columns, or as it is written."""
-    if term is known or set(_conditions(known)) <= set(_conditions(term)):
+    if term is known or set(conjuncts(known)) <= set(conjuncts(term)):
         return True
     both = (term, known)
     table = None if any(map(has_column, both)) else cell_rows(both, schema, _MOST_CELLS)
@@ -114,10 +114,6 @@ def _implies(term: Node, known: Node, schema: Schema) -> bool:
         return False
     values = evaluate_nodes(both, table)
     return not bool((values[term] & ~values[known]).any())
-
-
-def _conditions(rule: Node) -> Sequence[Node]:
-    return rule.children if isinstance(rule, And) else (rule,)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -166,6 +162,22 @@ class LearnedFormula:
         return rule
 
 
+def bit_names(start: Start | None, n_bits: int, prefix: str) -> list[str]:
+    """The names of the bits of a formula: the prefix and a number that no frozen bit has; frozen ones keep theirs."""
+    if start is None:
+        return [f"{prefix}{i + 1}" for i in range(n_bits)]
+    taken, names, number = set(start.names.values()), list[str](), 0
+    for i in range(n_bits):
+        if i in start.names:
+            names.append(start.names[i])
+            continue
+        number += 1
+        while f"{prefix}{number}" in taken:
+            number += 1
+        names.append(f"{prefix}{number}")
+    return names
+
+
 def last_of(grown: Grown, start: Start | None) -> Candidate:
     """The last state of a growing formula."""
     model = LearnedFormula(*grown.path[-1], start, tuple(grown.steps))
@@ -190,17 +202,17 @@ def path_of(grown: Grown, start: Start | None) -> list[Candidate]:
 def plain_variants(
     problem: Problem, grown: Sequence[Candidate], settings: DnfSettings, groups: npt.NDArray[Any] | None, seed: int
 ) -> Variants:
-    """The plain forms of a grown formula, by each way to find them."""
+    """The plain forms of a grown formula, by each variant of the search for clauses."""
     path = [made.model.snapshot for made in grown if isinstance(made.model, LearnedFormula)]
 
-    asked_in_order, known = plain_clauses(problem, path, settings, WAYS), list[list[PlainDnf]]()
+    asked_in_order, known = plain_clauses(problem, path, settings, VARIANTS), list[list[PlainDnf]]()
 
-    def by(way: int) -> list[Candidate]:
+    def by(variant: int) -> list[Candidate]:
         # Asked for one after the other they share the search; one alone is looked for alone.
-        if way == len(known):
+        if variant == len(known):
             known.append(reported(problem, next(asked_in_order), settings))
-        forms = known[way] if way < len(known) else plain_dnfs(problem, path, settings, [WAYS[way]])[0]
+        forms = known[variant] if variant < len(known) else plain_dnfs(problem, path, settings, [VARIANTS[variant]])[0]
         return [Candidate(k, form.objective, form.error, form) for k, form in enumerate(forms, start=1)]
 
-    ways = [partial(by, way) for way in range(len(WAYS))]
-    return Variants(ways, lambda: raced_way(problem, path, settings, groups, seed))
+    paths = [partial(by, variant) for variant in range(len(VARIANTS))]
+    return Variants(paths, lambda: raced_variant(problem, path, settings, groups, seed))

@@ -14,9 +14,8 @@ from rulekit.graph.probability.compilation import build_circuit
 from rulekit.learners.binned.binning import BinnedColumn
 from rulekit.learners.cnll.formula.noisy_formula import Formula
 from rulekit.learners.cnll.formula.read_once import ReadOnceTree
-from rulekit.learners.cnll.models import LearnedFormula, bit_condition
+from rulekit.learners.cnll.models import LearnedFormula, bit_condition, bit_names
 from rulekit.learners.cnll.search.growth import GrownStep
-from rulekit.learners.cnll.start.first_formula import bit_names
 from rulekit.learners.counting.histograms import Floats, Ints
 from rulekit.learners.fitting.learning import Run
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from rulekit.errors import InputError
+from rulekit.learners.binned.binning import least_side
 from rulekit.learners.cnll.formula.objectives import Objective
 from rulekit.learners.cnll.formula.split_search import Weak
 from rulekit.learners.cnll.plain.dnf_form import DnfSettings
@@ -13,9 +14,8 @@ from rulekit.learners.cnll.search.best_step import SearchSettings
 from rulekit.learners.cnll.search.growth import Algorithm, GrowthSettings
 from rulekit.learners.contract import setting
 from rulekit.learners.fitting.parameters import count_or_share, number, one_of, or_automatic, whole
-from rulekit.learners.fitting.row_weights import least_side
+from rulekit.learners.fitting.path import SizeLimits
 from rulekit.learners.fitting.settings import StartSettings
-from rulekit.learners.fitting.size_limits import SizeLimits
 
 _MOST_CLAUSES = 20
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.learners.counting.compiling import compiled
+from rulekit.learners.counting.kernels import compiled
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -190,11 +190,11 @@ class Histogram(NamedTuple):
 def count(codes: npt.NDArray[Any], grouped: Grouped, weights: Ints, n_codes: int) -> Histogram:
     """The histogram of one column over the keys by which its rows are grouped."""
     each = int(weights[0]) if len(weights) and weights.strides == (0,) else 0
-    given = weights[:1].copy() if each else weights
-    counts = _count_entries(codes, grouped.rows, grouped.starts, given, each, n_codes)
+    weights = weights[:1].copy() if each else weights
+    counts = _count_entries(codes, grouped.rows, grouped.starts, weights, each, n_codes)
     starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     keys, values = np.empty(starts[-1], dtype=np.int64), np.empty(starts[-1], dtype=np.int64)
-    _fill_entries(codes, grouped.rows, grouped.starts, given, each, starts, keys, values)
+    _fill_entries(codes, grouped.rows, grouped.starts, weights, each, starts, keys, values)
     return Histogram(keys, values, starts)
 
 

@@ -1,16 +1,17 @@
-"""From the scores of all questions to a rule graph, with reported probabilities."""
+"""From the scores of all questions to a rule graph: its decision, reported probabilities, and provenance."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+import rulekit
 from rulekit.graph.decisions import ArgMax, Fires, Median
 from rulekit.graph.nodes import (
     FALSE,
@@ -32,7 +33,9 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.learners.binned.codes import Codes
 from rulekit.learners.contract import Frame, Model, Score
 from rulekit.learners.counting.histograms import Bools
+from rulekit.learners.fitting.inputs import TrainingData
 from rulekit.numbers import log_odds, strength_of
+from rulekit.tables.labels import data_hash
 
 _FLOOR = 0.51
 _MOST_LITERALS = 400
@@ -172,3 +175,35 @@ def _ranked_graph(
 def preference_of(weights: npt.NDArray[np.float64]) -> tuple[int, ...]:
     """Classes by falling training weight, then in their order."""
     return tuple(int(k) for k in np.lexsort((np.arange(len(weights)), -weights)))
+
+
+_NOT_THE_MODEL = ("callback", "n_threads", "memory")
+
+
+def provenance_of(
+    learner: str, parameters: Mapping[str, Any], data: TrainingData, target: str, stopped: str
+) -> dict[str, Any]:
+    """The provenance of a fitted model as JSON values; parameters: as they were used, nothing is "auto"."""
+    return {
+        "learner": learner,
+        "parameters": {name: _json(parameters[name]) for name in sorted(parameters) if name not in _NOT_THE_MODEL},
+        "units": [],
+        "rows": data.table.n_rows,
+        "data": data_hash(data.labelled(target)),
+        "versions": {"rulekit": rulekit.__version__, "numpy": np.__version__},
+        **({"stopped": stopped} if stopped else {}),
+    }
+
+
+def _json(value: Any) -> Any:
+    if isinstance(value, RuleGraph):
+        return value.digest
+    if isinstance(value, list | tuple) and all(isinstance(item, str) for item in value):
+        return list(value)
+    if isinstance(value, np.generic):
+        return value.item()
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, dict):
+        return {str(key): _json(item) for key, item in value.items()}
+    return repr(type(value).__name__)

@@ -188,7 +188,7 @@ class _Group:
     def _report(self, run: Run) -> bool:
         """Tell the callback of the newest candidate; says whether it cancels."""
         made, question = run.grown[-1], run.question
-        if made.given:
+        if made.start:
             return False
         run.last = {
             "class": question.label,
@@ -263,10 +263,10 @@ class _Group:
 
     def _tell_fold(self, run: Run, number: int) -> Stopped:
         try:
-            told = self.plan.callback is not None and self.plan.callback({**run.last, "fold": number})
+            cancels = self.plan.callback is not None and self.plan.callback({**run.last, "fold": number})
         except KeyboardInterrupt:
             return "interrupted"
-        return "cancelled" if told else ""
+        return "cancelled" if cancels else ""
 
     def _errors(self, course: Course, held: Problem, places: int) -> list[Floats] | None:
         """By variant the weight of the held-out errors [T] of the candidates; None where none was reached.

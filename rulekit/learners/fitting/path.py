@@ -1,4 +1,7 @@
-"""The path of sizes: one fit makes a candidate of every size, so that the models of all smaller sizes come with it."""
+"""The path of sizes, and the limits on the size of a model.
+
+One fit makes a candidate of every size, so that the models of all smaller sizes come with it.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,42 @@ from typing import Any
 import numpy as np
 
 from rulekit.errors import InputError
+from rulekit.graph.nodes import FALSE, Node, Or
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
+from rulekit.graph.rules import counts
 from rulekit.learners.contract import Candidate, Frame
 from rulekit.learners.fitting.assembly import graph_of
 from rulekit.learners.fitting.choice import Curve
-from rulekit.learners.fitting.size_limits import NO_LIMITS
+
+
+@dataclass(frozen=True, slots=True)
+class SizeLimits:
+    """The most distinct columns, rules and literals of the whole model; None: no limit."""
+
+    features: int | None = None
+    clauses: int | None = None
+    literals: int | None = None
+
+    def hold_for(self, graph: RuleGraph) -> bool:
+        """Whether a model keeps to every limit."""
+        if self.features is not None and len(graph.used_features) > self.features:
+            return False
+        if self.clauses is None and self.literals is None:
+            return True
+        size = counts(graph)
+        return (self.clauses is None or size.rules <= self.clauses) and (
+            self.literals is None or size.literals <= self.literals
+        )
+
+
+NO_LIMITS = SizeLimits()
+
+
+def rule_count(formula: Node) -> int:
+    """The rules of a Boolean formula that decides."""
+    if isinstance(formula, Or):
+        return len(formula.children)
+    return 0 if formula is FALSE else 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +83,9 @@ class QuestionPath:
     curve: Curve | None = None
 
     def at(self, place: int) -> Candidate:
-        """The candidate at a place from 1; at 0 nothing, or what was given to go on from."""
-        given = bool(self.candidates) and self.candidates[0].given
-        return self.candidates[max(place, 1) - 1] if place or given else self.nothing
+        """The candidate at a place from 1; at 0 nothing, or what learning went on from."""
+        begins = bool(self.candidates) and self.candidates[0].start
+        return self.candidates[max(place, 1) - 1] if place or begins else self.nothing
 
     @property
     def objectives(self) -> list[float]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rulekit.graph.nodes import FALSE, TRUE, And, Node, Or
+from rulekit.graph.rules import conjuncts
 from rulekit.learners.binned.binning import BinnedColumn
 from rulekit.learners.binned.codes import Codes
 from rulekit.learners.binned.conditions import condition_node
@@ -52,10 +53,8 @@ def covered_by_some(clauses: Sequence[Clause], codes: Codes, n: int) -> Bools:
 
 def clause_node(clause: Clause, columns: Sequence[BinnedColumn]) -> Node:
     """A clause as one And of conditions on single columns."""
-    parts: list[Node] = []
-    for column, condition in sorted(clause.items()):
-        node = condition_node(columns[column], condition)
-        parts.extend(node.children if isinstance(node, And) else [node])
+    nodes = (condition_node(columns[column], condition) for column, condition in sorted(clause.items()))
+    parts = [part for node in nodes for part in conjuncts(node)]
     return TRUE if not parts else parts[0] if len(parts) == 1 else And(parts)
 
 

@@ -78,19 +78,21 @@ def _are_blocks(X: Any) -> bool:
     return isinstance(X, Iterable)
 
 
-def _budget(estimator: Any) -> Budget:
+def _budget(estimator: Any) -> Budget | None:
     memory = getattr(estimator, "memory", None)
-    return Budget(1 << 62 if memory is None else parse_memory(memory))
+    return None if memory is None else Budget(parse_memory(memory))
 
 
 def _require_memory(estimator: Any, n_rows: int, weighted: bool, grouped: bool) -> None:
     """Raises InputError where the budget is too small for the rows and what is asked of them."""
-    bytes_a_row = ROW_BYTES
+    budget, bytes_a_row = _budget(estimator), ROW_BYTES
+    if budget is None:
+        return
     if weighted or getattr(estimator, "class_weight", None) is not None:
         bytes_a_row += WEIGHT_BYTES
     if grouped and getattr(estimator, "stopping", "none") == "cv":
         bytes_a_row += GROUP_BYTES
-    _budget(estimator).require_rows(n_rows, "memory", bytes_a_row)
+    budget.require_rows(n_rows, "memory", bytes_a_row)
 
 
 def _of_labelled(estimator: Any, rows: LabelledTable) -> TrainingData:
@@ -138,13 +140,13 @@ class _Gathering:
 
     def __init__(self, estimator: Any, store: Store | Memory) -> None:
         self.estimator = estimator
-        self.budget = _budget(estimator)
         self.store = store
-        self.allowance = TextAllowance(self.budget.text_bytes)
+        budget = _budget(estimator)
+        self.allowance = TextAllowance() if budget is None else TextAllowance(budget.text_bytes)
         self.names: tuple[str, ...] = ()
         self.source, self.notes = "", tuple[str, ...]()
         self.builders: dict[str, ColumnBuilder] = {}
-        self.given: Table | None = None
+        self.typed: Table | None = None
         self.columns: list[Writer | HeldColumn] = []
         self.n_rows = 0
         self.labels = self.store.writer(np.int32)
@@ -183,7 +185,7 @@ class _Gathering:
 
     def _add_rows(self, X: Any) -> int:
         first = not self.names
-        if isinstance(X, Table) and (first or self.given is not None):
+        if isinstance(X, Table) and (first or self.typed is not None):
             return self._add_encoded(X)
         raw = raw_table(X if isinstance(X, RawTable) else _checked(self.estimator, X, first))
         if first:
@@ -195,7 +197,7 @@ class _Gathering:
                 for name in raw.names
             }
         columns = {column.name: column for column in raw.columns}
-        if set(columns) != set(self.names) or self.given is not None:
+        if set(columns) != set(self.names) or self.typed is not None:
             odd = sorted(set(columns) ^ set(self.names))[:1] or ["a Table"]
             raise InputError(f"the blocks differ in column {odd[0]!r}", where="X", fix="give every block all columns")
         for name in self.names:
@@ -204,22 +206,22 @@ class _Gathering:
 
     def _add_encoded(self, table: Table) -> int:
         """A block that is encoded already; all must be so, under the same features."""
-        if self.given is None:
+        if self.typed is None:
             check_rows(self.estimator, table, reset=True)
-            self.given, self.names = table, table.names
+            self.typed, self.names = table, table.names
             if isinstance(self.store, Memory):  # the only block
                 return table.n_rows
             self.columns = [self.store.writer(array.dtype) for array in table.arrays]
-        elif table.features != self.given.features:
+        elif table.features != self.typed.features:
             raise InputError("the blocks are tables of different features", where="X", fix="give them one schema")
         for writer, array in zip(self.columns, table.arrays, strict=True):
             writer.add(array)
         return table.n_rows
 
     def _table(self) -> Table:
-        if self.given is not None:
+        if self.typed is not None:
             arrays = arrays_of([writer.column() for writer in self.columns])
-            return self.given if not self.columns else replace(self.given, arrays=arrays, n_rows=self.n_rows)
+            return self.typed if not self.columns else replace(self.typed, arrays=arrays, n_rows=self.n_rows)
         decided, columns = zip(*(self.builders[name].encoded() for name in self.names), strict=True)
         return assembled(decided, arrays_of(columns), self.n_rows, self.source, self.notes)
 

@@ -74,8 +74,8 @@ def assembled(
     """A table of decided columns; `notes` are those of the reader. Raises InputError for a unit of what has none."""
     _check_units([d.feature for d in decided], source)
     merged = {d.feature.name: d.merged for d in decided if d.merged}
-    told = (*notes, *(note for d in decided for note in d.notes), *suspects_note(decided), *_merged_note(merged))
-    return Table(tuple(d.feature for d in decided), arrays, n_rows, source, told, merged)
+    every_note = (*notes, *(note for d in decided for note in d.notes), *suspects_note(decided), *_merged_note(merged))
+    return Table(tuple(d.feature for d in decided), arrays, n_rows, source, every_note, merged)
 
 
 def _require_rows(raw: RawTable) -> None:

@@ -19,7 +19,7 @@ from cnll_cases import with_numba
 from rulekit.learners.cnll.formula.objectives import allowed_strengths
 from rulekit.learners.cnll.formula.read_once import Move, ReadOnceTree
 from rulekit.learners.cnll.search.refitting import _slope_of_bit, give_strengths, slope_of_bit, sweep_squares
-from rulekit.learners.counting.compiling import _compile, _parts, _watch_compiler, cache_folder
+from rulekit.learners.counting.kernels import _compile, _parts, _watch_compiler, cache_folder
 
 
 def names(functions: list[Any]) -> list[str]:

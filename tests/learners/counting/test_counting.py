@@ -9,8 +9,8 @@ from cnll_cases import grow, quantise, random_problem, with_numba
 from rulekit.learners.cnll.formula.objectives import Objective
 from rulekit.learners.cnll.search.best_step import SearchSettings
 from rulekit.learners.cnll.search.growth import GrowthSettings
-from rulekit.learners.counting import compiling
 from rulekit.learners.counting import histograms as counting
+from rulekit.learners.counting import kernels
 from rulekit.learners.counting.histograms import count, group_rows
 
 
@@ -90,10 +90,10 @@ def test_only_one_file_imports_numba() -> None:
     import rulekit
 
     found = [path.name for path in Path(rulekit.__file__).parent.rglob("*.py") if "import numba" in path.read_text()]
-    assert found == ["compiling.py"]
+    assert found == ["kernels.py"]
 
 
 def test_compiled_code_goes_to_the_users_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "somewhere")
     monkeypatch.setattr("sys.platform", "linux")
-    assert compiling.cache_folder().parts == ("somewhere", "rulekit")
+    assert kernels.cache_folder().parts == ("somewhere", "rulekit")

@@ -13,7 +13,7 @@ from rulekit import CNLLClassifier
 from rulekit.graph.rules import counts
 from rulekit.learners.cnll.formula.read_once import Move, ReadOnceTree, growth_moves
 from rulekit.learners.cnll.search.growth import allowed_moves
-from rulekit.learners.fitting.size_limits import SizeLimits
+from rulekit.learners.fitting.path import SizeLimits
 
 SEEDS = st.integers(0, 2**16)
 SIZES = st.none() | st.integers(1, 6)

@@ -17,9 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.learners.binned.codes import Codes, MemoryCodes
-from rulekit.learners.counting.compiling import compiled, numba_runs
 from rulekit.learners.counting.histograms import Histogram, Ints, Rows, dense_histogram
-from rulekit.learners.counting.threads import run_threads
+from rulekit.learners.counting.kernels import compiled, numba_runs, run_threads
 
 _ROWS_FOR_A_COUNT = 4
 _WORTH_KEEPING = 1 << 21
@@ -123,12 +122,12 @@ class CellCounts:
         if not len(cells):
             return
         grouped = rows.grouped()
-        given = (self.matrix, grouped.rows, grouped.starts, self.offsets)
+        rows_by_key = (self.matrix, grouped.rows, grouped.starts, self.offsets)
         amount = np.array([step], dtype=np.int64).astype(np.uint32)
 
         def count(part: tuple[slice, int, int]) -> None:
             some, first, last = part
-            _count_rows(*given, first, last, cells[some], slots[some], amount, self.counts)
+            _count_rows(*rows_by_key, first, last, cells[some], slots[some], amount, self.counts)
 
         run_threads(count, self._shares(rows.sizes()[cells]), self.threads)
 
@@ -147,13 +146,13 @@ class CellCounts:
         cells = np.arange(first, first + len(table) // 2)
         kept = self.slot[cells] >= 0
         grouped = rows.grouped()
-        given = (self.matrix, grouped.rows, grouped.starts, self.offsets)
+        rows_by_key = (self.matrix, grouped.rows, grouped.starts, self.offsets)
         ends = np.linspace(0, len(columns), max(1, min(self.threads, len(columns))) + 1).astype(int).tolist()
 
         def task(part: tuple[int, int]) -> None:
             some = slice(*part)
             _add_sums(
-                *given, columns[some], cells[kept], cells[~kept], self.slot, self.counts, table, first, sums[some]
+                *rows_by_key, columns[some], cells[kept], cells[~kept], self.slot, self.counts, table, first, sums[some]
             )
 
         run_threads(task, itertools.pairwise(ends), self.threads)

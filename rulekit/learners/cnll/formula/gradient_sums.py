@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.learners.counting.compiling import compiled, numba_runs
 from rulekit.learners.counting.histograms import Floats, Ints, Rows
+from rulekit.learners.counting.kernels import compiled, numba_runs
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,12 +77,12 @@ def add_code_sums(
     equal = rows.weights.strides == (0,)
     weights = rows.weights[:1].copy() if equal else rows.weights
     n_codes, flat = sums.shape[1], sums.reshape(-1)
-    given = (weights, equal, fixed.divisor, table)
+    weighted = (weights, equal, fixed.divisor, table)
     if len(table) == 2 * rows.n_cells and table.nbytes <= _NEAR:
-        _add_by_row(matrix, columns, rows.cell, rows.labels, *given, flat, n_codes)
+        _add_by_row(matrix, columns, rows.cell, rows.labels, *weighted, flat, n_codes)
     else:
         grouped = rows.grouped()
-        _add_by_cell(matrix, columns, grouped.rows, grouped.starts, *given, 2 * first, flat, n_codes)
+        _add_by_cell(matrix, columns, grouped.rows, grouped.starts, *weighted, 2 * first, flat, n_codes)
 
 
 _NEAR = 1 << 23

@@ -15,8 +15,8 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from rulekit.learners.counting.compiling import compiled
 from rulekit.learners.counting.histograms import Bools, Floats, Ints
+from rulekit.learners.counting.kernels import compiled
 
 Operator = Literal["and", "or", "bit"]
 

@@ -27,8 +27,8 @@ import numpy as np
 
 from rulekit.learners.binned.binning import BinnedColumn
 from rulekit.learners.cnll.formula.gradient_sums import CodeSums
-from rulekit.learners.counting.compiling import compiled
 from rulekit.learners.counting.histograms import Bools, Floats, Histogram, Ints
+from rulekit.learners.counting.kernels import compiled
 
 Weak = Literal["threshold", "llr", "pairs"]
 

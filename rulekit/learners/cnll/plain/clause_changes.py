@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from rulekit.learners.counting.compiling import compiled
 from rulekit.learners.counting.histograms import Bools, Floats
+from rulekit.learners.counting.kernels import compiled
 
 PREFIX, SUFFIX, INTERVAL, KNOWN, LEVELS = range(5)
 """What a condition may be: codes to a cut, from a cut, between two, all but the missing, or levels of a category."""

@@ -8,9 +8,9 @@ from law, so its word on borderline rows is steadier than their labels.
 The report is a noisy-or of the clauses and of a leak, with strengths fitted by least squares: each clause alone is
 above 1/2 and the leak below, so that the report and the decision agree.
 
-Which variant finds the clauses is said by cross-validation, or by a race on a third of the training rows (`raced_way`).
-The variants are in the order of falling trust in the formula, which is what noise asks for. The formula has seen all
-rows, which favours those that trust it, if any.
+Which variant finds the clauses is said by cross-validation, or by a race on a third of the training rows
+(`raced_variant`). The variants are in the order of falling trust in the formula, which is what noise asks for. The
+formula has seen all rows, which favours those that trust it, if any.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _NEAR = 0.8
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class Variant:
     """How clauses are found: `trust` in the formula's probability (0: labels alone); what a literal costs, in rows.
 
     from_rows: clauses that begin from the rows alone (rulekit.learners.cnll.plain.clause_growth) compete with the
@@ -59,7 +59,7 @@ class Way:
 
 
 # The first serves where labels are noisy or rows few; another is taken where held-out rows find it clearly better.
-WAYS = (Way(0.9, 0.2), Way(0.5, 1.0, from_rows=True), Way(0.2, 2.0, from_rows=True))
+VARIANTS = (Variant(0.9, 0.2), Variant(0.5, 1.0, from_rows=True), Variant(0.2, 2.0, from_rows=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,24 +119,24 @@ def plain_dnfs(
     problem: Problem,
     path: Sequence[tuple[ReadOnceTree, tuple[Bit, ...]]],
     settings: DnfSettings,
-    ways: Sequence[Way] = WAYS,
+    variants: Sequence[Variant] = VARIANTS,
 ) -> list[list[PlainDnf]]:
-    """By each way the plain forms of 1, 2, ... clauses of the last formula of a path.
+    """By each variant the plain forms of 1, 2, ... clauses of the last formula of a path.
 
     The patterns of more than 20 units are too many, so that clauses begin as implicants of the formula of 20.
     """
-    return [reported(problem, ordered, settings) for ordered in plain_clauses(problem, path, settings, ways)]
+    return [reported(problem, ordered, settings) for ordered in plain_clauses(problem, path, settings, variants)]
 
 
 def plain_clauses(
     problem: Problem,
     path: Sequence[tuple[ReadOnceTree, tuple[Bit, ...]]],
     settings: DnfSettings,
-    ways: Sequence[Way],
+    variants: Sequence[Variant],
 ) -> Iterator[list[tuple[Clause, Bools]]]:
-    """By each way, as it is asked for, the clauses with their rows [n], each the one that adds most to those before."""
+    """By each variant, as it is asked for, the clauses with their rows [n]; each adds most to those before."""
     if not path:
-        yield from ([] for _ in ways)
+        yield from ([] for _ in variants)
         return
     tree, bits = path[min(len(path), MOST_BITS) - 1]
     probability = probability_of_codes(*path[-1], problem.codes)
@@ -144,14 +144,14 @@ def plain_clauses(
     codes = problem.codes if sample is None else problem.codes.take(sample)
     lattice = Lattice.of(tree, bits, codes)
     search = ClauseSearch.over(problem.columns, codes, _searched(problem, bits, settings))
-    for way in ways:
-        gain = row_gains(problem, probability, way.trust)
-        own = search.with_gain(gain if sample is None else gain[sample], way.cost * _STEPS / problem.weight_unit)
-        yield _in_order(_clauses(lattice, own, settings, way.from_rows), problem, gain)
+    for variant in variants:
+        gain = row_gains(problem, probability, variant.trust)
+        own = search.with_gain(gain if sample is None else gain[sample], variant.cost * _STEPS / problem.weight_unit)
+        yield _in_order(_clauses(lattice, own, settings, variant.from_rows), problem, gain)
 
 
 def _clauses(lattice: Lattice, search: ClauseSearch, settings: DnfSettings, from_rows: bool) -> list[Clause]:
-    """The clauses that one way finds; those from the rows where they come near the implicants to begin with."""
+    """The clauses that one variant finds; those from the rows where they come near the implicants to begin with."""
     room = np.inf if settings.literals is None else float(settings.literals)
     begun = _greedy(lattice, search.columns, search.gain, settings.clauses, room)
     best = _more(search, lattice, search.run(begun, room), settings.clauses, room)
@@ -316,14 +316,14 @@ _MANY = 1000.0  # held-out rows; on fewer, one standard error is passed by chanc
 _RACED_ROWS = 1 << 15
 
 
-def raced_way(
+def raced_variant(
     problem: Problem,
     path: Sequence[tuple[ReadOnceTree, tuple[Bit, ...]]],
     settings: DnfSettings,
     groups: npt.NDArray[Any] | None = None,
     seed: int = 0,
 ) -> int:
-    """The number of a way (`dnf_form.WAYS`): the first, or one that is better by a standard error.
+    """The number of a variant (`dnf_form.VARIANTS`): the first, or one that is better by a standard error.
 
     A standard error of the difference over the held-out rows; of more than 32,768 rows evenly spread ones are taken.
     """
@@ -335,10 +335,10 @@ def raced_way(
         return 0
     training, held = problem.take(fold != 0), problem.take(fold == 0)
     best, least = 0, np.zeros(0, dtype=bool)
-    for way, clauses in enumerate(plain_clauses(training, path, settings, WAYS)):
+    for variant, clauses in enumerate(plain_clauses(training, path, settings, VARIANTS)):
         wrong = _wrong(clauses, held)
-        if way == 0 or clearly_fewer(wrong, least, held.weights, held.weight_unit):
-            best, least = way, wrong
+        if variant == 0 or clearly_fewer(wrong, least, held.weights, held.weight_unit):
+            best, least = variant, wrong
         elif int(held.weights[wrong].sum()) >= int(held.weights[least].sum()):
             break
     return best

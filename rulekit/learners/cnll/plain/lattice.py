@@ -16,8 +16,8 @@ import numpy as np
 from rulekit.learners.binned.codes import Codes
 from rulekit.learners.cnll.formula.noisy_formula import Bit
 from rulekit.learners.cnll.formula.read_once import ReadOnceTree
-from rulekit.learners.counting.compiling import compiled, numba_runs
 from rulekit.learners.counting.histograms import Bools, Floats, Ints
+from rulekit.learners.counting.kernels import compiled, numba_runs
 
 MOST_BITS = 20
 _PAIRS = 5  # of a cell and an implicant, compiled, in the time of one sum over all patterns

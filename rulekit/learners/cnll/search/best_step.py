@@ -30,7 +30,7 @@ from rulekit.learners.cnll.formula.split_search import (
 )
 from rulekit.learners.contract import NO_WATCH, Watch
 from rulekit.learners.counting.histograms import Bools, Floats, Histogram, Ints, count, count_dense
-from rulekit.learners.counting.threads import run_threads
+from rulekit.learners.counting.kernels import run_threads
 
 _BLOCK = 1 << 21
 _CACHED = 1 << 18

@@ -14,8 +14,7 @@ from typing import Literal
 import numpy as np
 
 from rulekit.learners.binned.binning import BinnedColumn
-from rulekit.learners.binned.given import GivenColumn
-from rulekit.learners.binned.problem import Problem
+from rulekit.learners.binned.problem import FixedColumn, Problem
 from rulekit.learners.cnll.formula.noisy_formula import Bit, Formula
 from rulekit.learners.cnll.formula.objectives import Objective
 from rulekit.learners.cnll.formula.read_once import FIRST, Move, ReadOnceTree, growth_moves
@@ -25,7 +24,7 @@ from rulekit.learners.cnll.search.pair_search import best_with_pairs
 from rulekit.learners.cnll.search.refitting import sweep
 from rulekit.learners.cnll.start.first_formula import Start
 from rulekit.learners.contract import Candidate, Question
-from rulekit.learners.fitting.size_limits import NO_LIMITS, SizeLimits
+from rulekit.learners.fitting.path import NO_LIMITS, SizeLimits
 
 
 def allowed_moves(limits: SizeLimits, tree: ReadOnceTree, moves: list[Move]) -> list[Move]:
@@ -269,7 +268,7 @@ def _columns_read(columns: Sequence[BinnedColumn], bit: Bit) -> set[int]:
     read: set[int] = set()
     for column in bit.columns:
         found = columns[column]
-        read.update(found.reads if isinstance(found, GivenColumn) else (column,))
+        read.update(found.reads if isinstance(found, FixedColumn) else (column,))
     return read
 
 

@@ -32,9 +32,8 @@ from rulekit.graph.nodes import (
 )
 from rulekit.graph.probability.prime_implicants import threshold_rule
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
-from rulekit.graph.rules import disjuncts, rules_of
-from rulekit.learners.binned.given import HOLDS, KNOWN, with_given
-from rulekit.learners.binned.problem import Problem
+from rulekit.graph.rules import conjuncts, disjuncts, rules_of
+from rulekit.learners.binned.problem import HOLDS, KNOWN, Problem, with_fixed
 from rulekit.learners.cnll.formula.noisy_formula import Bit
 from rulekit.learners.cnll.formula.read_once import Operator, ReadOnceTree
 from rulekit.learners.cnll.start.first_formula import Start
@@ -172,7 +171,7 @@ def _rules_of_formula(formula: _Formula, stays: frozenset[Node] | None, schema: 
     if not free:
         return KnownRules(tuple(whole), (), frozen, True)
     named = {_conditions(part): part for part in whole}
-    kept = tuple(dict.fromkeys(named.get(frozenset(_literals(clause)), clause) for clause in frozen))
+    kept = tuple(dict.fromkeys(named.get(frozenset(conjuncts(clause)), clause) for clause in frozen))
     return KnownRules(kept, tuple(part for part in whole if part not in kept), frozen, True)
 
 
@@ -186,11 +185,11 @@ def _with_strengths(clauses: tuple[Node, ...], report: Node, schema: Schema, tab
     values = evaluate_nodes([*clauses, score], table)
     above: Bools = values[score] > _HALF
     rule = threshold_rule(report, _HALF, _MOST_LITERALS, schema=schema, budget=_MOST_PATTERNS)
-    terms = {frozenset(_literals(term)) for term in (_clauses(rule) if rule is not None else ())}
+    terms = {frozenset(conjuncts(term)) for term in (_clauses(rule) if rule is not None else ())}
     lacking = [
         clause
         for clause in clauses
-        if frozenset(_literals(clause)) not in terms and not (values[clause].any() and above[values[clause]].all())
+        if frozenset(conjuncts(clause)) not in terms and not (values[clause].any() and above[values[clause]].all())
     ]
     wanted, got = ~above & False, above.copy()
     for clause in clauses:
@@ -200,25 +199,18 @@ def _with_strengths(clauses: tuple[Node, ...], report: Node, schema: Schema, tab
     return [*_clauses(report), *lacking] if bool((wanted == got).all()) else None
 
 
-def _literals(clause: Node) -> tuple[Node, ...]:
-    return clause.children if isinstance(clause, And) else (clause,)
-
-
 def _conditions(clause: Node) -> frozenset[Node]:
     """The conditions that a noisy clause joins by and: those of its bits, each turned to fire where it holds."""
     if clause.family is Family.BOOLEAN:
-        return frozenset(_literals(clause))
-    found = [
-        part.cause if isinstance(part, Hidden) and part.on >= part.off else part
-        for part in (clause.children if isinstance(clause, And) else (clause,))
-    ]
+        return frozenset(conjuncts(clause))
+    found = [part.cause if isinstance(part, Hidden) and part.on >= part.off else part for part in conjuncts(clause)]
     return frozenset(found) if not isinstance(clause, Or) else frozenset((clause,))
 
 
 def starts_of(
     graph: RuleGraph, freeze: Freeze, classes: Sequence[ClassLabel], problem: Problem, table: Table, n_units: int
 ) -> tuple[Problem, list[Start | None]]:
-    """The problem with the given conditions as columns of its own, and the start of each formula, in class order.
+    """The problem with the fixed conditions as columns of its own, and the start of each formula, in class order.
 
     None stands for a formula without any clause.
 
@@ -245,7 +237,7 @@ def starts_of(
     starts = [
         _start(draft, rules, column) if draft.leaves else None for draft, rules in zip(drafts, found, strict=True)
     ]
-    return with_given(problem, causes, table, schema), starts
+    return with_fixed(problem, causes, table, schema), starts
 
 
 def check_start(graph: RuleGraph, classes: Sequence[ClassLabel], ordered: bool, init: str) -> None:

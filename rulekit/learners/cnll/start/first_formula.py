@@ -50,19 +50,3 @@ class Start:
             for move in moves
             if move.node not in self.inside and not (move.node == tree.root and move.operator == "and")
         ]
-
-
-def bit_names(start: Start | None, n_bits: int, prefix: str) -> list[str]:
-    """The names of the bits of a formula: the prefix and a number that no frozen bit has; frozen ones keep theirs."""
-    if start is None:
-        return [f"{prefix}{i + 1}" for i in range(n_bits)]
-    taken, names, number = set(start.names.values()), list[str](), 0
-    for i in range(n_bits):
-        if i in start.names:
-            names.append(start.names[i])
-            continue
-        number += 1
-        while f"{prefix}{number}" in taken:
-            number += 1
-        names.append(f"{prefix}{number}")
-    return names

@@ -1,7 +1,8 @@
-"""Compiled kernels: numba compiles them where it is there, else the interpreter runs the same source to the same bits.
+"""Kernels: numba compiles them where it is there, else the interpreter runs the same source to the same bits.
 
 The compiled code holds no interpreter lock, keeps every operation on doubles as it is written (no fast mathematics,
-no contraction), and is kept in the user's cache folder. Where it is not there yet, the log says so (INFO).
+no contraction), and is kept in the user's cache folder. Where it is not there yet, the log says so (INFO). On several
+cores the answers do not depend on how many.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache, wraps
 from pathlib import Path
 from threading import Lock
@@ -41,8 +43,8 @@ def compiled(kernel: Kernel) -> Kernel:
     """A kernel that is compiled when it is first called, where `numba_runs`."""
 
     @wraps(kernel)
-    def run(*given: Any) -> Any:
-        return (_compile(kernel) if numba_runs() else kernel)(*given)
+    def run(*arguments: Any) -> Any:
+        return (_compile(kernel) if numba_runs() else kernel)(*arguments)
 
     return run  # type: ignore[return-value]
 
@@ -99,12 +101,12 @@ def _watch_compiler() -> None:
     from numba.core import event
 
     class Watch(event.Listener):  # type: ignore[misc]
-        told = False
+        logged = False
 
         def on_start(self, happening: Any) -> None:
             kernel = happening.data["dispatcher"]
-            if not self.told and kernel.py_func.__module__.startswith("rulekit."):
-                self.told = True
+            if not self.logged and kernel.py_func.__module__.startswith("rulekit."):
+                self.logged = True
                 _log_compiling(kept=kernel.stats.cache_path is not None)
 
         def on_end(self, happening: Any) -> None:
@@ -128,3 +130,44 @@ def cache_folder() -> Path:
         return Path.home() / "Library" / "Caches" / "rulekit"
     base = os.environ.get("XDG_CACHE_HOME")
     return Path(base) / "rulekit" if base else Path.home() / ".cache" / "rulekit"
+
+
+Item = TypeVar("Item")
+Answer = TypeVar("Answer")
+
+
+def available_threads(asked: int | None = None) -> int:
+    """As many threads as asked, or else one for each core that this process may use."""
+    if asked is not None:
+        return asked
+    cores = getattr(os, "sched_getaffinity", None)
+    return len(cores(0)) if cores else os.cpu_count() or 1
+
+
+def run_threads(task: Callable[[Item], Answer], items: Iterable[Item], n_threads: int) -> list[Answer]:
+    """The answers to all items, in their order; each thread takes every n-th item.
+
+    The task must release the interpreter lock where it works, and the answers must not depend on each other.
+    """
+    waiting = list(items)
+    n = min(n_threads, len(waiting))
+    if n <= 1:
+        return [task(item) for item in waiting]
+
+    def share(first: int) -> list[Answer]:
+        return [task(item) for item in waiting[first::n]]
+
+    # The calling thread works too: one hand-over less for each share.
+    others = [_pool(n_threads).submit(share, i) for i in range(1, n)]
+    shares = [share(0), *(other.result() for other in others)]
+    return [shares[i % n][i // n] for i in range(len(waiting))]
+
+
+@cache
+def _pool(n_threads: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(n_threads, thread_name_prefix="rulekit")
+
+
+if hasattr(os, "register_at_fork"):
+    # A forked process has the pool but none of its threads.
+    os.register_at_fork(after_in_child=_pool.cache_clear)
