@@ -6,7 +6,7 @@ A truth value or a number that does not depend on the row is kept as a Python co
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -103,6 +103,16 @@ class Builder:
             outputs = self._known_operations[key] = tuple(self._fresh() for _ in range(count))
             self.operations.append(Operation(kind, inputs, outputs, domain, attributes))
         return self._known_operations[key]
+
+    def joined(self, parts: Sequence[str], axis: int = 0) -> str:
+        """Tensors one after another along an axis; a single one as it is."""
+        return parts[0] if len(parts) == 1 else self.operate("Concat", *parts, axis=axis)
+
+    def picked(self, tensor: str, rows: Sequence[int], height: int) -> str:
+        """Rows of a tensor of that height; the tensor itself where they are all of it in their order."""
+        if list(rows) == list(range(height)):
+            return tensor
+        return self.operate("Gather", tensor, self.constant(list(rows), np.int64), axis=0)
 
     def cast(self, tensor: str, dtype: Any) -> str:
         return self.operate("Cast", tensor, to=element_type(dtype))

@@ -3,7 +3,7 @@
 * operators: the literal block, matrix products, slots, fixed-order circuits of `decisions`;
 * the same with parts of the circuits looked up in tables (`circuits`);
 * a table over the cells of the columns (`cell_table`), where more than Boolean logic decides or is reported;
-* one tree operator (`latency`), only on request, because not every runtime has it.
+* one tree operator (`trees`), only on request, because not every runtime has it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from rulekit_exporters.onnx.labels import integer_labels, label_texts
 from rulekit_exporters.onnx.operators.decisions import emit_outputs
 from rulekit_exporters.onnx.operators.emitter import Emitter
 from rulekit_exporters.onnx.options import Options
-from rulekit_exporters.onnx.trees.latency import emit_latency, tree_for
+from rulekit_exporters.onnx.trees.tree_operator import emit_tree, tree_for
 
 # The tensors of the label, as the model gives it, and of the probabilities.
 Emit = Callable[[Emitter], tuple[str, str]]
@@ -57,7 +57,7 @@ def formulations(graph: RuleGraph, plan: InputPlan, options: Options) -> Formula
                 raise NotOfBitsError("the output of fired rules needs the operators of all rules")
             tree = tree_for(graph, plan)
             leaves = tree.leaves
-            found["tree"] = lambda emitter: emit_latency(emitter.builder, emitter.inputs, graph, plan, tree)
+            found["tree"] = lambda emitter: emit_tree(emitter, tree)
         except NotOfBitsError as error:
             no_tree = str(error)
     return Formulations(found, no_tree, leaves)

@@ -137,8 +137,7 @@ class Inputs:
             if wide is not is_wide(feature) or (feature.kind == "categorical" and self._plan.form == "codes"):
                 cells = builder.cast(cells, width)
             parts.append(cells)
-        columns = parts[0] if len(parts) == 1 else builder.operate("Concat", *parts, axis=1)
-        return columns, {column: j for j, column in enumerate(self._plan.columns)}
+        return builder.joined(parts, axis=1), {column: j for j, column in enumerate(self._plan.columns)}
 
     def narrow_tensor(self) -> str:
         """[N, d] float32: the tensor input."""
@@ -227,7 +226,7 @@ class Inputs:
             block, found = self.block(single)
             parts.append(block)
             order.extend(found)
-        return (parts[0] if len(parts) == 1 else builder.operate("Concat", *parts, axis=0)), order
+        return builder.joined(parts), order
 
     @property
     def block_size(self) -> int:
@@ -238,10 +237,8 @@ class Inputs:
         return self._block_rows.get(bit)
 
     def block_rows(self, rows: Sequence[int]) -> str:
-        """[len(rows), N] bool: rows of the prepared block; the block itself where they are all of it."""
-        if list(rows) == list(range(len(self._block_rows))):
-            return self._block
-        return self._builder.operate("Gather", self._block, self._builder.constant(list(rows), np.int64), axis=0)
+        """[len(rows), N] bool: rows of the prepared block."""
+        return self._builder.picked(self._block, rows, self.block_size)
 
     def block(self, conditions: Sequence[Condition]) -> tuple[str, list[Condition]]:
         """The [L, N] truth values of conditions over float32 columns, and the order of the rows."""
@@ -258,7 +255,7 @@ class Inputs:
             parts.append(builder.operate("Greater", values, builder.constant(signs * bounds)))
         if missing:
             parts.append(builder.operate("IsNaN", self.columns([c.feature for c in missing])))
-        return (parts[0] if len(parts) == 1 else builder.operate("Concat", *parts, axis=0)), compared + missing
+        return builder.joined(parts), compared + missing
 
     def conditions(self, conditions: list[Condition]) -> tuple[str, list[Condition]]:
         """The [L, N] truth values of conditions over columns of any width, and the order of the rows."""
@@ -272,24 +269,14 @@ class Inputs:
         builder = self._builder
         if self._plan.form != "tensor":
             distinct = list(dict.fromkeys(names))
-            read = [self.row(name) for name in distinct]
-            stacked = read[0] if len(read) == 1 else builder.operate("Concat", *read, axis=0)
-            if names == distinct:
-                return stacked
-            order = builder.constant([distinct.index(name) for name in names], np.int64)
-            return builder.operate("Gather", stacked, order, axis=0)
+            stacked = builder.joined([self.row(name) for name in distinct])
+            return builder.picked(stacked, [distinct.index(name) for name in names], len(distinct))
         positions = [self._schema.positions[name] for name in names]
-        tensor, used = self.narrow_tensor(), sorted(set(positions))
-        if len(used) < FEW_COLUMNS * len(self._schema):
+        tensor, used, width = self.narrow_tensor(), sorted(set(positions)), len(self._schema)
+        if len(used) < FEW_COLUMNS * width:
             tensor = builder.operate("Gather", tensor, builder.constant(used, np.int64), axis=1)
-            positions = [used.index(position) for position in positions]
-            width = len(used)
-        else:
-            width = len(self._schema)
-        rows = self._transposed(tensor)
-        if positions == list(range(width)):
-            return rows
-        return builder.operate("Gather", rows, builder.constant(positions, np.int64), axis=0)
+            positions, width = [used.index(position) for position in positions], len(used)
+        return builder.picked(self._transposed(tensor), positions, width)
 
     def holds(self, bit: Bit, positive: bool) -> str:
         """[1, N] bool: a literal."""

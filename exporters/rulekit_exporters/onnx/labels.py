@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from rulekit.errors import Unsupported
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
+from rulekit.tables.table import Array
 
 
 def integer_labels(classes: tuple[ClassLabel, ...]) -> list[int] | None:
@@ -14,6 +17,12 @@ def integer_labels(classes: tuple[ClassLabel, ...]) -> list[int] | None:
         values = [int(label) for label in classes]
         return values if sorted(values) == list(range(len(classes))) else None
     return None
+
+
+def is_largest(labels: Array, chances: Array) -> bool:
+    """Whether in every row of `chances` [n, K] that of its label [n] is above all others."""
+    best = np.take_along_axis(chances, labels[:, None], axis=1)
+    return bool(np.all((chances < best).sum(axis=1) == chances.shape[1] - 1))
 
 
 def label_texts(graph: RuleGraph) -> list[str]:

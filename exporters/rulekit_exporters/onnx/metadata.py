@@ -67,18 +67,22 @@ def _compact(value: Any) -> str:
     return json.dumps(value, ensure_ascii=True, separators=(",", ":"))
 
 
-def properties_of(artifact: bytes) -> dict[str, str]:
-    """The metadata of an ONNX file; raises FormatError where it is none, or a key of rulekit's stands twice."""
+def model_of(artifact: bytes) -> Any:
+    """The ModelProto of an ONNX file; raises FormatError where it is none."""
     import onnx
 
     if len(artifact) > LARGEST_ARTIFACT:
         raise FormatError(f"an ONNX file of {len(artifact)} bytes", fix=f"at most {LARGEST_ARTIFACT} are read")
     try:
-        model = onnx.ModelProto.FromString(artifact)
+        return onnx.ModelProto.FromString(artifact)
     except Exception as error:  # the decoder's own error type depends on the protobuf implementation
         raise FormatError("this is no ONNX file", fix="it may be truncated; export it again") from error
+
+
+def properties_of(artifact: bytes) -> dict[str, str]:
+    """The metadata of an ONNX file; raises FormatError where it is none, or a key of rulekit's stands twice."""
     properties: dict[str, str] = {}
-    for item in model.metadata_props:
+    for item in model_of(artifact).metadata_props:
         # readers disagree about which of the two counts; a key that is no Unicode is bytes here
         if item.key in properties and str(item.key).startswith("rulekit."):
             raise FormatError(f"{item.key!r} stands twice in the metadata of this ONNX file", fix="export it again")

@@ -17,7 +17,7 @@ from rulekit.tables.table import Array, Table, encoded_dtype
 from rulekit.targets import Outcome
 from rulekit_exporters.onnx.inputs import TENSOR_NAME, InputPlan, public_names
 from rulekit_exporters.onnx.labels import integer_labels, label_texts
-from rulekit_exporters.onnx.metadata import properties_of
+from rulekit_exporters.onnx.metadata import model_of, properties_of
 
 CHUNK = 8192
 ANYTHING = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1e300, -1.5)  # of an unused column
@@ -108,7 +108,7 @@ def plan_of(artifact: bytes, graph: RuleGraph) -> InputPlan:
 
     properties = properties_of(artifact)
     form = properties.get("rulekit.input")
-    declared = {port.name: port for port in onnx.ModelProto.FromString(artifact).graph.input}
+    declared = {port.name: port for port in model_of(artifact).graph.input}
     if form == "tensor" and list(declared) == [TENSOR_NAME]:
         tensor = declared[TENSOR_NAME].type.tensor_type
         if [dimension.dim_value for dimension in tensor.shape.dim][1:] == [len(graph.schema)]:

@@ -23,16 +23,13 @@ DIGITS, POWER = 2**53, 22  # whole numbers below 2^53 and powers of ten up to 10
 class Dialect:
     """How one engine spells what has no common form.
 
-    number: a finite double; infinity: the positive one; text_type: of text; greatest: the function; text, truth,
-    double, flag, day, moment: templates of a cell; truth: of a category that knows 1 but not true.
+    number: a finite double; infinity: the positive one; text_type: of text; truth, double, flag, day, moment: templates
+    of a cell; truth: of a category that knows 1 but not true.
     """
 
-    name: str
     number: Callable[[float], str]
     infinity: str
     text_type: str
-    greatest: str
-    text: str
     truth: str
     double: str
     flag: str
@@ -52,7 +49,8 @@ class Dialect:
         x, tokens = quoted(feature.name), [self.literal(token) for token in feature.missing_tokens if token]
         if feature.kind == "categorical":
             codes = feature.codes_of_texts
-            value = (self.truth if codes.get("true") is None and codes.get("1") is not None else self.text).format(x=x)
+            by_number = codes.get("true") is None and codes.get("1") is not None
+            value = (self.truth if by_number else _texts(self.text_type)).format(x=x)
             return reduce("NULLIF({}, {})".format, tokens, value)
         kind = {"date": self.day, "datetime": self.moment}.get(feature.display, self.double)
         value = (self.flag if feature.kind == "boolean" else kind).format(x=x)
@@ -114,12 +112,9 @@ def _texts(cast: str) -> str:
 
 DIALECTS = {
     "sqlite": Dialect(
-        name="sqlite",
         number=exactly,
         infinity="9e999",
         text_type="text",
-        greatest="max",
-        text=_texts("text"),
         truth=_texts("text"),
         double=_SQLITE.replace("<CASES>", ""),
         flag=_SQLITE.replace("trim", "lower").replace("<CASES>", "WHEN 'true' THEN 1.0 WHEN 'false' THEN 0.0 "),
@@ -129,12 +124,9 @@ DIALECTS = {
         f" ELSE ({_SQLITE.replace('<CASES>', '')}) END",
     ),
     "duckdb": Dialect(
-        name="duckdb",
         number=with_exponent,
         infinity="'inf'::DOUBLE",
         text_type="VARCHAR",
-        greatest="greatest",
-        text=_texts("VARCHAR"),
         truth=_TRUTH.format(is_boolean="typeof({x}) = 'BOOLEAN'", text=_texts("VARCHAR")),
         double=_DUCKDB.replace("<TEXT>", _texts("VARCHAR")),
         flag=f"{_FLAG} ELSE NULLIF(CAST(CAST({{x}} AS VARCHAR) AS DOUBLE), 'nan') END",
@@ -144,12 +136,9 @@ DIALECTS = {
         f" ELSE NULLIF(CAST({_texts('VARCHAR')} AS DOUBLE), 'nan') END",
     ),
     "postgresql": Dialect(
-        name="postgresql",
         number=lambda value: f"'{value!r}'::float8",
         infinity="'Infinity'::float8",
         text_type="text",
-        greatest="greatest",
-        text=_texts("text"),
         truth=_TRUTH.format(is_boolean="pg_typeof({x})::text = 'boolean'", text=_texts("text")),
         double=_POSTGRES.replace("<TEXT>", _texts("text")),
         flag=f"{_FLAG} ELSE NULLIF(CAST(CAST({{x}} AS text) AS float8), 'NaN'::float8) END",

@@ -289,8 +289,8 @@ def _diagram(
                 for node in region.order:
                     if node not in edges:
                         parts = [edges[child] for child in node.children]
-                        edges[node] = _edge(diagram, type(node), getattr(node, "k", 0), parts)
-                return diagram, _edge(diagram, connective, k, [edges[child] for child in children]), variables
+                        edges[node] = diagram.connected(type(node), getattr(node, "k", 0), parts)
+                return diagram, diagram.connected(connective, k, [edges[child] for child in children]), variables
             except BudgetError as error:
                 exceeded = error
     raise exceeded
@@ -306,14 +306,6 @@ def _nearest_first(region: _Region, children: Sequence[Node]) -> tuple[Node, ...
         layer = [node for node in below if node in known and node not in found]
         found.update(dict.fromkeys(layer))
     return tuple(node for node in found if node in variables)
-
-
-def _edge(diagram: Diagram, connective: type[Node], k: int, parts: Sequence[int]) -> int:
-    if connective is Not:
-        return parts[0] ^ 1
-    if connective is AtLeast:
-        return diagram.at_least(k, parts)
-    return diagram.conjunction(parts) if connective is And else diagram.disjunction(parts)
 
 
 def _masks(formula: Node) -> dict[Node, int]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rulekit.errors import BudgetError
+from rulekit.graph.nodes import And, AtLeast, Node, Not
 from rulekit.graph.traversal import topological
 
 TRUE = 0
@@ -64,6 +65,14 @@ class Diagram:
             needed = [TRUE] + [self.choice(edge, needed[j - 1], needed[j]) for j in range(1, k + 1)]
         return needed[k]
 
+    def connected(self, connective: type[Node], k: int, parts: Sequence[int]) -> int:
+        """The edge of Not, And, Or, or AtLeast k of some edges."""
+        if connective is Not:
+            return parts[0] ^ 1
+        if connective is AtLeast:
+            return self.at_least(k, parts)
+        return self.conjunction(parts) if connective is And else self.disjunction(parts)
+
     def below(self, root: int) -> list[int]:
         """Every edge reachable from `root` that is no constant, branches before their edge, in a fixed order."""
 
@@ -111,12 +120,13 @@ class Diagram:
                 results.append(known)
                 continue
             level = min(self._level[f >> 1], self._level[g >> 1])
-            f_high, f_low = self._cofactors(f, level)
-            g_high, g_low = self._cofactors(g, level)
+            f_high, f_low = self.cofactors(f, level)
+            g_high, g_low = self.cofactors(g, level)
             stack += [(f, g, True), (f_low, g_low, False), (f_high, g_high, False)]
         return results[0]
 
-    def _cofactors(self, edge: int, level: int) -> tuple[int, int]:
+    def cofactors(self, edge: int, level: int) -> tuple[int, int]:
+        """The edges where the variable of a level, which none above it is, is true and where it is false."""
         if self._level[edge >> 1] != level:
             return edge, edge
         return self.branches(edge)[1:]

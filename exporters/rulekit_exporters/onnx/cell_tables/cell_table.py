@@ -24,6 +24,7 @@ from rulekit.schema import UNSEEN_CODE, Feature
 from rulekit.tables.table import Array, encoded_dtype
 from rulekit_exporters.onnx.cell_tables.graph_bits import NotOfBitsError, reads
 from rulekit_exporters.onnx.conditions import Condition, is_wide, next_above
+from rulekit_exporters.onnx.labels import is_largest
 
 if TYPE_CHECKING:
     from rulekit_exporters.onnx.operators.emitter import Emitter
@@ -137,8 +138,7 @@ def emit_table(emitter: Emitter, table: CellTable) -> tuple[str, str]:
     builder = emitter.builder
     index = builder.cast(_index(emitter, table), np.int64)
     chances = builder.operate("Gather", builder.constant(table.probabilities), index, axis=0)
-    best = np.take_along_axis(table.probabilities, table.labels[:, None], axis=1)
-    if np.all((table.probabilities < best).sum(axis=1) == table.probabilities.shape[1] - 1):
+    if is_largest(table.labels, table.probabilities):
         return builder.operate("ArgMax", chances, axis=1, keepdims=0), chances
     return builder.operate("Gather", builder.constant(table.labels, np.int64), index, axis=0), chances
 
@@ -164,5 +164,5 @@ def _index(emitter: Emitter, table: CellTable) -> str:
         parts.append(builder.cast(bits, np.float32))
     parts += looked_up
     weights += [1] * len(looked_up)
-    rows = parts[0] if len(parts) == 1 else builder.operate("Concat", *parts, axis=0)
+    rows = builder.joined(parts)
     return builder.operate("MatMul", builder.constant(weights, np.float32), rows)

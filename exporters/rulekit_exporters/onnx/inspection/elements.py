@@ -12,7 +12,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from rulekit.graph.nodes import FALSE, TRUE, And, LinearThreshold, Missing, Not, Or
+from rulekit.graph.nodes import FALSE, TRUE, And, LinearThreshold, Missing, Node, Not, Or
 from rulekit.numbers import float32
 from rulekit.program.nodes import Choice, Greater, Number
 from rulekit_exporters.onnx.forms import CASTS
@@ -60,14 +60,14 @@ def logical_not(a: Element, width: str) -> Element:
     return node.children[0] if isinstance(node, Not) else Not(node)
 
 
-def logical_and(a: Element, b: Element, width: str) -> Element:
+def logical_and(a: Element, b: Element, width: str = "bool") -> Node:
     one, other = truth(a), truth(b)
     if FALSE in (one, other):
         return FALSE
     return other if one == TRUE else one if other == TRUE else And((one, other))
 
 
-def logical_or(a: Element, b: Element, width: str) -> Element:
+def logical_or(a: Element, b: Element, width: str = "bool") -> Node:
     one, other = truth(a), truth(b)
     if TRUE in (one, other):
         return TRUE

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.exactness import Span
-from rulekit_exporters.onnx.inspection.tensors import Attributes, Reach, Rows, Value, constant, rows, same_width
+from rulekit_exporters.onnx.inspection.tensors import Attributes, Reach, Rows, Value, constant, rows
 from rulekit_exporters.onnx.inspection.values import (
     BITS,
     Element,
@@ -24,25 +24,24 @@ from rulekit_exporters.onnx.inspection.values import (
 )
 
 
-def matmul(reach: Reach, inputs: Sequence[Value | None], attributes: Attributes) -> Value:
+def matmul(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
     weights = constant(inputs[0])
     product = _product(reach, weights[None, :] if weights.ndim == 1 else weights, rows(inputs[1]))
     return Rows(product.elements[0], 0, product.width) if weights.ndim == 1 else product
 
 
-def gemm(reach: Reach, inputs: Sequence[Value | None], attributes: Attributes) -> Value:
+def gemm(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
     a, b = (
         value if not attributes.get(name, 0) else _turned(value) if isinstance(value, Rows) else constant(value).T
         for value, name in zip(inputs[:2], ("transA", "transB"), strict=True)
     )
-    bias = inputs[2] if len(inputs) > 2 else None
+    bias = constant(inputs[2])
     if isinstance(a, Rows):
         if a.elements.ndim != 2 or a.axis != 0:
             raise UnreadableError("rows are added up")
-        spread = None if bias is None else np.broadcast_to(constant(bias), (1, constant(b).shape[1])).T
+        spread = np.broadcast_to(bias, (1, constant(b).shape[1])).T
         return _turned(_product(reach, constant(b).T, _turned(a), spread))
-    spread = None if bias is None else np.broadcast_to(constant(bias), (constant(a).shape[0], 1))
-    return _product(reach, constant(a), rows(b), spread)
+    return _product(reach, constant(a), rows(b), np.broadcast_to(bias, (constant(a).shape[0], 1)))
 
 
 def _turned(value: Rows) -> Rows:
@@ -53,16 +52,14 @@ def _product(reach: Reach, weights: npt.NDArray[Any], value: Rows, bias: npt.NDA
     """Weights [k, l] times [l, N], plus bias [k, 1]: sums that no order rounds, or numbers known by their terms."""
     if value.elements.ndim != 2 or value.axis != 1 or weights.ndim != 2 or weights.shape[1] != len(value.elements):
         raise UnreadableError("rows are added up")
-    operands: list[Value] = [weights, value] if bias is None else [weights, value, bias]
-    width = same_width(operands)
     reach.spend(weights.size)
     terms = list(value.elements[:, 0])
     known = [exact(term) for term in terms]
     result = np.empty((len(weights), 1), dtype=object)
     for k, row in enumerate(weights.tolist()):
         start = 0.0 if bias is None else bias[k, 0].item()
-        result[k, 0] = _sum(row, terms, known, start, width)
-    return Rows(result, 1, width)
+        result[k, 0] = _sum(row, terms, known, start, value.width)
+    return Rows(result, 1, value.width)
 
 
 def _sum(row: list[Any], terms: Sequence[Element], known: list[Exact | None], start: float, width: str) -> Element:

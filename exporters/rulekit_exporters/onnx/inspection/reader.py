@@ -13,10 +13,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from onnx import ModelProto, TensorProto
+from onnx import TensorProto
 
 from rulekit.cells.axis import codes_of, unseen_text
-from rulekit.errors import FormatError, RulekitError
+from rulekit.errors import RulekitError
 from rulekit.graph.nodes import FALSE, TRUE, And, Linear, Node, Not, Or
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
@@ -46,7 +46,7 @@ from rulekit_exporters.onnx.inspection.values import (
     truth,
 )
 from rulekit_exporters.onnx.labels import integer_labels, label_texts
-from rulekit_exporters.onnx.metadata import LARGEST_ARTIFACT, misstated
+from rulekit_exporters.onnx.metadata import misstated, model_of
 from rulekit_exporters.onnx.options import ROLES, public_outputs
 
 _WIDTHS = {
@@ -62,14 +62,8 @@ MOST_RUN = 1 << 18  # elements of all tensors of a row, of a file that is run wi
 
 def inspect(artifact: bytes, graph: RuleGraph) -> Reading:
     """The reading of a model; raises FormatError where it is no ONNX file. Whatever cannot be read has its reason."""
-    if len(artifact) > LARGEST_ARTIFACT:
-        raise FormatError(f"an ONNX file of {len(artifact)} bytes", fix=f"at most {LARGEST_ARTIFACT} are read")
     try:
-        model = ModelProto.FromString(artifact)
-    except Exception as error:  # the decoder's own error type depends on the protobuf implementation
-        raise FormatError("this is no ONNX file", fix="it may be truncated; export it again") from error
-    try:
-        contents = contents_of(model)
+        contents = contents_of(model_of(artifact))
     except UnreadableError as error:
         return Reading(None, reason=str(error))
     reader = _Reader(graph)

@@ -53,8 +53,8 @@ class Shape:
 
 
 Value = Rows | Shape | npt.NDArray[Any]
-# Inputs, attributes and the number of the operator set -> outputs.
-Reader = Callable[["Reach", Sequence[Value | None], Attributes], Value]
+# Inputs and attributes -> the output.
+Reader = Callable[["Reach", Sequence[Value], Attributes], Value]
 
 
 @dataclass(slots=True)
@@ -74,13 +74,13 @@ class Reach:
             raise UnreadableError("it has too many elements to be read")
 
 
-def rows(value: Value | None) -> Rows:
+def rows(value: Value) -> Rows:
     if not isinstance(value, Rows):
         raise UnreadableError("an operator that reads no row")
     return value
 
 
-def constant(value: Value | None) -> npt.NDArray[Any]:
+def constant(value: Value) -> npt.NDArray[Any]:
     if not isinstance(value, np.ndarray):
         raise UnreadableError("a constant of an operator hangs on the row")
     return value
@@ -136,28 +136,14 @@ def type_of(value: Value) -> str:
     return value.width if isinstance(value, Rows) else "i8" if isinstance(value, Shape) else width_of(value)
 
 
-def same_width(values: Sequence[Value]) -> str:
-    widths = {value.width if isinstance(value, Rows) else width_of(constant(value)) for value in values}
-    if len(widths) != 1:
-        raise UnreadableError("operands of several types")
-    return widths.pop()
-
-
 def binary(kind: str) -> Reader:
     operation = BINARY[kind]
 
-    def read(reach: Reach, inputs: Sequence[Value | None], attributes: Attributes) -> Value:
-        values = [value for value in inputs if value is not None]
-        width = same_width(values)
+    def read(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
+        width = type_of(inputs[0])
         if kind in ("Add", "Sub", "Mul", "Div") and width == "f8":
-            reach.dropped |= any(isinstance(v, np.ndarray) and _may_be_dropped(v, kind) for v in values)
-        result = values[0]
-        if len(values) == 1:
-            return rows(result)
-        for value in values[1:]:
-            result_width = "bool" if kind in COMPARING else width
-            result = elementwise(reach, lambda a, b: operation(a, b, width), [result, value], result_width)
-        return result
+            reach.dropped |= any(isinstance(v, np.ndarray) and _may_be_dropped(v, kind) for v in inputs)
+        return elementwise(reach, lambda a, b: operation(a, b, width), inputs, "bool" if kind in COMPARING else width)
 
     return read
 
@@ -168,10 +154,10 @@ def _may_be_dropped(array: npt.NDArray[Any], kind: str) -> bool:
 
 
 def unary(kind: str) -> Reader:
-    def read(reach: Reach, inputs: Sequence[Value | None], attributes: Attributes) -> Value:
+    def read(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
         value = inputs[0]
         if not isinstance(value, Rows):
-            if kind == "Identity" and value is not None:
+            if kind == "Identity":
                 return value
             raise UnreadableError("an operator on constants alone")
         width = value.width
@@ -180,13 +166,12 @@ def unary(kind: str) -> Reader:
     return read
 
 
-def where(reach: Reach, inputs: Sequence[Value | None], attributes: Attributes) -> Value:
-    condition, a, b = (value for value in inputs if value is not None)
-    width = same_width([a, b])
-    return elementwise(reach, lambda c, x, y: chosen(c, x, y, width), [condition, a, b], width)
+def where(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
+    width = type_of(inputs[1])
+    return elementwise(reach, lambda c, x, y: chosen(c, x, y, width), inputs, width)
 
 
-def clip(reach: Reach, inputs: Sequence[Value | None], attributes: Attributes) -> Value:
+def clip(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
     value, low, high = rows(inputs[0]), constant(inputs[1]), constant(inputs[2])
     if value.width == "i8":
         return elementwise(reach, lambda a: _clipped_code(a, int(low), int(high)), [value], value.width)
@@ -200,7 +185,7 @@ def _clipped_code(code: Element, low: int, high: int) -> Element:
     return Category(code.feature, (*range(high), low, high))
 
 
-def cast_to(reach: Reach, inputs: Sequence[Value | None], attributes: Attributes) -> Value:
+def cast_to(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
     value = rows(inputs[0])
     width = {1: "f4", 11: "f8", 7: "i8"}.get(attributes["to"], "another type")
     return elementwise(reach, lambda a: cast(a, width, value.width), [value], width)
@@ -209,18 +194,18 @@ def cast_to(reach: Reach, inputs: Sequence[Value | None], attributes: Attributes
 # Shapes --------------------------------------------------------------------------------------------------------------
 
 
-def shape(reach: Reach, inputs: Sequence[Value | None], attributes: Attributes) -> Value:
+def shape(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
     value = rows(inputs[0])
     return Shape(tuple(None if i == value.axis else size for i, size in enumerate(value.elements.shape)))
 
 
-def transpose(reach: Reach, inputs: Sequence[Value | None], attributes: Attributes) -> Value:
+def transpose(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
     value = rows(inputs[0])
     order = attributes["perm"]
     return Rows(value.elements.transpose(order), list(order).index(value.axis), value.width)
 
 
-def flatten(reach: Reach, inputs: Sequence[Value | None], attributes: Attributes) -> Value:
+def flatten(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
     value = rows(inputs[0])
     axis = attributes["axis"]
     sizes = value.elements.shape
@@ -231,7 +216,7 @@ def flatten(reach: Reach, inputs: Sequence[Value | None], attributes: Attributes
     return Rows(value.elements.reshape(first, last), 0 if value.axis < axis else 1, value.width)
 
 
-def reshape(reach: Reach, inputs: Sequence[Value | None], attributes: Attributes) -> Value:
+def reshape(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
     value, sizes = rows(inputs[0]), [int(size) for size in constant(inputs[1]).tolist()]
     target = [value.elements.shape[i] if size == 0 and i != value.axis else size for i, size in enumerate(sizes)]
     if value.axis < len(sizes) and sizes[value.axis] == 0 and -1 not in sizes:
@@ -245,25 +230,24 @@ def reshape(reach: Reach, inputs: Sequence[Value | None], attributes: Attributes
     return Rows(value.elements.reshape([1 if size == -1 else size for size in target]), axis, value.width)
 
 
-def concat(reach: Reach, inputs: Sequence[Value | None], attributes: Attributes) -> Value:
-    parts = [value for value in inputs if value is not None]
-    if any(isinstance(part, Shape) for part in parts):
+def concat(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
+    if any(isinstance(part, Shape) for part in inputs):
         sizes: list[int | None] = []
-        for part in parts:
+        for part in inputs:
             sizes += part.sizes if isinstance(part, Shape) else [int(size) for size in constant(part).tolist()]
         return Shape(tuple(sizes))
-    like = next((part for part in parts if isinstance(part, Rows)), None)
+    like = next((part for part in inputs if isinstance(part, Rows)), None)
     if like is None:
         raise UnreadableError("an operator on constants alone")
     axis = attributes["axis"] % like.elements.ndim
     if axis == like.axis:
         raise UnreadableError("rows are put one after another")
-    reach.spend(sum(math.prod(p.elements.shape if isinstance(p, Rows) else constant(p).shape) for p in parts))
-    joined = np.concatenate([full(part, like) for part in parts], axis=axis)
-    return Rows(joined, like.axis, same_width(parts))
+    reach.spend(sum(math.prod(p.elements.shape if isinstance(p, Rows) else constant(p).shape) for p in inputs))
+    joined = np.concatenate([full(part, like) for part in inputs], axis=axis)
+    return Rows(joined, like.axis, like.width)
 
 
-def expand(reach: Reach, inputs: Sequence[Value | None], attributes: Attributes) -> Value:
+def expand(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
     value, target = inputs[0], inputs[1]
     if not isinstance(target, Shape) or target.sizes.count(None) != 1:
         raise UnreadableError("a shape that hangs on the number of rows")
@@ -274,7 +258,7 @@ def expand(reach: Reach, inputs: Sequence[Value | None], attributes: Attributes)
     return Rows(np.broadcast_to(elements, np.broadcast_shapes(elements.shape, sizes)).copy(), axis, width)
 
 
-def pad(reach: Reach, inputs: Sequence[Value | None], attributes: Attributes) -> Value:
+def pad(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
     value, widths = rows(inputs[0]), constant(inputs[1]).tolist()
     if min(widths) < 0:
         raise UnreadableError("a padding of another kind")
@@ -287,7 +271,7 @@ def pad(reach: Reach, inputs: Sequence[Value | None], attributes: Attributes) ->
     return Rows(np.pad(value.elements, around, constant_values=filler), value.axis, value.width)
 
 
-def gather(reach: Reach, inputs: Sequence[Value | None], attributes: Attributes) -> Value:
+def gather(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
     data, index = inputs[0], inputs[1]
     axis = attributes["axis"]
     if isinstance(data, Shape):
@@ -318,7 +302,7 @@ def gather(reach: Reach, inputs: Sequence[Value | None], attributes: Attributes)
     return Rows(shaped.transpose(order).reshape(sizes), axis + places.axis, width_of(table))
 
 
-def argmax(reach: Reach, inputs: Sequence[Value | None], attributes: Attributes) -> Value:
+def argmax(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
     value = rows(inputs[0])
     axis = attributes["axis"] % value.elements.ndim
     if axis == value.axis or attributes["keepdims"] != 0:

@@ -15,7 +15,7 @@ import numpy as np
 
 from rulekit.graph.nodes import FALSE, TRUE, And, Node, Not, Or
 from rulekit.schema import FIRST_LEVEL_CODE, UNSEEN_CODE
-from rulekit_exporters.onnx.inspection.elements import greater
+from rulekit_exporters.onnx.inspection.elements import greater, logical_and, logical_or
 from rulekit_exporters.onnx.inspection.tensors import Attributes, Reach, Rows, Value, rows
 from rulekit_exporters.onnx.inspection.values import (
     Category,
@@ -183,10 +183,12 @@ def _either(test: Node, yes: Node, no: Node) -> Node:
         return yes
     if test in (TRUE, FALSE):
         return yes if test == TRUE else no
-    if yes == TRUE or no == FALSE:
-        return Or((test, no)) if yes == TRUE and no != FALSE else test if yes == TRUE else And((test, yes))
-    if no == TRUE or yes == FALSE:
-        return (
-            Or((Not(test), yes)) if no == TRUE and yes != FALSE else Not(test) if no == TRUE else And((Not(test), no))
-        )
+    if yes == TRUE:
+        return logical_or(test, no)
+    if no == FALSE:
+        return logical_and(test, yes)
+    if no == TRUE:
+        return logical_or(Not(test), yes)
+    if yes == FALSE:
+        return logical_and(Not(test), no)
     return Or((And((test, yes)), And((Not(test), no))))

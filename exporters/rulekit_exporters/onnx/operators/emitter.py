@@ -5,19 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from rulekit.errors import Unsupported
-from rulekit.graph.nodes import Family, LinearThreshold, Logistic, Node, Not, Probability, Strength
+from rulekit.graph.nodes import Family, LinearThreshold, Node, Not, Probability, Strength
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.traversal import topological
 from rulekit_exporters.onnx.builder import Builder, Number, Truth
 from rulekit_exporters.onnx.conditions import bit_of
 from rulekit_exporters.onnx.inputs import InputPlan, Inputs
-from rulekit_exporters.onnx.operators.circuits import probability
 from rulekit_exporters.onnx.operators.logic import LOGIC
-from rulekit_exporters.onnx.operators.noisy_or import strengths
-from rulekit_exporters.onnx.operators.reals import REALS
+from rulekit_exporters.onnx.operators.numbers import NUMBERS
 from rulekit_exporters.onnx.operators.sum_blocks import SumBlocks, unit_rows
 
 
@@ -74,11 +70,8 @@ class Emitter:
         literals, units = [p for p in distinct if p < first], [p - first for p in distinct if p >= first]
         parts = [self.inputs.block_rows(literals)] if literals else []
         parts += unit_rows(self, units)
-        rows = parts[0] if len(parts) == 1 else self.builder.operate("Concat", *parts, axis=0)
-        if list(places) == distinct:
-            return rows
-        order = self.builder.constant([distinct.index(place) for place in places], np.int64)
-        return self.builder.operate("Gather", rows, order, axis=0)
+        rows = self.builder.joined(parts)
+        return self.builder.picked(rows, [distinct.index(place) for place in places], len(distinct))
 
     def truth(self, node: Node) -> Truth:
         """The truth value of a Boolean node."""
@@ -96,27 +89,15 @@ class Emitter:
         if root in self.truths or root in self.numbers:
             return
         for node in topological([root], _read_by_itself):
-            name = type(node).__name__
+            kind = type(node)
             if node in self.truths or node in self.numbers:
                 continue
-            if name in LOGIC and node.family is Family.BOOLEAN:
-                self.truths[node] = LOGIC[name](self, node)
-            elif name in REALS:
-                self.numbers[node] = REALS[name](self, node)
-            elif isinstance(node, Strength):
-                self.numbers[node] = strengths(self, node)
-            elif isinstance(node, Probability):
-                self.numbers[node] = probability(self, node.formula)
-            elif isinstance(node, Logistic):
-                self.numbers[node] = self._logistic(self.number(node.linear))
+            if kind in LOGIC and node.family is Family.BOOLEAN:
+                self.truths[node] = LOGIC[kind](self, node)
+            elif kind in NUMBERS:
+                self.numbers[node] = NUMBERS[kind](self, node)
             else:
-                raise Unsupported(name, "onnx", "this node has no place under a decision or a probability")
-
-    def _logistic(self, z: Number) -> Number:
-        """1 / (1 + exp(-z)): reported only, since Exp is not the same bits everywhere."""
-        builder = self.builder
-        growth = builder.operate("Exp", builder.operate("Neg", self.row(z)))
-        return builder.operate("Div", builder.double(1.0), builder.operate("Add", growth, builder.double(1.0)))
+                raise Unsupported(kind.__name__, "onnx", "this node has no place under a decision or a probability")
 
 
 def _read_by_itself(node: Node) -> tuple[Node, ...]:

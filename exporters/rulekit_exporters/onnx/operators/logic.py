@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rulekit.graph.leaves import column_of, truth_by_code
-from rulekit.graph.nodes import LEAVES, Above, And, AtLeast, Constant, LinearThreshold, Node
+from rulekit.graph.nodes import LEAVES, Above, And, AtLeast, Constant, LinearThreshold, Node, Not, Or
 from rulekit.schema import MISSING_CODE
 from rulekit_exporters.onnx.builder import Truth
 from rulekit_exporters.onnx.conditions import bit_of
-from rulekit_exporters.onnx.operators.reals import sum_of
+from rulekit_exporters.onnx.operators.numbers import sum_of
 from rulekit_exporters.onnx.operators.stacking import stack
 from rulekit_exporters.onnx.operators.sum_blocks import unit_rows
 
@@ -33,15 +33,6 @@ def leaf(emitter: Emitter, node: Node) -> Truth:
     return emitter.inputs.holds(*found)
 
 
-def constant(emitter: Emitter, node: Node) -> Truth:
-    assert isinstance(node, Constant)
-    return node.value
-
-
-def negation(emitter: Emitter, node: Node) -> Truth:
-    return emitter.builder.negate(emitter.truth(node.children[0]))
-
-
 def connective(emitter: Emitter, node: Node) -> Truth:
     """And or Or: a chain, or one count where that is cheaper: many operands, most of them rows of the literal block."""
     children = tuple(dict.fromkeys(node.children))
@@ -51,8 +42,7 @@ def connective(emitter: Emitter, node: Node) -> Truth:
     return emitter.builder.chain(type(node).__name__, map(emitter.truth, children))
 
 
-def at_least(emitter: Emitter, node: Node) -> Truth:
-    assert isinstance(node, AtLeast)
+def at_least(emitter: Emitter, node: AtLeast) -> Truth:
     if node.k <= 0 or node.k > len(node.children):
         return node.k <= 0
     return count_above(emitter, node.children, node.k - 1)
@@ -76,8 +66,7 @@ def count_above(emitter: Emitter, children: Sequence[Node], bound: int) -> Truth
     return builder.operate("Greater", count, builder.constant(bound + 0.5, np.float32))
 
 
-def linear_threshold(emitter: Emitter, node: Node) -> Truth:
-    assert isinstance(node, LinearThreshold)
+def linear_threshold(emitter: Emitter, node: LinearThreshold) -> Truth:
     place = emitter.sums.unit_place(node)
     if place is not None:
         return unit_rows(emitter, [place])[0]
@@ -88,18 +77,13 @@ def linear_threshold(emitter: Emitter, node: Node) -> Truth:
     return emitter.builder.operate("GreaterOrEqual", total, emitter.builder.double(0.0))
 
 
-def above(emitter: Emitter, node: Node) -> Truth:
-    assert isinstance(node, Above)
-    return emitter.builder.above(emitter.number(node.score), node.threshold)
-
-
-LOGIC: dict[str, Callable[[Emitter, Node], Truth]] = {
-    **dict.fromkeys((cls.__name__ for cls in LEAVES), leaf),
-    "Constant": constant,
-    "Not": negation,
-    "And": connective,
-    "Or": connective,
-    "AtLeast": at_least,
-    "LinearThreshold": linear_threshold,
-    "Above": above,
+LOGIC: dict[type[Node], Callable[[Emitter, Any], Truth]] = {
+    **dict.fromkeys(LEAVES, leaf),
+    Constant: lambda emitter, node: bool(node.value),
+    Not: lambda emitter, node: emitter.builder.negate(emitter.truth(node.child)),
+    And: connective,
+    Or: connective,
+    AtLeast: at_least,
+    LinearThreshold: linear_threshold,
+    Above: lambda emitter, node: emitter.builder.above(emitter.number(node.score), node.threshold),
 }

@@ -44,8 +44,7 @@ def stack(emitter: Emitter, nodes: Iterable[Node]) -> Stack:
         row[node], positive[node] = height, True
         parts.append(emitter.row(emitter.truth(node)))
         height += 1
-    rows = parts[0] if len(parts) == 1 else emitter.builder.operate("Concat", *parts, axis=0)
-    return Stack(rows, height, row, positive)
+    return Stack(emitter.builder.joined(parts), height, row, positive)
 
 
 def choices(emitter: Emitter, wanted: Sequence[tuple[Node, float, float]]) -> list[Number]:
@@ -57,10 +56,7 @@ def choices(emitter: Emitter, wanted: Sequence[tuple[Node, float, float]]) -> li
     if len(wanted) < FEW_CHOICES:
         return [builder.choose(emitter.truth(node), on, off) for node, on, off in wanted]
     stacked = stack(emitter, (node for node, _, _ in wanted))
-    order = [stacked.row[node] for node, _, _ in wanted]
-    rows = stacked.rows
-    if order != list(range(stacked.height)):
-        rows = builder.operate("Gather", rows, builder.constant(order, np.int64), axis=0)
+    rows = builder.picked(stacked.rows, [stacked.row[node] for node, _, _ in wanted], stacked.height)
     pairs = [(on, off) if stacked.positive[node] else (off, on) for node, on, off in wanted]
     high, low = (builder.constant([[pair[k]] for pair in pairs], np.float64) for k in (0, 1))
     chosen = builder.operate("Where", rows, high, low)

@@ -84,9 +84,8 @@ def totals(emitter: Emitter, block: SumBlock) -> str:
 
 def number_row(emitter: Emitter, block: SumBlock, node: Node) -> str:
     """[1, N] double: one of the sums."""
-    return emitter.builder.cast(
-        _picked(emitter, totals(emitter, block), [block.row(node)], len(block.sums)), np.float64
-    )
+    builder = emitter.builder
+    return builder.cast(builder.picked(totals(emitter, block), [block.row(node)], len(block.sums)), np.float64)
 
 
 def unit_rows(emitter: Emitter, places: list[int]) -> list[str]:
@@ -97,14 +96,8 @@ def unit_rows(emitter: Emitter, places: list[int]) -> list[str]:
         if rows:
             zero = emitter.builder.constant(0.0, block.width)
             fire = emitter.builder.operate("GreaterOrEqual", totals(emitter, block), zero)
-            parts.append(_picked(emitter, fire, rows, len(block.sums)))
+            parts.append(emitter.builder.picked(fire, rows, len(block.sums)))
     return parts
-
-
-def _picked(emitter: Emitter, tensor: str, rows: list[int], height: int) -> str:
-    if rows == list(range(height)):
-        return tensor
-    return emitter.builder.operate("Gather", tensor, emitter.builder.constant(rows, np.int64), axis=0)
 
 
 def _in_order(emitter: Emitter, nodes: list[Node]) -> str:
@@ -140,7 +133,7 @@ def _product(emitter: Emitter, width: Any, sums: list[ExactSum]) -> str:
     if columns:
         values = emitter.inputs.columns([column.feature for column in columns])
         parts.append(_in_width(emitter, _cleaned(emitter, values, columns), width))
-    rows = parts[0] if len(parts) == 1 else builder.operate("Concat", *parts, axis=0)
+    rows = builder.joined(parts)
     table = [
         [*(part.jumps.get(c, 0.0) for c in conditions), *(part.columns.get(c, 0.0) for c in columns)] for part in sums
     ]

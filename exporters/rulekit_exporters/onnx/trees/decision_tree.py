@@ -17,7 +17,7 @@ import numpy as np
 from rulekit.errors import BudgetError
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.leaves import readers
-from rulekit.graph.nodes import And, AtLeast, Constant, Node, Not, Or
+from rulekit.graph.nodes import LEAVES, Constant, Node
 from rulekit.graph.probability.decision_diagram import FALSE, TRUE, Diagram
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.traversal import fold
@@ -111,17 +111,10 @@ def _diagram(
     variables = {bit: diagram.variable(level) for level, bit in enumerate(order)}
 
     def edge(node: Node, parts: tuple[int, ...]) -> int:
-        match node:
-            case Constant():
-                return TRUE if node.value else FALSE
-            case Not():
-                return parts[0] ^ 1
-            case And():
-                return diagram.conjunction(parts)
-            case Or():
-                return diagram.disjunction(parts)
-            case AtLeast():
-                return diagram.at_least(node.k, parts)
+        if isinstance(node, Constant):
+            return TRUE if node.value else FALSE
+        if not isinstance(node, LEAVES):
+            return diagram.connected(type(node), getattr(node, "k", 0), parts)
         asked = bit_of(node, graph.schema)
         if asked is None:  # a leaf over a category that has one value for all
             return TRUE if getattr(node, "missing", False) else FALSE
@@ -153,7 +146,7 @@ def _expand(
             if value is None:
                 test = columns[bit.feature].test_for(bit, known[bit.feature])
             else:
-                edges = tuple(_cofactor(diagram, edge, level, value) for edge in edges)
+                edges = tuple(diagram.cofactors(edge, level)[not value] for edge in edges)
         if parent >= 0:
             link = nodes[parent]
             assert isinstance(link, tuple)
@@ -169,13 +162,6 @@ def _expand(
         waiting.append((edges, {**known, test.feature: yes}, len(nodes), True))
         nodes.append((test, -1, -1))
     return nodes, boxes
-
-
-def _cofactor(diagram: Diagram, edge: int, level: int, value: bool) -> int:
-    if edge <= FALSE:
-        return edge
-    at, high, low = diagram.branches(edge)
-    return edge if at != level else high if value else low
 
 
 def _joined(

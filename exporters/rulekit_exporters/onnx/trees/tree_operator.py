@@ -1,4 +1,4 @@
-"""A decision tree as one TreeEnsembleClassifier of ai.onnx.ml, in the form of version 1.
+"""A graph as one TreeEnsembleClassifier of ai.onnx.ml, in the form of version 1: least latency for one row.
 
 Every branch is BRANCH_GT, which is false for NaN; where missing passes a test, `nodes_missing_value_tracks_true` says
 so (it always stands, because the specification's evaluator needs it). Every leaf has a weight for every class. The
@@ -10,25 +10,47 @@ the weight 2 for the one that is decided, the second half the probabilities.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rulekit.graph.rule_graph import RuleGraph
+from rulekit.numbers import float32
 from rulekit.tables.table import Array
-from rulekit_exporters.onnx.builder import Builder
+from rulekit_exporters.onnx.cell_tables.graph_bits import NotOfBitsError
+from rulekit_exporters.onnx.conditions import is_wide
 from rulekit_exporters.onnx.forms import ML_DOMAIN
-from rulekit_exporters.onnx.labels import integer_labels, label_texts
-from rulekit_exporters.onnx.trees.decision_tree import DecisionTree, Leaf
+from rulekit_exporters.onnx.inputs import InputPlan
+from rulekit_exporters.onnx.labels import integer_labels, is_largest, label_texts
+from rulekit_exporters.onnx.trees.decision_tree import DecisionTree, Leaf, decision_tree
+
+if TYPE_CHECKING:
+    from rulekit_exporters.onnx.operators.emitter import Emitter
 
 
-def emit_tree(
-    builder: Builder, graph: RuleGraph, tree: DecisionTree, columns: str, places: dict[str, int]
-) -> tuple[str, str]:
-    """The tensors of the label [N] and of the probabilities [N, K] float.
+def tree_for(graph: RuleGraph, plan: InputPlan) -> DecisionTree:
+    """The tree of a graph over the inputs of a plan; raises NotOfBitsError with the reason where there is none.
 
-    columns: [N, d] of float, or of double where bounds of wide columns are floats; places: the index of each column.
+    There is none where a sum takes up the values of a column or a bound of a float64 column is no float32 number, and
+    where the tree is too large.
     """
+    if not graph.used_features:
+        raise NotOfBitsError("it reads no column")
+    if plan.form == "tensor" and plan.wide:
+        narrow = [name for name in graph.used_features if not is_wide(graph.schema[name])]
+        if narrow:
+            raise NotOfBitsError(f"the column {narrow[0]!r} of a double tensor is compared in float32")
+    tree = decision_tree(graph, coded=plan.form == "codes")
+    for node in tree.nodes:
+        if not isinstance(node, Leaf) and float32(node.test.bound) != node.test.bound:
+            raise NotOfBitsError(f"a bound of the float64 column {node.test.feature!r} is no float32 number")
+    return tree
+
+
+def emit_tree(emitter: Emitter, tree: DecisionTree) -> tuple[str, str]:
+    """The tensors of the label [N] and of the probabilities [N, K] float."""
+    builder, graph = emitter.builder, emitter.graph
+    columns, places = emitter.inputs.side_by_side()
     n_classes = len(graph.classes)
     weights, split = tree.probabilities, not label_follows(graph, tree)
     if split:
@@ -47,8 +69,7 @@ def label_follows(graph: RuleGraph, tree: DecisionTree) -> bool:
     if chances.shape[1] == 2:
         named = integer_labels(graph.classes) in (None, [0, 1])
         return named and bool(np.array_equal(chances, np.eye(2, dtype=np.float32)[tree.labels]))
-    best = np.take_along_axis(chances, tree.labels[:, None], axis=1)
-    return bool(np.all((chances < best).sum(axis=1) == chances.shape[1] - 1))
+    return is_largest(tree.labels, chances)
 
 
 def _nodes(tree: DecisionTree, places: dict[str, int], weights: Array) -> dict[str, Any]:

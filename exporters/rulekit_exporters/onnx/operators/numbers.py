@@ -3,24 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rulekit.graph.nodes import Column, Difference, Family, Linear, Node, Rescaled, Step
+from rulekit.graph.nodes import (
+    Column,
+    Difference,
+    Family,
+    Linear,
+    Logistic,
+    Node,
+    Probability,
+    Rescaled,
+    Step,
+    Strength,
+)
 from rulekit.numbers import float32
 from rulekit_exporters.onnx.builder import Number
 from rulekit_exporters.onnx.conditions import is_wide
+from rulekit_exporters.onnx.operators.circuits import probability
 from rulekit_exporters.onnx.operators.exact_sums import grid_sum
+from rulekit_exporters.onnx.operators.noisy_or import strengths
 from rulekit_exporters.onnx.operators.sum_blocks import number_row
 
 if TYPE_CHECKING:
     from rulekit_exporters.onnx.operators.emitter import Emitter
 
 
-def column(emitter: Emitter, node: Node) -> Number:
+def column(emitter: Emitter, node: Column) -> Number:
     """Clip, round half-even to a multiple of the step, replace what is missing."""
-    assert isinstance(node, Column)
     builder, feature = emitter.builder, emitter.graph.schema[node.feature]
     row = emitter.inputs.row(node.feature)
     value = row if is_wide(feature) else builder.cast(row, np.float64)
@@ -33,14 +45,8 @@ def column(emitter: Emitter, node: Node) -> Number:
     return builder.operate("Where", missing, builder.double(node.missing), value)
 
 
-def step(emitter: Emitter, node: Node) -> Number:
-    """values[count of cuts below x], the table holding one entry more for missing."""
-    assert isinstance(node, Step)
-    return step_table(emitter, node, 1.0)
-
-
-def step_table(emitter: Emitter, node: Step, weight: float) -> Number:
-    """Weight times a step function: the products are rounded once, in the table."""
+def step(emitter: Emitter, node: Step, weight: float = 1.0) -> Number:
+    """Weight * values[count of cuts below x], the table holding one entry more for missing, and the products."""
     builder, feature = emitter.builder, emitter.graph.schema[node.feature]
     values = [weight * value for value in (*node.values, node.missing)]
     if len(set(values)) == 1:
@@ -55,14 +61,13 @@ def step_table(emitter: Emitter, node: Step, weight: float) -> Number:
     if values[-1] != values[0]:
         marks.append(builder.operate("IsNaN", row))  # no cut is below NaN, so this alone leads to the last entry
         counts.append(len(node.cuts) + 1.0)
-    stacked = marks[0] if len(marks) == 1 else builder.operate("Concat", *marks, axis=0)
+    stacked = builder.joined(marks)
     # exact in float32: a count below 2^24
     count = builder.operate("MatMul", builder.constant([counts], np.float32), builder.cast(stacked, np.float32))
     return builder.operate("Gather", builder.constant(values, np.float64), builder.cast(count, np.int64), axis=0)
 
 
-def linear(emitter: Emitter, node: Node) -> Number:
-    assert isinstance(node, Linear)
+def linear(emitter: Emitter, node: Linear) -> Number:
     block = emitter.sums.block_of(node)
     if block is not None:
         return number_row(emitter, block, node)
@@ -85,12 +90,11 @@ def term(emitter: Emitter, weight: float, child: Node) -> Number:
     if child.family is Family.BOOLEAN:
         return emitter.builder.choose(emitter.truth(child), weight, 0.0)
     if isinstance(child, Step):
-        return step_table(emitter, child, weight)
+        return step(emitter, child, weight)
     return emitter.builder.multiply(weight, emitter.number(child))
 
 
-def rescaled(emitter: Emitter, node: Node) -> Number:
-    assert isinstance(node, Rescaled)
+def rescaled(emitter: Emitter, node: Rescaled) -> Number:
     builder, p = emitter.builder, emitter.number(node.probability)
     part = builder.multiply(node.odds, p)
     whole = builder.add(builder.subtract(1.0, p), part)
@@ -99,17 +103,26 @@ def rescaled(emitter: Emitter, node: Node) -> Number:
     return builder.operate("Div", builder.number(part), builder.number(whole))
 
 
-def difference(emitter: Emitter, node: Node) -> Number:
-    assert isinstance(node, Difference)
+def difference(emitter: Emitter, node: Difference) -> Number:
     builder, more, less = emitter.builder, emitter.number(node.more), emitter.number(node.less)
     rest = builder.subtract(more, less)
     return builder.choose(builder.above(rest, 0.0), rest, 0.0)
 
 
-REALS: dict[str, Callable[[Emitter, Node], Number]] = {
-    "Column": column,
-    "Step": step,
-    "Linear": linear,
-    "Rescaled": rescaled,
-    "Difference": difference,
+def logistic(emitter: Emitter, node: Logistic) -> Number:
+    """1 / (1 + exp(-z)): reported only, since Exp is not the same bits everywhere."""
+    builder, z = emitter.builder, emitter.number(node.linear)
+    growth = builder.operate("Exp", builder.operate("Neg", emitter.row(z)))
+    return builder.operate("Div", builder.double(1.0), builder.operate("Add", growth, builder.double(1.0)))
+
+
+NUMBERS: dict[type[Node], Callable[[Emitter, Any], Number]] = {
+    Column: column,
+    Step: step,
+    Linear: linear,
+    Strength: strengths,
+    Probability: lambda emitter, node: probability(emitter, node.formula),
+    Logistic: logistic,
+    Rescaled: rescaled,
+    Difference: difference,
 }
