@@ -170,9 +170,9 @@ def cast(a: Element, width: str, origin: str) -> Element:
         return Category(a.feature, tuple(_cast_constant(value, width) for value in a.values))
     if is_constant(a):
         return _cast_constant(a, width)
-    if isinstance(a, Picked):
+    if isinstance(a, Picked) and origin != "bool":
         return Picked(tuple(_cast_constant(value, width) for value in a.values), a.index)
-    known = exact(a)
+    known = exact(truth(a) if origin == "bool" else a)
     if known is not None and (known.span.grid >= 0 or width[0] == "f") and holds_exactly(known, BITS[width]):
         return known
     if origin == "f4" and width == "f8":
