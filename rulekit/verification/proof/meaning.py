@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ import numpy as np
 from rulekit.cells.space import CellSpace
 from rulekit.errors import GraphError
 from rulekit.exactness import Span, span_of_term
-from rulekit.graph.decisions import Decision, Ranked
+from rulekit.graph.decisions import Decision
 from rulekit.graph.nodes import (
     Above,
     And,
@@ -69,21 +70,27 @@ class Meaning:
         self._truths: dict[Node, int] = {}
         self._sums: dict[Node, Sum] = {}
 
-    def reported(self, graph: RuleGraph, labels: Sequence[int]) -> list[Sum] | None:
-        """The probabilities that a graph reports, by class; labels: its own edges. None where they are shares."""
+    def reported(self, graph: RuleGraph, labels: Sequence[int] = ()) -> list[Sum] | None:
+        """The probabilities that a graph reports, by class; labels: its edges, if known. None where they are shares."""
         if not graph.probability:
-            return [self.numbers.of_truth(edge) for edge in labels]
+            edges = labels or self.labels(graph.decision, graph.default, len(graph.classes))
+            return [self.numbers.of_truth(edge) for edge in edges]
         if len(graph.probability) > 1:
             return None
         positive = self.sum(graph.probability[0])
         return [self.numbers.minus(ONE, positive), positive]
 
+    def is_same(self, decision: Decision | Labels, default: int, other: Decision | Labels, others: int) -> bool:
+        """Whether two decisions are arg-maxes of the same numbers with the same default; no pair is compared."""
+        rankings = [self._ranking(one, of_none) for one, of_none in ((decision, default), (other, others))]
+        return bool(rankings[0]) and rankings[0] == rankings[1]
+
     def labels(self, decision: Decision | Labels, default: int, classes: int) -> tuple[int, ...]:
         """For each class the edge of "the label is this class"."""
+        if ranking := self._ranking(decision, default):
+            return self._wins(*ranking)
         if isinstance(decision, Labels):
             return tuple(self.truth(formula) for formula in decision.formulas)
-        if decision.ranked:
-            return self._arg_max(decision.ranked, default)
         edges = [self.truth(node) for node in decision.roots]
         if len(edges) == 1:
             return edges[0] ^ 1, edges[0]
@@ -93,18 +100,26 @@ class Meaning:
         at_least = [TRUE, *(self.numbers.above(above, number(k - 1)) for k in range(1, classes)), FALSE]
         return tuple(self.forms.conjunction((at_least[k], at_least[k + 1] ^ 1)) for k in range(classes))
 
-    def _arg_max(self, ranked: Sequence[Ranked], default: int) -> tuple[int, ...]:
-        scores = [self.sum(score) for _, score, _ in ranked]
-        takes_part = [
-            self.numbers.above(score, self.numbers.constant(t)) for score, (_, _, t) in zip(scores, ranked, strict=True)
-        ]
+    def _ranking(self, decision: Decision | Labels, default: int) -> tuple[Any, ...]:
+        """The classes of an arg-max in its order, their scores, whether they take part, and its default; else ()."""
+        if isinstance(decision, Labels) or not decision.ranked:
+            return ()
+        classes, nodes, thresholds = zip(*decision.ranked, strict=True)
+        scores = [self.sum(score) for score in nodes]
+        limits = [self.numbers.constant(threshold) for threshold in thresholds]
+        return classes, scores, [*map(self.numbers.above, scores, limits)], default
+
+    def _wins(
+        self, classes: Sequence[int], scores: Sequence[Sum], takes_part: Sequence[int], default: int
+    ) -> tuple[int, ...]:
+        """By class: its score takes part and is above each other that does, of equal ones the first in order."""
+        above = cache(lambda i, j: self.numbers.above(scores[i], scores[j]))  # each pair is asked for from both sides
         wins = [FALSE] * len(scores)
-        for i, (k, _, _) in enumerate(ranked):
+        for i, k in enumerate(classes):
             beats = [takes_part[i]]
-            for j in range(i):
-                beats.append(self.forms.disjunction((takes_part[j] ^ 1, self.numbers.above(scores[i], scores[j]))))
-            for j in range(i + 1, len(scores)):
-                beats.append(self.forms.disjunction((takes_part[j] ^ 1, self.numbers.above(scores[j], scores[i]) ^ 1)))
+            for j, other in enumerate(takes_part):
+                if j != i:
+                    beats.append(self.forms.disjunction((other ^ 1, above(i, j) if j < i else above(j, i) ^ 1)))
             wins[k] = self.forms.conjunction(beats)
         nobody = self.forms.conjunction([edge ^ 1 for edge in takes_part])
         wins[default] = self.forms.disjunction((wins[default], nobody))

@@ -190,11 +190,14 @@ class _Prover:
 
     def _by_formula(self, decision: Decision | Labels) -> Proof:
         """Equality of the decisions as formulas, or cells that show that they differ."""
-        graph, default = self.graph, self.reading.default
+        graph = self.graph
+        default = graph.default if self.reading.default is None else self.reading.default
         try:
             meaning = Meaning(self.formulas)
+            if not self.reading.texts and meaning.is_same(graph.decision, graph.default, decision, default):
+                return self._found(method="normal form", probabilities=self._reports(meaning))
             expected = meaning.labels(graph.decision, graph.default, len(graph.classes))
-            found = meaning.labels(decision, graph.default if default is None else default, len(graph.classes))
+            found = meaning.labels(decision, default, len(graph.classes))
             if expected == found and not self.reading.texts:
                 return self._found(method="normal form", probabilities=self._reports(meaning, expected))
             forms = meaning.forms
@@ -229,13 +232,13 @@ class _Prover:
             return self._found(reason=why, cells_run=run)
         return self._found(reason=f"the formula is {answer.reason}", cells_run=run)
 
-    def _reports(self, meaning: Meaning, labels: tuple[int, ...]) -> bool:
+    def _reports(self, meaning: Meaning, labels: tuple[int, ...] = ()) -> bool:
         """Whether the reported probabilities that were read back are the graph's, but for a rounding to float32."""
         if self.reading.probabilities is None:
             return False
         try:
-            expected = meaning.reported(self.graph, labels)
             found = [meaning.sum(node) for node in self.reading.probabilities]
+            expected = meaning.reported(self.graph, labels)
             return expected is not None and all(
                 meaning.numbers.is_close(one, other, MAX_GAP / 2) for one, other in zip(expected, found, strict=True)
             )
