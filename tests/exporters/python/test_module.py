@@ -428,7 +428,7 @@ def test_cells_of_any_width_are_read_as_the_model_reads_them(kind, precision, tm
     schema = Schema((Feature("x", precision=precision), Feature("y")))
     graph = RuleGraph(schema, (0, 1), Fires(Compare("x", ">", 0.1)))
     module = module_of(graph, tmp_path)
-    cells = [kind(value) for value in (0, 0.1, 0.3, 0.0999, 0.10001, 1)]
+    cells = [kind(value) for value in (0, 0.1, 0.3, 0.0999, 0.10001, 0.10000000894069672, 1)]
     for row in ([[cell, 0.0] for cell in cells], np.array([[cell, 0.0] for cell in cells], dtype=kind)):
         wide = [{"x": float(each[0]), "y": 0.0} for each in row]
         expected = graph.decide(wide).tolist()
