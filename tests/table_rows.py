@@ -1,7 +1,16 @@
-"""Rows of an encoded table as a person would write them."""
+"""Rows of an encoded table as a person would write them, and columns as a file of rows with labels."""
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from rulekit.tables.labelling import read_labelled
+from rulekit.tables.labels import LabelledTable
+from rulekit.tables.options import ReadingOptions
 from rulekit.tables.table import Table
 
 
@@ -15,3 +24,10 @@ def row_of(table: Table, i: int) -> dict[str, float | str | None]:
         else:
             row[feature.name] = float(array[i])
     return row
+
+
+def split_labels(columns: Any, options: ReadingOptions) -> LabelledTable:
+    """Columns, as a mapping or a frame of polars, written to a Parquet file, which keeps their types, and read."""
+    with tempfile.TemporaryDirectory() as folder:
+        pl.DataFrame(columns).write_parquet(path := Path(folder) / "t.parquet")
+        return read_labelled(path, options)

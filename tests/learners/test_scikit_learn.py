@@ -11,10 +11,10 @@ from sklearn.ensemble import StackingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
+from table_rows import split_labels
 
 from rulekit import CNLLClassifier
 from rulekit.learners.base import RuleClassifier
-from rulekit.tables.labelling import split_labels
 from rulekit.tables.options import ReadingOptions
 
 

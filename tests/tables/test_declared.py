@@ -10,12 +10,13 @@ import numpy as np
 import polars as pl
 import pytest
 from rulekit_exporters.python.runtime import moment
+from table_rows import split_labels
 
 from rulekit.errors import InputError
 from rulekit.schema import Feature, Schema
 from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.kinds.inference import infer
-from rulekit.tables.labelling import read_labelled, split_labels
+from rulekit.tables.labelling import read_labelled
 from rulekit.tables.labels import label_for_model, read_for_model
 from rulekit.tables.options import ReadingOptions
 from rulekit.tables.raw.columns import parse_moments

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
+from table_rows import split_labels
 
 from rulekit.errors import InputError
 from rulekit.schema import Schema
@@ -15,13 +15,6 @@ from rulekit.tables.kinds.inference import infer
 from rulekit.tables.labelling import read_labelled
 from rulekit.tables.labels import LabelledTable, data_hash, label_for_model, read_for_model
 from rulekit.tables.options import ReadingOptions
-
-
-def split_labels(columns: dict[str, list[object]], options: ReadingOptions) -> LabelledTable:
-    """The columns as a Parquet file, which keeps their types, and that as it is read."""
-    with tempfile.TemporaryDirectory() as folder:
-        pl.DataFrame(columns).write_parquet(path := Path(folder) / "t.parquet")
-        return read_labelled(path, options)
 
 
 def split(labels: list[object], **options: object) -> LabelledTable:

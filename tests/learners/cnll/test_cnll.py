@@ -12,6 +12,7 @@ import pytest
 from cnll_cases import TREE, loan_rows
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_wine
+from table_rows import split_labels
 
 from rulekit import CNLLClassifier, RuleGraph
 from rulekit.errors import InputError
@@ -25,7 +26,6 @@ from rulekit.schema import Feature, Schema
 from rulekit.synthetic import exclusive_or, noisy_logical
 from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.kinds.inference import infer
-from rulekit.tables.labelling import split_labels
 from rulekit.tables.labels import data_hash
 from rulekit.tables.options import ReadingOptions
 from rulekit.tables.table import Table
@@ -472,7 +472,9 @@ def test_provenance_has_no_clock_and_no_host() -> None:
 def test_provenance_names_the_data_as_the_tables_do() -> None:
     frame = pd.DataFrame({"x": [1.0, 2.0, 3.0, 4.0], "y": ["a", "b", "a", "b"]})
     model = CNLLClassifier(target="y").fit(frame[["x"]], frame["y"])
-    assert model.rule_graph_.provenance["data"] == data_hash(split_labels(frame, ReadingOptions("y", positive="b")))
+    assert model.rule_graph_.provenance["data"] == data_hash(
+        split_labels(pl.from_pandas(frame), ReadingOptions("y", positive="b"))
+    )
 
 
 def test_statistics_of_rules_and_clauses() -> None:
