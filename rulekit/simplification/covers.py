@@ -9,12 +9,13 @@ of two-level minimisers for many-valued variables (Brayton et al., Logic Minimiz
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from rulekit.errors import BudgetError
 from rulekit.graph.leaves import negate
 from rulekit.graph.nodes import And, Node, Not, Or
-from rulekit.simplification.rewriting import Context, formula, joined, size
+from rulekit.simplification.rewriting import Context, Single, formula, joined, size
 
 Axis = str | Node
 Cube = dict[Axis, int]
@@ -44,12 +45,17 @@ class _Cover:
             self.sizes[axis, mask] = size(cells[axis], mask) if isinstance(axis, str) else self.context.literals(axis)
         return self.sizes[axis, mask]
 
-    def cube(self, child: Node) -> Cube | None:
-        """The cube of one child, or None where it is empty."""
+    def cubes(self, children: Iterable[Node]) -> list[Cube | None]:
+        """The cube of each child, or None where it is empty."""
         inner = Or if self.negated else And
+        parts = [child.children if isinstance(child, inner) else (child,) for child in children]
+        known = self.context.singles(part for own in parts for part in own)
+        return [self._cube(own, known) for own in parts]
+
+    def _cube(self, parts: tuple[Node, ...], known: Mapping[Node, Single | None]) -> Cube | None:
         cube: Cube = {}
-        for part in child.children if isinstance(child, inner) else (child,):
-            single = self.context.single(part)
+        for part in parts:
+            single = known[part]
             axis: Axis
             if single is None:
                 axis, mask = (part.child, _FALSE) if isinstance(part, Not) else (part, _TRUE)
@@ -181,7 +187,7 @@ def _parse(node: Node, context: Context) -> tuple[_Cover, list[Cube | None]] | N
     if not isinstance(node, And | Or) or not 2 <= len(node.children) <= MAX_CUBES:
         return None
     cover = _Cover(context, isinstance(node, And))
-    cubes = [cover.cube(child) for child in node.children]
+    cubes = cover.cubes(node.children)
     axes = [axis for cube in cubes for axis in cube or ()]
     return (cover, cubes) if len(set(axes)) < len(axes) or not all(cubes) else None
 

@@ -205,15 +205,14 @@ def _simplified(
     else:
         frozen = frozenset(topological(root for root in graph.roots if _is_uncertain(root)))
         roots, changes, messages = _run(graph, [p for p in passes if not p.random], frozen)
+    simpler = graph if roots == graph.roots else _rebuilt(graph, roots)
+    if simpler is not graph and level is not levels[0]:
+        # The shorter graph may agree at a level where the longer one did not; what it leaves undone, it says itself.
+        simpler, more = _simplified(simpler, keep, passes)
+        return simpler, net_changes([*changes, *more])
     for message in dict.fromkeys(messages):
         _LOG.warning("simplify: %s", message)
-    if roots == graph.roots:
-        return graph, []
-    simpler = _rebuilt(graph, roots)
-    if level is not levels[0]:  # the shorter graph may agree at a level where the longer one did not
-        simpler, more = _simplified(simpler, keep, passes)
-        changes = [*changes, *more]
-    return simpler, net_changes(changes)
+    return simpler, net_changes(changes) if simpler is not graph else []
 
 
 def net_changes(changes: list[tuple[str, Change]]) -> list[tuple[str, Change]]:

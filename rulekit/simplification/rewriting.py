@@ -58,10 +58,15 @@ class Context:
 
     def single(self, node: Node) -> Single | None:
         """The column and the mask of a Boolean formula that reads one column only (or none); else None."""
-        if node not in self._singles:
-            for below in _new_below(node, self._singles):
-                self._singles[below] = self._single(below)
-        return self._singles[node]
+        return self.singles((node,))[node]
+
+    def singles(self, nodes: Iterable[Node]) -> Mapping[Node, Single | None]:
+        """What `single` says of some nodes, among others."""
+        for node in nodes:
+            if node not in self._singles:
+                for below in _new_below(node, self._singles):
+                    self._singles[below] = self._single(below)
+        return self._singles
 
     def _single(self, node: Node) -> Single | None:
         if node.family is not Family.BOOLEAN or isinstance(node, LinearThreshold):

@@ -136,19 +136,30 @@ def _group(cell: Any, labels: Any, n_cells: int, rows: Any) -> Any:
 
 
 def split_cells(
-    cell: npt.NDArray[np.int32], codes: npt.NDArray[Any], condition: Bools, merged: Ints, n_cells: int
-) -> Ints:
-    """Split cells, in place, by a condition on codes; says which of the 2 n_cells halves occur, in their order.
+    cell: npt.NDArray[np.int32],
+    codes: npt.NDArray[Any],
+    condition: Bools,
+    merged: Ints,
+    n_cells: int,
+    labels: npt.NDArray[Any],
+    weights: Ints,
+) -> tuple[Ints, Ints]:
+    """Split cells, in place, by a condition on codes; which of the 2 n_cells halves occur, and weights by label [:, 2].
 
     merged [old cells]: the one of n_cells that an old cell has become; half 2c + 1 of cell c holds the condition.
     """
-    number = np.full(2 * n_cells, -1, dtype=np.int32)
-    _split(cell, codes, condition, merged, number)
-    return np.flatnonzero(number >= 0)
+    number, counts = np.full(2 * n_cells, -1, dtype=np.int32), np.zeros((2 * n_cells, 2), dtype=np.int64)
+    each = weights.strides == (0,)
+    _split(cell, codes, condition, merged, labels, np.ones(1, dtype=np.int64) if each else weights, number, counts)
+    occurring = np.flatnonzero(number >= 0)
+    counts = counts[: len(occurring)]
+    return occurring, counts * weights[0] if each else counts
 
 
 @compiled
-def _split(cell: Any, codes: Any, condition: Any, merged: Any, number: Any) -> None:
+def _split(
+    cell: Any, codes: Any, condition: Any, merged: Any, labels: Any, weights: Any, number: Any, counts: Any
+) -> None:
     for i in range(len(cell)):
         half = 2 * merged[cell[i]] + (1 if condition[codes[i]] else 0)
         cell[i] = half
@@ -158,8 +169,11 @@ def _split(cell: Any, codes: Any, condition: Any, merged: Any, number: Any) -> N
         if number[half] == 0:
             number[half] = met
             met += 1
+    each = len(weights) < len(cell)
     for i in range(len(cell)):
-        cell[i] = number[cell[i]]
+        k = number[cell[i]]
+        cell[i] = k
+        counts[k, labels[i]] += 1 if each else weights[i]
 
 
 def count_cells(cell: npt.NDArray[np.int32], labels: npt.NDArray[Any], weights: Ints, n_cells: int) -> Ints:

@@ -74,6 +74,7 @@ class Formula:
     _fixed: FixedPoint | None = None
     _weights: dict[int, tuple[Ints, Ints]] = field(default_factory=dict)
     _kept: CellCounts | None = None
+    _keeps: bool = True
     orders: dict[tuple[str, int, bytes], tuple[Orders, Ints]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -99,9 +100,10 @@ class Formula:
 
     def kept_counts(self, threads: int) -> CellCounts | None:
         """The rows by cell, label and code, counted from step to step; None where that does not pay."""
-        if self._kept is None:
+        if self._kept is None and self._keeps:
             n_codes = [column.n_codes for column in self.problem.columns]
             self._kept = CellCounts.of(self.problem.codes, n_codes, self.rows(), threads)
+            self._keeps = self._kept is not None
         return self._kept
 
     def fixed_point(self) -> FixedPoint:
@@ -186,15 +188,15 @@ class Formula:
     def _split(self, bit: Bit, at: int | None = None, merged: Ints | None = None) -> None:
         """Split the cells by a condition; merged [old cells]: the cell that an old one has become before."""
         merged = np.arange(len(self.pattern)) if merged is None else merged
-        kept = split_cells(self.cell, *bit.seen(self.problem.codes), merged, len(self.pattern))
+        problem, halves = self.problem, (merged, len(self.pattern))
+        kept, self.counts = split_cells(self.cell, *bit.seen(problem.codes), *halves, problem.labels, problem.weights)
+        self._rows = self._known = None
         at = self.pattern.shape[1] if at is None else at
         self.pattern = np.insert(self.pattern[kept // 2], at, kept % 2 == 1, axis=1)
         if self._kept is not None and not self._kept.split(kept // 2):
             self._kept = None
-        self._count()
 
     def _count(self) -> None:
-        self._rows = self._known = None
         self.counts = count_cells(self.cell, self.problem.labels, self.problem.weights, len(self.pattern))
 
     def measure(self, objective: Objective) -> tuple[float, float]:
