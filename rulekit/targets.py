@@ -198,10 +198,6 @@ class Target:
             )
         return found[0]
 
-    def over(self, run: Any, run_raw: Any = None, name: str = "other") -> Target:
-        """The same target over another run-time."""
-        return replace(self, runs=(Runtime(name, run, run_raw),))
-
     def bounded(self) -> Target:
         """The same target over its run-time with limits."""
         return replace(self, runs=(self.runtime.bounded or self.runtime,))
@@ -300,13 +296,13 @@ def find_target(name: str) -> Target:
     raise InputError(f"no export target {name!r}", fix=f"one of {', '.join(target_names()) or '(none installed)'}")
 
 
-def find_target_for(path: str, names: Sequence[str] | None = None) -> Target:
+def find_target_for(path: str) -> Target:
     """The target whose file ending `path` has; raises InputError if none has.
 
     A target that fails to load does not stand in the way of the others; the error names it where none has the ending.
     """
     broken, endings = [], [".json"]
-    for name in names or target_names():
+    for name in target_names():
         try:
             target = find_target(name)
         except Exception as error:  # another package's module may raise anything

@@ -243,12 +243,17 @@ def _arithmetic(body: Body, node: Arithmetic) -> Expression:
     return atom(f"{parenthesised(left, before).text} {node.operator} {parenthesised(right, after).text}", SUM)
 
 
+def _member(body: Body, node: Among) -> Expression:
+    texts = members(node, body.feature(node))
+    return body.spelling.within(body, body.feature(node), texts) if texts else body.spelling.truth(False)
+
+
 _RULES: dict[type[Node], Callable[[Body, Any], Expression]] = {
     RawCompare: _compared,
     IsTrue: lambda body, node: body.spelling.above(body.cell(node.feature), 0.5, True, node.missing),
     Missing: lambda body, node: body.spelling.absent(body.cell(node.feature)),
     RawNumber: lambda body, node: atom(body.cell(node.feature)),
-    Among: lambda body, node: _member(body, node),
+    Among: _member,
     Constant: lambda body, node: body.spelling.truth(node.value),
     Not: _negated,
     And: _connected,
@@ -263,8 +268,3 @@ _RULES: dict[type[Node], Callable[[Body, Any], Expression]] = {
     Greater: lambda body, node: atom(" > ".join(map(body.text, node.children)), body.spelling.comparison),
     Exponential: lambda body, node: atom(body.spelling.exponential.format(x=body.text(node.children[0], CHOICE))),
 }
-
-
-def _member(body: Body, node: Among) -> Expression:
-    texts = members(node, body.feature(node))
-    return body.spelling.within(body, body.feature(node), texts) if texts else body.spelling.truth(False)

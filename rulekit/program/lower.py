@@ -106,17 +106,6 @@ class Program:
         shares[self.default] = Choice(some, own if shares.count(own) > 1 else own.then, ONE)
         return tuple(shares)
 
-    @cached_property
-    def steps(self) -> tuple[Node, ...]:
-        """Every step once, operands before what is made of them."""
-        return tuple(topological((self.label, *self.probabilities)))
-
-    @cached_property
-    def columns(self) -> tuple[str, ...]:
-        """The columns that some step reads, in schema order."""
-        used = {getattr(node, "feature", None) for node in self.steps}
-        return tuple(name for name in self.schema.names if name in used)
-
 
 Finish = Callable[[Node, Schema], Node]
 

@@ -19,7 +19,7 @@ from rulekit.graph.nodes import Above, Among, And, AtLeast, Compare, Hidden, IsT
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.numbers import next_float32, strength_of
 from rulekit.schema import Feature, Schema
-from rulekit.targets import Outcome
+from rulekit.targets import Outcome, Runtime, Target
 from rulekit.verification.parity import verify as verify_written
 from rulekit.verification.parity import verify_evaluators
 
@@ -39,6 +39,11 @@ RULES = (And((OLD, RICH, WARM)), And((IsTrue("in"), Not(OLD))), AtLeast(2, (RICH
 
 # the artifacts here are of targets without a reader
 verify = partial(verify_written, run_untrusted=True)
+
+
+def over(run, run_raw=None) -> Target:
+    """The plain target over another run-time."""
+    return replace(FILE, runs=(Runtime("other", run, run_raw),))
 
 
 def _graph(*rules: Node) -> RuleGraph:
@@ -118,7 +123,7 @@ def test_an_equivalent_artifact_of_another_graph_passes_and_is_named():
 
 def test_an_artifact_that_carries_the_graph_but_decides_otherwise_was_tampered_with():
     graph, mutant = _graph(*RULES), MUTANTS["rule dropped"]
-    liar = FILE.over(lambda content, g, table: FILE.run(_emit(mutant), g, table))
+    liar = over(lambda content, g, table: FILE.run(_emit(mutant), g, table))
     report = verify(graph, _emit(graph), target=liar, rows=1_000)
     assert report.tampered
     assert "changed after the export" in str(report)
@@ -141,7 +146,7 @@ def test_an_unreadable_graph_is_named():
 def test_rules_inside_that_decide_otherwise_than_their_artifact_mislead():
     """Such an artifact passed with a note, and `show` would have displayed rules that it does not follow."""
     graph, mutant = _graph(*RULES), MUTANTS["rule dropped"]
-    right = FILE.over(lambda content, g, table: FILE.run(_emit(graph), g, table))
+    right = over(lambda content, g, table: FILE.run(_emit(graph), g, table))
     report = verify(graph, _emit(mutant), target=right, rows=1_000)
     assert report.different_decisions == 0
     assert report.misleading
@@ -157,7 +162,7 @@ def test_only_raw_doubles_show_a_double_threshold():
         labels = (np.asarray(columns["x"]) > 0.1).astype(np.int64)
         return Outcome(labels, np.eye(2)[labels])
 
-    report = verify(graph, _emit(graph), target=FILE.over(FILE.run, naive), rows=200)
+    report = verify(graph, _emit(graph), target=over(FILE.run, naive), rows=200)
     assert report.different_decisions > 0
     assert not report.counter_example.encoded
     x = report.counter_example.row["x"]
@@ -180,7 +185,7 @@ def test_no_answer_is_not_an_answer():
     def mute(content, g, table):
         return Outcome(np.zeros(len(table), dtype=np.int64), np.full((len(table), 2), math.nan))
 
-    report = verify(graph, _emit(graph), target=FILE.over(mute), rows=100)
+    report = verify(graph, _emit(graph), target=over(mute), rows=100)
     assert report.largest_gap == 1.0
     assert not report.ok
 
@@ -188,7 +193,7 @@ def test_no_answer_is_not_an_answer():
         return Outcome(np.zeros(1, dtype=np.int64), np.zeros((1, 2)))
 
     with pytest.raises(InputError, match="labels"):
-        verify(graph, _emit(graph), target=FILE.over(short), rows=100)
+        verify(graph, _emit(graph), target=over(short), rows=100)
 
 
 def test_the_target_is_told_by_the_ending_or_must_be_named(tmp_path):

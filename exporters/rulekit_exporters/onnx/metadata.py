@@ -9,6 +9,8 @@ import zlib
 from collections.abc import Mapping
 from typing import Any
 
+from onnx import ModelProto
+
 import rulekit
 from rulekit.errors import FormatError, RulekitError
 from rulekit.graph.files.file_format import from_json, to_json
@@ -69,12 +71,10 @@ def _compact(value: Any) -> str:
 
 def model_of(artifact: bytes) -> Any:
     """The ModelProto of an ONNX file; raises FormatError where it is none."""
-    import onnx
-
     if len(artifact) > LARGEST_ARTIFACT:
         raise FormatError(f"an ONNX file of {len(artifact)} bytes", fix=f"at most {LARGEST_ARTIFACT} are read")
     try:
-        return onnx.ModelProto.FromString(artifact)
+        return ModelProto.FromString(artifact)
     except Exception as error:  # the decoder's own error type depends on the protobuf implementation
         raise FormatError("this is no ONNX file", fix="it may be truncated; export it again") from error
 

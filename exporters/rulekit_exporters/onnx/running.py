@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from onnx import TensorProto
 
 from rulekit.cells.axis import texts_of_codes
 from rulekit.errors import FormatError, InputError
@@ -104,15 +105,13 @@ def in_chunks(session: Session, feeds: Mapping[str, Array]) -> list[Array]:
 
 def plan_of(artifact: bytes, graph: RuleGraph) -> InputPlan:
     """The inputs that a model declares, as a plan; raises FormatError where they are not those of the graph."""
-    import onnx
-
     properties = properties_of(artifact)
     form = properties.get("rulekit.input")
     declared = {port.name: port for port in model_of(artifact).graph.input}
     if form == "tensor" and list(declared) == [TENSOR_NAME]:
         tensor = declared[TENSOR_NAME].type.tensor_type
         if [dimension.dim_value for dimension in tensor.shape.dim][1:] == [len(graph.schema)]:
-            wide = tensor.elem_type == onnx.TensorProto.DOUBLE
+            wide = tensor.elem_type == TensorProto.DOUBLE
             return InputPlan("tensor", graph.schema.names, (TENSOR_NAME,), wide)
     if form in ("columns", "codes"):
         columns = tuple(graph.used_features or graph.schema.names[:1])

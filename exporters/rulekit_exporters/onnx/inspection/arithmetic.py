@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fractions import Fraction
+from typing import Literal
 
 from rulekit.numbers import is_power_of_two
 from rulekit.program.nodes import Arithmetic, Greater, Number, Operator
@@ -20,7 +21,6 @@ from rulekit_exporters.onnx.inspection.values import (
     Unused,
     added,
     exact,
-    holds_exactly,
     is_constant,
     opaque,
     refusal,
@@ -28,18 +28,11 @@ from rulekit_exporters.onnx.inspection.values import (
 )
 
 
-def plus(a: Element, b: Element, width: str) -> Element:
-    return _linear("+", a, b, width, Fraction(1))
-
-
-def minus(a: Element, b: Element, width: str) -> Element:
-    return _linear("-", a, b, width, Fraction(-1))
-
-
-def _linear(operator: Operator, a: Element, b: Element, width: str, factor: Fraction) -> Element:
+def linear(operator: Literal["+", "-"], a: Element, b: Element, width: str) -> Element:
+    """A sum or difference."""
     one, other = exact(a), exact(b)
     if one is not None and other is not None and (one.span + other.span).fits(BITS[width]):
-        return added(one, other, factor)
+        return added(one, other, Fraction(1 if operator == "+" else -1))
     return _rounded(operator, a, b, width)
 
 
@@ -58,7 +51,7 @@ def times(a: Element, b: Element, width: str) -> Element:
         known = exact(one)
         if known is not None and math.isfinite(other):
             product = added(Exact(Fraction(0)), known, Fraction(other))
-            if holds_exactly(product, BITS[width]):
+            if product.span.fits(BITS[width]):
                 return product
     return _rounded("*", a, b, width)
 
@@ -99,15 +92,7 @@ def negative(a: Element, width: str) -> Element:
     return opaque("-", a)
 
 
-def least(a: Element, b: Element, width: str) -> Element:
-    return _bounded(a, b, upper=True)
-
-
-def most(a: Element, b: Element, width: str) -> Element:
-    return _bounded(a, b, upper=False)
-
-
-def _bounded(a: Element, b: Element, upper: bool) -> Element:
+def bounded(a: Element, b: Element, upper: bool) -> Element:
     """The smaller (upper) or larger of two numbers."""
     for one, other in ((a, b), (b, a)):
         if is_constant(other) and isinstance(one, Unused):
@@ -154,7 +139,7 @@ def _clipped(value: Given | Cleaned, limit: float, upper: bool) -> Cleaned:
 def rectified(a: Element, width: str) -> Element:
     if exact(a) is None:
         raise UnreadableError(refusal(a))
-    return most(a, 0, width)
+    return bounded(a, 0, upper=False)
 
 
 def rounded(a: Element, width: str) -> Element:

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from onnx import TensorProto, helper, numpy_helper
+from onnx.defs import onnx_opset_version
 
 from rulekit_exporters.onnx.builder import Contents, Operation, Port
 from rulekit_exporters.onnx.forms import FORMS, INFINITE
@@ -23,8 +25,6 @@ MOST_CONSTANTS = 1 << 23  # bytes
 
 def contents_of(model: Any) -> Contents:
     """The parts of a ModelProto; raises UnreadableError where they are not all of it."""
-    from onnx.defs import onnx_opset_version
-
     graph = model.graph
     if len(graph.node) > MOST_OPERATORS:
         raise UnreadableError(f"{len(graph.node)} operators")
@@ -61,8 +61,6 @@ def _operation(node: Any) -> Operation:
 
 
 def _attribute(item: Any) -> Any:
-    from onnx import helper
-
     value = helper.get_attribute_value(item)
     return list(value) if item.type in (6, 7, 8) else value
 
@@ -74,8 +72,6 @@ def _port(port: Any) -> Port:
 
 
 def _array(tensor: Any) -> npt.NDArray[Any]:
-    from onnx import TensorProto, numpy_helper
-
     if tensor.data_location == TensorProto.EXTERNAL or tensor.external_data:
         raise UnreadableError("its constants lie in another file")
     array: npt.NDArray[Any] = numpy_helper.to_array(tensor)

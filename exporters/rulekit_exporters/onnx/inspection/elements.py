@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from rulekit.graph.nodes import FALSE, TRUE, And, LinearThreshold, Missing, Node, Not, Or
@@ -17,12 +18,10 @@ from rulekit.numbers import float32
 from rulekit.program.nodes import Choice, Greater, Number
 from rulekit_exporters.onnx.forms import CASTS
 from rulekit_exporters.onnx.inspection.arithmetic import (
-    least,
-    minus,
-    most,
+    bounded,
+    linear,
     negative,
     over,
-    plus,
     rectified,
     rounded,
     times,
@@ -43,9 +42,7 @@ from rulekit_exporters.onnx.inspection.values import (
     added,
     column_of,
     exact,
-    holds_exactly,
     is_constant,
-    missing,
     opaque,
     refusal,
     to_node,
@@ -123,7 +120,7 @@ def _by_code(category: Category, holds: Callable[[Any], bool]) -> Category:
 
 def is_nan(a: Element, width: str) -> Element:
     if isinstance(a, Given):
-        return missing(a)
+        return Missing(a.feature.name)
     if isinstance(a, Unused):
         return replace(a, state="missing") if a.state == "number" else FALSE
     raise UnreadableError(refusal(a))
@@ -173,7 +170,7 @@ def cast(a: Element, width: str, origin: str) -> Element:
     if isinstance(a, Picked) and origin != "bool":
         return Picked(tuple(_cast_constant(value, width) for value in a.values), a.index)
     known = exact(truth(a) if origin == "bool" else a)
-    if known is not None and (known.span.grid >= 0 or width[0] == "f") and holds_exactly(known, BITS[width]):
+    if known is not None and (known.span.grid >= 0 or width[0] == "f") and known.span.fits(BITS[width]):
         return known
     if origin == "f4" and width == "f8":
         return a
@@ -227,7 +224,7 @@ def winner(scores: list[Element]) -> Element:
         one, other = exact(scores[0]), exact(scores[1])
         if one is not None and other is not None:
             more = added(other, one, Fraction(-1))
-            if holds_exactly(more, BITS["f8"]):
+            if more.span.fits(BITS["f8"]):
                 return Exact(Fraction(0), ((Greater(to_node(more), Number(0.0)), Fraction(1)),))
     return Winner(tuple(nodes), tuple(range(len(nodes))))
 
@@ -250,11 +247,11 @@ BINARY: dict[str, Callable[[Element, Element, str], Element]] = {
     "Less": lambda a, b, width: greater(b, a, width),
     "GreaterOrEqual": greater_or_equal,
     "Equal": equal,
-    "Add": plus,
-    "Sub": minus,
+    "Add": partial(linear, "+"),
+    "Sub": partial(linear, "-"),
     "Mul": times,
     "Div": over,
-    "Min": least,
-    "Max": most,
+    "Min": lambda a, b, width: bounded(a, b, upper=True),
+    "Max": lambda a, b, width: bounded(a, b, upper=False),
 }
 COMPARING = frozenset(("Greater", "Less", "GreaterOrEqual", "Equal", "IsNaN", "Not", "And", "Or", "Xor"))

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from rulekit.graph.nodes import FALSE, TRUE, And, Node, Not, Or
+from rulekit.graph.nodes import FALSE, TRUE, And, Missing, Node, Not, Or
 from rulekit.schema import FIRST_LEVEL_CODE, UNSEEN_CODE
 from rulekit_exporters.onnx.inspection.elements import greater, logical_and, logical_or
 from rulekit_exporters.onnx.inspection.tensors import Attributes, Reach, Rows, Value, rows
@@ -23,7 +23,6 @@ from rulekit_exporters.onnx.inspection.values import (
     Element,
     Given,
     UnreadableError,
-    missing,
     opaque,
     truth,
 )
@@ -105,7 +104,7 @@ class _Tree:
                 raise UnreadableError(f"a test of codes of {element.feature.name!r} that are not there")
             element = Category(element.feature, tuple(codes))
         passed = truth(greater(element, bound, "f4"))
-        return Or((passed, missing(element))) if passes and isinstance(element, Given) else passed
+        return Or((passed, Missing(element.feature.name))) if passes and isinstance(element, Given) else passed
 
     def _labels(self, attributes: Attributes, classes: int) -> dict[int, int]:
         """The class of each leaf."""

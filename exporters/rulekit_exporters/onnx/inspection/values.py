@@ -218,11 +218,6 @@ def added(first: Exact, second: Exact, factor: Fraction = Fraction(1)) -> Exact:
     return Exact(first.constant + factor * second.constant, kept)
 
 
-def holds_exactly(value: Exact, bits: int) -> bool:
-    """Whether every partial sum, in any order, is a number of so many bits."""
-    return value.span.fits(bits)
-
-
 def to_node(element: Element) -> Node:
     """An element as a node of the Real or Boolean family; raises UnreadableError for a number of the row."""
     if isinstance(element, Node):
@@ -329,10 +324,6 @@ def _above(given: Given, bound: float, or_equal: bool) -> Node:
     return RawCompare(name, ">", crossing(bound) if given.single else bound)
 
 
-def missing(given: Given) -> Node:
-    return Missing(given.feature.name)
-
-
 def _sum_of_levels(category: Category) -> Exact | None:
     """A number for each code as a sum of memberships."""
     values = category.known
@@ -345,7 +336,7 @@ def _sum_of_levels(category: Category) -> Exact | None:
             held = tuple(v == value for v in values)
             terms.append((leaf_of_codes(category.feature, held), Fraction(value) - Fraction(base)))
     found = Exact(Fraction(base), tuple(terms))
-    return found if holds_exactly(found, BITS["f8"]) else None
+    return found if found.span.fits(BITS["f8"]) else None
 
 
 def column_of(cleaned: Cleaned, when_missing: float) -> Exact | Node | Unused:
