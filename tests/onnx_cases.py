@@ -17,7 +17,7 @@ from rulekit_exporters.onnx.formulations import formulations
 from rulekit_exporters.onnx.inputs import plan_inputs
 from rulekit_exporters.onnx.metadata import properties_of
 from rulekit_exporters.onnx.options import ROLES, Options, public_outputs
-from rulekit_exporters.onnx.running import run_all, runtime_session
+from rulekit_exporters.onnx.running import run_runtime
 
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.evaluation.oracle import evaluate_row
@@ -190,5 +190,6 @@ def operator_kinds(artifact: bytes) -> list[str]:
 
 def fired_rules(artifact: bytes, graph: RuleGraph, table: Table) -> tuple[list[str], np.ndarray]:
     """Ids of the rules and which fired [n, rules], as an artifact with that output says."""
-    outputs = run_all(artifact, graph, table, runtime_session(artifact))
-    return list(json.loads(properties_of(artifact)["rulekit.fired"])), outputs[2]
+    found = run_runtime(artifact, graph, table).fired
+    assert found is not None
+    return list(json.loads(properties_of(artifact)["rulekit.fired"])), found

@@ -51,14 +51,22 @@ def plan_inputs(graph: RuleGraph, wanted: InputForm | None) -> InputPlan:
     used = [graph.schema[name] for name in graph.used_features]
     categories = [feature.name for feature in used if feature.kind == "categorical"]
     form: InputForm = wanted or ("columns" if categories else "tensor")
-    if form == "tensor":
-        if categories:
-            raise Unsupported(f"the category {categories[0]!r} in a float tensor", "onnx", "use input=columns or codes")
-        return InputPlan("tensor", graph.schema.names, (TENSOR_NAME,), any(map(is_wide, used)))
-    # a model of constants reads no column, but needs one to know the number of rows
-    columns = graph.used_features or graph.schema.names[:1]
-    if not columns:
+    if form == "tensor" and categories:
+        raise Unsupported(f"the category {categories[0]!r} in a float tensor", "onnx", "use input=columns or codes")
+    plan = plan_of_form(graph, form, any(map(is_wide, used)))
+    if form != "tensor" and not plan.columns:
         raise Unsupported("a model without columns as column inputs", "onnx", "use input=tensor")
+    return plan
+
+
+def plan_of_form(graph: RuleGraph, form: InputForm, wide: bool = False) -> InputPlan:
+    """The inputs of a graph in a form; wide: the tensor holds doubles.
+
+    A model of constants reads no column, but needs one to know the number of rows.
+    """
+    if form == "tensor":
+        return InputPlan("tensor", graph.schema.names, (TENSOR_NAME,), wide)
+    columns = tuple(graph.used_features or graph.schema.names[:1])
     return InputPlan(form, columns, public_names(columns))
 
 

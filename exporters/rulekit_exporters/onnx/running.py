@@ -16,7 +16,7 @@ from rulekit.schema import UNSEEN_CODE, Feature, Schema
 from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.table import Array, Table, encoded_dtype
 from rulekit.targets import Outcome
-from rulekit_exporters.onnx.inputs import TENSOR_NAME, InputPlan, public_names
+from rulekit_exporters.onnx.inputs import TENSOR_NAME, InputPlan, plan_of_form
 from rulekit_exporters.onnx.labels import integer_labels, label_texts
 from rulekit_exporters.onnx.metadata import model_of, properties_of
 
@@ -68,7 +68,8 @@ def reference_session(artifact: bytes) -> Session:
 
 def run_runtime(artifact: bytes, graph: RuleGraph, table: Table, session_of: SessionOf = runtime_session) -> Outcome:
     """By onnxruntime on one thread; raises InputError where it refuses the model."""
-    return outcome(graph, run_all(artifact, graph, table, session_of(artifact)))
+    session = session_of(artifact)
+    return outcome(graph, in_chunks(session, feeds_of(plan_of(artifact, graph), graph, table)))
 
 
 def run_raw(
@@ -82,12 +83,6 @@ def run_raw(
 def run_reference(artifact: bytes, graph: RuleGraph, table: Table) -> Outcome:
     """By onnx.reference, the specification's own evaluator."""
     return run_runtime(artifact, graph, table, reference_session)
-
-
-def run_all(artifact: bytes, graph: RuleGraph, table: Table, session: Session) -> list[Array]:
-    """The outputs of all rows, in the order of the model's outputs; raises FormatError or InputError."""
-    plan = plan_of(artifact, graph)
-    return in_chunks(session, feeds_of(plan, graph, table))
 
 
 def in_chunks(session: Session, feeds: Mapping[str, Array]) -> list[Array]:
@@ -111,14 +106,12 @@ def plan_of(artifact: bytes, graph: RuleGraph) -> InputPlan:
     if form == "tensor" and list(declared) == [TENSOR_NAME]:
         tensor = declared[TENSOR_NAME].type.tensor_type
         if [dimension.dim_value for dimension in tensor.shape.dim][1:] == [len(graph.schema)]:
-            wide = tensor.elem_type == TensorProto.DOUBLE
-            return InputPlan("tensor", graph.schema.names, (TENSOR_NAME,), wide)
+            return plan_of_form(graph, "tensor", tensor.elem_type == TensorProto.DOUBLE)
     if form in ("columns", "codes"):
-        columns = tuple(graph.used_features or graph.schema.names[:1])
-        names = public_names(columns)
-        if set(names) == set(declared):
-            return InputPlan("columns" if form == "columns" else "codes", columns, names)
-        strange = sorted(set(declared) - set(names)) or sorted(set(names) - set(declared))
+        plan = plan_of_form(graph, "columns" if form == "columns" else "codes")
+        if set(plan.names) == set(declared):
+            return plan
+        strange = sorted(set(declared) - set(plan.names)) or sorted(set(plan.names) - set(declared))
         what = f"the inputs of this ONNX file are not those of the model: {strange[0]!r}"
         raise FormatError(what, fix="export it again")
     raise FormatError("the inputs of this ONNX file are not those of the model", fix="export it again")

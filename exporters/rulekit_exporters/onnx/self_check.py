@@ -10,7 +10,8 @@ from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.leaves import readers
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.tables.table import Table
-from rulekit_exporters.onnx.running import outcome, run_all, runtime_session
+from rulekit_exporters.onnx.inputs import plan_of_form
+from rulekit_exporters.onnx.running import run_runtime, runtime_session
 
 ROWS = 33
 
@@ -20,7 +21,7 @@ def check_artifact(artifact: bytes, graph: RuleGraph) -> None:
     session = runtime_session(artifact)
     for n_rows in (0, 1, ROWS):
         table = sample(graph, n_rows)
-        labels = outcome(graph, run_all(artifact, graph, table, session)).labels
+        labels = run_runtime(artifact, graph, table, lambda _: session).labels
         if not np.array_equal(labels, decide(graph, table)):
             raise RulekitError("the exported model decides otherwise than the graph", where="onnx", fix="report this")
 
@@ -28,8 +29,7 @@ def check_artifact(artifact: bytes, graph: RuleGraph) -> None:
 def sample(graph: RuleGraph, n_rows: int) -> Table:
     """Rows that step through the cells of every used column, each at its own pace; the first are all missing."""
     found = readers(graph.roots)
-    # a model of constants is fed one column all the same
-    features = [graph.schema[name] for name in graph.used_features or graph.schema.names[:1]]
+    features = [graph.schema[name] for name in plan_of_form(graph, "columns").columns]
     cells = [cells_of(feature, found.get(feature.name, ())).encoded()[::-1] for feature in features]
     arrays = [values[np.arange(n_rows) * (j + 1) % len(values)] for j, values in enumerate(cells)]
     return Table(tuple(features), tuple(arrays), n_rows)

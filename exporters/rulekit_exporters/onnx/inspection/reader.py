@@ -27,7 +27,7 @@ from rulekit.verification.proof.prove import leaves_below
 from rulekit_exporters.onnx.builder import Contents, Operation, Port
 from rulekit_exporters.onnx.emission import is_written
 from rulekit_exporters.onnx.forms import form_of
-from rulekit_exporters.onnx.inputs import TENSOR_NAME, InputPlan, public_names
+from rulekit_exporters.onnx.inputs import TENSOR_NAME, plan_of_form
 from rulekit_exporters.onnx.inspection.contents import contents_of
 from rulekit_exporters.onnx.inspection.operators import READERS
 from rulekit_exporters.onnx.inspection.tensors import Attributes, Reach, Rows, Value, elementwise, rows, type_of
@@ -83,14 +83,13 @@ def _misstated(contents: Contents, graph: RuleGraph) -> list[str]:
     inputs = [port.name for port in contents.inputs]
     names = public_outputs(inputs, ROLES[: len(contents.outputs)])
     if inputs == [TENSOR_NAME] and contents.metadata.get("rulekit.input") == "tensor":
-        plan = InputPlan("tensor", graph.schema.names, (TENSOR_NAME,))
+        plan = plan_of_form(graph, "tensor")
     else:
-        columns = tuple(graph.used_features or graph.schema.names[:1])
-        categories = [graph.schema[name].kind == "categorical" for name in columns]
+        plan = plan_of_form(graph, "columns")
         coded = any(port.element == TensorProto.INT64 for port in contents.inputs)
-        if not any(categories):  # both forms are one
+        if not any(graph.schema[name].kind == "categorical" for name in plan.columns):  # both forms are one
             coded = contents.metadata.get("rulekit.input") == "codes"
-        plan = InputPlan("codes" if coded else "columns", columns, public_names(columns))
+        plan = replace(plan, form="codes") if coded else plan
     return misstated(contents.metadata, graph, plan, names)
 
 
@@ -196,9 +195,9 @@ class _Reader:
                 for f in schema
             ]
             return Rows(elements, 0, kind)
-        columns = tuple(self.graph.used_features or schema.names[:1])
-        by_name = dict(zip(public_names(columns), columns, strict=True))
-        if port.name not in by_name or port.shape != ("N", 1) or len(names) != len(columns):
+        plan = plan_of_form(self.graph, "columns")
+        by_name = dict(zip(plan.names, plan.columns, strict=True))
+        if port.name not in by_name or port.shape != ("N", 1) or len(names) != len(by_name):
             raise UnreadableError("its inputs are not those of the model")
         feature = schema[by_name[port.name]]
         element: Element
