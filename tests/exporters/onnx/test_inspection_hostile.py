@@ -135,6 +135,7 @@ def _port(model) -> onnx.ValueInfoProto:
         (lambda m: m.functions.append(onnx.FunctionProto(name="x")), "'functions' is in another form"),
         (lambda m: m.opset_import.append(helper.make_opsetid("com.ms", 1)), "'opset_import' is in another form"),
         (_external, "another file"),
+        (lambda m: setattr(m.graph.initializer[0], "data_type", 29), "a type that there is not"),
         (lambda m: m.opset_import[0].CopyFrom(helper.make_opsetid("", 9)), "operator set"),
         (lambda m: _gather(m).attribute.append(helper.make_attribute("other", 1)), "Gather in another form"),
         (_integer_arithmetic, "Div with operands of other types"),

@@ -74,6 +74,8 @@ def _port(port: Any) -> Port:
 def _array(tensor: Any) -> npt.NDArray[Any]:
     if tensor.data_location == TensorProto.EXTERNAL or tensor.external_data:
         raise UnreadableError("its constants lie in another file")
+    if tensor.data_type not in TensorProto.DataType.values():
+        raise UnreadableError("a constant of a type that there is not")
     array: npt.NDArray[Any] = numpy_helper.to_array(tensor)
     if array.dtype.kind == "b" and (array.view(np.uint8) > 1).any():
         raise UnreadableError("a truth value is neither 0 nor 1")
