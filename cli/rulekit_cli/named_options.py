@@ -64,12 +64,12 @@ def with_parameters(command: Callable[..., None], learner: str) -> Callable[...,
     """The command whose help lists the parameters of a learner; raises InputError for one that is not installed."""
 
     @wraps(command)
-    def told(**values: Any) -> None:
+    def described(**values: Any) -> None:
         command(**values)
 
     choices = choices_of_learner(learner)
     column = max((len(f"{choice.name}={choice.default}") for choice in choices), default=0) + 2
     lines = [f"  {f'{choice.name}={choice.default}':{column}}{choice.help}" for choice in choices]
     head = f"    \b\n    Parameters of {learner}, with their defaults; --param NAME=VALUE sets one:"
-    told.__doc__ = "\n".join([f"{command.__doc__}", head, *(f"    {line}" for line in lines)])
-    return told
+    described.__doc__ = "\n".join([f"{command.__doc__}", head, *(f"    {line}" for line in lines)])
+    return described

@@ -65,7 +65,7 @@ class _Display:
 
 @contextmanager
 def shown_progress(quiet: bool) -> Iterator[Progress]:
-    """A callback for long work that shows what it is told, unless quiet."""
+    """A callback for long work that shows the events, unless quiet."""
     if quiet:
         yield unseen
         return

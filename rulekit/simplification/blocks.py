@@ -92,7 +92,9 @@ def _minimised(node: Node, atoms: tuple[Node, ...], context: Context) -> Node | 
         return Constant(bool(holds.flat[0]))
     context.work += size**2 + ((1 << len(atoms)) - size << len(atoms))
     if context.work > WORK:
-        context.messages.append(f"left as they were: blocks beyond the first few of up to {MAX_ATOMS} different leaves")
+        context.messages.append(
+            f"beyond the first few, formulas of up to {MAX_ATOMS} conditions may be longer than need be"
+        )
         return None
     n = len(atoms)
     codes = np.asarray(sum(along(atom, groups).astype(np.int64) << (n - 1 - i) for i, atom in enumerate(atoms)))

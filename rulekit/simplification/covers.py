@@ -89,7 +89,7 @@ class _Cover:
         self.steps -= steps
         self.context.cover_steps += steps
         if self.steps < 0 or self.context.cover_steps > GRAPH_BUDGET:
-            raise BudgetError("an irredundant cover would take too many cases")
+            raise BudgetError("its shortest form would take too many cases")
 
     def covered(self, cube: Cube, cubes: list[Cube]) -> bool:
         """Whether every point of `cube` lies in one of the cubes; False where that takes too many cases to see.
@@ -170,7 +170,7 @@ def irredundant(node: Node, context: Context) -> Node:
         _widen(cover, cubes)
         _drop(cover, cubes)
     except BudgetError as stopped:  # what is done so far is right
-        context.messages.append(f"a formula of {len(node.children)} parts is simplified in part only: {stopped}")
+        context.messages.append(f"a formula of {len(node.children)} parts may be longer than need be: {stopped}")
     outer = And if cover.negated else Or
     children: list[Node] = []
     for i, cube in sorted(cubes.items()):

@@ -29,7 +29,7 @@ from rulekit.tables.reading import TableFile, open_table
 from rulekit.tables.table import Array, HeldColumn, Memory, Store, StoredColumn, Writer, arrays_of
 
 Reading = Callable[[float], object]
-"""Told of the share of the file that was read."""
+"""Called with the share of the file that was read."""
 
 
 def read_labelled(
@@ -42,7 +42,7 @@ def read_labelled(
     """A labelled table from a file; with a budget its columns are kept on disk.
 
     Raises InputError for a wrong column name, a single class, a weight that is negative, missing or sums to nothing, a
-    row without a group, as `rulekit.tables.read_table` does, and where the budget is too small.
+    row without a group, as `rulekit.tables.reading.read_table` does, and where the budget is too small.
     """
     store = Store()
     return _labelled(open_table(path, options, store, budget), options, store, budget, reading)
@@ -112,7 +112,7 @@ class _Rows:
         """All blocks; raises ReadAgain where the source must be read in another way."""
         kept = ({*self.options.label_columns()} | self.options.categories()) - {self.options.weight or ""}
         features = self.options.features(self.source.names)
-        self.builders = {name: self._spool(features[name], reread=True) for name in self.features}
+        self.builders = {name: self._builder(features[name], reread=True) for name in self.features}
         again: set[str] = set()
         passes: list[tuple[str, ...]] = [self.names]
         if self.source.by_column:
@@ -125,11 +125,11 @@ class _Rows:
         if again:
             # a column that is no numbers after all: its cells as they are written
             for name in again:
-                self.builders[name] = self._spool(features[name], reread=False)
+                self.builders[name] = self._builder(features[name], reread=False)
             wanted = (*sorted(again), self.label) if self._dropped else tuple(sorted(again))
             self._again(wanted, kept | again)
 
-    def _spool(self, feature: Feature, *, reread: bool) -> ColumnBuilder:
+    def _builder(self, feature: Feature, *, reread: bool) -> ColumnBuilder:
         return ColumnBuilder(feature, self.options, self.source.source, self.store, self.allowance, reread)
 
     def _pass(self, names: tuple[str, ...], kept: set[str], again: set[str], base: float, share: float) -> None:

@@ -37,7 +37,7 @@ def bin_stored(
     least_level: int = 0,
     progress: Callable[[int, int], object] | None = None,
 ) -> tuple[tuple[BinnedColumn, ...], DiskCodes]:
-    """What `bin_table` makes of the same table in memory; progress: told of the columns done and of all."""
+    """What `bin_table` makes of the same table in memory; progress: called with the columns done and all of them."""
     assert isinstance(table.arrays, StoredArrays)
     used = [(i, feature) for i, feature in enumerate(table.features) if feature.role == "use"]
     columns, codes = [], []

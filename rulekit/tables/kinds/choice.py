@@ -34,6 +34,7 @@ LIKELY_TOKENS = frozenset(
 ) | {"missing", "undefined", "(blank)"}
 LIKELY_NUMBERS = (-999.0, -9999.0, -99999.0, -999999.0)
 NEARLY_ALL = 0.95
+MANY_NAMES = 20
 # Units that make a number money; a column in another currency is declared `money`.
 CURRENCIES = frozenset(
     (
@@ -134,6 +135,9 @@ def read_keys(feature: Feature, keys: list[str], counts: Counts, decimal: str) -
     elif all(parse_moments(some).null_count() == 0 for some in (cells.cells.head(9), cells.cells)):
         kind = "datetime" if parse_dates(cells.cells).null_count() else "date"
         note = f"column {feature.name!r} holds dates; --type {feature.name}={kind} compares them as such"
+        decided = replace(decided, notes=(note, *decided.notes))
+    elif len(keys) >= MANY_NAMES and counts.max() == 1:
+        note = f"column {feature.name!r} has another text in every row; if it only names them, --ignore {feature.name}"
         decided = replace(decided, notes=(note, *decided.notes))
     return KeyReading(decided, lookup=lookup)
 

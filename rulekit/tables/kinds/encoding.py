@@ -31,7 +31,7 @@ BLOCK = 8192
 
 
 def encode(data: Any, schema: Schema, used: Collection[str] | None = None) -> Table:
-    """The rows of `data` under `schema`, whatever `rulekit.tables.infer` reads.
+    """The rows of `data` under `schema`, whatever `rulekit.tables.kinds.inference.infer` reads.
 
     Columns are matched by name in any order, extra ones ignored; an array [n, d] is matched by place and must have
     all d columns. used: the columns that the model reads (default: all); the others need not be there and come
@@ -47,7 +47,7 @@ def encode_blocks(data: Any, schema: Schema, used: Collection[str]) -> Iterator[
     """The rows of `data` in their order under the used features alone, as tables of at most BLOCK rows.
 
     Columns of text, which hold Python's objects or a frame's own, come as one table, and so does a Table of this
-    schema. The kind of a raw column is told by all of its rows, so that the blocks hold the same cells as the whole.
+    schema. The kind of a raw column depends on all of its rows, so that the blocks hold the same cells as the whole.
     Raises as `encode`.
     """
     if isinstance(data, Table) and data.features == schema.features:

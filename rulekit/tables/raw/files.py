@@ -1,6 +1,6 @@
 """Bytes of table files: how they begin, and plain copies of what is packed, in another encoding, or a pipe.
 
-Files that are no table that rulekit reads are told by their first bytes and refused by their name.
+Files that are no table that rulekit reads are known by their first bytes and refused by their name.
 """
 
 from __future__ import annotations

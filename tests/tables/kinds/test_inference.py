@@ -124,6 +124,14 @@ def test_likely_tokens_are_reported_not_guessed() -> None:
     )
 
 
+def test_a_text_of_its_own_in_every_row_is_said_to_name_the_rows() -> None:
+    """Its levels filled every export without a word."""
+    names = [f"client {i}" for i in range(20)]
+    note = "column 'id' has another text in every row; if it only names them, --ignore id"
+    assert infer({"id": names}).notes == (note,)
+    assert infer({"id": [*names, names[0]]}).notes == infer({"id": names[1:]}).notes == ()
+
+
 def test_nearly_numeric_text_names_the_other_cells() -> None:
     table = infer({"n": [str(i) for i in range(99)] + ["?"]})
     assert table.features[0].kind == "categorical"

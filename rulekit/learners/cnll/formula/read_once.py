@@ -109,7 +109,7 @@ class ReadOnceTree:
     def join(self, move: Move, bit: int) -> None:
         """Put a new bit into the tree; a gate of the same operator takes it as one more child."""
         self._flat = None
-        leaf = self._add("bit", bit, move.node)
+        leaf = self.add_node("bit", bit, move.node)
         if self.root < 0:
             self.root, self.parent[leaf] = leaf, -1
             self.clauses.append(leaf)
@@ -119,7 +119,7 @@ class ReadOnceTree:
             self.children[node].append(leaf)
             gate = node
         else:
-            gate = self._add(move.operator, -1, self.parent[node])
+            gate = self.add_node(move.operator, -1, self.parent[node])
             self.children[gate] = [node, leaf]
             self.parent[node] = self.parent[leaf] = gate
             if at_root:
@@ -141,7 +141,8 @@ class ReadOnceTree:
         """What joins the bits of a clause."""
         return "or" if self.dual else "and"
 
-    def _add(self, operator: Operator, bit: int, parent: int) -> int:
+    def add_node(self, operator: Operator, bit: int, parent: int) -> int:
+        """A new node that knows its parent, which does not know it yet; its number."""
         self.operator.append(operator)
         self.bit.append(bit)
         self.children.append([])

@@ -2,8 +2,8 @@
 
 Clauses are chosen greedily among the prime implicants of the learned formula [P > 1/2], each by the gain of the rows
 that it adds; then conditions and clauses are exchanged, dropped, added and cut anew on the training rows. A row's gain
-is 2 t - 1, where t mixes its label with the probability that the formula gives it: the formula has already told noise
-from law, so its word on borderline rows is steadier than their labels.
+is 2 t - 1, where t mixes its label with the probability that the formula gives it: the formula has already parted
+noise from law, so its word on borderline rows is steadier than their labels.
 
 The report is a noisy-or of the clauses and of a leak, with strengths fitted by least squares: each clause alone is
 above 1/2 and the leak below, so that the report and the decision agree.

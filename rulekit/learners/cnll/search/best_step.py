@@ -87,7 +87,7 @@ class Results:
     def step(self, k: int, m: int) -> Step:
         """The step that takes the best of move m in the k-th column."""
         best, column = self.best, int(self.columns[k])
-        binned, sums = self.formula.problem.columns[column], self.sums(k)
+        binned, sums = self.formula.problem.columns[column], _code_sums(self.formula, self.columns, self.groups, k)
         order = code_orders(binned, self.settings.weak, sums, self.rest)[int(best.order[k, m])]
         prefix = order[m if len(order) > 1 else 0][: best.prefix[k, m]]
         strengths = float(best.left[k, m]), float(best.right[k, m])
@@ -102,13 +102,6 @@ class Results:
     def step_of(self, m: int) -> Step:
         """The best step of a move that has one."""
         return self.step(int(self.best.objective[:, m].argmin()), m)
-
-    def sums(self, k: int) -> CodeSums:
-        """The sums by code of the k-th column."""
-        group = next(group for group in self.groups if k in group.at)
-        at, n_codes = int(np.flatnonzero(group.at == k)[0]), self.formula.problem.columns[self.columns[k]].n_codes
-        weights = self.formula.code_weights(int(self.columns[k]))
-        return CodeSums(group.slope[at, :n_codes], group.curvature[at, :n_codes], *weights)
 
 
 def best_step(
@@ -140,10 +133,15 @@ def sums_by_code(
 ) -> tuple[list[CodeSums], Floats]:
     """The sums of the squared error by the codes of each column, and the squared error [M] at strength 0."""
     groups, constant = _sums(formula, moves, settings, columns)
-    rest = rest_strengths(formula, moves)
-    best = Best.none(len(columns), len(moves))
-    results = Results(formula, moves, settings, columns, rest, best, groups)
-    return [results.sums(k) for k in range(len(columns))], constant
+    return [_code_sums(formula, columns, groups, k) for k in range(len(columns))], constant
+
+
+def _code_sums(formula: Formula, columns: Ints, groups: list[_Group], k: int) -> CodeSums:
+    """The sums by code of the k-th column."""
+    group = next(group for group in groups if k in group.at)
+    at, n_codes = int(np.flatnonzero(group.at == k)[0]), formula.problem.columns[columns[k]].n_codes
+    weights = formula.code_weights(int(columns[k]))
+    return CodeSums(group.slope[at, :n_codes], group.curvature[at, :n_codes], *weights)
 
 
 def best_replacements(

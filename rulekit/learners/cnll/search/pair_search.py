@@ -66,7 +66,7 @@ def best_with_pairs(
     if best is None:
         return None
     search = _PairSearch.of(formula, moves, settings, columns, ridge_so_far)
-    found: list[_Found] = []
+    found: list[_Pair] = []
     for first, among in _first_conditions(formula, singles, columns):
         used = set() if only_one_new is None else {first.column, *only_one_new}
         found += (
@@ -164,7 +164,7 @@ class _PairSearch:
         whole = dict(zip(columns.tolist(), sums, strict=True))
         return cls(formula, moves, settings, rest, squares + ridge_so_far, whole, least)
 
-    def pairs_with(self, first: Bit, columns: Ints) -> Iterator[_Found]:
+    def pairs_with(self, first: Bit, columns: Ints) -> Iterator[_Pair]:
         """The best pair of the first condition with one on each column, over all moves, by the squared error."""
         holds = first.condition[self.formula.problem.codes[first.column]]
         for column, halves in zip(columns.tolist(), self._halves(holds, columns), strict=True):
@@ -180,7 +180,7 @@ class _PairSearch:
             if np.isfinite(best.objective[0, m]):
                 sequence, prefix = sequences[int(best.order[0, m])], int(best.prefix[0, m])
                 strengths, rest = (float(best.left[0, m]), float(best.right[0, m])), float(self.rest[m])
-                yield _Found(
+                yield _Pair(
                     float(best.objective[0, m]),
                     self.moves[m],
                     first,
@@ -264,7 +264,7 @@ def _as_code_sums(sequences: list[_Sequence], halves: _Halves) -> tuple[tuple[Fl
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Found:
+class _Pair:
     """A pair with its objective: the first condition, and the prefix of a sequence of codes of the second column."""
 
     objective: float

@@ -294,15 +294,11 @@ class _Draft:
         return self._add("bit", len(self.leaves) - 1, parent)
 
     def _add(self, operator: Operator, bit: int, parent: int) -> int:
-        tree, node = self.tree, len(self.tree.bit)
-        tree.operator.append(operator)
-        tree.bit.append(bit)
-        tree.children.append([])
-        tree.parent.append(parent)
+        node = self.tree.add_node(operator, bit, parent)
         if parent < 0:
-            tree.root = node
+            self.tree.root = node
         else:
-            tree.children[parent].append(node)
+            self.tree.children[parent].append(node)
         return node
 
 
