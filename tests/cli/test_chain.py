@@ -151,3 +151,11 @@ def _features(table: Path) -> object:
 def _records(path: str | Path) -> list[dict[str, str]]:
     with Path(path).open(newline="") as file:
         return list(csv.DictReader(file))
+
+
+@pytest.mark.full
+def test_the_demo_runs_the_whole_chain(run: Run) -> None:
+    ran = run("demo", "--folder", "kept")
+    assert ran.status == 0, ran.err
+    assert ran.out.count("0 different decisions") == 3
+    assert Path("kept/model.py").exists()
