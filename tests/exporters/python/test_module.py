@@ -70,20 +70,15 @@ def assert_parity(graph, table, folder, name="model"):
     assert np.abs(reported - probabilities(graph, table)).max() <= 1e-12
 
 
-@pytest.mark.parametrize("seed", range(60))
+MORE = [pytest.param(seed, marks=pytest.mark.full) for seed in range(1000, 1400)]
+
+
+@pytest.mark.long_from("seed", 1120)
+@pytest.mark.parametrize("seed", [*range(60), *MORE])
 def test_random_graphs(seed, tmp_path):
     rng = np.random.default_rng(seed)
     graph = random_graph(rng, plain=seed % 2 == 0)
-    assert_parity(graph, random_table(rng, graph.schema, 60), tmp_path)
-
-
-@pytest.mark.full
-@pytest.mark.long_from("seed", 1120)
-@pytest.mark.parametrize("seed", range(1000, 1400))
-def test_more_random_graphs(seed, tmp_path):
-    rng = np.random.default_rng(seed)
-    graph = random_graph(rng, plain=seed % 2 == 0)
-    assert_parity(graph, random_table(rng, graph.schema, 200), tmp_path)
+    assert_parity(graph, random_table(rng, graph.schema, 60 if seed < 60 else 200), tmp_path)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -400,16 +395,9 @@ def test_no_denial_is_denied(tmp_path):
 def test_a_module_reads_from_the_rules_down_to_the_machinery():
     """The patterns and aliases of the reader of cells stood above the rules."""
     text = TARGET.emit(grades(), {}).main.decode()
-    landmarks = [
-        "import ",
-        "CLASSES",
-        "def decide(",
-        "def predict(",
-        "# How cells are read",
-        "NUMBER = ",
-        "def number(",
-    ]
-    places = [text.index(f"\n{landmark}") for landmark in (*landmarks, "def score_csv(", "# rules: begin")]
+    landmarks = ("import ", "CLASSES", "def decide(", "def predict(", "# How cells are read", "NUMBER = ")
+    below = ("def number(", "def score_csv(", "# rules: begin")
+    places = [text.index(f"\n{landmark}") for landmark in landmarks + below]
     assert places == sorted(places)
 
 

@@ -19,6 +19,7 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
 from rulekit.schema import Feature, Schema
 
+PEOPLE = Schema((Feature("sex", "categorical", ("female", "male")), Feature("age"), Feature("home", "boolean")))
 FORMATS = ("rules", "show", "full", "table", "csv", "c50")
 
 
@@ -150,35 +151,29 @@ def test_truth_values_are_written_as_everywhere_else():
         assert "True" not in TARGET.emit(score(), {"format": form}).main.decode()
 
 
-def missing_line(*conditions, classes=("no", "yes")):
-    features = (Feature("sex", "categorical", ("female", "male")), Feature("age"), Feature("home", "boolean"))
-    graph = RuleGraph(Schema(features), classes, Fires(Or(conditions)))
-    return show(graph, 200).splitlines()[-1].partition("Missing: ")[2]
-
-
-def test_one_column_satisfies_and_two_satisfy():
-    sex, age = Among("sex", ("female",)), Compare("age", ">", 30.0)
-    assert missing_line(sex) == "sex missing never satisfies a rule."
-    assert missing_line(sex, age) == "sex, age missing never satisfy a rule."
-    assert missing_line(sex, Compare("age", ">", 30.0, True)) == (
-        "sex missing never satisfies a rule; age missing satisfies a rule that says so."
-    )
-
-
-def test_a_negated_condition_that_holds_where_missing_fails_there():
-    """`not homeowner`, false where homeowner is missing, was said to hold there."""
-    assert missing_line(Not(IsTrue("home", missing=True))) == "home missing never satisfies a rule."
-    assert missing_line(Not(IsTrue("home"))) == "home missing satisfies a rule that says so."
-    assert missing_line(Not(Missing("home"))) == "home missing never satisfies a rule."
-    assert missing_line(Missing("home")) == "home missing satisfies a rule that says so."
+@pytest.mark.parametrize(
+    ("conditions", "said"),
+    [
+        ((Among("sex", ("female",)),), "sex missing never satisfies a rule."),
+        ((Among("sex", ("female",)), Compare("age", ">", 30.0)), "sex, age missing never satisfy a rule."),
+        (
+            (Among("sex", ("female",)), Compare("age", ">", 30.0, True)),
+            "sex missing never satisfies a rule; age missing satisfies a rule that says so.",
+        ),
+        # `not homeowner`, false where homeowner is missing, was said to hold there.
+        ((Not(IsTrue("home", missing=True)),), "home missing never satisfies a rule."),
+        ((Not(IsTrue("home")),), "home missing satisfies a rule that says so."),
+        ((Not(Missing("home")),), "home missing never satisfies a rule."),
+        ((Missing("home"),), "home missing satisfies a rule that says so."),
+    ],
+)
+def test_what_a_missing_cell_satisfies_is_said(conditions, said):
+    graph = RuleGraph(PEOPLE, ("no", "yes"), Fires(Or(conditions)))
+    assert show(graph, 200).splitlines()[-1].partition("Missing: ")[2] == said
 
 
 def test_a_negated_literal_stands_without_parentheses():
-    graph = RuleGraph(
-        Schema((Feature("age"), Feature("home", "boolean"))),
-        (0, 1),
-        Fires(And((Compare("age", ">", 30.0), Not(IsTrue("home", missing=True))))),
-    )
+    graph = RuleGraph(PEOPLE, (0, 1), Fires(And((Compare("age", ">", 30.0), Not(IsTrue("home", missing=True))))))
     assert "age > 30 and not home" in show(graph, 100)
 
 
