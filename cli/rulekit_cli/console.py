@@ -25,17 +25,41 @@ def log(line: str) -> None:
     print(printable(line), file=sys.stderr)
 
 
+class _Notes(logging.Handler):
+    """What is logged, as notes for the person at the terminal, each said once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._said: set[str] = set()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        note = record.getMessage()
+        if note not in self._said:
+            self._said.add(note)
+            log(f"note: {note}")
+
+
 @contextmanager
-def warnings_hidden(hidden: bool) -> Iterator[None]:
-    """Nothing of what the library logs below an error, if so asked."""
-    logger = logging.getLogger("rulekit")
-    level = logger.level
-    if hidden:
-        logger.setLevel(logging.ERROR)
+def library_heard() -> Iterator[None]:
+    """What the library logs is shown."""
+    logger, handler = logging.getLogger("rulekit"), _Notes()
+    logger.addHandler(handler)
     try:
         yield
     finally:
-        logger.setLevel(level)
+        logger.removeHandler(handler)
+
+
+@contextmanager
+def logged_from(level: int, name: str = "rulekit") -> Iterator[None]:
+    """The library, or a part of it, logs from this level on."""
+    logger = logging.getLogger(name)
+    before = logger.level
+    logger.setLevel(level)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
 
 
 def result(line: str) -> None:

@@ -20,6 +20,7 @@ from rulekit_cli import (
     train,
     verify,
 )
+from rulekit_cli.console import library_heard
 from rulekit_cli.failures import guarded
 from rulekit_cli.named_options import named, with_parameters
 
@@ -89,7 +90,8 @@ def main() -> None:
     # --debug is taken anywhere on the line, because it is wanted after the fact.
     debug = "--debug" in arguments
     arguments = [argument for argument in arguments if argument != "--debug"]
-    sys.exit(guarded(lambda: run(arguments), debug=debug))
+    with library_heard():
+        sys.exit(guarded(lambda: run(arguments), debug=debug))
 
 
 if __name__ == "__main__":

@@ -8,12 +8,16 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
+from rulekit.graph.language.readable import counted
 from rulekit.work.progress import Event, Learning, Noticed, Progress, Read, Reading, unseen
-from rulekit_cli.console import log, width
+from rulekit_cli.console import log, logged_from, width
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
     from rich.progress import TaskID
+
+
+_COMPILING = "rulekit.learners.counting.kernels"  # says at the level of information that it compiles
 
 
 class _Display:
@@ -48,7 +52,7 @@ class _Display:
             self._update(step["stage"], step["stage"], step["total"], step["done"])
             return
         error = step.get("error")
-        note = f"{step['unit']} units" + ("" if error is None else f", training error {error:.3f}")
+        note = counted(step["unit"], "unit") + ("" if error is None else f", training error {error:.3f}")
         self._update(str(step.get("class", "")), event.learner, step["n_units"], step["unit"], note)
 
     def _update(self, key: str, name: str, total: int | None, done: int, note: str = "") -> None:
@@ -59,7 +63,7 @@ class _Display:
 
     def _open(self) -> Bars:
         self._bars = self._stack.enter_context(_bars())
-        self._stack.enter_context(_compiling_shown(self._bars))
+        self._stack.enter_context(logged_from(logging.INFO, _COMPILING))
         return self._bars
 
 
@@ -67,7 +71,8 @@ class _Display:
 def shown_progress(quiet: bool) -> Iterator[Progress]:
     """A callback for long work that shows the events, unless quiet."""
     if quiet:
-        yield unseen
+        with logged_from(logging.ERROR):
+            yield unseen
         return
     with ExitStack() as stack:
         yield _Display(stack)
@@ -82,28 +87,3 @@ def _bars() -> Iterator[Bars]:
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[note]}"), TimeElapsedColumn())
     with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
         yield bars
-
-
-class _Shown(logging.Handler):
-    """Lines of a log above the bars."""
-
-    def __init__(self, bars: Bars) -> None:
-        super().__init__()
-        self._bars = bars
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self._bars.console.print(record.getMessage(), markup=False, highlight=False)
-
-
-@contextmanager
-def _compiling_shown(bars: Bars) -> Iterator[None]:
-    """Say that kernels are compiled, where they are."""
-    logger, handler = logging.getLogger("rulekit.learners.counting.kernels"), _Shown(bars)
-    level = logger.level
-    logger.addHandler(handler)
-    logger.setLevel(logging.INFO)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)
-        logger.removeHandler(handler)

@@ -64,9 +64,7 @@ def train(
     from rulekit.work.learning import parse_parameters
     from rulekit.work.training import TrainingRequest
     from rulekit.work.training import train as learn
-    from rulekit_cli.console import warnings_hidden
     from rulekit_cli.progress import shown_progress
-    from rulekit_cli.train import report
 
     given |= {
         "reading": options.reading(given),
@@ -75,7 +73,7 @@ def train(
         "curves": tuple(curves or ()),
     }
     request = TrainingRequest(**{item.name: given[item.name] for item in fields(TrainingRequest)})
-    with warnings_hidden(quiet), shown_progress(quiet) as progress:
+    with shown_progress(quiet) as progress:
         result = learn(request, progress)
     report(request, result, json=json_, quiet=quiet)
 

@@ -67,15 +67,12 @@ class _Tally:
         positive = y[:, None] >= self.classes if self.graph.decision.ordered else y[:, None] == self.classes
         together = self._together(active)
         self._add("rows", np.count_nonzero(active, axis=0).tolist())
-        for name, truth in (
-            ("positive", positive),
-            ("active", active),
-            ("right", active & positive),
-            ("wrong", active != positive),
-            ("right together", together & positive),
-            ("wrong together", together != positive),
-        ):
-            self._add(name, weights.of(truth))
+        self._add("positive", weights.of(positive))
+        self._add("active", weights.of(active))
+        self._add("right", weights.of(active & positive))
+        self._add("wrong", weights.of(active != positive))
+        self._add("right together", weights.of(together & positive))
+        self._add("wrong together", weights.of(together != positive))
         for name, column in self.columns.items():
             column.add(table.array(name), weights)
 

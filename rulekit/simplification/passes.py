@@ -211,7 +211,7 @@ def _simplified(
         simpler, more = _simplified(simpler, keep, passes)
         return simpler, net_changes([*changes, *more])
     for message in dict.fromkeys(messages):
-        _LOG.warning("simplify: %s", message)
+        _LOG.warning("%s", message)
     return simpler, net_changes(changes) if simpler is not graph else []
 
 

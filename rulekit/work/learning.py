@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rulekit.errors import InputError
 from rulekit.learners.contract import Parameter, find_learner, refuse_unable
+from rulekit.learners.fitting.parameters import check_parameters
 from rulekit.names import near_names
 
 if TYPE_CHECKING:
@@ -35,22 +36,26 @@ def parameters(learner: str) -> tuple[Parameter, ...]:
 
 
 def parse_parameters(learner: str, items: Sequence[str]) -> dict[str, Any]:
-    """K=V texts as values by name; raises InputError, with the nearest name, for a parameter that there is not."""
-    defaults = {parameter.name: parameter.default for parameter in parameters(learner)}
-    values = {}
+    """K=V texts as values by name.
+
+    Raises InputError for a value that is not allowed and, with the nearest name, for a parameter that there is not.
+    """
+    known = {parameter.name: parameter for parameter in parameters(learner)}
+    values: dict[str, Any] = {}
     for item in items:
         name, equals, text = item.partition("=")
         if not equals:
             raise InputError(f"{item!r} is not K=V", where="--param")
         if name in _SET_BY_OPTIONS:
             raise InputError(f"{name} is no --param", fix=f"use {_SET_BY_OPTIONS[name] or 'another parameter'}")
-        if name not in defaults:
-            near = near_names(name, defaults)
-            fix = f"did you mean {' or '.join(near)}?" if near else f"it has {', '.join(defaults)}"
+        if name not in known:
+            near = near_names(name, known)
+            fix = f"did you mean {' or '.join(near)}?" if near else f"it has {', '.join(known)}"
             raise InputError(f"{learner} has no parameter {name!r}", where="--param", fix=fix)
         # a parameter that is a word by default takes words: stopping=none is no null
-        default = defaults[name]
+        default = known[name].default
         values[name] = text if isinstance(default, str) and default != "auto" else _value(text)
+    check_parameters("--param", values, {name: known[name] for name in values})
     return values
 
 

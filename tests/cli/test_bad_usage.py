@@ -56,6 +56,7 @@ def test_tables_that_cannot_be_learned_from(run: Run, content: str | bytes, word
         # Before the table is read.
         ("nowhere.csv --target y --learner magic", ["magic", "cnll"]),
         ("nowhere.csv --target y --param x=1", ["'x'", "n_units"]),
+        ("nowhere.csv --target y --param n_units=-3", ["--param: n_units is -3", "from 1"]),
     ],
 )
 def test_what_training_cannot_do_is_named(run: Run, table: Path, given: str, words: list[str]) -> None:

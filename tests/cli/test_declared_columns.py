@@ -126,12 +126,13 @@ def test_quiet_hides_what_the_simplifier_says(run: Run, visits: Path, monkeypatc
     import rulekit.work.training as training
 
     def simplify(graph: object, *_: object) -> object:
-        logging.getLogger("rulekit.simplification.passes").warning("simplify: over budget")
+        logging.getLogger("rulekit.simplification.passes").warning("over budget")
         return graph
 
     monkeypatch.setattr(training, "simplify", simplify)
     options = ("train", str(visits), "--target", "label", "-o", "m.json", "--param", "n_units=2")
 
+    assert "note: over budget" in run(*options).err
     assert run(*options, "-q").err == ""
     assert logging.getLogger("rulekit").level == logging.NOTSET
 

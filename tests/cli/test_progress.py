@@ -6,6 +6,7 @@ import logging
 import sys
 
 import pytest
+from rulekit_cli.console import library_heard
 from rulekit_cli.progress import shown_progress
 
 from rulekit.work.progress import Learning
@@ -18,8 +19,9 @@ def test_compiling_is_said_as_progress_is(
     logger = logging.getLogger("rulekit.learners.counting.kernels")
     before = (logger.level, list(logger.handlers))
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
-    with shown_progress(quiet) as progress:
+    with library_heard(), shown_progress(quiet) as progress:
         progress(Learning("cnll", {"stage": "counting", "done": 0, "total": 3}))
+        logger.info("compiling for this machine, %s", "once")
         logger.info("compiling for this machine, %s", "once")
     assert capsys.readouterr().err.count("compiling for this machine, once") == said
     assert (logger.level, logger.handlers) == before
