@@ -59,8 +59,8 @@ def _per_class(found: Evaluation) -> list[str]:
     body = [
         [
             label_text(c.label),
-            f"{c.support:g}",
-            f"{c.predicted:g}",
+            f"{c.support:.12g}",
+            f"{c.predicted:.12g}",
             f"{c.precision:.3f}",
             f"{c.recall:.3f}",
             f"{c.f1:.3f}",

@@ -41,11 +41,10 @@ def predict(
     Example:
       rulekit predict model.json new.csv -o predictions.csv --explain
     """
-    from rulekit.tables.options import ReadingOptions
+    given = locals()
     from rulekit.work.scoring import ScoringRequest, score
 
-    reading = ReadingOptions(delimiter=delimiter, decimal=decimal, encoding=encoding)
-    scores = score(ScoringRequest(model, data, output, keep or [], explain, escape_formulas, reading))
+    scores = score(ScoringRequest(model, data, output, keep or [], explain, escape_formulas, options.reading(given)))
     if output is None:
         write(scores.csv().decode())
     else:

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
-from rulekit.graph.language.readable import counted
 from rulekit.work.progress import Event, Learning, Noticed, Progress, Read, Reading, unseen
 from rulekit_cli.console import log, logged_from, width
 
@@ -52,7 +51,9 @@ class _Display:
             self._update(step["stage"], step["stage"], step["total"], step["done"])
             return
         error = step.get("error")
-        note = counted(step["unit"], "unit") + ("" if error is None else f", training error {error:.3f}")
+        note = f"{step['unit']} unit{'' if step['unit'] == 1 else 's'}" + (
+            "" if error is None else f", training error {error:.3f}"
+        )
         self._update(str(step.get("class", "")), event.learner, step["n_units"], step["unit"], note)
 
     def _update(self, key: str, name: str, total: int | None, done: int, note: str = "") -> None:

@@ -53,4 +53,4 @@ def threshold(
 
 def _said(step: Step, with_cost: bool) -> str:
     figures = f"precision {step.precision:.3f}, recall {step.recall:.3f}, F1 {step.f1:.3f}"
-    return f"positive above {step.threshold!r}: {figures}" + (f", cost {step.cost:g}" if with_cost else "")
+    return f"positive above {step.threshold!r}: {figures}" + (f", cost {step.cost:.12g}" if with_cost else "")

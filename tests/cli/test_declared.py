@@ -55,11 +55,13 @@ def test_evaluate_and_threshold_read_a_declared_dialect(run: Run, model: Path, t
 
 def test_a_class_without_weight_has_no_area_and_no_warning(run: Run, model: Path, table: Path) -> None:
     lines = table.read_text().splitlines()
-    weights = ["w", *("1" if line.endswith("yes") else "0" for line in lines[1:])]
+    weights = ["w", *("1234567" if line.endswith("yes") else "0" for line in lines[1:])]
     Path("w.csv").write_text("\n".join(f"{line},{w}" for line, w in zip(lines, weights, strict=True)))
     ran = run("evaluate", str(model), "w.csv", "--weight", "w", "--json")
     assert (ran.status, ran.err) == (0, "")
     assert json.loads(ran.out)["auc"] is None
+    rows = str(1234567 * sum(line.endswith("yes") for line in lines))  # it was 1.49383e+08
+    assert run("evaluate", str(model), "w.csv", "--weight", "w").out.splitlines()[2].split()[1] == rows
 
 
 def test_a_label_with_a_line_break_stays_on_its_line(run: Run, table: Path) -> None:
