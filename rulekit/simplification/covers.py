@@ -49,7 +49,7 @@ class _Cover:
         """The cube of each child, or None where it is empty."""
         inner = Or if self.negated else And
         parts = [child.children if isinstance(child, inner) else (child,) for child in children]
-        known = self.context.singles(part for own in parts for part in own)
+        known = self.context.singles([part for own in parts for part in own])
         return [self._cube(own, known) for own in parts]
 
     def _cube(self, parts: tuple[Node, ...], known: Mapping[Node, Single | None]) -> Cube | None:
