@@ -51,7 +51,7 @@ def describe(error: Exception) -> str:
     if say is not None:  # a usage error of typer, or of the click that it is built on
         context = getattr(error, "ctx", None)
         command = f"; see {context.command_path} --help" if context is not None else ""
-        return f"{_flat(say()).rstrip('.')}{command}"
+        return f"{_flat(say()).rstrip('.').replace(': Value error, ', ': ')}{command}"
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{error.strerror or error}"

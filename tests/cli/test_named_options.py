@@ -32,6 +32,9 @@ def test_a_mistyped_option_or_target_gets_its_nearest_name(run: Run, model: Path
     assert_refused(run("export", str(model), "--to", "onxn", "-o", "m.onnx"), "'onxn'", "onnx")
     assert_refused(run("export", str(model), "--to", "onnx", "--opset", "x", "-o", "m.onnx"), "--opset")
     assert_refused(run("show", str(model), "--format", "tabel"), "--format", "table", "language")
+    assert_refused(
+        run("verify", str(model), "m.onnx", "--require", "prof"), "'--require': 'prof' is not one of 'proof'"
+    )
     assert not Path("m.onnx").exists()
 
 
