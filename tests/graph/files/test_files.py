@@ -216,8 +216,9 @@ def test_a_failure_or_an_interrupt_leaves_the_old_file_and_no_other(
 
 @pytest.mark.parametrize("failing", [1, 2, 3])
 @pytest.mark.parametrize("links", [True, False])
+@pytest.mark.parametrize("fault", [OSError(5, "Input/output error"), KeyboardInterrupt("input/output error")])
 def test_several_files_are_all_or_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: int, links: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: int, links: bool, fault: BaseException
 ) -> None:
     (tmp_path / "a").write_bytes(b"old a")
     (tmp_path / "c").write_bytes(b"old c")
@@ -225,7 +226,7 @@ def test_several_files_are_all_or_none(
 
     def replace(source: str, to: str) -> None:
         if next(calls) == failing:
-            raise OSError(5, "Input/output error")
+            raise fault
         rename(source, to)
 
     def no_link(*_: object) -> None:
@@ -234,7 +235,7 @@ def test_several_files_are_all_or_none(
     monkeypatch.setattr(os, "replace", replace)
     if not links:
         monkeypatch.setattr(os, "link", no_link)
-    with pytest.raises(InputError, match="input/output error"):
+    with pytest.raises((InputError, KeyboardInterrupt), match="input/output error"):
         write_all({str(tmp_path / name): f"new {name}".encode() for name in "abc"})
 
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"a": b"old a", "c": b"old c"}
