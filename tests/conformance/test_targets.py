@@ -92,6 +92,10 @@ def test_nodes_of_random_graphs(seed):
             check_node(node, graph.schema, [FILE], rows=100)
 
 
+def _over(run):
+    return replace(FILE, runs=(Runtime("other", run),))
+
+
 def _wrong(labels=lambda labels: labels, probabilities=lambda values: values):
     """The model file as a target that answers otherwise."""
 
@@ -99,7 +103,7 @@ def _wrong(labels=lambda labels: labels, probabilities=lambda values: values):
         right = FILE.run(artifact, graph, table)
         return Outcome(labels(right.labels), probabilities(right.probabilities))
 
-    return FILE.over(run)
+    return _over(run)
 
 
 def _shuffled_beyond(rows):
@@ -123,12 +127,9 @@ def _believing(artifact, graph, table):
         (_wrong(labels=_shuffled_beyond(2048)), "rows in their order"),
         (_wrong(labels=lambda labels: 1 - labels), "threshold"),
         (_wrong(probabilities=lambda p: p + 1e-5), "noisy-or"),
-        (FILE.over(_misread), "hard thresholds in comparisons, float32"),
+        (_over(_misread), "hard thresholds in comparisons, float32"),
         (replace(FILE, read=lambda artifact: NODES["DNF"]()), "noisy-or"),
-        (
-            replace(FILE.over(_believing), read=None),
-            "an artifact that was damaged",
-        ),
+        (replace(_over(_believing), read=None), "an artifact that was damaged"),
     ],
     ids=["order", "decision", "probability", "decimal", "rules carried", "damaged"],
 )
