@@ -14,6 +14,7 @@ import tokenize
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Collection
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -27,9 +28,14 @@ def _modules(folder: str) -> list[Path]:
     return sorted((ROOT / folder).rglob("*.py"))
 
 
+@cache
+def _parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
 def _imports(path: Path) -> set[str]:
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(_parsed(path)):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -84,7 +90,7 @@ def test_no_node_waits_for_what_readers_are_shown() -> None:
     at_once = {
         (path.name, node.module or "")
         for path in _modules("rulekit/graph")
-        for node in ast.parse(path.read_text()).body
+        for node in _parsed(path).body
         if isinstance(node, ast.ImportFrom)
     }
     assert {found for found in at_once if found[1].startswith("rulekit.audit")} == set()
@@ -140,7 +146,7 @@ def test_exporters_know_graphs_and_no_other_exporter() -> None:
 def _imports_at_once(path: Path, known: Collection[str]) -> set[str]:
     """The modules of `known` that a module imports when it is itself imported."""
     names: set[str] = set()
-    waiting: list[ast.stmt] = list(ast.parse(path.read_text()).body)
+    waiting: list[ast.stmt] = list(_parsed(path).body)
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.Import):
@@ -189,7 +195,7 @@ def test_no_function_is_longer_than_a_screen() -> None:
         f"{path.relative_to(ROOT)}: {node.name} has {(node.end_lineno or 0) - node.lineno + 1} lines"
         for folder in SHIPPED
         for path in _modules(folder)
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in ast.walk(_parsed(path))
         if isinstance(node, ast.FunctionDef)
         and node.name not in LONG
         and (node.end_lineno or 0) - node.lineno >= MOST_LINES
@@ -269,7 +275,7 @@ def test_shipped_code_runs_nothing_from_files() -> None:
         (str(path.relative_to(ROOT)), node.func.id)
         for folder in ("rulekit", "exporters", "cli")
         for path in _modules(folder)
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in ast.walk(_parsed(path))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("eval", "exec")
     }
     assert calls == set()
@@ -282,7 +288,7 @@ def test_no_module_gives_a_name_twice() -> None:
     """Two files that became one had each a limit of rows of the same name, and the later one served for both."""
     twice = []
     for path in (path for folder in (*SHIPPED, "tests", "benchmarks") for path in _modules(folder)):
-        body = ast.parse(path.read_text()).body
+        body = _parsed(path).body
         targets = [node.targets if isinstance(node, ast.Assign) else () for node in body]
         names = Counter(target.id for own in targets for target in own if isinstance(target, ast.Name))
         twice += [(path, name) for name, count in names.items() if count > 1]
@@ -290,12 +296,7 @@ def test_no_module_gives_a_name_twice() -> None:
 
 
 def test_every_module_says_what_it_is() -> None:
-    silent = [
-        p
-        for f in ("rulekit", "exporters", "cli")
-        for p in _modules(f)
-        if not ast.get_docstring(ast.parse(p.read_text()))
-    ]
+    silent = [p for f in ("rulekit", "exporters", "cli") for p in _modules(f) if not ast.get_docstring(_parsed(p))]
     assert silent == []
 
 

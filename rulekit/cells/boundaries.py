@@ -150,6 +150,8 @@ def _beside(value: float) -> tuple[float, float]:
 
 
 def _pool(sharp: list[float], plain: list[float]) -> Pool:
-    """Without duplicates (by bits, so that both zeros stay)."""
-    unique = {value.hex(): value for value in (*sharp, *plain)}
-    return Pool(np.array(list(unique.values())), len({value.hex() for value in sharp}))
+    """Without duplicates (by bits, so that both zeros stay), as they first occur."""
+    values = np.array([*sharp, *plain])
+    _, first = np.unique(values.view(np.int64), return_index=True)
+    first.sort()
+    return Pool(values[first], int((first < len(sharp)).sum()))
