@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+# Without compiled files beside the modules each of the many processes of the tests would compile them anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo check test test-slow bench conformance runtimes serve clean
 
