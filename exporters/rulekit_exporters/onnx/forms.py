@@ -96,7 +96,9 @@ CASTS = {
     ("i8", "f4"),
     ("i8", "f8"),
 }
-INFINITE = frozenset(("Greater", "GreaterOrEqual", "Less", "Where", "Pad"))  # that infinite constants may be given to
+INFINITE = frozenset(
+    ("Greater", "GreaterOrEqual", "Less", "Where", "Pad", "Expand")
+)  # that infinite constants may be given to
 
 
 def form_of(domain: str, kind: str, attributes: Collection[str]) -> Form | None:

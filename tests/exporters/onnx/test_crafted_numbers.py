@@ -53,6 +53,7 @@ CONSTANTS: dict[str, Any] = {
     "zeros": np.zeros(3, np.int64),
     "ones": np.ones(3, np.int64),
     "both": np.array([[1.0, 1.0]]),
+    "endless": np.array([[np.inf]]),
     "near": np.array([[-1.2]]),
     "far": np.array([[-10.0]]),
     "large": np.array([[2.0**25, 1]], np.float32),
@@ -118,6 +119,10 @@ CRAFTED: dict[str, tuple[Node, str]] = {
     "infinity less infinity": (
         And((A, B)),
         "p = Where (a, up, off)\nq = Where (b, down, off)\ns = Add (p, q)\ng = Greater (s, off)\nz = And (g, a)",
+    ),
+    "an infinity of every row less itself": (
+        A,
+        "s = Shape (a)\nu = Expand (endless, s)\nd = Sub (u, u)\nh = Add (d, on)\ng = Greater (h, off)\nz = And (g, a)",
     ),
     "a cast to float32": (A, "p = Where (a, beside, on)\nc = Cast <to = 1> (p)\nz = Greater (c, f1)"),
     "a cast that truncates": (
