@@ -18,6 +18,11 @@ class RulekitError(ValueError):
         super().__init__(printable(f"{text}; {fix}" if fix else text))
 
 
+def reason_of(error: Exception) -> str:
+    """Why the system refused a file, in its own words."""
+    return (getattr(error, "strerror", None) or str(error)).lower()
+
+
 class InputError(RulekitError):
     """Bad data or bad usage."""
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import typer
 
-from rulekit.errors import RulekitError
+from rulekit.errors import RulekitError, reason_of
 from rulekit.names import printable
 from rulekit_cli.entry import INTERRUPTED, say_interrupted
 
@@ -54,7 +54,7 @@ def describe(error: Exception) -> str:
         return f"{_flat(say()).rstrip('.').replace(': Value error, ', ': ')}{command}"
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""
-        return f"{where}{error.strerror or error}"
+        return f"{where}{reason_of(error)}"
     if isinstance(error, MemoryError):
         return "out of memory; use fewer rows or columns"
     return f"internal error: {type(error).__name__}: {_flat(str(error))}; run again with --debug for the traceback"

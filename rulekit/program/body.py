@@ -85,18 +85,9 @@ class Body:
 
     def expression(self, root: Node) -> Expression:
         """The expression of a step; the statements that it needs are appended first."""
-        stack = [root]
-        while stack:
-            node = stack[-1]
-            if node in self._done:
-                stack.pop()
-                continue
-            waiting = [child for child in _written_first(node) if child not in self._done]
-            if waiting:
-                stack.extend(reversed(waiting))
-            else:
+        for node in topological((root,), lambda node: () if node in self._done else _written_first(node)):
+            if node not in self._done:
                 self._done[node] = self._write(node)
-                stack.pop()
         return self._done[root]
 
     def text(self, node: Node, rank: int = SUM) -> str:

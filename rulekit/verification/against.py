@@ -13,14 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from rulekit.errors import FormatError, InputError, RulekitError
-from rulekit.graph.files.model_files import read_bounded
 from rulekit.targets import find_target_for
-from rulekit.verification.parity import verify
+from rulekit.verification.parity import artifact_bytes, verify
 from rulekit.verification.report import Report, Requirement
 from rulekit.verification.report_file import Stated, read_report
 from rulekit.verification.signature import is_signed
 
-MAX_BYTES = 1 << 30
 # What hangs on given rows, which a report does not have.
 OF_GIVEN_ROWS = {"given_rows", "raw_rows", "cells", "different_decisions", "counter_example", "ok"}
 
@@ -93,7 +91,7 @@ def verify_against(
             where=os.fspath(report),
             fix="verify again without --rows 0",
         )
-    content = read_bounded(artifact, MAX_BYTES)
+    content = artifact_bytes(artifact)
     target = find_target_for(os.fspath(artifact))
     found = hashlib.sha256(content).hexdigest()
     if found != stated.sha256 or target.name != stated.target:

@@ -6,7 +6,6 @@ import hashlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy.typing as npt
 from rulekit.errors import FormatError, GraphError, InputError, RulekitError
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.evaluation.oracle import evaluate_row
+from rulekit.graph.files.model_files import read_bounded
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.graph.rules import fired
 from rulekit.tables.table import Table
@@ -28,6 +28,7 @@ from rulekit.verification.rows.adversarial import adversarial_rows, raw_columns
 
 Columns = Mapping[str, npt.NDArray[Any]]
 BLOCK_ROWS = 65_536
+MAX_BYTES = 1 << 30  # of an exported file
 MOST_ANSWERS = 4_000_000  # probabilities of all adversarial rows
 SKIPPED = "no proof was asked for"
 OTHER = "it is not what the exporter writes"
@@ -253,12 +254,12 @@ def _artifact(artifact: str | os.PathLike[str] | bytes | Artifact, target: str |
         if known is None:
             raise InputError("the target of an artifact in memory must be named", fix="give target=")
         return artifact, known
-    path = Path(artifact)
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise InputError(error.strerror or "cannot be read", where=str(path)) from None
-    return content, known or find_target_for(str(path))
+    return artifact_bytes(artifact), known or find_target_for(os.fspath(artifact))
+
+
+def artifact_bytes(path: str | os.PathLike[str]) -> bytes:
+    """An exported file; raises InputError where it cannot be read, FormatError where it is larger than `MAX_BYTES`."""
+    return read_bounded(path, MAX_BYTES)
 
 
 def _carried(graph: RuleGraph, content: bytes, target: Target) -> tuple[str, RuleGraph | None]:

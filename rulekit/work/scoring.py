@@ -98,9 +98,9 @@ def _outcome(path: Path, graph: RuleGraph, table: Table) -> Outcome:
         from rulekit.graph.evaluation.evaluator import decide, probabilities
 
         return Outcome(decide(graph, table), probabilities(graph, table))
-    from rulekit.verification.parity import check_as_written
+    from rulekit.verification.parity import artifact_bytes, check_as_written
 
-    target, content = find_target_for(str(path)), path.read_bytes()
+    target, content = find_target_for(str(path)), artifact_bytes(path)
     check_as_written(graph, content, target)
     return target.run(content, graph, table)
 

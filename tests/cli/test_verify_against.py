@@ -240,7 +240,7 @@ def test_a_hostile_report_is_one_line(content: bytes, what: str, run: Run, tmp_p
         (("m.json", "model.txt", "--against", "p.json"), "--against takes the artifact alone"),
         (("model.txt", "--against", "p.json", "--rows", "5"), "--rows does not go with --against"),
         (("model.txt", "--against", "p.json", "--data", "t.csv"), "--data does not go with --against"),
-        (("model.txt", "--against", "nothing.json"), "nothing.json: cannot be read"),
+        (("model.txt", "--against", "nothing.json"), "nothing.json: cannot be read: no such file"),
         (("m.json", "model.json"), "model.json: this is a model, not an artifact of one"),
     ],
 )
@@ -248,6 +248,17 @@ def test_both_forms_are_told_apart(words: tuple[str, ...], what: str, run: Run) 
     ran = run("verify", *words)
     assert (ran.status, ran.out, ran.err.count("\n")) == (2, "", 1)
     assert what in ran.err
+
+
+def test_an_artifact_is_read_up_to_a_bound(exported: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    GRAPH.save("model.json")
+    monkeypatch.setattr("rulekit.verification.parity.MAX_BYTES", 99, raising=False)
+    Path("rows.csv").write_text("x0\n1\n")
+    for words in (("verify", "model.json", exported.name), ("predict", exported.name, "rows.csv")):
+        ran = run(*words)
+        assert (ran.status, ran.out, ran.err.count("\n")) == (2, "", 1)
+        assert f"{exported.name}: the file is larger than" in ran.err
+    assert "gone.onnx: cannot be read: no such file" in run("verify", "model.json", "gone.onnx").err
 
 
 def test_the_help_shows_both_forms(run: Run) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from other_engines import over
 
 from rulekit.conformance.models import LEARNED, MODELS, NODES
 from rulekit.conformance.nodes import check_node
@@ -92,10 +93,6 @@ def test_nodes_of_random_graphs(seed):
             check_node(node, graph.schema, [FILE], rows=100)
 
 
-def _over(run):
-    return replace(FILE, runs=(Runtime("other", run),))
-
-
 def _wrong(labels=lambda labels: labels, probabilities=lambda values: values):
     """The model file as a target that answers otherwise."""
 
@@ -103,7 +100,7 @@ def _wrong(labels=lambda labels: labels, probabilities=lambda values: values):
         right = FILE.run(artifact, graph, table)
         return Outcome(labels(right.labels), probabilities(right.probabilities))
 
-    return _over(run)
+    return over(run)
 
 
 def _shuffled_beyond(rows):
@@ -127,9 +124,9 @@ def _believing(artifact, graph, table):
         (_wrong(labels=_shuffled_beyond(2048)), "rows in their order"),
         (_wrong(labels=lambda labels: 1 - labels), "threshold"),
         (_wrong(probabilities=lambda p: p + 1e-5), "noisy-or"),
-        (_over(_misread), "hard thresholds in comparisons, float32"),
+        (over(_misread), "hard thresholds in comparisons, float32"),
         (replace(FILE, read=lambda artifact: NODES["DNF"]()), "noisy-or"),
-        (replace(_over(_believing), read=None), "an artifact that was damaged"),
+        (replace(over(_believing), read=None), "an artifact that was damaged"),
     ],
     ids=["order", "decision", "probability", "decimal", "rules carried", "damaged"],
 )

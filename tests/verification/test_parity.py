@@ -9,6 +9,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from other_engines import over
 
 from rulekit.conformance.models import NODES
 from rulekit.conformance.targets import FILE
@@ -19,7 +20,7 @@ from rulekit.graph.nodes import Above, Among, And, AtLeast, Compare, Hidden, IsT
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.numbers import next_float32, strength_of
 from rulekit.schema import Feature, Schema
-from rulekit.targets import Outcome, Runtime, Target
+from rulekit.targets import Outcome
 from rulekit.verification.parity import verify as verify_written
 from rulekit.verification.parity import verify_evaluators
 
@@ -39,11 +40,6 @@ RULES = (And((OLD, RICH, WARM)), And((IsTrue("in"), Not(OLD))), AtLeast(2, (RICH
 
 # the artifacts here are of targets without a reader
 verify = partial(verify_written, run_untrusted=True)
-
-
-def over(run, run_raw=None) -> Target:
-    """The plain target over another run-time."""
-    return replace(FILE, runs=(Runtime("other", run, run_raw),))
 
 
 def _graph(*rules: Node) -> RuleGraph:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from rulekit.errors import FormatError, InputError, RulekitError
+from rulekit.errors import FormatError, InputError, RulekitError, reason_of
 from rulekit.graph.files.file_format import from_json, to_json
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.targets import Artifact, find_target, find_target_for
@@ -48,7 +48,7 @@ def read_bounded(path: AnyPath, limit: int = MAX_BYTES) -> bytes:
         with open(name, "rb") as file:
             data = file.read(limit + 1)
     except (OSError, ValueError) as error:
-        raise InputError(f"cannot be read: {_reason(error)}", where=name) from error
+        raise InputError(f"cannot be read: {reason_of(error)}", where=name) from error
     if len(data) > limit:
         raise FormatError(f"the file is larger than {limit // 2**20} MB", where=name)
     return data
@@ -155,7 +155,7 @@ def _naming(path: str) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError) as error:
-        raise InputError(f"cannot be written: {_reason(error)}", where=path) from error
+        raise InputError(f"cannot be written: {reason_of(error)}", where=path) from error
 
 
 def _stage(name: str, data: bytes, staged: dict[str, str]) -> None:
@@ -213,7 +213,3 @@ def _sync_folder(folder: str) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
-
-
-def _reason(error: Exception) -> str:
-    return (getattr(error, "strerror", None) or str(error)).lower()

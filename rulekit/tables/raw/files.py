@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from rulekit.errors import InputError
+from rulekit.errors import InputError, reason_of
 from rulekit.names import near_files
 from rulekit.tables.table import Store, append, megabytes
 
@@ -154,8 +154,7 @@ def _read_once(path: Path) -> Iterator[bytes]:
 
 
 def _unreadable(path: Path, error: Exception) -> InputError:
-    reason = getattr(error, "strerror", None) or str(error)
-    return InputError(f"cannot be read ({reason})", where=str(path), fix="check the path and its rights")
+    return InputError(f"cannot be read: {reason_of(error)}", where=str(path), fix="check the path and its rights")
 
 
 def _damaged_gzip(path: Path, error: Exception) -> InputError:
