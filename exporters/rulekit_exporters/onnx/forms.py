@@ -96,9 +96,8 @@ CASTS = {
     ("i8", "f4"),
     ("i8", "f8"),
 }
-INFINITE = frozenset(
-    ("Greater", "GreaterOrEqual", "Less", "Where", "Pad", "Expand")
-)  # that infinite constants may be given to
+# Operators that infinite constants may be given to.
+INFINITE = frozenset(("Greater", "GreaterOrEqual", "Less", "Where", "Pad", "Expand"))
 
 
 def form_of(domain: str, kind: str, attributes: Collection[str]) -> Form | None:
