@@ -45,6 +45,8 @@ from rulekit.learners.fitting.classes import (
     questions_of,
     refuse_columns,
 )
+from rulekit.learners.fitting.costs import prices_of
+from rulekit.learners.fitting.decision_values import decision_values
 from rulekit.learners.fitting.inputs import TrainingData, check_rows
 from rulekit.learners.fitting.learning import Plan, Run, learn_all
 from rulekit.learners.fitting.parameters import check_parameters
@@ -149,7 +151,8 @@ class RuleClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         refuse_unable(type(self), {key: value for key, value in parameters.items() if key != "freeze"})
         settings = self.settings(**parameters)
         self.check(settings)
-        data = training_data(self, X, y, sample_weight, groups)
+        data = training_data(self, settings.callback, X, y, sample_weight, groups)
+        settings = replace(settings, target=settings.target or _label_name(data))
         totals = class_totals(data.weights, data.labels, len(data.classes))
         settings = self.resolve(settings, float(totals.sum()))
         positive, start = settings.positive, getattr(settings, "start", None)
@@ -161,7 +164,8 @@ class RuleClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         classes, labels = tuple(data.classes[k] for k in order), data.labels
         if list(order) != list(range(len(order))):
             labels = np.argsort(order).astype(labels.dtype)[labels]
-        factors = class_factors(name, settings.class_weight, data)
+        prices = prices_of(name, settings.cost, data.classes, order)
+        factors = class_factors(name, settings.class_weight, data, prices)
         problem = self._problem(settings, data, labels, factors)
         kind: Kind = "two" if len(classes) == 2 else "several" if settings.ordered is None else "ranked"
         deadline = np.inf if settings.time_limit is None else begun + settings.time_limit
@@ -188,7 +192,7 @@ class RuleClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         weights, unit = quantise_by_class(data.weights, data.labels, factors)
         weights = share_equal(weights)
         least, threads = least_level(settings.min_level_rows, weights, unit), available_threads(settings.n_threads)
-        columns, codes = binned(self, data.table, weights, settings.max_bins, least, threads)
+        columns, codes = binned(settings.callback, data.table, weights, settings.max_bins, least, threads)
         return Problem(columns, codes, labels, weights, unit)
 
     def _frame(
@@ -250,11 +254,28 @@ class RuleClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         check_is_fitted(self)
         return self.rule_graph_.predict_proba(check_rows(self, X, reset=False))[:, self._places]
 
+    def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
+        """Log odds: of two classes [n], above 0 where the second of `classes_` is decided; of more [n, K].
+
+        With costs or weights of classes 0 stands where the decision changes.
+        """
+        check_is_fitted(self)
+        graph, order = self.rule_graph_, np.argsort(self._places)
+        rows = graph.table(check_rows(self, X, reset=False))
+        first = float(graph.provenance.get("threshold", 0.5))  # of the class that is the graph's second
+        threshold = first if order[-1] == len(order) - 1 else 1.0 - first
+        return decision_values(graph.predict_proba(rows)[:, self._places], order[graph.decide(rows)], threshold)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = "missing" in self.abilities
         tags.input_tags.categorical = "categories" in self.abilities
         return tags
+
+
+def _label_name(data: TrainingData) -> str:
+    """What the label is called; a column of that name among the features would make the rules ambiguous."""
+    return "target" if data.target in ("", *data.table.names) else data.target
 
 
 def _choice(runs: Sequence[Run]) -> str:

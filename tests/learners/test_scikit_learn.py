@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import StackingClassifier
@@ -13,8 +15,12 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
 from table_rows import split_labels
 
-from rulekit import CNLLClassifier
+from rulekit import AdaBoostStumpClassifier, CNLLClassifier
+from rulekit.errors import InputError
+from rulekit.graph.decisions import Fires
+from rulekit.graph.nodes import Compare
 from rulekit.learners.base import RuleClassifier
+from rulekit.tables.kinds.inference import infer
 from rulekit.tables.options import ReadingOptions
 
 
@@ -33,6 +39,7 @@ def test_scorers_and_wrappers_work_with_either_positive_class(positive: str) -> 
     model = learner.fit(X, y)
     assert model.classes_.tolist() == ["die", "live"]
     assert model.rule_graph_.classes[1] == positive
+    assert np.array_equal(model.decision_function(X) > 0, model.predict(X) == "live")
     expected = model.rule_graph_.predict_proba(X)[:, list(model.rule_graph_.classes).index("live")]
     assert np.array_equal(model.predict_proba(X)[:, 1], expected)
     auc = cross_val_score(learner, X, y, scoring="roc_auc", cv=3)
@@ -58,6 +65,7 @@ def test_ranked_classes_are_listed_in_sorted_order(order: tuple[str, ...]) -> No
     assert model.rule_graph_.classes == order
     assert model.classes_.tolist() == sorted(order)
     assert np.array_equal(model.classes_[model.predict_proba(X).argmax(axis=1)], model.predict(X))
+    assert np.array_equal(model.classes_[model.decision_function(X).argmax(axis=1)], model.predict(X))
     assert cross_val_score(CNLLClassifier(2, ordered=order), X, y, scoring="roc_auc_ovr", cv=3).min() > 0.9
 
 
@@ -69,6 +77,96 @@ def test_the_rarer_class_is_positive_as_in_the_command(share: float) -> None:
     model = CNLLClassifier(1, stopping="none").fit(X, y)
     assert model.rule_graph_.classes == split_labels({"x": X[:, 0], "y": y}, ReadingOptions("y")).classes
     assert model.rule_graph_.classes[1] == ("a" if share < 0.5 else "b")
+
+
+COSTS: list[dict[str, Any]] = [
+    {"cost": "1:5", "positive": "live"},
+    {"cost": (5, 1), "positive": "die"},
+    {"cost": {"live": 5}},
+    {"cost": np.array([[0, 1], [5, 0]])},
+]
+
+
+@pytest.mark.parametrize("learner", [CNLLClassifier, AdaBoostStumpClassifier])
+def test_costs_may_be_said_in_four_ways(learner: type[RuleClassifier]) -> None:
+    """Of two classes, an error on "live" is the false negative where it is the positive one."""
+    X, y = rows()
+    free = learner(n_units=3, stopping="none").fit(X, y)
+    for parameters in COSTS:
+        model = learner(n_units=3, stopping="none", **parameters).fit(X, y)
+        decided = model.predict(X) == "live"
+        assert decided.mean() > (free.predict(X) == "live").mean()
+        values, odds = model.decision_function(X), model.predict_proba(X)[:, 1]
+        assert np.array_equal(values > 0, decided)
+        assert np.array_equal(decided, odds > 1 / 6)
+        assert np.array_equal(np.argsort(values, kind="stable"), np.argsort(odds, kind="stable"))
+    three = np.where(X[:, 1] > 1, "gone", y)
+    priced = learner(n_units=3, stopping="none", cost=[[0, 1, 1], [9, 0, 9], [1, 1, 0]]).fit(X, three)
+    weighted = learner(n_units=3, stopping="none", class_weight={"gone": 9.0}).fit(X, three)
+    assert priced.rule_graph_ == weighted.rule_graph_
+    assert np.array_equal(priced.classes_[priced.decision_function(X).argmax(axis=1)], priced.predict(X))
+    with pytest.raises(InputError, match="depends on which wrong class"):
+        learner(cost=[[0, 1, 2], [9, 0, 9], [1, 1, 0]]).fit(X, three)
+
+
+def test_what_is_decided_is_what_the_decision_function_says_even_of_an_edited_model() -> None:
+    """Rules that were edited by hand may contradict the reported probability."""
+    X, y = rows()
+    model = CNLLClassifier(3, stopping="none", positive="live").fit(X, y)
+    graph = model.rule_graph_
+    model.rule_graph_ = graph.with_(decision=Fires(Compare("x1", ">", 0.0)))
+    assert np.array_equal(model.decision_function(X) > 0, X[:, 1] > 0)
+    several = CNLLClassifier(3, stopping="none").fit(X, np.where(X[:, 1] > 1, "gone", y))
+    decision = several.rule_graph_.decision
+    several.rule_graph_ = several.rule_graph_.with_(decision=decision.with_roots(decision.roots[::-1]))
+    values = several.decision_function(X)
+    assert values.shape == (len(X), 3)
+    assert np.array_equal(several.classes_[values.argmax(axis=1)], several.predict(X))
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_an_estimator_reads_as_the_command_does(frame: Any) -> None:
+    """The same kinds, gaps, units, roles and label as from a file with these options, and so the same model."""
+    rng = np.random.default_rng(1)
+    n = 200
+    cells = {
+        "code": rng.integers(0, 4, n),
+        "pay": np.where(rng.random(n) < 0.1, -1, rng.integers(0, 90, n)),
+        "size": rng.choice(["S", "M", "L", "?"], n),
+        "secret": rng.integers(0, 2, n),
+        "row": np.arange(n),
+    }
+    cells["kept"] = np.where((cells["pay"] > 40) & (cells["code"] != 2), "yes", "no")
+    options: dict[str, Any] = {
+        "types": {"code": "categorical", "size": "ordered:S,M,L", "row": "ignore"},
+        "missing": ["pay=-1", "?"],
+        "units": {"pay": "EUR"},
+        "roles": {"secret": "forbidden"},
+        "unseen": {"code": "error"},
+        "precision": {"pay": "float64"},
+    }
+    data = frame(cells)
+    X, y = data[[name for name in cells if name != "kept"]], data["kept"]
+    model = CNLLClassifier(4, stopping="none", cost="1:2", **options).fit(X, y)
+    command = CNLLClassifier(4, stopping="none").fit(split_labels(cells, ReadingOptions("kept", cost="1:2", **options)))
+    assert model.rule_graph_ == command.rule_graph_
+    assert model.rule_graph_.schema.target == "kept"
+    assert model.n_features_in_ == 5
+    assert np.array_equal(model.predict(X), command.rule_graph_.predict(X))
+    assert CNLLClassifier(1, target="own", stopping="none").fit(X, y).rule_graph_.schema.target == "own"
+    with pytest.raises(InputError, match="known by their places"):
+        CNLLClassifier(types={"x1": "ignore"}).fit(*rows())
+    with pytest.raises(InputError, match="typed already"):
+        CNLLClassifier(units={"x1": "EUR"}).fit(infer(rows()[0]), rows()[1])
+
+
+def test_a_series_that_is_called_like_a_column_does_not_name_the_label() -> None:
+    X, y = rows()
+    data = pd.DataFrame(X, columns=list("abc"))
+    model = CNLLClassifier(1, stopping="none")
+    assert model.fit(data, pd.Series(y, name="a")).rule_graph_.schema.target == "target"
+    assert model.fit(data, pd.Series(y, name="life")).rule_graph_.schema.target == "life"
+    assert model.fit(data, pl.Series(y)).rule_graph_.schema.target == "target"
 
 
 def test_messages_name_the_learner_at_hand() -> None:

@@ -34,6 +34,7 @@ from rulekit.learners.binned.codes import Codes
 from rulekit.learners.contract import Frame, Model, Score
 from rulekit.learners.counting.histograms import Bools
 from rulekit.learners.fitting.inputs import TrainingData
+from rulekit.learners.fitting.settings import READING
 from rulekit.numbers import log_odds, strength_of
 from rulekit.tables.labels import data_hash
 
@@ -178,15 +179,21 @@ def preference_of(weights: npt.NDArray[np.float64]) -> tuple[int, ...]:
 
 
 _NOT_THE_MODEL = ("callback", "n_threads", "memory")
+_SAID_WHERE_GIVEN = (*READING, "cost")
 
 
 def provenance_of(
     learner: str, parameters: Mapping[str, Any], data: TrainingData, target: str, stopped: str
 ) -> dict[str, Any]:
     """The provenance of a fitted model as JSON values; parameters: as they were used, nothing is "auto"."""
+    said = [
+        name
+        for name in sorted(parameters)
+        if name not in _NOT_THE_MODEL and (name not in _SAID_WHERE_GIVEN or parameters[name] is not None)
+    ]
     return {
         "learner": learner,
-        "parameters": {name: _json(parameters[name]) for name in sorted(parameters) if name not in _NOT_THE_MODEL},
+        "parameters": {name: _json(parameters[name]) for name in said},
         "units": [],
         "rows": data.table.n_rows,
         "data": data_hash(data.labelled(target)),
@@ -198,8 +205,10 @@ def provenance_of(
 def _json(value: Any) -> Any:
     if isinstance(value, RuleGraph):
         return value.digest
-    if isinstance(value, list | tuple) and all(isinstance(item, str) for item in value):
-        return list(value)
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, list | tuple) and all(isinstance(item, str | int | float | list | tuple) for item in value):
+        return [_json(item) for item in value]
     if isinstance(value, np.generic):
         return value.item()
     if value is None or isinstance(value, bool | int | float | str):

@@ -94,19 +94,24 @@ def _ranks(learner: str, classes: tuple[ClassLabel, ...], ordered: Sequence[Any]
 _LEAST_ODDS = 1e-300
 
 
-def class_factors(learner: str, class_weight: Any, data: TrainingData) -> Floats:
+def class_factors(learner: str, class_weight: Any, data: TrainingData, prices: Floats) -> Floats:
     """What a row of each class [K] counts: its weight by the parameter times its price; raises InputError for a class
     that there is not.
+
+    prices [K]: by a parameter, where those of the data are all 1.
     """
+    if np.any(prices != 1.0) and np.any(data.prices != 1.0):
+        raise InputError("the table has costs of its own", where=f"{learner}, cost", fix="give one of them")
+    prices = prices * data.prices
     if class_weight is None:
-        return data.prices
+        return prices
     if isinstance(class_weight, str):
         totals = class_totals(data.weights, data.labels, len(data.classes))
-        return np.asarray(data.prices * totals.sum() / (len(totals) * totals))
+        return np.asarray(prices * totals.sum() / (len(totals) * totals))
     unknown = [label for label in class_weight if label not in data.classes]
     if unknown:
         raise InputError(f"class_weight names {unknown[0]!r}, which is no class", where=learner)
-    return np.asarray(data.prices * [float(class_weight.get(label, 1.0)) for label in data.classes])
+    return np.asarray(prices * [float(class_weight.get(label, 1.0)) for label in data.classes])
 
 
 def odds_of(kind: Kind, factors: Floats, totals: Floats) -> tuple[float, ...]:

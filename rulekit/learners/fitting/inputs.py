@@ -22,7 +22,7 @@ Array = npt.NDArray[Any]
 class TrainingData:
     """Rows of positive weight: table, class index [n], weight [n], group [n] or None; the classes in sorted order.
 
-    prices [K]: what an error on a row of each class costs.
+    prices [K]: what an error on a row of each class costs. target: the name of the label, "" where it has none.
     """
 
     table: Table
@@ -31,6 +31,7 @@ class TrainingData:
     weights: npt.NDArray[np.float64]
     groups: Array | None
     prices: Floats
+    target: str = ""
 
     def labelled(self, target: str) -> LabelledTable:
         """The same rows as a labelled table; groups by number, no weights where all are 1."""
@@ -108,6 +109,12 @@ def classes_of(y: Array) -> tuple[Array, Array]:
 
 def _is_text(y: Array) -> bool:
     return y.dtype.kind == "O" and set(map(type, y.tolist())) == {str}
+
+
+def label_name(y: Any) -> str:
+    """The name of a Series (pandas, polars) of labels, or "" where there is none."""
+    name = getattr(y, "name", None)
+    return name if isinstance(name, str) else ""
 
 
 def checked_labels(y: Any, n_rows: int) -> Array:

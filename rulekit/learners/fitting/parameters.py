@@ -94,9 +94,38 @@ def words_or_list(*words: str) -> Allowed:
     return Allowed(holds, f"{', '.join(map(repr, words))} or a list of rule ids")
 
 
+def _is_mapping_of_texts(value: Any) -> bool:
+    return isinstance(value, Mapping) and all(isinstance(text, str) for item in value.items() for text in item)
+
+
+def _are_tokens(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return all(isinstance(name, str) and _are_texts(tokens) for name, tokens in value.items())
+    return _are_texts(value)
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str) and all(isinstance(item, str) for item in value)
+
+
+def _is_cost(value: Any) -> bool:
+    if isinstance(value, str):
+        return True
+    prices = list(value.values()) if isinstance(value, Mapping) else value
+    if hasattr(prices, "tolist"):
+        prices = prices.tolist()
+    if not isinstance(prices, list | tuple) or not prices:
+        return False
+    cells = [cell for row in prices for cell in (row if isinstance(row, list | tuple) else [row])]
+    return all(is_number(cell) and 0 <= cell <= MOST for cell in cells)
+
+
 ANY = Allowed(lambda value: True, "a class", optional=True)
+WORDS_BY_COLUMN = Allowed(_is_mapping_of_texts, "a mapping of column names to words", optional=True)
+TOKENS = Allowed(_are_tokens, "a list of texts, or a mapping of column names to such lists", optional=True)
+COST = Allowed(_is_cost, "'FP:FN' or such a pair, a mapping of classes to costs, or a matrix of costs", optional=True)
 RULES = Allowed(lambda value: isinstance(value, RuleGraph), "a RuleGraph", optional=True)
-TEXT = Allowed(lambda value: isinstance(value, str), "text")
+TEXT = Allowed(lambda value: isinstance(value, str) and value != "", "text", optional=True)
 SEED = Allowed(
     lambda value: (is_whole(value) and 0 <= value < 2**32) or hasattr(value, "randint"),
     "a whole number from 0 to 4294967295 or a numpy RandomState",

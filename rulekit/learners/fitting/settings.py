@@ -11,10 +11,13 @@ from rulekit.learners.contract import setting
 from rulekit.learners.fitting.parameters import (
     ANY,
     CALLABLE,
+    COST,
     MEMORY,
     RULES,
     SEED,
     TEXT,
+    TOKENS,
+    WORDS_BY_COLUMN,
     number,
     one_of,
     sequence,
@@ -32,6 +35,25 @@ class Settings:
     min_level_rows: float | None = setting(
         None, number(0, optional=True), "rarer levels are one bin (None: 10 rows, or a hundredth of them, but 2)"
     )
+    types: Mapping[str, str] | None = setting(
+        None, WORDS_BY_COLUMN, "column to its kind: numeric, categorical, date, ordered:LOW,...,HIGH, ignore"
+    )
+    missing: Sequence[str] | Mapping[str, Sequence[str]] | None = setting(
+        None, TOKENS, "cells that mean missing: '?' or 'COLUMN=?', or column to such cells"
+    )
+    units: Mapping[str, str] | None = setting(None, WORDS_BY_COLUMN, "column to what stands behind its numbers: EUR, %")
+    roles: Mapping[str, str] | None = setting(
+        None, WORDS_BY_COLUMN, "column to use, audit (kept for reports) or forbidden: in no rule"
+    )
+    unseen: Mapping[str, str] | None = setting(
+        None, WORDS_BY_COLUMN, "column to what a level that training never saw is: unseen, missing or error"
+    )
+    precision: Mapping[str, str] | None = setting(
+        None, WORDS_BY_COLUMN, "column to float32 or float64, the width in which it is compared"
+    )
+    cost: Any = setting(
+        None, COST, "of errors: 'FP:FN', class to the cost of an error on its rows, or a matrix (true class, decided)"
+    )
     class_weight: Mapping[Any, float] | str | None = setting(
         None, word_or_mapping("balanced"), "class to weight, or balanced"
     )
@@ -40,7 +62,7 @@ class Settings:
         None, ANY, "of more than two classes the one that is decided where no rule speaks (None: the most frequent)"
     )
     ordered: Sequence[Any] | None = setting(None, sequence(), "the classes as ranks, low to high")
-    target: str = setting("target", TEXT, "name of the label in rules and files")
+    target: str | None = setting(None, TEXT, "name of the label in rules and files (None: that of y, or target)")
     random_state: Any = setting(None, SEED, "seed of every random choice")
     n_threads: int | None = setting(None, whole(1, optional=True), "cores to work on; the model does not depend on it")
     memory: int | str | None = setting(
@@ -52,6 +74,10 @@ class Settings:
     callback: Callable[[Mapping[str, Any]], object] | None = setting(
         None, CALLABLE, "called after each unit and fold with a mapping; a true answer cancels"
     )
+
+
+READING = ("types", "missing", "units", "roles", "unseen", "precision")
+"""The parameters that say how columns are read, named as in rulekit.tables.options.ReadingOptions."""
 
 
 @dataclass(frozen=True)

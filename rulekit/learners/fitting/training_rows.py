@@ -21,43 +21,43 @@ from rulekit.learners.binned.stored_binning import bin_stored
 from rulekit.learners.counting.histograms import moderate
 from rulekit.learners.fitting import inputs
 from rulekit.learners.fitting.inputs import TrainingData, check_rows
-from rulekit.schema import Feature
+from rulekit.learners.fitting.settings import READING
 from rulekit.tables.budget import GROUP_BYTES, ROW_BYTES, WEIGHT_BYTES, Budget, parse_memory
 from rulekit.tables.kinds.builders import TextAllowance
 from rulekit.tables.kinds.column_builder import ColumnBuilder
 from rulekit.tables.kinds.inference import assembled
 from rulekit.tables.labels import LabelledTable
-from rulekit.tables.options import DEFAULT_OPTIONS
+from rulekit.tables.options import ReadingOptions
 from rulekit.tables.raw.columns import RawTable
 from rulekit.tables.raw.sources import raw_table
 from rulekit.tables.table import HeldColumn, Memory, Store, StoredArrays, Table, Writer, arrays_of
 
 Array = npt.NDArray[Any]
+Callback = Callable[[Mapping[str, Any]], object] | None
 
 
-def training_data(estimator: Any, X: Any, y: Any, sample_weight: Any, groups: Any) -> TrainingData:
+def training_data(estimator: Any, callback: Callback, X: Any, y: Any, sample_weight: Any, groups: Any) -> TrainingData:
     """The rows that count; raises ValueError (InputError where it is ours) for anything that cannot be learned from."""
     if y is not None:
         in_memory = getattr(estimator, "memory", None) is None
-        return _Gathering(estimator, Memory() if in_memory else Store()).of([(X, y, sample_weight, groups)])
+        return _Gathering(estimator, callback, Memory() if in_memory else Store()).of([(X, y, sample_weight, groups)])
     if isinstance(X, LabelledTable):
         return _of_labelled(estimator, X)
     if _are_blocks(X):
-        return _Gathering(estimator, Store()).of(X)
+        return _Gathering(estimator, callback, Store()).of(X)
     raise ValueError(f"This {type(estimator).__name__} estimator requires y to be passed, but the target y is None.")
 
 
 def binned(
-    estimator: Any, table: Table, weights: Array, max_bins: int | None, least_level: int, n_threads: int
+    callback: Callback, table: Table, weights: Array, max_bins: int | None, least_level: int, n_threads: int
 ) -> tuple[tuple[BinnedColumn, ...], Codes]:
     """The usable columns of a table, binned where its columns are: in memory, or on disk."""
     if not isinstance(table.arrays, StoredArrays):
         return bin_table(table, weights, max_bins, least_level, n_threads)
-    return bin_stored(table, weights, max_bins, least_level, _reporter(estimator, "binning"))
+    return bin_stored(table, weights, max_bins, least_level, _reporter(callback, "binning"))
 
 
-def _reporter(estimator: Any, stage: str) -> Callable[..., None] | None:
-    callback = estimator.callback
+def _reporter(callback: Callback, stage: str) -> Callable[..., None] | None:
     if callback is None:
         return None
 
@@ -66,6 +66,19 @@ def _reporter(estimator: Any, stage: str) -> Callable[..., None] | None:
             raise KeyboardInterrupt
 
     return report
+
+
+def _reading(estimator: Any) -> ReadingOptions:
+    """What the parameters say of the columns."""
+    given = {name: getattr(estimator, name, None) for name in READING}
+    return ReadingOptions(**{name: value for name, value in given.items() if value is not None})
+
+
+def _refuse_typed(estimator: Any) -> None:
+    """Raises InputError where the parameters say something of columns that are typed already."""
+    given = [name for name in READING if getattr(estimator, name, None)]
+    if given:
+        raise InputError("the columns of a Table are typed already", where=given[0], fix="give it to the reader")
 
 
 def _are_blocks(X: Any) -> bool:
@@ -97,10 +110,12 @@ def _require_memory(estimator: Any, n_rows: int, weighted: bool, grouped: bool) 
 
 def _of_labelled(estimator: Any, rows: LabelledTable) -> TrainingData:
     """The rows of a labelled table, with the costs of errors, if it has any."""
+    _refuse_typed(estimator)
     check_rows(estimator, rows.table, reset=True)
     _require_memory(estimator, len(rows), rows.weight is not None or rows.cost is not None, rows.group is not None)
     prices = np.ones(len(rows.classes)) if rows.cost is None else np.array(rows.cost)
-    return _counting(rows.table, class_array(rows.classes), rows.y, rows.weight, rows.group, prices)
+    counting = _counting(rows.table, class_array(rows.classes), rows.y, rows.weight, rows.group, prices)
+    return replace(counting, target=rows.target)
 
 
 def _counting(
@@ -138,9 +153,11 @@ def _counting(
 class _Gathering:
     """Blocks of rows on their way to where the columns are kept."""
 
-    def __init__(self, estimator: Any, store: Store | Memory) -> None:
-        self.estimator = estimator
+    def __init__(self, estimator: Any, callback: Callback, store: Store | Memory) -> None:
+        self.estimator, self.callback = estimator, callback
+        self.options = _reading(estimator)
         self.store = store
+        self.target = ""
         budget = _budget(estimator)
         self.allowance = TextAllowance() if budget is None else TextAllowance(budget.text_bytes)
         self.names: tuple[str, ...] = ()
@@ -159,13 +176,14 @@ class _Gathering:
 
     def of(self, blocks: Iterable[Any]) -> TrainingData:
         """The training rows of all blocks; raises InputError naming the block that does not fit the others."""
-        report = None if isinstance(self.store, Memory) else _reporter(self.estimator, "reading")
+        report = None if isinstance(self.store, Memory) else _reporter(self.callback, "reading")
         for number, block in enumerate(blocks, 1):
             if not isinstance(block, tuple) or not 2 <= len(block) <= 4:
                 raise InputError(
                     f"block {number} is {type(block).__name__}", where="X", fix="give (X, y) or (X, y, weight) blocks"
                 )
             X, y, weight, groups = (*block, None, None)[:4]
+            self.target = self.target or inputs.label_name(y)
             n_rows = self._add_rows(X)
             self._add_labels(y, n_rows)
             self._add_weights(weight, n_rows)
@@ -179,7 +197,9 @@ class _Gathering:
         _require_memory(self.estimator, self.n_rows, self.weights is not None, self.groups is not None)
         y = np.concatenate([part.astype(self._label_type()) for part in self.labels.column().parts()])
         weights = None if self.weights is None else self.weights.column().read()
-        return _counting(self._table(), self._classes(), y, weights, self._groups(), np.ones(len(self.number_of)))
+        prices = np.ones(len(self.number_of))
+        counting = _counting(self._table(), self._classes(), y, weights, self._groups(), prices)
+        return replace(counting, target=self.target)
 
     # Features ------------------------------------------------------------------------------------------------------
 
@@ -191,12 +211,8 @@ class _Gathering:
         if first:
             if not raw.columns:
                 raise InputError("0 feature(s) while a minimum of 1 is required", where="X", fix="give columns")
-            self.names, self.source, self.notes = raw.names, raw.source, raw.notes
-            self.builders = {
-                name: ColumnBuilder(Feature(name), DEFAULT_OPTIONS, raw.source, self.store, self.allowance)
-                for name in raw.names
-            }
-        columns = {column.name: column for column in raw.columns}
+            self._begin(raw)
+        columns = {column.name: column for column in raw.columns if column.name not in self.options.dropped()}
         if set(columns) != set(self.names) or self.typed is not None:
             odd = sorted(set(columns) ^ set(self.names))[:1] or ["a Table"]
             raise InputError(f"the blocks differ in column {odd[0]!r}", where="X", fix="give every block all columns")
@@ -204,9 +220,26 @@ class _Gathering:
             self.builders[name].add(columns[name])
         return raw.n_rows
 
+    def _begin(self, raw: RawTable) -> None:
+        """What is known after the first block: names, and what is declared of the columns."""
+        self.options.check(raw.names, raw.source)
+        dropped, declared = self.options.dropped(), self.options.features(raw.names)
+        if dropped and raw.positional:
+            fix = "leave it out of X, or give it the role forbidden"
+            raise InputError("the columns of an array are known by their places", where=min(dropped), fix=fix)
+        self.names = tuple(name for name in raw.names if name not in dropped)
+        self.source, self.notes = raw.source, raw.notes
+        self.builders = {
+            name: ColumnBuilder(declared[name], self.options, raw.source, self.store, self.allowance)
+            for name in self.names
+        }
+        if not self.names:
+            raise InputError("no column is left", where="types", fix="ignore fewer columns")
+
     def _add_encoded(self, table: Table) -> int:
         """A block that is encoded already; all must be so, under the same features."""
         if self.typed is None:
+            _refuse_typed(self.estimator)
             check_rows(self.estimator, table, reset=True)
             self.typed, self.names = table, table.names
             if isinstance(self.store, Memory):  # the only block

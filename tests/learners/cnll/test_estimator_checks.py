@@ -2,26 +2,41 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
 from rulekit import CNLLClassifier
+from rulekit.learners import base
 
 
 @pytest.mark.full
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
-    "estimator",
+    ("estimator", "first"),
     [
-        pytest.param(CNLLClassifier(), marks=pytest.mark.long),
-        CNLLClassifier(4, n_folds=2),
-        CNLLClassifier(4, n_folds=2, algorithm="tree", objective="brier", ridge=1.0, refit=1, backfit=4, max_bins=32),
-        CNLLClassifier(4, algorithm="I", weak="llr", stopping="none"),
+        pytest.param(CNLLClassifier(), False, marks=pytest.mark.long),
+        (CNLLClassifier(4, n_folds=2), True),
+        (
+            CNLLClassifier(
+                4, n_folds=2, algorithm="tree", objective="brier", ridge=1.0, refit=1, backfit=4, max_bins=32
+            ),
+            False,
+        ),
+        (CNLLClassifier(4, algorithm="I", weak="llr", stopping="none"), False),
     ],
     ids=["default", "small", "tree", "one"],
 )
-def test_check_estimator(estimator: CNLLClassifier) -> None:
+def test_check_estimator(estimator: CNLLClassifier, first: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """first: of two classes the first in sorted order is the positive one, whatever they are called."""
+    if first:
+        monkeypatch.setattr(base, "class_order", _first_is_positive)
     results = check_estimator(estimator, on_fail=None, on_skip=None)
     failed = [(r["check_name"], repr(r["exception"])) for r in results if r["status"] not in ("passed", "skipped")]
     assert failed == []
     assert len(results) > 50
+
+
+def _first_is_positive(learner: str, classes: tuple[Any, ...], *others: Any) -> list[int]:
+    return list(range(len(classes)))[::-1] if len(classes) == 2 else list(range(len(classes)))
