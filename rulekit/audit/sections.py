@@ -6,17 +6,16 @@ the tables and the C5.0-like form cannot say different things.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
-from typing import Any
 
 from rulekit.audit.outline import Line, Words, conditions_of, outline
 from rulekit.graph.decisions import Decision, Part
+from rulekit.graph.language.figures import RuleFigures, base_rates, rule_figures, speaks_for
 from rulekit.graph.language.readable import chance, counted, listed, share, weight
-from rulekit.graph.language.words import label, name
+from rulekit.graph.language.words import name, quoted
 from rulekit.graph.nodes import (
     TRUE,
     Difference,
@@ -35,7 +34,6 @@ from rulekit.graph.nodes import (
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import Rule, conjuncts, rules_of, rules_of_parts
 from rulekit.graph.traversal import topological
-from rulekit.names import printable
 
 MOST_COLUMNS = 4
 
@@ -45,27 +43,16 @@ class Row:
     """A rule as a reader sees it.
 
     conditions: joined by "and". outline: the lines of a rule that is no plain conjunction, else empty. weight: its part
-    of a sum, or None. n, coverage, precision: of the rows where it holds; None where unknown, and of a condition that
-    must hold beside others. lift: how much more often the class is found there than anywhere. share: of these rows, the
-    share of the class, which is the precision of a rule, and no such thing of a term of a sum. speaks_for: the class as
-    text, `above "low"` of ranks; a term with a negative weight speaks against it.
+    of a sum, or None; a term with a negative weight speaks against its class. figures: what each table says of it, the
+    training rows first; empty where nothing is known, and of a condition that must hold beside others.
     """
 
     id: str
     class_index: int
     conditions: tuple[str, ...]
     weight: float | None = None
-    n: int | None = None
-    coverage: float | None = None
-    share: float | None = None
-    lift: float | None = None
+    figures: tuple[RuleFigures, ...] = ()
     outline: tuple[Line, ...] = ()
-    speaks_for: str = ""
-
-    @property
-    def precision(self) -> float | None:
-        """The share of the class where a rule fires; None of a term of a sum, which decides nothing by itself."""
-        return self.share if self.weight is None else None
 
     @property
     def text(self) -> str:
@@ -74,24 +61,27 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Rows under a heading; `decides` says whether they decide the label or are reported only."""
+    """Rows under a heading; `decides` says whether they decide the label or are reported only.
+
+    base_rates: how often the class of the rows is found in the tables of their figures, "" where that is not known.
+    """
 
     heading: str
     rows: tuple[Row, ...] = ()
     decides: bool = True
+    base_rates: str = ""
 
 
 def sections(graph: RuleGraph, full: bool = False) -> tuple[Section, ...]:
     """The deciding rules, class by class; full: with every level of their sets."""
-    entries, words = figures(graph), Words.of(graph.roots, graph.schema, full)
+    figures, words = rule_figures(graph), Words.of(graph.roots, graph.schema, full)
     by_class = {k: list(rules) for k, rules in groupby(rules_of(graph), key=lambda rule: rule.class_index)}
     found = []
     for k, heading in _headings(graph, by_class):
-        ranked = graph.decision.ordered
-        speaks_for = f"above {quoted(graph.classes[k - 1])}" if ranked else quoted(graph.classes[k])
-        rules = (_row(rule, words, entries.get(rule.id, {})) for rule in by_class.get(k, []))
-        rows = tuple(replace(row, speaks_for=speaks_for) for row in rules)
-        found.append(Section(heading, (*rows, *_missing_rows(graph, k))))
+        rows = tuple(_row(rule, words, figures.get(rule.id, ())) for rule in by_class.get(k, []))
+        known = next((row.figures for row in rows if row.figures), ())
+        rates = base_rates(known, speaks_for(graph, k))
+        found.append(Section(heading, (*rows, *_missing_rows(graph, k)), base_rates=rates))
     return tuple(found)
 
 
@@ -152,45 +142,15 @@ def _accepting(roots: Sequence[Node]) -> set[str]:
     return found
 
 
-def quoted(value: object) -> str:
-    """A class label; text in quotation marks."""
-    plain = value.item() if hasattr(value, "item") else value
-    return printable(json.dumps(plain, ensure_ascii=False)) if isinstance(plain, str) else label(plain)
-
-
-def figures(graph: RuleGraph) -> Mapping[str, Mapping[str, Any]]:
-    """Statistics of each rule by its id: those of held-out rows where there are some, else those of training rows."""
-    blocks = list(_blocks(graph.statistics))
-    found: dict[str, Mapping[str, Any]] = {}
-    for _, entries in sorted(blocks, key=lambda block: block[0] != "train"):
-        found.update({str(e["id"]): e for e in entries if isinstance(e, Mapping) and "id" in e})
-    return found
-
-
-def _blocks(statistics: Mapping[str, Any]) -> Iterator[tuple[str, Sequence[Any]]]:
-    for title, block in {"train": statistics, **statistics}.items():
-        entries = block.get("rules") if isinstance(block, Mapping) else None
-        if isinstance(entries, list | tuple):
-            yield title, entries
-
-
-def _row(rule: Rule, words: Words, entry: Mapping[str, Any]) -> Row:
-    def figure(key: str) -> float | None:
-        value = entry.get(key)
-        return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
-
-    row = Row(
+def _row(rule: Rule, words: Words, figures: tuple[RuleFigures, ...] = ()) -> Row:
+    return Row(
         rule.id,
         rule.class_index,
         _sentence(rule.node, words),
         rule.weight if rule.connective == "sum" else None,
-        outline=_outline(rule, words),
+        figures,
+        _outline(rule, words),
     )
-    if rule.connective not in ("or", "sum"):
-        return row
-    n, coverage, of_class = figure("n"), figure("coverage"), figure("true_positive")
-    lift = of_class / coverage if coverage and of_class is not None else None
-    return replace(row, n=int(n) if n is not None else None, coverage=coverage, share=figure("precision"), lift=lift)
 
 
 def _outline(rule: Rule, words: Words) -> tuple[Line, ...]:
@@ -312,7 +272,7 @@ def reported(graph: RuleGraph, full: bool = True) -> tuple[Section, ...]:
     found, words = [], Words.of(graph.roots, graph.schema, full)
     for k, node in _beside(graph):
         rules = rules_of_parts((Part(1, node, None),))
-        rows = tuple(_row(rule, words, {}) for rule in rules)
+        rows = tuple(_row(rule, words) for rule in rules)
         found.append(Section(f"{_reports(graph, k)}: {_measure(node, rules)}", rows, decides=False))
     return tuple(found)
 

@@ -31,9 +31,10 @@ _MOST = 1 << 25
 def rule_statistics(graph: RuleGraph, table: Table, y: Array, weight: Array | None = None) -> dict[str, Any]:
     """Statistics of a model's rules and columns on n rows with class indices y [n] and weights [n] (default 1).
 
-    `rules`, in the order of rules_of: id, class, n (rows covered), coverage, precision (None if it covers nothing),
-    true_positive, error, cumulative_true_positive, cumulative_error (the last three None for a term of a sum, which
-    decides nothing by itself). A rule speaks for its class; a rule of `above[j]`
+    `rules`, in the order of rules_of: id, class, n (rows covered), effective_n (where rows have weights, how many of
+    equal weight say as much: (sum w)^2 / sum w^2), coverage, precision (None if it covers nothing), base_rate (the
+    share of its class among all rows), true_positive, error, cumulative_true_positive, cumulative_error (the last three
+    None for a term of a sum, which decides nothing by itself). A rule speaks for its class; a rule of `above[j]`
     of a median, whose class is j + 1, for that class or a higher one. `columns`: of each used column `missing`, and
     `low` and `high`, or `levels` and `unseen` (frequencies). `rows`: n.
     """
@@ -41,11 +42,14 @@ def rule_statistics(graph: RuleGraph, table: Table, y: Array, weight: Array | No
     weight = None if weight is None else np.asarray(weight, dtype=np.float64)
     if weight is not None and bool(np.all(weight == 1.0)):
         weight = None
-    tally = _Tally(graph, rules_of(graph))
+    exponent = 0 if weight is None else int(np.frexp(weight.max(initial=0.0))[1])
+    squared = None if weight is None else np.ldexp(weight, -exponent) ** 2
+    tally = _Tally(graph, rules_of(graph), exponent)
     start = 0
     for block in table.blocks(graph.used_features):
         rows = slice(start, start + block.n_rows)
-        tally.add(block, y[rows], Weights(None if weight is None else weight[rows], block.n_rows))
+        weights, squares = (None if w is None else Weights(w[rows], block.n_rows) for w in (weight, squared))
+        tally.add(block, y[rows], weights or Weights(None, block.n_rows), squares)
         start += block.n_rows
     columns = {name: tally.columns[name].entry(tally.total) for name in graph.used_features}
     return {"rows": table.n_rows, "rules": tally.entries(), "columns": columns}
@@ -54,14 +58,15 @@ def rule_statistics(graph: RuleGraph, table: Table, y: Array, weight: Array | No
 class _Tally:
     """Sums over rows, in units of 2^-1074: exact, so that they do not depend on the blocks in which the rows come."""
 
-    def __init__(self, graph: RuleGraph, rules: tuple[Rule, ...]) -> None:
+    def __init__(self, graph: RuleGraph, rules: tuple[Rule, ...], exponent: int) -> None:
         self.graph, self.rules = graph, rules
+        self.exponent = exponent  # of the power of two by which weights were divided before they were squared
         self.classes = np.array([rule.class_index for rule in rules], dtype=np.int64)
         self.total = 0
         self.sums: dict[str, list[int]] = {}
         self.columns = {name: _ColumnSums(graph.schema[name]) for name in graph.used_features}
 
-    def add(self, table: Table, y: Array, weights: Weights) -> None:
+    def add(self, table: Table, y: Array, weights: Weights, squares: Weights | None) -> None:
         self.total += weights.total()
         active = fired(self.graph, table)
         positive = y[:, None] >= self.classes if self.graph.decision.ordered else y[:, None] == self.classes
@@ -69,6 +74,8 @@ class _Tally:
         self._add("rows", np.count_nonzero(active, axis=0).tolist())
         self._add("positive", weights.of(positive))
         self._add("active", weights.of(active))
+        if squares is not None:
+            self._add("squares", squares.of(active))
         self._add("right", weights.of(active & positive))
         self._add("wrong", weights.of(active != positive))
         self._add("right together", weights.of(together & positive))
@@ -98,8 +105,10 @@ class _Tally:
                 "id": rule.id,
                 "class": self.graph.classes[rule.class_index],
                 "n": of["rows"],
+                **self._effective(of),
                 "coverage": share_of(of["active"], self.total),
                 "precision": share_of(of["right"], of["active"]),
+                "base_rate": share_of(of["positive"], self.total),
                 "true_positive": share_of(of["right"], of["positive"]),
             }
             alone = {
@@ -110,6 +119,12 @@ class _Tally:
             # a term of a sum is no classifier by itself
             entries.append(entry | (dict.fromkeys(alone) if rule.connective == "sum" else alone))
         return entries
+
+    def _effective(self, of: dict[str, int]) -> dict[str, float]:
+        if not of.get("squares"):
+            return {}
+        active = Fraction(of["active"], _UNIT) / Fraction(2) ** self.exponent
+        return {"effective_n": float(active**2 / Fraction(of["squares"], _UNIT))}
 
 
 class _ColumnSums:

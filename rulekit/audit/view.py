@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from rulekit.audit.outline import Line, legend
 from rulekit.audit.sections import Row, Section, closing, links, missing_note, reported, sections, summary
-from rulekit.graph.language.readable import percent
+from rulekit.graph.language.figures import worded
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.names import printable
 
@@ -48,23 +48,31 @@ def _legend(parts: Sequence[Section], width: int) -> list[str]:
 
 
 def _section(section: Section, width: int) -> list[str]:
-    """Heading and rules; figures stand at the right: beside the last line of a conjunction, the first of an outline."""
+    """Heading and rules; figures stand at the right, a line for each table that says something of the rule.
+
+    The first beside the last line of a conjunction, or the first of an outline.
+    """
     ids = max((len(row.id) for row in section.rows), default=0)
     weights = max((len(_weight(row)) for row in section.rows), default=0)
     margin = 2 + ids + 2 + (weights + 2 if weights else 0)
     bodies = _bodies(section.rows, width - margin)
-    notes = [_note(row) for row in section.rows]
-    room = width - max(map(len, notes), default=0) - 2
+    beside = max(MIN_ROOM, width - margin - 2)
+    notes = [[piece for note in _notes(row) for piece in _wrapped(note, beside, "  ")] for row in section.rows]
+    room = width - max((len(note) for row in notes for note in row), default=0) - 2
     lines = _wrapped(section.heading, width, "    ")
+    if section.base_rates:
+        lines += _wrapped(f"  ({section.base_rates})", width, "   ")
     placed: list[tuple[int, str]] = []
-    for row, note, (body, upper_lines) in zip(section.rows, notes, bodies, strict=True):
+    for row, found, (body, upper_lines) in zip(section.rows, notes, bodies, strict=True):
         head = f"  {row.id:{ids}}  " + (f"{_weight(row):>{weights}}  " if weights else "")
         below = [" " * (margin - 2 * text.startswith("and ")) + text for text in body[1:]]
         upper, lower = [head + body[0], *below[: upper_lines - 1]], below[upper_lines - 1 :]
-        if note and len(upper[-1]) > room:
+        if found and len(upper[-1]) > room:
             upper.append(" " * margin)
         lines += upper
-        placed += [(len(lines) - 1, note)] * bool(note)
+        for number, note in enumerate(found):
+            lines += [" " * margin] * bool(number)
+            placed.append((len(lines) - 1, note))
         lines += lower
     column = max((len(lines[i]) for i, _ in placed), default=0) + 2
     for i, note in placed:
@@ -145,12 +153,11 @@ def _weight(row: Row) -> str:
     return short if float(short) else f"{row.weight:+}"
 
 
-def _note(row: Row) -> str:
-    """Figures of the rows that a rule covers; one that never fires by itself has none."""
-    if not row.coverage and row.outline:
-        return ""
-    said = [("covers", row.coverage), ("right" if row.weight is None else row.speaks_for, row.share)]
-    return ", ".join(f"{what} {percent(share)}" for what, share in said if share is not None)
+def _notes(row: Row) -> tuple[str, ...]:
+    """What tables say of a rule; of a nested one that never fires by itself nothing."""
+    if row.outline and not any(figures.n for figures in row.figures):
+        return ()
+    return worded(row.figures)
 
 
 def _wrapped(text: str, width: int, hanging: str) -> list[str]:

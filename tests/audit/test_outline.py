@@ -77,13 +77,13 @@ def test_conditions_that_must_all_hold_cover_no_rows() -> None:
     """A part of a conjunction said "covers 100.0 %, right 38.0 %", as if it were a rule."""
     graph = noisy(NESTED)
     entries = [{"id": rule.id, "n": 9, "coverage": 1.0, "precision": 0.38} for rule in rules_of(graph)]
-    for form in ("show", "c50", "table"):
+    for form in ("show", "c50", "table", "rules"):
         text = TARGET.emit(graph.with_(statistics={"rules": entries}), {"format": form}).main.decode()
         assert "38" not in text
         assert "100.0 %" not in text
     either = noisy(Or((NESTED, LOSS)))
-    entries = [{"id": rule.id, "coverage": 1.0, "precision": 0.38} for rule in rules_of(either)]
-    assert "covers 100.0 %, right 38.0 %" in show(either.with_(statistics={"rules": entries}), 100)
+    entries = [{"id": rule.id, "n": 50, "coverage": 1.0, "precision": 0.38} for rule in rules_of(either)]
+    assert "right 38.0 % of 50 rows, 26 to 52" in show(either.with_(statistics={"rules": entries}), 100)
 
 
 def test_conditions_stand_before_the_lists_beside_them() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from rulekit.audit.statistics import rule_statistics
 from rulekit.graph.decisions import ArgMax, Fires, Median
+from rulekit.graph.language.figures import interval
 from rulekit.graph.nodes import TRUE, Above, Among, And, Compare, Hidden, IsTrue, Or, Probability
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
@@ -42,6 +43,7 @@ def test_table_4_of_the_paper():
         "n": 3,  # rows 1, 2, 4
         "coverage": 0.6,
         "precision": pytest.approx(1 / 3),
+        "base_rate": 0.6,  # rows 0, 2, 3
         "true_positive": pytest.approx(1 / 3),  # row 2 of 0, 2, 3
         "error": 0.8,  # rows 0, 1, 3, 4
         "cumulative_true_positive": pytest.approx(1 / 3),
@@ -53,6 +55,7 @@ def test_table_4_of_the_paper():
         "n": 2,  # rows 0 and 4
         "coverage": 0.4,
         "precision": 0.5,
+        "base_rate": 0.6,
         "true_positive": pytest.approx(1 / 3),
         "error": 0.6,
         "cumulative_true_positive": pytest.approx(2 / 3),
@@ -65,6 +68,7 @@ def test_weights_count_instead_of_rows():
     (entry,) = rule_statistics(model, TABLE, Y, np.array([4.0, 1.0, 2.0, 1.0, 0.0]))["rules"]
     assert (entry["n"], entry["coverage"], entry["precision"]) == (3, 0.375, pytest.approx(2 / 3))
     assert entry["true_positive"] == pytest.approx(2 / 7)
+    assert entry["effective_n"] == pytest.approx((1 + 2) ** 2 / (1 + 4))  # rows 1, 2 and 4, of no weight
 
 
 def test_conjoined_rules_accumulate_by_conjunction():
@@ -103,6 +107,14 @@ def test_columns_have_ranges_levels_and_missing_shares():
         "b": {"missing": 0.2, "low": 0.0, "high": 1.0},
         "c": {"missing": 0.2, "unseen": 0.2, "levels": {"red": 0.4, "blue": 0.2}},
     }
+
+
+@pytest.mark.parametrize(("right", "n"), [(0, 1), (1, 7), (66, 75), (75, 75), (499_999, 500_000)])
+def test_the_interval_of_a_share_is_that_of_wilson(right, n):
+    low, high = interval(right / n, n)
+    for bound in {low, high} - {0.0, 1.0}:  # the bounds are the shares from which the one seen is 1.96 errors away
+        assert abs(right / n - bound) == pytest.approx(1.959963984540054 * (bound * (1 - bound) / n) ** 0.5)
+    assert 0.0 <= low <= right / n <= high <= 1.0
 
 
 def test_no_rows_give_no_rates_and_everything_is_json():

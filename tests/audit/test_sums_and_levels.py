@@ -36,7 +36,7 @@ def test_a_term_of_a_sum_is_not_judged_as_a_rule() -> None:
         assert entry["error"] is entry["cumulative_error"] is entry["cumulative_true_positive"] is None
     for text in (show(graph, 100), print_graph(graph)):
         assert "right" not in text
-    assert 'covers 50.0 %, "yes" 50.0 %' in show(graph, 100)
+    assert '"yes" 50.0 % of 2 rows, 9 to 91' in show(graph, 100)
     assert show(graph, 100).startswith('y is "yes" when the sum of these exceeds 0')
 
 

@@ -4,34 +4,42 @@ from __future__ import annotations
 
 import csv
 import io
+import textwrap
 
-from rulekit.audit.sections import Row, closing, missing_note, quoted, reported, sections
+from rulekit.audit.sections import Row, closing, missing_note, reported, sections
 from rulekit.audit.view import outlined
-from rulekit.graph.language.readable import percent
-from rulekit.graph.language.words import label, number
+from rulekit.graph.language.figures import worded
+from rulekit.graph.language.words import label, number, quoted
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.names import printable
 
-COLUMNS = ("class", "rule", "conditions", "weight", "n", "coverage", "precision")
+RULE = ("class", "rule", "conditions", "weight")
+FIGURES = ("table", "n", "coverage", "share", "low", "high", "base_rate")
 
 
 def markdown(graph: RuleGraph) -> str:
-    """One table for each section under its heading; figures in per cent."""
+    """One table for each section under its heading and the base rates of its class."""
     lines: list[str] = []
+    header = [*RULE, "figures"]
     for part in (*sections(graph, full=True), *reported(graph)):
-        lines += [f"{_plain(part.heading)}", "", _line(COLUMNS), _line(["---"] * len(COLUMNS))]
-        lines += [_line(_cells(row, graph, readable=True)) for row in part.rows]
+        lines += [_plain(part.heading), *([f"({_plain(part.base_rates)})"] if part.base_rates else []), ""]
+        lines += [_line(header), _line(["---"] * len(header))]
+        lines += [_line([*_rule(row, graph), "; ".join(worded(row.figures))]) for row in part.rows]
         lines.append("")
     return "\n".join([*lines, *filter(None, (_plain(closing(graph)), _plain(missing_note(graph))))]) + "\n"
 
 
 def comma_separated(graph: RuleGraph) -> str:
-    """One line for each deciding rule, in the order of the model, below a header."""
+    """One line for each deciding rule and each table that says something of it, in the order of the model."""
     sink = io.StringIO()
     writer = csv.writer(sink, lineterminator="\n")
-    writer.writerow(COLUMNS)
+    writer.writerow([*RULE, *FIGURES])
     for part in sections(graph, full=True):
-        writer.writerows(_cells(row, graph, readable=False) for row in part.rows)
+        for row in part.rows:
+            for figures in row.figures or (None,):
+                values = [None if figures is None else getattr(figures, name) for name in FIGURES]
+                cells = ["" if value is None else value if isinstance(value, str) else repr(value) for value in values]
+                writer.writerow([*_rule(row, graph), *cells])
     return sink.getvalue()
 
 
@@ -40,14 +48,15 @@ def c50(graph: RuleGraph, width: int = 100) -> str:
     lines: list[str] = []
     counter = 0
     for part in sections(graph, full=True):
-        lines += [f"{part.heading}:", ""]
+        lines += [*_wrapped(f"{part.heading}:", width, "    "), ""]
         for row in part.rows:
             counter += 1
             facts = ", ".join(filter(None, [row.id, *_facts(row)]))
-            lines.append(f"Rule {counter}: ({facts})" if facts else f"Rule {counter}:")
-            body = outlined(row.outline, width) if row.outline else row.conditions
-            lines += [f"    {condition}" for condition in body]
-            precision = f"  [{row.precision:.3f}]" if row.precision is not None else ""
+            lines += _wrapped(f"Rule {counter}: ({facts})" if facts else f"Rule {counter}:", width, "        ")
+            body = outlined(row.outline, width - 4) if row.outline else row.conditions
+            lines += [line for condition in body for line in _wrapped(f"    {condition}", width, "        ")]
+            known = row.weight is None and row.figures and row.figures[-1].share is not None
+            precision = f"  [{row.figures[-1].share:.3f}]" if known else ""
             weight = f"  weight {number(row.weight)}" if row.weight is not None else ""
             against = "against " if row.weight is not None and row.weight < 0 else ""
             lines += [f"    ->  {against}class {quoted(graph.classes[row.class_index])}{weight}{precision}", ""]
@@ -56,22 +65,22 @@ def c50(graph: RuleGraph, width: int = 100) -> str:
 
 
 def _facts(row: Row) -> list[str]:
-    facts = [str(row.n)] if row.n is not None else []
-    facts += [f"covers {percent(row.coverage)}"] if row.coverage is not None else []
-    return facts + ([f"lift {row.lift:.1f}"] if row.lift is not None else [])
+    if not row.figures:
+        return []
+    lift = row.figures[-1].lift
+    return [*worded(row.figures), *([f"lift {lift:.1f}"] if lift is not None else [])]
 
 
-def _cells(row: Row, graph: RuleGraph, readable: bool) -> list[str]:
-    def share(value: float | None) -> str:
-        if value is None:
-            return ""
-        return percent(value) if readable else repr(value)
-
+def _rule(row: Row, graph: RuleGraph) -> list[str]:
     weight = number(row.weight) if row.weight is not None else ""
-    n = str(row.n) if row.n is not None else ""
     value = graph.classes[row.class_index]
-    written = value if isinstance(value, str) else label(value)
-    return [written, row.id, row.text, weight, n, share(row.coverage), share(row.precision)]
+    return [value if isinstance(value, str) else label(value), row.id, row.text, weight]
+
+
+def _wrapped(text: str, width: int, hanging: str) -> list[str]:
+    if len(text) <= width:
+        return [text]
+    return textwrap.wrap(text, width, subsequent_indent=hanging, break_long_words=False, break_on_hyphens=False)
 
 
 def _line(cells: list[str] | tuple[str, ...]) -> str:

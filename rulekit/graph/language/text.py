@@ -6,17 +6,16 @@ statistics, which stand beside the digest, are comments.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from operator import itemgetter
-from typing import Any
 
+from rulekit.graph.language.figures import rule_figures, worded
 from rulekit.graph.language.printing import Wording, odds, word
 from rulekit.graph.language.readable import MOST_LEVELS
 from rulekit.graph.language.words import label, name, names, number
 from rulekit.graph.nodes import Above, Node, Strength
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import Rule, rules_of
-from rulekit.names import printable
 from rulekit.schema import Feature, Schema
 
 VERSION = 1
@@ -155,28 +154,7 @@ def _definition_names(graph: RuleGraph, rules: tuple[Rule, ...]) -> dict[Node, s
 
 
 def _notes(graph: RuleGraph, rules: tuple[Rule, ...]) -> dict[Node, str]:
-    """For each rule its id and its statistics."""
-    facts: dict[str, list[str]] = {rule.id: [rule.id] for rule in rules}
-    # the share of its class is the precision of a rule, and no such thing of a term of a sum
-    shares = {r.id: label(graph.classes[r.class_index]) if r.connective == "sum" else "right" for r in rules}
-    for title, entries in _entries(graph.statistics):
-        for entry in entries:
-            if isinstance(entry, Mapping) and entry.get("id") in facts:
-                rule_id = entry["id"]
-                facts[rule_id].append(f"{title}{_facts(entry, shares[rule_id])}")
-    return {rule.node: printable("  ".join(filter(None, facts[rule.id]))) for rule in rules}
-
-
-def _entries(statistics: Mapping[str, Any]) -> Iterator[tuple[str, list[Any]]]:
-    """The lists of rule statistics, at the top or one for each named table (train, held out)."""
-    for title, block in {"": statistics, **statistics}.items():
-        entries = block.get("rules") if isinstance(block, Mapping) else None
-        if isinstance(entries, list | tuple):
-            yield (f"{title}: " if title else ""), list(entries)
-
-
-def _facts(entry: Mapping[str, Any], share_of: str) -> str:
-    said = {"covers": entry.get("coverage"), share_of: entry.get("precision")}
-    return ", ".join(
-        f"{what} {share:.1%}".replace("%", " %") for what, share in said.items() if isinstance(share, float)
-    )
+    """For each rule its id and what tables say of it."""
+    figures = rule_figures(graph)
+    said = {rule.node: "; ".join(worded(figures.get(rule.id, ()))) for rule in rules}
+    return {rule.node: f"{rule.id}  {said[rule.node]}".rstrip() for rule in rules}

@@ -11,6 +11,7 @@ import numpy as np
 from rulekit.errors import FormatError
 from rulekit.graph.files.file_format import dump
 from rulekit.graph.nodes import Family, Node, Strength
+from rulekit.names import printable
 
 RESERVED = frozenset(
     (
@@ -71,3 +72,9 @@ def label(value: object) -> str:
     if isinstance(plain, bool):
         return "true" if plain else "false"
     return repr(plain) if isinstance(plain, int | float) else name(str(plain))
+
+
+def quoted(value: object) -> str:
+    """A class label as people read it: text in quotation marks, numbers and truth values as they are."""
+    plain = value.item() if isinstance(value, np.generic) else value
+    return printable(json.dumps(plain, ensure_ascii=False)) if isinstance(plain, str) else label(plain)

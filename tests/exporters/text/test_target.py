@@ -40,9 +40,9 @@ def test_random_graphs_in_every_format(seed):
 def test_the_view_of_the_design():
     assert show(income(), 100).splitlines()[:5] == [
         'income is ">50K" when any of',
-        "  r0fcc97  capital_gain > 5,100 USD  covers 4.1 %, right 98.6 %",
+        "  r0fcc97  capital_gain > 5,100 USD  right 98.6 % of 41 rows, 89 to 99.8",
         "  r8989d4  age > 28.5 and marital_status in {Married-AF-spouse, Married-civ-spouse}",
-        "         and education_num > 12.5    covers 11.0 %, right 73.2 %",
+        "         and education_num > 12.5    right 73.2 % of 110 rows, 64 to 81",
         'otherwise "<=50K".',
     ]
 
@@ -94,19 +94,21 @@ def test_csv_is_read_back_by_the_csv_module():
     text = TARGET.emit(income(), {"format": "csv"}).main.decode()
     rows = list(csv.DictReader(io.StringIO(text)))
     assert [row["rule"] for row in rows] == [rule.id for rule in rules_of(income())]
-    assert [(float(row["coverage"]), float(row["precision"])) for row in rows] == [(0.041, 0.986), (0.11, 0.732)]
+    assert [(float(row["coverage"]), float(row["share"])) for row in rows] == [(0.041, 0.986), (0.11, 0.732)]
 
 
-def test_figures_prefer_rows_that_were_held_out():
+def test_what_held_out_rows_say_stands_below_what_training_rows_say():
     graph = income()
-    rules = [{"id": rule.id, "coverage": 0.5, "precision": 0.25} for rule in rules_of(graph)]
-    held_out = graph.with_(statistics={"train": graph.statistics, "held out": {"rules": rules}})
-    assert "covers 50.0 %, right 25.0 %" in show(held_out, 100)
-    assert "covers 4.1 %" not in show(held_out, 100)
+    rules = [{"id": rule.id, "n": 75, "precision": 0.88, "base_rate": 0.25} for rule in rules_of(graph)]
+    said = show(graph.with_(statistics={"rules": rules, "held_out": {"rules": rules}}), 100).splitlines()
+    assert said[1] == '  (">50K" is 25.0 % of the training rows, 25.0 % of the held-out rows)'
+    assert said[2].endswith("training: right 88.0 % of 75 rows, 79 to 94")
+    assert said[3].endswith("held out: right 88.0 % of 75 rows, 79 to 94")
 
 
 @pytest.mark.parametrize(
-    "statistics", [{"rules": "x"}, {"rules": [1, {"id": 3}]}, {"a": [], "rules": [{"id": "r0fcc97", "coverage": "x"}]}]
+    "statistics",
+    [{"rules": "x"}, {"rules": [1, {"id": 3}]}, {"a": [], "rules": [{"id": "r0fcc97", "n": 3, "precision": "x"}]}],
 )
 def test_strange_statistics_do_no_harm(statistics):
     assert "r0fcc97" in show(income().with_(statistics=statistics), 100)
@@ -130,19 +132,12 @@ def test_rules_over_other_columns_are_not_run():
         TARGET.run(TARGET.emit(other, {}).main, graph, table)
 
 
-def test_figures_of_few_rows_are_not_nothing():
-    """A rule that covered one row of 6,497 said "covers 0.0 %, right 100.0 %"."""
-    graph = income()
-    entries = [{"id": rule.id, "coverage": 1 / 6497, "precision": 1.0} for rule in rules_of(graph)]
-    assert "covers 0.02 %, right 100.0 %" in show(graph.with_(statistics={"rules": entries}), 100)
-
-
 def test_lift_is_the_share_of_the_class_over_the_coverage():
     """Of 1,000 rows 41 are covered, 40 of them of the class, which has 200 rows: 40 / 41 against 200 / 1000."""
     graph = income()
-    entry = {"id": "r0fcc97", "n": 41, "coverage": 0.041, "precision": 40 / 41, "true_positive": 0.2}
+    entry = {"id": "r0fcc97", "n": 41, "coverage": 0.041, "precision": 40 / 41, "base_rate": 0.2}
     text = TARGET.emit(graph.with_(statistics={"rules": [entry]}), {"format": "c50"}).main.decode()
-    assert "Rule 1: (r0fcc97, 41, covers 4.1 %, lift 4.9)" in text
+    assert "Rule 1: (r0fcc97, right 97.6 % of 41 rows, 87 to 99.6, lift 4.9)" in text
 
 
 def test_truth_values_are_written_as_everywhere_else():

@@ -82,6 +82,6 @@ def decide_many(np: Any, n: int, age: Any, capital_gain: Any, education_num: Any
 
 # The same rules in the rule language, from which rulekit reads this module (never by running it).
 # rules: begin
-# sha256 0a8a41d375762ded458bcd9b15e9c3327659e16f06a8f725ad14b4d59e3025db
+# sha256 b36f25af8665b46d113c16691d8775526a5181a7dab756b1a9906a2a2bd952d0
 
 # rules: end

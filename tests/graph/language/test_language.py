@@ -406,7 +406,7 @@ def test_the_text_names_rules_by_their_ids_with_statistics() -> None:
     text = print_graph(graph)
 
     for rule in rules:
-        assert f"# {rule.id}  train: covers 4.1 %, right 98.6 %" in text
+        assert f"# {rule.id}  right 98.6 % of 12 rows, 74 to 99.9" in text
     assert text.count("\n  ") == 2
     assert parse_graph(text) == graph
 

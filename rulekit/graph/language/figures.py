@@ -1,0 +1,142 @@
+"""What tables say of a rule, in numbers and in words: the one place from which every text has both.
+
+The statistics of a graph are free JSON values, which a file may have brought: what is no such figure is left out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rulekit.graph.language.readable import counted, percent
+from rulekit.graph.language.words import quoted
+from rulekit.graph.rules import Rule, rules_of
+from rulekit.names import printable
+
+if TYPE_CHECKING:
+    from rulekit.graph.rule_graph import RuleGraph
+
+LARGEST_EXACT_INTEGER = 2**53
+NORMAL_95 = 1.959963984540054
+TABLES = {"train": "training", "held_out": "held out"}
+TRAINING = TABLES["train"]
+_BY_THEMSELVES = ("or", "sum")
+
+
+@dataclass(frozen=True, slots=True)
+class RuleFigures:
+    """What one table says of one rule.
+
+    table: `training`, `held out` or another name. n: rows that the rule covers; coverage: their share of the table.
+    share: of the covered rows, those of the class that the rule speaks for; None of no rows. low, high: the 95 %
+    interval of that share. base_rate: the share of the class among all rows. word: what the covered rows of the class
+    are: `right`, and the class itself of a term of a sum, which decides nothing by itself.
+    """
+
+    table: str
+    n: int
+    coverage: float | None = None
+    share: float | None = None
+    low: float | None = None
+    high: float | None = None
+    base_rate: float | None = None
+    word: str = "right"
+
+    @property
+    def lift(self) -> float | None:
+        """How much more often the class is found where the rule holds than among all rows."""
+        return self.share / self.base_rate if self.share is not None and self.base_rate else None
+
+    def __str__(self) -> str:
+        """`right 88.0 % of 75 rows, 79 to 94`."""
+        if self.share is None or self.low is None or self.high is None:
+            return "holds on no row" if not self.n else f"holds on {counted(self.n, 'row')}"
+        right = f"{self.word} {percent(self.share)} of {counted(self.n, 'row')}"
+        return f"{right}, {_bound(self.low)} to {_bound(self.high)}"
+
+
+def interval(share: float, n: float, z: float = NORMAL_95) -> tuple[float, float]:
+    """The interval of a share that was seen on n > 0 rows, by default of 95 %.
+
+    Wilson (1927), Probable inference, the law of succession, and statistical inference, equation 8.
+    """
+    spread = z * math.sqrt(share * (1.0 - share) / n + z * z / (4.0 * n * n))
+    middle, total = share + z * z / (2.0 * n), 1.0 + z * z / n
+    low, high = (middle - spread) / total, (middle + spread) / total
+    return 0.0 if share == 0.0 else max(0.0, low), 1.0 if share == 1.0 else min(1.0, high)
+
+
+def rule_figures(graph: RuleGraph) -> dict[str, tuple[RuleFigures, ...]]:
+    """By the id of each rule that decides or adds by itself what each table says of it, the training rows first.
+
+    A part that must hold beside others, as in an `all of`, decides nothing by itself and has no figures.
+    """
+    rules = {rule.id: rule for rule in rules_of(graph) if rule.connective in _BY_THEMSELVES}
+    found: dict[str, list[RuleFigures]] = {}
+    for table, entries in _tables(graph.statistics):
+        for entry in entries:
+            rule = rules.get(str(entry.get("id"))) if isinstance(entry, Mapping) else None
+            if rule is not None and (figures := _figures(table, entry, _word(rule, graph))) is not None:
+                found.setdefault(rule.id, []).append(figures)
+    return {name: tuple(figures) for name, figures in found.items()}
+
+
+def worded(figures: Sequence[RuleFigures]) -> tuple[str, ...]:
+    """A line for each table, called by its name unless there are the training rows alone."""
+    alone = [f.table for f in figures] == [TRAINING]
+    return tuple(str(f) if alone else f"{f.table}: {f}" for f in figures)
+
+
+def base_rates(figures: Sequence[RuleFigures], what: str) -> str:
+    """`"yes" is 22.4 % of the training rows, 23.1 % of the held-out rows`; "" where that is not known.
+
+    figures: of any rule of the class that `what` names.
+    """
+    said = [f"{percent(f.base_rate)} of the {_rows(f.table)}" for f in figures if f.base_rate is not None]
+    return f"{what} is {', '.join(said)}" if said else ""
+
+
+def _rows(table: str) -> str:
+    return f"{table.replace(' ', '-')} rows" if table in TABLES.values() else f"rows of {table}"
+
+
+def _tables(statistics: Mapping[str, Any]) -> Iterator[tuple[str, Sequence[Any]]]:
+    for title, block in {"train": statistics, **statistics}.items():
+        entries = block.get("rules") if isinstance(block, Mapping) else None
+        if isinstance(entries, list | tuple):
+            yield TABLES.get(title, printable(title)), entries
+
+
+def _word(rule: Rule, graph: RuleGraph) -> str:
+    return "right" if rule.connective == "or" else speaks_for(graph, rule.class_index)
+
+
+def speaks_for(graph: RuleGraph, k: int) -> str:
+    """The class of a rule: its label, or `above low` of ranks, where a rule says that the class is higher."""
+    if graph.decision.ordered:
+        return f"above {quoted(graph.classes[k - 1])}"
+    return quoted(graph.classes[k])
+
+
+def _figures(table: str, entry: Mapping[str, Any], word: str) -> RuleFigures | None:
+    def number(key: str, largest: float) -> float | None:
+        value = entry.get(key)
+        plain = isinstance(value, int | float) and not isinstance(value, bool)
+        return float(value) if plain and 0.0 <= value <= largest else None  # type: ignore[operator, arg-type]
+
+    n = entry.get("n")
+    if not isinstance(n, int) or isinstance(n, bool) or not 0 <= n <= LARGEST_EXACT_INTEGER:
+        return None
+    share, rows = number("precision", 1.0), number("effective_n", n) or float(n)
+    low, high = interval(share, rows) if share is not None and rows else (None, None)
+    return RuleFigures(table, n, number("coverage", 1.0), share, low, high, number("base_rate", 1.0), word)
+
+
+def _bound(share: float) -> str:
+    """A bound of an interval in per cent, as many digits as it deserves."""
+    hundredths = 100.0 * share
+    if 0.0 < hundredths < 1.0 or 99.0 < hundredths < 100.0:
+        return f"{hundredths:.1f}"
+    return f"{hundredths:.0f}"
