@@ -8,7 +8,7 @@ categories (0 missing, 1 a level never seen in training, 2.. the levels in order
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, get_args
 
@@ -111,19 +111,47 @@ def look_alikes(level: str) -> tuple[str, ...]:
     return (f"{level}.0",) if digits.isascii() and digits.isdigit() else ()
 
 
+@dataclass(frozen=True, slots=True)
+class Constraints:
+    """What rules may say, beside the directions and roles of single columns (`Feature`); docs/check.md defines each.
+
+    together: groups of column names that may stand in one rule; empty: all may. apart: groups of which no two columns
+    stand in one rule. missing_never_helps: no rule is satisfied by a missing value or a level never seen, and none
+    turns the decision to the positive class.
+    """
+
+    together: tuple[tuple[str, ...], ...] = ()
+    apart: tuple[tuple[str, ...], ...] = ()
+    missing_never_helps: bool = False
+
+    def allow(self, columns: Collection[str]) -> bool:
+        """Whether these columns may stand in one rule."""
+        names = set(columns)
+        if any(len(names.intersection(group)) > 1 for group in self.apart):
+            return False
+        return len(names) < 2 or not self.together or any(names <= set(group) for group in self.together)
+
+    def unknown(self, names: Collection[str]) -> str | None:
+        """The first column that a group names and that is none of `names`."""
+        return next((name for group in (*self.together, *self.apart) for name in group if name not in names), None)
+
+
+FREE = Constraints()
+
+
 @dataclass(frozen=True)
 class Schema:
     """The features of a model in column order, and the name of the label column.
 
-    class_order: "listed" (no meaning) or "ordered" (the classes are ranks, low to high).
-    interactions: groups of column names that may stand in one rule; empty: all may.
+    ordered_classes: the classes are ranks, low to high. constraints: which columns may meet in a rule, and whether a
+    missing value may help.
     Raises InputError where two features share a name.
     """
 
     features: tuple[Feature, ...]
     target: str = "target"
     ordered_classes: bool = False
-    interactions: tuple[tuple[str, ...], ...] = field(default=())
+    constraints: Constraints = FREE
 
     def __post_init__(self) -> None:
         seen: set[str] = set()

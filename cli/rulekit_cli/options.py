@@ -116,6 +116,19 @@ Memory = Annotated[
     str | None,
     typer.Option("--memory", metavar="SIZE", help="Learn from a file larger than this much memory: 500MB, 2GB."),
 ]
+Monotone = Annotated[
+    Texts,
+    typer.Option(
+        "--monotone", metavar="COL=WAY", help="As COL grows the positive decision only comes (increasing) or goes."
+    ),
+]
+Forbid = Annotated[Texts, typer.Option("--forbid", metavar="COLS", help="No rule reads two of these: age,sex.")]
+Promised = Annotated[
+    Texts, typer.Option("--require", metavar="RULE", help='Decide so wherever it holds: "amount > 9000 -> yes".')
+]
+NeverHelps = Annotated[
+    bool, typer.Option("--missing-never-helps", help="No rule is satisfied by a missing value or a new level.")
+]
 NoSimplify = Annotated[bool, typer.Option("--no-simplify", help="Save the rules as learned, not simplified.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, max=2**32 - 1, help="Seed of every random choice.")]
 
@@ -156,6 +169,16 @@ def reading(given: Mapping[str, Any]) -> ReadingOptions:
             value = tuple(map(str.strip, value.split(",")))
         values |= {} if value is None else {item.name: value}
     return ReadingOptions(**values)
+
+
+def constraints(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of a learner that state what a model promises, of the options by name."""
+    found = {"monotone": pairs(given["monotone"], "--monotone", "COL=increasing or COL=decreasing")}
+    for name, way in found["monotone"].items():
+        if way not in ("increasing", "decreasing"):
+            raise InputError(f"{way!r} is no direction", where=f"--monotone {name}", fix="increasing or decreasing")
+    asked = {**found, **{name: given[name] for name in ("forbid", "require", "missing_never_helps")}}
+    return {name: value for name, value in asked.items() if value}
 
 
 def pairs(items: Texts, option: str, value: str = "COL=VALUE") -> dict[str, str]:

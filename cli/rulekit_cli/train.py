@@ -30,6 +30,10 @@ def train(
     unseen: options.Unseen = None,
     missing: options.Missing = None,
     ordered: options.Ordered = None,
+    monotone: options.Monotone = None,
+    forbid: options.Forbid = None,
+    require: options.Promised = None,
+    missing_never_helps: options.NeverHelps = False,
     weight: options.Weight = None,
     group: options.Group = None,
     cost: options.Cost = None,
@@ -68,7 +72,7 @@ def train(
 
     given |= {
         "reading": options.reading(given),
-        "parameters": parse_parameters(learner, param or []),
+        "parameters": {**parse_parameters(learner, param or []), **options.constraints(given)},
         "simplified": not no_simplify,
         "curves": tuple(curves or ()),
     }

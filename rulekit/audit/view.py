@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Sequence
 
 from rulekit.audit.outline import Line, legend
+from rulekit.audit.promises import promises
 from rulekit.audit.sections import Row, Section, closing, links, missing_note, reported, sections, summary
 from rulekit.graph.language.figures import worded
 from rulekit.graph.rule_graph import RuleGraph
@@ -31,6 +32,10 @@ def show(graph: RuleGraph, width: int | None = None, full: bool = False) -> str:
     for text in ["   ".join(ending)] if fits else ending:
         lines += _wrapped(text, columns, "  ")
     lines += _legend(parts, columns)
+    stated = promises(graph)
+    if stated:
+        lines += ["", *_wrapped("Promised (rulekit check proves each, or shows a row that breaks it):", columns, "  ")]
+        lines += [line for promise in stated for line in _wrapped(f"  {promise.text}", columns, "    ")]
     behind = reported(graph) if full else ()
     for part in behind:
         lines += ["", *_section(part, columns)]

@@ -9,7 +9,7 @@ from rulekit.errors import GraphError
 from rulekit.graph.node import BOOLEAN, PROBABILITY, Child, Family, Finite, Levels, Reads
 from rulekit.graph.nodes import AtLeast, Hidden, Node, Or, Probability, Strength, Vocabulary, kinds_of
 from rulekit.graph.probability.compilation import hidden_bits
-from rulekit.graph.rules import columns_of, rules_of
+from rulekit.graph.rules import Rule, columns_of, rules_of
 from rulekit.graph.traversal import topological
 from rulekit.numbers import float32
 from rulekit.schema import Feature, Schema
@@ -19,11 +19,16 @@ if TYPE_CHECKING:
 
 
 def check(graph: RuleGraph) -> None:
-    """Raise GraphError naming the first illegal node, children before parents, and why; None for a legal graph."""
-    for node in topological(graph.roots):
+    """Raise GraphError naming the first illegal node, children before parents, and why; None for a legal graph.
+
+    Columns that may not meet are the matter of `check_meetings`.
+    """
+    for node in topological(graph.written):
         _check_node(node, graph.schema)
     for node in graph.decision.roots:
         _expect(node, f"what {type(graph.decision).__name__} reads", *_families_of(type(graph.decision)))
+    for promise in graph.required:
+        _expect(promise.condition, "the condition of a required decision", BOOLEAN)
     for node in graph.probability:
         _expect(node, "a reported probability", PROBABILITY)
     for label in graph.classes:
@@ -33,7 +38,6 @@ def check(graph: RuleGraph) -> None:
                 where="classes",
                 fix="relabel the classes",
             )
-    _check_interactions(graph)
 
 
 def describe(node: Node) -> str:
@@ -131,16 +135,24 @@ def _expect(node: Node, what: str, *families: Family, where: Node | None = None)
         raise GraphError(f"{what} is {node.family.value}", where=describe(where or node), fix=f"it must be {names}")
 
 
-def _check_interactions(graph: RuleGraph) -> None:
-    groups = [frozenset(group) for group in graph.schema.interactions]
-    if not groups:
-        return
-    for rule in rules_of(graph):
+def check_meetings(graph: RuleGraph) -> None:
+    """Raise GraphError for a rule over columns that may not stand in one rule, and for a group of unknown columns."""
+    schema = graph.schema
+    if (unknown := schema.constraints.unknown(schema.names)) is not None:
+        raise GraphError(f"no column {unknown!r}", where="constraints", fix="name columns of the schema")
+    for rule in forbidden_meetings(graph):
         columns = columns_of(rule.node)
-        if len(columns) > 1 and not any(columns <= group for group in groups):
-            names = ", ".join(repr(name) for name in graph.schema.names if name in columns)
-            raise GraphError(
-                f"the columns {names} may not stand in one rule",
-                where=f"rule {rule.id}, {describe(rule.node)}",
-                fix="split the rule, or allow this interaction in the schema",
-            )
+        names = ", ".join(repr(name) for name in schema.names if name in columns)
+        raise GraphError(
+            f"the columns {names} may not stand in one rule",
+            where=f"rule {rule.id}, {describe(rule.node)}",
+            fix="split the rule, or allow these columns to meet",
+        )
+
+
+def forbidden_meetings(graph: RuleGraph) -> list[Rule]:
+    """The rules over columns that may not stand in one rule."""
+    constraints = graph.schema.constraints
+    if not constraints.together and not constraints.apart:
+        return []
+    return [rule for rule in rules_of(graph) if not constraints.allow(columns_of(rule.node))]

@@ -26,6 +26,14 @@ if TYPE_CHECKING:
 ClassLabel = str | int | bool | float
 
 
+@dataclass(frozen=True, slots=True)
+class Required:
+    """A promise of a model: every row on which the Boolean condition holds is decided as the class."""
+
+    class_index: int
+    condition: Node
+
+
 @dataclass(frozen=True, eq=False)
 class RuleGraph:
     """A model: what it reads, what it decides, what it reports.
@@ -35,6 +43,7 @@ class RuleGraph:
     probability: () (0 or 1 by the decision), one Probability node (the positive of two classes) or one per class;
       K values are divided by their sum, and all-zero values give the default class probability 1.
     default: index of the class where no rule of any class fires.
+    required: what the model promises to decide where a condition holds; it decides nothing by itself.
     provenance, statistics: JSON values that stand beside the digest, not in it.
     Raises GraphError where the parts do not fit; `rulekit.graph.check` looks at every node.
     """
@@ -46,6 +55,7 @@ class RuleGraph:
     default: int = 0
     provenance: Mapping[str, Any] = field(default_factory=dict)
     statistics: Mapping[str, Any] = field(default_factory=dict)
+    required: tuple[Required, ...] = ()
 
     def __post_init__(self) -> None:
         k = len(self.classes)
@@ -57,11 +67,19 @@ class RuleGraph:
             raise GraphError(f"the decision is over {self.decision.n_classes} classes, the model has {k}")
         if len(self.probability) not in {0, k} - {2} | ({0, 1} if k == 2 else set()):
             raise GraphError(f"{len(self.probability)} probabilities for {k} classes")
+        for promise in self.required:
+            if not 0 <= promise.class_index < k:
+                raise GraphError(f"class {promise.class_index}, which is required somewhere, is not one of {k}")
 
     @property
     def roots(self) -> tuple[Node, ...]:
         """Every root node: those of the decision, then those of the probability."""
         return (*self.decision.roots, *self.probability)
+
+    @property
+    def written(self) -> tuple[Node, ...]:
+        """Every node that the model is written with: the roots, then the conditions of what is required."""
+        return (*self.roots, *(promise.condition for promise in self.required))
 
     def nodes(self) -> list[Node]:
         """All nodes, children before parents."""
@@ -75,7 +93,7 @@ class RuleGraph:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 over schema, nodes, decision, probability, classes and default, as hex."""
+        """SHA-256 over schema, nodes, decision, probability, classes, default and what is required, as hex."""
         from rulekit.graph.files.file_format import digest_content
 
         return hashlib.sha256(json.dumps(digest_content(self), sort_keys=True).encode()).hexdigest()

@@ -45,6 +45,7 @@ from rulekit.learners.fitting.classes import (
     questions_of,
     refuse_columns,
 )
+from rulekit.learners.fitting.constraints import required_of, under_constraints
 from rulekit.learners.fitting.costs import prices_of
 from rulekit.learners.fitting.decision_values import decision_values
 from rulekit.learners.fitting.inputs import TrainingData, check_rows
@@ -152,6 +153,7 @@ class RuleClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         settings = self.settings(**parameters)
         self.check(settings)
         data = training_data(self, settings.callback, X, y, sample_weight, groups)
+        data = replace(data, table=under_constraints(data.table, settings))
         settings = replace(settings, target=settings.target or _label_name(data))
         totals = class_totals(data.weights, data.labels, len(data.classes))
         settings = self.resolve(settings, float(totals.sum()))
@@ -159,7 +161,7 @@ class RuleClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         if start is not None:
             data = replace(data, table=under_start(start, data.table))
             positive = start.classes[1] if positive is None and len(data.classes) == 2 else positive
-        refuse_columns(type(self), data)
+        refuse_columns(type(self), data, settings.ordered is not None)
         order = class_order(name, data.classes, totals, positive, settings.ordered, settings.default)
         classes, labels = tuple(data.classes[k] for k in order), data.labels
         if list(order) != list(range(len(order))):
@@ -207,14 +209,17 @@ class RuleClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         odds: tuple[float, ...],
     ) -> None:
         """From what was learned to the fitted attributes."""
-        schema = Schema(data.table.features, settings.target, ordered_classes=settings.ordered is not None)
+        schema = Schema(
+            data.table.features, settings.target, settings.ordered is not None, constraints=data.table.constraints
+        )
         preference = preference_of(class_totals(problem.weights, problem.labels, len(classes)))
         default = None
         if settings.default is not None:
             default = class_index(type(self).__name__, classes, settings.default, "default")
         limits = SizeLimits(*(getattr(settings, f"max_{what}", None) for what in ("features", "clauses", "literals")))
         columns = runs[0].question.problem.columns
-        frame = Frame(schema, classes, columns, kind, preference, default, limits, odds)
+        required = required_of(settings.require or (), schema, classes)
+        frame = Frame(schema, classes, columns, kind, preference, default, limits, odds, required)
         paths = tuple(
             QuestionPath(
                 run.question.label, run.question.problem.total, self.nothing(run.question), run.path, run.curve

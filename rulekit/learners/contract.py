@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from rulekit.graph.nodes import Node
-    from rulekit.graph.rule_graph import ClassLabel
+    from rulekit.graph.rule_graph import ClassLabel, Required
     from rulekit.learners.base import RuleClassifier
     from rulekit.learners.binned.binning import BinnedColumn
     from rulekit.learners.binned.codes import Codes
@@ -39,9 +39,22 @@ Kind = Literal["two", "several", "ranked"]
 """Two classes: one question; several: one for each class against the rest; ranked: one for each cut of the ranks."""
 
 Ability = Literal[
-    "missing", "categories", "start", "memory", "monotone", "interactions", "several", "ranked", "weights"
+    "missing",
+    "categories",
+    "start",
+    "memory",
+    "several",
+    "ranked",
+    "weights",
+    "monotone",
+    "interactions",
+    "require",
+    "missing_never_helps",
 ]
-"""What a learner can: go on from given rules (start), learn out of memory, keep monotone marks, ..."""
+"""What a learner can: go on from given rules (start), learn out of memory, keep monotone marks, ...
+
+The last four are constraints (docs/check.md). interactions: which columns may meet in a rule.
+"""
 
 
 # Parameters --------------------------------------------------------------------------------------------------------
@@ -129,6 +142,7 @@ class Frame:
     classes: in the graph's order; preference: see Ranked; default: the class that was asked for where nothing speaks;
     limits: of the whole model. odds: by question, the odds of yes among the rows as they are over those among the rows
     as their classes weighed in training (1: they weighed the same); by it are reported probabilities corrected.
+    required: what the model promises to decide.
     """
 
     schema: Schema
@@ -139,6 +153,7 @@ class Frame:
     default: int | None
     limits: SizeLimits
     odds: tuple[float, ...]
+    required: tuple[Required, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -225,8 +240,13 @@ def refuse_unable(learner: type[RuleClassifier], parameters: Mapping[str, Any], 
     """
     for name, value in parameters.items():
         need = _NEEDS.get(name)
-        if need is not None and value is not None and need[0] not in learner.abilities:
-            raise InputError(f"{learner.word} {need[1]}", where=f"{prefix}{name}", fix="leave it out")
+        if need is not None and not _is_unset(value) and need[0] not in learner.abilities:
+            where = prefix + (name.replace("_", "-") if prefix else name)
+            raise InputError(f"{learner.word} {need[1]}", where=where, fix="leave it out")
+
+
+def _is_unset(value: Any) -> bool:
+    return value is None or value is False or (isinstance(value, list | tuple | dict) and not value)
 
 
 _NEEDS: Mapping[str, tuple[Ability, str]] = {
@@ -234,4 +254,8 @@ _NEEDS: Mapping[str, tuple[Ability, str]] = {
     "freeze": ("start", "does not go on from given rules"),
     "memory": ("memory", "learns in memory only"),
     "ordered": ("ranked", "does not learn ranked classes"),
+    "monotone": ("monotone", "cannot promise a monotone column"),
+    "forbid": ("interactions", "cannot promise which columns stand in one rule"),
+    "require": ("require", "cannot promise a decision"),
+    "missing_never_helps": ("missing_never_helps", "cannot promise that a missing value never helps"),
 }

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.errors import InputError
-from rulekit.schema import MISSING_CODE, Feature
+from rulekit.schema import FREE, MISSING_CODE, Constraints, Feature
 
 Array = npt.NDArray[Any]
 
@@ -34,7 +34,7 @@ class Table:
     numeric: float32 or float64 by the feature's precision, NaN for missing; Boolean: float32 of 0, 1, NaN;
     categorical: int32 codes (0 missing, 1 unseen, 2.. the feature's levels).
     source names the file for messages; `notes` are lines a user should see (what was inferred and why); `merged`
-    counts, per column, the distinct values that rounding to float32 merged; `interactions` are those of the schema
+    counts, per column, the distinct values that rounding to float32 merged; `constraints` are those of the schema
     that the rows were encoded under (none where the columns were inferred).
     Raises InputError if shapes or types do not fit.
     """
@@ -45,7 +45,7 @@ class Table:
     source: str = ""
     notes: tuple[str, ...] = ()
     merged: dict[str, int] = field(default_factory=dict)
-    interactions: tuple[tuple[str, ...], ...] = ()
+    constraints: Constraints = FREE
 
     def __post_init__(self) -> None:
         if len(self.features) != len(self.arrays):
@@ -84,7 +84,7 @@ class Table:
                 column.read(start, start + rows) if wanted else missing_cells(feature, rows)
                 for feature, column, wanted in zip(self.features, self.arrays.columns, read, strict=True)
             )
-            yield Table(self.features, arrays, rows, self.source, interactions=self.interactions)
+            yield Table(self.features, arrays, rows, self.source, constraints=self.constraints)
 
     def take(self, rows: Array) -> Table:
         """The rows of an index array or Boolean mask."""
@@ -94,7 +94,7 @@ class Table:
         else:
             arrays = tuple(array[rows] for array in self.arrays)
         n_rows = int(np.count_nonzero(rows)) if rows.dtype == bool else len(rows)
-        return Table(self.features, arrays, n_rows, self.source, self.notes, self.merged, self.interactions)
+        return Table(self.features, arrays, n_rows, self.source, self.notes, self.merged, self.constraints)
 
     def select(self, names: tuple[str, ...]) -> Table:
         """The named columns, in that order."""
@@ -112,7 +112,7 @@ class Table:
             self.source,
             self.notes,
             {name: count for name, count in self.merged.items() if name in names},
-            self.interactions,
+            self.constraints,
         )
 
 

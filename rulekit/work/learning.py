@@ -33,6 +33,10 @@ _SET_BY_OPTIONS = {
     "ordered": "--ordered",
     "start": "--start",
     "freeze": "--freeze",
+    "monotone": "--monotone",
+    "forbid": "--forbid",
+    "require": "--require",
+    "missing_never_helps": "--missing-never-helps",
 }
 
 

@@ -18,6 +18,7 @@ from rulekit.graph.files.model_files import write_atomically
 from rulekit.graph.language.readable import listed
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import Counts, counts
+from rulekit.learners.fitting.constraints import CONSTRAINTS
 from rulekit.simplification.passes import simplify
 from rulekit.tables.budget import Budget, parse_memory
 from rulekit.tables.labelling import read_labelled
@@ -127,6 +128,7 @@ def _checked(request: TrainingRequest) -> tuple[dict[str, Any], Start | None]:
     """The parameters and the start of a request that can be carried out."""
     parameters = dict(request.parameters)
     asked = {name: getattr(request, name) for name in ("start", "freeze", "memory")}
+    asked |= {name: parameters.get(name) for name in CONSTRAINTS}
     learning.refuse_options(request.learner, {**asked, "ordered": request.reading.ordered or None})
     if request.smallest:
         parameters = learning.smallest(parameters)

@@ -9,7 +9,7 @@ import pytest
 
 from rulekit.conformance.random_graphs import random_graph
 from rulekit.errors import GraphError
-from rulekit.graph.check import check
+from rulekit.graph.check import check, check_meetings
 from rulekit.graph.decisions import ArgMax, Fires, Median
 from rulekit.graph.nodes import (
     FALSE,
@@ -33,7 +33,7 @@ from rulekit.graph.nodes import (
     Strength,
 )
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.schema import Feature, Schema
+from rulekit.schema import Constraints, Feature, Schema
 
 FEATURES = (
     Feature("x"),
@@ -156,12 +156,19 @@ def test_classes_can_be_written_in_a_file(classes):
 
 
 def test_columns_that_may_not_meet():
-    schema = Schema(FEATURES, interactions=(("x", "b"), ("d",)))
+    schema = Schema(FEATURES, constraints=Constraints(together=(("x", "b"), ("d",))))
     together = And((X, IsTrue("b")))
-    check(graph(Fires(Or((together, Compare("d", ">", 0.0), Among("c", ("red",))))), schema=schema))
-    message = fault(Fires(Or((together, And((X, Compare("d", ">", 0.0)))))), schema=schema)
-    assert "'x', 'd'" in message
-    assert "rule r" in message
+    legal = Fires(Or((together, Compare("d", ">", 0.0), Among("c", ("red",)))))
+    check_meetings(graph(legal, schema=schema))
+    apart = Schema(FEATURES, constraints=Constraints(apart=(("x", "d", "c"),)))
+    check_meetings(graph(legal, schema=apart))
+    for declared in (schema, apart):
+        broken = graph(Fires(Or((together, And((X, Compare("d", ">", 0.0)))))), schema=declared)
+        with pytest.raises(GraphError, match="the columns 'x', 'd' may not stand in one rule") as caught:
+            check_meetings(broken)
+        assert "rule r" in str(caught.value)
+    with pytest.raises(GraphError, match="no column 'y'"):
+        check_meetings(graph(legal, schema=Schema(FEATURES, constraints=Constraints(apart=(("x", "y"),)))))
 
 
 class Enigma(Node, family=FALSE.family):

@@ -6,6 +6,7 @@ import csv
 import io
 import textwrap
 
+from rulekit.audit.promises import promises
 from rulekit.audit.sections import Row, closing, missing_note, reported, sections
 from rulekit.audit.view import outlined
 from rulekit.graph.language.figures import worded
@@ -26,7 +27,9 @@ def markdown(graph: RuleGraph) -> str:
         lines += [_line(header), _line(["---"] * len(header))]
         lines += [_line([*_rule(row, graph), "; ".join(worded(row.figures))]) for row in part.rows]
         lines.append("")
-    return "\n".join([*lines, *filter(None, (_plain(closing(graph)), _plain(missing_note(graph))))]) + "\n"
+    lines += filter(None, (_plain(closing(graph)), _plain(missing_note(graph))))
+    stated = [f"- {_plain(promise.text)}" for promise in promises(graph)]
+    return "\n".join([*lines, *["", "Promised:", ""] * bool(stated), *stated]) + "\n"
 
 
 def comma_separated(graph: RuleGraph) -> str:
@@ -61,6 +64,7 @@ def c50(graph: RuleGraph, width: int = 100) -> str:
             against = "against " if row.weight is not None and row.weight < 0 else ""
             lines += [f"    ->  {against}class {quoted(graph.classes[row.class_index])}{weight}{precision}", ""]
     lines.append(f"Default class: {quoted(graph.classes[graph.default])}")
+    lines += [f"Promised: {promise.text}" for promise in promises(graph)]
     return "\n".join(lines) + "\n"
 
 

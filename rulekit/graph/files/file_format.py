@@ -23,6 +23,7 @@ from rulekit.graph.files.node_fields import (
     found,
     read_count,
     read_list,
+    read_node,
     read_object,
     read_text,
 )
@@ -30,7 +31,7 @@ from rulekit.graph.files.notes import check_notes
 from rulekit.graph.files.schema_format import plain_value, read_class, read_schema, write_classes, write_schema
 from rulekit.graph.files.strict_json import parse_json
 from rulekit.graph.nodes import Node, Vocabulary
-from rulekit.graph.rule_graph import RuleGraph
+from rulekit.graph.rule_graph import Required, RuleGraph
 from rulekit.graph.traversal import short_ids, topological
 
 FORMAT = "rulekit"
@@ -39,8 +40,9 @@ READABLE = (1,)  # every earlier version stays loadable
 MAX_NODES = 2_000_000
 _KEYS = (
     *("format", "version", "digest", "schema", "classes", "default", "nodes", "decision", "probability"),
-    *("provenance", "statistics"),
+    *("required", "provenance", "statistics"),
 )
+_OPTIONAL = ("required", "provenance", "statistics")
 _ACCEPT = "if the change is meant, accept it with `rulekit import`"
 # Characters that a reader cannot see, that break lines or turn their direction, and halves of surrogate pairs.
 _INVISIBLE = re.compile("[\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
@@ -52,7 +54,7 @@ _SPLIT_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
 def to_json(graph: RuleGraph) -> str:
     """The model file of a graph; raises FormatError if a name cannot be written as Unicode text."""
-    nodes = graph.nodes()
+    nodes = topological(graph.written)
     ids = short_ids(nodes)
     schema = write_schema(graph.schema)
     columns = schema.pop("features")
@@ -66,6 +68,7 @@ def to_json(graph: RuleGraph) -> str:
         "nodes": _lines(_node_lines(nodes, ids)),
         "decision": dump(_write_decision(graph.decision, ids)),
         "probability": dump([ids[node] for node in graph.probability]),
+        **({"required": _lines(_write_required(graph, ids))} if graph.required else {}),
         "provenance": _spread(plain_value(graph.provenance, "provenance")),
         "statistics": _spread(plain_value(graph.statistics, "statistics")),
     }
@@ -81,7 +84,8 @@ def node_to_json(node: Node) -> str:
 
 def digest_content(graph: RuleGraph) -> dict[str, Any]:
     """What the digest covers: schema, classes, default, decision and probability, with nodes by their digests."""
-    digests = {node: node.digest.hex() for node in graph.roots}
+    digests = {node: node.digest.hex() for node in graph.written}
+    required = {"required": _write_required(graph, digests)} if graph.required else {}
     return {
         "format": FORMAT,
         "schema": write_schema(graph.schema),
@@ -89,6 +93,7 @@ def digest_content(graph: RuleGraph) -> dict[str, Any]:
         "default": int(graph.default),
         "decision": _write_decision(graph.decision, digests),
         "probability": [digests[node] for node in graph.probability],
+        **required,
     }
 
 
@@ -100,6 +105,10 @@ def _node_lines(nodes: Iterable[Node], ids: Ids) -> list[dict[str, Any]]:
             raise FormatError(f"the file format has no node type {kind}")
         lines.append({"id": ids[node], **_written(node, NODE_FIELDS[kind], ids)})
     return lines
+
+
+def _write_required(graph: RuleGraph, ids: Ids) -> list[dict[str, Any]]:
+    return [{"class": promise.class_index, "condition": ids[promise.condition]} for promise in graph.required]
 
 
 def _write_decision(decision: Decision, ids: Ids) -> dict[str, Any]:
@@ -149,7 +158,7 @@ def from_json(text: str, *, verify: bool = True) -> RuleGraph:
     version = data.get("version")
     if type(version) is not int or version not in READABLE:
         raise FormatError(f"format version {found(version)}, but this rulekit reads {VERSION}", fix="update rulekit")
-    data = _object(data, "the file", _KEYS, optional=("provenance", "statistics"))
+    data = _object(data, "the file", _KEYS, optional=_OPTIONAL)
     nodes = _at("nodes", _read_nodes, data["nodes"])
     graph: RuleGraph = _at(
         "the model",
@@ -161,6 +170,7 @@ def from_json(text: str, *, verify: bool = True) -> RuleGraph:
             default=_at("default", read_count, data["default"]),
             provenance=_at("provenance", read_object, data.get("provenance", {})),
             statistics=_at("statistics", read_object, data.get("statistics", {})),
+            required=_at("required", _read_required, data.get("required", []), nodes),
         ),
     )
     check_notes(graph.provenance, graph.statistics)
@@ -169,7 +179,7 @@ def from_json(text: str, *, verify: bool = True) -> RuleGraph:
             "the digest is not that of the content: the file was edited or damaged",
             fix=_ACCEPT,
         )
-    if verify and len(nodes) != len(graph.nodes()):
+    if verify and len(nodes) != len(topological(graph.written)):
         raise FormatError("some nodes are used by nothing, or stand twice: the file was edited or damaged", fix=_ACCEPT)
     return graph
 
@@ -224,6 +234,11 @@ def _read_node(line: object, nodes: Nodes) -> tuple[str, Node]:
 def _read_decision(value: object, nodes: Nodes) -> Decision:
     data, values = _typed("decision", value, DECISION_FIELDS, nodes, ("type",))
     return DECISIONS[data["type"]](**values)
+
+
+def _read_required(value: object, nodes: Nodes) -> tuple[Required, ...]:
+    lines = [_object(line, "what is required", ("class", "condition")) for line in read_list(value)]
+    return tuple(Required(read_count(line["class"]), read_node(line["condition"], nodes)) for line in lines)
 
 
 def _typed(

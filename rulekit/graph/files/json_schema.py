@@ -11,6 +11,7 @@ from rulekit.graph.files.node_fields import DECISION_FIELDS, NODE_FIELDS, TEXT, 
 from rulekit.graph.files.schema_format import COLUMN, SCHEMA
 from rulekit.schema import Feature
 
+_REF = {"$ref": "#/$defs/id"}
 _ID = {"type": "string", "description": "The id of a node on an earlier line."}
 
 
@@ -31,14 +32,15 @@ def model_schema() -> dict[str, Any]:
         "default": {"type": "integer", "minimum": 0},
         "nodes": {"type": "array", "items": _any_of(nodes)},
         "decision": _any_of(decisions),
-        "probability": {"type": "array", "items": {"$ref": "#/$defs/id"}},
+        "probability": {"type": "array", "items": _REF},
+        "required": {"type": "array", "items": _object({"class": {"type": "integer"}, "condition": _REF})},
         "provenance": {"type": "object"},
         "statistics": {"type": "object"},
     }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"rulekit model file, format version {VERSION}",
-        **_object(parts, len(parts) - 2),
+        **_object(parts, len(parts) - 3),
         "$defs": {"id": _ID, **nodes, **decisions},
     }
 

@@ -24,17 +24,18 @@ AnyPath = str | os.PathLike[str]
 # Reading -----------------------------------------------------------------------------------------------------------
 
 
-def load(path: AnyPath, *, verify: bool = True) -> RuleGraph:
+def load(path: AnyPath, *, verify: bool = True, meetings: bool = True) -> RuleGraph:
     """The rule graph of a model file (.json) or of an exported artifact that carries it.
 
-    verify: refuse a model file whose digest is not that of its content.
+    verify: refuse a model file whose digest is not that of its content. meetings: refuse a rule over columns that the
+    model declares may not meet.
     Raises InputError if the file cannot be opened and FormatError if it holds no valid model.
     """
     name = os.fspath(path)
     data = read_bounded(name)
     try:
         graph = _read(name, data, verify)
-        _check(graph)
+        _check(graph, meetings)
     except RulekitError as error:
         kind = InputError if isinstance(error, InputError) else FormatError
         raise kind(str(error).removeprefix(f"{name}: "), where=name) from error
@@ -76,10 +77,12 @@ def _read(name: str, data: bytes, verify: bool) -> RuleGraph:
     return target.read(data)
 
 
-def _check(graph: RuleGraph) -> None:
-    from rulekit.graph.check import check
+def _check(graph: RuleGraph, meetings: bool) -> None:
+    from rulekit.graph.check import check, check_meetings
 
     check(graph)
+    if meetings:
+        check_meetings(graph)
 
 
 # Writing -----------------------------------------------------------------------------------------------------------

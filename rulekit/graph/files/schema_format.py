@@ -22,7 +22,7 @@ from rulekit.graph.files.node_fields import (
     read_text,
     read_truth,
 )
-from rulekit.schema import Display, Feature, Kind, Precision, Role, Schema, Unseen
+from rulekit.schema import Constraints, Display, Feature, Kind, Precision, Role, Schema, Unseen
 
 MAX_VALUE_DEPTH = 100
 
@@ -49,7 +49,9 @@ COLUMN = {
 SCHEMA = {
     "target": TEXT,
     "ordered_classes": _TRUTH,
-    "interactions": each(TEXTS),
+    "together": each(TEXTS),
+    "apart": each(TEXTS),
+    "missing_never_helps": _TRUTH,
     "features": each(Codec(lambda feature, _: _write_feature(feature), lambda value, _: _read_feature(value), {})),
 }
 
@@ -59,15 +61,19 @@ def write_schema(schema: Schema) -> dict[str, Any]:
     written: dict[str, Any] = {"target": schema.target}
     if schema.ordered_classes:
         written["ordered_classes"] = True
-    if schema.interactions:
-        written["interactions"] = [list(group) for group in schema.interactions]
+    for item in fields(Constraints):
+        value = getattr(schema.constraints, item.name)
+        if value:
+            written[item.name] = [list(group) for group in value] if isinstance(value, tuple) else value
     written["features"] = [_write_feature(feature) for feature in schema.features]
     return written
 
 
 def read_schema(value: object) -> Schema:
     """The schema of JSON values; raises FormatError or InputError."""
-    return Schema(**_read_fields(value, SCHEMA, ("features", "target")))
+    read = _read_fields(value, SCHEMA, ("features", "target"))
+    constraints = {item.name: read.pop(item.name) for item in fields(Constraints) if item.name in read}
+    return Schema(**read, constraints=Constraints(**constraints))
 
 
 def _write_feature(feature: Feature) -> dict[str, Any]:

@@ -7,7 +7,7 @@ and in `rulekit.graph.language.expressions`. Class labels are looked up at the e
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from rulekit.dates import is_dated, moment_value
@@ -16,9 +16,9 @@ from rulekit.graph.decisions import ArgMax, Decision, Fires, Median
 from rulekit.graph.language.expressions import Piece, real
 from rulekit.graph.language.words import label, unquoted
 from rulekit.graph.nodes import Node
-from rulekit.graph.rule_graph import ClassLabel, RuleGraph
+from rulekit.graph.rule_graph import ClassLabel, Required, RuleGraph
 from rulekit.names import near_names
-from rulekit.schema import Feature, Schema
+from rulekit.schema import Constraints, Feature, Schema
 
 VERSIONS = (1,)
 _FLAGS: dict[str, dict[str, Any]] = {
@@ -36,12 +36,16 @@ _FLAGS: dict[str, dict[str, Any]] = {
 
 
 class Builder:
-    """Builds one graph; holds the statements read so far. `place` is where the rule at hand stands in the text."""
+    """Builds one graph; holds the statements read so far. `place` is where the rule at hand stands in the text.
 
-    def __init__(self) -> None:
-        self.columns: dict[str, Feature] = {}
-        self.levels: dict[str, frozenset[str]] = {}
-        self.interactions: list[tuple[str, ...]] = []
+    schema: the columns that are known before the text begins.
+    """
+
+    def __init__(self, schema: Schema | None = None) -> None:
+        self.columns = {feature.name: feature for feature in schema or ()}
+        self.levels = {name: frozenset(feature.levels) for name, feature in self.columns.items()}
+        self.groups: dict[str, list[tuple[str, ...]]] = {"together": [], "apart": []}
+        self.required: list[tuple[str, ClassLabel, Node]] = []
         self.definitions: dict[str, Node] = {}
         self.once: dict[str, tuple[str, Any]] = {}
         self.place = ""
@@ -114,7 +118,18 @@ class Builder:
         self._only("label", (name, tuple(values[:-1] if ordered else values), ordered))
 
     def together(self, texts: tuple[str, ...]) -> None:
-        self.interactions.append(texts)
+        self.groups["together"].append(texts)
+
+    def apart(self, texts: tuple[str, ...]) -> None:
+        self.groups["apart"].append(texts)
+
+    def never_helps(self, *words: Any) -> None:
+        if [str(word) for word in words[1:]] != ["never", "helps"]:
+            raise FormatError(f"`missing {words[1]} {words[2]}` says nothing", fix="write `missing never helps`")
+        self._only("missing never helps", True)
+
+    def require(self, value: ClassLabel, node: Node) -> None:
+        self.required.append((self.place, value, node))
 
     def default(self, value: ClassLabel) -> None:
         self._only("default", lambda: self._index(value))
@@ -169,6 +184,9 @@ class Builder:
 
     # The whole
 
+    def condition(self, node: Node) -> Node:
+        return node
+
     def start(self, version: Any, *_: None) -> RuleGraph:
         number = version.split()[-1]
         if number not in map(str, VERSIONS):
@@ -179,12 +197,24 @@ class Builder:
         target, classes, ordered = self.once["label"][1]
         decision: Decision = self._later("decide")
         return RuleGraph(
-            schema=Schema(tuple(self.columns.values()), target, ordered, tuple(self.interactions)),
+            schema=Schema(tuple(self.columns.values()), target, ordered, self._constraints()),
             classes=classes,
             decision=decision,
             probability=self._later("report") if "report" in self.once else (),
             default=self._later("default") if "default" in self.once else 0,
+            required=tuple(self._promises()),
         )
+
+    def _constraints(self) -> Constraints:
+        groups = {what: tuple(found) for what, found in self.groups.items()}
+        return Constraints(**groups, missing_never_helps="missing never helps" in self.once)
+
+    def _promises(self) -> Iterator[Required]:
+        for place, value, node in self.required:
+            try:
+                yield Required(self._index(value), node)
+            except RulekitError as error:
+                raise FormatError(str(error), where=place) from None
 
     def _classes(self) -> tuple[ClassLabel, ...]:
         classes: tuple[ClassLabel, ...] = self.once["label"][1][1]
@@ -235,8 +265,9 @@ def _nearest(word: str, known: Iterable[str], what: str) -> str:
 STATEMENTS: dict[str, Callable[..., Any]] = {
     name: getattr(Builder, name)
     for name in (
-        *("flag", "unit", "tokens", "unseen", "column", "label", "together", "default", "let", "reference"),
+        *("flag", "unit", "tokens", "unseen", "column", "label", "together", "apart", "never_helps"),
+        *("require", "default", "let", "reference"),
         *("decide_when", "candidate", "preference", "decide_largest", "pair", "decide_median"),
-        *("report_one", "report_all", "start"),
+        *("report_one", "report_all", "condition", "start"),
     )
 }

@@ -17,7 +17,9 @@ from rulekit.errors import FormatError, RulekitError
 from rulekit.graph.language.building import STATEMENTS, Builder
 from rulekit.graph.language.expressions import EXPRESSIONS, READS_COLUMN
 from rulekit.graph.language.words import RESERVED
+from rulekit.graph.nodes import Family, Node
 from rulekit.graph.rule_graph import RuleGraph
+from rulekit.schema import Schema
 
 MAX_CHARACTERS = 8 * 2**20
 
@@ -33,25 +35,47 @@ _WORDS = {
     "$END": "the end",
 }
 _LAST = ("NAME", "STRING", "NUMBER", "REFERENCE", "$END")
-_STATEMENTS = {f"`{word}`" for word in ("column", "decide", "default", "label", "let", "report", "together")}
+_STATEMENTS = {
+    f"`{word}`"
+    for word in ("apart", "column", "decide", "default", "label", "let", "missing", "report", "require", "together")
+}
 
 
 @lru_cache(maxsize=1)
 def _parser() -> Any:
     grammar = files("rulekit.graph.language").joinpath("rules.lark").read_text(encoding="utf-8")
-    return Lark(grammar, parser="lalr", lexer="basic", propagate_positions=True, maybe_placeholders=False)
+    return Lark(
+        grammar,
+        start=["start", "condition"],
+        parser="lalr",
+        lexer="basic",
+        propagate_positions=True,
+        maybe_placeholders=False,
+    )
 
 
 def parse(text: str) -> RuleGraph:
     """The graph of a text in the rule language; raises FormatError with line, column and what was expected."""
+    graph: RuleGraph = _fold(_tree(text, "start"), Builder())
+    return graph
+
+
+def parse_condition(text: str, schema: Schema) -> Node:
+    """The Boolean node of one condition over the columns of a schema; raises FormatError."""
+    builder = Builder(schema)
+    node: Node = _fold(_tree(text, "condition"), builder)
+    if node.family is not Family.BOOLEAN:
+        raise FormatError("this is no condition that holds or does not", fix="write one such as `amount > 9000`")
+    return node
+
+
+def _tree(text: str, start: str) -> Any:
     if len(text) > MAX_CHARACTERS:
         raise FormatError(f"the text is longer than {MAX_CHARACTERS} characters", fix="use the model file (.json)")
     try:
-        tree = _parser().parse(text)
+        return _parser().parse(text, start=start)
     except UnexpectedInput as error:
         raise _unexpected(error, text) from None
-    graph: RuleGraph = _fold(tree, Builder())
-    return graph
 
 
 def _fold(tree: Any, builder: Builder) -> Any:

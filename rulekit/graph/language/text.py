@@ -25,7 +25,7 @@ Note = Callable[[Node], str]
 def print_graph(graph: RuleGraph) -> str:
     """The rules of a graph in the rule language; raises FormatError for a node type that it lacks."""
     rules = rules_of(graph)
-    wording = word(graph.roots, _definition_names(graph, rules), schema=graph.schema)
+    wording = word(graph.written, _definition_names(graph, rules), schema=graph.schema)
     notes = _notes(graph, rules)
 
     def note(node: Node) -> str:
@@ -39,6 +39,11 @@ def print_graph(graph: RuleGraph) -> str:
     for node, reference in wording.definitions.items():
         lines.append(f"let {reference} = {wording.broken(node, note)}")
     lines += [""] * bool(wording.definitions)
+    for promise in graph.required:
+        lines.append(
+            f"require {label(graph.classes[promise.class_index])} when {wording.called[promise.condition].words}"
+        )
+    lines += [""] * bool(graph.required)
     lines.append(_decision(graph, wording, note))
     lines += _report(graph, wording, note)
     return "\n".join(lines) + "\n"
@@ -49,6 +54,13 @@ def parse_graph(text: str) -> RuleGraph:
     from rulekit.graph.language.parsing import parse
 
     return parse(text)
+
+
+def parse_condition(text: str, schema: Schema) -> Node:
+    """The Boolean node of a condition, such as `amount > 9000 and job in {cook}`; raises FormatError."""
+    from rulekit.graph.language.parsing import parse_condition
+
+    return parse_condition(text, schema)
 
 
 def print_node(node: Node, schema: Schema | None = None, most_levels: int | None = MOST_LEVELS) -> str:
@@ -68,7 +80,10 @@ def print_node(node: Node, schema: Schema | None = None, most_levels: int | None
 
 def _schema_lines(schema: Schema) -> list[str]:
     columns = [f"column {name(feature.name)}: {_column(feature)}" for feature in schema]
-    return columns + [f"together {names(group)}" for group in schema.interactions]
+    constraints = schema.constraints
+    columns += [f"together {names(group)}" for group in constraints.together]
+    columns += [f"apart {names(group)}" for group in constraints.apart]
+    return columns + ["missing never helps"] * constraints.missing_never_helps
 
 
 def _column(feature: Feature) -> str:

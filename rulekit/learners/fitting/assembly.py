@@ -64,7 +64,11 @@ def prefixes(n: int) -> list[str]:
 
 
 def graph_of(frame: Frame, models: Sequence[Model], provenance: dict[str, Any]) -> RuleGraph:
-    """The model that joins the models of all questions."""
+    """The model that joins the models of all questions, with what it promises."""
+    return _joined(frame, models, provenance).with_(required=frame.required)
+
+
+def _joined(frame: Frame, models: Sequence[Model], provenance: dict[str, Any]) -> RuleGraph:
     scores = [model.score(frame, prefix) for model, prefix in zip(models, prefixes(len(models)), strict=True)]
     reported = [_reported(score, odds) for score, odds in zip(scores, frame.odds, strict=True)]
     if frame.kind == "two":

@@ -146,8 +146,8 @@ def questions_of(labels: npt.NDArray[Any], classes: tuple[Any, ...], kind: Kind)
     return [(classes[k], (labels == k).astype(labels.dtype)) for k in range(len(classes))]
 
 
-def refuse_columns(learner: type[RuleClassifier], data: TrainingData) -> None:
-    """Raises InputError for columns, missing values and classes that a learner cannot take, and names them."""
+def refuse_columns(learner: type[RuleClassifier], data: TrainingData, ranked: bool = False) -> None:
+    """Raises InputError for columns, missing values, classes and constraints that a learner cannot take; names them."""
     name, can = learner.__name__, learner.abilities
     if len(data.classes) > 2 and "several" not in can:
         raise InputError(f"{name} learns two classes, there are {len(data.classes)}", where="y")
@@ -156,6 +156,9 @@ def refuse_columns(learner: type[RuleClassifier], data: TrainingData) -> None:
         if feature.monotone != 0 and "monotone" not in can:
             fix = "drop the declaration or the column"
             raise InputError(f"{name} cannot promise a monotone column", where=where, fix=fix)
+        if feature.monotone != 0 and len(data.classes) > 2 and not ranked:
+            fix = "say that the classes are ranks (--ordered), or drop the declaration"
+            raise InputError(f"{len(data.classes)} classes without an order do not rise or fall", where=where, fix=fix)
         if feature.role != "use":
             continue
         if feature.kind == "categorical" and "categories" not in can:
@@ -164,11 +167,12 @@ def refuse_columns(learner: type[RuleClassifier], data: TrainingData) -> None:
             gaps = np.isnan(array) if array.dtype.kind == "f" else array == MISSING_CODE
             if gaps.any():
                 raise InputError(f"{name} takes no missing values", where=where, fix="fill them in")
-    if data.table.interactions and "interactions" not in can:
-        # Two clauses that are too weak alone may decide together, so a rule of theirs would mix their columns.
-        group = ", ".join(map(repr, data.table.interactions[0]))
-        raise InputError(
-            f"{name} cannot promise which columns stand in one rule",
-            where=f"interactions, group {group}",
-            fix="drop the declaration",
-        )
+    constraints, fix = data.table.constraints, "drop the declaration"
+    for what in ("together", "apart"):
+        groups = getattr(constraints, what)
+        if groups and "interactions" not in can:
+            # Two clauses that are too weak alone may decide together, so a rule of theirs would mix their columns.
+            where = f"{what} {', '.join(map(repr, groups[0]))}"
+            raise InputError(f"{name} cannot promise which columns stand in one rule", where=where, fix=fix)
+    if constraints.missing_never_helps and "missing_never_helps" not in can:
+        raise InputError(f"{name} cannot promise that a missing value never helps", where="table", fix=fix)

@@ -108,6 +108,14 @@ def _are_texts(value: Any) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, str) and all(isinstance(item, str) for item in value)
 
 
+def _are_groups(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(group, str) or _are_texts(group) for group in value)
+
+
+def _is_directed(value: Any) -> bool:
+    return isinstance(value, Mapping) and all(way in ("increasing", "decreasing") for way in value.values())
+
+
 def _is_cost(value: Any) -> bool:
     if isinstance(value, str):
         return True
@@ -133,6 +141,10 @@ SEED = Allowed(
 )
 MEMORY = Allowed(lambda value: _is_memory(value), "bytes, or an amount such as 500MB", optional=True)
 CALLABLE = Allowed(callable, "something to call", optional=True)
+TRUTH = Allowed(lambda value: isinstance(value, bool), "True or False")
+TEXTS = Allowed(_are_texts, "a list of texts", optional=True)
+GROUPS = Allowed(_are_groups, "a list of groups of columns, each a list or a text with commas", optional=True)
+DIRECTED = Allowed(_is_directed, "a mapping of columns to 'increasing' or 'decreasing'", optional=True)
 
 
 def is_whole(value: Any) -> bool:

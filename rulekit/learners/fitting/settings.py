@@ -12,11 +12,15 @@ from rulekit.learners.fitting.parameters import (
     ANY,
     CALLABLE,
     COST,
+    DIRECTED,
+    GROUPS,
     MEMORY,
     RULES,
     SEED,
     TEXT,
+    TEXTS,
     TOKENS,
+    TRUTH,
     WORDS_BY_COLUMN,
     number,
     one_of,
@@ -71,6 +75,12 @@ class Settings:
     time_limit: float | None = setting(
         None, number(0, optional=True), "seconds; then the best model that could be checked is kept"
     )
+    monotone: Mapping[str, str] | None = setting(
+        None, DIRECTED, "column to increasing or decreasing: the decision for the positive class may go that way only"
+    )
+    forbid: Sequence[Any] | None = setting(None, GROUPS, "groups of columns of which no two stand in one rule")
+    require: Sequence[str] | None = setting(None, TEXTS, "decisions to keep to, each as in `amount > 9000 -> yes`")
+    missing_never_helps: bool = setting(False, TRUTH, "no rule is satisfied by a missing value or a level never seen")
     callback: Callable[[Mapping[str, Any]], object] | None = setting(
         None, CALLABLE, "called after each unit and fold with a mapping; a true answer cancels"
     )

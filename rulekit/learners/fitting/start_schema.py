@@ -9,7 +9,7 @@ import numpy as np
 from rulekit.errors import InputError
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.names import suggestion
-from rulekit.schema import FIRST_LEVEL_CODE, Feature
+from rulekit.schema import FIRST_LEVEL_CODE, FREE, Feature
 from rulekit.tables.table import Array, Table, encoded_dtype
 
 
@@ -20,10 +20,10 @@ def under_start(graph: RuleGraph, table: Table) -> Table:
     of columns that may meet in a rule. Raises InputError where a column that is read is missing, not to be used, of
     another kind, or ordered otherwise, and where the table declares the contrary of the schema.
     """
-    features, arrays = [_declared(graph, own) for own in table.features], list(table.arrays)
-    groups = graph.schema.interactions
-    if groups and table.interactions and groups != table.interactions:
-        raise InputError("the start and the data declare different interactions", where="start", fix="declare one")
+    features, arrays = [_declared(graph, feature) for feature in table.features], list(table.arrays)
+    known, own = graph.schema.constraints, table.constraints
+    if FREE not in (known, own) and known != own:
+        raise InputError("the start and the data declare different constraints", where="start", fix="declare one")
     for name in graph.used_features:
         if name not in table.names:
             raise InputError(f"no column {name!r}, which the start reads", where=table.source or "table",
@@ -32,7 +32,7 @@ def under_start(graph: RuleGraph, table: Table) -> Table:
         if features[at].role != "use":
             raise InputError(f"the start reads it, its role is {features[at].role}", where=f"column {name!r}")
         features[at], arrays[at] = _adopted(graph.schema[name], features[at], arrays[at])
-    return replace(table, features=tuple(features), arrays=tuple(arrays), interactions=table.interactions or groups)
+    return replace(table, features=tuple(features), arrays=tuple(arrays), constraints=known if own == FREE else own)
 
 
 def _declared(graph: RuleGraph, own: Feature) -> Feature:

@@ -39,7 +39,7 @@ def encode(data: Any, schema: Schema, used: Collection[str] | None = None) -> Ta
     number, or an unseen level of a feature whose `unseen` is "error".
     """
     if isinstance(data, Table) and data.features == schema.features:
-        return data if data.interactions == schema.interactions else replace(data, interactions=schema.interactions)
+        return data if data.constraints == schema.constraints else replace(data, constraints=schema.constraints)
     return encode_columns(raw_table(data), schema, used)
 
 
@@ -61,7 +61,7 @@ def encode_blocks(data: Any, schema: Schema, used: Collection[str]) -> Iterator[
         stop = min(start + size, n_rows)
         parts = columns if stop - start == n_rows else [rows_of(column, start, stop) for column in columns]
         arrays = tuple(encode_column(part, f, source) for part, f in zip(parts, features, strict=True))
-        yield Table(features, arrays, stop - start, source, interactions=schema.interactions)
+        yield Table(features, arrays, stop - start, source, constraints=schema.constraints)
 
 
 def encode_columns(raw: RawTable, schema: Schema, used: Collection[str] | None = None) -> Table:
@@ -71,7 +71,7 @@ def encode_columns(raw: RawTable, schema: Schema, used: Collection[str] | None =
     found = _matched(raw, schema, features)
     encoded = {f.name: encode_column(column, f, raw.source) for f, column in zip(features, found, strict=True)}
     arrays = tuple(encoded[f.name] if f.name in encoded else missing_cells(f, raw.n_rows) for f in schema)
-    return Table(schema.features, arrays, raw.n_rows, raw.source, raw.notes, interactions=schema.interactions)
+    return Table(schema.features, arrays, raw.n_rows, raw.source, raw.notes, constraints=schema.constraints)
 
 
 def _columns_of(data: Any, schema: Schema, features: Sequence[Feature]) -> tuple[list[Column], int, str]:

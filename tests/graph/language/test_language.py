@@ -19,6 +19,7 @@ from rulekit.conformance.random_graphs import random_graph
 from rulekit.errors import FormatError
 from rulekit.graph.check import check
 from rulekit.graph.decisions import ArgMax, Fires, Median
+from rulekit.graph.files.file_format import from_json, to_json
 from rulekit.graph.language.printing import Exact
 from rulekit.graph.language.text import parse_graph, print_graph, print_node
 from rulekit.graph.language.words import RESERVED, number
@@ -45,10 +46,10 @@ from rulekit.graph.nodes import (
     Strength,
     Vocabulary,
 )
-from rulekit.graph.rule_graph import RuleGraph
+from rulekit.graph.rule_graph import Required, RuleGraph
 from rulekit.graph.rules import rules_of
 from rulekit.numbers import float32, strength_of
-from rulekit.schema import Feature, Schema
+from rulekit.schema import Constraints, Feature, Schema
 
 DOCS = Path(__file__).parents[3] / "docs"
 SCHEMA = Schema((Feature("age"), Feature("job", "categorical", ("cook", "a clerk")), Feature("married", "boolean")))
@@ -132,11 +133,15 @@ def test_every_field_of_the_schema_survives() -> None:
     features = [Feature(f"c{i}", **dict(zip(options, case, strict=True))) for i, case in enumerate(cases)]
     features += [Feature("none", "categorical"), Feature("rank", "categorical", ("low", "high"), ordered=True)]
     features += [Feature("married", "boolean", ordered=True)]
-    schema = Schema(tuple(features), "y", True, (("c0", "rank"), ()))
+    schema = Schema(tuple(features), "y", True, Constraints((("c0", "rank"), ()), (("none", "married"),), True))
+    required = (Required(1, MARRIED), Required(0, And((Not(MARRIED), Missing("none")))))
+    graph = RuleGraph(schema, ("no", "yes"), Fires(MARRIED), required=required)
 
-    again = parse_graph(print_graph(RuleGraph(schema, ("no", "yes"), Fires(MARRIED))))
+    again = parse_graph(print_graph(graph))
 
     assert again.schema == schema
+    assert again == graph != graph.with_(required=required[:1])
+    assert from_json(to_json(graph)).required == again.required == required
 
 
 @pytest.mark.parametrize(

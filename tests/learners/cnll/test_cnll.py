@@ -22,7 +22,7 @@ from rulekit.graph.nodes import Among, And, Compare, IsTrue, Node, Not, Or
 from rulekit.learners.cnll.formula.noisy_formula import probability_of_codes
 from rulekit.learners.cnll.models import LearnedFormula
 from rulekit.learners.fitting.learning import Run
-from rulekit.schema import Feature, Schema
+from rulekit.schema import Constraints, Feature, Schema
 from rulekit.synthetic import exclusive_or, noisy_logical
 from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.kinds.inference import infer
@@ -561,6 +561,10 @@ WRONG = {
     "memory": (0, -1, "much", "0MB", True, "-5MB", float("nan")),
     "time_limit": (-1, "soon", True, float("nan")),
     "callback": (3, "print"),
+    "monotone": ({"x": 1}, "x=increasing", ["x"]),
+    "forbid": ("x", ["x", 3], 3),
+    "require": ("x > 3 -> yes", [3]),
+    "missing_never_helps": (None, 1, "yes"),
 }
 
 
@@ -617,9 +621,13 @@ def test_labels_in_an_array_of_objects_are_what_they_are(one: Any) -> None:
 
 
 def test_wrong_data_are_named() -> None:
-    X, y, schema = np.arange(6.0)[:, None], [0, 1] * 3, Schema((Feature("x0"),), interactions=(("x0",),))
+    X, y, schema = (
+        np.arange(6.0)[:, None],
+        [0, 1] * 3,
+        Schema((Feature("x0"),), constraints=Constraints(together=(("x0",),))),
+    )
     numbers = (X[:, 0].astype(np.float32),)
-    promised = "interactions, group 'x0': CNLLClassifier cannot promise which columns"
+    promised = "together 'x0': CNLLClassifier cannot promise which columns"
     for data, labels, weight, said in (
         (X, np.ones(6, dtype=int), None, "only one class, 1"),
         (X, np.array(["a", 1, "b"] * 2, dtype=object), None, "labels mix text with int"),

@@ -20,7 +20,7 @@ from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.language.text import parse_graph
 from rulekit.graph.nodes import Above, Among, And, Compare, Hidden, IsTrue, Node, Not, Or, Probability
 from rulekit.graph.rules import rules_of
-from rulekit.schema import Feature, Schema
+from rulekit.schema import Constraints, Feature, Schema
 
 SMALL: dict[str, Any] = {"stopping": "none", "positive": "yes", "target": "default"}
 BEST: dict[str, Any] = {**SMALL, **TREE, "backfit": 2, "max_bins": 64, "min_rows": 5}
@@ -338,6 +338,8 @@ def test_what_the_start_declares_of_a_column_is_not_lost(used: bool) -> None:
     assert model.rule_graph_.schema["income"].role == "forbidden"
     assert "income" not in model.rule_graph_.used_features
     start = parse_graph(RULES)
-    grouped = start.with_(schema=Schema(start.schema.features, "default", interactions=(("amount",),)))
+    grouped = start.with_(
+        schema=Schema(start.schema.features, "default", constraints=Constraints(together=(("amount",),)))
+    )
     with pytest.raises(InputError, match="cannot promise which columns"):
         CNLLClassifier(start=grouped, **SMALL).fit(X, y)
