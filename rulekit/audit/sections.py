@@ -28,6 +28,7 @@ from rulekit.graph.nodes import (
     Not,
     Probability,
     Rescaled,
+    Sided,
     Step,
     Strength,
 )
@@ -246,6 +247,8 @@ def _measure(score: Node, rules: Sequence[Rule]) -> str:
     """The score as words that its rules can stand under."""
     if isinstance(score, Rescaled):
         return f"{weight(score.odds)} times the odds of {_measure(score.probability, rules)}"
+    if isinstance(score, Sided):
+        return f"{_measure(score.probability, rules)}, put on the side of the label"
     if isinstance(score, Difference):
         return "the difference of two probabilities"
     if isinstance(score, Logistic):

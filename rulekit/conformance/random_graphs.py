@@ -33,6 +33,7 @@ from rulekit.graph.nodes import (
     Or,
     Probability,
     Rescaled,
+    Sided,
     Step,
     Strength,
 )
@@ -130,7 +131,9 @@ def random_probability(rng: np.random.Generator, schema: Schema) -> Node:
     draw, plain = rng.random(), Probability(random_formula(rng, schema, 2))
     if draw < 0.4:
         return Rescaled(plain, float(rng.choice([0.1, 8.0, 0.37])))
-    return plain if draw < 0.6 else Difference(Probability(random_formula(rng, schema, 2)), plain)
+    if draw < 0.55:
+        return Sided(plain, random_boolean(rng, schema, 1), 0.501, float(rng.choice([0.499, 0.501, 0.0])))
+    return plain if draw < 0.7 else Difference(Probability(random_formula(rng, schema, 2)), plain)
 
 
 def random_linear_threshold(rng: np.random.Generator, schema: Schema) -> Node:

@@ -284,6 +284,22 @@ class Difference(Node, family=PROBABILITY):
     less: Node = of(Child(families=(PROBABILITY,)))
 
 
+class Sided(Node, family=PROBABILITY):
+    """A probability on the side of a rule: at least `above` where the rule holds, at most `below` elsewhere.
+
+    So a number that was learned beside the rules that decide never contradicts them.
+    """
+
+    probability: Node = of(Child(families=(PROBABILITY,)))
+    rule: Node = of(Child(families=(BOOLEAN,)))
+    above: float = of(Finite("a least probability"))
+    below: float = of(Finite("a largest probability"))
+
+    def _check(self) -> None:
+        if not 0.0 <= self.below <= self.above <= 1.0:
+            raise GraphError(f"0 <= below <= above <= 1 does not hold for {self.below!r} and {self.above!r}")
+
+
 class Vocabulary:
     """The node types by name, for the file format and for tables that must be complete."""
 
@@ -291,7 +307,7 @@ class Vocabulary:
         cls.__name__: cls
         for cls in (
             *(Compare, Among, IsTrue, Missing, Constant, Not, And, Or, AtLeast, LinearThreshold, Above),
-            *(Hidden, Column, Step, Linear, Strength, Probability, Logistic, Rescaled, Difference),
+            *(Hidden, Column, Step, Linear, Strength, Probability, Logistic, Rescaled, Difference, Sided),
         )
     }
 

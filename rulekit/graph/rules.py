@@ -35,6 +35,7 @@ from rulekit.graph.nodes import (
     Or,
     Probability,
     Rescaled,
+    Sided,
     Step,
     Strength,
 )
@@ -186,6 +187,8 @@ def literals_over(node: Node, below: Sequence[int]) -> int:
 def _parts(score: Node) -> list[_Part]:
     if isinstance(score, Logistic | Rescaled | Difference):
         return [part for child in score.children for part in _parts(child)]
+    if isinstance(score, Sided):  # its rule decides, and is no part of the number
+        return _parts(score.probability)
     if score.family is Family.REAL and not isinstance(score, Strength):
         return [part for weight, node in _terms(score) if weight != 0 for part in _summands(weight, node)]
     formula = score.formula if isinstance(score, Probability | Strength) else score

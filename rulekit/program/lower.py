@@ -46,6 +46,7 @@ from rulekit.graph.nodes import (
     Or,
     Probability,
     Rescaled,
+    Sided,
     Step,
     Strength,
 )
@@ -258,6 +259,11 @@ def _difference(node: Difference, lowered: Mapping[Node, Node], _: Schema) -> No
     return Choice(Greater(more, less), Arithmetic("-", more, less), ZERO)
 
 
+def _sided(node: Sided, lowered: Mapping[Node, Node], _: Schema) -> Node:
+    p, above, below = lowered[node.probability], Number(node.above), Number(node.below)
+    return Choice(lowered[node.rule], Choice(Greater(p, above), p, above), Choice(Greater(p, below), below, p))
+
+
 def _strength(node: Strength, lowered: Mapping[Node, Node], _: Schema) -> Node:
     return Sum((ZERO, *(Choice(lowered[cause], Number(on), Number(off)) for cause, on, off in node.terms)))
 
@@ -304,4 +310,5 @@ _RULES: dict[type[Node], Callable[[Any, Mapping[Node, Node], Schema], Node]] = {
     Logistic: lambda node, lowered, schema: Logistic(lowered[node.linear]),
     Rescaled: _rescaled,
     Difference: _difference,
+    Sided: _sided,
 }

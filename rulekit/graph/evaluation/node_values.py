@@ -37,6 +37,7 @@ from rulekit.graph.nodes import (
     Or,
     Probability,
     Rescaled,
+    Sided,
     Step,
     Strength,
 )
@@ -252,6 +253,11 @@ def _rescaled(node: Rescaled, children: list[Array], columns: _Columns) -> Array
     return result
 
 
+def _sided(node: Sided, children: list[Array], columns: _Columns) -> Array:
+    p, holds = children
+    return np.where(holds, np.maximum(p, node.above), np.minimum(p, node.below))
+
+
 _RULES: dict[type[Node], Callable[..., Array]] = {
     Compare: _compare,
     Among: _among,
@@ -272,4 +278,5 @@ _RULES: dict[type[Node], Callable[..., Array]] = {
     Logistic: _logistic,
     Rescaled: _rescaled,
     Difference: lambda node, children, columns: np.maximum(children[0] - children[1], 0.0),
+    Sided: _sided,
 }

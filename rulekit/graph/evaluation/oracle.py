@@ -36,6 +36,7 @@ from rulekit.graph.nodes import (
     Or,
     Probability,
     Rescaled,
+    Sided,
     Step,
     Strength,
 )
@@ -343,4 +344,7 @@ _RULES: dict[type[Node], Callable[..., Value]] = {
     Logistic: lambda row, node, children: _logistic(float(children[0])),
     Rescaled: lambda row, node, children: _rescaled(float(children[0]), node.odds),
     Difference: lambda row, node, children: max(float(children[0]) - float(children[1]), 0.0),
+    Sided: lambda row, node, children: (
+        max(float(children[0]), node.above) if children[1] else min(float(children[0]), node.below)
+    ),
 }

@@ -48,6 +48,7 @@ class Builder:
         self.required: list[tuple[str, ClassLabel, Node]] = []
         self.definitions: dict[str, Node] = {}
         self.once: dict[str, tuple[str, Any]] = {}
+        self.formula: Node | None = None
         self.place = ""
 
     def _only(self, statement: str, value: Any) -> None:
@@ -144,10 +145,17 @@ class Builder:
             raise FormatError(f"{token} is not defined", fix=f"write `let {token} = ...` before it is used")
         return self.definitions[token]
 
+    def decided(self) -> Node:
+        """The formula by which the decision of two classes, which stands before, is taken."""
+        if self.formula is None:
+            raise FormatError("nothing is decided yet", fix="write `decide LABEL when ...` before `decided`")
+        return self.formula
+
     # Decision and report
 
     def decide_when(self, value: ClassLabel, node: Node) -> None:
         self._only("decide", lambda: self._binary(value, Fires(node)))
+        self.formula = node
 
     def candidate(self, value: ClassLabel, node: Node, *above: Any) -> tuple[ClassLabel, tuple[Node, float]]:
         return value, (node, real(above[1]) if above else -math.inf)
@@ -266,7 +274,7 @@ STATEMENTS: dict[str, Callable[..., Any]] = {
     name: getattr(Builder, name)
     for name in (
         *("flag", "unit", "tokens", "unseen", "column", "label", "together", "apart", "never_helps"),
-        *("require", "default", "let", "reference"),
+        *("require", "default", "let", "reference", "decided"),
         *("decide_when", "candidate", "preference", "decide_largest", "pair", "decide_median"),
         *("report_one", "report_all", "condition", "start"),
     )

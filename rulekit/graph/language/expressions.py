@@ -32,6 +32,7 @@ from rulekit.graph.nodes import (
     Or,
     Probability,
     Rescaled,
+    Sided,
     Step,
     Strength,
 )
@@ -116,6 +117,10 @@ def _hidden(name: str, on: float, *rest: Any) -> Node:
     return Hidden(name, rest[-1], on, off)
 
 
+def _sided(probability: Node, above: Any, rule: Node, below: Any) -> Node:
+    return Sided(probability, rule, real(above), real(below))
+
+
 def _threshold_unit(linear: Linear, token: Any) -> Node:
     if real(token) != 0:
         raise FormatError(f"a sum is compared with 0, not with {token}", fix="take the number into the sum")
@@ -177,5 +182,6 @@ EXPRESSIONS: dict[str, Callable[..., Any]] = {
     "logistic": Logistic,
     "rescaled": lambda odds, probability: Rescaled(probability, real(odds)),
     "difference": Difference,
+    "sided": _sided,
 }
 READS_COLUMN = frozenset({"is_true", "is_false", "compare", "among", "is_missing", "step", "clip"})

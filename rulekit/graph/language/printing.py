@@ -38,6 +38,7 @@ from rulekit.graph.nodes import (
     Or,
     Probability,
     Rescaled,
+    Sided,
     Step,
     Strength,
 )
@@ -169,6 +170,15 @@ def _difference(node: Difference, children: Children) -> Text:
     return Text(f"difference({', '.join(child.words for child in children)})")
 
 
+def _sided(node: Sided, children: Children) -> Text:
+    return Text(f"sided({children[0].at(Binding.ATOM)}, {sides(node, children[1].words)})")
+
+
+def sides(node: Sided, rule: str) -> str:
+    """Between which bounds a probability is held where."""
+    return f"at least {number(node.above)} when {rule}, else at most {number(node.below)}"
+
+
 _WORDING: dict[type[Node], Callable[..., Text]] = {
     Among: _among,
     IsTrue: _is_true,
@@ -185,6 +195,7 @@ _WORDING: dict[type[Node], Callable[..., Text]] = {
     Logistic: _prefixed,
     Rescaled: _rescaled,
     Difference: _difference,
+    Sided: _sided,
 }
 
 
@@ -273,12 +284,18 @@ class ForPeople(Exact):
 class Wording:
     """The texts of all nodes below some roots: `full` as defined, `called` as used by others.
 
-    definitions: the nodes that are defined by a `let`, children first, with their names.
+    definitions: the nodes that are defined by a `let`, children first, with their names. decided: a formula that stands
+    where it decides, and is called `decided` by the root that reports.
     """
 
     full: Mapping[Node, Text]
     called: Mapping[Node, Text]
     definitions: Mapping[Node, str] = field(default_factory=dict)
+    decided: Node | None = None
+
+    def rule_of(self, node: Sided) -> str:
+        """What a probability is on the side of: the rules that decide stand where they decide."""
+        return "decided" if node.rule is self.decided else self.called[node.rule].words
 
     def broken(self, node: Node, note: Callable[[Node], str] = lambda _: "", *, force: bool = False) -> str:
         """The full text of a node, over several lines, one condition or term each, where it is long or `force`.
@@ -295,6 +312,12 @@ class Wording:
         while type(node) in _PREFIXES and node.children[0] not in self.definitions:
             prefix += _PREFIXES[type(node)]
             node = node.children[0]
+        if isinstance(node, Sided | Rescaled):
+            part = node.probability
+            inner = self.called[part].words if part in self.definitions else self.broken(part, note, force=force)
+            if isinstance(node, Rescaled):
+                return f"{prefix}odds({number(node.odds)} * {inner}){suffix}"
+            return f"{prefix}sided({inner}, {sides(node, self.rule_of(node))}){suffix}"
         children = tuple(self.called[child] for child in node.children)
         if isinstance(node, And | Or | AtLeast) and len(children) > 1:
             return f"{prefix}{quantifier(node)}(\n{_aligned(list(self._items(node, note)))}){suffix}"
@@ -331,12 +354,14 @@ def word(
     exact: bool = True,
     schema: Schema | None = None,
     most_levels: int | None = MOST_LEVELS,
+    decided: Node | None = None,
 ) -> Wording:
     """The texts of all nodes below the roots; raises FormatError for a node type that the language lacks.
 
     known: names for nodes that may have to be defined; others are named by the first digits of their digest. exact:
     everything in full, so that the text can be read back under the same schema; otherwise as people read it, with the
-    units of the schema and at most so many levels of a set (None: every one).
+    units of the schema and at most so many levels of a set (None: every one). decided: the root that decides alone; a
+    root that reports on its side calls it so.
     """
     all_roots = list(roots)
     wording = (Exact(schema) if exact else ForPeople(schema, most_levels)).table()
@@ -344,6 +369,10 @@ def word(
     uses = Counter(all_roots)
     for node in order:
         uses.update(node.children)
+    beside = [root for root in all_roots if isinstance(root, Sided) and root.rule is decided]
+    alone = bool(beside) and uses[beside[0]] == 1
+    if alone:
+        uses[beside[0].rule] -= 1
     ids = short_ids(order) | dict(known or {})
     full: dict[Node, Text] = {}
     called: dict[Node, Text] = {}
@@ -359,4 +388,4 @@ def word(
         if depth > MAX_DEPTH or (uses[node] > 1 and len(text.words) > limit):
             definitions[node] = f"${ids[node]}"
             called[node] = Text(definitions[node])
-    return Wording(full, called, definitions)
+    return Wording(full, called, definitions, decided if alone else None)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from operator import itemgetter
 
+from rulekit.graph.decisions import Fires
 from rulekit.graph.language.figures import rule_figures, worded
 from rulekit.graph.language.printing import Wording, odds, word
 from rulekit.graph.language.readable import MOST_LEVELS
@@ -25,7 +26,8 @@ Note = Callable[[Node], str]
 def print_graph(graph: RuleGraph) -> str:
     """The rules of a graph in the rule language; raises FormatError for a node type that it lacks."""
     rules = rules_of(graph)
-    wording = word(graph.written, _definition_names(graph, rules), schema=graph.schema)
+    decided = graph.decision.roots[0] if isinstance(graph.decision, Fires) else None
+    wording = word(graph.written, _definition_names(graph, rules), schema=graph.schema, decided=decided)
     notes = _notes(graph, rules)
 
     def note(node: Node) -> str:

@@ -36,6 +36,7 @@ from rulekit.graph.nodes import (
     Or,
     Probability,
     Rescaled,
+    Sided,
     Step,
     Strength,
 )
@@ -251,6 +252,14 @@ def _difference(meaning: Meaning, node: Difference) -> Sum:
     return numbers.choose(numbers.above(more, less), numbers.minus(more, less), ZERO)
 
 
+def _sided(meaning: Meaning, node: Sided) -> Sum:
+    numbers, p = meaning.numbers, meaning.sum(node.probability)
+    above, below = numbers.constant(node.above), numbers.constant(node.below)
+    raised = numbers.choose(numbers.above(p, above), p, above)
+    lowered = numbers.choose(numbers.above(p, below), below, p)
+    return numbers.choose(meaning.truth(node.rule), raised, lowered)
+
+
 def _arithmetic(meaning: Meaning, node: Arithmetic) -> Sum:
     left, right = (meaning.sum(child) for child in node.children)
     if node.operator == "*":
@@ -286,6 +295,7 @@ _SUMS: dict[type[Node], Callable[[Meaning, Any], Sum]] = {
     ),
     Rescaled: _rescaled,
     Difference: _difference,
+    Sided: _sided,
     Number: lambda meaning, node: meaning.numbers.constant(node.value),
     Choice: lambda meaning, node: meaning.numbers.choose(
         meaning.truth(node.children[0]), meaning.sum(node.children[1]), meaning.sum(node.children[2])

@@ -16,6 +16,7 @@ from rulekit.graph.nodes import (
     Node,
     Probability,
     Rescaled,
+    Sided,
     Step,
     Strength,
 )
@@ -109,6 +110,13 @@ def difference(emitter: Emitter, node: Difference) -> Number:
     return builder.choose(builder.above(rest, 0.0), rest, 0.0)
 
 
+def sided(emitter: Emitter, node: Sided) -> Number:
+    builder, p = emitter.builder, emitter.number(node.probability)
+    raised = builder.choose(builder.above(p, node.above), p, node.above)
+    lowered = builder.choose(builder.above(p, node.below), node.below, p)
+    return builder.choose(emitter.truth(node.rule), raised, lowered)
+
+
 def logistic(emitter: Emitter, node: Logistic) -> Number:
     """1 / (1 + exp(-z)): reported only, since Exp is not the same bits everywhere."""
     builder, z = emitter.builder, emitter.number(node.linear)
@@ -125,4 +133,5 @@ NUMBERS: dict[type[Node], Callable[[Emitter, Any], Number]] = {
     Logistic: logistic,
     Rescaled: rescaled,
     Difference: difference,
+    Sided: sided,
 }
