@@ -6,11 +6,11 @@ import json
 import logging
 import shutil
 import sys
-import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from rulekit.audit.lines import wrapped
 from rulekit.errors import InputError
 from rulekit.names import printable
 
@@ -21,8 +21,10 @@ def width() -> int:
 
 
 def log(line: str) -> None:
-    """A line for the person at the terminal; what a terminal would obey is escaped."""
-    print(printable(line), file=sys.stderr)
+    """A line for the person at the terminal, broken where it ends; what a terminal would obey is escaped."""
+    text = printable(line)
+    for part in wrapped(text, width(), "  ") if sys.stderr is not None and sys.stderr.isatty() else [text]:
+        print(part, file=sys.stderr)
 
 
 class _Notes(logging.Handler):
@@ -82,11 +84,6 @@ def write(text: str) -> None:
     if sys.stdout is None:
         raise InputError("standard output is closed", fix="leave it open, or send it to a file")
     sys.stdout.write(text)
-
-
-def wrapped(line: str, hanging: int) -> list[str]:
-    """A long line as several of the width of the terminal, the later ones indented by so many blanks."""
-    return textwrap.wrap(line, width(), subsequent_indent=" " * hanging, break_long_words=False, break_on_hyphens=False)
 
 
 def _plain(value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -25,6 +26,10 @@ def evaluate(
     missing: Annotated[
         list[str] | None,
         typer.Option("--missing", metavar="TOKEN", help="A text that means a missing label or weight."),
+    ] = None,
+    types_file: Annotated[
+        Path | None,
+        typer.Option("--types", metavar="FILE", help="A file of types: what means a missing label or weight."),
     ] = None,
     delimiter: options.Delimiter = None,
     decimal: options.Decimal = None,

@@ -10,6 +10,7 @@ import typer
 
 from rulekit_cli import (
     demo,
+    describe,
     evaluate,
     export,
     import_model,
@@ -40,6 +41,7 @@ def app_for(arguments: Sequence[str] = ()) -> typer.Typer:
     target = named(arguments, "--to") if "export" in arguments[:1] else None
     asks = {"-h", "--help"} & set(arguments)
     learner = named(arguments, "--learner") if asks and "train" in arguments[:1] else None
+    app.command("describe")(describe.describe)
     app.command("train")(train.train if learner is None else with_parameters(train.train, learner))
     app.command("export")(export.export if target is None else export.export_to(target))
     app.command("predict")(predict.predict)

@@ -66,6 +66,10 @@ Types = Annotated[
         help="What a column is: numeric, categorical, boolean, date, datetime, money, or ordered:low,mid,high.",
     ),
 ]
+TypesFile = Annotated[
+    Path | None,
+    typer.Option("--types", metavar="FILE", help="What columns are, from a file that rulekit describe wrote."),
+]
 Units = Annotated[
     Texts, typer.Option("--unit", metavar="COL=UNIT", help="The unit of the numbers of COL: EUR, %, years.")
 ]
@@ -168,7 +172,12 @@ def reading(given: Mapping[str, Any]) -> ReadingOptions:
         elif value is not None and item.name == "ordered":
             value = tuple(map(str.strip, value.split(",")))
         values |= {} if value is None else {item.name: value}
-    return ReadingOptions(**values)
+    read = ReadingOptions(**values)
+    if given.get("types_file") is None:
+        return read
+    from rulekit.work.describing import with_types
+
+    return with_types(read, given["types_file"])
 
 
 def constraints(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
+from rulekit.audit.lines import wrapped
 from rulekit_cli import options
-from rulekit_cli.console import log, wrapped, write
+from rulekit_cli.console import log, width, write
 
 
 def predict(
@@ -50,7 +51,7 @@ def predict(
     else:
         log(f"wrote {output}: {scores.n_rows} rows")
     for meaning in scores.meanings:
-        for line in wrapped(str(meaning), len(meaning.id) + 2):
+        for line in wrapped(str(meaning), width(), " " * (len(meaning.id) + 2)):
             log(line)
     if any(meaning.nested for meaning in scores.meanings):
         log("their conditions count by strengths, which rulekit show prints")

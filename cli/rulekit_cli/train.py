@@ -24,6 +24,7 @@ def train(
     start: options.Start = None,
     freeze: options.Freeze = None,
     ignore: options.Ignore = None,
+    types_file: options.TypesFile = None,
     types: options.Types = None,
     units: options.Units = None,
     roles: options.Roles = None,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import shutil
-import textwrap
 from collections.abc import Sequence
 
+from rulekit.audit.lines import wrapped
 from rulekit.audit.outline import Line, legend
 from rulekit.audit.promises import promises
 from rulekit.audit.sections import Row, Section, closing, links, missing_note, reported, sections, summary
@@ -30,12 +30,12 @@ def show(graph: RuleGraph, width: int | None = None, full: bool = False) -> str:
     ending = [closing(graph), *filter(None, [missing_note(graph)])]
     fits = len("   ".join(ending)) <= columns
     for text in ["   ".join(ending)] if fits else ending:
-        lines += _wrapped(text, columns, "  ")
+        lines += wrapped(text, columns, "  ")
     lines += _legend(parts, columns)
     stated = promises(graph)
     if stated:
-        lines += ["", *_wrapped("Promised (rulekit check proves each, or shows a row that breaks it):", columns, "  ")]
-        lines += [line for promise in stated for line in _wrapped(f"  {promise.text}", columns, "    ")]
+        lines += ["", *wrapped("Promised (rulekit check proves each, or shows a row that breaks it):", columns, "  ")]
+        lines += [line for promise in stated for line in wrapped(f"  {promise.text}", columns, "    ")]
     behind = reported(graph) if full else ()
     for part in behind:
         lines += ["", *_section(part, columns)]
@@ -43,13 +43,13 @@ def show(graph: RuleGraph, width: int | None = None, full: bool = False) -> str:
         lines += _legend(behind, columns)
     beside = [links(graph), "" if full else summary(graph)]
     for text in filter(None, beside):
-        lines += ["", *_wrapped(text, columns, "  ")]
+        lines += ["", *wrapped(text, columns, "  ")]
     return "\n".join(printable(line).rstrip() for line in lines) + "\n"
 
 
 def _legend(parts: Sequence[Section], width: int) -> list[str]:
     weights = [line.weight for part in parts for row in part.rows for line in row.outline if line.weight]
-    return _wrapped(legend(weights), width, "  ") if weights else []
+    return wrapped(legend(weights), width, "  ") if weights else []
 
 
 def _section(section: Section, width: int) -> list[str]:
@@ -62,11 +62,11 @@ def _section(section: Section, width: int) -> list[str]:
     margin = 2 + ids + 2 + (weights + 2 if weights else 0)
     bodies = _bodies(section.rows, width - margin)
     beside = max(MIN_ROOM, width - margin - 2)
-    notes = [[piece for note in _notes(row) for piece in _wrapped(note, beside, "  ")] for row in section.rows]
+    notes = [[piece for note in _notes(row) for piece in wrapped(note, beside, "  ")] for row in section.rows]
     room = width - max((len(note) for row in notes for note in row), default=0) - 2
-    lines = _wrapped(section.heading, width, "    ")
+    lines = wrapped(section.heading, width, "    ")
     if section.base_rates:
-        lines += _wrapped(f"  ({section.base_rates})", width, "   ")
+        lines += wrapped(f"  ({section.base_rates})", width, "   ")
     placed: list[tuple[int, str]] = []
     for row, found, (body, upper_lines) in zip(section.rows, notes, bodies, strict=True):
         head = f"  {row.id:{ids}}  " + (f"{_weight(row):>{weights}}  " if weights else "")
@@ -105,11 +105,11 @@ def _conditions(row: Row, room: int) -> list[str]:
     for i, condition in enumerate(row.conditions):
         piece = condition if i == 0 else f"and {condition}"
         if current and len(current) + 1 + len(piece) > room:
-            lines += _wrapped(current, room, "    ")
+            lines += wrapped(current, room, "    ")
             current = piece
         else:
             current = f"{current} {piece}" if current else piece
-    return lines + _wrapped(current, room, "    ")
+    return lines + wrapped(current, room, "    ")
 
 
 def outlined(lines: Sequence[Line], room: int, least: int = 0) -> list[str]:
@@ -128,11 +128,11 @@ def _pieces(lines: Sequence[Line], room: int, least: int) -> list[list[str]]:
         weight = f"{line.weight:{column}}  " if line.weight else ""
         free = room - len(indent) - len(weight)
         if free >= MIN_ROOM:
-            pieces = _wrapped(line.text, free, "  ")
+            pieces = wrapped(line.text, free, "  ")
             blank = " " * len(weight)
             written.append([f"{indent}{blank if number else weight}{piece}" for number, piece in enumerate(pieces)])
         else:
-            pieces = _wrapped(f"{line.weight}  {line.text}".strip(), max(1, room - len(indent)), "  ")
+            pieces = wrapped(f"{line.weight}  {line.text}".strip(), max(1, room - len(indent)), "  ")
             written.append([indent + piece for piece in pieces])
     return written
 
@@ -163,11 +163,3 @@ def _notes(row: Row) -> tuple[str, ...]:
     if row.outline and not any(figures.n for figures in row.figures):
         return ()
     return worded(row.figures)
-
-
-def _wrapped(text: str, width: int, hanging: str) -> list[str]:
-    if len(text) <= width:
-        return [text]
-    return textwrap.wrap(
-        text, width, subsequent_indent=hanging, break_on_hyphens=False, break_long_words=False, replace_whitespace=False
-    )

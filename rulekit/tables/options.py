@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import get_args
 
 from rulekit.errors import InputError
@@ -48,6 +49,33 @@ class ReadingOptions:
     delimiter: str | None = None
     decimal: str | None = None
     encoding: str | None = None
+
+    def over(self, declared: ReadingOptions) -> ReadingOptions:
+        """These options, and what others declare of columns of which these say nothing.
+
+        What they declare of the label, weight and group columns is left out but for missing tokens, since those are no
+        features; that the label is categorical stays, which keeps its texts.
+        """
+        labels = self.label_columns()
+
+        def beside(theirs: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:
+            return {n: v for n, v in theirs.items() if n not in labels} | dict(own)
+
+        types = beside(declared.types, self.types)
+        if self.target is not None and declared.types.get(self.target) == "categorical":
+            types.setdefault(self.target, "categorical")
+        tokens = declared.missing.items() if isinstance(declared.missing, Mapping) else ()
+        own = self.missing.items() if isinstance(self.missing, Mapping) else ()
+        theirs = [f"{n}={t}" for n, texts in (*tokens, *own) for t in texts]
+        return replace(
+            self,
+            types=types,
+            missing=[*theirs, *(() if isinstance(self.missing, Mapping) else self.missing)],
+            precision=beside(declared.precision, self.precision),
+            unseen=beside(declared.unseen, self.unseen),
+            units=beside(declared.units, self.units),
+            roles=beside(declared.roles, self.roles),
+        )
 
     def dropped(self) -> frozenset[str]:
         """The columns that are left out."""
@@ -161,6 +189,25 @@ class ReadingOptions:
 
 
 DEFAULT_OPTIONS = ReadingOptions()
+
+
+def ordered_kind(levels: Sequence[str]) -> str:
+    """The kind of a category with these levels from low to high; as a list of JSON where a level has a comma."""
+    plain = all(level == level.strip() and "," not in level for level in levels) and not levels[0].startswith("[")
+    return "ordered:" + (",".join(levels) if plain else json.dumps(levels))
+
+
+def levels_declared(kind: str) -> tuple[str, ...]:
+    """The levels of a kind `ordered:low,mid,high` or `ordered:["0,5", "5,7"]`, from low to high."""
+    text = kind.removeprefix("ordered:")
+    if text.startswith('["'):
+        try:
+            levels = json.loads(text)
+        except (ValueError, RecursionError):
+            levels = ()
+        if isinstance(levels, list) and all(isinstance(level, str) for level in levels):
+            return tuple(levels)
+    return tuple(level.strip() for level in text.split(","))
 
 
 def _owner(item: str, names: frozenset[str]) -> str:

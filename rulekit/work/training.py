@@ -116,7 +116,7 @@ def train(request: TrainingRequest, progress: Progress = unseen) -> TrainingResu
         figures,
         measured_on,
         counts(model),
-        summary_of(rows),
+        summary_of(rows.table),
         learning.size_chosen(model.provenance, learner.path_),
         seconds,
         tuple(_surprises(model, start)),
@@ -156,7 +156,7 @@ def _read(request: TrainingRequest, start: Start | None, progress: Progress) -> 
     rows = read_labelled(request.data, options, budget, reading=reading)
     if start is not None:
         rows = start.read_alike(rows)
-    progress(Read((*rows.table.notes, *rows.notes), summary_of(rows)))
+    progress(Read((*rows.table.notes, *rows.notes), summary_of(rows.table)))
     _refuse_many_classes(rows, request)
     if not any(feature.role == "use" for feature in rows.table.features):
         raise InputError("no column is left that a rule may read", where="--role", fix="leave one to use")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-import textwrap
 
+from rulekit.audit.lines import wrapped
 from rulekit.audit.promises import promises
 from rulekit.audit.sections import Row, closing, missing_note, reported, sections
 from rulekit.audit.view import outlined
@@ -51,13 +51,13 @@ def c50(graph: RuleGraph, width: int = 100) -> str:
     lines: list[str] = []
     counter = 0
     for part in sections(graph, full=True):
-        lines += [*_wrapped(f"{part.heading}:", width, "    "), ""]
+        lines += [*wrapped(f"{part.heading}:", width, "    "), ""]
         for row in part.rows:
             counter += 1
             facts = ", ".join(filter(None, [row.id, *_facts(row)]))
-            lines += _wrapped(f"Rule {counter}: ({facts})" if facts else f"Rule {counter}:", width, "        ")
+            lines += wrapped(f"Rule {counter}: ({facts})" if facts else f"Rule {counter}:", width, "        ")
             body = outlined(row.outline, width - 4) if row.outline else row.conditions
-            lines += [line for condition in body for line in _wrapped(f"    {condition}", width, "        ")]
+            lines += [line for condition in body for line in wrapped(f"    {condition}", width, "        ")]
             known = row.weight is None and row.figures and row.figures[-1].share is not None
             precision = f"  [{row.figures[-1].share:.3f}]" if known else ""
             weight = f"  weight {number(row.weight)}" if row.weight is not None else ""
@@ -79,12 +79,6 @@ def _rule(row: Row, graph: RuleGraph) -> list[str]:
     weight = number(row.weight) if row.weight is not None else ""
     value = graph.classes[row.class_index]
     return [value if isinstance(value, str) else label(value), row.id, row.text, weight]
-
-
-def _wrapped(text: str, width: int, hanging: str) -> list[str]:
-    if len(text) <= width:
-        return [text]
-    return textwrap.wrap(text, width, subsequent_indent=hanging, break_long_words=False, break_on_hyphens=False)
 
 
 def _line(cells: list[str] | tuple[str, ...]) -> str:

@@ -129,8 +129,8 @@ def _figures(table: str, entry: Mapping[str, Any], word: str) -> RuleFigures | N
     n = entry.get("n")
     if not isinstance(n, int) or isinstance(n, bool) or not 0 <= n <= LARGEST_EXACT_INTEGER:
         return None
-    share, rows = number("precision", 1.0), number("effective_n", n) or float(n)
-    low, high = interval(share, rows) if share is not None and rows else (None, None)
+    share, rows = number("precision", 1.0), max(1.0, number("effective_n", n) or n)
+    low, high = interval(share, rows) if share is not None and n else (None, None)
     return RuleFigures(table, n, number("coverage", 1.0), share, low, high, number("base_rate", 1.0), word)
 
 

@@ -24,8 +24,6 @@ from rulekit.tables.raw.columns import (
     canonical_key,
     natural_order,
     parse_booleans,
-    parse_dates,
-    parse_moments,
     parse_numbers,
 )
 
@@ -34,7 +32,6 @@ LIKELY_TOKENS = frozenset(
 ) | {"missing", "undefined", "(blank)"}
 LIKELY_NUMBERS = (-999.0, -9999.0, -99999.0, -999999.0)
 NEARLY_ALL = 0.95
-MANY_NAMES = 20
 # Units that make a number money; a column in another currency is declared `money`.
 CURRENCIES = frozenset(
     (
@@ -132,13 +129,6 @@ def read_keys(feature: Feature, keys: list[str], counts: Counts, decimal: str) -
     if tokens_alone or counts[is_number].sum() >= NEARLY_ALL * counts.sum():
         note = _nearly_numeric_note(feature.name, keys, counts, is_number)
         decided = replace(decided, notes=(note,), suspects=())
-    elif all(parse_moments(some).null_count() == 0 for some in (cells.cells.head(9), cells.cells)):
-        kind = "datetime" if parse_dates(cells.cells).null_count() else "date"
-        note = f"column {feature.name!r} holds dates; --type {feature.name}={kind} compares them as such"
-        decided = replace(decided, notes=(note, *decided.notes))
-    elif len(keys) >= MANY_NAMES and counts.max() == 1:
-        note = f"column {feature.name!r} has another text in every row; if it only names them, --ignore {feature.name}"
-        decided = replace(decided, notes=(note, *decided.notes))
     return KeyReading(decided, lookup=lookup)
 
 

@@ -19,7 +19,7 @@ from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, Display, Feature
 from rulekit.tables.kinds.builders import Dictionary, NumberBuilder, TextAllowance, as_number_column
 from rulekit.tables.kinds.choice import Decided, decide_levels, ranks_of_keys, read_keys
 from rulekit.tables.kinds.conversion import boolean_values, numeric_values
-from rulekit.tables.options import ReadingOptions
+from rulekit.tables.options import ReadingOptions, levels_declared
 from rulekit.tables.raw.columns import (
     Column,
     LevelColumn,
@@ -284,7 +284,7 @@ def _is_empty(column: Column) -> bool:
 
 def _declared_levels(feature: Feature, kind: str) -> Feature:
     """The feature with the levels of a declaration `ordered:low,mid,high`; raises InputError for an empty level."""
-    levels = tuple(level.strip() for level in kind.removeprefix("ordered:").split(","))
+    levels = levels_declared(kind)
     if "" in levels:
         raise InputError(
             f"an empty level in {kind!r}", where=f"type of column {feature.name!r}", fix="ordered:low,mid,high"

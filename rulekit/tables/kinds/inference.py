@@ -13,6 +13,7 @@ from rulekit.tables.kinds.choice import (
     Decided,
 )
 from rulekit.tables.kinds.column_builder import ColumnBuilder
+from rulekit.tables.kinds.hints import hints_of, notes_of
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.tables.raw.columns import (
     RawTable,
@@ -72,10 +73,13 @@ def assembled(
     decided: Sequence[Decided], arrays: Sequence[Array], n_rows: int, source: str, notes: Sequence[str]
 ) -> Table:
     """A table of decided columns; `notes` are those of the reader. Raises InputError for a unit of what has none."""
-    _check_units([d.feature for d in decided], source)
+    features = tuple(d.feature for d in decided)
+    _check_units(features, source)
     merged = {d.feature.name: d.merged for d in decided if d.merged}
-    every_note = (*notes, *(note for d in decided for note in d.notes), *suspects_note(decided), *_merged_note(merged))
-    return Table(tuple(d.feature for d in decided), arrays, n_rows, source, every_note, merged)
+    nearly = {d.feature.name for d in decided if d.notes}  # of those more is known than what they look like
+    hints = {name: hint for name, hint in hints_of(features, arrays).items() if name not in nearly}
+    own = (*(note for d in decided for note in d.notes), *suspects_note(decided), *_merged_note(merged))
+    return Table(features, arrays, n_rows, source, (*notes, *own, *notes_of(hints)), merged)
 
 
 def _require_rows(raw: RawTable) -> None:

@@ -127,7 +127,7 @@ def test_likely_tokens_are_reported_not_guessed() -> None:
 def test_a_text_of_its_own_in_every_row_is_said_to_name_the_rows() -> None:
     """Its levels filled every export without a word."""
     names = [f"client {i}" for i in range(20)]
-    note = "column 'id' has another text in every row; if it only names them, --ignore id"
+    note = "column 'id': ids or numbers of rows, it seems; what only names rows, --ignore id"
     assert infer({"id": names}).notes == (note,)
     assert infer({"id": [*names, names[0]]}).notes == infer({"id": names[1:]}).notes == ()
 
@@ -163,7 +163,7 @@ def test_display_of_integers_and_dates() -> None:
     assert stamp.arrays[0].tolist() == [1577880000.0, 1577880001.0]
     assert infer({"i": [1.0, 2.0, NAN]}).features[0].display == "integer"
     assert infer({"i": [1.0, 2.5]}).features[0].display == "plain"
-    assert "holds dates" in infer({"d": ["2020-01-01", "2020-01-02"]}).notes[0]
+    assert "column 'd': dates; --type d=date" in infer({"d": ["2020-01-01", "2020-01-02"]}).notes[0]
 
 
 def test_precision_is_double_only_where_exact_values_collide() -> None:

@@ -1,0 +1,218 @@
+"""What a column looks like beside its kind: a guess that is said to the user, and never acted on."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from rulekit.dates import is_dated
+from rulekit.schema import FIRST_LEVEL_CODE, Feature
+from rulekit.tables.kinds.choice import LIKELY_TOKENS
+from rulekit.tables.raw.columns import parse_dates, parse_moments
+from rulekit.tables.table import Array, StoredArrays
+
+Look = Literal["dates", "dates of another form", "an id", "ordered", "constant", "many levels"]
+
+MANY_NAMES = 20
+MANY_LEVELS = 100
+_MOST_NAMED = 6
+_FIRST = 64
+
+_NUMBER = r"[$€£]?\s*-?\d[\d,.]*\s*[k%]?"
+_RANGE = re.compile(
+    rf"\D*?({_NUMBER})\s*(?:-|\u2013|\u2014|to|\.\.|:|;|,|and|<=?\s*\w+\s*<=?)\s*({_NUMBER})\D*", re.IGNORECASE
+)
+_BELOW = re.compile(rf"(?:<=?|≤|under|below|up to|less than|at most)\s*({_NUMBER})\D*", re.IGNORECASE)
+_ABOVE = re.compile(
+    rf"(?:(?:>=?|≥|over|above|more than|at least)\s*({_NUMBER})\D*)"
+    rf"|(?:({_NUMBER})\s*\w*\s*(?:\+|and over|and more|and above|or more|or over|more|plus)\D*)",
+    re.IGNORECASE,
+)
+_COUNTED = re.compile(r"(\d+)\s*(?:st|nd|rd|th|[ _-][a-z]+)", re.IGNORECASE)
+_ALONE = re.compile(_NUMBER)
+_LONGEST_BAND = 40
+_OTHER_DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}(?:[ T]\d{1,2}:\d{2}.*)?", re.ASCII)
+# Words of scales, from low to high; words between bars mean the same step.
+_SCALES = tuple(
+    {word: step for step, words in enumerate(scale.split(", ")) for word in words.split("|")}
+    for scale in (
+        "none|no, very low|vlow, low, medium low, medium|med|mid|middle|moderate|normal|average, medium high, "
+        "high, very high|vhigh, extreme|extremely high",
+        "never, rarely|seldom|almost never, occasionally|sometimes, often, usually|frequently|very often, always",
+        "none|no|normal, minimal|trace, mild|slight|minor|light, moderate|medium, marked, major|severe|serious, "
+        "critical|extreme, fatal",
+        "very poor|very bad, poor|bad|unsatisfactory, fair|acceptable|ok|average|sufficient|satisfactory, good, "
+        "very good, excellent|outstanding",
+        "strongly disagree, disagree, neutral|neither|undecided, agree, strongly agree",
+        "xxs, xs, s, m, l, xl, xxl, xxxl",
+        "tiny, extra small, very small, small, medium|med|mid, large|big, very large, extra large, huge",
+        "preschool, primary|primary school|elementary, secondary|middle school, high school, college, "
+        "tertiary|bachelor|bachelors|graduate, master|masters|postgraduate, doctorate|phd",
+        "junior, mid|middle|intermediate, senior, lead|principal",
+        "bronze, silver, gold, platinum, diamond",
+        "first, second, third, fourth, fifth, sixth, seventh, eighth, ninth, tenth",
+        "jan|january, feb|february, mar|march, apr|april, may, jun|june, jul|july, aug|august, "
+        "sep|sept|september, oct|october, nov|november, dec|december",
+        "mon|monday, tue|tues|tuesday, wed|wednesday, thu|thur|thurs|thursday, fri|friday, sat|saturday, sun|sunday",
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """What a column looks like; kind: the kind that it may be declared to be, "" where there is none to declare.
+
+    levels: of a category that looks ordered, from low to high.
+    """
+
+    look: Look
+    kind: str = ""
+    levels: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return {
+            "dates": "looks like dates",
+            "dates of another form": "looks like dates, which are compared as such where written like 2024-05-31",
+            "an id": "looks like an id, or the number of the row",
+            "ordered": f"looks ordered: {', '.join(self.levels)}",
+            "constant": "has one value only",
+            "many levels": "has many levels",
+        }[self.look]
+
+
+def hints_of(features: Sequence[Feature], arrays: Sequence[Array]) -> dict[str, Hint]:
+    """A hint for each column that deserves one, in memory or on disk."""
+    held = arrays.columns if isinstance(arrays, StoredArrays) else arrays
+    found = {
+        feature.name: _of_levels(feature, _parts(column))
+        if feature.kind == "categorical"
+        else _of_numbers(feature, _parts(column))
+        for feature, column in zip(features, held, strict=True)
+    }
+    return {name: hint for name, hint in found.items() if hint is not None}
+
+
+def notes_of(hints: Mapping[str, Hint]) -> list[str]:
+    """A line for each kind of hint that says what to do about its columns."""
+    by_look: dict[str, list[str]] = {}
+    for name, hint in hints.items():
+        by_look.setdefault(hint.look, []).append(name)
+    notes = []
+    for look, names in by_look.items():
+        first, shown = names[0], _listed(names)
+        if look == "dates":
+            notes.append(f"{shown}: dates; --type {first}={hints[first].kind} compares them as such")
+        elif look == "dates of another form":
+            notes.append(f"{shown}: dates, it seems; they are compared as such where written like 2024-05-31")
+        elif look == "an id":
+            notes.append(f"{shown}: ids or numbers of rows, it seems; what only names rows, --ignore {first}")
+        elif look == "ordered":
+            notes.append(f"{shown}: levels in an order, it seems; rulekit describe --types-out writes it for --types")
+    return notes
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(map(repr, names[:_MOST_NAMED]))
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return f"column{'s' * (len(names) > 1)} {shown}{more}"
+
+
+def _parts(column: Any) -> Iterator[Array]:
+    return column.parts() if hasattr(column, "parts") else iter([column])
+
+
+def _of_numbers(feature: Feature, parts: Iterator[Array]) -> Hint | None:
+    """A constant, or numbers that rise from row to row as ids do; of most columns only the first rows are looked at."""
+    first = last = None
+    constant = rises = True
+    n = 0
+    for part in parts:
+        for start, stop in ((0, _FIRST), (_FIRST, len(part))):
+            values = part[start:stop]
+            if not len(values):
+                continue
+            known = values[~np.isnan(values)]
+            rises = rises and len(known) == len(values) and bool(np.all(np.diff(values) > 0))
+            rises = rises and (last is None or bool(values[0] > last)) and bool(np.all(np.rint(values) == values))
+            if len(known):
+                first = known[0] if first is None else first
+                constant = constant and bool(np.all(known == first))
+            if not (rises or constant):
+                return None
+            last, n = values[-1], n + len(values)
+    if constant and first is not None:
+        return Hint("constant")
+    return Hint("an id", "ignore") if rises and n >= MANY_NAMES and not is_dated(feature) else None
+
+
+def _of_levels(feature: Feature, parts: Iterator[Array]) -> Hint | None:
+    import polars as pl
+
+    levels = feature.levels
+    if feature.ordered or not levels:
+        return None
+    if len(levels) == 1:
+        return Hint("constant")
+    for texts in (levels[:_FIRST], levels):
+        cells = pl.Series(texts, dtype=pl.String)
+        if parse_moments(cells).null_count():
+            break
+    else:
+        return Hint("dates", "datetime" if parse_dates(cells).null_count() else "date")
+    if all(_OTHER_DATE.fullmatch(level) for level in levels):
+        return Hint("dates of another form")
+    if len(levels) >= MANY_NAMES:
+        counts = sum((np.bincount(part, minlength=FIRST_LEVEL_CODE + len(levels)) for part in parts), start=np.zeros(1))
+        if counts[FIRST_LEVEL_CODE:].max() <= 1:
+            return Hint("an id", "ignore")
+    order = likely_order(levels)
+    if order:
+        return Hint("ordered", "ordered", order)
+    return Hint("many levels") if len(levels) >= MANY_LEVELS else None
+
+
+def likely_order(levels: Sequence[str]) -> tuple[str, ...]:
+    """Levels from low to high where at least three are steps of a known scale or bands of numbers, else ().
+
+    One level that fits in nowhere may come first, as `no account` among balances.
+    """
+    if len(levels) > MANY_LEVELS:
+        return ()
+    real = [level for level in levels if level.lower() not in LIKELY_TOKENS or level.lower() == "none"]
+    words = {level: re.sub(r"[\W_]+", " ", level.lower()).strip() for level in real}
+    for scale in _SCALES:
+        steps = {scale.get(text) for text in words.values()}
+        if len(real) >= 3 and None not in steps and len(steps) == len(real):
+            return tuple(sorted(real, key=lambda level: scale[words[level]]))
+    places = {level: place for level in real if (place := _band(level)) is not None}
+    odd = [level for level in real if level not in places]
+    unclear = len(odd) > 1 or len(set(places.values())) < len(places)
+    if len(places) < 3 or unclear or all(_ALONE.fullmatch(level) for level in places):
+        return ()
+    return (*odd, *sorted(places, key=lambda level: places[level]))
+
+
+def _band(level: str) -> tuple[float, int] | None:
+    """Where a band of numbers begins, and whether it lies below (-1), between (0) or above (1); None of no band."""
+    text = level.strip()
+    if len(text) > _LONGEST_BAND:
+        return None
+    for side, pattern in ((-1, _BELOW), (0, _ALONE), (0, _RANGE), (1, _ABOVE), (0, _COUNTED)):
+        if match := pattern.fullmatch(text):
+            numbers = [_value(part) for part in match.groups() or (text,) if part]
+            return (numbers[0], side) if numbers == sorted(numbers) and not math.isnan(sum(numbers)) else None
+    return None
+
+
+def _value(text: str) -> float:
+    """The number that a text means, NaN where it is none, as of 1.2.3."""
+    digits = re.sub(r"[$€£\s%,]", "", text)
+    try:
+        return (1000.0 if digits[-1:].lower() == "k" else 1.0) * float(digits.rstrip("kK").rstrip("."))
+    except ValueError:
+        return math.nan

@@ -1,0 +1,139 @@
+"""Describing a table: every column with its kind, its values and what it looks like; a file of types to be edited."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rulekit.audit.table_summary import TableSummary, summary_of
+from rulekit.graph.files.model_files import write_atomically
+from rulekit.graph.language.readable import amount, percent
+from rulekit.names import printable
+from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, Feature
+from rulekit.tables.kinds.hints import Hint, hints_of
+from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
+from rulekit.tables.reading import read_table
+from rulekit.tables.table import Array
+from rulekit.tables.types_file import declaration, kind_of, read_types, types_text
+from rulekit.work.outputs import check_outputs
+
+SHOWN_LEVELS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnDescription:
+    """What a column holds.
+
+    n_values: different values; missing: cells without one. low, high, example: values as people read them, "" where
+    there are none. levels: of a category, with the number of rows of each, in the order of the schema.
+    """
+
+    feature: Feature
+    n_values: int
+    missing: int
+    low: str = ""
+    high: str = ""
+    example: str = ""
+    levels: tuple[tuple[str, int], ...] = ()
+    hint: Hint | None = None
+
+    @property
+    def kind(self) -> str:
+        return kind_of(self.feature)
+
+    def values(self, all_levels: bool = False) -> str:
+        """The levels with their rows, the most frequent first unless they are ordered; or the range and an example."""
+        if not self.levels:
+            return f"{self.low} to {self.high}, such as {self.example}" if self.n_values > 1 else self.example
+        levels = self.levels if self.feature.ordered else sorted(self.levels, key=lambda level: -level[1])
+        shown = levels if all_levels or len(levels) <= SHOWN_LEVELS + 1 else levels[:SHOWN_LEVELS]
+        more = f" and {len(levels) - len(shown)} more" * (len(shown) < len(levels))
+        return ", ".join(f"{level} {count}" for level, count in shown) + more
+
+    def as_dict(self, n_rows: int) -> dict[str, Any]:
+        """JSON values."""
+        return {
+            "column": self.feature.name,
+            "kind": self.kind,
+            "role": self.feature.role,
+            "unit": self.feature.unit,
+            "values": self.n_values,
+            "missing": self.missing,
+            "missing_share": self.missing / n_rows,
+            "low": self.low,
+            "high": self.high,
+            "example": self.example,
+            "levels": dict(self.levels),
+            "looks": None if self.hint is None else self.hint.look,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """The columns of a table in their order, its summary, and what was noticed when it was read."""
+
+    columns: tuple[ColumnDescription, ...]
+    summary: TableSummary
+    notes: tuple[str, ...]
+
+    def types_text(self) -> str:
+        """A file of the types that the columns have now; what they look like stands there as a comment."""
+        remarks = {column.feature.name: _remark(column, self.summary.n_rows) for column in self.columns}
+        likely = {
+            column.feature.name: declaration(column.feature, column.hint.kind, column.hint.levels)
+            for column in self.columns
+            if column.hint is not None and column.hint.kind
+        }
+        return types_text([column.feature for column in self.columns], remarks, likely)
+
+
+def describe(data: Path, reading: ReadingOptions = DEFAULT_OPTIONS, types_output: Path | None = None) -> Description:
+    """Every column of a table file that is not ignored; its types are written where `types_output` says.
+
+    Raises InputError for what is no table, and for a declaration that its cells contradict.
+    """
+    check_outputs([types_output], data)
+    table = read_table(data, reading)
+    hints = hints_of(table.features, table.arrays)
+    columns = tuple(
+        _described(feature, array, hints.get(feature.name))
+        for feature, array in zip(table.features, table.arrays, strict=True)
+    )
+    description = Description(columns, summary_of(table), table.notes)
+    if types_output is not None:
+        write_atomically(types_output, description.types_text().encode())
+    return description
+
+
+def with_types(reading: ReadingOptions, path: Path) -> ReadingOptions:
+    """Reading options with what a file of types declares beside them; the options come first."""
+    return reading.over(read_types(path))
+
+
+def _described(feature: Feature, array: Array, hint: Hint | None) -> ColumnDescription:
+    if feature.kind == "categorical":
+        counts = np.bincount(array, minlength=FIRST_LEVEL_CODE + len(feature.levels)).tolist()
+        levels = tuple(zip(feature.levels, counts[FIRST_LEVEL_CODE:], strict=True))
+        known = [level for level, count in levels if count]
+        first = array[np.argmax(array >= FIRST_LEVEL_CODE)] - FIRST_LEVEL_CODE
+        example = feature.levels[first] if known and first >= 0 else ""
+        return ColumnDescription(feature, len(known), counts[MISSING_CODE], "", "", example, levels, hint)
+    known_values = array[~np.isnan(array)]
+    missing = len(array) - len(known_values)
+    if not len(known_values):
+        return ColumnDescription(feature, 0, missing, hint=hint)
+    if feature.kind == "boolean":
+        true = int(np.count_nonzero(known_values))
+        levels = (("false", len(known_values) - true), ("true", true))
+        return ColumnDescription(feature, 1 + (0 < true < len(known_values)), missing, levels=levels, hint=hint)
+    low, high, example = (amount(float(v), feature) for v in (known_values.min(), known_values.max(), known_values[0]))
+    return ColumnDescription(feature, len(np.unique(known_values)), missing, low, high, example, (), hint)
+
+
+def _remark(column: ColumnDescription, n_rows: int) -> str:
+    gaps = f"{percent(column.missing / n_rows)} missing" if column.missing else ""
+    looks = "" if column.hint is None else str(column.hint)
+    return printable("; ".join(filter(None, [column.values(), gaps, looks])))
