@@ -246,7 +246,7 @@ def test_importing_rulekit_loads_nothing_heavy(tmp_path: Path) -> None:
 
 
 def test_the_command_starts_without_heavy_imports(tmp_path: Path) -> None:
-    heavy = {"numpy", "sklearn", "sympy", "polars", "onnx", "numba", "lark"}
+    heavy = {"numpy", "sklearn", "sympy", "polars", "onnx", "numba", "lark", "jinja2"}
     assert _loaded_after("import rulekit_cli.main", tmp_path) & heavy == set()
 
 
@@ -314,6 +314,7 @@ def test_a_wheel_holds_three_packages_and_works_elsewhere(tmp_path: Path) -> Non
         "rulekit/graph/language/rules.lark",
         "rulekit/verification/parity.schema.json",
         "rulekit/conformance/rules/nodes.rules",
+        "rulekit/notebook/templates/parts.html",
         "rulekit_cli/loans.csv",
     ):
         assert needed in names

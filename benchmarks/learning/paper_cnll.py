@@ -46,7 +46,7 @@ def xor_errors(seed: int, grid: bool, **parameters: Any) -> tuple[tuple[float, .
     last = {step["unit"]: step for step in steps}
     errors = tuple(round(last_of(steps, unit)["error"], 4) for unit in sorted(last))
     pairs = frozenset(
-        (f"{s['feature']} {'<=' if s['condition'].op == '<=' else '>'} {round(s['condition'].value)}", s["clause"])
+        (f"{' '.join(s['condition'].split()[:-1])} {round(float(s['condition'].split()[-1]))}", s["clause"])
         for s in steps
     )
     return errors, pairs

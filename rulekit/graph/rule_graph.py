@@ -34,7 +34,7 @@ class Required:
     condition: Node
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RuleGraph:
     """A model: what it reads, what it decides, what it reports.
 
@@ -109,6 +109,19 @@ class RuleGraph:
 
         return from_json, (to_json(self),)
 
+    def __repr__(self) -> str:
+        from rulekit.graph.language.words import quoted
+        from rulekit.graph.rules import counts
+        from rulekit.names import printable
+
+        classes = ", ".join(map(quoted, self.classes[:6])) + ", ..." * (len(self.classes) > 6)
+        return f"<RuleGraph {printable(self.schema.target)}: {classes}; {counts(self)}; digest {self.digest[:12]}>"
+
+    def _repr_html_(self) -> str:
+        from rulekit.notebook.html import graph_html
+
+        return graph_html(self)
+
     def __str__(self) -> str:
         """The rules in the rule language."""
         from rulekit.graph.language.text import print_graph
@@ -149,6 +162,21 @@ class RuleGraph:
         from rulekit.audit.explanations import explain
 
         return explain(self, self.table(data))
+
+    def show(self, full: bool = False, width: int | None = None) -> None:
+        """Show the rules to a person: as HTML in a notebook, else as text on standard output.
+
+        full: every level of every set, and the weighted rules behind reported probabilities. width: columns of text.
+        """
+        from rulekit.notebook.display import show_rules
+
+        show_rules(self, full, width)
+
+    def to_frame(self, library: str = "polars") -> Any:
+        """The rules as a frame of polars or pandas, one row a rule; its columns: rulekit.notebook.frames."""
+        from rulekit.notebook.frames import rules_frame
+
+        return rules_frame(self, library)
 
     def export(self, path: str | os.PathLike[str], to: str, **options: Any) -> None:
         """Write the artifact of export target `to`; raises Unsupported or InputError."""

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
+from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -270,6 +271,16 @@ class RuleClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         first = float(graph.provenance.get("threshold", 0.5))  # of the class that is the graph's second
         threshold = first if order[-1] == len(order) - 1 else 1.0 - first
         return decision_values(graph.predict_proba(rows)[:, self._places], order[graph.decide(rows)], threshold)
+
+    def _repr_html_(self) -> str:
+        from rulekit.notebook.html import estimator_html
+
+        return estimator_html(self)
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        """What a notebook shows: the rules, or text where scikit-learn's option `display` asks for that."""
+        shown = {"text/plain": repr(self)}
+        return shown if get_config()["display"] == "text" else shown | {"text/html": self._repr_html_()}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -38,7 +38,7 @@ class CounterExample:
         return f"at {cells}: probabilities {pair}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Report:
     """The outcome of comparing one artifact with its graph; `ok` says whether they are alike.
 
@@ -157,6 +157,15 @@ class Report:
         if self.tampered:
             return "tampered: it carries this very model; changed after the export, or a fault of the exporter"
         return "it carries no graph" if self.carried == "none" and not self.ok else ""
+
+    def __repr__(self) -> str:
+        what = f"verified, {self.conclusion}" if self.ok else f"{self.failure}, {self.different_decisions:,} different"
+        return f"<Report {self.target}: {what}>"
+
+    def _repr_html_(self) -> str:
+        from rulekit.notebook.html import report_html
+
+        return report_html(self)
 
     def __str__(self) -> str:
         rows = f"{self.adversarial_rows:,} adversarial"

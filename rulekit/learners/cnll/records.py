@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from rulekit.errors import BudgetError
+from rulekit.graph.language.text import print_node
 from rulekit.graph.nodes import And, Hidden, IsTrue, Node, Or
 from rulekit.graph.probability.circuit import Algebra, fold_circuit
 from rulekit.graph.probability.compilation import build_circuit
@@ -18,6 +19,7 @@ from rulekit.learners.cnll.models import LearnedFormula, bit_condition, bit_name
 from rulekit.learners.cnll.search.growth import GrownStep
 from rulekit.learners.counting.histograms import Floats, Ints
 from rulekit.learners.fitting.learning import Run
+from rulekit.schema import Schema
 
 MAX_CLAUSES = 10_000
 _MAX_LISTED = 64
@@ -133,17 +135,18 @@ class Account:
 
 
 def step_records(account: Account) -> list[dict[str, Any]]:
-    """Per step: class, action (add, backfit), unit, column, condition (a Boolean node), operator and clause of the
+    """Per step: class, action (add, backfit), unit, column, condition as text, operator and clause of the
     move, alpha, beta, the objective that the search claimed and the one measured, both after refit, training error.
     """
     columns = account.columns
+    schema = Schema(tuple(column.feature for column in columns))
     return [
         {
             "class": account.label,
             "action": step.action,
             "unit": step.which + 1,
             "feature": " and ".join(dict.fromkeys(columns[column].feature.name for column in step.bit.columns)),
-            "condition": bit_condition(columns, step.bit),
+            "condition": print_node(bit_condition(columns, step.bit), schema),
             "move": step.move.operator,
             "clause": step.clause,
             "alpha": step.bit.alpha,

@@ -102,7 +102,7 @@ class QuestionPath:
         return points
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ModelPath:
     """The models of one fit by size, assembled when they are asked for.
 
@@ -116,6 +116,16 @@ class ModelPath:
     provenance: Mapping[str, Any]
     noun: str = "unit"
     choice: str = ""
+
+    def __repr__(self) -> str:
+        taken = " + ".join(str(path.at(place).size) for path, place in zip(self.paths, self.chosen, strict=True))
+        how = f", chosen by {self.choice}" if self.choice else ""
+        return f"<ModelPath of {len(self)} sizes; the model has {taken} {self.noun}s{how}>"
+
+    def _repr_html_(self) -> str:
+        from rulekit.notebook.html import path_html
+
+        return path_html(self)
 
     def __len__(self) -> int:
         """The largest size that a path reached."""
