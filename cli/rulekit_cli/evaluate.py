@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -50,7 +51,7 @@ def evaluate(
     found = measure(model, data, options.reading(given))
     if json_:
         size = {"rules": found.size.rules, "literals": found.size.literals, "digest": found.digest}
-        result_json({**found.figures.as_dict(), **size})
+        result_json({**found.figures.as_dict(), **size, "training_rows": found.overlap and asdict(found.overlap)})
         return
     for note in found.notes:
         log(f"note: {note}")

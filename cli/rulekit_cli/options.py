@@ -113,6 +113,10 @@ Test = Annotated[Path | None, typer.Option("--test", metavar="FILE", help="Measu
 Holdout = Annotated[
     float | None, typer.Option("--holdout", min=0.01, max=0.9, help="Measure on this share, held out of training.")
 ]
+HeldRows = Annotated[
+    Path | None,
+    typer.Option("--holdout-out", metavar="FILE", help="Write the held-out rows there, in the format of the data."),
+]
 TimeLimit = Annotated[
     float | None, typer.Option("--time-limit", min=0, metavar="SECONDS", help="Stop then, with the best model so far.")
 ]

@@ -22,6 +22,7 @@ def threshold(
     recall: Annotated[float | None, typer.Option("--recall", help="At least this recall.")] = None,
     cost: options.Cost = None,
     f1: Annotated[bool, typer.Option("--f1", help="Largest F1 of the positive class.")] = False,
+    at: Annotated[float | None, typer.Option("--at", metavar="T", help="This threshold: yes above T.")] = None,
     weight: options.Weight = None,
     delimiter: options.Delimiter = None,
     decimal: options.Decimal = None,
@@ -29,25 +30,30 @@ def threshold(
 ) -> None:
     """Move the decision threshold for a purpose.
 
-    The purpose is a least precision or recall, the least cost, or the largest F1 on the given rows. A model of few
-    rules has few steps to choose from: those beside the chosen one are printed too. A purpose that only a model would
-    serve that says yes to every row is refused.
+    The purpose is a least precision or recall, the least cost, the largest F1 on the given rows, or a threshold itself.
+    A model of few rules has few steps to choose from: those beside the chosen one are printed too. A purpose that no
+    step serves is refused, with the steps that there are.
 
     \b
     Example:
       rulekit threshold model.json validation.csv --precision 0.9 -o careful.json
+      rulekit threshold model.json validation.csv --at 0.3 -o lax.json
     """
     from rulekit.audit.threshold import Purpose
     from rulekit.tables.options import ReadingOptions
     from rulekit.work.evaluating import move_threshold
 
     reading = ReadingOptions(weight=weight, delimiter=delimiter, decimal=decimal, encoding=encoding)
-    moved = move_threshold(model, data, Purpose.of(precision, recall, cost, f1), output, reading)
+    moved = move_threshold(model, data, Purpose.of(precision, recall, cost, f1, at), output, reading)
     choice = moved.choice
+    for note in moved.notes:
+        log(f"note: {note}")
     result(f"{_said(choice.chosen, cost is not None)}   (on {moved.n_rows} rows of {data.name})")
     for name, step in (("stricter", choice.stricter), ("laxer", choice.laxer)):
         if step is not None:
             result(f"next {name} step: {_said(step, cost is not None)}")
+    if moved.by_probability:
+        log(f"note: the label is now yes where the reported probability is above {choice.chosen.threshold!r}")
     log(f"wrote {output}")
 
 

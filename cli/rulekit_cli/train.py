@@ -40,6 +40,7 @@ def train(
     cost: options.Cost = None,
     test: options.Test = None,
     holdout: options.Holdout = None,
+    held_rows: options.HeldRows = None,
     missing_target: options.MissingTarget = "error",
     precision: options.Precision = None,
     delimiter: options.Delimiter = None,
@@ -58,7 +59,7 @@ def train(
 
     \b
     Examples:
-      rulekit train loans.csv --target default --holdout 0.25 -o model.json
+      rulekit train loans.csv --target default --holdout 0.25 --holdout-out held.csv -o model.json
       rulekit train adult.csv --target income --positive ">50K" --type zip=categorical --missing "?" -o income.json
       rulekit train big.parquet --target y --memory 500MB -o model.json
       rulekit train loans.csv --target default --smallest --curve curve.png -o model.json

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -15,27 +15,37 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.numbers import log_odds, strength_of
 from rulekit.tables.labels import parse_cost
 
+_MOST_STEPS = 6
+
 
 @dataclass(frozen=True, slots=True)
 class Purpose:
-    """What the threshold is to reach: a least precision, a least recall, the smallest cost, or the largest F1."""
+    """What the threshold is to reach: a least precision, a least recall, the smallest cost, or the largest F1.
+
+    at: or the threshold itself.
+    """
 
     precision: float | None = None
     recall: float | None = None
     cost: tuple[float, float] | None = None
     f1: bool = False
+    at: float | None = None
 
     @classmethod
-    def of(cls, precision: float | None, recall: float | None, cost: str | None, f1: bool) -> Purpose:
+    def of(
+        cls, precision: float | None, recall: float | None, cost: str | None, f1: bool, at: float | None = None
+    ) -> Purpose:
         """The purpose with its costs as text, "FP:FN"; raises InputError where they are none."""
-        return cls(precision, recall, parse_cost(cost), f1)
+        return cls(precision, recall, parse_cost(cost), f1, at)
 
     def __post_init__(self) -> None:
-        if [self.precision, self.recall, self.cost].count(None) + (not self.f1) != 3:
+        if [self.precision, self.recall, self.cost, self.at].count(None) + (not self.f1) != 4:
             raise InputError(
                 "a threshold is chosen for one purpose",
-                fix="give exactly one of --precision, --recall, --cost and --f1",
+                fix="give exactly one of --precision, --recall, --cost, --f1 and --at",
             )
+        if self.at is not None and not 0 < self.at < 1:
+            raise InputError(f"a threshold lies between 0 and 1, unlike {self.at!r}", where="--at")
         for value, name in ((self.precision, "precision"), (self.recall, "recall")):
             if value is not None and not 0 < value <= 1:
                 raise InputError(f"a {name} lies in (0, 1], not {value!r}")
@@ -75,9 +85,88 @@ def choose_threshold(
     """The threshold that serves the purpose on rows with truth `positive` [n] and score or P(positive) [n].
 
     Candidates lie between the distinct scores, so every decision that tells rows apart is looked at. For a least
-    precision the largest recall wins, for a least recall the largest precision. Raises InputError where no threshold
-    reaches it but the one that says yes to every row.
+    precision the largest recall wins, for a least recall the largest precision. Raises InputError, with the steps that
+    there are, where no threshold reaches it but the one that says yes to every row, or none that tells rows apart.
     """
+    steps = _steps_of(positive, score, purpose.cost or (1.0, 1.0), weight)
+    if purpose.at is not None:
+        return _choice_at(purpose.at, score, steps)
+    if purpose.precision is not None:
+        quality = np.where(steps.precision >= purpose.precision, steps.recall, -1.0)
+    elif purpose.recall is not None:
+        quality = np.where(steps.recall >= purpose.recall, steps.precision, -1.0)
+    else:
+        quality = steps.f1 if purpose.f1 else steps.cost.max() - steps.cost
+    best = int(np.argmax(quality))
+    if quality[best] < 0:
+        wanted = "precision" if purpose.precision is not None else "recall"
+        reached = steps.precision if purpose.precision is not None else steps.recall
+        raise InputError(
+            f"no threshold reaches that {wanted} on these rows, unless every row is decided positive",
+            fix=steps.said(np.sort(np.argsort(-reached, kind="stable")[:_MOST_STEPS])),
+        )
+    if purpose.cost is not None and steps.cost_of_yes < steps.cost[best]:
+        raise InputError(
+            f"it costs least to decide every row positive ({steps.cost_of_yes:g}), for which no model is needed",
+            fix=f"the best step of this model costs {steps.cost[best]:g}; give other costs",
+        )
+    return steps.choice(best)
+
+
+def _choice_at(threshold: float, score: npt.NDArray[np.float64], steps: _Steps) -> Choice:
+    """The step at a threshold that was asked for."""
+    above = int(np.count_nonzero(score > threshold))
+    if above in (0, len(score)):
+        raise InputError(
+            f"{'every' if above else 'no'} row has a probability above {threshold!r}, so that none is told apart",
+            where="--at",
+            fix=steps.said(np.linspace(0, len(steps) - 1, min(len(steps), _MOST_STEPS)).round().astype(np.int64)),
+        )
+    choice = steps.choice(int(np.searchsorted(steps.counts, above)))
+    return replace(choice, chosen=replace(choice.chosen, threshold=threshold))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Steps:
+    """All decisions that tell rows apart, strictest first; arrays [steps].
+
+    counts: rows that are decided positive; low, high: the scores between which the threshold lies; cost_of_yes: the
+    cost of deciding every row positive.
+    """
+
+    counts: npt.NDArray[np.int64]
+    low: npt.NDArray[np.float64]
+    high: npt.NDArray[np.float64]
+    precision: npt.NDArray[np.float64]
+    recall: npt.NDArray[np.float64]
+    f1: npt.NDArray[np.float64]
+    cost: npt.NDArray[np.float64]
+    cost_of_yes: float
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    def step(self, i: int) -> Step:
+        threshold = _middle(float(self.low[i]), float(self.high[i]))
+        return Step(threshold, *(float(array[i]) for array in (self.precision, self.recall, self.f1, self.cost)))
+
+    def choice(self, i: int) -> Choice:
+        stricter, laxer = (self.step(j) if 0 <= j < len(self) else None for j in (i - 1, i + 1))
+        return Choice(self.step(i), stricter, laxer)
+
+    def said(self, places: npt.NDArray[np.int64]) -> str:
+        """These steps in words."""
+        steps = [self.step(int(i)) for i in places]
+        words = "; ".join(f"above {s.threshold!r} precision {s.precision:.3f}, recall {s.recall:.3f}" for s in steps)
+        return f"{'the steps that there are' if len(steps) == len(self) else 'the nearest steps'}: {words}"
+
+
+def _steps_of(
+    positive: npt.NDArray[np.bool_],
+    score: npt.NDArray[np.float64],
+    prices: tuple[float, float],
+    weight: npt.NDArray[np.float64] | None,
+) -> _Steps:
     weights = np.ones(len(positive)) if weight is None else weight
     order = np.argsort(-score, kind="stable")
     score, truth, w = score[order], positive[order], weights[order]
@@ -89,39 +178,16 @@ def choose_threshold(
         raise InputError("every row has the same probability", fix="a model without rules has no threshold to choose")
     hits, false_alarms = np.cumsum(w * truth)[ends], np.cumsum(w * ~truth)[ends]
     precision, recall = hits / np.maximum(hits + false_alarms, 1e-300), hits / total
-    f1 = 2 * hits / (hits + false_alarms + total)
-    fp_cost, fn_cost = purpose.cost or (1.0, 1.0)
-    cost = fp_cost * false_alarms + fn_cost * (total - hits)
-
-    def step(i: int) -> Step | None:
-        if not 0 <= i < len(ends):
-            return None
-        middle = _middle(float(score[ends[i] + 1]), float(score[ends[i]]))
-        return Step(middle, float(precision[i]), float(recall[i]), float(f1[i]), float(cost[i]))
-
-    if purpose.precision is not None:
-        quality = np.where(precision >= purpose.precision, recall, -1.0)
-    elif purpose.recall is not None:
-        quality = np.where(recall >= purpose.recall, precision, -1.0)
-    else:
-        quality = f1 if purpose.f1 else cost.max() - cost
-    best = int(np.argmax(quality))
-    if quality[best] < 0:
-        wanted, reached = ("precision", precision) if purpose.precision is not None else ("recall", recall)
-        nearest = step(int(np.argmax(reached)))
-        assert nearest is not None
-        raise InputError(
-            f"no threshold reaches that {wanted} on these rows, unless every row is decided positive",
-            fix=f"the nearest step has precision {nearest.precision:.4f} and recall {nearest.recall:.4f}",
-        )
-    if purpose.cost is not None and (everybody := fp_cost * float((w * ~truth).sum())) < cost[best]:
-        raise InputError(
-            f"it costs least to decide every row positive ({everybody:g}), for which no model is needed",
-            fix=f"the best step of this model costs {cost[best]:g}; give other costs",
-        )
-    chosen = step(best)
-    assert chosen is not None
-    return Choice(chosen, step(best - 1), step(best + 1))
+    return _Steps(
+        ends + 1,
+        score[ends + 1],
+        score[ends],
+        precision,
+        recall,
+        2 * hits / (hits + false_alarms + total),
+        prices[0] * false_alarms + prices[1] * (total - hits),
+        prices[0] * float((w * ~truth).sum()),
+    )
 
 
 def _middle(low: float, high: float) -> float:
@@ -151,7 +217,7 @@ def with_threshold(graph: RuleGraph, threshold: float) -> RuleGraph:
     if isinstance(node, Probability):
         bits = sum(isinstance(part, Hidden) for part in graph.nodes())
         rule = threshold_rule(node.formula, beyond, 2 * max(bits, 1), schema=graph.schema)
-    statistics = {key: value for key, value in graph.statistics.items() if key != "rules"}
+    statistics = {key: value for key, value in graph.statistics.items() if key not in ("rules", "held_out")}
     provenance = {**graph.provenance, "threshold": threshold}
     decision = Fires(rule if rule is not None else _above(node, beyond))
     return graph.with_(decision=decision, statistics=statistics, provenance=provenance)

@@ -229,10 +229,16 @@ def _in_parts(array: Array, dtype: npt.DTypeLike) -> Iterator[Array]:
         yield array[start : start + PART].astype(dtype)
 
 
-def _bytes(array: Array) -> memoryview:
+def canonical_numbers(array: Array) -> Array:
+    """The cells with one bit pattern for what is one value: one zero, one NaN; integers as they are."""
     if array.dtype.kind == "f":
         array = np.ascontiguousarray(array) + array.dtype.type(0)
         missing = np.isnan(array)
         if missing.any():
             array[missing] = np.nan
+    return array
+
+
+def _bytes(array: Array) -> memoryview:
+    array = canonical_numbers(array)
     return np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")).data

@@ -12,7 +12,7 @@ from rulekit.tables.table import Table
 
 SPLIT_BYTES = 60
 """What a row takes while equal rows are looked for."""
-_TOLERANCE = 0.01
+_TOLERANCE = 0.005
 
 
 def held_out(
@@ -25,6 +25,8 @@ def held_out(
 ) -> npt.NDArray[np.bool_]:
     """True [n] for `share` of the rows of each class y [n], drawn by `seed`; see `share_note` where that cannot be.
 
+    What one class has too few or too many is made up for by the next larger one, so that the share of all is right; a
+    class that then has no row there gets the smallest set that holds one.
     Raises InputError where either side would have a class too few.
     """
     # A draw belongs to a set (equal rows, or a group), not to a row, so that equal rows go one way.
@@ -35,10 +37,20 @@ def held_out(
     np.minimum.at(first, number, np.arange(len(y)))
     label = y[first]  # a set is counted with the class of its first row
     sets = np.zeros(len(sizes), dtype=bool)
-    for k in np.unique(label):
+    owed = 0.0
+    for k in np.argsort(np.bincount(label, sizes), kind="stable"):
         of_class = np.flatnonzero(label == k)
+        if not len(of_class):
+            continue
         order = of_class[np.argsort(draws[of_class], kind="stable")]
-        sets[order[_filling(sizes[order], max(round(share * int(sizes[order].sum())), 1))]] = True
+        owed += share * int(sizes[order].sum())
+        taken = order[_filling(sizes[order], round(owed))]
+        owed -= int(sizes[taken].sum())
+        sets[taken] = True
+    for k in np.unique(y):
+        if not sets[number[y == k]].any():
+            holding = np.unique(number[y == k])
+            sets[holding[np.lexsort((draws[holding], sizes[holding]))[0]]] = True
     chosen = sets[number]
     for part, name in ((chosen, "held-out"), (~chosen, "training")):
         if len(np.unique(y[part])) < len(np.unique(y)):
@@ -51,19 +63,21 @@ def share_note(chosen: npt.NDArray[np.bool_], share: float, grouped: bool = Fals
     actual = float(chosen.mean())
     if abs(actual - share) <= max(_TOLERANCE, 2 / len(chosen)):
         return None
-    what = "rows of one group" if grouped else "equal rows"
-    return f"{actual:.0%} of the rows are held out in place of {share:.0%}, since {what} stay on one side"
+    why = f"{'rows of one group' if grouped else 'equal rows'} stay on one side"
+    if actual > share:  # what is drawn stays below the share
+        why += ", and every class needs one there"
+    return f"{actual:.1%} of the rows are held out in place of {share:.1%}, since {why}"
 
 
 def _filling(sizes: npt.NDArray[np.int64], wanted: int) -> npt.NDArray[np.int64]:
-    """The places of sets, the first ones that together have at most `wanted` rows; the smallest one if none fits."""
-    taken, left = [], np.arange(len(sizes))
+    """The places of sets, the first ones that together have at most `wanted` rows."""
+    taken, left = [np.zeros(0, dtype=np.int64)], np.arange(len(sizes))
     while len(left := left[sizes[left] <= wanted]):
         fitting = int(np.searchsorted(np.cumsum(sizes[left]), wanted, side="right"))
         taken.append(left[:fitting])
         wanted -= int(sizes[left[:fitting]].sum())
         left = left[fitting:]
-    return np.concatenate(taken) if taken else np.array([np.argmin(sizes)])
+    return np.concatenate(taken)
 
 
 def _equal_rows(table: Table) -> npt.NDArray[np.int64]:

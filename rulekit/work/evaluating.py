@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -17,38 +17,72 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import Counts, counts
 from rulekit.tables.labels import LabelledTable, read_for_model
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
+from rulekit.tables.row_hashes import Overlap, hashes_from_json, overlap
 from rulekit.work.outputs import check_model_ending, check_outputs
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LabelledRows:
+    """Rows of a file as a model reads them, and how many of them trained it.
+
+    overlap: None where that is not known, for a reason among the notes, or because the model holds no hashes of rows.
+    """
+
+    rows: LabelledTable
+    overlap: Overlap | None
+    notes: tuple[str, ...] = ()
+
+
+def labelled_rows(graph: RuleGraph, data: Path, reading: ReadingOptions) -> LabelledRows:
+    """The rows of a file, encoded for a model, with their labels; raises InputError for what the model cannot read.
+
+    Which of them trained the model is told by all columns of its table, also by those that it does not use.
+    """
+    known = graph.provenance.get("row_hashes")
+    if known is None:
+        rows = read_for_model(data, graph.schema, graph.classes, reading, used=graph.used_features)
+        return LabelledRows(rows, None, rows.notes)
+    hashes = hashes_from_json(known)
+    try:
+        rows = read_for_model(data, graph.schema, graph.classes, reading)
+    except InputError as error:
+        rows = read_for_model(data, graph.schema, graph.classes, reading, used=graph.used_features)
+        return LabelledRows(rows, None, (*rows.notes, f"whether these rows trained the model is not known: {error}"))
+    found = overlap(hashes, rows)
+    return LabelledRows(rows, found, (*rows.notes, str(found)))
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """Figures of a model on labelled rows, its size and digest, and what was noticed in the rows."""
+    """Figures of a model on labelled rows, its size and digest, what was noticed, and how many rows trained it."""
 
     figures: Figures
     size: Counts
     digest: str
     notes: tuple[str, ...] = ()
+    overlap: Overlap | None = None
 
 
 def evaluate(model: Path, data: Path, reading: ReadingOptions = DEFAULT_OPTIONS) -> Evaluation:
     """Measure a model on the labelled rows of a file; the label column is the model's where the options name none."""
     graph = load(model)
-    rows = labelled_rows(graph, data, reading)
-    return Evaluation(measured(graph, rows), counts(graph), graph.digest, rows.notes)
-
-
-def labelled_rows(graph: RuleGraph, data: Path, reading: ReadingOptions) -> LabelledTable:
-    """The rows of a file, encoded for a model, with their labels."""
-    return read_for_model(data, graph.schema, graph.classes, reading, used=graph.used_features)
+    found = labelled_rows(graph, data, reading)
+    return Evaluation(measured(graph, found.rows), counts(graph), graph.digest, found.notes, found.overlap)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MovedThreshold:
-    """The model that decides at the chosen threshold, the choice with its neighbours, and on how many rows."""
+    """The model that decides at the chosen threshold, the choice with its neighbours, and on how many rows.
+
+    by_probability: rules decided, and now the reported probability does, since no short rules say the same. notes: what
+    was noticed in the rows.
+    """
 
     model: RuleGraph
     choice: Choice
     n_rows: int
+    by_probability: bool = False
+    notes: tuple[str, ...] = ()
 
 
 def move_threshold(
@@ -56,6 +90,7 @@ def move_threshold(
 ) -> MovedThreshold:
     """The same model at the threshold that serves the purpose on the rows; it is written where `output` says.
 
+    A threshold that decides every row as the model does leaves the model as it is.
     Raises InputError where the model has no threshold, was edited so that its rules do not follow from its probability,
     or can serve the purpose only by deciding every row positive.
     """
@@ -70,7 +105,8 @@ def move_threshold(
             fix="a two-class model that reports a probability has one",
         )
     current = float(graph.provenance.get("threshold", 0.5))
-    rows = labelled_rows(graph, data, reading)
+    found = labelled_rows(graph, data, reading)
+    rows = found.rows
     chances = probabilities(graph, rows.table)[:, 1]
     apart = np.abs(chances - current) > 1e-12  # what is nearer may be rounded to either side
     if ((chances > current) != (decide(graph, rows.table) == 1))[apart].any():
@@ -80,9 +116,17 @@ def move_threshold(
             fix="train anew, or edit the rules further; a new threshold would drop the edit",
         )
     choice = choose_threshold(rows.y == 1, chances, purpose, rows.weight)
-    moved = with_threshold(graph, choice.chosen.threshold)
+    if purpose.at is None and ((chances > current) == (chances > choice.chosen.threshold)).all():
+        choice = replace(choice, chosen=replace(choice.chosen, threshold=current))
+    threshold = choice.chosen.threshold
+    moved = graph if threshold == current else with_threshold(graph, threshold)
     statistics = rule_statistics(moved, rows.table, rows.y, rows.weight)
     moved = moved.with_(statistics={**moved.statistics, **statistics})
     if output is not None:
         moved.save(output)
-    return MovedThreshold(moved, choice, len(rows))
+    changed = _by_probability(moved) and not _by_probability(graph)
+    return MovedThreshold(moved, choice, len(rows), changed, found.notes)
+
+
+def _by_probability(graph: RuleGraph) -> bool:
+    return any(part.threshold is not None for part in graph.decision.parts)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from rulekit.audit.metrics import Figures, class_indices, measured
 from rulekit.audit.statistics import rule_statistics
@@ -22,9 +23,10 @@ from rulekit.learners.fitting.constraints import CONSTRAINTS
 from rulekit.simplification.passes import simplify
 from rulekit.tables.budget import Budget, parse_memory
 from rulekit.tables.labelling import read_labelled
-from rulekit.tables.labels import LabelledTable, read_for_model
+from rulekit.tables.labels import LabelledTable
 from rulekit.tables.options import ReadingOptions
 from rulekit.work import learning
+from rulekit.work.evaluating import labelled_rows
 from rulekit.work.outputs import check_model_ending, check_outputs
 from rulekit.work.progress import Learning, Noticed, Progress, Read, Reading, unseen
 
@@ -42,7 +44,8 @@ class TrainingRequest:
     reading: how the table is read, the target column among it. parameters: of the learner, by name. smallest: take the
     smallest model that is not worse than the best one. start, freeze: rules to go on from, and which of them stay.
     test, holdout: another file, or a share of the rows, on which the model is measured; without either the training
-    rows. memory: learn from a file larger than this ("500MB"). output, curves: files to write.
+    rows. held_rows: write the rows that are held out there. memory: learn from a file larger than this ("500MB").
+    output, curves: files to write.
     """
 
     data: Path
@@ -54,6 +57,7 @@ class TrainingRequest:
     freeze: str | None = None
     test: Path | None = None
     holdout: float | None = None
+    held_rows: Path | None = None
     time_limit: float | None = None
     memory: str | None = None
     simplified: bool = True
@@ -86,7 +90,8 @@ def train(request: TrainingRequest, progress: Progress = unseen) -> TrainingResu
     """Train as the request says; raises InputError, before anything is learned, where it makes no sense."""
     parameters, start = _checked(request)
     rows = _read(request, start, progress)
-    training, held = _split(rows, request, progress)
+    picked = _picked(rows, request, progress)
+    training, held = (rows, None) if picked is None else (rows.take(~picked), rows.take(picked))
     started = time.monotonic()
     learner = learning.fitted(
         request.learner,
@@ -101,10 +106,15 @@ def train(request: TrainingRequest, progress: Progress = unseen) -> TrainingResu
     _refuse_nothing_learned(learner.rule_graph_, request)
     model = _finished(learner, training, request, start)
     seconds = time.monotonic() - started
-    figures, measured_on = _measured(model, request, training, held)
+    figures, measured_on, noticed = _measured(model, request, training, held)
     if held is not None:
         statistics = rule_statistics(model, held.table, class_indices(model, held), held.weight)
         model = model.with_(statistics={**model.statistics, "held_out": statistics})
+    if request.held_rows is not None and picked is not None:
+        from rulekit.tables.picked_rows import picked_rows
+
+        budget = None if request.memory is None else Budget(parse_memory(request.memory))
+        write_atomically(request.held_rows, picked_rows(request.data, request.reading, picked, budget))
     if request.output is not None:
         model.save(request.output)
     for path in request.curves:
@@ -119,7 +129,7 @@ def train(request: TrainingRequest, progress: Progress = unseen) -> TrainingResu
         summary_of(rows.table),
         learning.size_chosen(model.provenance, learner.path_),
         seconds,
-        tuple(_surprises(model, start)),
+        (*noticed, *_surprises(model, start)),
         None if rows.cost is None else (figures.cost_per_row(rows.cost), figures.cost_of_one_answer(rows.cost)),
     )
 
@@ -134,7 +144,13 @@ def _checked(request: TrainingRequest) -> tuple[dict[str, Any], Start | None]:
         parameters = learning.smallest(parameters)
     if request.test is not None and request.holdout is not None:
         raise InputError("--test and --holdout are two ways to measure", fix="give one")
-    check_outputs([request.output, *request.curves], request.data, request.test, request.start)
+    check_outputs([request.output, request.held_rows, *request.curves], request.data, request.test, request.start)
+    if request.held_rows is not None:
+        from rulekit.tables.picked_rows import check_ending
+
+        if request.holdout is None:
+            raise InputError("no rows are held out", where="--holdout-out", fix="give --holdout, the share")
+        check_ending(request.held_rows, request.data)
     if request.output is not None:
         check_model_ending(request.output)
     for path in request.curves:
@@ -180,11 +196,10 @@ def _refuse_many_classes(rows: LabelledTable, request: TrainingRequest) -> None:
         )
 
 
-def _split(
-    rows: LabelledTable, request: TrainingRequest, progress: Progress
-) -> tuple[LabelledTable, LabelledTable | None]:
+def _picked(rows: LabelledTable, request: TrainingRequest, progress: Progress) -> npt.NDArray[np.bool_] | None:
+    """Which rows [n] are held out; None where none is to be."""
     if request.holdout is None:
-        return rows, None
+        return None
     from rulekit.tables.splitting import SPLIT_BYTES, held_out, share_note
 
     if request.memory is not None:
@@ -193,7 +208,7 @@ def _split(
     note = share_note(mask, request.holdout, grouped=rows.group is not None)
     if note is not None:
         progress(Noticed(note))
-    return rows.take(~mask), rows.take(mask)
+    return mask
 
 
 def _refuse_nothing_learned(graph: RuleGraph, request: TrainingRequest) -> None:
@@ -222,15 +237,15 @@ def _finished(learner: Any, rows: LabelledTable, request: TrainingRequest, start
 
 def _measured(
     model: RuleGraph, request: TrainingRequest, training: LabelledTable, held: LabelledTable | None
-) -> tuple[Figures, str]:
-    """Figures, and on which rows."""
+) -> tuple[Figures, str, tuple[str, ...]]:
+    """Figures, on which rows, and what was noticed in these."""
     if held is not None:
-        return measured(model, held), f"held out: {len(held)} rows"
+        return measured(model, held), f"held out: {len(held)} rows", ()
     if request.test is None:
-        return measured(model, training), TRAINING_ROWS
+        return measured(model, training), TRAINING_ROWS, ()
     options = replace(request.reading, target=None, group=None, ordered=(), cost=None, positive=None)
-    test = read_for_model(request.test, model.schema, model.classes, options, used=model.used_features)
-    return measured(model, test), f"{request.test.name}: {len(test)} rows"
+    test = labelled_rows(model, request.test, options)
+    return measured(model, test.rows), f"{request.test.name}: {len(test.rows)} rows", test.notes
 
 
 def _surprises(model: RuleGraph, start: Start | None) -> list[str]:

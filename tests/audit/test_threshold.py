@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rulekit.audit.threshold import Purpose, choose_threshold, with_threshold
+from rulekit.audit.threshold import Purpose, Step, choose_threshold, with_threshold
 from rulekit.errors import InputError
 from rulekit.graph.check import check
 from rulekit.graph.decisions import Fires
@@ -61,8 +61,13 @@ def test_a_threshold_that_says_yes_to_everybody_is_refused() -> None:
     """A model of few rules had a least recall of .9 only at a threshold below all its probabilities: it was written."""
     truth = np.array([True, True, True, False, False])
     p = np.array([0.9, 0.9, 0.1, 0.1, 0.1])
-    with pytest.raises(InputError, match=r"no threshold reaches that recall .* every row .* recall 0\.6667"):
+    only = r"the steps that there are: above 0\.5 precision 1\.000, recall 0\.667$"
+    with pytest.raises(InputError, match=f"no threshold reaches that recall .* every row .*{only}"):
         choose_threshold(truth, p, Purpose(recall=0.9))
+    for at, how in ((0.05, "every"), (0.95, "no")):
+        with pytest.raises(InputError, match=f"{how} row has a probability above.*{only}"):
+            choose_threshold(truth, p, Purpose(at=at))
+    assert choose_threshold(truth, p, Purpose(at=0.3)).chosen == Step(0.3, 1.0, 2 / 3, 0.8, 1.0)
     with pytest.raises(InputError, match="every row"):
         choose_threshold(truth, p, Purpose(cost=(1.0, 100.0)))
     with pytest.raises(InputError, match="same probability"):
@@ -70,7 +75,14 @@ def test_a_threshold_that_says_yes_to_everybody_is_refused() -> None:
 
 
 def test_exactly_one_purpose() -> None:
-    for wrong in ({}, {"precision": 0.5, "f1": True}, {"recall": 1.5}, {"cost": (-1.0, 1.0)}):
+    for wrong in (
+        {},
+        {"precision": 0.5, "f1": True},
+        {"recall": 1.5},
+        {"cost": (-1.0, 1.0)},
+        {"at": 1.0},
+        {"at": 0.3, "f1": True},
+    ):
         with pytest.raises(InputError):
             Purpose(**wrong)  # type: ignore[arg-type]
 

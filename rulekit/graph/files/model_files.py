@@ -7,7 +7,7 @@ import os
 import secrets
 import shutil
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -119,12 +119,15 @@ def ensure_writable(path: AnyPath) -> None:
             raise PermissionError("no permission to write")
 
 
-def write_atomically(path: AnyPath, data: bytes) -> None:
-    """Write one file by way of a temporary one that is renamed; raises InputError and then leaves the old file."""
+def write_atomically(path: AnyPath, data: bytes | Iterable[bytes]) -> None:
+    """Write one file by way of a temporary one that is renamed; raises InputError and then leaves the old file.
+
+    data: the bytes, or their parts, of which only one at a time is in memory.
+    """
     write_all({os.fspath(path): data})
 
 
-def write_all(files: Mapping[str, bytes]) -> None:
+def write_all(files: Mapping[str, bytes | Iterable[bytes]]) -> None:
     """Write several files, all or none; raises InputError and then leaves the old files.
 
     All are written under temporary names in their folders and renamed last. Should one renaming of several fail, the
@@ -161,13 +164,14 @@ def _naming(path: str) -> Iterator[None]:
         raise InputError(f"cannot be written: {reason_of(error)}", where=path) from error
 
 
-def _stage(name: str, data: bytes, staged: dict[str, str]) -> None:
+def _stage(name: str, data: bytes | Iterable[bytes], staged: dict[str, str]) -> None:
     """Write `data` beside the file that `name` (or the link of that name) means; devices and pipes get it at once."""
+    parts = (data,) if isinstance(data, bytes) else data
     path = os.path.realpath(name)
     mode = os.stat(path).st_mode if os.path.lexists(path) else None
     if mode is not None and not stat.S_ISREG(mode):
         with open(path, "wb") as device:
-            device.write(data)
+            device.writelines(parts)
         return
     if mode is not None and not os.access(path, os.W_OK):
         raise PermissionError("the file is read-only")
@@ -175,7 +179,7 @@ def _stage(name: str, data: bytes, staged: dict[str, str]) -> None:
     with open(
         os.open(staged[path], os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666), "wb"
     ) as file:
-        file.write(data)
+        file.writelines(parts)
         file.flush()
         os.fsync(file.fileno())
     if mode is not None:

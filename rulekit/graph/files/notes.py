@@ -21,6 +21,8 @@ def check_notes(provenance: Mapping[str, Any], statistics: Mapping[str, Any]) ->
         ("stopped", _is_text, "text"),
         ("units", _is_counts, "a whole number, or a list of them"),
         ("parameters", _is_mapping, "an object"),
+        ("row_hashes", _is_mapping, "an object"),
+        ("edits", _are_mappings, "a list of objects"),
     ):
         _check(provenance.get(key), holds, f"provenance, {key}", words)
     for title, block in {"": statistics, **statistics}.items():
@@ -47,6 +49,10 @@ def _is_text(value: Any) -> bool:
 
 def _is_mapping(value: Any) -> bool:
     return isinstance(value, Mapping)
+
+
+def _are_mappings(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(map(_is_mapping, value))
 
 
 def _is_number(value: Any) -> bool:

@@ -37,6 +37,7 @@ from rulekit.learners.fitting.inputs import TrainingData
 from rulekit.learners.fitting.settings import READING
 from rulekit.numbers import log_odds, strength_of
 from rulekit.tables.labels import data_hash
+from rulekit.tables.row_hashes import row_hashes
 
 _FLOOR = 0.51
 _MOST_LITERALS = 400
@@ -195,12 +196,14 @@ def provenance_of(
         for name in sorted(parameters)
         if name not in _NOT_THE_MODEL and (name not in _SAID_WHERE_GIVEN or parameters[name] is not None)
     ]
+    labelled = data.labelled(target)
     return {
         "learner": learner,
         "parameters": {name: _json(parameters[name]) for name in said},
         "units": [],
         "rows": data.table.n_rows,
-        "data": data_hash(data.labelled(target)),
+        "data": data_hash(labelled),
+        "row_hashes": row_hashes(labelled).as_json(),
         "versions": {"rulekit": rulekit.__version__, "numpy": np.__version__},
         **({"stopped": stopped} if stopped else {}),
     }
