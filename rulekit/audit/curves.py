@@ -28,11 +28,17 @@ def check_curve(path: Path) -> None:
             where=str(path),
             fix=f"call it {path.stem}.png or {path.stem}.csv",
         )
-    if ending in PICTURES and find_spec("matplotlib") is None:
+    if ending in PICTURES:
+        require_matplotlib(str(path), ", or write the numbers with --curve curve.csv")
+
+
+def require_matplotlib(where: str, instead: str = "") -> None:
+    """Raises InputError where no picture can be drawn; instead: what else would do."""
+    if find_spec("matplotlib") is None:
         raise InputError(
             "pictures need matplotlib, which is not installed",
-            where=str(path),
-            fix="pip install 'rulekit-portable[plot]', or write the numbers with --curve curve.csv",
+            where=where,
+            fix=f"pip install 'rulekit-portable[plot]'{instead}",
         )
 
 
@@ -66,7 +72,7 @@ def _picture(points: Sequence[PathPoint], target: str, noun: str, ending: str) -
     FigureCanvasAgg(figure)
     for i, label in enumerate(labels):
         panel = figure.add_subplot(down, across, i + 1)
-        _draw(panel, [point for point in points if point.label == label], noun)
+        draw_curve(panel, [point for point in points if point.label == label], noun)
         panel.set_title(f"{target} = {label}", fontsize=10)
         panel.set_xlabel(f"{noun}s")
         if i % across == 0:
@@ -82,7 +88,8 @@ def _picture(points: Sequence[PathPoint], target: str, noun: str, ending: str) -
     return content.getvalue()
 
 
-def _draw(panel: Any, points: Sequence[PathPoint], noun: str) -> None:
+def draw_curve(panel: Any, points: Sequence[PathPoint], noun: str) -> None:
+    """The errors of one question on axes of matplotlib; noun: what the size of a model is counted in."""
     from matplotlib.ticker import MaxNLocator
 
     training = [100 * point.training_error for point in points]
@@ -106,6 +113,7 @@ def _draw(panel: Any, points: Sequence[PathPoint], noun: str) -> None:
                 ha="left" if right else "right",
                 fontsize=8,
                 color="tab:red",
+                bbox={"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none", "alpha": 0.85},
             )
     panel.margins(y=0.12)
     panel.set_ylim(bottom=max(0.0, panel.get_ylim()[0]))

@@ -178,6 +178,24 @@ class RuleGraph:
 
         return rules_frame(self, library)
 
+    def plot_rules(self, ax: Any = None) -> Any:
+        """Draw what each rule is worth (extra `plot`); returns the axes."""
+        from rulekit.notebook.pictures import plot_rules
+
+        return plot_rules(self, ax)
+
+    def plot_roc(self, data: Any, y: Any, weight: Any = None, ax: Any = None) -> Any:
+        """Draw the receiver operating characteristic on rows with labels y [n] (extra `plot`); returns the axes."""
+        from rulekit.notebook.pictures import plot_roc
+
+        return plot_roc(self, data, y, weight, ax)
+
+    def plot_calibration(self, data: Any, y: Any, weight: Any = None, ax: Any = None) -> Any:
+        """Draw how often the class occurs where the model reports a probability of it; returns the axes."""
+        from rulekit.notebook.pictures import plot_calibration
+
+        return plot_calibration(self, data, y, weight, ax)
+
     def export(self, path: str | os.PathLike[str], to: str, **options: Any) -> None:
         """Write the artifact of export target `to`; raises Unsupported or InputError."""
         from rulekit.graph.files.model_files import export

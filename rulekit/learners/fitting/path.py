@@ -122,6 +122,12 @@ class ModelPath:
         how = f", chosen by {self.choice}" if self.choice else ""
         return f"<ModelPath of {len(self)} sizes; the model has {taken} {self.noun}s{how}>"
 
+    def plot(self, ax: Any = None) -> Any:
+        """Draw held-out and training error by size (extra `plot`); returns the axes, of several classes an array."""
+        from rulekit.notebook.pictures import plot_path
+
+        return plot_path(self, ax)
+
     def _repr_html_(self) -> str:
         from rulekit.notebook.html import path_html
 

@@ -1,0 +1,265 @@
+"""Pictures of models: error by size, what each rule is worth, calibration, the operating characteristic.
+
+All need the extra `plot` (matplotlib). Each draws on the axes that it is given, or on a new figure of pyplot, which a
+notebook shows, and returns the axes. Colours are those of Okabe and Ito (Color universal design, 2008), which people of
+every colour vision tell apart.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rulekit.audit.curves import draw_curve, require_matplotlib
+from rulekit.audit.sections import Row, sections
+from rulekit.errors import InputError
+from rulekit.graph.evaluation.evaluator import decide, probabilities
+from rulekit.graph.language.figures import interval
+from rulekit.graph.language.readable import counted, percent
+from rulekit.graph.language.words import quoted
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.names import printable
+from rulekit.tables.kinds.classes import class_key
+
+if TYPE_CHECKING:
+    from rulekit.learners.fitting.path import ModelPath
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F")
+TRAINING, HELD_OUT = COLOURS[0], COLOURS[1]
+_MOST_CLASSES = len(COLOURS)
+_MOST_RULES = 40
+_BINS = 10
+_WIDEST, _MOST_LINES = 48, 4
+
+Doubles = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.int64]
+
+
+def plot_path(path: ModelPath, ax: Any = None) -> Any:
+    """Held-out and training error by the size of the model; of several classes a panel each, as an array of axes."""
+    labels = list(dict.fromkeys(point.label for point in path.points))[:_MOST_CLASSES]
+    panels = [ax] if ax is not None else _panels(len(labels))
+    for i, (panel, label) in enumerate(zip(panels, labels, strict=False)):
+        draw_curve(panel, [point for point in path.points if point.label == label], path.noun)
+        panel.set_title(_text(f"{path.frame.schema.target} is {quoted(label)}"), fontsize=10)
+        panel.set_xlabel(f"{path.noun}s")
+        panel.set_ylabel("error (% of rows)")
+        if i == 0:
+            panel.legend(frameon=False, fontsize=8)
+    return panels[0] if len(panels) == 1 else np.array(panels, dtype=object)
+
+
+def plot_rules(graph: RuleGraph, ax: Any = None) -> Any:
+    """For each rule the share of its rows that is right, with its interval; for each term of a sum its points.
+
+    Raises InputError where the model has no statistics of its rules.
+    """
+    rows = [row for part in sections(graph) for row in part.rows if row.weight is not None or _shares(row)]
+    if not rows:
+        fix = "fit the model on a table, or read the whole formula with graph.show()"
+        raise InputError("no rule has figures of its own", where="plot_rules", fix=fix)
+    rows = rows[:_MOST_RULES]
+    labels = [_rule_label(graph, row) for row in rows]
+    heights = [1.0 + 0.55 * label.count("\n") for label in labels]
+    ax = _axes(ax, (8.4, 1.3 + 0.42 * sum(heights)))
+    places = np.cumsum(heights) - np.array(heights) / 2
+    if rows[0].weight is not None:
+        _draw_points(ax, rows, places)
+    else:
+        _draw_shares(ax, rows, places)
+    ax.set_yticks(places, labels, fontsize=9)
+    ax.set_ylim(sum(heights), 0)
+    ax.tick_params(axis="y", length=0)
+    ax.spines[["top", "right", "left"]].set_visible(False)
+    ax.set_title(_text(f"Rules for {graph.schema.target}"), loc="left", fontsize=11)
+    _fit(ax)
+    return ax
+
+
+def plot_roc(graph: RuleGraph, data: Any, y: Any, weight: Any = None, ax: Any = None) -> Any:
+    """The receiver operating characteristic of the reported probability, and the point at which the model decides.
+
+    data, y [n], weight [n]: rows and their labels, best such as did not train the model. Of two classes the curve of
+    the positive one, of more one for each against the rest.
+    """
+    from sklearn.metrics import roc_auc_score, roc_curve
+
+    table, true, weights = _labelled(graph, data, y, weight)
+    chances, decided = probabilities(graph, table), decide(graph, table)
+    classes = [1] if len(graph.classes) == 2 else list(range(len(graph.classes)))[:_MOST_CLASSES]
+    ax = _axes(ax, (5.2, 5.0))
+    ax.plot([0, 1], [0, 1], "--", color="0.7", linewidth=1, label="by chance")
+    for colour, k in zip(COLOURS, classes, strict=False):
+        truth = true == k
+        if not 0 < truth.sum() < len(truth):
+            raise InputError(f"all rows or none are {graph.classes[k]!r}", where="y", fix="give rows of every class")
+        wrong, right, _ = roc_curve(truth, chances[:, k], sample_weight=weights)
+        area = roc_auc_score(truth, chances[:, k], sample_weight=weights)
+        ax.plot(wrong, right, color=colour, linewidth=1.8, label=_text(f"{quoted(graph.classes[k])}: AUC {area:.3f}"))
+        at = [float(np.average(decided[among] == k, weights=_of(weights, among))) for among in (~truth, truth)]
+        ax.plot(*at, "o", color=colour, markersize=8, fillstyle="none", markeredgewidth=1.8)
+        if len(classes) == 1:
+            said = f"decides here: finds {percent(at[1])},\nwrongly {percent(at[0])} of the others"
+            ax.annotate(said, at, textcoords="offset points", xytext=(12, -26), fontsize=8, color=colour)
+    ax.set_xlabel("false positive rate")
+    ax.set_ylabel("true positive rate")
+    ax.set_xlim(-0.02, 1.02)
+    ax.set_ylim(-0.02, 1.02)
+    ax.set_aspect("equal")
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(frameon=False, fontsize=9, loc="lower right")
+    ax.set_title(_text(f"{graph.schema.target}, {counted(len(true), 'row')}"), loc="left", fontsize=11)
+    return ax
+
+
+def plot_calibration(graph: RuleGraph, data: Any, y: Any, weight: Any = None, ax: Any = None) -> Any:
+    """How often the class occurs where the model reports a probability of it, with 95 % intervals.
+
+    Of two classes for the positive one; of more for the most probable one of each row, whichever it is. The rows are
+    grouped by tenths of the reported probability. The expected calibration error is their mean distance from the
+    diagonal (C. Guo, G. Pleiss, Y. Sun and K. Weinberger, On Calibration of Modern Neural Networks, 2017, equation 3).
+    """
+    table, true, weights = _labelled(graph, data, y, weight)
+    chances = probabilities(graph, table)
+    two = len(graph.classes) == 2
+    reported = chances[:, 1] if two else chances.max(axis=1)
+    happened = (true == 1) if two else (true == chances.argmax(axis=1))
+    what = quoted(graph.classes[1]) if two else "the most probable class"
+    mass = np.ones(len(true)) if weights is None else weights
+    tenth = np.minimum((reported * _BINS).astype(np.int64), _BINS - 1)
+    group = np.unique(tenth, return_inverse=True)[1]
+    total = np.bincount(group, mass)
+    mean, share = (np.bincount(group, mass * values) / total for values in (reported, happened))
+    effective = total**2 / np.bincount(group, mass**2)
+    bounds = np.array([interval(float(p), float(n)) for p, n in zip(share, effective, strict=True)])
+    error = float((total * np.abs(mean - share)).sum() / total.sum())
+    ax = _axes(ax, (5.2, 5.0))
+    ax.plot([0, 100], [0, 100], "--", color="0.7", linewidth=1, label="calibrated")
+    spread = 100 * np.abs(bounds.T - share)
+    ax.errorbar(100 * mean, 100 * share, spread, fmt="none", color=TRAINING, linewidth=1.3, capsize=3)
+    sizes = 25 + 275 * total / total.sum()
+    ax.scatter(100 * mean, 100 * share, sizes, color=TRAINING, alpha=0.85, linewidths=0, label="larger: more rows")
+    ax.set_xlabel(_text(f"reported probability of {what} (%)"))
+    ax.set_ylabel(_text(f"rows that are {what} (%)") if two else "rows where it is right (%)")
+    ax.set_xlim(-2, 102)
+    ax.set_ylim(-2, 102)
+    ax.set_aspect("equal")
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(frameon=False, fontsize=9, loc="upper left")
+    title = f"{graph.schema.target}, {counted(len(true), 'row')}: calibration error {percent(error)}"
+    ax.set_title(_text(title), loc="left", fontsize=11)
+    return ax
+
+
+# Rules ---------------------------------------------------------------------------------------------------------------
+
+
+def _shares(row: Row) -> bool:
+    return any(figures.share is not None for figures in row.figures)
+
+
+def _rule_label(graph: RuleGraph, row: Row) -> str:
+    several = len(graph.classes) > 2 and row.weight is None
+    text = row.text + (f"  → {quoted(graph.classes[row.class_index])}" if several else "")
+    lines = textwrap.wrap(printable(text), _WIDEST)
+    if len(lines) > _MOST_LINES:
+        lines = [*lines[: _MOST_LINES - 1], f"{lines[_MOST_LINES - 1][: _WIDEST - 4]} ..."]
+    return _text("\n".join(lines))
+
+
+def _draw_shares(ax: Any, rows: Sequence[Row], places: Doubles) -> None:
+    """A bar for each table that says something of the rule, its interval, and the rows that it covers."""
+    tables = list(dict.fromkeys(figures.table for row in rows for figures in row.figures))[:2]
+    height = 0.62 / len(tables)
+    for j, (table, colour) in enumerate(zip(tables, (TRAINING, HELD_OUT), strict=False)):
+        found = [(p, f) for row, p in zip(rows, places, strict=True) for f in row.figures if f.table == table]
+        found = [(place, f) for place, f in found if f.share is not None and f.low is not None and f.high is not None]
+        at = np.array([place for place, _ in found]) + (j - (len(tables) - 1) / 2) * height
+        share = 100 * np.array([f.share for _, f in found], dtype=float)
+        low, high = (100 * np.array([getattr(f, end) for _, f in found], dtype=float) for end in ("low", "high"))
+        ax.barh(at, share, height * 0.9, color=colour, alpha=0.35, linewidth=0)
+        ax.errorbar(share, at, xerr=[share - low, high - share], fmt="o", color=colour, markersize=4, label=table)
+        for place, (_, f) in zip(at, found, strict=True):
+            ax.annotate(counted(f.n, "row"), (103, place), fontsize=8, va="center", color=colour, annotation_clip=False)
+    rates = {(f.word, f.base_rate) for row in rows for f in row.figures[:1] if f.base_rate is not None}
+    if len(rates) == 1:  # of several classes each has its own
+        ax.axvline(100 * rates.pop()[1], color="0.45", linestyle="--", linewidth=1, label="base rate")
+    ax.set_xlim(0, 101)
+    ax.set_xlabel("rows of the rule that are right (%), with 95 % interval")
+    ax.legend(frameon=False, fontsize=8, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, borderaxespad=0.1)
+
+
+def _draw_points(ax: Any, rows: Sequence[Row], places: Doubles) -> None:
+    """What each term adds to the sum."""
+    points = np.array([row.weight or 0.0 for row in rows])
+    ax.barh(places, points, 0.6, color=np.where(points > 0, TRAINING, HELD_OUT), linewidth=0)
+    ax.axvline(0, color="0.3", linewidth=1)
+    for place, value in zip(places, points, strict=True):
+        side = 1 if value >= 0 else -1
+        anchor = {"textcoords": "offset points", "xytext": (4 * side, 0), "ha": "left" if side > 0 else "right"}
+        ax.annotate(f"{value:+.3g}", (value, place), va="center", fontsize=8, **anchor)
+    ax.margins(x=0.14)
+    ax.set_xlabel("points")
+
+
+# Axes, rows and labels -----------------------------------------------------------------------------------------------
+
+
+def _axes(ax: Any, size: tuple[float, float]) -> Any:
+    require_matplotlib("plot")
+    if ax is not None:
+        return ax
+    from matplotlib import pyplot
+
+    return pyplot.subplots(figsize=size, layout="constrained")[1]
+
+
+def _panels(n: int) -> list[Any]:
+    """Axes for n panels, at most three in a row."""
+    require_matplotlib("plot")
+    from matplotlib import pyplot
+
+    across = min(3, n)
+    down = -(-n // across)
+    size = (6.4, 4.0) if n == 1 else (4.2 * across, 3.4 * down)
+    panels = pyplot.subplots(down, across, figsize=size, layout="constrained", squeeze=False)[1].ravel().tolist()
+    for panel in panels[n:]:
+        panel.set_visible(False)
+    return list(panels[:n])
+
+
+def _fit(ax: Any) -> None:
+    """Room for what stands to the right of the axes."""
+    engine = ax.figure.get_layout_engine()
+    if engine is not None and hasattr(engine, "set"):
+        engine.set(rect=(0, 0, 0.99, 1))
+
+
+def _text(text: str) -> str:
+    """Foreign text, in which a dollar sign begins no formula."""
+    return "\n".join(map(printable, text.split("\n"))).replace("$", r"\$")
+
+
+def _labelled(graph: RuleGraph, data: Any, y: Any, weight: Any) -> tuple[Any, Indices, Doubles | None]:
+    """The rows as a table, the index [n] of the class of each, and their weights [n] or None."""
+    from rulekit.learners.fitting.inputs import checked_weights
+
+    require_matplotlib("plot")
+    table = graph.table(data)
+    place = {class_key(label): k for k, label in enumerate(graph.classes)}
+    cells = np.asarray(y).ravel().tolist()
+    if len(cells) != table.n_rows:
+        raise InputError(f"{len(cells)} labels for {table.n_rows} rows", where="y", fix="give one for each row")
+    strange = next((cell for cell in cells if class_key(cell) not in place), None)
+    if strange is not None:
+        raise InputError(f"label {strange!r} is no class of the model", where="y", fix="give labels of the model")
+    weights = None if weight is None else checked_weights(weight, table.n_rows)
+    return table, np.array([place[class_key(cell)] for cell in cells], dtype=np.int64), weights
+
+
+def _of(weights: Doubles | None, among: npt.NDArray[np.bool_]) -> Doubles | None:
+    return None if weights is None else weights[among]

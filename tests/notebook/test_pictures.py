@@ -1,0 +1,83 @@
+"""Pictures say what the figures say, and no name of a table breaks them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import matplotlib
+import numpy as np
+import pandas as pd
+import pytest
+from cnll_cases import loan_rows
+
+from rulekit import AdaBoostStumpClassifier, CNLLClassifier
+from rulekit.audit.metrics import figures
+from rulekit.errors import InputError
+from rulekit.graph.rules import rules_of
+
+matplotlib.use("agg")
+HOSTILE = {"income": "$\\frac{income", "amount": "<b>\u202ea$m$\\n", "late_payments": "_^{late"}
+
+
+@pytest.fixture(scope="module")
+def rows() -> tuple[pd.DataFrame, np.ndarray]:
+    X, y = loan_rows(400)
+    return pd.DataFrame(X).rename(columns=HOSTILE), np.asarray(y)
+
+
+@pytest.mark.parametrize("learner", [CNLLClassifier, AdaBoostStumpClassifier])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_every_model_is_drawn(rows: Any, learner: Any, classes: int) -> None:
+    X, y = rows
+    y = y if classes == 2 else np.where(X[HOSTILE["income"]] > 40_000, "rich", y)
+    model = learner(n_units=5, n_folds=2, target="$y$").fit(X, y)
+    graph = model.rule_graph_
+    drawn = [model.path_.plot(), graph.plot_roc(X, y), graph.plot_calibration(X, y), graph.plot_rules()]
+    for axes in drawn:
+        panels = np.atleast_1d(np.asarray(axes, dtype=object))
+        panels[0].figure.canvas.draw()  # parses every text
+    assert len(np.atleast_1d(drawn[0])) == (1 if classes == 2 else 3)
+    assert all(len(panel.lines) >= 1 for panel in np.atleast_1d(drawn[0]))
+    assert len(drawn[1].lines) == 1 + 2 * (1 if classes == 2 else 3)
+    matplotlib.pyplot.close("all")
+
+
+def test_pictures_say_what_the_figures_say(rows: Any) -> None:
+    X, y = rows
+    weight = np.random.default_rng(0).integers(1, 4, len(y)).astype(float)
+    model = CNLLClassifier(5, positive="yes", n_folds=2).fit(X, y)
+    graph, truth = model.rule_graph_, y == "yes"
+    chances = graph.predict_proba(X)
+    measured = figures(truth.astype(int), graph.decide(X), chances, graph.classes, weight)
+    ax = graph.plot_roc(X, y, weight)
+    assert f"AUC {measured.auc:.3f}" in ax.get_legend().get_texts()[1].get_text()
+    ((wrong, right),) = ax.lines[2].get_xydata()
+    recall, no = measured.classes[1].recall, measured.classes[0]
+    assert right == pytest.approx(recall)
+    assert wrong == pytest.approx(1 - no.recall)
+    tenths = np.minimum((10 * chances[:, 1]).astype(int), 9)
+    gaps = [abs((weight * (chances[:, 1] - truth))[tenths == k].sum()) for k in range(10)]
+    title = graph.plot_calibration(X, y, weight).get_title(loc="left")
+    assert title.endswith(f"calibration error {100 * sum(gaps) / weight.sum():.1f} %")
+    bars = graph.plot_rules()
+    shown = [bar.get_width() for bar in bars.patches]
+    covered = [rule for rule in graph.statistics["rules"] if rule["precision"] is not None]
+    assert len(rules_of(graph)) >= len(covered) > 0
+    assert shown == pytest.approx([100 * rule["precision"] for rule in covered])
+    own = matplotlib.figure.Figure().add_subplot()
+    assert graph.plot_rules(own) is own
+    matplotlib.pyplot.close("all")
+
+
+def test_what_cannot_be_drawn_is_named(rows: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = rows
+    graph = CNLLClassifier(2, stopping="none").fit(X, y).rule_graph_
+    with pytest.raises(InputError, match="'maybe' is no class"):
+        graph.plot_roc(X, ["maybe"] * len(y))
+    with pytest.raises(InputError, match="400 rows"):
+        graph.plot_calibration(X, y[:9])
+    with pytest.raises(InputError, match="no rule has figures"):
+        graph.with_(statistics={}).plot_rules()
+    monkeypatch.setattr("rulekit.audit.curves.find_spec", lambda name: None)
+    with pytest.raises(InputError, match=r"pip install 'rulekit-portable\[plot\]'"):
+        graph.plot_roc(X, y)
