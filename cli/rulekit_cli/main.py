@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from rulekit_cli import (
+    check,
     demo,
     describe,
     evaluate,
@@ -48,6 +49,7 @@ def app_for(arguments: Sequence[str] = ()) -> typer.Typer:
     app.command("evaluate")(evaluate.evaluate)
     app.command("threshold")(threshold.threshold)
     app.command("show")(show.show)
+    app.command("check")(check.check)
     app.command("simplify")(simplify.simplify)
     app.command("verify")(verify.verify)
     app.command("import")(import_model.import_model)

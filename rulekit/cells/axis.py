@@ -335,15 +335,22 @@ class Axis:
         return len(self.values)
 
 
-def axis_of(feature: Feature, nodes: Sequence[Node], texts: Sequence[str] = ()) -> Axis:
-    """The joined cells of one column; texts: further cells of a category, each for itself."""
+def axis_of(feature: Feature, nodes: Sequence[Node], texts: Sequence[str] = (), apart: bool = False) -> Axis:
+    """The joined cells of one column; texts: further cells of a category, each for itself.
+
+    apart: missing and unseen have cells of their own, and so has each level of an ordered category, so that the cells
+    of known values stand in the column's order.
+    """
     cells = cells_of(feature, nodes, raw=True)
+    if apart and feature.ordered and feature.kind == "categorical":
+        cells = Cells(feature, (), feature.levels, (), raw=True)
     loose = [
         node for node in nodes if isinstance(node, Column) and feature.kind == "numeric" and not has_few_steps(node)
     ]
     readings = {node: cells.reading(node) for node in nodes if node not in loose}
     shown = cells.shown()
-    groups = _joined(readings, [i for i, values in enumerate(shown) if values])
+    kept_apart = _places_apart(cells) if apart else [0] * len(cells)
+    groups = _joined(readings, [i for i, values in enumerate(shown) if values], kept_apart)
     if loose:  # what a Column yields differs from interval to interval, so none are joined
         groups = [[i] for i, values in enumerate(shown) if values]
     kept = [_few([value for i in group for value in shown[i]])[: 1 if loose else MOST_SHOWN] for group in groups]
@@ -356,20 +363,28 @@ def axis_of(feature: Feature, nodes: Sequence[Node], texts: Sequence[str] = ()) 
         return Axis(feature, values, encoded, merged, cells.cuts, not loose)
     known = {text for values in shown for text in values}
     # a column that refuses unseen levels holds no text that is no level
-    apart = [text for text in texts if text not in known and feature.unseen != "error"]
-    codes = codes_of(feature, apart)
+    further = [text for text in texts if text not in known and feature.unseen != "error"]
+    codes = codes_of(feature, further)
     merged = {
         node: np.append(row, [truth_by_code(node, feature)[code] for code in codes]).astype(bool)
         for node, row in merged.items()
     }
-    values = _padded([*kept, *([text] for text in apart)], object)
+    values = _padded([*kept, *([text] for text in further)], object)
     encoded = np.array(codes_of(feature, values.reshape(-1).tolist()), dtype=encoded_dtype(feature))
     return Axis(feature, values, encoded.reshape(values.shape), merged)
 
 
-def _joined(readings: Mapping[Node, Array], cells: Sequence[int]) -> list[list[int]]:
-    """The cells in groups that every node reads alike."""
-    alike = [0] * len(cells)  # by cell a number, the same for those that the nodes so far read alike
+def _places_apart(cells: Cells) -> list[int]:
+    """A number for each cell, the same for those that may be joined: known values without an order."""
+    feature, size = cells.feature, len(cells)
+    ordered = feature.kind != "categorical" or feature.ordered
+    known = size - 1 - (feature.kind == "categorical")
+    return [place if ordered or place >= known else 0 for place in range(size)]
+
+
+def _joined(readings: Mapping[Node, Array], cells: Sequence[int], apart: Sequence[int]) -> list[list[int]]:
+    """The cells in groups that every node reads alike; those with different numbers in `apart` stay apart."""
+    alike = [apart[cell] for cell in cells]  # by cell a number, the same for those that the nodes so far read alike
     chosen = np.array(cells, dtype=np.intp)
     columns = [row[chosen].view(np.uint8).reshape(len(cells), -1) for row in readings.values()]
     for start in range(0, len(columns), READ_AT_ONCE):

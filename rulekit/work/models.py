@@ -1,11 +1,11 @@
-"""What is done to one model file: show, export, import, simplify."""
+"""What is done to one model file: show, check, export, import, simplify."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rulekit.errors import InputError
 from rulekit.graph.files import model_files
@@ -14,6 +14,9 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import Counts, counts
 from rulekit.targets import Artifact, find_target
 from rulekit.work.outputs import check_artifact_ending, check_model_ending, check_outputs
+
+if TYPE_CHECKING:
+    from rulekit.audit.checking import Checked
 
 _FORMS = {"rules": "show", "full": "full", "table": "table", "csv": "csv", "c50": "c50"}  # as the text target says
 
@@ -47,6 +50,13 @@ def export(model: Path, output: Path, target: str, options: Mapping[str, Any]) -
     check_outputs([output], model)
     check_artifact_ending(output, find_target(target))
     return model_files.export(load(model), output, target, options)
+
+
+def check(model: Path) -> Checked:
+    """What a model promises, proved or broken by a row, and what is odd in its rules."""
+    from rulekit.audit.checking import check_model
+
+    return check_model(load(model, meetings=False))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,0 +1,118 @@
+"""Rows that show what was found, in values that a person reads, each decided by the model before it is shown."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rulekit.cells.axis import Axis
+from rulekit.cells.space import CellSpace
+from rulekit.graph.evaluation.evaluator import evaluate_nodes
+from rulekit.graph.language.readable import amount
+from rulekit.graph.language.words import name, quoted
+from rulekit.graph.rule_graph import ClassLabel, RuleGraph
+from rulekit.names import printable
+from rulekit.schema import Schema
+from rulekit.tables.kinds.encoding import encode
+from rulekit.verification.proof.row_search import is_known, is_missing
+
+_MOST_DIGITS = 17
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A row, by column its raw value (None: missing), and the class that the model decides for it.
+
+    new: columns whose value is a level that training never saw. text: the row and its decision in words.
+    """
+
+    row: Mapping[str, Any]
+    decision: ClassLabel
+    new: tuple[str, ...] = ()
+    text: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON values; an infinity is a text."""
+        shown = {
+            column: repr(value) if isinstance(value, float) and math.isinf(value) else value
+            for column, value in self.row.items()
+        }
+        return {"row": shown, "decision": self.decision} | ({"new_levels": list(self.new)} if self.new else {})
+
+
+def examples(graph: RuleGraph, space: CellSpace, places: Sequence[tuple[int, ...]]) -> tuple[Example, ...]:
+    """The rows of these cells; columns of the model that the space does not have are missing."""
+    return tuple(_example(graph, space, cells) for cells in places)
+
+
+def _example(graph: RuleGraph, space: CellSpace, cells: tuple[int, ...]) -> Example:
+    row: dict[str, Any] = dict.fromkeys(graph.used_features)
+    new, said = [], []
+    for axis, cell in zip(space.axes, cells, strict=True):
+        feature = axis.feature
+        value = row[feature.name] = _value(axis, cell)
+        if value is None:
+            said.append(f"{name(feature.name)} missing")
+        elif feature.kind == "numeric":
+            said.append(f"{name(feature.name)} = {amount(value, feature)}")
+        elif feature.kind == "boolean":
+            said.append(f"{name(feature.name)} {'true' if value else 'false'}")
+        else:
+            known = bool(is_known(axis)[cell])
+            new += [] if known else [feature.name]
+            said.append(f"{name(feature.name)} = {name(value)}" if known else f"{name(feature.name)} a new level")
+    cut = {column: [float(v) if isinstance(v, bool) else v] for column, v in row.items()}
+    table = encode(_cells_of(cut), graph.schema, graph.used_features)
+    decision = graph.classes[int(graph.decide(table)[0])]
+    words = f"{', '.join(said) or 'any row'}: decided {quoted(decision)}"
+    return Example(row, decision, tuple(new), printable(words))
+
+
+def _cells_of(columns: Mapping[str, list[Any]]) -> dict[str, Any]:
+    found = {}
+    for column, values in columns.items():
+        cells = np.empty(len(values), dtype=object)
+        cells[:] = values
+        found[column] = cells
+    return found
+
+
+def _value(axis: Axis, cell: int) -> Any:
+    """A raw value of a cell: None, a truth value, a level, or the plainest number that every node reads alike."""
+    if is_missing(axis)[cell]:
+        return None
+    first = axis.values[cell, 0]
+    if axis.feature.kind == "categorical":
+        return first
+    if axis.feature.kind == "boolean":
+        return bool(first > 0.5)
+    if not axis.whole:  # two numbers of one cell may be decided differently
+        return float(first)
+    values = [float(value) for value in axis.values[cell]]
+    for value in (*_plain_numbers(min(values), max(values)), *values):
+        if _reads(axis, cell, value):
+            return value
+    return float(first)
+
+
+def _plain_numbers(low: float, high: float) -> list[float]:
+    """Numbers of few digits from low to high, the plainest first."""
+    finite = [bound for bound in (low, high) if math.isfinite(bound)]
+    if len(finite) < 2:
+        return [float(math.floor(bound) if bound == high else math.ceil(bound)) for bound in finite] or [0.0]
+    middle = low + (high - low) / 2
+    found = (round(value, digits) for digits in range(_MOST_DIGITS) for value in (middle, high, low))
+    return [value for value in found if low <= value <= high][:1]
+
+
+def _reads(axis: Axis, cell: int, value: float) -> bool:
+    """Whether every node reads a number as it reads the cell, and none takes it for missing."""
+    table = encode({axis.feature.name: np.array([value])}, Schema((axis.feature,)))
+    if np.isnan(table.arrays[0][0]):
+        return False
+    values = evaluate_nodes(list(axis.readings), table)
+    return all(values[node][0] == reading[cell] for node, reading in axis.readings.items())
