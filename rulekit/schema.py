@@ -44,15 +44,33 @@ _ALLOWED = tuple(
 class Feature:
     """One input column: its kind, how its cells are read and how its values are shown.
 
-    levels: the known levels of a category, as text, in code order (the rank order if `ordered`).
-    precision: the width in which a numeric value is compared (design: numbers that decide the same everywhere).
-    display: how numbers are shown; a "date" is a number of days since 1970-01-01, a "datetime" of seconds.
-    unit: what stands behind numbers where people read them (EUR, %, years).
-    missing_tokens: cells, beside the empty one, that mean missing.
-    unseen: what a level that training never saw is taken for.
-    monotone: +1, -1 or 0; a learner honours it or refuses it by name.
-    role: "audit" columns are kept for reports and "forbidden" ones refused; a learner uses neither.
     Raises InputError where the fields contradict each other.
+
+    Parameters
+    ----------
+    name : str
+        The name of the column.
+    kind : "numeric", "boolean" or "categorical"
+        What its cells are; dates are numeric.
+    levels : tuple of str
+        The known levels of a category, in code order (the rank order if `ordered`).
+    ordered : bool
+        Whether the levels are ranks, from low to high.
+    precision : "float32" or "float64"
+        The width in which a numeric value is compared (docs/numbers.md).
+    display : "plain", "integer", "date", "datetime" or "money"
+        How numbers are shown; a date is a number of days since 1970-01-01, a datetime of seconds.
+    unit : str
+        What stands behind numbers where people read them: EUR, %, years.
+    missing_tokens : tuple of str
+        Cells, beside the empty one, that mean missing.
+    unseen : "unseen", "missing" or "error"
+        What a level that training never saw is taken for.
+    monotone : +1, -1 or 0
+        The direction in which the column may move the decision; a learner honours it or refuses it by name.
+    role : "use", "audit" or "forbidden"
+        Audit columns are kept for reports, forbidden ones refused; a learner uses neither.
+
     """
 
     name: str
@@ -143,9 +161,19 @@ FREE = Constraints()
 class Schema:
     """The features of a model in column order, and the name of the label column.
 
-    ordered_classes: the classes are ranks, low to high. constraints: which columns may meet in a rule, and whether a
-    missing value may help.
     Raises InputError where two features share a name.
+
+    Parameters
+    ----------
+    features : tuple of Feature
+        The columns.
+    target : str
+        The name of the label column.
+    ordered_classes : bool
+        Whether the classes are ranks, from low to high.
+    constraints : Constraints
+        Which columns may meet in a rule, and whether a missing value may help.
+
     """
 
     features: tuple[Feature, ...]

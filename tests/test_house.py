@@ -190,15 +190,20 @@ LONG = {  # kernels, which a compiler wants whole, and what is being shortened
 MOST_LINES = 60
 
 
+def _code_lines(node: ast.FunctionDef) -> int:
+    """The lines of a function without those of its docstring, which is long where it lists many parameters."""
+    documented = ast.get_docstring(node) is not None
+    docstring = (node.body[0].end_lineno or 0) - node.body[0].lineno + 1 if documented else 0
+    return (node.end_lineno or 0) - node.lineno + 1 - docstring
+
+
 def test_no_function_is_longer_than_a_screen() -> None:
     found = [
-        f"{path.relative_to(ROOT)}: {node.name} has {(node.end_lineno or 0) - node.lineno + 1} lines"
+        f"{path.relative_to(ROOT)}: {node.name} has {_code_lines(node)} lines"
         for folder in SHIPPED
         for path in _modules(folder)
         for node in ast.walk(_parsed(path))
-        if isinstance(node, ast.FunctionDef)
-        and node.name not in LONG
-        and (node.end_lineno or 0) - node.lineno >= MOST_LINES
+        if isinstance(node, ast.FunctionDef) and node.name not in LONG and _code_lines(node) > MOST_LINES
     ]
     assert found == []
 

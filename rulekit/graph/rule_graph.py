@@ -38,14 +38,28 @@ class Required:
 class RuleGraph:
     """A model: what it reads, what it decides, what it reports.
 
-    classes: the K labels in order of listing; of two, the second is the positive one.
-    decision: decides the class index (rulekit.graph.decisions).
-    probability: () (0 or 1 by the decision), one Probability node (the positive of two classes) or one per class;
-      K values are divided by their sum, and all-zero values give the default class probability 1.
-    default: index of the class where no rule of any class fires.
-    required: what the model promises to decide where a condition holds; it decides nothing by itself.
-    provenance, statistics: JSON values that stand beside the digest, not in it.
     Raises GraphError where the parts do not fit; `rulekit.graph.check` looks at every node.
+
+    Parameters
+    ----------
+    schema : Schema
+        The columns.
+    classes : tuple of str, int, bool or float
+        The K labels in order of listing; of two, the second is the positive one.
+    decision : Fires, ArgMax or Median
+        Decides the class index (rulekit.graph.decisions).
+    probability : tuple of Node
+        Empty (0 or 1 by the decision), one Probability node (the positive of two classes) or one for each class; K
+        values are divided by their sum, and all-zero values give the default class probability 1.
+    default : int
+        Index of the class where no rule of any class fires.
+    provenance : mapping
+        JSON values on where the model comes from, which stand beside the digest, not in it.
+    statistics : mapping
+        JSON values on its rules (rulekit.audit.statistics), likewise.
+    required : tuple of Required
+        What the model promises to decide where a condition holds; it decides nothing by itself.
+
     """
 
     schema: Schema
@@ -129,36 +143,104 @@ class RuleGraph:
         return print_graph(self)
 
     def with_(self, **changes: Any) -> RuleGraph:
-        """A copy with some fields changed."""
+        """Make a copy with some fields changed.
+
+        Parameters
+        ----------
+        **changes
+            Fields by name.
+
+        Returns
+        -------
+        RuleGraph
+
+        """
         return replace(self, **changes)
 
     def table(self, data: Any) -> Table:
-        """`data` (Table, frame, array, mapping of columns or sequence of mappings) encoded by this schema.
+        """Encode rows by the schema of the model.
 
-        Only the columns that the model uses must be there; other columns are ignored, order is free.
+        Parameters
+        ----------
+        data : array [n, d], frame, mapping of columns, sequence of mappings or Table
+            The rows; only the columns that the model reads must be there, in any order where they have names.
+
+        Returns
+        -------
+        Table
+
         """
         from rulekit.tables.kinds.encoding import encode
 
         return encode(data, self.schema, used=self.used_features)
 
     def decide(self, data: Any) -> npt.NDArray[np.int64]:
-        """Class index [n] of each row."""
+        """Decide rows.
+
+        Parameters
+        ----------
+        data : array [n, d], frame, mapping of columns, sequence of mappings or Table
+            The rows; only the columns that the model reads must be there, in any order where they have names.
+
+        Returns
+        -------
+        ndarray of int [n]
+            The index of the class of each row.
+
+        """
         from rulekit.graph.evaluation.evaluator import decide_data
 
         return decide_data(self, data)
 
     def predict(self, data: Any) -> npt.NDArray[Any]:
-        """Class label [n] of each row."""
+        """Decide rows, as labels.
+
+        Parameters
+        ----------
+        data : array [n, d], frame, mapping of columns, sequence of mappings or Table
+            The rows; only the columns that the model reads must be there, in any order where they have names.
+
+        Returns
+        -------
+        ndarray [n]
+            The class of each row.
+
+        """
         return class_array(self.classes).take(self.decide(data))
 
     def predict_proba(self, data: Any) -> npt.NDArray[np.float64]:
-        """Probabilities [n, K] in the order of `classes`; each row sums to 1."""
+        """Report probabilities.
+
+        Parameters
+        ----------
+        data : array [n, d], frame, mapping of columns, sequence of mappings or Table
+            The rows; only the columns that the model reads must be there, in any order where they have names.
+
+        Returns
+        -------
+        ndarray of float [n, K]
+            In the order of `classes`; each row sums to 1.
+
+        """
         from rulekit.graph.evaluation.evaluator import probabilities_of_data
 
         return probabilities_of_data(self, data)
 
     def explain(self, data: Any) -> list[dict[str, Any]]:
-        """Per row: label, probabilities, the rules that fired and, where probabilities decide, the conditions."""
+        """Say why rows are decided as they are.
+
+        Parameters
+        ----------
+        data : array [n, d], frame, mapping of columns, sequence of mappings or Table
+            The rows; only the columns that the model reads must be there, in any order where they have names.
+
+        Returns
+        -------
+        list of dict
+            For each row `label`, `probabilities`, `rules` (those that fired) and, where probabilities decide,
+            `conditions` (rulekit.audit.explanations).
+
+        """
         from rulekit.audit.explanations import explain
 
         return explain(self, self.table(data))
@@ -166,44 +248,133 @@ class RuleGraph:
     def show(self, full: bool = False, width: int | None = None) -> None:
         """Show the rules to a person: as HTML in a notebook, else as text on standard output.
 
-        full: every level of every set, and the weighted rules behind reported probabilities. width: columns of text.
+        Parameters
+        ----------
+        full : bool
+            With every level of every set, and the weighted rules behind reported probabilities.
+        width : int or None
+            Columns of text; None asks the terminal.
+
         """
         from rulekit.notebook.display import show_rules
 
         show_rules(self, full, width)
 
     def to_frame(self, library: str = "polars") -> Any:
-        """The rules as a frame of polars or pandas, one row a rule; its columns: rulekit.notebook.frames."""
+        """Give the rules as a frame, one row a rule.
+
+        Parameters
+        ----------
+        library : "polars" or "pandas"
+            Whose frame.
+
+        Returns
+        -------
+        DataFrame
+            id, class, rule, literals, weight, then of the training rows: rows, right, low, high, base_rate, and of
+            held-out rows the same under held_out_rows, ... (rulekit.notebook.frames).
+
+        """
         from rulekit.notebook.frames import rules_frame
 
         return rules_frame(self, library)
 
     def plot_rules(self, ax: Any = None) -> Any:
-        """Draw what each rule is worth (extra `plot`); returns the axes."""
+        """Draw for each rule the share of its rows that is right (extra `plot`).
+
+        Parameters
+        ----------
+        ax : Axes or None
+            Axes of matplotlib; None makes a figure.
+
+        Returns
+        -------
+        Axes
+
+        """
         from rulekit.notebook.pictures import plot_rules
 
         return plot_rules(self, ax)
 
     def plot_roc(self, data: Any, y: Any, weight: Any = None, ax: Any = None) -> Any:
-        """Draw the receiver operating characteristic on rows with labels y [n] (extra `plot`); returns the axes."""
+        """Draw the receiver operating characteristic, and where the model decides (extra `plot`).
+
+        Parameters
+        ----------
+        data : array [n, d], frame, mapping of columns, sequence of mappings or Table
+            The rows; only the columns that the model reads must be there, in any order where they have names.
+        y : array [n]
+            Their labels.
+        weight : array [n] or None
+            Weights of the rows.
+        ax : Axes or None
+            Axes of matplotlib; None makes a figure.
+
+        Returns
+        -------
+        Axes
+
+        """
         from rulekit.notebook.pictures import plot_roc
 
         return plot_roc(self, data, y, weight, ax)
 
     def plot_calibration(self, data: Any, y: Any, weight: Any = None, ax: Any = None) -> Any:
-        """Draw how often the class occurs where the model reports a probability of it; returns the axes."""
+        """Draw how often a class occurs where the model reports a probability of it (extra `plot`).
+
+        Parameters
+        ----------
+        data : array [n, d], frame, mapping of columns, sequence of mappings or Table
+            The rows; only the columns that the model reads must be there, in any order where they have names.
+        y : array [n]
+            Their labels.
+        weight : array [n] or None
+            Weights of the rows.
+        ax : Axes or None
+            Axes of matplotlib; None makes a figure.
+
+        Returns
+        -------
+        Axes
+
+        """
         from rulekit.notebook.pictures import plot_calibration
 
         return plot_calibration(self, data, y, weight, ax)
 
     def export(self, path: str | os.PathLike[str], to: str, **options: Any) -> None:
-        """Write the artifact of export target `to`; raises Unsupported or InputError."""
+        """Write an artifact that decides as the model does.
+
+        Parameters
+        ----------
+        path : str or path
+            The file to write.
+        to : str
+            The export target: onnx, python, sql, text, or one of another package.
+        **options
+            Those of `rulekit export --to TARGET`.
+
+        Raises
+        ------
+        Unsupported
+            Where the target cannot write a node.
+        InputError
+            Where there is no such target or option.
+
+        """
         from rulekit.graph.files.model_files import export
 
         export(self, path, to, options)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model file (JSON), by way of a temporary file that is renamed."""
+        """Write the model file (JSON), by way of a temporary file that is renamed.
+
+        Parameters
+        ----------
+        path : str or path
+            The file to write.
+
+        """
         from rulekit.graph.files.model_files import save
 
         save(self, path)

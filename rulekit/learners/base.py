@@ -37,6 +37,7 @@ from rulekit.learners.contract import (
 )
 from rulekit.learners.counting.histograms import Floats, class_totals, quantise_by_class, share_equal
 from rulekit.learners.counting.kernels import available_threads
+from rulekit.learners.docstrings import documented
 from rulekit.learners.fitting.assembly import Prior, preference_of, provenance_of
 from rulekit.learners.fitting.classes import (
     class_factors,
@@ -64,13 +65,7 @@ class RuleClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
     A learner sets `word` (as the command calls it), `settings` (its frozen dataclass of parameters), `abilities` and
     `noun` (what its sizes are counted in), and writes `learn`. The other methods that it may override have a default.
 
-    Attributes
-    ----------
-    rule_graph_ : the learned RuleGraph; predictions evaluate it. classes_ : [K], sorted.
-    path_ : ModelPath, the models of all sizes: len(path_), path_.graph_at(size), path_.points. history_ : one dict per
-        candidate. curve_ : per question the Curve of held-out errors (None without one). n_features_in_,
-        feature_names_in_.
-
+    The docstring of a learner gets its parameters and the attributes of every learner from here.
     """
 
     word: ClassVar[str] = ""
@@ -85,6 +80,7 @@ class RuleClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         if "settings" in cls.__dict__:
             cls.parameters = parameters_of(cls.settings)
             cls.__init__ = _constructor(cls.parameters)  # type: ignore[method-assign]
+            cls.__doc__ = documented(cls.__dict__.get("__doc__") or f"{cls.__name__}.", cls.parameters)
 
     def __init__(self, *args: Any, **values: Any) -> None:
         raise TypeError(f"{type(self).__name__} declares no settings")
@@ -131,12 +127,29 @@ class RuleClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
     # What every learner has ----------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
-        """Learn from rows X [n, d] (array, frame, mapping of columns or Table) and labels y [n].
+        """Learn from rows and their labels.
 
-        sample_weight [n]: a row of weight 0 is as good as left out. groups [n]: rows of one group share a fold.
-        X may also be an iterable of blocks of rows, each (X, y), (X, y, weight) or (X, y, weight, groups), which are
-        gone through once; without y, a LabelledTable. Both the blocks and `memory` keep the columns on disk.
-        Raises ValueError (InputError) where the data or the parameters do not fit.
+        Parameters
+        ----------
+        X : array [n, d], frame, mapping of columns, Table, or blocks of rows
+            Blocks are an iterable of (X, y), (X, y, weight) or (X, y, weight, groups), which is gone through once; y is
+            then left out, as it is with a LabelledTable. Blocks, and the parameter `memory`, keep the columns on disk.
+        y : array, Series or list [n]
+            The labels; the name of a Series names the label in rules.
+        sample_weight : array [n] or None
+            A row of weight 0 is as good as left out.
+        groups : array [n] or None
+            Rows of one group share a fold of the cross-validation.
+
+        Returns
+        -------
+        Self
+
+        Raises
+        ------
+        InputError
+            Where the data or the parameters do not fit (a ValueError).
+
         """
         data, labels = self.fit_rules(X, y, sample_weight, groups)
         statistics = rule_statistics(self.rule_graph_, data.table, labels, data.weights)
@@ -251,19 +264,52 @@ class RuleClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         ]
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """The class [n] of each row."""
+        """Decide rows.
+
+        Parameters
+        ----------
+        X : array [n, d], frame, mapping of columns, sequence of mappings or Table
+            The columns that the model reads; others are ignored where columns have names.
+
+        Returns
+        -------
+        ndarray [n]
+            The class of each row.
+
+        """
         check_is_fitted(self)
         return self.rule_graph_.predict(check_rows(self, X, reset=False))
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
-        """The probability [n, K] of each class, in the order of `classes_`."""
+        """Report probabilities.
+
+        Parameters
+        ----------
+        X : array [n, d], frame, mapping of columns, sequence of mappings or Table
+            As for `predict`.
+
+        Returns
+        -------
+        ndarray [n, K]
+            The probability of each class, in the order of `classes_`.
+
+        """
         check_is_fitted(self)
         return self.rule_graph_.predict_proba(check_rows(self, X, reset=False))[:, self._places]
 
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
-        """Log odds: of two classes [n], above 0 where the second of `classes_` is decided; of more [n, K].
+        """Log odds of the reported probabilities, with 0 where the decision changes, with costs too.
 
-        With costs or weights of classes 0 stands where the decision changes.
+        Parameters
+        ----------
+        X : array [n, d], frame, mapping of columns, sequence of mappings or Table
+            As for `predict`.
+
+        Returns
+        -------
+        ndarray [n] or [n, K]
+            Of two classes above 0 where the second of `classes_` is decided; of more the largest is decided.
+
         """
         check_is_fitted(self)
         graph, order = self.rule_graph_, np.argsort(self._places)

@@ -181,9 +181,21 @@ _LEVELS: tuple[frozenset[str], ...] = (
 
 
 def simplify(graph: RuleGraph, keep: Iterable[Node] = (), passes: Sequence[Pass] = PASSES) -> RuleGraph:
-    """A graph that decides the same on every row, with no more literals; keep: hidden bits that are not merged.
+    """Make a graph that decides the same on every row, with no more literals.
 
-    passes: those that are applied, in this order.
+    Parameters
+    ----------
+    graph : RuleGraph
+        The model.
+    keep : iterable of Node
+        Hidden bits that are not merged.
+    passes : sequence of Pass
+        The passes that are applied, in this order (docs/simplification.md).
+
+    Returns
+    -------
+    RuleGraph
+
     """
     return _simplified(graph, frozenset(keep), passes)[0]
 

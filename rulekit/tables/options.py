@@ -20,16 +20,43 @@ _DROPPED = frozenset({"ignore", "id"})
 class ReadingOptions:
     """How a table is read. Every reader takes the same options and uses those that concern it.
 
-    Labels. target: the label column. positive: the class that rules describe, by default the rarer of two. ordered:
-    the classes from low to high. missing_target: "error" refuses rows without a label, "drop" leaves them out. weight,
-    group: columns of row weights, and of rows that belong together. cost: "FP:FN" or a pair of positive numbers.
+    Parameters
+    ----------
+    target : str or None
+        The label column.
+    positive : label or None
+        The class that rules describe, by default the rarer of two.
+    ordered : sequence of labels
+        The classes from low to high.
+    missing_target : "error" or "drop"
+        Whether rows without a label are refused or left out.
+    weight : str or None
+        Column of row weights.
+    group : str or None
+        Column of rows that belong together.
+    cost : "FP:FN", a pair of positive numbers, or None
+        Of a false positive and of a false negative.
+    types : mapping
+        Column to one of `KINDS` (`id` is `ignore`).
+    missing : sequence of str, or mapping
+        Tokens that mean missing, for every column, or "COL=TOKEN" where COL is a column; or column to tokens.
+    ignore : sequence of str
+        Columns to leave out.
+    precision : mapping
+        Column to float32 or float64.
+    unseen : mapping
+        Column to what a level never seen is taken for: unseen, missing, error.
+    units : mapping
+        Column to what stands behind its numbers (a currency makes them money).
+    roles : mapping
+        Column to use, audit, forbidden.
+    delimiter : str or None
+        Of a text file; detected where it is None, like the next two.
+    decimal : str or None
+        The decimal sign.
+    encoding : str or None
+        The encoding.
 
-    Columns. types: column to one of `KINDS` (`id` is `ignore`). missing: tokens that mean missing, for every column, or
-    "COL=TOKEN" where COL is a column, or a mapping of column to tokens. ignore: columns to leave out. precision: column
-    to float32 or float64. unseen: column to what a level never seen is taken for: unseen, missing, error. units: column
-    to what stands behind its numbers (a currency makes them money). roles: column to use, audit, forbidden.
-
-    Text files. delimiter, decimal sign and encoding are detected where they are None.
     """
 
     target: str | None = None

@@ -73,11 +73,29 @@ def read_table(
     schema: Schema | None = None,
     used: Collection[str] | None = None,
 ) -> Table:
-    """A typed table from CSV (.csv, .tsv, .txt, each also .gz), Parquet or JSON lines (.jsonl, .ndjson).
+    """Read a typed table from CSV (.csv, .tsv, .txt, each also .gz), Parquet or JSON lines (.jsonl, .ndjson).
 
-    Without `schema` kinds are inferred, unless the options declare them; with it the rows are encoded for a model, of
-    which `used` names the columns it reads, and only those are read. What was detected of a text file stands in
-    `notes`. Raises InputError naming file, row and column and what would mend them.
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    options : ReadingOptions
+        What is declared of the file and its columns; all else is inferred.
+    schema : Schema or None
+        That of a model, for which the rows are encoded; without it kinds are inferred.
+    used : collection of str or None
+        The columns that the model reads; only those are read.
+
+    Returns
+    -------
+    Table
+        What was detected of a text file stands in `notes`.
+
+    Raises
+    ------
+    InputError
+        Naming file, row and column and what would mend them.
+
     """
     if schema is not None:
         wanted = schema.names if used is None else tuple(name for name in schema.names if name in used)

@@ -29,14 +29,28 @@ PART = 1 << 18
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """n rows under d features; `arrays[j]` holds feature j, encoded as rulekit.schema says, in memory or on disk.
+    """n rows under d features, in memory or on disk.
 
-    numeric: float32 or float64 by the feature's precision, NaN for missing; Boolean: float32 of 0, 1, NaN;
-    categorical: int32 codes (0 missing, 1 unseen, 2.. the feature's levels).
-    source names the file for messages; `notes` are lines a user should see (what was inferred and why); `merged`
-    counts, per column, the distinct values that rounding to float32 merged; `constraints` are those of the schema
-    that the rows were encoded under (none where the columns were inferred).
     Raises InputError if shapes or types do not fit.
+
+    Parameters
+    ----------
+    features : tuple of Feature
+        The columns.
+    arrays : sequence of ndarray [n]
+        One for each feature. Numeric: float32 or float64 by the feature's precision, NaN for missing; Boolean: float32
+        of 0, 1, NaN; categorical: int32 codes (0 missing, 1 unseen, 2.. the feature's levels).
+    n_rows : int
+        The number of rows.
+    source : str
+        The file, for messages.
+    notes : tuple of str
+        Lines that a user should see: what was inferred and why.
+    merged : dict of int
+        By column how many distinct values rounding to float32 merged.
+    constraints : Constraints
+        Those of the schema that the rows were encoded under (none where the columns were inferred).
+
     """
 
     features: tuple[Feature, ...]
@@ -66,14 +80,38 @@ class Table:
         return self.n_rows
 
     def array(self, name: str) -> Array:
-        """The encoded array of one column; raises InputError if there is none of that name."""
+        """Look up the encoded array of one column.
+
+        Parameters
+        ----------
+        name : str
+            The column; raises InputError if there is none of that name.
+
+        Returns
+        -------
+        ndarray [n]
+
+        """
         try:
             return self.arrays[self.names.index(name)]
         except ValueError:
             raise InputError(f"no column {name!r}", where=self.source or "table") from None
 
     def blocks(self, names: tuple[str, ...] | None = None, size: int = PART >> 1) -> Iterator[Table]:
-        """The rows in their order, of a table on disk `size` at a time; columns not in `names` are all missing."""
+        """Go through the rows in their order.
+
+        Parameters
+        ----------
+        names : tuple of str or None
+            The columns that are needed; the others come all missing.
+        size : int
+            Rows at a time of a table on disk; one in memory comes whole.
+
+        Yields
+        ------
+        Table
+
+        """
         if not isinstance(self.arrays, StoredArrays):
             yield self
             return
@@ -87,7 +125,18 @@ class Table:
             yield Table(self.features, arrays, rows, self.source, constraints=self.constraints)
 
     def take(self, rows: Array) -> Table:
-        """The rows of an index array or Boolean mask."""
+        """Take some rows.
+
+        Parameters
+        ----------
+        rows : ndarray of int or bool
+            Their numbers, or which of them.
+
+        Returns
+        -------
+        Table
+
+        """
         arrays: Sequence[Array]
         if isinstance(self.arrays, StoredArrays):
             arrays = self.arrays.taken(rows)
@@ -97,7 +146,18 @@ class Table:
         return Table(self.features, arrays, n_rows, self.source, self.notes, self.merged, self.constraints)
 
     def select(self, names: tuple[str, ...]) -> Table:
-        """The named columns, in that order."""
+        """Take some columns.
+
+        Parameters
+        ----------
+        names : tuple of str
+            Their names, in the order in which they are to stand.
+
+        Returns
+        -------
+        Table
+
+        """
         where = {name: i for i, name in enumerate(self.names)}
         missing = [name for name in names if name not in where]
         if missing:

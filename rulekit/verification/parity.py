@@ -48,12 +48,40 @@ def verify(
 ) -> Report:
     """Prove that an artifact decides as `graph` does, and compare them on adversarial rows and on those of `data`.
 
-    artifact: a path, the bytes of the main file, or what an exporter returned; target: the export target or its name,
-    by default told from the ending of the path. data: anything that `graph.predict` takes. rows: the adversarial ones,
-    fewer beyond 200 classes. Rows are run encoded and, where the target can, as raw doubles and texts. proving: False
-    leaves the proof out. run_untrusted: also run, with limits, what is not `Reading.as_written`; else it is not `ok`.
-    Raises InputError where the artifact cannot be read, belongs to no target or was exported from a model of other
-    columns or classes, FormatError where it is damaged.
+    Rows are run encoded and, where the target can, as raw doubles and texts.
+
+    Parameters
+    ----------
+    graph : RuleGraph
+        The model.
+    artifact : str, path, bytes or Artifact
+        A path, the bytes of the main file, or what an exporter returned.
+    target : str, Target or None
+        The export target; by default told from the ending of the path.
+    data : anything that `graph.predict` takes, or None
+        Rows to compare as well.
+    rows : int
+        How many adversarial rows are made, fewer beyond 200 classes.
+    seed : int
+        Of the adversarial rows.
+    proving : bool
+        False leaves the proof out.
+    run_untrusted : bool
+        Also run, with limits, what is not `Reading.as_written`; else it is not `ok`.
+
+    Returns
+    -------
+    Report
+        `ok`, what was proved and compared, and the first row that differs.
+
+    Raises
+    ------
+    InputError
+        Where the artifact cannot be read, belongs to no target or was exported from a model of other columns or
+        classes.
+    FormatError
+        Where it is damaged.
+
     """
     content, found = _artifact(artifact, target)
     rows = min(rows, MOST_ANSWERS // len(graph.classes))

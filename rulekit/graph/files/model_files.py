@@ -25,11 +25,28 @@ AnyPath = str | os.PathLike[str]
 
 
 def load(path: AnyPath, *, verify: bool = True, meetings: bool = True) -> RuleGraph:
-    """The rule graph of a model file (.json) or of an exported artifact that carries it.
+    """Read the rule graph of a model file (.json) or of an exported artifact that carries it.
 
-    verify: refuse a model file whose digest is not that of its content. meetings: refuse a rule over columns that the
-    model declares may not meet.
-    Raises InputError if the file cannot be opened and FormatError if it holds no valid model.
+    Parameters
+    ----------
+    path : str or path
+        The file; its ending says what it is.
+    verify : bool
+        Refuse a model file whose digest is not that of its content.
+    meetings : bool
+        Refuse a rule over columns that the model declares may not meet.
+
+    Returns
+    -------
+    RuleGraph
+
+    Raises
+    ------
+    InputError
+        If the file cannot be opened.
+    FormatError
+        If it holds no valid model.
+
     """
     name = os.fspath(path)
     data = read_bounded(name)

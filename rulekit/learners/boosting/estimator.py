@@ -17,8 +17,7 @@ class AdaBoostStumpClassifier(RuleClassifier):
 
     The points of a column's values are the sums of the votes of its conditions. The reported probability is
     1 / (1 + exp(-2 sum)) (J. Friedman, T. Hastie and R. Tibshirani, Additive Logistic Regression, 2000), which
-    exaggerates as rounds are added. The parameters are those of rulekit.learners.boosting.settings.AdaBoostSettings
-    (docs/adaboost.md has a table), the attributes those of every learner.
+    exaggerates as rounds are added.
     """
 
     word = "adaboost"

@@ -27,12 +27,12 @@ class CNLLClassifier(RuleClassifier):
 
     Each condition on one column fires a hidden bit with probability alpha where it holds, else beta; the formula
     joins the bits by and and or; the positive class is decided where the formula is more probable than 1/2. More than
-    two classes get one formula each, against the rest; ranked ones a formula for each cut. The parameters are those of
-    rulekit.learners.cnll.settings.CNLLSettings (docs/cnll.md has a table), the attributes those of every learner, and
+    two classes get one formula each, against the rest; ranked ones a formula for each cut.
 
     Attributes
     ----------
-    history_ : one dict per step. clauses_ : per formula, the statistics of its clauses (Table 4 of the paper).
+    clauses_ : list of list of dict
+        By formula the statistics of its clauses (Table 4 of the paper).
 
     """
 

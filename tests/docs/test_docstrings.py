@@ -1,0 +1,61 @@
+"""The public interface is documented in numpydoc's form: each parameter on a line of its own, in its order."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import rulekit
+from rulekit.learners.contract import find_learner, learner_names
+from rulekit.tables.options import ReadingOptions
+
+_NAME = re.compile(r"^\*{0,2}(\w+)(?: : \S.*)?$")
+
+
+def public() -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Public names, and the methods of public classes that the project itself wrote."""
+    for thing in (*(getattr(rulekit, name) for name in rulekit.__all__), ReadingOptions):
+        yield thing.__name__, thing
+        for name, method in inspect.getmembers(thing, inspect.isfunction):
+            if (
+                not name.startswith("_")
+                and method.__module__.startswith("rulekit.")
+                and name in INTERFACE | set(vars(thing))
+            ):
+                yield f"{thing.__name__}.{name}", method
+
+
+INTERFACE = {"fit", "predict", "predict_proba", "decision_function"}
+INTERNAL = {"prepare", "learn", "resolve", "check", "finish", "nothing", "noun_of", "conclude", "fit_rules"}
+INTERNAL |= {"dropped", "categories", "label_columns", "features", "missing_tokens", "over"}  # of ReadingOptions
+
+
+def documented(docstring: str) -> list[str]:
+    """The names in the section of parameters."""
+    found = re.search(r"^Parameters\n-+\n(.*?)(?=\n\n|\Z)", docstring, re.MULTILINE | re.DOTALL)
+    lines = [] if found is None else [line for line in found[1].splitlines() if not line.startswith(" ")]
+    assert all(_NAME.match(line) for line in lines), lines
+    return [_NAME.sub(r"\1", line) for line in lines]
+
+
+@pytest.mark.parametrize(("name", "thing"), [pair for pair in public() if pair[0].split(".")[-1] not in INTERNAL])
+def test_every_parameter_is_documented_on_a_line_of_its_own(name: str, thing: Callable[..., Any]) -> None:
+    docstring = inspect.cleandoc(thing.__doc__ or "")
+    taken = [parameter for parameter in inspect.signature(thing).parameters if parameter != "self"]
+    assert docstring
+    assert documented(docstring) == taken
+    assert max(map(len, docstring.splitlines())) < 160
+
+
+@pytest.mark.parametrize("word", learner_names())
+def test_the_docstring_of_a_learner_says_what_its_settings_declare(word: str) -> None:
+    learner = find_learner(word)
+    docstring = inspect.cleandoc(learner.__doc__ or "")
+    for parameter in learner.parameters.values():
+        assert f"{parameter.allowed.words}, default {parameter.default!r}\n" in docstring
+        assert parameter.help.split()[-1] in docstring
+    assert docstring.count("\nAttributes\n----------\nrule_graph_ : RuleGraph\n") == 1
