@@ -3,27 +3,50 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from rulekit.learners.binned.binning import bin_table
+from rulekit.learners.cnll.plain.clause_growth import purest_cover
 from rulekit.learners.cnll.plain.clause_search import ClauseSearch, clause_literals, condition_literals
+from rulekit.learners.fitting.allowed import Allowed
 from rulekit.learners.fitting.rule_sets import Clause, covered
+from rulekit.schema import Constraints
 from rulekit.tables.kinds.inference import infer
 
+CONSTRAINTS = Constraints(apart=(("x", "c"), ("z", "b")), missing_never_helps=True)
+MONOTONE = {"x": 1, "z": -1}
 
-def search_of(seed: int, cost: float, n: int = 150) -> ClauseSearch:
+
+def search_of(seed: int, cost: float, n: int = 150, constrained: bool = False) -> ClauseSearch:
     """Numbers with gaps and missing cells, a category, an ordered one and a Boolean; gains without law."""
     rng = np.random.default_rng(seed)
     number = rng.integers(0, 6, n).astype(np.float64)
     number[rng.random(n) < 0.1] = np.nan
     level = [str(level) for level in rng.choice(list("abcd"), n)]
     data: dict[str, Any] = {"x": number, "z": rng.integers(0, 4, n) * 2.0, "c": level, "b": rng.random(n) < 0.4}
-    columns, codes = bin_table(infer(data), np.ones(n, dtype=np.int64), 64)
+    table = infer(data)
+    if constrained:
+        features = tuple(replace(f, monotone=MONOTONE.get(f.name, 0)) for f in table.features)
+        table = replace(table, features=features)
+    columns, codes = bin_table(table, np.ones(n, dtype=np.int64), 64)
     gain = rng.integers(-50, 50, n).astype(np.float64)
-    return ClauseSearch.over(columns, codes, np.arange(len(columns))).with_gain(gain, cost)
+    allowed = Allowed.of(columns, CONSTRAINTS) if constrained else None
+    return ClauseSearch.over(columns, codes, np.arange(len(columns)), allowed).with_gain(gain, cost)
+
+
+def keeps(search: ClauseSearch, clause: Clause) -> bool:
+    """Whether a clause keeps the constraints above, told from the names of its columns and its codes."""
+    names = {search.columns[column].feature.name: condition for column, condition in clause.items()}
+    for name, condition in names.items():
+        unknown = 2 if name == "c" else 1
+        steps = np.diff(condition[1:].astype(int)) * MONOTONE.get(name, 0)
+        if condition[:unknown].any() or (steps < 0).any():
+            return False
+    return not {"x", "c"} <= set(names) and not {"z", "b"} <= set(names)
 
 
 def conditions(search: ClauseSearch, column: int) -> list[np.ndarray]:
@@ -46,21 +69,37 @@ def conditions(search: ClauseSearch, column: int) -> list[np.ndarray]:
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("cost", [0.0, 30.0, 120.0])
-def test_no_single_condition_is_better(seed: int, cost: float) -> None:
-    search = search_of(seed, cost)
+@pytest.mark.parametrize("constrained", [False, True])
+def test_no_single_condition_is_better(seed: int, cost: float, constrained: bool) -> None:
+    search = search_of(seed, cost, constrained=constrained)
     rows = np.arange(len(search.gain))
     clause, value = search._best_change({}, rows, np.inf, float(search.gain.sum())) or ({}, search.gain.sum())
     best = search.gain.sum()
     for j in range(len(search.columns)):
         for other in conditions(search, j):
             held = other[search.codes[j]]
-            if not held.all():
+            if not held.all() and (not constrained or keeps(search, {j: other})):
                 best = max(best, search.gain[held].sum() - cost * condition_literals(search.columns[j], other))
     assert value == pytest.approx(best)
     for column, condition in clause.items():
         held = condition[search.codes[column]]
         worth = search.gain[held].sum() - cost * condition_literals(search.columns[column], condition)
         assert value == pytest.approx(worth)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2, 4, 5])
+def test_no_search_leaves_the_constraints(seed: int) -> None:
+    search = search_of(seed, 5.0, constrained=True)
+    rng = np.random.default_rng(seed)
+    wild = [{j: rng.random(column.n_codes) < 0.5 for j, column in enumerate(search.columns)} for _ in range(4)]
+
+    begun = [search.allowed.relaxed(clause) for clause in wild]
+    found = search.run([dict(clause) for clause in begun], np.inf)
+    grown = purest_cover(search, 6, np.inf, 0.0)
+
+    assert all(keeps(search, clause) for clause in (*begun, *found, *grown, *search.tightened(list(found))))
+    assert found
+    assert grown
 
 
 def total(search: ClauseSearch, clauses: list[Clause]) -> float:

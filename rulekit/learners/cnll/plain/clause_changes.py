@@ -18,13 +18,15 @@ PREFIX, SUFFIX, INTERVAL, KNOWN, LEVELS = range(5)
 """What a condition may be: codes to a cut, from a cut, between two, all but the missing, or levels of a category."""
 
 
-def condition_of(kind: int, sums: Floats, present: Bools) -> Bools:
+def condition_of(kind: int, sums: Floats, present: Bools, unknown: int = 0) -> Bools:
     """The codes of the chosen kind of one column, from its gains and which codes rows have, both [n_codes].
 
-    A cut inside a gap that no row fills lies in its middle.
+    A cut inside a gap that no row fills lies in its middle. unknown: how many of the first codes never hold.
     """
     if kind == LEVELS:
-        return sums > 0
+        chosen = sums > 0
+        chosen[:unknown] = False
+        return np.asarray(chosen)
     below, filled, length = np.concatenate([np.zeros(1), np.cumsum(sums[1:])]), present[1:], len(sums) - 1
     first, last = 0, length
     if kind == PREFIX:
@@ -38,6 +40,7 @@ def condition_of(kind: int, sums: Floats, present: Bools) -> Bools:
     condition = np.zeros(len(sums), dtype=bool)
     condition[1 + first : 1 + last] = True
     condition[0] = kind != KNOWN and bool(present[0]) and bool(sums[0] > 0.0)
+    condition[:unknown] = False
     return condition
 
 
@@ -120,6 +123,9 @@ def best_change(
     offset: Any,
     sizes: Any,
     second: Any,
+    directions: Any,
+    unknown: Any,
+    apart: Any,
     cost: float,
     room: float,
     best: float,
@@ -127,14 +133,19 @@ def best_change(
     """The best of all changes: part (-1: none beats `best`), place (-1: no further condition), kind, value.
 
     sums, counts [parts, size + 1], totals, lefts [parts]: gains, rows and literals without the condition of the part.
+    directions, unknown [columns], apart [columns, columns]: what is allowed (rulekit.learners.fitting.allowed).
     """
     found, found_place, found_kind = -1, -1, 0
     taken = np.zeros(len(offset), dtype=np.bool_)
     for part in range(len(totals)):
+        taken[:] = False
         for j in range(len(places)):
+            if j + 1 == part:  # the condition of the part itself is dropped, so its column is free
+                continue
             taken[places[j]] = True
-        if part > 0:  # the condition of the part itself is dropped, so its column is free
-            taken[places[part - 1]] = False
+            for k in range(len(apart)):
+                if apart[places[j], k]:
+                    taken[k] = True
         base = cost * lefts[part]
         least = best + base
         value, place, kind = totals[part], -1, 0
@@ -145,8 +156,9 @@ def best_change(
                     continue
                 start = offset[ordered[k]]
                 length = sizes[ordered[k]] - 1
+                way = directions[ordered[k]]
                 missing = sums[part, start]
-                known = missing if counts[part, start] > 0 and missing > 0.0 else 0.0
+                known = missing if counts[part, start] > 0 and missing > 0.0 and unknown[ordered[k]] == 0 else 0.0
                 below, lowest, interval = 0.0, 0.0, 0.0
                 highest_cut, lowest_cut = -np.inf, np.inf
                 for code in range(1, length + 1):
@@ -156,11 +168,11 @@ def best_change(
                     if code < length:
                         highest_cut = max(highest_cut, below)
                         lowest_cut = min(lowest_cut, below)
-                here, which = highest_cut + known - cost, PREFIX
+                here, which = highest_cut + known - cost if way <= 0 else -np.inf, PREFIX
                 other = below - lowest_cut + known - cost
-                if other > here:
+                if other > here and way >= 0:
                     here, which = other, SUFFIX
-                if second[k] <= room - lefts[part]:
+                if way == 0 and second[k] <= room - lefts[part]:
                     other = interval + known - second[k] * cost
                     if other > here:
                         here, which = other, INTERVAL
@@ -176,9 +188,10 @@ def best_change(
                 if taken[nominal[k]]:
                     continue
                 start = offset[nominal[k]]
+                first = start + unknown[nominal[k]]
                 some, outside, total = False, False, 0.0
                 for at in range(start, start + sizes[nominal[k]]):
-                    if sums[part, at] > 0.0:
+                    if at >= first and sums[part, at] > 0.0:
                         some = True
                         total += sums[part, at]
                     elif counts[part, at] > 0:

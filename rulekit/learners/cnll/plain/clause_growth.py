@@ -67,10 +67,11 @@ def _orders(search: ClauseSearch) -> _Orders:
     sizes = np.array([search.columns[column].n_codes for column in layout.searched.tolist()], dtype=np.int64)
     step = np.arange(int(sizes.max()), dtype=np.int64)
     up = layout.offset[:, None] + 1 + step
-    up = np.where(step < sizes[:, None] - 1, up, layout.size)
+    up = np.where((step < sizes[:, None] - 1) & (layout.allowed.directions[:, None] <= 0), up, layout.size)
     down = layout.offset[:, None] + sizes[:, None] - 1 - step
-    down = np.where(step < sizes[:, None] - 1, down, layout.size)
-    levels = np.where(step < sizes[:, None], layout.offset[:, None] + step, layout.size)
+    down = np.where((step < sizes[:, None] - 1) & (layout.allowed.directions[:, None] >= 0), down, layout.size)
+    known = (step < sizes[:, None]) & (step >= layout.allowed.unknown[:, None])
+    levels = np.where(known, layout.offset[:, None] + step, layout.size)
     places = np.arange(len(ordered), dtype=np.int64)
     return _Orders(
         np.concatenate([up[ordered], down[ordered], levels[~ordered]]),
@@ -106,16 +107,18 @@ def _purest_condition(search: ClauseSearch, orders: _Orders, rows: Ints, clause:
     some = (p > 0.0) & (p + q < (all_gains + all_losses))
     share = p / np.where(some, p + q, 1.0)
     score = np.where(some, p * (share - all_gains / (all_gains + all_losses)), 0.0)
-    taken = [place for place, column in enumerate(search.layout.searched.tolist()) if column in clause]
-    score[np.isin(orders.place, taken)] = 0.0
+    layout = search.layout
+    taken = layout.allowed.taken_by([layout.place_of[column] for column in clause])
+    score[taken[orders.place]] = 0.0
     at = int(np.argmax(score))
     if score.flat[at] <= 0.0:
         return None
     k, last = divmod(at, score.shape[1])
     place = int(orders.place[k])
-    column, start = int(search.layout.searched[place]), int(search.layout.offset[place])
+    column, start = int(layout.searched[place]), int(layout.offset[place])
     condition = np.zeros(search.columns[column].n_codes, dtype=bool)
-    condition[places[k, : last + 1] - start] = True
+    codes = places[k, : last + 1] - start
+    condition[codes[(codes >= layout.allowed.unknown[place]) & (codes < len(condition))]] = True
     return column, condition
 
 

@@ -26,6 +26,7 @@ from rulekit.learners.cnll.plain.clause_changes import (
     mark_covered,
 )
 from rulekit.learners.counting.histograms import Bools, Floats, Ints
+from rulekit.learners.fitting.allowed import Allowed, all_allowed
 from rulekit.learners.fitting.rule_sets import Clause
 
 _ROUNDS = 30
@@ -49,7 +50,8 @@ class _Layout:
     """Where the codes of the searched columns stand in one histogram (its last place is always 0).
 
     searched: the columns; place_of: the place of each among them; offset, sizes: where the codes of each begin, and how
-    many they are; ordered, nominal: places; second: the literals of an interval of each ordered column.
+    many they are; ordered, nominal: places; second: the literals of an interval of each ordered column; allowed: which
+    clauses over the searched columns are.
     """
 
     searched: Ints
@@ -60,18 +62,21 @@ class _Layout:
     ordered: Ints
     nominal: Ints
     second: Floats
+    allowed: Allowed
 
     @property
-    def parts(self) -> tuple[Ints, Ints, Ints, Ints, Floats]:
+    def parts(self) -> tuple[Ints, Ints, Ints, Ints, Floats, Ints, Ints, Bools]:
         """What the choice of a change reads."""
-        return self.ordered, self.nominal, self.offset, self.sizes, self.second
+        allowed = self.allowed
+        kept = allowed.directions, allowed.unknown, allowed.apart
+        return self.ordered, self.nominal, self.offset, self.sizes, self.second, *kept
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClauseSearch:
     """columns; codes [n]; gain [n], whole numbers; cost: of a literal, in gains; least: fewest rows of a clause.
 
-    stacked [n, searched]: the codes of the searched columns, each from its offset.
+    stacked [n, searched]: the codes of the searched columns, each from its offset. allowed: which clauses may be found.
     """
 
     columns: tuple[BinnedColumn, ...]
@@ -80,17 +85,24 @@ class ClauseSearch:
     cost: float
     layout: _Layout
     stacked: npt.NDArray[np.int32]
+    allowed: Allowed
 
     @classmethod
-    def over(cls, columns: tuple[BinnedColumn, ...], codes: Codes, searched: Ints) -> ClauseSearch:
-        """A search in some of the columns, of which there is one at least; as yet no row is worth anything."""
-        layout = _layout(columns, searched)
+    def over(
+        cls, columns: tuple[BinnedColumn, ...], codes: Codes, searched: Ints, allowed: Allowed | None = None
+    ) -> ClauseSearch:
+        """A search in some of the columns, of which there is one at least; as yet no row is worth anything.
+
+        allowed: which clauses over all columns may be found; None: any. What a search begins with must be allowed.
+        """
+        allowed = allowed or all_allowed(len(columns))
+        layout = _layout(columns, searched, allowed)
         n = len(codes[int(searched[0])])
         stacked = np.empty((n, len(searched)), dtype=np.int32)
         for place, (column, offset) in enumerate(zip(searched.tolist(), layout.offset.tolist(), strict=True)):
             stacked[:, place] = codes[column]
             stacked[:, place] += offset
-        return cls(columns, codes, np.zeros(n), 0.0, layout, stacked)
+        return cls(columns, codes, np.zeros(n), 0.0, layout, stacked, allowed)
 
     def with_gain(self, gain: Floats, cost: float) -> ClauseSearch:
         """The search where the rows are worth `gain` [n], and a literal costs `cost`."""
@@ -157,7 +169,9 @@ class ClauseSearch:
             column = self.columns[int(layout.searched[place])]
             start = int(layout.offset[place])
             inside = slice(start, start + column.n_codes)
-            changed[int(layout.searched[place])] = condition_of(kind, sums[part, inside], counts[part, inside] > 0)
+            unknown = int(layout.allowed.unknown[place])
+            condition = condition_of(kind, sums[part, inside], counts[part, inside] > 0, unknown)
+            changed[int(layout.searched[place])] = condition
         return changed, float(best)
 
     def _by_failing(self, clause: Clause, rows: Ints, places: Ints, holds: Bools) -> tuple[Floats, Ints, Floats]:
@@ -238,7 +252,7 @@ class ClauseSearch:
         return clauses
 
 
-def _layout(columns: Sequence[BinnedColumn], searched: Ints) -> _Layout:
+def _layout(columns: Sequence[BinnedColumn], searched: Ints, allowed: Allowed) -> _Layout:
     own = [columns[column] for column in searched.tolist()]
     sizes = np.array([column.n_codes for column in own], dtype=np.int64)
     in_order = np.array([column.ordered for column in own], dtype=bool)
@@ -252,4 +266,5 @@ def _layout(columns: Sequence[BinnedColumn], searched: Ints) -> _Layout:
         np.flatnonzero(in_order),
         np.flatnonzero(~in_order),
         np.array(second, dtype=np.float64),
+        allowed.among(searched),
     )
