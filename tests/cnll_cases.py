@@ -19,6 +19,8 @@ from rulekit.learners.cnll.search.growth import Grown, GrowthSettings, begin, gr
 from rulekit.learners.contract import NO_WATCH, Candidate, Learning, Question, Stopped
 from rulekit.learners.counting.histograms import quantise_by_class
 from rulekit.learners.counting.kernels import numba_runs
+from rulekit.learners.fitting.assembly import Prior
+from rulekit.learners.fitting.folds import Folds
 from rulekit.learners.fitting.learning import Plan, Run, learn_all
 from rulekit.schema import Feature
 from rulekit.synthetic import loans
@@ -140,6 +142,9 @@ class _Growth:
     def finish(self, question: Question, candidates: Sequence[Candidate]) -> None:
         return None
 
+    def nothing(self, question: Question) -> Candidate:
+        return Candidate(0, 0.0, 0.0, Prior(question.problem.share))
+
 
 def learned(
     problem: Problem,
@@ -150,5 +155,6 @@ def learned(
 ) -> tuple[Run, Stopped]:
     """The formulas of 1, 2, ... bits, learned in the loop that every learner is in, and what stopped it."""
     question = Question("yes", 0, problem, None, settings.seed, 1, NO_WATCH, settings)
-    (run,), stopped = learn_all(_Growth(), [question], Plan(n_folds, None, 0.0, settings.n_units, callback, deadline))
+    folds = Folds(problem, n_folds, None, 0) if n_folds else None
+    (run,), stopped = learn_all(_Growth(), [question], Plan(folds, 0.0, settings.n_units, callback, deadline))
     return run, stopped

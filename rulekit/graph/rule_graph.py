@@ -21,6 +21,7 @@ from rulekit.schema import Schema
 if TYPE_CHECKING:
     import os
 
+    from rulekit.graph.ladder import Ladder
     from rulekit.tables.table import Table
 
 ClassLabel = str | int | bool | float
@@ -59,6 +60,8 @@ class RuleGraph:
         JSON values on its rules (rulekit.audit.statistics), likewise.
     required : tuple of Required
         What the model promises to decide where a condition holds; it decides nothing by itself.
+    ladder : Ladder or None
+        The models of other sizes that came with it, beside the digest too.
 
     """
 
@@ -70,6 +73,7 @@ class RuleGraph:
     provenance: Mapping[str, Any] = field(default_factory=dict)
     statistics: Mapping[str, Any] = field(default_factory=dict)
     required: tuple[Required, ...] = ()
+    ladder: Ladder | None = None
 
     def __post_init__(self) -> None:
         k = len(self.classes)
@@ -143,7 +147,7 @@ class RuleGraph:
         return print_graph(self)
 
     def with_(self, **changes: Any) -> RuleGraph:
-        """Make a copy with some fields changed.
+        """Make a copy with some fields changed; a ladder stays with the digest that it was made for.
 
         Parameters
         ----------
@@ -155,7 +159,10 @@ class RuleGraph:
         RuleGraph
 
         """
-        return replace(self, **changes)
+        changed = replace(self, **changes)
+        if self.ladder is None or "ladder" in changes or changed.digest == self.digest:
+            return changed
+        return replace(changed, ladder=None)
 
     def table(self, data: Any) -> Table:
         """Encode rows by the schema of the model.

@@ -119,6 +119,14 @@ def counts(graph: RuleGraph) -> Counts:
     return Counts(len(rules), sum(rule.literals for rule in rules), bits or terms or len(rules))
 
 
+def counts_by_class(graph: RuleGraph) -> dict[int, Counts]:
+    """How many rules and literals speak for each class that has rules, by class index; units: its rules."""
+    found: dict[int, list[int]] = {}
+    for rule in rules_of(graph):
+        found.setdefault(rule.class_index, []).append(rule.literals)
+    return {k: Counts(len(sizes), sum(sizes), len(sizes)) for k, sizes in found.items()}
+
+
 def fired(graph: RuleGraph, table: Table) -> npt.NDArray[np.bool_]:
     """Which rules fire [n, rules]: a Boolean rule where it is true, a random one where its probability is above 1/2.
 

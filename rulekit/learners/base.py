@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rulekit.audit.statistics import rule_statistics
 from rulekit.errors import InputError
+from rulekit.graph.ladder import Ladder
 from rulekit.graph.rule_graph import RuleGraph, class_array
 from rulekit.learners.binned.binning import least_level
 from rulekit.learners.binned.problem import Problem
@@ -50,10 +51,12 @@ from rulekit.learners.fitting.classes import (
 from rulekit.learners.fitting.constraints import required_of, under_constraints
 from rulekit.learners.fitting.costs import prices_of
 from rulekit.learners.fitting.decision_values import decision_values
+from rulekit.learners.fitting.folds import Folds
 from rulekit.learners.fitting.inputs import TrainingData, check_rows
 from rulekit.learners.fitting.learning import Plan, Run, learn_all
 from rulekit.learners.fitting.parameters import check_parameters
 from rulekit.learners.fitting.path import ModelPath, QuestionPath, SizeLimits
+from rulekit.learners.fitting.sizing import Wanted, sized, sized_jointly
 from rulekit.learners.fitting.start_schema import under_start
 from rulekit.learners.fitting.training_rows import binned, training_data
 from rulekit.schema import Schema
@@ -194,12 +197,25 @@ class RuleClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
             for k, (label, yes) in enumerate(questions_of(labels, classes, kind))
         ]
         questions = self.prepare(problem, questions, data, classes)
-        n_folds = settings.n_folds if getattr(settings, "stopping", "none") == "cv" else 0
+        folds = None
+        if getattr(settings, "stopping", "none") == "cv":
+            folds = Folds(problem, settings.n_folds, data.groups, int(seed))
         parsimony, n_units = getattr(settings, "parsimony", 0.0), getattr(settings, "n_units", 0)
-        plan = Plan(n_folds, data.groups, parsimony, n_units, settings.callback, deadline)
+        size, several = getattr(settings, "size", None), len(questions) > 1
+        plan = Plan(folds, parsimony, n_units, settings.callback, deadline, size, several)
         runs, stopped = learn_all(self, questions, plan)
         odds = odds_of(kind, factors[order], totals[order])
-        self._frame(settings, data, problem, classes, kind, runs, stopped, odds)
+        path = self._path(settings, data, problem, classes, kind, runs, stopped, odds)
+        wanted = Wanted(size, parsimony, self.noun_of(settings))
+        path = (
+            sized_jointly(path, runs, wanted, data.table, problem, folds) if several else sized(path, runs[0], wanted)
+        )
+        graph = path.graph(path.chosen)
+        if getattr(settings, "start", None) is not None and not path.frame.limits.hold_for(graph):
+            raise InputError("the start alone is beyond the limits of size", where="start", fix="raise them")
+        self.conclude(runs, path)
+        self.path_, self.curve_, self.rule_graph_ = path, [run.curve for run in runs], graph
+        self.folds_ = None if folds is None else folds.dealt
         self.classes_, self._places = class_array(data.classes), np.argsort(order)
         return data, labels
 
@@ -211,7 +227,7 @@ class RuleClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         columns, codes = binned(settings.callback, data.table, weights, settings.max_bins, least, threads)
         return Problem(columns, codes, labels, weights, unit)
 
-    def _frame(
+    def _path(
         self,
         settings: Any,
         data: TrainingData,
@@ -221,8 +237,8 @@ class RuleClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         runs: list[Run],
         stopped: Stopped,
         odds: tuple[float, ...],
-    ) -> None:
-        """From what was learned to the fitted attributes."""
+    ) -> ModelPath:
+        """From what was learned to the models of all sizes, of which none is chosen yet."""
         schema = Schema(
             data.table.features, settings.target, settings.ordered is not None, constraints=data.table.constraints
         )
@@ -230,28 +246,29 @@ class RuleClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         default = None
         if settings.default is not None:
             default = class_index(type(self).__name__, classes, settings.default, "default")
-        limits = SizeLimits(*(getattr(settings, f"max_{what}", None) for what in ("features", "clauses", "literals")))
         columns = runs[0].question.problem.columns
         required = required_of(settings.require or (), schema, classes)
-        frame = Frame(schema, classes, columns, kind, preference, default, limits, odds, required)
+        frame = Frame(schema, classes, columns, kind, preference, default, SizeLimits.of(settings), odds, required)
         paths = tuple(
             QuestionPath(
-                run.question.label, run.question.problem.total, self.nothing(run.question), run.path, run.curve
+                run.question.label,
+                run.question.problem.total,
+                self.nothing(run.question),
+                run.path,
+                run.curve,
+                run.longest,
             )
             for run in runs
         )
         parameters = {key: getattr(settings, key) for key in self.parameters}
         provenance = provenance_of(type(self).__name__, parameters, data, settings.target, stopped)
-        path = ModelPath(
-            frame, paths, tuple(run.chosen for run in runs), provenance, self.noun_of(settings), _choice(runs)
-        )
-        path = replace(path, chosen=path.within_limits())
-        graph = path.graph(path.chosen)
-        if getattr(settings, "start", None) is not None and not limits.hold_for(graph):
-            raise InputError("the start alone is beyond the limits of size", where="start", fix="raise them")
-        self.conclude(runs, path)
-        self.path_, self.curve_ = path, [run.curve for run in runs]
-        self.rule_graph_ = graph
+        return ModelPath(frame, paths, tuple(run.chosen for run in runs), provenance, self.noun_of(settings))
+
+    @property
+    def ladder_(self) -> Ladder:
+        """The models of other sizes with their cross-validated errors; their rules have no statistics."""
+        check_is_fitted(self)
+        return self.path_.ladder()
 
     @property
     def history_(self) -> list[dict[str, Any]]:
@@ -338,14 +355,6 @@ class RuleClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
 def _label_name(data: TrainingData) -> str:
     """What the label is called; a column of that name among the features would make the rules ambiguous."""
     return "target" if data.target in ("", *data.table.names) else data.target
-
-
-def _choice(runs: Sequence[Run]) -> str:
-    """How the sizes were chosen, in words; "" where all that was learned is in the model."""
-    folds = {run.curve.folds for run in runs if run.curve is not None and run.checked}
-    if not folds:
-        return ""
-    return f"{max(folds)}-fold cross-validation" if max(folds) > 1 else "one held-out fold"
 
 
 def _constructor(parameters: Mapping[str, Parameter]) -> Any:

@@ -28,8 +28,11 @@ PRODUCER = "rulekit"
 
 
 def describe(graph: RuleGraph, plan: InputPlan, options: Options, names: dict[str, str]) -> dict[str, str]:
-    """The metadata of a model: version, digest, the model file (compressed), inputs, classes, codes and rule text."""
-    packed = zlib.compress(to_json(graph).encode(), 9)
+    """The metadata of a model: version, digest, the model file (compressed), inputs, classes, codes and rule text.
+
+    The models of other sizes stay behind: the artifact is this one.
+    """
+    packed = zlib.compress(to_json(graph.with_(ladder=None)).encode(), 9)
     metadata = {
         "rulekit.version": rulekit.__version__,
         DIGEST_KEY: graph.digest,

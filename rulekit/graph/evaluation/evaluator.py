@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.errors import InputError
-from rulekit.graph.decisions import Ranked
+from rulekit.graph.decisions import Decision, Ranked
 from rulekit.graph.evaluation.node_values import Values, in_blocks
 from rulekit.graph.nodes import Family, Node
 from rulekit.tables.kinds.encoding import encode_blocks
@@ -34,7 +34,16 @@ def decide(graph: RuleGraph, table: Table) -> npt.NDArray[np.int64]:
 def _decide(graph: RuleGraph, table: Table) -> npt.NDArray[np.int64]:
     labels = np.empty(table.n_rows, dtype=np.int64)
     for rows, values in in_blocks(graph.decision.roots, table):
-        labels[rows] = _labels(graph, values, rows.stop - rows.start)
+        labels[rows] = _labels(graph.decision, graph.default, values, rows.stop - rows.start)
+    return labels
+
+
+def decide_each(decisions: Sequence[Decision], default: int, table: Table) -> npt.NDArray[np.int64]:
+    """Class index [m, n] of each row by each of m decisions over the columns of a table; what they share is shared."""
+    labels = np.empty((len(decisions), table.n_rows), dtype=np.int64)
+    for rows, values in in_blocks(tuple(root for decision in decisions for root in decision.roots), table):
+        for j, decision in enumerate(decisions):
+            labels[j, rows] = _labels(decision, default, values, rows.stop - rows.start)
     return labels
 
 
@@ -96,10 +105,9 @@ def check_encoding(graph: RuleGraph, table: Table) -> None:
 # Decisions ---------------------------------------------------------------------------------------------------------
 
 
-def _labels(graph: RuleGraph, values: Values, n: int) -> Array:
-    decision = graph.decision
+def _labels(decision: Decision, default: int, values: Values, n: int) -> Array:
     if decision.ranked:
-        return _arg_max(decision.ranked, values, n, graph.default)
+        return _arg_max(decision.ranked, values, n, default)
     first, *others = decision.roots
     label = values[first]
     for node in others:
@@ -125,7 +133,7 @@ def _report(graph: RuleGraph, values: Values, result: Array) -> None:
     """Fill a block [rows, K] of zeros with its probabilities."""
     n = len(result)
     if not graph.probability:
-        result[np.arange(n), _labels(graph, values, n).astype(np.int64)] = 1.0
+        result[np.arange(n), _labels(graph.decision, graph.default, values, n).astype(np.int64)] = 1.0
     elif len(graph.probability) == 1:
         result[:, 1] = values[graph.probability[0]]
         np.subtract(1.0, result[:, 1], out=result[:, 0])

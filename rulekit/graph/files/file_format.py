@@ -27,9 +27,10 @@ from rulekit.graph.files.node_fields import (
     read_object,
     read_text,
 )
-from rulekit.graph.files.notes import check_notes
+from rulekit.graph.files.notes import check_notes, read_rate, with_known_columns, without_known_columns
 from rulekit.graph.files.schema_format import plain_value, read_class, read_schema, write_classes, write_schema
 from rulekit.graph.files.strict_json import parse_json
+from rulekit.graph.ladder import Ladder, Rung
 from rulekit.graph.nodes import Node, Vocabulary
 from rulekit.graph.rule_graph import Required, RuleGraph
 from rulekit.graph.traversal import short_ids, topological
@@ -40,9 +41,12 @@ READABLE = (1,)  # every earlier version stays loadable
 MAX_NODES = 2_000_000
 _KEYS = (
     *("format", "version", "digest", "schema", "classes", "default", "nodes", "decision", "probability"),
-    *("required", "provenance", "statistics"),
+    *("required", "provenance", "statistics", "ladder"),
 )
-_OPTIONAL = ("required", "provenance", "statistics")
+_OPTIONAL = ("required", "provenance", "statistics", "ladder")
+MAX_RUNGS = 64
+_MEASURED = ("size", "error", "standard_error")
+_RUNG = (*_MEASURED, "digest", "default", "decision", "probability", "provenance", "statistics")
 _ACCEPT = "if the change is meant, accept it with `rulekit import`"
 # Characters that a reader cannot see, that break lines or turn their direction, and halves of surrogate pairs.
 _INVISIBLE = re.compile("[\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
@@ -71,6 +75,7 @@ def to_json(graph: RuleGraph) -> str:
         **({"required": _lines(_write_required(graph, ids))} if graph.required else {}),
         "provenance": _spread(plain_value(graph.provenance, "provenance")),
         "statistics": _spread(plain_value(graph.statistics, "statistics")),
+        **({} if graph.ladder is None else {"ladder": _write_ladder(graph, graph.ladder, ids)}),
     }
     return "{\n" + ",\n".join(f'"{key}": {text}' for key, text in parts.items()) + "\n}\n"
 
@@ -119,6 +124,34 @@ def _written(value: object, fields: Mapping[str, Codec], ids: Ids) -> dict[str, 
     """The type of a node or decision, and its fields."""
     written = {key: codec.write(getattr(value, key), ids) for key, codec in fields.items()}
     return {"type": type(value).__name__, **written}
+
+
+def _write_ladder(graph: RuleGraph, ladder: Ladder, ids: Ids) -> str:
+    """The rows of a ladder; the one that the model itself is without its model, of the others what differs from it."""
+    every = topological([root for rung in ladder.rungs for root in (*graph.written, *rung.model.roots)])
+    further = [node for node in every if node not in ids]
+    long_ids = short_ids(every)
+    known = {**{node: long_ids[node] for node in further}, **ids}
+    rungs = []
+    for rung in ladder.rungs:
+        model, measured = rung.model, {name: getattr(rung, name) for name in _MEASURED}
+        if rung.size == ladder.chosen:
+            rungs.append(measured)
+            continue
+        notes = {key: note for key, note in model.provenance.items() if graph.provenance.get(key) != note}
+        rungs.append(
+            {
+                **measured,
+                "digest": model.digest,
+                "default": int(model.default),
+                "decision": _write_decision(model.decision, known),
+                "probability": [known[node] for node in model.probability],
+                "provenance": plain_value(notes, "provenance"),
+                "statistics": plain_value(without_known_columns(model.statistics, graph.statistics), "statistics"),
+            }
+        )
+    head = dump({"chosen": ladder.chosen, "smallest": ladder.smallest, "why": ladder.why})[:-1]
+    return f'{head}, "nodes": {_lines(_node_lines(further, known))}, "rungs": {_lines(rungs)}}}'
 
 
 def _lines(values: list[Any]) -> str:
@@ -181,7 +214,9 @@ def from_json(text: str, *, verify: bool = True) -> RuleGraph:
         )
     if verify and len(nodes) != len(topological(graph.written)):
         raise FormatError("some nodes are used by nothing, or stand twice: the file was edited or damaged", fix=_ACCEPT)
-    return graph
+    if "ladder" not in data:
+        return graph
+    return graph.with_(ladder=_at("ladder", _read_ladder, data["ladder"], graph, nodes, verify))
 
 
 def node_from_json(text: str) -> Node:
@@ -213,11 +248,12 @@ def _object(value: object, what: str, keys: Iterable[str], optional: Iterable[st
     return value
 
 
-def _read_nodes(value: object) -> Nodes:
+def _read_nodes(value: object, known: Nodes | None = None) -> Nodes:
+    """The nodes by id, with those that are known already."""
     lines = read_list(value)
     if len(lines) > MAX_NODES:
         raise FormatError(f"{len(lines)} nodes are more than the {MAX_NODES} that are read")
-    nodes: dict[str, Node] = {}
+    nodes: dict[str, Node] = dict(known or {})
     for number, line in enumerate(lines, 1):
         name, node = _at(f"node {number}", _read_node, line, nodes)
         if name in nodes:
@@ -239,6 +275,44 @@ def _read_decision(value: object, nodes: Nodes) -> Decision:
 def _read_required(value: object, nodes: Nodes) -> tuple[Required, ...]:
     lines = [_object(line, "what is required", ("class", "condition")) for line in read_list(value)]
     return tuple(Required(read_count(line["class"]), read_node(line["condition"], nodes)) for line in lines)
+
+
+def _read_ladder(value: object, graph: RuleGraph, nodes: Nodes, verify: bool) -> Ladder:
+    data = _object(value, "the ladder", ("chosen", "smallest", "why", "nodes", "rungs"))
+    known = _at("nodes", _read_nodes, data["nodes"], nodes)
+    lines = read_list(data["rungs"])
+    if len(lines) > MAX_RUNGS:
+        raise FormatError(f"{len(lines)} rows are more than the {MAX_RUNGS} that are read")
+    chosen = read_count(data["chosen"])
+    smallest = None if data["smallest"] is None else read_count(data["smallest"])
+    rungs = [_at(f"row {number}", _read_rung, line, chosen, graph, known) for number, line in enumerate(lines, 1)]
+    ladder = Ladder(tuple(rungs), chosen, smallest, read_text(data["why"]))
+    used = topological([root for rung in rungs for root in (*graph.written, *rung.model.roots)])
+    if verify and len(used) != len(known):
+        raise FormatError("some nodes are used by no row, or stand twice: the file was edited or damaged", fix=_ACCEPT)
+    return ladder
+
+
+def _read_rung(value: object, chosen: int, graph: RuleGraph, nodes: Nodes) -> Rung:
+    """A row; one that is no model of its own must have its digest, since nothing else vouches for it."""
+    size = read_count(read_object(value).get("size"))
+    data = _object(value, "a row", _MEASURED if size == chosen else _RUNG)
+    error, deviation = (None if data[name] is None else read_rate(data[name]) for name in _MEASURED[1:])
+    if size == chosen:
+        return Rung.of(size, error, deviation, graph)
+    model = graph.with_(
+        decision=_at("decision", _read_decision, data["decision"], nodes),
+        probability=_at("probability", _read_roots, data["probability"], nodes),
+        default=_at("default", read_count, data["default"]),
+        provenance={**graph.provenance, **_at("provenance", read_object, data["provenance"])},
+    )
+    statistics = with_known_columns(
+        _at("statistics", read_object, data["statistics"]), graph.statistics, model.used_features
+    )
+    check_notes(model.provenance, statistics)
+    if _at("digest", read_text, data["digest"]) != model.digest:
+        raise FormatError("the digest is not that of the row: the file was edited or damaged")
+    return Rung.of(size, error, deviation, model.with_(statistics=statistics))
 
 
 def _typed(

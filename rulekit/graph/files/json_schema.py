@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import Any
 
-from rulekit.graph.files.file_format import FORMAT, VERSION
+from rulekit.graph.files.file_format import FORMAT, MAX_RUNGS, VERSION
 from rulekit.graph.files.node_fields import DECISION_FIELDS, NODE_FIELDS, TEXT, Codec
 from rulekit.graph.files.schema_format import COLUMN, SCHEMA
 from rulekit.schema import Feature
@@ -36,13 +36,38 @@ def model_schema() -> dict[str, Any]:
         "required": {"type": "array", "items": _object({"class": {"type": "integer"}, "condition": _REF})},
         "provenance": {"type": "object"},
         "statistics": {"type": "object"},
+        "ladder": _ladder(_any_of(nodes), _any_of(decisions)),
     }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"rulekit model file, format version {VERSION}",
-        **_object(parts, len(parts) - 3),
+        **_object(parts, len(parts) - 4),
         "$defs": {"id": _ID, **nodes, **decisions},
     }
+
+
+def _ladder(node: dict[str, Any], decision: dict[str, Any]) -> dict[str, Any]:
+    """The ladder of sizes: its rows, of which that of the model itself has no model."""
+    count, rate = {"type": "integer", "minimum": 0}, {"type": ["number", "null"], "minimum": 0, "maximum": 1}
+    measured = {"size": count, "error": rate, "standard_error": rate}
+    model = {
+        "digest": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
+        "default": count,
+        "decision": decision,
+        "probability": {"type": "array", "items": _REF},
+        "provenance": {"type": "object"},
+        "statistics": {"type": "object"},
+    }
+    rows = {"anyOf": [_object(measured), _object(measured | model)]}
+    return _object(
+        {
+            "chosen": count,
+            "smallest": {"type": ["integer", "null"], "minimum": 0},
+            "why": {"type": "string"},
+            "nodes": {"type": "array", "items": node},
+            "rungs": {"type": "array", "items": rows, "maxItems": MAX_RUNGS},
+        }
+    )
 
 
 def _object(properties: dict[str, Any], needed: int | None = None) -> dict[str, Any]:

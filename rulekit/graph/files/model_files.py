@@ -97,9 +97,11 @@ def _read(name: str, data: bytes, verify: bool) -> RuleGraph:
 def _check(graph: RuleGraph, meetings: bool) -> None:
     from rulekit.graph.check import check, check_meetings
 
-    check(graph)
-    if meetings:
-        check_meetings(graph)
+    others = () if graph.ladder is None else graph.ladder.others
+    for model in (graph, *others):
+        check(model)
+        if meetings:
+            check_meetings(model)
 
 
 # Writing -----------------------------------------------------------------------------------------------------------

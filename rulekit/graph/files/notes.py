@@ -6,7 +6,7 @@ Both may hold whatever a learner notes. Where the rest of the house reads a valu
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rulekit.errors import FormatError
@@ -36,6 +36,42 @@ def check_notes(provenance: Mapping[str, Any], statistics: Mapping[str, Any]) ->
             _check(entry.get("n"), _is_count, f"{place}, n", "a whole number")
             for key in _RATES:
                 _check(entry.get(key), _is_rate, f"{place}, {key}", "a share from 0 to 1")
+
+
+def read_rate(value: object) -> float:
+    """A share from 0 to 1; raises FormatError for anything else."""
+    _check(value, _is_rate, "a rate", "a share from 0 to 1", optional=False)
+    return float(value)  # type: ignore[arg-type]
+
+
+def without_known_columns(statistics: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+    """Statistics of a model without the columns of which those of another model say the same.
+
+    Both may have blocks of further rows (`held_out`), of which each has columns of its own.
+    """
+    result = dict(statistics)
+    for key, value in statistics.items():
+        theirs = known.get(key)
+        if isinstance(value, Mapping) and isinstance(theirs, Mapping):
+            if key == "columns":
+                result[key] = {name: entry for name, entry in value.items() if theirs.get(name) != entry}
+            else:
+                result[key] = without_known_columns(value, theirs)
+    return result
+
+
+def with_known_columns(statistics: Mapping[str, Any], known: Mapping[str, Any], used: Sequence[str]) -> dict[str, Any]:
+    """The statistics that `without_known_columns` shortened; used: the columns of the model, in schema order."""
+    result = dict(statistics)
+    for key, value in statistics.items():
+        theirs = known.get(key)
+        if isinstance(value, Mapping) and isinstance(theirs, Mapping):
+            if key == "columns":
+                both = {**theirs, **value}
+                result[key] = {name: both[name] for name in used if name in both}
+            else:
+                result[key] = with_known_columns(value, theirs, used)
+    return result
 
 
 def _check(value: Any, holds: Callable[[Any], bool], where: str, words: str, *, optional: bool = True) -> None:

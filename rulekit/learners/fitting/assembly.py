@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 import rulekit
-from rulekit.graph.decisions import ArgMax, Fires, Median
+from rulekit.graph.decisions import ArgMax, Decision, Fires, Median
 from rulekit.graph.nodes import (
     FALSE,
     TRUE,
@@ -72,16 +72,39 @@ def graph_of(frame: Frame, models: Sequence[Model], provenance: dict[str, Any]) 
 def _joined(frame: Frame, models: Sequence[Model], provenance: dict[str, Any]) -> RuleGraph:
     scores = [model.score(frame, prefix) for model, prefix in zip(models, prefixes(len(models)), strict=True)]
     reported = [_reported(score, odds) for score, odds in zip(scores, frame.odds, strict=True)]
+    decision, default = decision_of(frame, models, scores), 0
     if frame.kind == "two":
         if frame.odds[0] != 1.0:  # where 1/2 of the weighted rows is of the rows as they are
             provenance = {**provenance, "threshold": frame.odds[0] / (1.0 + frame.odds[0])}
-        return RuleGraph(frame.schema, frame.classes, Fires(_decides(scores[0])), tuple(reported), 0, provenance)
+    elif frame.kind == "ranked":
+        reported = _reported_ranks(frame, scores, reported)
+    else:
+        default = default_of(frame)
+        if not _are_sums(scores):
+            reported = _reported_of_several(frame, scores, reported)
+    return RuleGraph(frame.schema, frame.classes, decision, tuple(reported), default, provenance)
+
+
+def decision_of(frame: Frame, models: Sequence[Model], scores: Sequence[Score]) -> Decision:
+    """What decides the class. Of several classes with formulas: of those whose question is answered by yes the one with
+    the largest score, of none the default. With sums: the class with the largest sum; where a default was asked for,
+    it decides where no sum is above 0. Of ranked classes: the median (question j asks whether the label lies above
+    class j).
+    """
+    if frame.kind == "two":
+        return Fires(_decides(scores[0]))
     if frame.kind == "ranked":
-        return _ranked_graph(frame, scores, reported, provenance)
-    if any(score.node.family is Family.REAL for score in scores):
-        scores = [_as_sum(model, score) for model, score in zip(models, scores, strict=True)]
-        return _graph_of_sums(frame, scores, reported, provenance)
-    return _graph_of_several(frame, scores, reported, provenance)
+        return Median(tuple(map(_decides, scores)))
+    if _are_sums(scores):
+        least = -math.inf if frame.default is None else 0.0
+        sums = (_as_sum(model, score) for model, score in zip(models, scores, strict=True))
+        return ArgMax(tuple(map(_compared, sums)), (least,) * len(scores), frame.preference)
+    deciding = tuple(FALSE if score.silent else _compared(score) for score in scores)
+    return ArgMax(deciding, (0.5,) * len(scores), frame.preference)
+
+
+def _are_sums(scores: Sequence[Score]) -> bool:
+    return any(score.node.family is Family.REAL for score in scores)
 
 
 def _decides(score: Score) -> Node:
@@ -99,28 +122,14 @@ def _reported(score: Score, odds: float) -> Node:
     return node if odds == 1.0 or score.node.family is Family.BOOLEAN else Rescaled(node, odds)
 
 
-def _graph_of_several(
-    frame: Frame, scores: Sequence[Score], reported: list[Node], provenance: dict[str, Any]
-) -> RuleGraph:
-    """Of the classes whose question is answered by yes the one with the largest score; of none the default.
+def _reported_of_several(frame: Frame, scores: Sequence[Score], reported: Sequence[Node]) -> list[Node]:
+    """The reported probability of the default class gets a floor of just above 1/2 where no class is above it.
 
-    The reported probability of the default class gets a floor of just above 1/2 where no class is above it, so that
-    the class that is decided is also the most probable one that is reported, where all classes weighed the same.
+    So the class that is decided is also the most probable one that is reported, where all classes weighed the same.
     """
-    default = _default(frame)
-    deciding = tuple(FALSE if score.silent else _compared(score) for score in scores)
-    decision = ArgMax(deciding, (0.5,) * len(scores), frame.preference)
-    reported[default] = _reported(Score(_with_floor(frame, scores, default)), frame.odds[default])
-    return RuleGraph(frame.schema, frame.classes, decision, tuple(reported), default, provenance)
-
-
-def _graph_of_sums(
-    frame: Frame, scores: Sequence[Score], reported: list[Node], provenance: dict[str, Any]
-) -> RuleGraph:
-    """The class with the largest sum; where a default was asked for, it decides where no sum is above 0."""
-    least = -math.inf if frame.default is None else 0.0
-    decision = ArgMax(tuple(map(_compared, scores)), (least,) * len(scores), frame.preference)
-    return RuleGraph(frame.schema, frame.classes, decision, tuple(reported), _default(frame), provenance)
+    default = default_of(frame)
+    floor = _reported(Score(_with_floor(frame, scores, default)), frame.odds[default])
+    return [floor if k == default else node for k, node in enumerate(reported)]
 
 
 def _as_sum(model: Model, score: Score) -> Score:
@@ -131,7 +140,7 @@ def _as_sum(model: Model, score: Score) -> Score:
     return replace(score, node=Linear((), round(log_odds(share) / _GRID) * _GRID), rule=None)
 
 
-def _default(frame: Frame) -> int:
+def default_of(frame: Frame) -> int:
     """The class that is decided where nothing speaks: the one that was asked for, or the most frequent."""
     return frame.preference[0] if frame.default is None else frame.default
 
@@ -158,24 +167,17 @@ def _with_floor(frame: Frame, scores: Sequence[Score], default: int) -> Node:
     return Or([formulas[default], And(others)])
 
 
-def _ranked_graph(
-    frame: Frame, scores: Sequence[Score], above: Sequence[Node], provenance: dict[str, Any]
-) -> RuleGraph:
-    """Ranked classes: question j asks whether the label lies above class j, and the median of the ranks is decided.
+def _reported_ranks(frame: Frame, scores: Sequence[Score], above: Sequence[Node]) -> list[Node]:
+    """Ranked classes: the reported probability of one is that its lower cut holds and its upper one does not.
 
-    The reported probability of a class is that its lower cut holds and its upper one does not, over their sum: of
-    formulas by their bits, else the difference of the two (E. Frank and M. Hall, A Simple Approach to Ordinal
-    Classification, 2001, have both). above: the probability that is reported of each cut.
+    Over their sum: of formulas by their bits, else the difference of the two (E. Frank and M. Hall, A Simple Approach
+    to Ordinal Classification, 2001, have both). above: the probability that is reported of each cut.
     """
     formulas = [score.node for score in scores]
-    if any(formula.family is Family.REAL for formula in formulas) or set(frame.odds) != {1.0}:
-        apart = (Difference(low, high) for low, high in itertools.pairwise((_CERTAIN, *above)))
-        reported: tuple[Node, ...] = (*apart, above[-1])
-    else:
-        inner = [And([low, Not(high)]) for low, high in itertools.pairwise(formulas)]
-        reported = tuple(Probability(node) for node in (Not(formulas[0]), *inner, formulas[-1]))
-    decision = Median(tuple(map(_decides, scores)))
-    return RuleGraph(frame.schema, frame.classes, decision, reported, 0, provenance)
+    if _are_sums(scores) or set(frame.odds) != {1.0}:
+        return [*(Difference(low, high) for low, high in itertools.pairwise((_CERTAIN, *above))), above[-1]]
+    inner = [And([low, Not(high)]) for low, high in itertools.pairwise(formulas)]
+    return [Probability(node) for node in (Not(formulas[0]), *inner, formulas[-1])]
 
 
 def preference_of(weights: npt.NDArray[np.float64]) -> tuple[int, ...]:

@@ -18,12 +18,14 @@ class Curve:
     wrong [F, T]: the weight of the errors in each of F finished folds at 1 .. T places; weights [F]: of its rows.
     error [T]: the rate of all held-out rows; standard_error [T]: of it, over the folds; smooth [T]: see `smoothed`.
     variant: which of several paths did best. cut: the only fold was cut short, and larger sizes are not known.
+    nothing [F]: the weight of the errors without any rule (None: not known).
     """
 
     wrong: Floats
     weights: Floats
     variant: int = 0
     cut: bool = False
+    nothing: Floats | None = None
 
     @property
     def folds(self) -> int:
@@ -63,6 +65,24 @@ class Curve:
         by_fold = smoothed(self.by_fold)
         slack = parsimony * _over_folds(by_fold - by_fold[:, [at]])
         return int(np.flatnonzero(self.smooth <= self.smooth[at] + slack + 1e-12)[0]) + 1
+
+    def taken(self, longest: int, parsimony: float, *, all_stay: bool, jointly: bool = False) -> int:
+        """The place that the model has; 0 (no rule) where held-out rows say that rules do clearly worse than none.
+
+        all_stay: the longest, unless a smaller model is asked for; where sizes are chosen for several questions
+        together (jointly) unless a smaller one is better by a standard error of the difference.
+        """
+        best = self.best(parsimony)
+        places: tuple[int, ...] = (best,)
+        if all_stay and parsimony == 0.0 and not (jointly and self._worse(longest, self.wrong[:, best - 1])):
+            places = (longest, best)
+        return next((n for n in places if self.nothing is None or not self._worse(n, self.nothing)), 0)
+
+    def _worse(self, place: int, than: Floats) -> bool:
+        """Whether a place has a larger error than the errors of other models, `than` [F], by a standard error."""
+        more = self.wrong[:, min(place, self.wrong.shape[1]) - 1] - than
+        deviation = float(_over_folds((more / self.weights)[:, None])[0])
+        return self.folds > 1 and float(more.sum() / self.weights.sum()) > deviation + 1e-12
 
 
 def _over_folds(values: Floats) -> Floats:

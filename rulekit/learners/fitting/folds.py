@@ -2,11 +2,12 @@
 
 Rows that are identical (in all binned columns) or of one group stay in one fold; the folds depend on the distinct rows
 and their weights alone, not on the order of the rows, so a row of weight 2 counts like two rows. Classes are spread
-evenly over the folds.
+evenly over the folds: rows that stay together count for the class that has most of their weight.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,28 @@ import numpy.typing as npt
 from rulekit.learners.binned.disk_codes import DiskCodes
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.counting.histograms import Ints
-from rulekit.learners.fitting.folds_on_disk import first_hash, folds_on_disk, mix
+from rulekit.learners.fitting.folds_on_disk import first_hash, folds_on_disk, main_classes, mix
+
+
+@dataclass(slots=True, eq=False)
+class Folds:
+    """The folds of all questions about the rows of a problem, whose labels are class indices.
+
+    groups [n]: rows of one group share a fold. The rows are dealt out when that is first asked for.
+    """
+
+    problem: Problem
+    n_folds: int
+    groups: npt.NDArray[Any] | None
+    seed: int
+    dealt: Ints | None = None
+
+    def of_rows(self) -> Ints:
+        """The fold [n] of each row."""
+        if self.dealt is None:
+            dealt = fold_of_rows(self.problem, self.n_folds, self.groups, self.seed)
+            self.dealt = dealt.astype(np.min_scalar_type(self.n_folds))
+        return self.dealt
 
 
 def fold_of_rows(problem: Problem, n_folds: int, groups: npt.NDArray[Any] | None, seed: int) -> Ints:
@@ -26,9 +48,8 @@ def fold_of_rows(problem: Problem, n_folds: int, groups: npt.NDArray[Any] | None
     if groups is not None:
         unit = _joined(unit, np.unique(groups, return_inverse=True)[1])
     weight = np.bincount(unit, problem.weights)
-    positive = np.bincount(unit, problem.weights * problem.labels)
     # Units come in the order of their hashes, which is as good as random; heavy ones are dealt out first.
-    dealt = np.lexsort((np.arange(len(weight)), -weight, 2 * positive > weight))
+    dealt = np.lexsort((np.arange(len(weight)), -weight, main_classes(unit, problem.labels, problem.weights)))
     fold = np.empty(len(weight), dtype=np.int64)
     fold[dealt] = np.arange(len(weight)) % n_folds
     return fold[unit]

@@ -92,15 +92,23 @@ def _deal(writers: list[tuple[Writer, Writer]], h: npt.NDArray[np.uint64], start
 def _sets(problem: Problem, hashes: Array, rows: Array) -> tuple[Array, Array, Array]:
     """The rows of one file, the number of each row's set of equal rows, and of each set its key [sets, 2].
 
-    The key: whether most of its weight is positive, and its weight, negated, since heavy ones are dealt out first.
+    The key: the class that has most of its weight, and its weight, negated, since heavy ones are dealt out first.
     """
     _, number = np.unique(hashes, return_inverse=True)
     n_sets = int(number.max(initial=-1)) + 1
     weights = problem.weights[rows]
     # whole numbers, of which no sum is above 2^53: exact in any order
     weight = np.bincount(number, weights, n_sets).astype(np.int64)
-    positive = np.bincount(number, weights * problem.labels[rows], n_sets).astype(np.int64)
-    return rows, number, np.column_stack([2 * positive > weight, -weight]).astype(np.int64)
+    main = main_classes(number, problem.labels[rows], weights, n_sets)
+    return rows, number, np.column_stack([main, -weight]).astype(np.int64)
+
+
+def main_classes(unit: Array, labels: Array, weights: Array, n_units: int = 0) -> Array:
+    """The class [units] that has most of the weight of each unit, the first of equals; unit [n]: of each row."""
+    n_units = n_units or int(unit.max(initial=-1)) + 1
+    n_classes = int(labels.max(initial=0)) + 1
+    by_class = np.bincount(unit * n_classes + labels.astype(np.int64), weights, n_units * n_classes)
+    return np.asarray(by_class.reshape(n_units, n_classes).argmax(axis=1))
 
 
 def _counted(keys: Array, counts: Array) -> tuple[Array, Array]:
@@ -115,10 +123,9 @@ def _counted(keys: Array, counts: Array) -> tuple[Array, Array]:
 
 def _positions(keys: Array, wanted: Array) -> Array:
     """Where each wanted key stands among ascending keys that hold it."""
-    middle = int(np.searchsorted(keys[:, 0], 1))
-    within = np.where(
-        wanted[:, 0] == 0,
-        np.searchsorted(keys[:middle, 1], wanted[:, 1]),
-        middle + np.searchsorted(keys[middle:, 1], wanted[:, 1]),
-    )
-    return np.asarray(within)
+    found = np.empty(len(wanted), dtype=np.int64)
+    for main in np.unique(wanted[:, 0]):
+        low, high = np.searchsorted(keys[:, 0], (main, main + 1))
+        among = wanted[:, 0] == main
+        found[among] = low + np.searchsorted(keys[low:high, 1], wanted[among, 1])
+    return found

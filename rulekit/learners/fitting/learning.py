@@ -14,14 +14,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from rulekit.learners.binned.codes import MemoryCodes
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import Candidate, Learning, OutOfTimeError, Question, Stopped, Variants, Watch
-from rulekit.learners.counting.histograms import Floats
+from rulekit.learners.counting.histograms import Floats, Ints
 from rulekit.learners.fitting.choice import Curve, clearly_best
-from rulekit.learners.fitting.folds import fold_of_rows
+from rulekit.learners.fitting.folds import Folds
 
 _IN_STEP = 1 << 27
 """Codes of all questions together up to which they are learned in step."""
@@ -38,17 +37,23 @@ class Learner(Protocol):
 
     def finish(self, question: Question, candidates: Sequence[Candidate]) -> Variants | None: ...
 
+    def nothing(self, question: Question) -> Candidate: ...
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How sizes are checked: the number of folds (0: not at all), the groups of rows, the report, and until when."""
+    """How sizes are checked: on which folds (None: not at all), the report, and until when.
 
-    n_folds: int
-    groups: npt.NDArray[Any] | None
+    size: the place on the path that was asked for; joint: sizes are chosen for all questions together, afterwards.
+    """
+
+    folds: Folds | None
     parsimony: float
     n_units: int
     callback: Callback | None
     deadline: float
+    size: int | None = None
+    joint: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -76,21 +81,38 @@ class Course:
         return True
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Fold:
+    """What was learned without the rows of one fold: the candidates, by variant, and what stands where none does.
+
+    wrong: by variant the weight of the held-out errors [T]; nothing_wrong: that of the errors without any candidate.
+    """
+
+    paths: tuple[Sequence[Candidate], ...]
+    nothing: Candidate
+    wrong: tuple[Floats, ...]
+    nothing_wrong: float
+
+
 @dataclass(slots=True, eq=False)
 class Run:
     """A question with what was learned: the candidates of its path, of which `chosen` (from 1; 0: none) was taken.
 
-    grown: the candidates before `finish`; curve: of their held-out errors; checked: whether it has chosen.
+    grown: the candidates before `finish`; folds: what was learned without each; curve: of the held-out errors;
+    checked: whether it has chosen; all_stay: each of its units has already had to pay for its size; longest: the place
+    up to which it goes where all questions share one size, which is where its own held-out error is least.
     """
 
     question: Question
     course: Course
-    fold: npt.NDArray[Any] | None = None
     first: Course | None = None
+    folds: list[Fold] = field(default_factory=list)
     path: tuple[Candidate, ...] = ()
     curve: Curve | None = None
     chosen: int = 0
     checked: bool = False
+    all_stay: bool = False
+    longest: int = 0
     last: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -165,10 +187,10 @@ class _Group:
 
     def _grow(self) -> Stopped:
         """Advance every question by a candidate in turn."""
-        if self.in_step and self.plan.n_folds:
+        if self.in_step and self.plan.folds is not None:
             for run in self.runs:
                 self._begin_folds(run)
-        elif self.plan.n_folds and self.plan.deadline < np.inf:
+        elif self.plan.folds is not None and self.plan.deadline < np.inf:
             now = time.monotonic()
             half = now + (self.plan.deadline - now) / 2
             self.runs = [replace(run, course=self._course(run.question, half)) for run in self.runs]
@@ -202,20 +224,22 @@ class _Group:
     # Sizes ---------------------------------------------------------------------------------------------------------
 
     def _begin_folds(self, run: Run) -> None:
-        problem = run.question.problem
-        run.fold = fold_of_rows(problem, self.plan.n_folds, self.plan.groups, run.question.seed)
-        if int(run.fold.max()) > 0:
+        if int(self._fold().max()) > 0:
             run.first = self._fold_course(run, 0, self.plan.deadline)
 
+    def _fold(self) -> Ints:
+        assert self.plan.folds is not None
+        return self.plan.folds.of_rows()
+
     def _fold_course(self, run: Run, k: int, until: float) -> Course:
-        training = run.question.problem.take(np.asarray(run.fold != k))
+        training = run.question.problem.take(np.asarray(self._fold() != k))
         return self._course(replace(run.question, problem=training, groups=None), until)
 
     def _choose(self, run: Run, over: Stopped) -> Stopped:
         """Check the sizes of a path on held-out rows and take one; over: what has stopped the learning already."""
         why = over
-        if self.plan.n_folds and len(run.grown) > 1:
-            if run.fold is None and over not in _AT_ONCE:
+        if self.plan.folds is not None and len(run.grown) > 1:
+            if run.first is None and over not in _AT_ONCE:
                 self._begin_folds(run)
             if run.first is not None:
                 why = self._check(run, over)
@@ -225,28 +249,27 @@ class _Group:
 
     def _check(self, run: Run, over: Stopped) -> Stopped:
         """The curve of all folds that can be finished, of the first as far as it has come; says what stopped."""
-        assert run.fold is not None
         assert run.first is not None
-        wrong: list[list[Floats]] = []
-        weights: list[float] = []
+        fold, weights = self._fold(), list[float]()
         course, cut = run.first, over if over in _AT_ONCE else ""
-        for k in range(int(run.fold.max()) + 1):
+        for k in range(int(fold.max()) + 1):
             if k:
                 course = self._fold_course(run, k, self.plan.deadline)
             cut = cut or self._to_the_end(course)
-            held = run.question.problem.take(run.fold == k)
-            errors = None if cut and k else self._errors(course, held, len(run.grown))
-            if errors is None:
+            held = run.question.problem.take(fold == k)
+            found = None if cut and k else self._held_out(course, held, len(run.grown))
+            if found is None:
                 break
-            wrong.append(errors)
+            run.folds.append(found)
             weights.append(held.total)
             cut = cut or self._tell_fold(run, k + 1)
             if cut:
                 break
-        if wrong:
-            by_variant = [_aligned([fold[v] for fold in wrong]) for v in range(len(wrong[0]))]
-            short = len(wrong) == 1 and not course.ended
-            curves = [Curve(errors, np.array(weights), v, short) for v, errors in enumerate(by_variant)]
+        if run.folds:
+            nothing = np.array([fold.nothing_wrong for fold in run.folds])
+            short = len(run.folds) == 1 and not course.ended
+            by_variant = [_aligned(errors) for errors in zip(*(fold.wrong for fold in run.folds), strict=True)]
+            curves = [Curve(wrong, np.array(weights), v, short, nothing) for v, wrong in enumerate(by_variant)]
             run.curve = clearly_best(curves)
         return over or cut
 
@@ -268,8 +291,8 @@ class _Group:
             return "interrupted"
         return "cancelled" if cancels else ""
 
-    def _errors(self, course: Course, held: Problem, places: int) -> list[Floats] | None:
-        """By variant the weight of the held-out errors [T] of the candidates; None where none was reached.
+    def _held_out(self, course: Course, held: Problem, places: int) -> Fold | None:
+        """What the rows of a fold say of the candidates; None where none was reached.
 
         A path that ended early goes on as it was, to `places` at least; of one that was cut, what is there is checked.
         """
@@ -278,20 +301,28 @@ class _Group:
             return None
         paths = [course.candidates] if variants is None else [make() for make in variants.paths]
         least = 1 if variants is not None else max(1, places) if course.ended else 0
-        return [held_out_errors(path, course.question.problem, held, max(least, len(path))) for path in paths]
+        training = course.question.problem
+        wrong = tuple(held_out_errors(path, training, held, max(least, len(path))) for path in paths)
+        nothing = float(held_out_errors((), training, held, 1)[0])
+        return Fold(tuple(map(tuple, paths)), self.learner.nothing(course.question), wrong, nothing)
 
     def _take(self, run: Run, why: Stopped) -> None:
-        """End a path and choose the size."""
+        """End a path and choose the size; where sizes are chosen together, up to which it goes then."""
         variants = self.learner.finish(run.course.question, run.grown)
         if variants is None:
             run.path = tuple(run.grown)
         else:
             variant = run.curve.variant if run.curve is not None else 0 if why else variants.preferred()
             run.path = tuple(variants.paths[variant]())
-        run.chosen = len(run.path)
-        # The units of a variant have already had to pay for their size.
-        if run.curve is not None and (variants is None or self.plan.parsimony > 0.0):
-            run.chosen, run.checked = min(run.chosen, run.curve.best(self.plan.parsimony)), True
+            run.all_stay = True
+        run.longest = run.chosen = len(run.path)
+        if run.curve is not None and not run.all_stay and self.plan.joint:
+            run.longest = min(run.longest, run.curve.best())
+        if self.plan.joint or self.plan.size is not None:
+            run.chosen = min(run.longest, run.chosen if self.plan.size is None else self.plan.size)
+        elif run.curve is not None:
+            run.chosen = min(run.chosen, run.curve.taken(run.chosen, self.plan.parsimony, all_stay=run.all_stay))
+            run.checked = not run.all_stay or run.chosen < run.longest
 
 
 def _aligned(errors: Sequence[Floats]) -> Floats:

@@ -5,16 +5,17 @@ One fit makes a candidate of every size, so that the models of all smaller sizes
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 import numpy as np
 
 from rulekit.errors import InputError
+from rulekit.graph.ladder import Ladder, Rung
 from rulekit.graph.nodes import FALSE, Node, Or
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
-from rulekit.graph.rules import counts
+from rulekit.graph.rules import counts_by_class
 from rulekit.learners.contract import Candidate, Frame
 from rulekit.learners.fitting.assembly import graph_of
 from rulekit.learners.fitting.choice import Curve
@@ -22,22 +23,33 @@ from rulekit.learners.fitting.choice import Curve
 
 @dataclass(frozen=True, slots=True)
 class SizeLimits:
-    """The most distinct columns, rules and literals of the whole model; None: no limit."""
+    """The most distinct columns of the model; rules and literals of a class, and of all classes; None: no limit."""
 
     features: int | None = None
     clauses: int | None = None
     literals: int | None = None
+    total_clauses: int | None = None
+    total_literals: int | None = None
+
+    @classmethod
+    def of(cls, settings: Any) -> SizeLimits:
+        """The limits that the parameters of a learner set, as far as it has them."""
+        return cls(**{item.name: getattr(settings, f"max_{item.name}", None) for item in fields(cls)})
 
     def hold_for(self, graph: RuleGraph) -> bool:
         """Whether a model keeps to every limit."""
         if self.features is not None and len(graph.used_features) > self.features:
             return False
-        if self.clauses is None and self.literals is None:
+        if {self.clauses, self.literals, self.total_clauses, self.total_literals} == {None}:
             return True
-        size = counts(graph)
-        return (self.clauses is None or size.rules <= self.clauses) and (
-            self.literals is None or size.literals <= self.literals
+        by_class = list(counts_by_class(graph).values())
+        pairs = (
+            *((self.clauses, each.rules) for each in by_class),
+            *((self.literals, each.literals) for each in by_class),
+            (self.total_clauses, sum(each.rules for each in by_class)),
+            (self.total_literals, sum(each.literals for each in by_class)),
         )
+        return all(limit is None or size <= limit for limit, size in pairs)
 
 
 NO_LIMITS = SizeLimits()
@@ -74,13 +86,17 @@ class PathPoint:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QuestionPath:
-    """The candidates of one question, and what stands in the model where none of them does."""
+    """The candidates of one question, and what stands in the model where none of them does.
+
+    longest: the place up to which it goes where all questions have one size.
+    """
 
     label: ClassLabel
     total: float
     nothing: Candidate
     candidates: tuple[Candidate, ...]
     curve: Curve | None = None
+    longest: int = 0
 
     def at(self, place: int) -> Candidate:
         """The candidate at a place from 1; at 0 nothing, or what learning went on from."""
@@ -108,6 +124,9 @@ class ModelPath:
 
     A size is a place on the paths; where learning went on from given rules, size 1 is these. chosen: the place of each
     question in the fitted model; noun: what units are called; choice: how the places were chosen, in words.
+    rows: the places of each size that is a row of the ladder, from the smallest; errors: held-out error of the whole
+    model at these and its standard error, as far as they are known; smallest: the size that is not worse than the best
+    by a standard error; why: what decided the size, in words.
     """
 
     frame: Frame
@@ -116,6 +135,10 @@ class ModelPath:
     provenance: Mapping[str, Any]
     noun: str = "unit"
     choice: str = ""
+    rows: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    errors: Mapping[int, tuple[float, float]] = field(default_factory=dict)
+    smallest: int | None = None
+    why: str = ""
 
     def __repr__(self) -> str:
         taken = " + ".join(str(path.at(place).size) for path, place in zip(self.paths, self.chosen, strict=True))
@@ -163,12 +186,42 @@ class ModelPath:
         provenance = {**self.provenance, "units": [candidate.size for candidate in made]}
         return graph_of(self.frame, [candidate.model for candidate in made], provenance)
 
-    def within_limits(self) -> tuple[int, ...]:
-        """The chosen places, lowered until the model keeps to its limits.
+    def rows_of(self, sizes: Iterable[int]) -> dict[int, tuple[int, ...]]:
+        """The places of models in which no question has more units than a size, within the limits; each model once."""
+        found: dict[tuple[int, ...], int] = {}
+        for size in sorted(sizes):
+            places = self.within_limits([min(size, path.longest) for path in self.paths])
+            if any(places):
+                found.setdefault(places, size)
+        return {size: places for places, size in found.items()}
+
+    @property
+    def size(self) -> int:
+        """The row of the ladder that is the fitted model; 0 where it has no rule."""
+        return next((size for size, places in self.rows.items() if places == self.chosen), 0)
+
+    def ladder(self, finish: Callable[[RuleGraph], RuleGraph] | None = None) -> Ladder:
+        """The rows with their models, without those that decide by the rules of the row before.
+
+        finish: what is made of the graph of each, for instance statistics.
+        """
+        rungs: list[Rung] = []
+        before: RuleGraph | None = None
+        for size, places in (self.rows if self.size else {0: self.chosen, **self.rows}).items():
+            graph = self.graph(places)
+            same = before is not None and graph.decision == before.decision
+            before = graph
+            if not same or size in (self.size, self.smallest):
+                error, deviation = self.errors.get(size, (None, None))
+                rungs.append(Rung.of(size, error, deviation, graph if finish is None else finish(graph)))
+        return Ladder(tuple(rungs), self.size, self.smallest, self.why)
+
+    def within_limits(self, wanted: Sequence[int]) -> tuple[int, ...]:
+        """The places that are wanted, lowered until the model keeps to its limits.
 
         The unit whose loss raises the objective least leaves first.
         """
-        places, costs = list(self.chosen), [path.objectives for path in self.paths]
+        places, costs = list(wanted), [path.objectives for path in self.paths]
         while self.frame.limits != NO_LIMITS and any(places) and not self.keeps_limits(self.graph(places)):
             rise = [cost[n - 1] - cost[n] if n else np.inf for n, cost in zip(places, costs, strict=True)]
             places[int(np.argmin(rise))] -= 1

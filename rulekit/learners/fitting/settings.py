@@ -99,9 +99,14 @@ class SizeSettings(Settings):
     parsimony: float = setting(
         0.0, number(0), "standard errors by which a smaller model may be worse; 1: the smallest that is not worse"
     )
+    size: int | None = setting(
+        None, whole(1, optional=True), "row of the ladder: at most so many units a class (None: as stopping says)"
+    )
     max_features: int | None = setting(None, whole(1, optional=True), "most distinct columns of the whole model")
-    max_clauses: int | None = setting(None, whole(1, optional=True), "most rules of the whole model")
-    max_literals: int | None = setting(None, whole(1, optional=True), "most literals of the whole model")
+    max_clauses: int | None = setting(None, whole(1, optional=True), "most rules of a class")
+    max_literals: int | None = setting(None, whole(1, optional=True), "most literals of a class")
+    max_total_clauses: int | None = setting(None, whole(1, optional=True), "most rules of the whole model")
+    max_total_literals: int | None = setting(None, whole(1, optional=True), "most literals of the whole model")
 
 
 @dataclass(frozen=True)

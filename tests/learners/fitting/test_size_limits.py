@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rulekit import CNLLClassifier
-from rulekit.graph.rules import counts
+from rulekit.graph.rules import counts, counts_by_class
 from rulekit.learners.cnll.formula.read_once import Move, ReadOnceTree, growth_moves
 from rulekit.learners.cnll.search.growth import allowed_moves
 from rulekit.learners.fitting.path import SizeLimits
@@ -27,22 +27,32 @@ SIZES = st.none() | st.integers(1, 6)
     SIZES,
     SIZES,
     SIZES,
+    st.booleans(),
     st.sampled_from([("II", "error+brier"), ("tree", "brier"), ("I", "error")]),
     st.sampled_from([("threshold", "or"), ("llr", "or"), ("threshold", "and")]),
 )
 def test_the_limits_hold(
-    seed: int, classes: int, ordered: bool, features: Any, clauses: Any, literals: Any, kind: Any, shape: Any
+    seed: int,
+    classes: int,
+    ordered: bool,
+    features: Any,
+    clauses: Any,
+    literals: Any,
+    total: bool,
+    kind: Any,
+    shape: Any,
 ) -> None:
     X, y = small_table(seed, classes)
     how = dict(zip(("algorithm", "objective", "weak", "init"), kind + shape, strict=True))
-    limits = {"max_features": features, "max_clauses": clauses, "max_literals": literals}
+    sizes = {"clauses": clauses, "literals": literals}
+    limits = {"max_features": features} | {f"max_{'total_' * total}{name}": most for name, most in sizes.items()}
     ranks = sorted(set(y)) if ordered else None
     model = CNLLClassifier(6, refit=1, backfit=3, stopping="none", ordered=ranks, **how, **limits).fit(X, y)
     graph = model.rule_graph_
-    size = counts(graph)
+    each = [counts(graph)] if total else list(counts_by_class(graph).values())
     assert features is None or len(graph.used_features) <= features
-    assert clauses is None or size.rules <= clauses
-    assert literals is None or size.literals <= literals
+    assert clauses is None or all(size.rules <= clauses for size in each)
+    assert literals is None or all(size.literals <= literals for size in each)
     assert list(model.path_.chosen) == graph.provenance["units"]
 
 
@@ -73,7 +83,7 @@ def test_a_formula_without_units_speaks_for_no_class() -> None:
     X = rng.random((300, 3))
     y = np.where(X[:, 0] > 0.7, 2, np.where(X[:, 1] > 0.6, 1, 0))
     free = CNLLClassifier(1, stopping="none").fit(X, y)
-    limited = CNLLClassifier(1, stopping="none", max_clauses=1).fit(X, y)
+    limited = CNLLClassifier(1, stopping="none", max_total_clauses=1).fit(X, y)
     assert counts(free.rule_graph_).rules == 3
     assert counts(limited.rule_graph_).rules == 1
     assert sum(limited.path_.chosen) == 1

@@ -1,0 +1,118 @@
+"""The ladder of sizes of a model: the models of other sizes that one training gave, with the held-out error of each.
+
+It stands beside the digest of a model, so that another size needs no data and no training.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from rulekit.errors import GraphError, InputError
+from rulekit.graph.rules import counts, counts_by_class, rules_of
+
+if TYPE_CHECKING:
+    from rulekit.graph.rule_graph import RuleGraph
+    from rulekit.graph.rules import Rule
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rung:
+    """One size: at most so many rules (or units) of each class.
+
+    error, standard_error: the cross-validated error rate of the whole model and its standard error over the folds; None
+    where it is not known. rules, literals: of the model; most: the rules of the class that has most. model: without a
+    ladder.
+    """
+
+    size: int
+    error: float | None
+    standard_error: float | None
+    rules: int
+    literals: int
+    most: int
+    model: RuleGraph
+
+    @classmethod
+    def of(cls, size: int, error: float | None, standard_error: float | None, model: RuleGraph) -> Rung:
+        """A row with the counts of its model."""
+        total, by_class = counts(model), counts_by_class(model)
+        most = max((each.rules for each in by_class.values()), default=0)
+        return cls(size, error, standard_error, total.rules, total.literals, most, model)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ladder:
+    """The rows from the smallest size; each is a model of its own.
+
+    chosen: the size of the row that the model is; smallest: of the smallest row that is not worse than the best one by
+    more than a standard error of the difference (None: not known); why: what decided the size, in words.
+    Raises GraphError where the rows do not fit.
+    """
+
+    rungs: tuple[Rung, ...]
+    chosen: int
+    smallest: int | None = None
+    why: str = ""
+
+    def __post_init__(self) -> None:
+        sizes = self.sizes
+        if list(sizes) != sorted(set(sizes)):
+            raise GraphError(f"the sizes of a ladder ascend, not {list(sizes)}")
+        for size in (self.chosen, self.smallest):
+            if size is not None and size not in sizes:
+                raise GraphError(f"the ladder has no row of size {size}")
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The size of each row."""
+        return tuple(rung.size for rung in self.rungs)
+
+    @property
+    def others(self) -> tuple[RuleGraph, ...]:
+        """The models of the rows that are not the model's own."""
+        return tuple(rung.model for rung in self.rungs if rung.size != self.chosen)
+
+    @property
+    def added(self) -> tuple[tuple[Rule, ...], ...]:
+        """By row the rules that the row before does not have."""
+        found, before = [], frozenset[tuple[int, object]]()
+        for rung in self.rungs:
+            rules = rules_of(rung.model)
+            found.append(tuple(rule for rule in rules if (rule.class_index, rule.node) not in before))
+            before = frozenset((rule.class_index, rule.node) for rule in rules)
+        return tuple(found)
+
+    def at(self, size: int) -> Rung:
+        """The row of a size; raises InputError where there is none."""
+        for rung in self.rungs:
+            if rung.size == size:
+                return rung
+        raise InputError(f"the ladder has no row of size {size}", fix=f"it has {_listed(self.sizes)}")
+
+    def within(self, rules: int) -> Rung:
+        """The largest row in which no class has more rules; raises InputError where there is none."""
+        fitting = [rung for rung in self.rungs if rung.most <= rules]
+        if not fitting:
+            least = min(rung.most for rung in self.rungs)
+            raise InputError(f"no row has at most {rules} rules for each class", fix=f"the least is {least}")
+        return fitting[-1]
+
+
+def resized(graph: RuleGraph, size: int) -> RuleGraph:
+    """The model of another row of a model's ladder, which stays with it; raises InputError where there is none."""
+    ladder = graph.ladder
+    if ladder is None:
+        raise InputError("the model has no ladder of sizes", fix="train it anew, or with --size")
+    if size == ladder.chosen:
+        return graph
+    wanted = ladder.at(size)
+    kept = [
+        replace(rung, model=graph.with_(ladder=None)) if rung.size == ladder.chosen else rung for rung in ladder.rungs
+    ]
+    return wanted.model.with_(ladder=replace(ladder, rungs=tuple(kept), chosen=size, why="asked for"))
+
+
+def _listed(sizes: Sequence[int]) -> str:
+    return ", ".join(map(str, sizes))
