@@ -85,6 +85,17 @@ def strength_of(probability: float) -> float:
     return float(-_CONTEXT.ln(_CONTEXT.subtract(Decimal(1), Decimal(probability)))) + 0.0
 
 
+def short_probability(probability: float) -> float:
+    """The probability with four significant digits, as a model states it, on the same side of 1/2.
+
+    What is not 0, 1/2 or 1 does not become it: at most 0.9999, at least 0.5001 above 1/2.
+    """
+    short = float(f"{probability:.4g}")
+    if short == probability or short not in (0.5, 1.0):
+        return short
+    return 0.5001 if probability > 0.5 == short else short - 0.0001
+
+
 def log_odds(probability: float) -> float:
     """log(p / (1 - p)) of a probability between 0 and 1, correctly rounded."""
     if not 0.0 < probability < 1.0:

@@ -11,7 +11,16 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from rulekit.numbers import canonical_threshold, float32, next_float32, separates, threshold_between
+from rulekit.numbers import (
+    canonical_threshold,
+    float32,
+    next_float32,
+    separates,
+    short_probability,
+    shortest_probability,
+    strength_of,
+    threshold_between,
+)
 
 LARGEST_FLOAT32 = 3.4028234663852886e38
 TINY_FLOAT32 = 1.401298464324817e-45
@@ -153,3 +162,12 @@ def test_a_threshold_in_float32_is_short_although_the_value_is_not() -> None:
 def test_nothing_finite_lies_below_the_lowest_number() -> None:
     with pytest.raises(ValueError, match="no finite float32 number"):
         threshold_between(-INF, -LARGEST_FLOAT32)
+
+
+@given(p=st.floats(0.0, 1.0))
+def test_a_short_probability_has_four_digits_and_keeps_its_side(p: float) -> None:
+    short = short_probability(p)
+    assert short == float(f"{short:.4g}") == short_probability(short)
+    assert abs(short - p) <= 5.01e-4 * p
+    assert (short > 0.5, short < 0.5, short == 1.0, short == 0.0) == (p > 0.5, p < 0.5, p == 1.0, p == 0.0)
+    assert p < 1e-15 or float(shortest_probability(strength_of(short))) == short  # what is smaller is lost in 1 - p

@@ -13,7 +13,7 @@ from typing import Any
 from rulekit.dates import is_dated, moment_value
 from rulekit.errors import FormatError, RulekitError
 from rulekit.graph.decisions import ArgMax, Decision, Fires, Median
-from rulekit.graph.language.expressions import Piece, real
+from rulekit.graph.language.expressions import Piece, integer, real
 from rulekit.graph.language.words import label, unquoted
 from rulekit.graph.nodes import Node
 from rulekit.graph.rule_graph import ClassLabel, Required, RuleGraph
@@ -47,6 +47,7 @@ class Builder:
         self.groups: dict[str, list[tuple[str, ...]]] = {"together": [], "apart": []}
         self.required: list[tuple[str, ClassLabel, Node]] = []
         self.definitions: dict[str, Node] = {}
+        self.rules: dict[int, Node] = {}
         self.once: dict[str, tuple[str, Any]] = {}
         self.formula: Node | None = None
         self.place = ""
@@ -144,6 +145,17 @@ class Builder:
         if token not in self.definitions:
             raise FormatError(f"{token} is not defined", fix=f"write `let {token} = ...` before it is used")
         return self.definitions[token]
+
+    def named(self, number: Any, node: Node) -> Node:
+        if integer(number) in self.rules:
+            raise FormatError(f"a second rule {number}", fix="give each rule its own number")
+        self.rules[integer(number)] = node
+        return node
+
+    def rule(self, number: Any) -> Node:
+        if integer(number) not in self.rules:
+            raise FormatError(f"there is no rule {number} yet", fix=f"write `rule {number}: ...` where it decides")
+        return self.rules[integer(number)]
 
     def decided(self) -> Node:
         """The formula by which the decision of two classes, which stands before, is taken."""
@@ -274,7 +286,7 @@ STATEMENTS: dict[str, Callable[..., Any]] = {
     name: getattr(Builder, name)
     for name in (
         *("flag", "unit", "tokens", "unseen", "column", "label", "together", "apart", "never_helps"),
-        *("require", "default", "let", "reference", "decided"),
+        *("require", "default", "let", "reference", "named", "rule", "decided"),
         *("decide_when", "candidate", "preference", "decide_largest", "pair", "decide_median"),
         *("report_one", "report_all", "condition", "start"),
     )

@@ -284,23 +284,28 @@ class ForPeople(Exact):
 class Wording:
     """The texts of all nodes below some roots: `full` as defined, `called` as used by others.
 
-    definitions: the nodes that are defined by a `let`, children first, with their names. decided: a formula that stands
-    where it decides, and is called `decided` by the root that reports.
+    definitions: the nodes that are defined by a `let`, children first, with their names. rules: the items of the list
+    that decides which stand elsewhere too, with their names, `rule 1`. late: the definitions that can be read only when
+    the decision was.
     """
 
     full: Mapping[Node, Text]
     called: Mapping[Node, Text]
     definitions: Mapping[Node, str] = field(default_factory=dict)
-    decided: Node | None = None
+    rules: Mapping[Node, str] = field(default_factory=dict)
+    late: frozenset[Node] = frozenset()
 
-    def rule_of(self, node: Sided) -> str:
-        """What a probability is on the side of: the rules that decide stand where they decide."""
-        return "decided" if node.rule is self.decided else self.called[node.rule].words
-
-    def broken(self, node: Node, note: Callable[[Node], str] = lambda _: "", *, force: bool = False) -> str:
+    def broken(
+        self,
+        node: Node,
+        note: Callable[[Node], str] = lambda _: "",
+        *,
+        force: bool = False,
+        names: Mapping[Node, str] | None = None,
+    ) -> str:
         """The full text of a node, over several lines, one condition or term each, where it is long or `force`.
 
-        note: a comment for the line of a condition, or "".
+        note: a comment for the line of a condition, or "". names: items that are named here.
         """
         whole = self.full[node].words
         if len(whole) <= BROKEN_LENGTH and not force:
@@ -317,10 +322,10 @@ class Wording:
             inner = self.called[part].words if part in self.definitions else self.broken(part, note, force=force)
             if isinstance(node, Rescaled):
                 return f"{prefix}odds({number(node.odds)} * {inner}){suffix}"
-            return f"{prefix}sided({inner}, {sides(node, self.rule_of(node))}){suffix}"
+            return f"{prefix}sided({inner}, {sides(node, self.called[node.rule].words)}){suffix}"
         children = tuple(self.called[child] for child in node.children)
         if isinstance(node, And | Or | AtLeast) and len(children) > 1:
-            return f"{prefix}{quantifier(node)}(\n{_aligned(list(self._items(node, note)))}){suffix}"
+            return f"{prefix}{quantifier(node)}(\n{_aligned(list(self._items(node, note, names or {})))}){suffix}"
         if isinstance(node, Linear | LinearThreshold) and children:
             notes = ("", *map(note, node.children))
             items = [f"{term}," for term in terms(node, children)]
@@ -328,18 +333,21 @@ class Wording:
             return written + (" >= 0" if isinstance(node, LinearThreshold) else "") + suffix
         return whole
 
-    def _items(self, node: Node, note: Callable[[Node], str], indent: str = "") -> Iterator[tuple[str, str]]:
+    def _items(
+        self, node: Node, note: Callable[[Node], str], names: Mapping[Node, str], indent: str = ""
+    ) -> Iterator[tuple[str, str]]:
         """The lines of a list and the comment of each; a long list inside is broken too. No deeper than MAX_DEPTH."""
         for child in node.children:
-            text = self.called[child].words
+            text = (self.full if child in names else self.called)[child].words
+            begin = f"{indent}{names[child]}: " if child in names else indent
             nested = isinstance(child, And | Or | AtLeast) and len(child.children) > 1
-            if nested and child not in self.definitions and len(text) > BROKEN_LENGTH:
+            if nested and self.called[child] is self.full[child] and len(text) > BROKEN_LENGTH:
                 assert isinstance(child, And | Or | AtLeast)
-                yield f"{indent}{quantifier(child)}(", note(child)
-                yield from self._items(child, note, indent + "  ")
+                yield f"{begin}{quantifier(child)}(", note(child)
+                yield from self._items(child, note, {}, indent + "  ")
                 yield f"{indent}),", ""
             else:
-                yield f"{indent}{text},", note(child)
+                yield f"{begin}{text},", note(child)
 
 
 def _aligned(lines: list[tuple[str, str]]) -> str:
@@ -360,8 +368,8 @@ def word(
 
     known: names for nodes that may have to be defined; others are named by the first digits of their digest. exact:
     everything in full, so that the text can be read back under the same schema; otherwise as people read it, with the
-    units of the schema and at most so many levels of a set (None: every one). decided: the root that decides alone; a
-    root that reports on its side calls it so.
+    units of the schema and at most so many levels of a set (None: every one). decided: the root that decides alone;
+    what comes after it calls it `decided`, and the items of its list by their numbers.
     """
     all_roots = list(roots)
     wording = (Exact(schema) if exact else ForPeople(schema, most_levels)).table()
@@ -369,14 +377,12 @@ def word(
     uses = Counter(all_roots)
     for node in order:
         uses.update(node.children)
-    beside = [root for root in all_roots if isinstance(root, Sided) and root.rule is decided]
-    alone = bool(beside) and uses[beside[0]] == 1
-    if alone:
-        uses[beside[0].rule] -= 1
     ids = short_ids(order) | dict(known or {})
     full: dict[Node, Text] = {}
     called: dict[Node, Text] = {}
     definitions: dict[Node, str] = {}
+    rules = {} if decided is None else _rules_used_elsewhere(decided, uses)
+    late: set[Node] = set()
     for node in order:
         if type(node) not in wording:
             raise FormatError(f"the rule language has no words for a node of type {type(node).__name__}")
@@ -385,7 +391,22 @@ def word(
         depth = 1 + max((child.depth for child in children), default=0)
         full[node] = called[node] = Text(text.words, text.binding, depth)
         limit = SHARED_LENGTH if node.children else SHARED_LEAF_LENGTH
-        if depth > MAX_DEPTH or (uses[node] > 1 and len(text.words) > limit):
+        if depth <= MAX_DEPTH and (node in rules or (node is decided and uses[node] > 1 and node.children)):
+            called[node] = Text(rules.get(node, "decided"))
+            late.add(node)
+        elif depth > MAX_DEPTH or (uses[node] > 1 and len(text.words) > limit):
             definitions[node] = f"${ids[node]}"
             called[node] = Text(definitions[node])
-    return Wording(full, called, definitions, decided if alone else None)
+        if not late.isdisjoint(node.children):
+            late.add(node)
+    named = {node: called[node].words for node in rules if node not in definitions}
+    return Wording(full, called, definitions, named, frozenset(late.intersection(definitions)))
+
+
+def _rules_used_elsewhere(decided: Node, uses: Mapping[Node, int]) -> dict[Node, str]:
+    """The items of the list that decides which stand once in it and again outside of it, by their numbers."""
+    if not isinstance(decided, And | Or | AtLeast) or len(decided.children) < 2:
+        return {}
+    inside = Counter(child for node in topological([decided]) for child in node.children)
+    numbered = enumerate(decided.children, start=1)
+    return {rule: f"rule {number}" for number, rule in numbered if inside[rule] == 1 and uses[rule] > 1}

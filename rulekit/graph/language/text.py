@@ -38,15 +38,15 @@ def print_graph(graph: RuleGraph) -> str:
     marks = ", ordered" if graph.schema.ordered_classes else ""
     lines.append(f"label {name(graph.schema.target)}: {{{', '.join(map(label, graph.classes))}}}{marks}")
     lines += [f"default {label(graph.classes[graph.default])}", ""]
+    lets: dict[bool, list[str]] = {False: [], True: []}
     for node, reference in wording.definitions.items():
-        lines.append(f"let {reference} = {wording.broken(node, note)}")
-    lines += [""] * bool(wording.definitions)
+        lets[node in wording.late].append(f"let {reference} = {wording.broken(node, note)}")
+    lines += [*lets[False], *[""] * bool(lets[False])]
+    lines += [_decision(graph, wording, note), *lets[True]]
     for promise in graph.required:
         lines.append(
             f"require {label(graph.classes[promise.class_index])} when {wording.called[promise.condition].words}"
         )
-    lines += [""] * bool(graph.required)
-    lines.append(_decision(graph, wording, note))
     lines += _report(graph, wording, note)
     return "\n".join(lines) + "\n"
 
@@ -128,7 +128,8 @@ def _decision(graph: RuleGraph, wording: Wording, note: Note) -> str:
     (node,) = decision.roots
     if isinstance(node, Above) and isinstance(node.score, Strength) and node.threshold >= 0:
         comment = f"  # that is {odds(node.threshold)}"
-    return f"decide {labels[1]} when {_root(node, wording, note)}{comment}"
+    root = wording.definitions.get(node) or wording.broken(node, note, force=True, names=wording.rules)
+    return f"decide {labels[1]} when {root}{comment}"
 
 
 def _items(items: list[str]) -> str:

@@ -15,37 +15,11 @@ from rulekit.names import printable
 
 RESERVED = frozenset(
     (
-        *("above", "all", "and", "any", "apart", "at", "clip", "column", "decide", "decided", "default", "difference"),
-        *(
-            "else",
-            "exceeds",
-            "false",
-            "fires",
-            "from",
-            "if",
-            "in",
-            "is",
-            "label",
-            "largest",
-            "least",
-            "let",
-            "logistic",
-        ),
-        *(
-            "median",
-            "missing",
-            "most",
-            "not",
-            "odds",
-            "of",
-            "or",
-            "preferring",
-            "probability",
-            "report",
-            "require",
-            "step",
-        ),
-        *("sided", "strength", "sum", "then", "to", "together", "true", "unseen", "up", "when", "with"),
+        *("above", "all", "and", "any", "apart", "at", "clip", "column", "decide", "decided"),
+        *("default", "difference", "else", "exceeds", "false", "fires", "from", "if", "in", "is"),
+        *("label", "largest", "least", "let", "logistic", "median", "missing", "most", "not", "odds"),
+        *("of", "or", "preferring", "probability", "report", "require", "rule", "sided", "step", "strength"),
+        *("sum", "then", "to", "together", "true", "unseen", "up", "when", "with"),
     )
 )
 _PLAIN = re.compile(r"[^\W\d]\w*(?:[.-]\w+)*")

@@ -35,7 +35,7 @@ from rulekit.learners.cnll.start.first_formula import Start
 from rulekit.learners.contract import Candidate, Frame, Score, Variants
 from rulekit.learners.counting.histograms import Bools
 from rulekit.learners.fitting.path import rule_count
-from rulekit.numbers import strength_of
+from rulekit.numbers import short_probability, strength_of
 from rulekit.schema import Schema
 
 
@@ -44,10 +44,11 @@ def hidden_bit(columns: tuple[BinnedColumn, ...], bit: Bit, name: str) -> Node:
 
     Where both strengths are the same the condition does nothing, and the bit has none.
     """
-    if bit.alpha == bit.beta:
-        return Hidden(name, TRUE, strength_of(bit.alpha), 0.0)
-    cause = bit_condition(columns, bit, bit.alpha >= bit.beta)
-    return Hidden(name, cause, strength_of(max(bit.alpha, bit.beta)), strength_of(min(bit.alpha, bit.beta)))
+    said = float if bit.frozen else short_probability
+    low, high = (strength_of(said(p)) for p in sorted((bit.alpha, bit.beta)))
+    if low == high:
+        return Hidden(name, TRUE, high, 0.0)
+    return Hidden(name, bit_condition(columns, bit, bit.alpha >= bit.beta), high, low)
 
 
 def bit_condition(columns: tuple[BinnedColumn, ...], bit: Bit, holds: bool = True) -> Node:

@@ -35,7 +35,7 @@ from rulekit.learners.contract import Frame, Model, Score
 from rulekit.learners.counting.histograms import Bools
 from rulekit.learners.fitting.inputs import TrainingData
 from rulekit.learners.fitting.settings import READING
-from rulekit.numbers import log_odds, strength_of
+from rulekit.numbers import log_odds, short_probability, strength_of
 from rulekit.tables.labels import data_hash
 from rulekit.tables.row_hashes import row_hashes
 
@@ -56,7 +56,8 @@ class Prior:
 
     def score(self, frame: Frame, prefix: str) -> Score:
         yes = self.share > 0.5
-        return Score(Hidden(f"{prefix}1", TRUE, strength_of(self.share), 0.0), TRUE if yes else FALSE, silent=not yes)
+        share = short_probability(self.share)
+        return Score(Hidden(f"{prefix}1", TRUE, strength_of(share), 0.0), TRUE if yes else FALSE, silent=not yes)
 
 
 def prefixes(n: int) -> list[str]:

@@ -416,7 +416,7 @@ def test_the_text_names_rules_by_their_ids_with_statistics() -> None:
     assert parse_graph(text) == graph
 
 
-def test_a_rule_that_is_used_twice_is_defined_once_under_its_id() -> None:
+def test_a_rule_that_is_used_twice_is_named_where_it_decides() -> None:
     clause = And((OLD, COOK, Compare("age", "<=", 90.0), Not(Missing("age"))))
     graph = RuleGraph(
         SCHEMA,
@@ -424,16 +424,38 @@ def test_a_rule_that_is_used_twice_is_defined_once_under_its_id() -> None:
         Fires(Or((clause, MARRIED))),
         (Probability(Or((Hidden("h1", clause, 2.0), Hidden("h2", MARRIED, 1.0)))),),
     )
-    rule = next(rule for rule in rules_of(graph) if rule.node is clause)
-
     text = print_graph(graph)
 
-    assert f"let ${rule.id} = age > 28.5 and" in text
-    assert text.count("age > 28.5") == 1
+    assert "\n  rule 1: age > 28.5 and" in text
+    assert "h1 fires with probability 0.8646647167633873 when rule 1," in text
+    assert (text.count("age > 28.5"), text.count("married,")) == (1, 1)
+    assert "let" not in text
     edited = parse_graph(text.replace("age > 28.5", "age > 30"))
     assert parse_graph(text) == graph
     check(edited)
     assert sum(isinstance(node, Compare) and node.value == 30 for node in edited.nodes()) == 1
+
+
+def test_what_stands_before_the_decision_cannot_call_its_rules() -> None:
+    """Parts of a rule, promises, formulas and whole decisions that stand elsewhere too are read back as they were."""
+    bits = Or((Hidden("h1", OLD, 2.0), Hidden("h2", And((MARRIED, COOK)), 1.0)))
+    both = And((OLD, Above(Probability(bits), 0.5)))
+    for formula in (Or((MARRIED, OLD)), Or((OLD, And((OLD, MARRIED)))), Or((MARRIED, both)), And((OLD, OLD)), OLD):
+        for reported in (Probability(bits), Probability(Or((bits, Hidden("h3", formula, 0.5))))):
+            graph = fires(formula).with_(probability=(reported,), required=(Required(1, OLD), Required(0, formula)))
+            assert parse_graph(print_graph(graph)) == graph
+
+
+def test_a_rule_must_be_named_before_it_is_called_and_once() -> None:
+    text = print_graph(fires(Or((OLD, MARRIED))))
+    for wrong, words in (
+        ("rule 1: {}, rule 1: married", "a second rule 1"),
+        ("rule 1, {}", "there is no rule 1 yet"),
+        ("rule 1.5: {}", "not an integer"),
+        ("rule: {}", "`:` cannot stand here"),
+    ):
+        with pytest.raises(FormatError, match=words):
+            parse_graph(text.replace("age > 28.5", wrong.format("age > 28.5")))
 
 
 def test_foreign_text_in_statistics_cannot_leave_its_comment() -> None:

@@ -81,7 +81,7 @@ def test_the_graph_gives_the_probabilities_that_were_learned(algorithm: str, wea
     last = run.path[run.chosen - 1].model
     assert isinstance(last, LearnedFormula)
     expected = probability_of_codes(last.tree, last.bits, run.question.problem.codes)
-    assert model.predict_proba(X)[:, 1] == pytest.approx(expected, abs=1e-12)
+    assert model.predict_proba(X)[:, 1] == pytest.approx(expected, abs=2e-3)  # each bit has four digits
     assert np.array_equal(model.predict(X) == "yes", expected > 0.5)
 
 
@@ -351,7 +351,7 @@ def test_no_column_tells_the_classes_apart() -> None:
     model = CNLLClassifier().fit(np.ones((9, 2)), [0] * 6 + [1] * 3)
     check(model.rule_graph_)
     assert model.predict([[1.0, 1.0]]).tolist() == [0]
-    assert model.predict_proba([[5.0, 1.0]])[0, 1] == pytest.approx(1 / 3)
+    assert model.predict_proba([[5.0, 1.0]])[0, 1] == pytest.approx(1 / 3, abs=1e-4)
 
 
 def test_callback_cancels_and_the_model_says_so() -> None:
