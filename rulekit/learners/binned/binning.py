@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from rulekit.learners.binned.codes import MemoryCodes
 from rulekit.learners.counting.histograms import Floats
-from rulekit.learners.counting.kernels import compiled, numba_runs, run_threads
+from rulekit.learners.counting.kernels import compiled, compiled_unless, numba_runs, run_threads
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature
 from rulekit.tables.table import Table
 
@@ -204,7 +204,14 @@ def _distinct(array: npt.NDArray[Any], weights: npt.NDArray[Any]) -> tuple[npt.N
     return values, counts
 
 
-@compiled
+def _runs_at_once(values: Any, counts: Any) -> int:
+    starts = np.flatnonzero(np.concatenate([np.ones(min(1, len(values)), dtype=bool), values[1:] != values[:-1]]))
+    counts[: len(starts)] = np.diff(starts, append=len(values))
+    values[: len(starts)] = values[starts]
+    return len(starts)
+
+
+@compiled_unless(_runs_at_once)
 def _runs(values: Any, counts: Any) -> int:
     """Keep the first of equal neighbours, in place, and count them; says how many are left."""
     m = 0
@@ -260,7 +267,17 @@ def first_of_bins(counts: npt.NDArray[Any], max_bins: int | None) -> npt.NDArray
     return np.array(first[: _first_of_bins(counts, cap, total, max_bins, first)])
 
 
-@compiled
+def _first_of_bins_at_once(counts: Any, cap: float, total: float, max_bins: int, first: Any) -> int:
+    capped = np.minimum(counts, cap)
+    middle = (np.cumsum(capped) - capped / 2) / total * max_bins
+    own = np.minimum(middle, max_bins - 1.0).astype(np.int64)
+    last = np.maximum.accumulate(np.concatenate([[-1], own]))[:-1]
+    begins = np.flatnonzero(own > last)
+    first[: len(begins)] = begins
+    return len(begins)
+
+
+@compiled_unless(_first_of_bins_at_once)
 def _first_of_bins(counts: Any, cap: float, total: float, max_bins: int, first: Any) -> int:
     bins, last, reached = 0, -1, 0.0
     for i in range(len(counts)):
@@ -293,7 +310,12 @@ def capped_total(below: Callable[[float], tuple[float, int]], max_bins: int) -> 
     return cap, total
 
 
-@compiled
+def _below_at_once(counts: Any, cap: float) -> tuple[float, int]:
+    inside = counts <= cap
+    return float(counts[inside].astype(np.int64).sum()), int(len(counts) - np.count_nonzero(inside))
+
+
+@compiled_unless(_below_at_once)
 def _below(counts: Any, cap: float) -> tuple[float, int]:
     # Whole numbers, so that the sum can be one of integers, several at a time.
     total, above = 0, 0

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.learners.counting.kernels import compiled
+from rulekit.learners.counting.kernels import compiled, compiled_unless
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -120,7 +120,20 @@ def group_rows(cell: npt.NDArray[Any], labels: npt.NDArray[Any], n_cells: int) -
     return Grouped(rows, _group(cell, labels, n_cells, rows))
 
 
-@compiled
+def _group_by_sorting(cell: Any, labels: Any, n_cells: int, rows: Any) -> Any:
+    keys = _keys(cell, labels, n_cells)
+    rows[:] = np.argsort(keys, kind="stable")
+    return np.concatenate([[0], np.cumsum(np.bincount(keys, minlength=2 * n_cells))])
+
+
+def _keys(cell: npt.NDArray[Any], labels: npt.NDArray[Any], n_cells: int) -> npt.NDArray[Any]:
+    """2 * cell + label [n] in the smallest type, since short integers are sorted by their digits."""
+    keys = np.multiply(cell, 2, dtype=np.int64) + labels
+    narrow: npt.NDArray[Any] = keys.astype(np.min_scalar_type(max(1, 2 * n_cells)))
+    return narrow
+
+
+@compiled_unless(_group_by_sorting)
 def _group(cell: Any, labels: Any, n_cells: int, rows: Any) -> Any:
     starts = np.zeros(2 * n_cells + 1, dtype=np.int64)
     for i in range(len(cell)):
@@ -156,7 +169,24 @@ def split_cells(
     return occurring, counts * weights[0] if each else counts
 
 
-@compiled
+def _split_by_counting(
+    cell: Any, codes: Any, condition: Any, merged: Any, labels: Any, weights: Any, number: Any, counts: Any
+) -> None:
+    half = 2 * merged[cell] + condition[codes]
+    occurring = np.flatnonzero(np.bincount(half, minlength=len(number)))
+    number[occurring] = np.arange(len(occurring))
+    cell[:] = number[half]
+    _count_by_bins(cell, labels, weights, len(weights) < len(cell), counts)
+
+
+def _count_by_bins(cell: Any, labels: Any, weights: Any, each: bool, counts: Any) -> None:
+    # bincount adds doubles; the total of all quantised weights is below 2^53, so that the sums are exact.
+    keys = np.multiply(cell, 2, dtype=np.int64) + labels
+    found = np.bincount(keys, None if each else weights, counts.size)
+    counts += found.astype(np.int64).reshape(counts.shape)
+
+
+@compiled_unless(_split_by_counting)
 def _split(
     cell: Any, codes: Any, condition: Any, merged: Any, labels: Any, weights: Any, number: Any, counts: Any
 ) -> None:
@@ -184,7 +214,7 @@ def count_cells(cell: npt.NDArray[np.int32], labels: npt.NDArray[Any], weights: 
     return counts * weights[0] if each else counts
 
 
-@compiled
+@compiled_unless(_count_by_bins)
 def _count_cells(cell: Any, labels: Any, weights: Any, each: bool, counts: Any) -> None:
     for i in range(len(cell)):
         counts[cell[i], labels[i]] += 1 if each else weights[i]

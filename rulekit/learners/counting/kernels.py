@@ -1,12 +1,17 @@
 """Kernels: numba compiles them where it is there, else the interpreter runs the same source to the same bits.
 
 The compiled code holds no interpreter lock, keeps every operation on doubles as it is written (no fast mathematics,
-no contraction), and is kept in the user's cache folder. Where it is not there yet, the log says so (INFO). On several
-cores the answers do not depend on how many.
+no contraction), and is kept in the user's cache folder. Where it is not there yet, the log says so (a warning). On
+several cores the answers do not depend on how many.
+
+Compiling all kernels takes seconds, more than learning from a small table takes with whole arrays. So the hot kernels
+have an equivalent of whole arrays, to the same bits, which works until the work done in this process would have paid
+for compiling, or the compiled code is there from an earlier one.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import logging
 import os
 import sys
@@ -32,11 +37,7 @@ def numba_runs() -> bool:
 
 @cache
 def _has_numba() -> bool:
-    try:
-        import numba  # noqa: F401
-    except ImportError:
-        return False
-    return True
+    return importlib.util.find_spec("numba") is not None
 
 
 def compiled(kernel: Kernel) -> Kernel:
@@ -47,6 +48,59 @@ def compiled(kernel: Kernel) -> Kernel:
         return (_compile(kernel) if numba_runs() else kernel)(*arguments)
 
     return run  # type: ignore[return-value]
+
+
+_WORTH = 1.5e9
+_PER_CALL = 50_000
+_PER_NUMBER = 10
+_PER_NUMBER_INTERPRETED = 100
+
+
+class _Work:
+    """The work that equivalents of kernels have done, in units of about 2 ns; compiling all takes some `_WORTH`."""
+
+    done = 0
+
+    def pays(self, kernel: Callable[..., Any], arguments: tuple[Any, ...], per_number: int) -> bool:
+        """Whether this call, and so every later one, is better compiled; else it is counted."""
+        if self.done > _WORTH or os.environ.get(_DISABLE) == "0" or _is_kept(kernel):
+            return True
+        self.done += _PER_CALL + per_number * sum(getattr(argument, "size", 0) for argument in arguments)
+        return False
+
+
+_WORK = _Work()
+
+
+def compiled_unless(quick: Callable[..., Any] | None) -> Callable[[Kernel], Kernel]:
+    """A kernel that is compiled where that pays; until then, and without numba, `quick` does the same to the same bits.
+
+    None: the interpreter runs its source. RULEKIT_NO_NUMBA=0 compiles at once.
+    """
+    per_number = _PER_NUMBER_INTERPRETED if quick is None else _PER_NUMBER
+
+    def decorate(kernel: Kernel) -> Kernel:
+        @wraps(kernel)
+        def run(*arguments: Any) -> Any:
+            compiles = numba_runs() and _WORK.pays(kernel, arguments, per_number)
+            return (_compile(kernel) if compiles else quick or kernel)(*arguments)
+
+        return run  # type: ignore[return-value]
+
+    return decorate
+
+
+@cache
+def _is_kept(kernel: Callable[..., Any]) -> bool:
+    """Whether the code of a kernel is kept from an earlier process; numba names its files like this."""
+    assert isinstance(kernel, FunctionType)
+    file, code = kernel.__module__.rpartition(".")[2], kernel.__code__
+    name = f"{file}.{kernel.__qualname__}-{code.co_firstlineno}.py{sys.version_info.major}{sys.version_info.minor}"
+    return any(_kept_folder().glob(f"*/{name}*.nbi"))
+
+
+def _kept_folder() -> Path:
+    return Path(os.environ.get("NUMBA_CACHE_DIR") or cache_folder() / "numba")
 
 
 @cache
@@ -97,7 +151,7 @@ def _shared(part: Callable[..., Any]) -> None:
 
 @cache
 def _watch_compiler() -> None:
-    """Log, once in a process, that kernels are being compiled, which takes seconds; numba tells where it finds none."""
+    """Log, once in a process, that kernels are being compiled; numba tells where it finds none."""
     from numba.core import event
 
     class Watch(event.Listener):  # type: ignore[misc]
@@ -116,8 +170,9 @@ def _watch_compiler() -> None:
 
 
 def _log_compiling(*, kept: bool) -> None:
-    _LOG.info(
-        "compiling for this machine, %s", "once" if kept else "in each run: no folder can be written to keep it in"
+    _LOG.warning(
+        "compiling for this machine, which takes seconds, %s",
+        "once" if kept else "in each run: no folder can be written to keep it in",
     )
 
 

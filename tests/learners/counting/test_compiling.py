@@ -19,7 +19,8 @@ from cnll_cases import with_numba
 from rulekit.learners.cnll.formula.objectives import allowed_strengths
 from rulekit.learners.cnll.formula.read_once import Move, ReadOnceTree
 from rulekit.learners.cnll.search.refitting import _slope_of_bit, give_strengths, slope_of_bit, sweep_squares
-from rulekit.learners.counting.kernels import _compile, _parts, _watch_compiler, cache_folder
+from rulekit.learners.counting import kernels
+from rulekit.learners.counting.kernels import _compile, _parts, _watch_compiler, cache_folder, compiled_unless
 
 
 def names(functions: list[Any]) -> list[str]:
@@ -76,6 +77,7 @@ def results(seed: int) -> list[Any]:
 @with_numba
 @pytest.mark.parametrize("seed", range(3))
 def test_kernels_with_parts_do_what_they_do_as_plain_functions(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RULEKIT_NO_NUMBA", "0")
     as_compiled = results(seed)
     monkeypatch.setenv("RULEKIT_NO_NUMBA", "1")
     for one, other in zip(as_compiled, results(seed), strict=True):
@@ -94,14 +96,14 @@ def test_the_log_says_once_that_kernels_are_compiled(
             return caplog.messages
 
     monkeypatch.setattr(event, "_registered", defaultdict(list))
-    caplog.set_level("INFO")
+    caplog.set_level("WARNING")
     _watch_compiler.__wrapped__()
     assert compiling(numba.njit(names)) == []  # not ours
-    assert compiling(_compile(_slope_of_bit)) == ["compiling for this machine, once"]
-    assert compiling(_compile(sweep_squares.__wrapped__)) == ["compiling for this machine, once"]
+    assert compiling(_compile(_slope_of_bit)) == ["compiling for this machine, which takes seconds, once"]
+    assert compiling(_compile(sweep_squares.__wrapped__)) == ["compiling for this machine, which takes seconds, once"]
     caplog.clear()
     _watch_compiler.__wrapped__()
-    said = "compiling for this machine, in each run: no folder can be written to keep it in"
+    said = "compiling for this machine, which takes seconds, in each run: no folder can be written to keep it in"
     assert compiling(numba.njit(_slope_of_bit)) == [said]
 
 
@@ -144,17 +146,45 @@ _below(np.arange(9), 3.0)
 
 
 @with_numba
+def test_a_kernel_is_compiled_once_its_equivalent_has_worked_as_long(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    ran = []
+    kernel = compiled_unless(lambda x: ran.append("quick"))(_outer)
+    monkeypatch.delenv("RULEKIT_NO_NUMBA", raising=False)
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(kernels, "_WORK", kernels._Work())
+    monkeypatch.setattr(kernels, "_compile", lambda kernel: lambda x: ran.append("compiled"))
+    kernels._is_kept.cache_clear()
+    kernel(np.zeros(9))
+    kernel(np.zeros(int(kernels._WORTH) // 100, dtype=np.int8))
+    assert ran == ["quick"] * 2  # the work so far counts, not that of this call
+    for _ in range(10):
+        kernel(np.zeros(int(kernels._WORTH) // 100, dtype=np.int8))
+    assert ran[-1] == "compiled"
+
+    monkeypatch.setattr(kernels, "_WORK", kernels._Work())
+    (tmp_path / "counting").mkdir()
+    line, version = _outer.__code__.co_firstlineno, f"py{sys.version_info.major}{sys.version_info.minor}"
+    (tmp_path / "counting" / f"{__name__.rpartition(chr(46))[2]}._outer-{line}.{version}.nbi").touch()
+    kernels._is_kept.cache_clear()
+    kernel(np.zeros(9))
+    assert ran[-1] == "compiled"  # it is there already
+    kernels._is_kept.cache_clear()
+
+
+@with_numba
 @pytest.mark.full
 def test_compiling_is_logged_only_where_it_happens(tmp_path: Path) -> None:
     """The first training on a machine was silent for seconds."""
 
     def log(cache: Path) -> str:
-        environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache)}
+        environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache), "RULEKIT_NO_NUMBA": "0"}
         return subprocess.run(
             [sys.executable, "-c", LOGGED], capture_output=True, text=True, check=True, env=environment
         ).stderr
 
-    assert log(tmp_path / "kept") == "compiling for this machine, once\n"
+    assert log(tmp_path / "kept") == "compiling for this machine, which takes seconds, once\n"
     assert log(tmp_path / "kept") == ""
     (tmp_path / "file").touch()
-    assert log(tmp_path / "file").startswith("compiling for this machine, in each run")
+    assert log(tmp_path / "file").startswith("compiling for this machine, which takes seconds, in each run")

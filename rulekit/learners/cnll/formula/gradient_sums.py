@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.learners.counting.histograms import Floats, Ints, Rows
-from rulekit.learners.counting.kernels import compiled, numba_runs
+from rulekit.learners.counting.kernels import compiled, compiled_unless
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,9 +71,6 @@ def add_code_sums(
     Row by row as they come each adds its line to the sums of its codes; where the lines of all cells do not stay in the
     cache, the rows are taken cell by cell, to the same integers.
     """
-    if not numba_runs():
-        _add_with_numpy(sums, matrix, columns, rows, fixed, table, first)
-        return
     equal = rows.weights.strides == (0,)
     weights = rows.weights[:1].copy() if equal else rows.weights
     n_codes, flat = sums.shape[1], sums.reshape(-1)
@@ -101,7 +98,61 @@ def fixed_lines(u: Floats, v: Floats, fixed: FixedPoint) -> Ints:
     return table
 
 
-@compiled
+def _add_by_row_at_once(
+    matrix: Any,
+    columns: Any,
+    cell: Any,
+    labels: Any,
+    weights: Any,
+    equal: bool,
+    divisor: int,
+    table: Any,
+    sums: Any,
+    n_codes: int,
+) -> None:
+    keys = np.multiply(cell, 2, dtype=np.int64) + labels
+    _add_entries(matrix, columns, keys, None if equal else weights // divisor, table, sums, n_codes)
+
+
+def _add_by_cell_at_once(
+    matrix: Any,
+    columns: Any,
+    order: Any,
+    starts: Any,
+    weights: Any,
+    equal: bool,
+    divisor: int,
+    table: Any,
+    first: int,
+    sums: Any,
+    n_codes: int,
+) -> None:
+    starts = starts[first : first + len(table) + 1]
+    rows = order[starts[0] : starts[-1]]
+    keys = np.repeat(np.arange(len(table)), np.diff(starts))
+    _add_entries(matrix[rows], columns, keys, None if equal else weights[rows] // divisor, table, sums, n_codes)
+
+
+def _add_entries(matrix: Any, columns: Any, keys: Any, weights: Any, table: Any, sums: Any, n_codes: int) -> None:
+    """Add the line of each row's key [n] at its codes, as the product of a sparse matrix of ones with the lines."""
+    from scipy.sparse import csc_array
+
+    own, width = sums.reshape(len(columns) * n_codes, -1), len(columns)
+    begins = n_codes * np.arange(width)
+    for start in range(0, len(keys), _TOGETHER):
+        some = slice(start, start + _TOGETHER)
+        lines = table[keys[some]]
+        if weights is not None:
+            lines *= weights[some, None]
+        places = (matrix[some][:, columns] + begins).reshape(-1)
+        ends = width * np.arange(len(lines) + 1)
+        own += csc_array((np.ones(len(places), dtype=np.int64), places, ends), shape=(len(own), len(lines))) @ lines
+
+
+_TOGETHER = 1 << 16
+
+
+@compiled_unless(_add_by_row_at_once)
 def _add_by_row(
     matrix: Any,
     columns: Any,
@@ -140,7 +191,7 @@ def _add_by_row(
                     into[m] += w * line[m]
 
 
-@compiled
+@compiled_unless(_add_by_cell_at_once)
 def _add_by_cell(
     matrix: Any,
     columns: Any,
@@ -187,18 +238,3 @@ def _sum_entries(keys: Any, weights: Any, starts: Any, table: Any, sums: Any) ->
             line, w = table[keys[e]], weights[e]
             for m in range(len(into)):
                 into[m] += w * line[m]
-
-
-def _add_with_numpy(
-    sums: Ints, matrix: npt.NDArray[Any], columns: Ints, rows: Rows, fixed: FixedPoint, table: Ints, first: int
-) -> None:
-    grouped, n_codes = rows.grouped(), sums.shape[1]
-    starts = grouped.starts[2 * first : 2 * first + len(table) + 1]
-    order = grouped.rows[starts[0] : starts[-1]]
-    keys, weights = np.repeat(np.arange(len(table)), np.diff(starts)), rows.weights[order] // fixed.divisor
-    for own, column in zip(sums, columns.tolist(), strict=True):
-        where, entry = np.unique(keys * n_codes + matrix[order, column], return_inverse=True)
-        # bincount adds doubles; integer totals are below 2^53, so exact.
-        count = np.bincount(entry, weights, len(where)).astype(np.int64)
-        key, code = np.divmod(where, n_codes)
-        np.add.at(own, code, count[:, None] * table[key])

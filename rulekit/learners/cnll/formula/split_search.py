@@ -28,7 +28,7 @@ import numpy as np
 from rulekit.learners.binned.binning import BinnedColumn
 from rulekit.learners.cnll.formula.gradient_sums import CodeSums
 from rulekit.learners.counting.histograms import Bools, Floats, Histogram, Ints
-from rulekit.learners.counting.kernels import compiled
+from rulekit.learners.counting.kernels import compiled, compiled_unless
 
 Weak = Literal["threshold", "llr", "pairs"]
 
@@ -137,7 +137,73 @@ class Orders(NamedTuple):
 # The least squared error ----------------------------------------------------------------------------------------------
 
 
-@compiled
+def _best_splits_at_once(
+    sums: tuple[Floats, Floats, Ints],
+    orders: Orders,
+    rest: Floats,
+    constant: Floats,
+    ridge: float,
+    least: int,
+    zero_beta: bool,
+    best: Best,
+) -> None:
+    pull, pulled, every = ridge * rest, ridge * rest * rest, np.arange(len(rest))
+    lengths = np.diff(orders.starts)
+    short = np.flatnonzero((lengths > 1) & (lengths <= _SHORT))
+    found: dict[int, tuple[Floats, Ints, Floats, Floats]] = {}
+    for some in [*([short] if len(short) else []), *np.flatnonzero(lengths > _SHORT)[:, None]]:
+        # Shorter orders are filled up with what adds nothing: [orders, codes, M].
+        n = lengths[some]
+        place = np.arange(int(n.max()))
+        real = place < n[:, None]
+        codes = orders.codes[np.where(real, orders.starts[some][:, None] + place, 0)]
+        column = orders.column[some][:, None]
+        a, b, w = sums[0][column, codes], sums[1][column, codes], sums[2][column, codes] * real
+        if not real.all():
+            a[~real], b[~real] = 0.0, 0.0
+        if orders.sorts[some].any():
+            falling = np.where(orders.sorts[some][:, None, None], -_ratio(a, b, rest), place[:, None])
+            falling[~real] = np.inf
+            order = np.argsort(falling, axis=1, kind="stable")
+            a, b = np.take_along_axis(a, order, 1), np.take_along_axis(b, order, 1)
+            w = np.take_along_axis(w[:, :, None], order, 1)
+        else:
+            w = w[:, :, None]
+        a, b, w = np.cumsum(a, axis=1), np.cumsum(b, axis=1), np.cumsum(w, axis=1)
+        a_sum, b_sum, w_sum = a[:, :-1], b[:, :-1], w[:, :-1]
+        barred = (w_sum < least) | (w[:, -1:] - w_sum < least) | (place[:-1, None] >= n[:, None, None] - 1)
+        aim, bend = a_sum + pull, b_sum + ridge
+        s_l = np.minimum(np.maximum(_ratio(aim, bend, rest), LEAST_STRENGTH), 1.0 - LEAST_STRENGTH)
+        v_l = s_l * (bend * s_l - 2.0 * aim) + pulled
+        aim, bend = a[:, -1:] - a_sum + pull, b[:, -1:] - b_sum + ridge
+        s_r = np.minimum(np.maximum(_ratio(aim, bend, rest), LEAST_STRENGTH), 1.0 - LEAST_STRENGTH)
+        v_r = s_r * (bend * s_r - 2.0 * aim) + pulled
+        values = np.stack((v_l + pulled, pulled + v_r) if zero_beta else (v_l + v_r,), axis=2) + constant
+        values[np.broadcast_to(barred[:, :, None], values.shape)] = np.inf
+        values = values.reshape(len(some), -1, len(rest))
+        at = np.argmin(values, axis=1)
+        least_value = np.take_along_axis(values, at[:, None], 1)[:, 0]
+        found |= {q: (least_value[j], at[j], s_l[j], s_r[j]) for j, q in enumerate(some.tolist())}
+    for q, (value, at, s_l, s_r) in sorted(found.items()):
+        k = orders.column[q]
+        better = value < best.objective[k]
+        if better.any():
+            m, (i, one) = every[better], np.divmod(at[better], 2 if zero_beta else 1)
+            best.objective[k, m] = value[better]
+            best.order[k, m], best.prefix[k, m], best.side[k, m] = orders.number[q], i + 1, one
+            best.left[k, m] = np.where(one == 1, 0.0, s_l[i, m])
+            best.right[k, m] = np.where((one == 0) & zero_beta, 0.0, s_r[i, m])
+
+
+_SHORT = 32
+
+
+def _ratio(a: Floats, b: Floats, rest: Floats) -> Floats:
+    """A / b where b > 0, else the strength that does nothing: [.., M]."""
+    return np.divide(a, b, out=np.broadcast_to(rest, a.shape).copy(), where=b > 0.0)
+
+
+@compiled_unless(_best_splits_at_once)
 def best_splits(
     sums: tuple[Floats, Floats, Ints],
     orders: Orders,

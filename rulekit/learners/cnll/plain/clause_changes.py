@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from rulekit.learners.counting.histograms import Bools, Floats
-from rulekit.learners.counting.kernels import compiled
+from rulekit.learners.counting.kernels import compiled_unless
 
 PREFIX, SUFFIX, INTERVAL, KNOWN, LEVELS = range(5)
 """What a condition may be: codes to a cut, from a cut, between two, all but the missing, or levels of a category."""
@@ -51,7 +51,11 @@ def _middle(cut: int, filled: Bools) -> int:
     return (cut + most) // 2
 
 
-@compiled
+def _mark_at_once(stacked: Any, places: Any, holds: Any, found: Any) -> None:
+    found[:] = holds[stacked[:, places]].all(axis=1)
+
+
+@compiled_unless(_mark_at_once)
 def mark_covered(stacked: Any, places: Any, holds: Any, found: Any) -> None:
     """Mark the rows [n] on which all conditions hold; stacked [n, searched]: histogram places."""
     for i in range(len(found)):
@@ -62,7 +66,13 @@ def mark_covered(stacked: Any, places: Any, holds: Any, found: Any) -> None:
         found[i] = inside
 
 
-@compiled
+def _gain_at_once(stacked: Any, places: Any, holds: Any, gain: Any, free: Any) -> float:
+    rows = np.flatnonzero(free)
+    gains = gain[rows[holds[stacked[rows][:, places]].all(axis=1)]]
+    return float(np.cumsum(gains)[-1]) if len(gains) else 0.0  # one after the other, as numpy's sum is not made
+
+
+@compiled_unless(_gain_at_once)
 def gain_of(stacked: Any, places: Any, holds: Any, gain: Any, free: Any) -> float:
     """The sum of the gains [n] of the free rows on which all conditions hold."""
     total = 0.0
@@ -79,7 +89,24 @@ def gain_of(stacked: Any, places: Any, holds: Any, gain: Any, free: Any) -> floa
     return total
 
 
-@compiled
+def _add_by_failing_at_once(
+    stacked: Any, rows: Any, gain: Any, places: Any, holds: Any, sums: Any, counts: Any, totals: Any
+) -> None:
+    fails = ~holds[stacked[rows][:, places]]
+    few = np.count_nonzero(fails, axis=1) <= 1
+    rows, part = rows[few], fails[few] @ np.arange(1, len(places) + 1)
+    np.add.at(totals, part, gain[rows])
+    _add_in_turn(part[:, None] * sums.shape[1] + stacked[rows], gain[rows], sums.reshape(-1), counts.reshape(-1))
+
+
+def _add_in_turn(places: Any, gains: Any, sums: Any, counts: Any) -> None:
+    """Add the gain of each row, and one, at its places [rows, columns], row after row as the kernels do."""
+    flat = places.reshape(-1)
+    np.add.at(sums, flat, np.repeat(gains, places.shape[1]))
+    counts += np.bincount(flat, minlength=len(counts)).astype(counts.dtype)
+
+
+@compiled_unless(_add_by_failing_at_once)
 def add_by_failing(
     stacked: Any, rows: Any, gain: Any, places: Any, holds: Any, sums: Any, counts: Any, totals: Any
 ) -> None:
@@ -101,7 +128,11 @@ def add_by_failing(
             counts[part, place] += 1
 
 
-@compiled
+def _add_by_code_at_once(stacked: Any, rows: Any, gains: Any, sums: Any, counts: Any) -> None:
+    _add_in_turn(stacked[rows], gains, sums, counts)
+
+
+@compiled_unless(_add_by_code_at_once)
 def add_by_code(stacked: Any, rows: Any, gains: Any, sums: Any, counts: Any) -> None:
     """Add the gain [rows] of each row, and one, at the place of each of its codes: stacked [n, columns]."""
     for i in range(len(rows)):
@@ -111,7 +142,7 @@ def add_by_code(stacked: Any, rows: Any, gains: Any, sums: Any, counts: Any) -> 
             counts[place] += 1
 
 
-@compiled
+@compiled_unless(None)
 def best_change(
     sums: Any,
     counts: Any,

@@ -17,7 +17,7 @@ from rulekit.learners.binned.codes import Codes
 from rulekit.learners.cnll.formula.noisy_formula import Bit
 from rulekit.learners.cnll.formula.read_once import ReadOnceTree
 from rulekit.learners.counting.histograms import Bools, Floats, Ints
-from rulekit.learners.counting.kernels import compiled, numba_runs
+from rulekit.learners.counting.kernels import compiled_unless, numba_runs
 
 MOST_BITS = 20
 _PAIRS = 5  # of a cell and an implicant, compiled, in the time of one sum over all patterns
@@ -100,12 +100,7 @@ class Lattice:
             everywhere[cells] = gain
             return _superset_sums(everywhere, count)[self.primes]
         sums = np.zeros(len(self.primes))
-        if numba_runs():
-            _add_cells(self.primes, cells, gain, sums)
-            return sums
-        narrow = self.primes.astype(np.int32)
-        for cell, value in zip(cells.tolist(), gain.tolist(), strict=True):
-            sums += np.where(narrow & ~np.int32(cell) == 0, value, 0.0)
+        _add_cells(self.primes, cells, gain, sums)
         return sums
 
 
@@ -158,7 +153,13 @@ def _superset_sums(values: Floats, count: int) -> Floats:
     return sums
 
 
-@compiled
+def _add_cell_by_cell(primes: Any, cells: Any, gain: Any, sums: Any) -> None:
+    narrow = primes.astype(np.int32)
+    for cell, value in zip(cells.tolist(), gain.tolist(), strict=True):
+        sums += np.where(narrow & ~np.int32(cell) == 0, value, 0.0)
+
+
+@compiled_unless(_add_cell_by_cell)
 def _add_cells(primes: Any, cells: Any, gain: Any, sums: Any) -> None:
     """Add to each prime [primes] the gain of the cells that it covers, four cells at a time."""
     whole = len(cells) - len(cells) % 4

@@ -7,6 +7,7 @@ numba seconds to compile.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from rulekit.learners.cnll.formula.noisy_formula import Formula
 from rulekit.learners.cnll.formula.objectives import allowed_strengths
 from rulekit.learners.cnll.formula.split_search import LEAST_STRENGTH
 from rulekit.learners.cnll.search.best_step import SearchSettings
-from rulekit.learners.counting.kernels import compiled
+from rulekit.learners.counting.kernels import compiled_unless
 
 _FALL = 1e-12
 
@@ -82,7 +83,33 @@ def _give(tree: Any, leaf: int, holds: Any, on: float, off: float, p: Any) -> No
                 product[c] = 1.0 - product[c]
 
 
-slope_of_bit, give_strengths = compiled(_slope_of_bit), compiled(_give)
+def _slope_at_once(tree: Any, leaf: int, p: Any) -> Any:
+    path = [leaf]
+    while path[-1] != tree.root:
+        path.append(int(tree.parent[path[-1]]))
+    v = np.ones(p.shape[1])
+    for node, below in reversed(list(zip(path[1:], path, strict=False))):
+        children = tree.children[tree.starts[node] : tree.starts[node + 1]].tolist()
+        own, both = children.index(below), tree.operator[node] == 1
+        # The products that stand before and after the node are made from their ends, as the kernel makes them.
+        for part in (children[:own], children[:own:-1]):
+            v = v * math.prod(p[child] if both else 1.0 - p[child] for child in part)
+    return v
+
+
+def _give_at_once(tree: Any, leaf: int, holds: Any, on: float, off: float, p: Any) -> None:
+    p[leaf] = np.where(holds, on, off)
+    node = leaf
+    while node != tree.root:
+        node = int(tree.parent[node])
+        both = tree.operator[node] == 1
+        children = tree.children[tree.starts[node] : tree.starts[node + 1]].tolist()
+        product = math.prod(p[child] if both else 1.0 - p[child] for child in children)
+        p[node] = product if both else 1.0 - product
+
+
+slope_of_bit = compiled_unless(_slope_at_once)(_slope_of_bit)
+give_strengths = compiled_unless(_give_at_once)(_give)
 
 
 # The least squared error ----------------------------------------------------------------------------------------------
@@ -97,7 +124,46 @@ def _sweep_squares(formula: Formula, settings: SearchSettings, alpha: Any, beta:
     return bool(sweep_squares(formula.tree.flat, alpha, beta, rest, fixed, holds, formula.counts, *how, p))
 
 
-@compiled
+def _sweep_squares_at_once(
+    tree: Any,
+    alpha: Any,
+    beta: Any,
+    rest: Any,
+    fixed: Any,
+    holds: Any,
+    counts: Any,
+    unit: float,
+    ridge: float,
+    zero_beta: bool,
+    slack: float,
+    p: Any,
+) -> bool:
+    changed = False
+    negative, positive = counts[:, 0] * unit, counts[:, 1] * unit
+    total = positive + negative
+    for t in np.flatnonzero(~fixed).tolist():
+        leaf = int(tree.leaf[t])
+        v = _slope_at_once(tree, leaf, p)
+        line = p[tree.root] - v * p[leaf]
+        terms = np.array([v * (positive * (1.0 - line) - negative * line), v * v * total])
+        on, gain = _least_square(_in_turn(terms[:, holds[t]]), alpha[t], rest[t], ridge)
+        off = 0.0
+        if not zero_beta:
+            off, more = _least_square(_in_turn(terms[:, ~holds[t]]), beta[t], rest[t], ridge)
+            gain += more
+        if gain > slack:
+            changed = True
+            alpha[t], beta[t] = on, off
+            _give_at_once(tree, leaf, holds[t], on, off, p)
+    return changed
+
+
+def _in_turn(terms: Any) -> Any:
+    """The sums [2] of terms [2, C], one addition after the other, as numpy's running sums are made and its sums not."""
+    return np.cumsum(terms, axis=1)[:, -1].tolist() if terms.shape[1] else [0.0, 0.0]
+
+
+@compiled_unless(_sweep_squares_at_once)
 def sweep_squares(
     tree: Any,
     alpha: Any,
