@@ -111,10 +111,15 @@ class Checked:
 def check_model(graph: RuleGraph, searching: Callable[..., RowSearch] = RowSearch) -> Checked:
     """Prove each promise and examine each rule, or say what could not be decided; searching: makes the searches."""
     check = _Check(graph, searching)
-    verdicts = tuple(check.verdict(promise) for promise in promises(graph))
+    verdicts = check.verdicts()
     findings = tuple(check.findings())
     left = tuple(text for _, text in check.open)
     return Checked(verdicts, findings, left, tuple(check.clear(findings)), len(check.rules))
+
+
+def unproved(graph: RuleGraph) -> tuple[Verdict, ...]:
+    """The promises of a model that are broken or not proved."""
+    return tuple(verdict for verdict in _Check(graph, RowSearch).verdicts() if verdict.outcome != "proved")
 
 
 @dataclass(slots=True, eq=False)
@@ -151,6 +156,14 @@ class _Check:
         """The claim that the label is one of some classes."""
         return Claim(Label(decision or self.graph.decision, frozenset(classes)))
 
+    @property
+    def _decided_by(self) -> Iterator[list[Claim]]:
+        """Claims of which a promise is to be kept: of each root, which is enough, then of the classes themselves."""
+        if not self.graph.decision.ranked:
+            yield [Claim(root) for root in self.graph.decision.roots]
+        if self.graph.decision.ranked or self.graph.decision.ordered:
+            yield [self.at_least(k) for k in self.ranks or ()]
+
     def at_least(self, k: int) -> Claim:
         return self.label(*range(k, len(self.graph.classes)))
 
@@ -169,6 +182,9 @@ class _Check:
             yield from (text for kind, text in _CLEAR.items() if kind not in odd)
 
     # Promises ------------------------------------------------------------------------------------------------------
+
+    def verdicts(self) -> tuple[Verdict, ...]:
+        return tuple(self.verdict(promise) for promise in promises(self.graph))
 
     def verdict(self, promise: Promise) -> Verdict:
         if promise.kind in ("together", "apart"):
@@ -206,7 +222,10 @@ class _Check:
         if parts and all(pair is None and not reason for pair, reason in steps):
             # What each rule keeps, their disjunction keeps, and so does the number of ranks that are passed.
             return Verdict(promise, "proved")
-        pair, reason = self._step(self.whole, column, [self.at_least(k) for k in self.ranks], rises)
+        for claims in self._decided_by:
+            pair, reason = self._step(self.whole, column, claims, rises)
+            if pair is None and not reason:
+                break
         return self._of_rows(promise, pair, reason)
 
     def _of_rows(
@@ -268,7 +287,10 @@ class _Check:
         else:
             for axis, place in enumerate(self.whole.space.axes):
                 pairs = _unknown_and_known(is_known(place).tolist())
-                pair, reason = self._turned(self.whole, axis, pairs, [self.at_least(k) for k in self.ranks])
+                for claims in self._decided_by:
+                    pair, reason = self._turned(self.whole, axis, pairs, claims)
+                    if pair is None and not reason:
+                        break
                 if pair is not None:
                     return self._of_rows(promise, pair, "")
                 reasons.append(reason)

@@ -71,6 +71,9 @@ def learner_checks(learner: Learner, settings: Mapping[str, Any], *, sklearn: bo
         yield Check(f"{kind} classes: stopped at every unit", partial(_check_stops, own, table, y))
         if "memory" in learner.abilities:
             yield Check(f"{kind} classes: memory and blocks", partial(_check_memory, own, table, y))
+    for ability, promise in _PROMISES.items():
+        if ability in learner.abilities:
+            yield Check(f"a promise: {ability}", partial(_check_promise, make, *rows_of(learner, 2), promise))
     yield Check("a time limit of no time", partial(_check_no_time, make, *rows_of(learner, 2)))
     yield Check("a late step", partial(_check_late_step, learner, dict(settings), *rows_of(learner, 2)))
     yield Check("parameters are named", partial(_check_parameters, learner))
@@ -99,6 +102,28 @@ def rows_of(learner: Learner, n_classes: int, seed: int = 0) -> tuple[Table, npt
     cuts = np.quantile(score, [0.6] if n_classes == 2 else np.arange(1, n_classes) / n_classes)
     labels = np.array(list("abcdef"[:n_classes]), dtype=object)[np.digitize(score, cuts)]
     return Table(tuple(features), tuple(arrays), n), labels
+
+
+_PROMISES: Mapping[Ability, Mapping[str, Any]] = {
+    "monotone": {"monotone": {"x": "decreasing", "whole": "increasing", "yes": "increasing"}},
+    "apart": {"forbid": [("x", "whole", "yes")]},
+    "require": {"require": ["x > 0.5 and whole > 2 -> b"], "positive": "b"},
+    "missing_never_helps": {"missing_never_helps": True},
+}
+"""What is promised of `rows_of`, against what these rows say."""
+
+
+def _check_promise(
+    make: Callable[..., RuleClassifier], table: Table, y: npt.NDArray[Any], promise: Mapping[str, Any]
+) -> None:
+    """Every model of the path keeps a promise, which is proved."""
+    from rulekit.audit.checking import check_model
+
+    path = make(**promise).fit(table, y).path_
+    for graph in (path.graph_at(size) for size in range(1, len(path) + 1)):
+        for verdict in check_model(graph).verdicts:
+            told = f"{verdict.promise.text}: {verdict.outcome} {verdict.reason}"
+            require(verdict.outcome == "proved", told)
 
 
 def _graph(make: Callable[..., RuleClassifier], *fit: Any, **parameters: Any) -> RuleGraph:

@@ -179,6 +179,7 @@ class RuleClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
             data = replace(data, table=under_start(start, data.table))
             positive = start.classes[1] if positive is None and len(data.classes) == 2 else positive
         refuse_columns(type(self), data, settings.ordered is not None)
+        settings = replace(settings, missing_never_helps=data.table.constraints.missing_never_helps)
         order = class_order(name, data.classes, totals, positive, settings.ordered, settings.default)
         classes, labels = tuple(data.classes[k] for k in order), data.labels
         if list(order) != list(range(len(order))):

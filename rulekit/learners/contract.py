@@ -48,12 +48,14 @@ Ability = Literal[
     "weights",
     "monotone",
     "interactions",
+    "apart",
     "require",
     "missing_never_helps",
 ]
 """What a learner can: go on from given rules (start), learn out of memory, keep monotone marks, ...
 
-The last four are constraints (docs/check.md). interactions: which columns may meet in a rule.
+The last five are constraints (docs/check.md). interactions: rules stay within groups of columns; apart: some columns
+never meet in a rule.
 """
 
 
@@ -255,7 +257,7 @@ _NEEDS: Mapping[str, tuple[Ability, str]] = {
     "memory": ("memory", "learns in memory only"),
     "ordered": ("ranked", "does not learn ranked classes"),
     "monotone": ("monotone", "cannot promise a monotone column"),
-    "forbid": ("interactions", "cannot promise which columns stand in one rule"),
+    "forbid": ("apart", "cannot promise which columns stand in one rule"),
     "require": ("require", "cannot promise a decision"),
     "missing_never_helps": ("missing_never_helps", "cannot promise that a missing value never helps"),
 }

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from rulekit.audit.checking import unproved
 from rulekit.audit.metrics import Figures, class_indices, measured
 from rulekit.audit.statistics import rule_statistics
 from rulekit.audit.table_summary import TableSummary, summary_of
@@ -229,8 +230,8 @@ def _finished(learner: Any, rows: LabelledTable, request: TrainingRequest, start
     model = learned
     if request.simplified:
         simpler = simplify(learned, () if start is None else start.hidden_bits())
-        # fewer literals may stand in more rules, and a limit is one of the saved model
-        if learner.path_.keeps_limits(simpler):
+        # fewer literals may stand in more rules, and limits and promises are those of the saved model
+        if learner.path_.keeps_limits(simpler) and len(unproved(simpler)) <= len(unproved(learned)):
             model = simpler
     return model.with_(statistics=rule_statistics(model, rows.table, class_indices(model, rows), rows.weight))
 
@@ -253,6 +254,7 @@ def _surprises(model: RuleGraph, start: Start | None) -> list[str]:
     found = []
     if not counts(model).rules:
         found.append(f"no rule was found, every row is decided {model.classes[model.default]!r}")
+    found += [f"{verdict.promise.text}: {verdict.outcome}, {verdict.reason}" for verdict in unproved(model)]
     covered = [] if start is None else start.covered(model)
     if covered:
         verb = "is" if len(covered) == 1 else "are"

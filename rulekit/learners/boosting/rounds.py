@@ -37,7 +37,7 @@ def rounds(question: Question) -> Learning:
     for size in range(1, int(question.settings.n_units) + 1):
         question.watch.check()
         weights = rows * np.rint(factors * 2.0**_BITS).astype(np.int64)
-        stump = best_stump(problem, weights, cuts, question.n_threads)
+        stump = best_stump(problem, weights, cuts, question.n_threads, question.settings.missing_never_helps)
         vote = vote_of(stump)
         if vote == 0.0 or votes_so_far + vote > _LARGEST_SUM:
             return None

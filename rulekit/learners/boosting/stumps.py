@@ -47,8 +47,13 @@ def _first(column: BinnedColumn) -> int:
     return FIRST_LEVEL_CODE if column.feature.kind == "categorical" else 1
 
 
-def best_stump(problem: Problem, weights: Ints, cuts: Sequence[Bools], n_threads: int) -> Stump:
+def best_stump(
+    problem: Problem, weights: Ints, cuts: Sequence[Bools], n_threads: int, missing_never_helps: bool = False
+) -> Stump:
     """The stump of the least weighted error; of equals the constant one, then the first column and the lowest cut.
+
+    Where its column is monotone it votes that way only. missing_never_helps: missing cells and levels never seen are
+    voted against.
 
     weights [n]: in place of the problem's, of a total below 2^53, so that every count is exact. cuts: see `cuts_of`.
     """
@@ -57,7 +62,8 @@ def best_stump(problem: Problem, weights: Ints, cuts: Sequence[Bools], n_threads
 
     def search(j: int) -> tuple[int, Floats]:
         column = problem.columns[j]
-        return votes_of(column, count_cells(problem.codes[j], problem.labels, weights, column.n_codes), cuts[j])
+        counts = count_cells(problem.codes[j], problem.labels, weights, column.n_codes)
+        return votes_of(column, counts, cuts[j], _first(column) if missing_never_helps else 0)
 
     best: tuple[int, int | None, Floats] = (abs(lead), None, np.array([1.0 if lead > 0 else -1.0]))
     for j, (ahead, votes) in enumerate(run_threads(search, range(len(problem.columns)), n_threads)):
@@ -67,15 +73,17 @@ def best_stump(problem: Problem, weights: Ints, cuts: Sequence[Bools], n_threads
     return Stump(where, votes, (total + ahead) // 2, (total - ahead) // 2)
 
 
-def votes_of(column: BinnedColumn, counts: Ints, cuts: Bools) -> tuple[int, Floats]:
+def votes_of(column: BinnedColumn, counts: Ints, cuts: Bools, against: int = 0) -> tuple[int, Floats]:
     """By how much weight the best votes of a column are more often right than wrong, and these votes [n_codes].
 
     counts [n_codes, 2]: weight by code and label. What has no order, missing cells among it, votes as most of its
     weight has it: the best cut of levels in the order of their share of label 1 is where this share crosses 1/2.
+    against: how many of the first codes are voted against.
     """
     lead = counts[:, 1] - counts[:, 0]
     votes = np.where(counts.sum(axis=1) > 0, np.where(lead > 0, 1.0, -1.0), 0.0)
     ahead = np.abs(lead)
+    votes[:against], ahead[:against] = -1.0, -lead[:against]
     if not column.ordered:
         return int(ahead.sum()), votes
     first = _first(column)
@@ -84,7 +92,12 @@ def votes_of(column: BinnedColumn, counts: Ints, cuts: Bools) -> tuple[int, Floa
         return int(ahead.sum()), votes
     # The codes up to a cut vote alike, and the others against them.
     gain = 2 * below - below[-1]
-    cut = int(np.argmax(np.where(cuts, np.abs(gain), -1)))
+    own = np.abs(gain)
+    if column.feature.monotone:  # all codes on one side are no step, and may vote either way
+        own[:-1] = -column.feature.monotone * gain[:-1]
+    cut = int(np.argmax(np.where(cuts, own, -own.max() - 1)))
     side = 1 if gain[cut] > 0 else -1
+    if column.feature.monotone and cut < len(gain) - 1:
+        side = -column.feature.monotone
     votes[first : first + cut + 1], votes[first + cut + 1 :] = side, -side
-    return int(ahead[:first].sum() + abs(gain[cut])), votes
+    return int(ahead[:first].sum() + own[cut]), votes

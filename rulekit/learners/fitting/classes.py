@@ -168,9 +168,9 @@ def refuse_columns(learner: type[RuleClassifier], data: TrainingData, ranked: bo
             if gaps.any():
                 raise InputError(f"{name} takes no missing values", where=where, fix="fill them in")
     constraints, fix = data.table.constraints, "drop the declaration"
-    for what in ("together", "apart"):
-        groups = getattr(constraints, what)
-        if groups and "interactions" not in can:
+    stated = (("together", constraints.together, "interactions"), ("apart", constraints.apart, "apart"))
+    for what, groups, ability in stated:
+        if groups and ability not in can:
             # Two clauses that are too weak alone may decide together, so a rule of theirs would mix their columns.
             where = f"{what} {', '.join(map(repr, groups[0]))}"
             raise InputError(f"{name} cannot promise which columns stand in one rule", where=where, fix=fix)

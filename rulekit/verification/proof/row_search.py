@@ -20,13 +20,14 @@ from rulekit.cells.space import CellSpace, cell_space
 from rulekit.errors import BudgetError, GraphError
 from rulekit.graph.decisions import Decision
 from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes
-from rulekit.graph.nodes import Node
+from rulekit.graph.nodes import Above, Family, Node
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import MISSING_CODE, UNSEEN_CODE
-from rulekit.verification.proof.exact_numbers import Sum, add, number
+from rulekit.verification.proof.exact_numbers import Sum, add, number, range_of
 from rulekit.verification.proof.forms import FALSE, TRUE
 from rulekit.verification.proof.meaning import Meaning
 from rulekit.verification.proof.satisfying import satisfying
+from rulekit.verification.proof.sum_search import separated
 
 FEW_CELLS = 1 << 16
 MANY_CELLS = 1 << 21
@@ -174,6 +175,9 @@ class RowSearch:
         except (BudgetError, GraphError) as error:
             self._gave_up = str(error)
             return Sought(None, self._gave_up)
+        apart = self._of_sums(meaning, claims)
+        if apart is not None:
+            return apart
         tried: list[tuple[int, ...]] = []
         while len(tried) < _MOST_TRIED:
             answer = satisfying(meaning.forms, edge, tried)
@@ -184,6 +188,22 @@ class RowSearch:
                 return Sought(answer.cells)
             tried.append(answer.cells)
         return Sought(None, "numbers are compared whose values the solver does not know")
+
+    def _of_sums(self, meaning: Meaning, claims: Sequence[Claim]) -> Sought | None:
+        """Whether one sum is above its threshold and another is not, without a solver; None where that is not known."""
+        if len(claims) != 2 or not claims[0].holds or claims[1].holds:
+            return None
+        above, below = (_sum_of(meaning, claim) for claim in claims)
+        if above is None or below is None:
+            return None
+        limits = range_of(add(above, below, -1))
+        if limits is not None and limits[1] <= 0:
+            return Sought(None)
+        difference = separated(meaning.forms, above, below)
+        if difference.cells is not None:
+            places = [np.array([cell], dtype=np.int64) for cell in difference.cells]
+            return Sought(difference.cells) if bool(self._hold(claims, places)[0]) else None
+        return Sought(None) if difference.equal else None
 
     def _edge(self, meaning: Meaning, claim: Claim) -> int:
         key = claim.what, claim.changed
@@ -241,6 +261,17 @@ def _with_cell(meaning: Meaning, root: int, axis: int, cell: int) -> int:
             right = kind[2] if len(kind) > 2 else number(0)
             image[index] = forms.opaque(f"{kind[0]} with cell {cell} of {axis}", kind[1], right)
     return moved(root)
+
+
+def _sum_of(meaning: Meaning, claim: Claim) -> Sum | None:
+    """The sum that is above 0 where a claim holds, None where it is of another kind."""
+    what = claim.what
+    if not isinstance(what, Above) or what.score.family is not Family.REAL:
+        return None
+    total = add(meaning.sum(what.score), number(what.threshold), -1)
+    if total.atoms or total.edges:
+        return None
+    return total if claim.changed is None else _sum_with_cell(total, *claim.changed)
 
 
 def _sum_with_cell(value: Sum, axis: int, cell: int) -> Sum:
