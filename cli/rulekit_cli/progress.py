@@ -1,4 +1,4 @@
-"""Progress on standard error: notes and what the table holds; on a terminal a bar while a file is read or learned."""
+"""Progress on standard error: notes and what the table holds; on a terminal one bar for the whole run."""
 
 from __future__ import annotations
 
@@ -8,83 +8,75 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
-from rulekit.work.progress import Event, Learning, Noticed, Progress, Read, Reading, unseen
+from rulekit.names import printable
+from rulekit.work.progress import Event, Noticed, Progress, Read, RunProgress, unseen
 from rulekit_cli.console import log, logged_from, width
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
     from rich.progress import TaskID
 
-
-_COMPILING = "rulekit.learners.counting.kernels"  # says at the level of information that it compiles
+_BAR_WIDTH = 20
 
 
 class _Display:
-    """Shows events; the bars stand only while something moves."""
+    """Shows events; the bar is taken away while lines are written."""
 
-    def __init__(self, stack: ExitStack) -> None:
+    def __init__(self, stack: ExitStack, time_limit: float | None) -> None:
         self._stack = stack
-        self._bars: Bars | None = None
-        self._tasks: dict[str, TaskID] = {}
+        self._run = RunProgress(time_limit)
+        self._bar: tuple[Bars, TaskID] | None = None
 
     def __call__(self, event: Event) -> bool:
         """Take an event; never cancels."""
-        if isinstance(event, Read):
+        self._run.take(event)
+        if isinstance(event, Read | Noticed):
             self._stack.close()
-            self._bars, self._tasks = None, {}
-            for line in (*(f"note: {note}" for note in event.notes), *event.summary.lines(width())):
+            self._bar = None
+            for line in self._lines(event):
                 log(line)
-            if sys.stderr.isatty():  # learning begins, and may have to compile before its first step
-                self._open()
-        elif isinstance(event, Noticed):
-            log(f"note: {event.note}")
-        elif sys.stderr.isatty():
-            self._move(event)
+        if sys.stderr.isatty():
+            self._move()
         return False
 
-    def _move(self, event: Reading | Learning) -> None:
-        if isinstance(event, Reading):
-            self._update("reading", "reading", 100, round(100 * event.share))
-            return
-        step = event.step
-        if "stage" in step:
-            self._update(step["stage"], step["stage"], step["total"], step["done"])
-            return
-        error = step.get("error")
-        note = f"{step['unit']} unit{'' if step['unit'] == 1 else 's'}" + (
-            "" if error is None else f", training error {error:.3f}"
-        )
-        self._update(str(step.get("class", "")), event.learner, step["n_units"], step["unit"], note)
+    def _lines(self, event: Read | Noticed) -> list[str]:
+        if isinstance(event, Noticed):
+            return [f"note: {event.note}"]
+        return [*(f"note: {note}" for note in event.notes), *event.summary.lines(width())]
 
-    def _update(self, key: str, name: str, total: int | None, done: int, note: str = "") -> None:
-        bars = self._bars or self._open()
-        if key not in self._tasks:
-            self._tasks[key] = bars.add_task(name, total=total, note="")
-        bars.update(self._tasks[key], completed=done, note=note)
-
-    def _open(self) -> Bars:
-        self._bars = self._stack.enter_context(_bars())
-        self._stack.enter_context(logged_from(logging.INFO, _COMPILING))
-        return self._bars
+    def _move(self) -> None:
+        if self._bar is None:
+            bars = self._stack.enter_context(_bars())
+            self._bar = bars, bars.add_task("", total=1.0, said="")
+        bars, task = self._bar
+        said = "   ".join(filter(None, [f"{100 * self._run.share:.0f} %", self._run.rest]))
+        room = max(10, width() - _BAR_WIDTH - len(said) - 6)
+        label = ": ".join(filter(None, [self._run.label, self._run.note]))
+        shown = label if len(label) <= room else f"{label[: room - 3]}..."
+        bars.update(task, description=printable(shown), completed=self._run.share, said=said)
 
 
 @contextmanager
-def shown_progress(quiet: bool) -> Iterator[Progress]:
-    """A callback for long work that shows the events, unless quiet."""
+def shown_progress(quiet: bool, time_limit: float | None = None) -> Iterator[Progress]:
+    """A callback for long work that shows the events, unless quiet; time_limit: of the learning, in seconds."""
     if quiet:
         with logged_from(logging.ERROR):
             yield unseen
         return
     with ExitStack() as stack:
-        yield _Display(stack)
+        yield _Display(stack, time_limit)
 
 
 @contextmanager
 def _bars() -> Iterator[Bars]:
     from rich.console import Console
-    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, TextColumn
     from rich.progress import Progress as Bars
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[note]}"), TimeElapsedColumn())
+    columns = (
+        BarColumn(_BAR_WIDTH),
+        TextColumn("{task.fields[said]}"),
+        TextColumn("{task.description}", markup=False),
+    )
     with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
         yield bars

@@ -79,7 +79,7 @@ def train(
         "curves": tuple(curves or ()),
     }
     request = TrainingRequest(**{item.name: given[item.name] for item in fields(TrainingRequest)})
-    with shown_progress(quiet) as progress:
+    with shown_progress(quiet, time_limit) as progress:
         result = learn(request, progress)
     report(request, result, json=json_, quiet=quiet)
 

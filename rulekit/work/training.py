@@ -17,7 +17,7 @@ from rulekit.audit.statistics import rule_statistics
 from rulekit.audit.table_summary import TableSummary, summary_of
 from rulekit.errors import InputError
 from rulekit.graph.files.model_files import write_atomically
-from rulekit.graph.language.readable import listed
+from rulekit.graph.language.readable import listed, percent
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import Counts, counts
 from rulekit.learners.fitting.constraints import CONSTRAINTS
@@ -29,12 +29,14 @@ from rulekit.tables.options import ReadingOptions
 from rulekit.work import learning
 from rulekit.work.evaluating import labelled_rows
 from rulekit.work.outputs import check_model_ending, check_outputs
-from rulekit.work.progress import Learning, Noticed, Progress, Read, Reading, unseen
+from rulekit.work.progress import Finishing, Learning, Noticed, Progress, Read, Reading, unseen
 
 if TYPE_CHECKING:
     from rulekit.work.start import Start
 
 MANY_CLASSES = 50
+RARE = 0.15
+HARDLY = 0.5
 TRAINING_ROWS = "the training rows, so flattering; --holdout measures honestly"
 
 
@@ -94,6 +96,7 @@ def train(request: TrainingRequest, progress: Progress = unseen) -> TrainingResu
     picked = _picked(rows, request, progress)
     training, held = (rows, None) if picked is None else (rows.take(~picked), rows.take(picked))
     started = time.monotonic()
+    questions = 1 if len(training.classes) == 2 else len(training.classes)
     learner = learning.fitted(
         request.learner,
         parameters,
@@ -102,11 +105,13 @@ def train(request: TrainingRequest, progress: Progress = unseen) -> TrainingResu
         time_limit=request.time_limit,
         memory=request.memory,
         start=start,
-        callback=lambda step: bool(progress(Learning(request.learner, step))),
+        callback=lambda step: bool(progress(Learning(request.learner, step, questions))),
     )
     _refuse_nothing_learned(learner.rule_graph_, request)
+    progress(Finishing("simplifying"))
     model = _finished(learner, training, request, start)
     seconds = time.monotonic() - started
+    progress(Finishing("measuring"))
     figures, measured_on, noticed = _measured(model, request, training, held)
     if held is not None:
         statistics = rule_statistics(model, held.table, class_indices(model, held), held.weight)
@@ -130,7 +135,7 @@ def train(request: TrainingRequest, progress: Progress = unseen) -> TrainingResu
         summary_of(rows.table),
         learning.size_chosen(model.provenance, learner.path_),
         seconds,
-        (*noticed, *_surprises(model, start)),
+        (*noticed, *_surprises(model, start), *_hints(figures, rows.cost is not None)),
         None if rows.cost is None else (figures.cost_per_row(rows.cost), figures.cost_of_one_answer(rows.cost)),
     )
 
@@ -261,4 +266,21 @@ def _surprises(model: RuleGraph, start: Start | None) -> list[str]:
         found.append(
             f"{listed(covered)} of --start {verb} covered by other rules and left out; --no-simplify keeps all"
         )
+    return found
+
+
+def _hints(figures: Figures, with_cost: bool) -> list[str]:
+    """What may help a model that is no better than one constant answer, or that hardly finds a rare class."""
+    found, majority = [], max(figures.classes, key=lambda c: c.support)
+    answered = [c for c in figures.classes if c.predicted]
+    if not with_cost and len(answered) > 1 and figures.accuracy <= figures.majority + figures.accuracy_error:
+        found.append(f"no better than to answer {majority.label!r} always, as far as these rows can tell")
+    total = sum(c.support for c in figures.classes)
+    rare = [c for c in figures.classes if 0 < c.support < RARE * total and c.recall < HARDLY]
+    if with_cost or not rare:
+        return found
+    shown = ", ".join(f"{c.label!r} ({percent(c.support / total)} of the rows)" for c in rare)
+    way = "--cost 1:10 lets a row that is missed weigh more, and rulekit threshold moves the decision"
+    more = f"; {way}" if len(figures.classes) == 2 else "; --weight lets its rows weigh more"
+    found.append(f"{'a rare class that is' if len(rare) == 1 else 'rare classes that are'} hardly found: {shown}{more}")
     return found

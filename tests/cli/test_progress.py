@@ -9,10 +9,10 @@ import pytest
 from rulekit_cli.console import library_heard
 from rulekit_cli.progress import shown_progress
 
-from rulekit.work.progress import Learning
+from rulekit.work.progress import Event, Finishing, Learning, Reading, RunProgress
 
 
-@pytest.mark.parametrize(("terminal", "quiet", "said"), [(True, False, 1), (True, True, 0), (False, False, 0)])
+@pytest.mark.parametrize(("terminal", "quiet", "said"), [(True, False, 1), (True, True, 0), (False, False, 1)])
 def test_compiling_is_said_as_progress_is(
     terminal: bool, quiet: bool, said: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -21,7 +21,44 @@ def test_compiling_is_said_as_progress_is(
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
     with library_heard(), shown_progress(quiet) as progress:
         progress(Learning("cnll", {"stage": "counting", "done": 0, "total": 3}))
-        logger.info("compiling for this machine, %s", "once")
-        logger.info("compiling for this machine, %s", "once")
+        logger.warning("compiling for this machine, %s", "once")
+        logger.warning("compiling for this machine, %s", "once")
     assert capsys.readouterr().err.count("compiling for this machine, once") == said
     assert (logger.level, logger.handlers) == before
+
+
+def test_one_share_for_a_whole_run_never_falls_and_says_what_remains() -> None:
+    now = [0.0]
+    run = RunProgress(clock=lambda: now[0])
+    step = {"n_units": 4, "error": 0.25}
+    events: list[Event] = [
+        Reading(0.5),
+        Reading(1.0),
+        Learning("cnll", {"stage": "counting", "done": 1, "total": 3}),
+        *(Learning("cnll", {**step, "class": c, "unit": unit}, 2) for unit in (1, 2, 3) for c in "ab"),
+        *(Learning("cnll", {**step, "class": c, "unit": 3, "fold": fold}, 2) for c in "ab" for fold in (1, 2, 3, 4, 5)),
+        Finishing("simplifying"),
+        Finishing("measuring"),
+    ]
+    labels, shares, rests = [], [], []
+    for event in events:
+        now[0] += 4.0
+        run.take(event)
+        labels.append(run.label)
+        shares.append(run.share)
+        rests.append(run.rest)
+    assert shares == sorted(shares)
+    assert 0 < shares[0] < shares[-1] < 1
+    assert list(dict.fromkeys(labels)) == [
+        "reading",
+        "counting",
+        "learning",
+        "checking sizes on held-out rows",
+        "simplifying",
+        "measuring",
+    ]
+    assert all(rest.startswith("about ") and not rest.startswith("about 0") for rest in rests)
+    limited = RunProgress(time_limit=60.0, clock=lambda: now[0])
+    now[0] += 50.0
+    limited.take(Learning("cnll", {**step, "unit": 1}))
+    assert limited.rest == "about 10 s left"

@@ -139,7 +139,7 @@ def step_records(account: Account) -> list[dict[str, Any]]:
     move, alpha, beta, the objective that the search claimed and the one measured, both after refit, training error.
     """
     columns = account.columns
-    schema = Schema(tuple(column.feature for column in columns))
+    schema = Schema(tuple({column.feature.name: column.feature for column in columns}.values()))
     return [
         {
             "class": account.label,

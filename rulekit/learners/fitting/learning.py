@@ -160,6 +160,7 @@ class _Group:
     plan: Plan
     in_step: bool
     runs: list[Run] = field(default_factory=list)
+    until: float = np.inf
 
     def learn(self) -> tuple[list[Run], Stopped]:
         plan = self.plan
@@ -171,8 +172,11 @@ class _Group:
             stopped = "interrupted"
         except OutOfTimeError:
             stopped = "time limit"
-        for run in self.runs:
+        for number, run in enumerate(self.runs):
             run.course.learning.close()
+            # each question gets its share of the time that is left, so that the first does not take all of it
+            now = time.monotonic()
+            self.until = now + (plan.deadline - now) / (len(self.runs) - number)
             try:
                 stopped = self._choose(run, stopped)
             except KeyboardInterrupt:
@@ -254,7 +258,7 @@ class _Group:
         course, cut = run.first, over if over in _AT_ONCE else ""
         for k in range(int(fold.max()) + 1):
             if k:
-                course = self._fold_course(run, k, self.plan.deadline)
+                course = self._fold_course(run, k, self.until)
             cut = cut or self._to_the_end(course)
             held = run.question.problem.take(fold == k)
             found = None if cut and k else self._held_out(course, held, len(run.grown))
