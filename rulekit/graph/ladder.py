@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rulekit.errors import GraphError, InputError
 from rulekit.graph.rules import counts, counts_by_class, rules_of
@@ -42,7 +42,7 @@ class Rung:
         return cls(size, error, standard_error, total.rules, total.literals, most, model)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Ladder:
     """The rows from the smallest size; each is a model of its own.
 
@@ -63,6 +63,32 @@ class Ladder:
         for size in (self.chosen, self.smallest):
             if size is not None and size not in sizes:
                 raise GraphError(f"the ladder has no row of size {size}")
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{rung.size}*" if rung.size == self.chosen else str(rung.size) for rung in self.rungs)
+        return f"<Ladder of sizes {sizes}{f'; {self.why}' if self.why else ''}>"
+
+    def _repr_html_(self) -> str:
+        from rulekit.notebook.html import ladder_html
+
+        return ladder_html(self)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the cross-validated error by the number of rules (extra `plot`).
+
+        Parameters
+        ----------
+        ax : Axes or None
+            Axes of matplotlib; None makes a figure.
+
+        Returns
+        -------
+        Axes
+
+        """
+        from rulekit.notebook.pictures import plot_ladder
+
+        return plot_ladder(self, ax)
 
     @property
     def sizes(self) -> tuple[int, ...]:

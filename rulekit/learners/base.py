@@ -59,6 +59,7 @@ from rulekit.learners.fitting.path import ModelPath, QuestionPath, SizeLimits
 from rulekit.learners.fitting.sizing import Wanted, sized, sized_jointly
 from rulekit.learners.fitting.start_schema import under_start
 from rulekit.learners.fitting.training_rows import binned, training_data
+from rulekit.learners.fitting.watching import watched
 from rulekit.schema import Schema
 
 
@@ -169,6 +170,14 @@ class RuleClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         refuse_unable(type(self), {key: value for key, value in parameters.items() if key != "freeze"})
         settings = self.settings(**parameters)
         self.check(settings)
+        with watched(self.word, settings.verbose, settings.callback) as callback:
+            return self._learned(replace(settings, callback=callback), begun, X, y, sample_weight, groups)
+
+    def _learned(
+        self, settings: Any, begun: float, X: Any, y: Any, sample_weight: Any, groups: Any
+    ) -> tuple[TrainingData, npt.NDArray[Any]]:
+        """As `fit_rules`, with parameters that have been checked; begun: when it began (time.monotonic)."""
+        name = type(self).__name__
         data = training_data(self, settings.callback, X, y, sample_weight, groups)
         data = replace(data, table=under_constraints(data.table, settings))
         settings = replace(settings, target=settings.target or _label_name(data))
@@ -203,7 +212,7 @@ class RuleClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
             folds = Folds(problem, settings.n_folds, data.groups, int(seed))
         parsimony, n_units = getattr(settings, "parsimony", 0.0), getattr(settings, "n_units", 0)
         size, several = getattr(settings, "size", None), len(questions) > 1
-        plan = Plan(folds, parsimony, n_units, settings.callback, deadline, size, several)
+        plan = Plan(folds, parsimony, n_units, settings.callback, deadline, size, several, len(questions))
         runs, stopped = learn_all(self, questions, plan)
         odds = odds_of(kind, factors[order], totals[order])
         path = self._path(settings, data, problem, classes, kind, runs, stopped, odds)

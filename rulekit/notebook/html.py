@@ -6,7 +6,7 @@ foreign text: they are printed on one line (rulekit.names.printable) and escaped
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,7 @@ from rulekit.names import printable
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+    from rulekit.graph.ladder import Ladder, Rung
     from rulekit.learners.base import RuleClassifier
     from rulekit.learners.fitting.path import ModelPath, PathPoint
     from rulekit.verification.report import Report
@@ -124,21 +125,13 @@ def _short(value: Any) -> str:
 def _facts(estimator: RuleClassifier) -> list[tuple[str, str]]:
     """What a reader wants to know of a fit before its rules."""
     path, graph = estimator.path_, estimator.rule_graph_
-    errors = [
-        f"{_of_class(path, point)}{error_text(point.held_out_error, point.standard_error)}"
-        for point in path.points
-        if point.chosen and point.held_out_error is not None
-    ]
-    facts = [("cross-validated error", ", ".join(errors[:_MOST_SIZES]))] if errors else []
+    known = path.errors.get(path.size)
+    facts = [] if known is None else [("cross-validated error", error_text(*known))]
     facts += [("size", " + ".join(map(str, graph.provenance.get("units", ()))) + f" {path.noun}s")]
-    facts += [("chosen by", path.choice)] if path.choice else []
+    facts += [("chosen", path.why)] if path.why else []
     facts += [("trained on", f"{graph.provenance['rows']:,} rows")] if "rows" in graph.provenance else []
     facts += [("stopped early", str(graph.provenance["stopped"]))] if "stopped" in graph.provenance else []
     return facts
-
-
-def _of_class(path: ModelPath, point: PathPoint) -> str:
-    return "" if len(path.paths) == 1 else f"{quoted(point.label)} "
 
 
 def error_text(error: float, deviation: float | None) -> str:
@@ -174,6 +167,46 @@ def _tables(path: ModelPath) -> list[dict[str, Any]]:
 def _upper(point: PathPoint) -> float:
     held = 0.0 if point.held_out_error is None else point.held_out_error + (point.standard_error or 0.0)
     return max(held, point.training_error)
+
+
+def ladder_html(ladder: Ladder) -> str:
+    """The rows of a ladder: rules, literals, error, and the rules that each adds to the row before."""
+    rungs = ladder.rungs[:_MOST_SIZES]
+    uppers = [rung.error + (rung.standard_error or 0.0) for rung in rungs if rung.error is not None]
+    largest = max(uppers, default=0.0) or 1.0
+    rows = [
+        {
+            "chosen": rung.size == ladder.chosen,
+            "mark": "taken" if rung.size == ladder.chosen else "as good" if rung.size == ladder.smallest else "",
+            "rules": rung.rules,
+            "literals": rung.literals,
+            "error": "" if rung.error is None else error_text(rung.error, rung.standard_error),
+            **_strip(rung, largest),
+            "added": _added(rung.model, {rule.id for rule in added}),
+        }
+        for rung, added in zip(rungs, ladder.added, strict=False)
+    ]
+    return _rendered("ladder.html", why=ladder.why, rungs=rows, hidden=len(ladder.rungs) - len(rungs))
+
+
+def _strip(rung: Rung, largest: float) -> dict[str, float | None]:
+    """Where the error of a row and the ends of its standard error stand, as shares of the largest."""
+    if rung.error is None:
+        return dict.fromkeys(("share", "low", "high"))
+    spread = rung.standard_error or 0.0
+    ends = {"share": rung.error, "low": rung.error - spread, "high": rung.error + spread}
+    return {name: value / largest for name, value in ends.items()}
+
+
+def _added(graph: RuleGraph, ids: Collection[str]) -> list[str]:
+    """The rules of these ids as text; of several classes with the class."""
+    several = len(graph.classes) > 2
+    return [
+        f"{row.text}  → {quoted(graph.classes[row.class_index])}" if several else row.text
+        for part in sections(graph)
+        for row in part.rows
+        if row.id in ids
+    ]
 
 
 # Reports -------------------------------------------------------------------------------------------------------------

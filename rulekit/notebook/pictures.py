@@ -26,6 +26,7 @@ from rulekit.names import printable
 from rulekit.tables.kinds.classes import class_key
 
 if TYPE_CHECKING:
+    from rulekit.graph.ladder import Ladder
     from rulekit.learners.fitting.path import ModelPath
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F")
@@ -51,6 +52,36 @@ def plot_path(path: ModelPath, ax: Any = None) -> Any:
         if i == 0:
             panel.legend(frameon=False, fontsize=8)
     return panels[0] if len(panels) == 1 else np.array(panels, dtype=object)
+
+
+def plot_ladder(ladder: Ladder, ax: Any = None) -> Any:
+    """Cross-validated error by the number of rules, with a standard error on either side, and the sizes that stand out.
+
+    Raises InputError where no row has an error: nothing was cross-validated.
+    """
+    from matplotlib.ticker import MaxNLocator
+
+    rungs = [rung for rung in ladder.rungs if rung.error is not None]
+    if not rungs:
+        raise InputError("no size has an error", where="plot", fix="train with cross-validation")
+    ax = _axes(ax, (6.4, 4.0))
+    rules = [rung.rules for rung in rungs]
+    error = 100 * np.array([rung.error for rung in rungs], dtype=float)
+    spread = 100 * np.array([rung.standard_error or 0.0 for rung in rungs])
+    ax.errorbar(rules, error, spread, fmt="-o", color=TRAINING, markersize=4, capsize=3, label="± 1 standard error")
+    marks = {ladder.smallest: ("as good, and smallest", COLOURS[2], 15), ladder.chosen: ("taken", HELD_OUT, 9)}
+    for size, (what, colour, width) in marks.items():
+        for rung, value in zip(rungs, error, strict=True):
+            if rung.size == size:
+                said = f"{what}: {counted(rung.rules, 'rule')}, {value:.1f} %"
+                ax.plot(rung.rules, value, "o", color=colour, markersize=width, fillstyle="none", mew=1.8, label=said)
+    ax.set_xlabel("rules")
+    ax.set_ylabel("cross-validated error (% of rows)")
+    ax.set_ylim(bottom=max(0.0, ax.get_ylim()[0]))
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(frameon=False, fontsize=9)
+    return ax
 
 
 def plot_rules(graph: RuleGraph, ax: Any = None) -> Any:

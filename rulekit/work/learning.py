@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _SET_BY_OPTIONS = {
     "callback": "",
+    "verbose": "",
     "time_limit": "--time-limit",
     "memory": "--memory",
     "random_state": "--seed",

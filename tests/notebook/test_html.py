@@ -24,6 +24,7 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
 from rulekit.learners.fitting.inputs import Array
 from rulekit.names import printable
+from rulekit.notebook.html import error_text
 from rulekit.verification.parity import verify
 
 TAGS = {"div", "style", "table", "tr", "th", "td", "span", "details", "summary", "svg", "line", "circle"}
@@ -114,8 +115,8 @@ def fitted() -> tuple[CNLLClassifier, Array, Array]:
 def test_an_estimator_shows_its_rules_and_its_error(fitted: Any) -> None:
     model = fitted[0]
     shown = Page(model._repr_html_()).text
-    point = next(point for point in model.path_.points if point.chosen)
-    assert f"{100 * point.held_out_error:.1f} %" in shown
+    error, deviation = model.path_.errors[model.path_.size]
+    assert f"{100 * error:.1f} % ± {100 * deviation:.1f}" in shown
     assert "positive'yes'" in shown.replace("\n", "")
     assert all(rule.id in shown for rule in rules_of(model.rule_graph_))
     assert model._repr_mimebundle_()["text/html"] == model._repr_html_()
@@ -123,6 +124,11 @@ def test_an_estimator_shows_its_rules_and_its_error(fitted: Any) -> None:
     sizes = Page(model.path_._repr_html_()).text
     assert sizes.count("taken") == 1
     assert len(repr(model.path_)) < 200
+    ladder = model.ladder_
+    rows = Page(ladder._repr_html_()).text
+    assert rows.count("taken") == 1
+    assert all(error_text(rung.error, rung.standard_error) in rows for rung in ladder.rungs)
+    assert len(repr(ladder)) < 300
     assert "3-fold cross-validation" in repr(model.path_)
     assert all(isinstance(step["condition"], str) and "<A" not in step["condition"] for step in model.history_)
 

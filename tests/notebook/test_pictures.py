@@ -29,16 +29,22 @@ def rows() -> tuple[pd.DataFrame, np.ndarray]:
 @pytest.mark.parametrize("classes", [2, 3])
 def test_every_model_is_drawn(rows: Any, learner: Any, classes: int) -> None:
     X, y = rows
-    y = y if classes == 2 else np.where(X[HOSTILE["income"]] > 40_000, "rich", y)
+    y = y if classes == 2 else np.where(X[HOSTILE["income"]] > 60_000, "rich", y)
     model = learner(n_units=5, n_folds=2, target="$y$").fit(X, y)
     graph = model.rule_graph_
-    drawn = [model.path_.plot(), graph.plot_roc(X, y), graph.plot_calibration(X, y), graph.plot_rules()]
+    drawn = [
+        model.path_.plot(),
+        model.ladder_.plot(),
+        graph.plot_roc(X, y),
+        graph.plot_calibration(X, y),
+        graph.plot_rules(),
+    ]
     for axes in drawn:
         panels = np.atleast_1d(np.asarray(axes, dtype=object))
         panels[0].figure.canvas.draw()  # parses every text
     assert len(np.atleast_1d(drawn[0])) == (1 if classes == 2 else 3)
     assert all(len(panel.lines) >= 1 for panel in np.atleast_1d(drawn[0]))
-    assert len(drawn[1].lines) == 1 + 2 * (1 if classes == 2 else 3)
+    assert len(drawn[2].lines) == 1 + 2 * (1 if classes == 2 else 3)
     matplotlib.pyplot.close("all")
 
 
@@ -76,6 +82,8 @@ def test_what_cannot_be_drawn_is_named(rows: Any, monkeypatch: pytest.MonkeyPatc
         graph.plot_roc(X, ["maybe"] * len(y))
     with pytest.raises(InputError, match="400 rows"):
         graph.plot_calibration(X, y[:9])
+    with pytest.raises(InputError, match="no size has an error"):
+        CNLLClassifier(2, stopping="none").fit(X, y).ladder_.plot()
     with pytest.raises(InputError, match="no rule has figures"):
         graph.with_(statistics={}).plot_rules()
     monkeypatch.setattr("rulekit.audit.curves.find_spec", lambda name: None)

@@ -186,7 +186,7 @@ def preference_of(weights: npt.NDArray[np.float64]) -> tuple[int, ...]:
     return tuple(int(k) for k in np.lexsort((np.arange(len(weights)), -weights)))
 
 
-_NOT_THE_MODEL = ("callback", "n_threads", "memory")
+_NOT_THE_MODEL = ("callback", "n_threads", "memory", "verbose")
 _SAID_WHERE_GIVEN = (*READING, "cost")
 
 

@@ -44,7 +44,8 @@ class Learner(Protocol):
 class Plan:
     """How sizes are checked: on which folds (None: not at all), the report, and until when.
 
-    size: the place on the path that was asked for; joint: sizes are chosen for all questions together, afterwards.
+    size: the place on the path that was asked for; joint: sizes are chosen for all questions together, afterwards;
+    questions: how many there are.
     """
 
     folds: Folds | None
@@ -54,6 +55,7 @@ class Plan:
     deadline: float
     size: int | None = None
     joint: bool = False
+    questions: int = 1
 
 
 @dataclass(slots=True, eq=False)
@@ -222,6 +224,8 @@ class _Group:
             "unit": made.size,
             "objective": made.objective,
             "error": made.error / question.problem.total,
+            "questions": self.plan.questions,
+            "folds": 0 if self.plan.folds is None else self.plan.folds.n_folds,
         }
         return self.plan.callback is not None and bool(self.plan.callback(dict(run.last)))
 

@@ -131,6 +131,7 @@ def _is_cost(value: Any) -> bool:
 ANY = Allowed(lambda value: True, "a class", optional=True)
 WORDS_BY_COLUMN = Allowed(_is_mapping_of_texts, "a mapping of column names to words", optional=True)
 TOKENS = Allowed(_are_tokens, "a list of texts, or a mapping of column names to such lists", optional=True)
+VERBOSE = Allowed(lambda value: isinstance(value, bool) or (is_whole(value) and 0 <= value <= 1), "0 or 1")
 COST = Allowed(_is_cost, "'FP:FN' or such a pair, a mapping of classes to costs, or a matrix of costs", optional=True)
 RULES = Allowed(lambda value: isinstance(value, RuleGraph), "a RuleGraph", optional=True)
 TEXT = Allowed(lambda value: isinstance(value, str) and value != "", "text", optional=True)

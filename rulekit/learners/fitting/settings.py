@@ -21,6 +21,7 @@ from rulekit.learners.fitting.parameters import (
     TEXTS,
     TOKENS,
     TRUTH,
+    VERBOSE,
     WORDS_BY_COLUMN,
     number,
     one_of,
@@ -81,6 +82,7 @@ class Settings:
     forbid: Sequence[Any] | None = setting(None, GROUPS, "groups of columns of which no two stand in one rule")
     require: Sequence[str] | None = setting(None, TEXTS, "decisions to keep to, each as in `amount > 9000 -> yes`")
     missing_never_helps: bool = setting(False, TRUTH, "no rule is satisfied by a missing value or a level never seen")
+    verbose: bool | int = setting(0, VERBOSE, "1: a bar while it learns, in a notebook or on a terminal")
     callback: Callable[[Mapping[str, Any]], object] | None = setting(
         None, CALLABLE, "called after each unit and fold with a mapping; a true answer cancels"
     )
