@@ -16,6 +16,7 @@ from rulekit_cli import (
     export,
     import_model,
     predict,
+    resize,
     show,
     simplify,
     threshold,
@@ -50,6 +51,7 @@ def app_for(arguments: Sequence[str] = ()) -> typer.Typer:
     app.command("threshold")(threshold.threshold)
     app.command("show")(show.show)
     app.command("check")(check.check)
+    app.command("resize")(resize.resize)
     app.command("simplify")(simplify.simplify)
     app.command("verify")(verify.verify)
     app.command("import")(import_model.import_model)

@@ -97,6 +97,11 @@ Param = Annotated[
 Smallest = Annotated[
     bool, typer.Option("--smallest", help="Take the smallest model that is not worse than the best one.")
 ]
+Size = Annotated[
+    int | None,
+    typer.Option("--size", min=1, metavar="N", help="Take this row of the ladder: at most N rules (units) a class."),
+]
+NoBaselines = Annotated[bool, typer.Option("--no-baselines", help="Measure no other models beside the ladder.")]
 Curves = Annotated[
     list[Path] | None,
     typer.Option("--curve", metavar="FILE", help="Write error against size: curve.csv, or drawn curve.png."),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
 from rulekit_cli import options
-from rulekit_cli.console import aligned, log, result, result_json
+from rulekit_cli.console import aligned, log, result, result_json, width
 
 if TYPE_CHECKING:
     from rulekit.work.training import TrainingRequest, TrainingResult
@@ -20,6 +20,8 @@ def train(
     positive: options.Positive = None,
     param: options.Param = None,
     smallest: options.Smallest = False,
+    size: options.Size = None,
+    no_baselines: options.NoBaselines = False,
     curves: options.Curves = None,
     start: options.Start = None,
     freeze: options.Freeze = None,
@@ -76,6 +78,7 @@ def train(
         "reading": options.reading(given),
         "parameters": {**parse_parameters(learner, param or []), **options.constraints(given)},
         "simplified": not no_simplify,
+        "baselines": not (no_baselines or quiet),
         "curves": tuple(curves or ()),
     }
     request = TrainingRequest(**{item.name: given[item.name] for item in fields(TrainingRequest)})
@@ -86,6 +89,8 @@ def train(
 
 def report(request: TrainingRequest, trained: TrainingResult, *, json: bool, quiet: bool) -> None:
     """Size and figures beside those of the majority class, for a person or for a machine."""
+    from rulekit.audit.ladder_lines import ladder_lines
+
     figures, size, model = trained.figures, trained.size, trained.model
     if not quiet:
         log(f"{request.learner}   {trained.chosen}   {trained.seconds:.1f} s")
@@ -94,6 +99,7 @@ def report(request: TrainingRequest, trained: TrainingResult, *, json: bool, qui
     if json:
         result_json(
             {
+                **_ladder_json(trained),
                 "model": str(request.output),
                 "measured_on": trained.measured_on,
                 **figures.as_dict(),
@@ -115,5 +121,21 @@ def report(request: TrainingRequest, trained: TrainingResult, *, json: bool, qui
         result(line)
     if trained.cost is not None:
         result(f"cost of errors: {trained.cost[0]:.4f} a row, {trained.cost[1]:.4f} without a model")
+    if not quiet and model.ladder is not None:
+        for line in ladder_lines(model.ladder, trained.baselines, min(width(), 80)):
+            result(line)
     if not quiet:
         log(f"wrote {request.output}   next: rulekit show {request.output}")
+
+
+def _ladder_json(trained: TrainingResult) -> dict[str, Any]:
+    """The rows of the ladder and the baselines as JSON values."""
+    ladder, compared = trained.model.ladder, trained.baselines
+    found: dict[str, Any] = {}
+    if ladder is not None:
+        names = ("size", "rules", "literals", "error", "standard_error")
+        rows = [{name: getattr(rung, name) for name in names} for rung in ladder.rungs]
+        found["ladder"] = {"chosen": ladder.chosen, "smallest": ladder.smallest, "why": ladder.why, "rows": rows}
+    if compared is not None:
+        found["baselines"] = {**asdict(compared), "models": [asdict(model) for model in compared.models]}
+    return found

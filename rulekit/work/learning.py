@@ -6,12 +6,15 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from rulekit.errors import InputError
 from rulekit.learners.contract import Parameter, find_learner, refuse_unable
 from rulekit.learners.fitting.parameters import check_parameters
 from rulekit.names import near_names
 
 if TYPE_CHECKING:
+    from rulekit.audit.baselines import Baselines
     from rulekit.learners.fitting.path import ModelPath
     from rulekit.tables.labels import LabelledTable
     from rulekit.work.start import Start
@@ -34,6 +37,7 @@ _SET_BY_OPTIONS = {
     "ordered": "--ordered",
     "start": "--start",
     "freeze": "--freeze",
+    "size": "--size",
     "monotone": "--monotone",
     "forbid": "--forbid",
     "require": "--require",
@@ -129,12 +133,52 @@ def refuse_curve(parameters: Mapping[str, Any]) -> None:
         )
 
 
-def smallest(parameters: Mapping[str, Any]) -> dict[str, Any]:
+def smallest(parameters: Mapping[str, Any], size: int | None = None) -> dict[str, Any]:
     """The parameters that also ask for the smallest model; raises InputError where they choose a size themselves."""
+    if size is not None:
+        raise InputError("--smallest and --size both say which size is taken", fix="give one")
     for name in ("parsimony", "stopping"):
         if name in parameters:
             raise InputError(f"--smallest and --param {name} both say which size is taken", fix="give one")
     return {**parameters, "parsimony": 1}
+
+
+def of_size(learner: str, parameters: Mapping[str, Any], size: int) -> dict[str, Any]:
+    """The parameters that also ask for a row of the ladder; raises InputError where the learner has no sizes."""
+    if "size" not in find_learner(learner).parameters:
+        raise InputError(f"{learner} has no sizes", where="--size", fix="leave it out")
+    return {**parameters, "size": size}
+
+
+_LEAST_SECONDS, _SHARE = 0.5, 0.25
+
+
+def compared(
+    learner: Any, rows: LabelledTable, parameters: Mapping[str, Any], seconds: float, time_limit: float | None
+) -> Baselines | None:
+    """The baselines on the rows and folds of a fitted learner; None where it dealt no folds, or no time is left.
+
+    They take about a quarter of the seconds of learning, and keep to what is left of a time limit.
+    """
+    from rulekit.audit.baselines import baselines
+
+    fold, budget = learner.folds_, max(_LEAST_SECONDS, _SHARE * seconds)
+    if time_limit is not None:
+        budget = min(budget, time_limit - seconds)
+    if fold is None or budget <= 0.0 or int(fold.max()) == 0:
+        return None
+    weight = np.ones(len(rows)) if rows.weight is None else np.array(rows.weight)
+    table, y = rows.table, rows.y
+    if not weight.all():
+        table, y, weight = table.take(weight > 0), y[weight > 0], weight[weight > 0]
+    factors = np.ones(len(rows.classes)) if rows.cost is None else np.array(rows.cost)
+    by_class = parameters.get("class_weight")
+    if by_class == "balanced":
+        totals = np.bincount(y, weight, len(factors))
+        factors = factors * totals.sum() / (len(totals) * np.maximum(totals, 1e-300))
+    elif by_class is not None:
+        factors = factors * [float(by_class.get(label, 1.0)) for label in rows.classes]
+    return baselines(table, y, rows.classes, weight * factors[y], fold, budget)
 
 
 def size_chosen(provenance: Mapping[str, Any], path: ModelPath) -> str:

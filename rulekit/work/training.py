@@ -32,6 +32,7 @@ from rulekit.work.outputs import check_model_ending, check_outputs
 from rulekit.work.progress import Finishing, Learning, Noticed, Progress, Read, Reading, unseen
 
 if TYPE_CHECKING:
+    from rulekit.audit.baselines import Baselines
     from rulekit.work.start import Start
 
 MANY_CLASSES = 50
@@ -45,7 +46,8 @@ class TrainingRequest:
     """What to learn from which table.
 
     reading: how the table is read, the target column among it. parameters: of the learner, by name. smallest: take the
-    smallest model that is not worse than the best one. start, freeze: rules to go on from, and which of them stay.
+    smallest model that is not worse than the best one. size: take this row of the ladder. baselines: measure well-known
+    models on the same folds as well. start, freeze: rules to go on from, and which of them stay.
     test, holdout: another file, or a share of the rows, on which the model is measured; without either the training
     rows. held_rows: write the rows that are held out there. memory: learn from a file larger than this ("500MB").
     output, curves: files to write.
@@ -56,6 +58,8 @@ class TrainingRequest:
     learner: str = "cnll"
     parameters: Mapping[str, Any] = field(default_factory=dict)
     smallest: bool = False
+    size: int | None = None
+    baselines: bool = False
     start: Path | None = None
     freeze: str | None = None
     test: Path | None = None
@@ -74,7 +78,8 @@ class TrainingResult:
     """The model and what is to be said of it.
 
     measured_on: which rows the figures are of. chosen: its size, and what decided it. cost: of the errors, a row, with
-    the model and without one; None where no costs were given. seconds: of learning. notes: what a reader of the model
+    the model and without one; None where no costs were given. seconds: of learning. baselines: None where they were not
+    asked for, or there is no cross-validation. The model has its ladder of sizes. notes: what a reader of the model
     would wonder about.
     """
 
@@ -87,6 +92,7 @@ class TrainingResult:
     seconds: float
     notes: tuple[str, ...] = ()
     cost: tuple[float, float] | None = None
+    baselines: Baselines | None = None
 
 
 def train(request: TrainingRequest, progress: Progress = unseen) -> TrainingResult:
@@ -109,13 +115,13 @@ def train(request: TrainingRequest, progress: Progress = unseen) -> TrainingResu
     )
     _refuse_nothing_learned(learner.rule_graph_, request)
     progress(Finishing("simplifying"))
-    model = _finished(learner, training, request, start)
+    model = _finished(learner, training, held, request, start)
     seconds = time.monotonic() - started
     progress(Finishing("measuring"))
+    compared = None
+    if request.baselines:
+        compared = learning.compared(learner, training, parameters, seconds, request.time_limit)
     figures, measured_on, noticed = _measured(model, request, training, held)
-    if held is not None:
-        statistics = rule_statistics(model, held.table, class_indices(model, held), held.weight)
-        model = model.with_(statistics={**model.statistics, "held_out": statistics})
     if request.held_rows is not None and picked is not None:
         from rulekit.tables.picked_rows import picked_rows
 
@@ -137,6 +143,7 @@ def train(request: TrainingRequest, progress: Progress = unseen) -> TrainingResu
         seconds,
         (*noticed, *_surprises(model, start), *_hints(figures, rows.cost is not None)),
         None if rows.cost is None else (figures.cost_per_row(rows.cost), figures.cost_of_one_answer(rows.cost)),
+        compared,
     )
 
 
@@ -147,7 +154,9 @@ def _checked(request: TrainingRequest) -> tuple[dict[str, Any], Start | None]:
     asked |= {name: parameters.get(name) for name in CONSTRAINTS}
     learning.refuse_options(request.learner, {**asked, "ordered": request.reading.ordered or None})
     if request.smallest:
-        parameters = learning.smallest(parameters)
+        parameters = learning.smallest(parameters, request.size)
+    if request.size is not None:
+        parameters = learning.of_size(request.learner, parameters, request.size)
     if request.test is not None and request.holdout is not None:
         raise InputError("--test and --holdout are two ways to measure", fix="give one")
     check_outputs([request.output, request.held_rows, *request.curves], request.data, request.test, request.start)
@@ -229,16 +238,27 @@ def _refuse_nothing_learned(graph: RuleGraph, request: TrainingRequest) -> None:
     )
 
 
-def _finished(learner: Any, rows: LabelledTable, request: TrainingRequest, start: Start | None) -> RuleGraph:
-    """The learned model, simplified within its limits of size, with statistics of the rows that trained it."""
-    learned: RuleGraph = learner.rule_graph_
-    model = learned
-    if request.simplified:
-        simpler = simplify(learned, () if start is None else start.hidden_bits())
-        # fewer literals may stand in more rules, and limits and promises are those of the saved model
-        if learner.path_.keeps_limits(simpler) and len(unproved(simpler)) <= len(unproved(learned)):
-            model = simpler
-    return model.with_(statistics=rule_statistics(model, rows.table, class_indices(model, rows), rows.weight))
+def _finished(
+    learner: Any, rows: LabelledTable, held: LabelledTable | None, request: TrainingRequest, start: Start | None
+) -> RuleGraph:
+    """The learned model with its ladder; each size simplified within the limits, with statistics of its rules."""
+
+    def finished(learned: RuleGraph) -> RuleGraph:
+        model = learned
+        if request.simplified:
+            simpler = simplify(learned, () if start is None else start.hidden_bits())
+            # fewer literals may stand in more rules, and limits and promises are those of the saved model
+            if learner.path_.keeps_limits(simpler) and len(unproved(simpler)) <= len(unproved(learned)):
+                model = simpler
+        statistics = rule_statistics(model, rows.table, class_indices(model, rows), rows.weight)
+        if held is not None:
+            of_held = rule_statistics(model, held.table, class_indices(model, held), held.weight)
+            statistics = {**statistics, "held_out": of_held}
+        return model.with_(statistics=statistics)
+
+    ladder = learner.path_.ladder(finished)
+    model: RuleGraph = ladder.at(ladder.chosen).model
+    return model.with_(ladder=ladder)
 
 
 def _measured(

@@ -84,6 +84,8 @@ def test_every_option_of_train_works_or_is_refused_by_name(run: Run, table: Path
         "--positive": ("no",),
         "--param": ("max_conditions=2",),
         "--smallest": (),
+        "--size": ("1",),
+        "--no-baselines": (),
         "--curve": ("curve.csv",),
         "--ignore": ("d",),
         "--type": ("d=categorical",),

@@ -101,3 +101,37 @@ def test_simplifying_does_not_break_a_limit(run: Run, table: Path, monkeypatch: 
     monkeypatch.setattr(training, "simplify", lambda graph, *_: graph.with_(decision=Fires(larger)))
     assert run("train", str(table), *TRAIN, "--param", "max_clauses=1").status == 0
     assert counts(rulekit.load("m.json")).rules == 1
+
+
+def test_the_ladder_is_printed_and_another_row_needs_no_data(run: Run, table: Path) -> None:
+    line = [word for word in TRAIN if word != "-q"]
+    ran = run("train", str(table), *line, "--holdout", "0.2")
+    assert ran.status == 0, ran.err
+    assert max(map(len, ran.out.splitlines()[3:])) <= 80
+    for words in ("most frequent class", "best single condition", "tree of depth 4", "* taken: ", "adds"):
+        assert words in ran.out
+    graph = rulekit.load("m.json")
+    assert graph.ladder is not None
+    table.unlink()
+    for rung in graph.ladder.rungs:
+        assert run("resize", "m.json", "--size", str(rung.size), "-o", "other.json").status == 0
+        other = rulekit.load("other.json")
+        assert (other, counts(other).rules, other.statistics) == (rung.model, rung.rules, rung.model.statistics)
+        assert len(other.statistics["held_out"]["rules"]) == rung.rules
+    assert run("resize", "m.json", "--rules", "1", "-o", "other.json").status == 0
+    assert counts(rulekit.load("other.json")).rules <= 1
+    for words, message in (((), "which size?"), (("--size", "99"), "no row of size 99"), (("--rules", "0"), "no row")):
+        ran = run("resize", "m.json", *words)
+        assert ran.status == 2
+        assert message in ran.err
+
+
+def test_a_size_that_was_asked_for_is_the_row_of_the_ladder(run: Run, table: Path) -> None:
+    line = [*TRAIN, "--json"]
+    assert run("train", str(table), *line).status == 0
+    graph = rulekit.load("m.json")
+    assert graph.ladder is not None
+    small = graph.ladder.sizes[0]
+    assert run("train", str(table), *line, "--size", str(small)).status == 0
+    assert rulekit.load("m.json") == graph.ladder.at(small).model
+    assert "say which size" in run("train", str(table), *line, "--size", "1", "--smallest").err

@@ -1,0 +1,218 @@
+"""What a reader compares a model with: well-known models on the same rows and the same folds.
+
+The most frequent class, the best single condition (R. Holte, Very Simple Classification Rules Perform Well on Most
+Commonly Used Datasets, 1993), logistic regression, a tree of depth 4, and gradient boosting as what could be reached
+without rules. Many rows are sampled, and each model has its share of the time: folds that it does not reach are left
+out, and that is said. scikit-learn is imported when they are asked for.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rulekit.schema import FIRST_LEVEL_CODE, Feature
+from rulekit.tables.table import Table
+
+Array = npt.NDArray[Any]
+
+MOST_FREQUENT = "most frequent class"
+_CELLS = 1 << 19
+_LEAST_ROWS = 2_000
+_MOST_LEVELS = 32
+_MOST_COLUMNS = 512
+_TREES = 40
+_RARE = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """A model and its cross-validated error rate, with the standard error over the folds (None of a single one).
+
+    folds: how many the time allowed. rare_recall: the share of the rarest class's rows that it finds, None where
+    that class is not rare.
+    """
+
+    name: str
+    error: float
+    standard_error: float | None
+    folds: int
+    rare_recall: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Baselines:
+    """The baselines in their order; rows: how many they were measured on, of how many; left_out: for want of time.
+
+    rare: the label that has less than a tenth of the weight; None where there is none.
+    """
+
+    models: tuple[Baseline, ...]
+    rows: int
+    of_rows: int
+    left_out: tuple[str, ...] = ()
+    rare: Any = None
+
+
+def baselines(table: Table, y: Array, classes: Sequence[Any], weight: Array, fold: Array, seconds: float) -> Baselines:
+    """Measure the baselines on rows with class indices y [n], weights [n] and folds [n], in so many seconds.
+
+    Only columns of the role `use` count. The time is kept to between two fits, each of which is short.
+    """
+    from threadpoolctl import threadpool_limits
+
+    until = time.monotonic() + seconds
+    table = table.select(tuple(feature.name for feature in table.features if feature.role == "use"))
+    n_rows, width = len(y), sum(map(_width, table.features))
+    most = max(_LEAST_ROWS, _CELLS // max(1, min(width, _MOST_COLUMNS)))
+    totals = np.bincount(y, weight)
+    rarest = int(np.argmin(np.where(totals > 0, totals, np.inf)))
+    rare = rarest if totals[rarest] < _RARE * totals.sum() else None
+    label = None if rare is None else classes[rare]
+    if n_rows > most:
+        rows = (np.arange(most, dtype=np.int64) * n_rows) // most
+        table, y, weight, fold = table.take(rows), y[rows], weight[rows], fold[rows]
+    numbers, levels = _columns(table)
+    found, left_out = [_measured(MOST_FREQUENT, _most_frequent, numbers, y, weight, fold, np.inf, rare)], []
+    with threadpool_limits(1):  # threads that wait for each other take longer than one, where others work too
+        for (name, fit), still in zip(_models(), (4, 3, 2, 1), strict=True):
+            inputs = numbers if fit is not _logistic else _standardised(numbers, levels)
+            share = (until - time.monotonic()) / still
+            made = _measured(name, fit, inputs, y, weight, fold, share, rare) if share > 0 else None
+            if made is None:
+                left_out.append(name)
+            found.append(made)
+    return Baselines(tuple(each for each in found if each is not None), len(y), n_rows, tuple(left_out), label)
+
+
+Fit = Callable[[Array, Array, Array], Callable[[Array], Array]]
+
+
+def _measured(
+    name: str, fit: Fit, X: Array, y: Array, weight: Array, fold: Array, seconds: float, rare: int | None
+) -> Baseline | None:
+    """A model on as many folds as the time allows, at least one; None where a fold has one class only."""
+    begun, wrong, weights = time.monotonic(), list[float](), list[float]()
+    hit = rows = 0.0
+    for done, k in enumerate(np.unique(fold), start=1):
+        held = fold == k
+        if held.all() or len(np.unique(y[~held])) < 2:
+            continue
+        decided = fit(X[~held], y[~held], weight[~held])(X[held])
+        wrong.append(float(weight[held][decided != y[held]].sum()))
+        weights.append(float(weight[held].sum()))
+        if rare is not None:
+            hit += float(weight[held][(y[held] == rare) & (decided == rare)].sum())
+            rows += float(weight[held][y[held] == rare].sum())
+        spent = time.monotonic() - begun
+        if spent + spent / done > seconds:
+            break
+    if not wrong or not sum(weights):
+        return None
+    rates = np.array(wrong) / np.maximum(weights, 1e-300)
+    deviation = float(rates.std(ddof=1) / np.sqrt(len(rates))) if len(rates) > 1 else None
+    return Baseline(name, sum(wrong) / sum(weights), deviation, len(rates), hit / rows if rows else None)
+
+
+def _most_frequent(X: Array, y: Array, weight: Array) -> Callable[[Array], Array]:
+    most = int(np.bincount(y, weight).argmax())
+    return lambda rows: np.full(len(rows), most)
+
+
+def _models() -> Iterator[tuple[str, Fit]]:
+    """The models of scikit-learn, each imported when its turn comes."""
+    yield "best single condition", _condition
+    yield "tree of depth 4", _tree
+    yield "logistic regression", _logistic
+    yield "gradient boosting", _boosted
+
+
+def _condition(X: Array, y: Array, weight: Array) -> Callable[[Array], Array]:
+    """The cut of one column with the least error; missing cells are above it."""
+    mass = np.zeros((len(y), int(y.max()) + 1))
+    mass[np.arange(len(y)), y] = weight
+    total = mass.sum(axis=0)
+    best, column, cut, answers = float(total.max()), 0, np.inf, (int(total.argmax()),) * 2
+    for j in range(X.shape[1]):
+        order = np.argsort(X[:, j], kind="stable")
+        values, below = X[order, j], np.cumsum(mass[order], axis=0)[:-1]
+        ends = np.flatnonzero(values[:-1] < np.where(np.isnan(values[1:]), np.inf, values[1:]))
+        if len(ends):
+            right = below[ends].max(axis=1) + (total - below[ends]).max(axis=1)
+            at = ends[int(right.argmax())]
+            if right.max() > best:
+                best, column, cut = float(right.max()), j, float(values[at])
+                answers = int(below[at].argmax()), int((total - below[at]).argmax())
+    return lambda rows: np.where(rows[:, column] <= cut, *answers)
+
+
+def _tree(X: Array, y: Array, weight: Array) -> Callable[[Array], Array]:
+    from sklearn.tree import DecisionTreeClassifier
+
+    decide: Callable[[Array], Array] = DecisionTreeClassifier(max_depth=4, random_state=0).fit(X, y, weight).predict
+    return decide
+
+
+def _logistic(X: Array, y: Array, weight: Array) -> Callable[[Array], Array]:
+    from sklearn.linear_model import LogisticRegression
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that it has not converged: it is a baseline, and has its number of steps
+        decide: Callable[[Array], Array] = LogisticRegression(max_iter=100).fit(X, y, weight).predict
+    return decide
+
+
+def _boosted(X: Array, y: Array, weight: Array) -> Callable[[Array], Array]:
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    model = HistGradientBoostingClassifier(max_iter=_TREES, early_stopping=False, random_state=0)
+    decide: Callable[[Array], Array] = model.fit(X, y, weight).predict
+    return decide
+
+
+# Columns -----------------------------------------------------------------------------------------------------------
+
+
+def _width(feature: Feature) -> int:
+    """How many columns of numbers a feature becomes."""
+    return min(len(feature.levels), _MOST_LEVELS) + 1 if feature.kind == "categorical" and not feature.ordered else 1
+
+
+def _columns(table: Table) -> tuple[Array, Array]:
+    """Numbers [n, d], NaN where missing, and which columns [d] are levels of categories: the most frequent, one-hot.
+
+    Ordered categories are their ranks. At most 512 columns are taken.
+    """
+    columns, is_level = list[Array](), list[bool]()
+    for feature, array in zip(table.features, table.arrays, strict=True):
+        if feature.kind != "categorical":
+            columns.append(np.clip(np.asarray(array, dtype=np.float32), -1e30, 1e30))
+            is_level.append(False)
+        elif feature.ordered:
+            columns.append(np.where(array < FIRST_LEVEL_CODE, np.nan, array).astype(np.float32))
+            is_level.append(False)
+        else:
+            counts = np.bincount(array, minlength=FIRST_LEVEL_CODE + len(feature.levels))
+            frequent = np.argsort(-counts, kind="stable")[: _MOST_LEVELS + 1]
+            columns += [(array == code).astype(np.float32) for code in frequent[counts[frequent] > 0]]
+            is_level += [True] * (len(columns) - len(is_level))
+    columns, is_level = columns[:_MOST_COLUMNS], is_level[:_MOST_COLUMNS]
+    numbers = np.stack(columns, axis=1) if columns else np.zeros((table.n_rows, 1), dtype=np.float32)
+    return numbers, np.array(is_level or [False])
+
+
+def _standardised(numbers: Array, levels: Array) -> Array:
+    """Numbers by their mean and deviation, at most ten of it, with a column more for each that has missing cells."""
+    missing = np.isnan(numbers)
+    gaps = missing.any(axis=0)
+    mean = np.nan_to_num(np.nanmean(np.where(missing.all(axis=0), 0.0, numbers), axis=0, dtype=np.float64))
+    filled = np.where(missing, mean, numbers).astype(np.float64)
+    deviation = np.where(levels, 1.0, filled.std(axis=0))
+    scaled = np.clip((filled - np.where(levels, 0.0, mean)) / np.where(deviation > 0, deviation, 1.0), -10.0, 10.0)
+    return np.hstack([scaled, missing[:, gaps]])

@@ -1,0 +1,41 @@
+"""Another size of a model that was trained, from the ladder in its file: no data, no training."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from rulekit.errors import InputError
+from rulekit.graph.files.model_files import load
+from rulekit.graph.ladder import resized
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.graph.rules import Counts, counts
+from rulekit.work.outputs import check_model_ending, check_outputs
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Resized:
+    """The model of another row, and its rules and literals."""
+
+    model: RuleGraph
+    size: Counts
+
+
+def resize(model: Path, *, rules: int | None = None, size: int | None = None, output: Path | None = None) -> Resized:
+    """The model of another row of the ladder, written where `output` says; the ladder stays with it.
+
+    rules: the largest row in which no class has more rules; size: the row of this size. Raises InputError where there
+    is no such row, or not one of both is given.
+    """
+    if (rules is None) == (size is None):
+        raise InputError("which size?", fix="give --rules N, or --size N")
+    check_outputs([output])
+    if output is not None:
+        check_model_ending(output)
+    graph = load(model)
+    if size is None and graph.ladder is not None and rules is not None:
+        size = graph.ladder.within(rules).size
+    other = resized(graph, size or 0)
+    if output is not None:
+        other.save(output)
+    return Resized(other, counts(other))

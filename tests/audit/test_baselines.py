@@ -1,0 +1,49 @@
+"""Baselines: against scikit-learn by hand on the same folds, with missing cells, categories and weights."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+from rulekit.audit.baselines import MOST_FREQUENT, baselines
+from rulekit.schema import Feature
+from rulekit.tables.table import Table
+
+
+def rows(n: int = 400, seed: int = 0) -> tuple[Table, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    x, colour = rng.random(n).astype(np.float32), rng.integers(0, 5, n).astype(np.int32)
+    x[rng.random(n) < 0.1] = np.nan
+    features = (Feature("x"), Feature("colour", "categorical", ("red", "green", "blue")), Feature("z", role="audit"))
+    y = ((np.nan_to_num(x) > 0.6) | (colour == 3)).astype(np.int64)
+    return Table(features, (x, colour, y.astype(np.float32)), n), y, rng.integers(0, 3, n)
+
+
+def test_errors_are_those_of_the_folds() -> None:
+    table, y, fold = rows()
+    weight = np.where(y == 1, 2.0, 1.0)
+    found = baselines(table, y, ("no", "yes"), weight, fold, 60.0)
+    errors = {model.name: model.error for model in found.models}
+    assert (found.rows, found.left_out, [model.folds for model in found.models]) == (400, (), [3] * 5)
+    x = np.column_stack([table.arrays[0], *(table.arrays[1] == code for code in range(5))])
+    wrong = most = 0.0
+    for k in range(3):
+        held = fold == k
+        tree = DecisionTreeClassifier(max_depth=4, random_state=0).fit(x[~held], y[~held], weight[~held])
+        wrong += weight[held][tree.predict(x[held]) != y[held]].sum()
+        most += weight[held][y[held] != np.bincount(y[~held], weight[~held]).argmax()].sum()
+    assert errors["tree of depth 4"] == pytest.approx(wrong / weight.sum(), abs=0.01)
+    assert errors[MOST_FREQUENT] == pytest.approx(most / weight.sum())
+    assert errors["tree of depth 4"] < errors["best single condition"] <= errors[MOST_FREQUENT]
+    assert errors["gradient boosting"] < 0.05
+
+
+def test_many_rows_are_sampled_little_time_is_kept_and_a_rare_class_is_watched() -> None:
+    table, y, fold = rows(200_000)
+    rare = np.where(np.random.default_rng(1).random(len(y)) < 0.1, y, 0)
+    found = baselines(table, rare, ("no", "yes"), np.ones(len(y)), fold, 0.0)
+    assert found.rows < found.of_rows == 200_000
+    assert [model.name for model in found.models] == [MOST_FREQUENT]
+    assert len(found.left_out) == 4
+    assert (found.rare, found.models[0].rare_recall) == ("yes", 0.0)
