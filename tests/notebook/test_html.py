@@ -109,7 +109,7 @@ def test_every_model_is_shown_whole(name: str | int) -> None:
 @pytest.fixture(scope="module")
 def fitted() -> tuple[CNLLClassifier, Array, Array]:
     X, y = loan_rows(300)
-    return CNLLClassifier(6, positive="yes", n_folds=3).fit(X, y), X, y
+    return CNLLClassifier(6, positive="yes", n_folds=3, parsimony=1).fit(X, y), X, y
 
 
 def test_an_estimator_shows_its_rules_and_its_error(fitted: Any) -> None:
@@ -129,7 +129,7 @@ def test_an_estimator_shows_its_rules_and_its_error(fitted: Any) -> None:
     assert rows.count("taken") == 1
     assert all(error_text(rung.error, rung.standard_error) in rows for rung in ladder.rungs)
     assert len(repr(ladder)) < 300
-    assert "3-fold cross-validation" in repr(model.path_)
+    assert model.path_.choice in repr(model.path_)
     assert all(isinstance(step["condition"], str) and "<A" not in step["condition"] for step in model.history_)
 
 
