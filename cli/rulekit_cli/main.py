@@ -16,6 +16,7 @@ from rulekit_cli import (
     export,
     import_model,
     predict,
+    refit,
     resize,
     show,
     simplify,
@@ -55,6 +56,7 @@ def app_for(arguments: Sequence[str] = ()) -> typer.Typer:
     app.command("simplify")(simplify.simplify)
     app.command("verify")(verify.verify)
     app.command("import")(import_model.import_model)
+    app.command("refit")(refit.refit)
     app.command("demo")(demo.demo)
     return app
 

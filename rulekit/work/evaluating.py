@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -33,20 +34,22 @@ class LabelledRows:
     notes: tuple[str, ...] = ()
 
 
-def labelled_rows(graph: RuleGraph, data: Path, reading: ReadingOptions) -> LabelledRows:
+def labelled_rows(graph: RuleGraph, data: Path, reading: ReadingOptions, also: Collection[str] = ()) -> LabelledRows:
     """The rows of a file, encoded for a model, with their labels; raises InputError for what the model cannot read.
 
-    Which of them trained the model is told by all columns of its table, also by those that it does not use.
+    Which of them trained the model is told by all columns of its table, also by those that it does not use. also: other
+    columns that are read in any case.
     """
+    used = {*graph.used_features, *also}
     known = graph.provenance.get("row_hashes")
     if known is None:
-        rows = read_for_model(data, graph.schema, graph.classes, reading, used=graph.used_features)
+        rows = read_for_model(data, graph.schema, graph.classes, reading, used=used)
         return LabelledRows(rows, None, rows.notes)
     hashes = hashes_from_json(known)
     try:
         rows = read_for_model(data, graph.schema, graph.classes, reading)
     except InputError as error:
-        rows = read_for_model(data, graph.schema, graph.classes, reading, used=graph.used_features)
+        rows = read_for_model(data, graph.schema, graph.classes, reading, used=used)
         return LabelledRows(rows, None, (*rows.notes, f"whether these rows trained the model is not known: {error}"))
     found = overlap(hashes, rows)
     return LabelledRows(rows, found, (*rows.notes, str(found)))

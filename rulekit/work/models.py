@@ -74,13 +74,13 @@ def import_model(source: Path, output: Path | None = None) -> Imported:
     if output is not None:
         check_model_ending(output)
     graph = load(source, verify=False)
-    disagrees = len(graph.probability) == 1 and _disagrees(graph)
+    contradicted = len(graph.probability) == 1 and disagrees(graph)
     if output is not None:
         graph.save(output)
-    return Imported(graph, counts(graph), disagrees)
+    return Imported(graph, counts(graph), contradicted)
 
 
-def _disagrees(graph: RuleGraph) -> bool:
+def disagrees(graph: RuleGraph) -> bool:
     """Whether on some of 2,000 adversarial rows the label is not what the probability says at the model's threshold."""
     from rulekit.graph.evaluation.evaluator import decide, probabilities
     from rulekit.verification.rows.adversarial import adversarial_rows

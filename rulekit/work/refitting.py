@@ -1,0 +1,122 @@
+"""Refitting: the reported probability learned anew from rows, while every decision stays as it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from rulekit.audit.metrics import Figures, measured
+from rulekit.audit.statistics import rule_statistics
+from rulekit.errors import InputError
+from rulekit.graph.decisions import Fires
+from rulekit.graph.evaluation.evaluator import decide, probabilities
+from rulekit.graph.files.model_files import load
+from rulekit.graph.nodes import Family, Hidden, Node, Probability, Rescaled, Sided
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.tables.labels import LabelledTable, data_hash
+from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
+from rulekit.work.evaluating import labelled_rows
+from rulekit.work.outputs import check_model_ending, check_outputs
+from rulekit.work.strengths import bits_of, refitted_bits, replaced
+
+_BESIDE = 0.002
+"""How far from the threshold a probability is held on the side of the label, as a share of the threshold."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Refitted:
+    """The model with the new probabilities, its figures on the rows before and after, and what was noticed.
+
+    sided: the probability is now held on the side of the label, which it could not contradict before by its making.
+    """
+
+    model: RuleGraph
+    before: Figures
+    after: Figures
+    sided: bool
+    notes: tuple[str, ...] = ()
+
+
+def refit(model: Path, data: Path, output: Path | None = None, reading: ReadingOptions = DEFAULT_OPTIONS) -> Refitted:
+    """Fit the probability that a model reports to the labelled rows of a file; written where `output` says.
+
+    The decision is the same, bit for bit, and the probability never contradicts it. Statistics are those of these rows.
+    Raises InputError where the model reports no probability of hidden bits.
+    """
+    check_outputs([output], data)
+    if output is not None:
+        check_model_ending(output)
+    graph = load(model)
+    found = labelled_rows(graph, data, reading)
+    refitted = refitted_to(graph, found.rows)
+    if output is not None:
+        refitted.save(output)
+    before, after = (measured(one, found.rows) for one in (graph, refitted))
+    sided = isinstance(refitted.probability[0], Sided) and not isinstance(graph.probability[0], Sided)
+    return Refitted(refitted, before, after, sided, found.notes)
+
+
+def refitted_to(graph: RuleGraph, rows: LabelledTable) -> RuleGraph:
+    """The model with the probabilities of maximum likelihood on the rows; raises InputError as `refit`.
+
+    Where the rows are reported no better, the old probabilities stay.
+    """
+    formula = formula_reported(graph)
+    bits = bits_of(formula)
+    fitted = refitted_bits(formula, bits, rows.table, rows.y == 1, rows.weight)
+    deciding = {part.name for root in graph.decision.roots for part in bits_of(root)}
+    if any(bit.name in deciding for bit in bits):  # bits of one name are one bit, and those that decide stay
+        taken = deciding | {bit.name for bit in bits}
+        fitted = {bit: _renamed(made, taken) for bit, made in fitted.items() if isinstance(made, Hidden)}
+    reported = on_the_side_of_the_label(graph, Probability(replaced(formula, fitted)))
+    other = graph.with_(probability=(reported,))
+    if measured(other, rows).log_loss >= measured(graph, rows).log_loss and _agrees(graph, rows):
+        other = graph
+    statistics = rule_statistics(other, rows.table, rows.y, rows.weight)
+    note = {"data": data_hash(rows), "rows": len(rows)}
+    provenance = {**graph.provenance, "refitted": note}
+    return other.with_(statistics=statistics, provenance=provenance)
+
+
+def formula_reported(graph: RuleGraph) -> Node:
+    """The random formula of the probability that a two-class model reports; raises InputError where there is none."""
+    if not isinstance(graph.decision, Fires):
+        raise InputError(
+            "the probabilities of several classes decide which class it is, so they cannot change alone",
+            fix="train anew, with --start to keep the rules",
+        )
+    node = graph.probability[0] if graph.probability else None
+    while isinstance(node, Sided | Rescaled):
+        node = node.probability
+    if not isinstance(node, Probability) or node.formula.family is not Family.RANDOM:
+        raise InputError(
+            "this model reports no probability of rules that could be fitted", fix="a model of CNLL reports one"
+        )
+    return node.formula
+
+
+def on_the_side_of_the_label(graph: RuleGraph, probability: Node) -> Node:
+    """The probability, held on the side of the label that the model decides."""
+    old = graph.probability[0]
+    (rule,) = graph.decision.roots
+    if isinstance(old, Sided) and old.rule is rule:
+        return Sided(probability, rule, old.above, old.below)
+    threshold = float(graph.provenance.get("threshold", 0.5))
+    beside = _BESIDE * min(threshold, 1.0 - threshold)
+    return Sided(probability, rule, float(f"{threshold + beside:.4g}"), float(f"{threshold - beside:.4g}"))
+
+
+def _renamed(bit: Hidden, taken: set[str]) -> Hidden:
+    number = 2
+    while f"{bit.name}.{number}" in taken:
+        number += 1
+    return Hidden(f"{bit.name}.{number}", bit.cause, bit.on, bit.off)
+
+
+def _agrees(graph: RuleGraph, rows: LabelledTable) -> bool:
+    """Whether label and probability point the same way on all rows."""
+    chances: npt.NDArray[np.float64] = probabilities(graph, rows.table)[:, 1]
+    return bool(((chances > float(graph.provenance.get("threshold", 0.5))) == (decide(graph, rows.table) == 1)).all())
