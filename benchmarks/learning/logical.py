@@ -127,7 +127,7 @@ def plain_lines(seeds: Sequence[int], folder: Path) -> str:
     frame, labels = table.frame, table.labels
 
     def learned(rows: Array) -> tuple[CNLLClassifier, bool]:
-        model = CNLLClassifier(form="dnf", stopping="none").fit(frame[rows], labels[rows])
+        model = CNLLClassifier(stopping="none").fit(frame[rows], labels[rows])
         return model, lines_of_x(model.rule_graph_.decision.roots[0]) == EIGHT_LINES
 
     whole, exact = learned(np.arange(len(labels)))
@@ -140,7 +140,7 @@ def plain_lines(seeds: Sequence[int], folder: Path) -> str:
             wrong += int(np.sum(model.predict(frame[test]) != labels[test]))
     said = "the eight lines of three x" if exact else "not the eight lines"
     return (
-        f"The plain DNF (`form='dnf'`, else the default) of all 958 boards: {errors} errors, {said}. Of {parts} "
+        f"Plain rules (the default) of all 958 boards: {errors} errors, {said}. Of {parts} "
         f"training parts {found} give the eight lines; {wrong} test errors in {parts // 10 * len(labels)} boards."
     )
 

@@ -57,6 +57,14 @@ Ordered = Annotated[
 Group = Annotated[
     str | None, typer.Option("--group", metavar="COL", help="Rows of one group stay together in every split.")
 ]
+Form = Annotated[
+    str | None,
+    typer.Option(
+        "--form",
+        metavar="rules|formula",
+        help="What decides: plain rules (default), or a nested formula's probability.",
+    ),
+]
 Ignore = Annotated[Texts, typer.Option("--ignore", metavar="COL", help="Leave this column out.")]
 Types = Annotated[
     Texts,

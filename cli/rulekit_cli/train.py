@@ -18,6 +18,7 @@ def train(
     output: options.ModelOutput,
     learner: options.Learner = "cnll",
     positive: options.Positive = None,
+    form: options.Form = None,
     param: options.Param = None,
     smallest: options.Smallest = False,
     size: options.Size = None,
@@ -74,9 +75,10 @@ def train(
     from rulekit.work.training import train as learn
     from rulekit_cli.progress import shown_progress
 
+    asked = [*(param or []), *([] if form is None else [f"form={form}"])]
     given |= {
         "reading": options.reading(given),
-        "parameters": {**parse_parameters(learner, param or []), **options.constraints(given)},
+        "parameters": {**parse_parameters(learner, asked), **options.constraints(given)},
         "simplified": not no_simplify,
         "baselines": not (no_baselines or quiet),
         "curves": tuple(curves or ()),

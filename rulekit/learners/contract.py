@@ -165,13 +165,14 @@ class Score:
     A rule: `node` is Boolean and says yes where it holds. A noisy formula: `node` is Random and says yes where its
     probability is above 1/2. A sum: `node` is Real and says yes above 0; `probability` is what is reported of it.
     rule: the Boolean node that holds where node says yes, where it is known; it then decides. silent: node says yes
-    nowhere.
+    nowhere. sided: the probability is put on the side of the rule.
     """
 
     node: Node
     rule: Node | None = None
     probability: Node | None = None
     silent: bool = False
+    sided: bool = False
 
 
 class Model(Protocol):
@@ -188,7 +189,8 @@ class Model(Protocol):
 class Candidate:
     """One answer to a question: its size in units, objective and weighted error on the training rows, and its model.
 
-    start: it is what learning went on from, so that no smaller model is without it.
+    start: it is what learning went on from, so that no smaller model is without it. cost: what reading it costs, as an
+    error rate: of several variants the one with the least held-out error and cost is taken.
     """
 
     size: int
@@ -196,6 +198,7 @@ class Candidate:
     error: float
     model: Model
     start: bool = False
+    cost: float = 0.0
 
 
 Learning = Generator[Candidate, None, Sequence[Candidate] | None]
@@ -205,7 +208,7 @@ takes the place of all."""
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Variants:
-    """Several paths that end a learning, made when they are asked for: the cross-validation takes the clearly best.
+    """Several paths that end a learning, made when they are asked for: the cross-validation takes the best one.
 
     preferred: which one is taken where there is no cross-validation.
     """

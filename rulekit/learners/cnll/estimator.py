@@ -10,11 +10,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from rulekit.learners.base import RuleClassifier
 from rulekit.learners.binned.problem import Problem
-from rulekit.learners.cnll.models import candidates_of, path_of, plain_variants
+from rulekit.learners.cnll.models import candidates_of, path_of
+from rulekit.learners.cnll.plain.plain_rules import plain_variants
 from rulekit.learners.cnll.records import Account, clause_records, step_records
 from rulekit.learners.cnll.search.growth import begin, grown_freer, shared_columns
-from rulekit.learners.cnll.settings import CNLLSettings, growth_settings, objective_of, refuse_for_plain_form, resolved
-from rulekit.learners.cnll.start.continuation import check_start, starts_of
+from rulekit.learners.cnll.settings import CNLLSettings, growth_settings, objective_of, refuse_for_rules, resolved
+from rulekit.learners.cnll.start.continuation import check_start, plain_starts, starts_of
 from rulekit.learners.contract import Ability, Candidate, Learning, Question, Variants
 from rulekit.learners.fitting.assembly import Prior, prefixes
 from rulekit.learners.fitting.inputs import TrainingData
@@ -43,8 +44,8 @@ class CNLLClassifier(RuleClassifier):
     )
 
     def check(self, settings: CNLLSettings) -> None:
-        """Raise InputError for what makes no plain form."""
-        refuse_for_plain_form(settings)
+        """Raise InputError for what makes no plain rules."""
+        refuse_for_rules(settings)
 
     def resolve(self, settings: CNLLSettings, rows: float) -> CNLLSettings:
         """What "auto" stands for."""
@@ -65,13 +66,17 @@ class CNLLClassifier(RuleClassifier):
             problem, starts = starts_of(
                 settings.start, settings.freeze, classes, problem, data.table, int(settings.n_units)
             )
+        rules = [growth.rules] * len(questions)
+        if growth.rules is not None and settings.start is not None:
+            problem, known = plain_starts(settings.start, settings.freeze, classes, problem, data.table)
+            rules = [replace(growth.rules, kept=kept, begun=begun) for kept, begun in known]
         return [
             replace(
                 question,
                 problem=replace(problem, labels=question.problem.labels),
-                plan=replace(growth, start=start and start.with_share(question.problem.share)),
+                plan=replace(growth, start=start and start.with_share(question.problem.share), rules=own),
             )
-            for question, start in zip(questions, starts, strict=True)
+            for question, start, own in zip(questions, starts, rules, strict=True)
         ]
 
     def learn(self, question: Question) -> Learning:
@@ -84,11 +89,11 @@ class CNLLClassifier(RuleClassifier):
         return None if freer is None else path_of(freer, settings.start)
 
     def finish(self, question: Question, candidates: Sequence[Candidate]) -> Variants | None:
-        """The plain forms that take the place of the formula, with form="dnf"."""
-        dnf = question.plan.dnf
-        if dnf is None:
+        """The plain rules that decide in place of the formula, with form="rules"."""
+        rules = question.plan.rules
+        if rules is None:
             return None
-        return plain_variants(question.problem, candidates, dnf, question.groups, question.seed)
+        return plain_variants(question.problem, candidates, rules, question.groups, question.seed)
 
     def nothing(self, question: Question) -> Candidate:
         """The share of the positive rows, with what the objective says of it."""
@@ -100,8 +105,8 @@ class CNLLClassifier(RuleClassifier):
         return Candidate(0, cost, min(yes, no), Prior(problem.share))
 
     def noun_of(self, settings: CNLLSettings) -> str:
-        """The path of a plain form is by clauses."""
-        return "clause" if settings.form == "dnf" else self.noun
+        """The path of plain rules is by rules."""
+        return "rule" if settings.form == "rules" else self.noun
 
     def conclude(self, runs: Sequence[Run], path: ModelPath) -> None:
         """Keep the steps, and of the chosen formulas the counts that their records are made from."""

@@ -1,13 +1,9 @@
-"""What a candidate of CNLL holds: a learned formula, or the plain form that takes its place."""
+"""What a candidate of CNLL holds that decides by a formula."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
-
-import numpy.typing as npt
 
 from rulekit.cells.space import cell_rows
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
@@ -18,21 +14,11 @@ from rulekit.graph.rules import conjuncts, disjuncts, literals
 from rulekit.learners.binned.binning import BinnedColumn
 from rulekit.learners.binned.codes import Codes
 from rulekit.learners.binned.conditions import condition_node
-from rulekit.learners.binned.problem import Problem
 from rulekit.learners.cnll.formula.noisy_formula import Bit, PairBit, contrary, probability_of_codes
 from rulekit.learners.cnll.formula.read_once import ReadOnceTree
-from rulekit.learners.cnll.plain.dnf_form import (
-    VARIANTS,
-    DnfSettings,
-    PlainDnf,
-    plain_clauses,
-    plain_dnfs,
-    raced_variant,
-    reported,
-)
 from rulekit.learners.cnll.search.growth import Grown, GrownStep, GrowthSettings, Snapshot, states
 from rulekit.learners.cnll.start.first_formula import Start
-from rulekit.learners.contract import Candidate, Frame, Score, Variants
+from rulekit.learners.contract import Candidate, Frame, Score
 from rulekit.learners.counting.histograms import Bools
 from rulekit.learners.fitting.path import rule_count
 from rulekit.numbers import short_probability, strength_of
@@ -140,14 +126,18 @@ class LearnedFormula:
         decided: Bools = probability_of_codes(self.tree, self.bits, codes) > 0.5
         return decided
 
-    def score(self, frame: Frame, prefix: str) -> Score:
-        """The nested formula of hidden bits, and its Boolean rule where it is decided alone."""
+    def node(self, frame: Frame, prefix: str) -> Node:
+        """The nested formula of hidden bits."""
         names = bit_names(self.start, len(self.bits), prefix)
         hidden = [
             TRUE if bit.frozen else hidden_bit(frame.columns, bit, name)
             for bit, name in zip(self.bits, names, strict=True)
         ]
-        formula = formula_node(self.tree, hidden, self.start.kept if self.start is not None else None)
+        return formula_node(self.tree, hidden, self.start.kept if self.start is not None else None)
+
+    def score(self, frame: Frame, prefix: str) -> Score:
+        """The formula, and its Boolean rule where it is decided alone."""
+        formula = self.node(frame, prefix)
         return Score(formula, None if frame.kind == "several" else self._decision(formula, frame))
 
     def _decision(self, formula: Node, frame: Frame) -> Node:
@@ -198,22 +188,3 @@ def path_of(grown: Grown, start: Start | None) -> list[Candidate]:
     steps = tuple(grown.steps)
     models = [LearnedFormula(*snapshot, start, steps) for snapshot in grown.path]
     return [Candidate(model.learned, *measured, model) for model, measured in zip(models, grown.measured, strict=True)]
-
-
-def plain_variants(
-    problem: Problem, grown: Sequence[Candidate], settings: DnfSettings, groups: npt.NDArray[Any] | None, seed: int
-) -> Variants:
-    """The plain forms of a grown formula, by each variant of the search for clauses."""
-    path = [made.model.snapshot for made in grown if isinstance(made.model, LearnedFormula)]
-
-    asked_in_order, known = plain_clauses(problem, path, settings, VARIANTS), list[list[PlainDnf]]()
-
-    def by(variant: int) -> list[Candidate]:
-        # Asked for one after the other they share the search; one alone is looked for alone.
-        if variant == len(known):
-            known.append(reported(problem, next(asked_in_order), settings))
-        forms = known[variant] if variant < len(known) else plain_dnfs(problem, path, settings, [VARIANTS[variant]])[0]
-        return [Candidate(k, form.objective, form.error, form) for k, form in enumerate(forms, start=1)]
-
-    paths = [partial(by, variant) for variant in range(len(VARIANTS))]
-    return Variants(paths, lambda: raced_variant(problem, path, settings, groups, seed))

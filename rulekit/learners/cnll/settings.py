@@ -9,15 +9,16 @@ from rulekit.errors import InputError
 from rulekit.learners.binned.binning import least_side
 from rulekit.learners.cnll.formula.objectives import Objective
 from rulekit.learners.cnll.formula.split_search import Weak
-from rulekit.learners.cnll.plain.dnf_form import DnfSettings
+from rulekit.learners.cnll.plain.rule_paths import RuleSettings
 from rulekit.learners.cnll.search.best_step import SearchSettings
 from rulekit.learners.cnll.search.growth import Algorithm, GrowthSettings
+from rulekit.learners.cnll.start.continuation import has_plain_rules
 from rulekit.learners.contract import setting
 from rulekit.learners.fitting.parameters import count_or_share, number, one_of, or_automatic, whole
 from rulekit.learners.fitting.path import SizeLimits
 from rulekit.learners.fitting.settings import StartSettings
 
-_MOST_CLAUSES = 20
+_MOST_RULES = 8
 
 
 @dataclass(frozen=True)
@@ -41,8 +42,10 @@ class CNLLSettings(StartSettings):
     )
     beta: Literal["free", "zero"] = setting("free", one_of("free", "zero"), "zero: no bit fires without its condition")
     init: Literal["or", "and"] = setting("or", one_of("or", "and"), "clauses are joined by or, or by and")
-    form: Literal["formula", "dnf"] = setting(
-        "formula", one_of("formula", "dnf"), "dnf: plain conjunctions, at most max_clauses (None: 20) for each class"
+    form: Literal["auto", "rules", "formula"] = setting(
+        "auto",
+        or_automatic(one_of("rules", "formula")),
+        "rules: plain conjunctions decide, at most max_clauses (None: 8) for each class; formula: its probability does",
     )
     refit: Any = setting("auto", or_automatic(whole(0)), "sweeps over all strengths after each step")
     backfit: Any = setting(
@@ -88,11 +91,19 @@ def resolved(settings: CNLLSettings, rows: float) -> CNLLSettings:
     found: dict[str, Any] = dict(_TREE if settings.algorithm == "tree" else _PAPER)
     if settings.ridge != "auto":
         found["ridge_scale"] = "none"
+    if settings.form == "auto":
+        found["form"] = "formula" if _asks_for_a_formula(settings) else "rules"
     found |= {name: value for name in found if (value := getattr(settings, name)) != "auto"}
     if found["min_rows"] is None:
         found["min_rows"] = least_side(rows)
     found["min_rows"] = min(found["min_rows"], rows + 1.0)  # in units of weights a larger one may be no integer
     return replace(settings, **found)
+
+
+def _asks_for_a_formula(settings: CNLLSettings) -> bool:
+    """Whether something is set that plain rules cannot have: an algorithm of the paper, or what it starts from."""
+    paper = settings.algorithm != "tree" or settings.weak != "threshold" or settings.init == "and"
+    return paper or (settings.start is not None and not has_plain_rules(settings.start))
 
 
 def objective_of(settings: CNLLSettings) -> Objective:
@@ -106,11 +117,11 @@ def growth_settings(settings: CNLLSettings, seed: int, n_threads: int, n_columns
     """What the parameters, with nothing left to be "auto", ask of growth."""
     objective = objective_of(settings)
     search = SearchSettings(objective, settings.weak, settings.beta == "zero", float(settings.min_rows), n_threads)
-    sizes, dnf = SizeLimits(settings.max_features, settings.max_clauses, settings.max_literals), None
-    if settings.form == "dnf":
-        most = _MOST_CLAUSES if settings.max_clauses is None else int(settings.max_clauses)
-        dnf = DnfSettings(most, settings.max_literals, settings.max_features is None, objective.ridge)
-        sizes = SizeLimits(settings.max_features)  # clauses and literals are those of the plain form
+    sizes, rules = SizeLimits(settings.max_features, settings.max_clauses, settings.max_literals), None
+    if settings.form == "rules":
+        most = _MOST_RULES if settings.max_clauses is None else int(settings.max_clauses)
+        rules = RuleSettings(most, settings.max_literals, settings.max_features is None, objective.ridge)
+        sizes = SizeLimits(settings.max_features)  # clauses and literals are those of the rules
     share, sample = settings.column_sample, None
     if share is not None:
         sample = max(1, int(share * n_columns)) if isinstance(share, float) else int(share)
@@ -125,15 +136,15 @@ def growth_settings(settings: CNLLSettings, seed: int, n_threads: int, n_columns
         seed,
         sizes,
         columns=range(n_columns),
-        dnf=dnf,
+        rules=rules,
         ridge_by_noise=settings.ridge_scale == "noise",
     )
 
 
-def refuse_for_plain_form(settings: CNLLSettings) -> None:
-    """Raise InputError for what makes no plain form."""
-    if settings.form == "dnf" and settings.weak != "threshold":
+def refuse_for_rules(settings: CNLLSettings) -> None:
+    """Raise InputError for what makes no plain rules."""
+    if settings.form == "rules" and settings.weak != "threshold":
         why = f"weak={settings.weak!r} makes no plain conditions"
-        raise InputError(why, where="form='dnf'", fix="weak='threshold'")
-    if settings.form == "dnf" and settings.start is not None:
-        raise InputError("a plain form does not go on from given rules", where="form='dnf'", fix="form='formula'")
+        raise InputError(why, where="form='rules'", fix="form='formula'")
+    if settings.form == "rules" and settings.start is not None and not has_plain_rules(settings.start):
+        raise InputError("the start decides by a probability", where="form='rules'", fix="form='formula'")

@@ -27,6 +27,7 @@ from rulekit.graph.nodes import (
     Or,
     Probability,
     Rescaled,
+    Sided,
 )
 from rulekit.graph.probability.prime_implicants import threshold_rule
 from rulekit.graph.rule_graph import RuleGraph
@@ -40,6 +41,7 @@ from rulekit.tables.labels import data_hash
 from rulekit.tables.row_hashes import row_hashes
 
 _FLOOR = 0.51
+_BESIDE = 0.002
 _MOST_LITERALS = 400
 _CERTAIN = Probability(TRUE)
 _GRID, _LEAST_SHARE = 2.0**-10, 1e-6
@@ -120,7 +122,19 @@ def _decides(score: Score) -> Node:
 def _reported(score: Score, odds: float) -> Node:
     """The probability of yes among the rows as they are, whatever their classes weighed."""
     node = Probability(score.node) if score.probability is None else score.probability
-    return node if odds == 1.0 or score.node.family is Family.BOOLEAN else Rescaled(node, odds)
+    if odds != 1.0 and score.node.family is not Family.BOOLEAN:
+        node = Rescaled(node, odds)
+    if not score.sided:
+        return node
+    # where one half of the weighted rows is of the rows as they are
+    half = odds / (1.0 + odds)
+    beside = min(half, 1.0 - half) * _BESIDE
+    return Sided(node, _decides(score), _short(half + beside), _short(half - beside))
+
+
+def _short(p: float) -> float:
+    """A probability of four digits."""
+    return float(f"{p:.4g}")
 
 
 def _reported_of_several(frame: Frame, scores: Sequence[Score], reported: Sequence[Node]) -> list[Node]:

@@ -19,6 +19,7 @@ class Curve:
     error [T]: the rate of all held-out rows; standard_error [T]: of it, over the folds; smooth [T]: see `smoothed`.
     variant: which of several paths did best. cut: the only fold was cut short, and larger sizes are not known.
     nothing [F]: the weight of the errors without any rule (None: not known).
+    cost: what reading the largest costs, as an error rate, on the mean of the folds.
     """
 
     wrong: Floats
@@ -26,6 +27,7 @@ class Curve:
     variant: int = 0
     cut: bool = False
     nothing: Floats | None = None
+    cost: float = 0.0
 
     @property
     def folds(self) -> int:
@@ -91,16 +93,9 @@ def _over_folds(values: Floats) -> Floats:
     return np.asarray(values.std(axis=0, ddof=1) / math.sqrt(folds)) if folds > 1 else np.zeros(values.shape[1])
 
 
-def clearly_best(curves: Sequence[Curve]) -> Curve:
-    """The first curve, or where the least smoothed error of others is lower by a standard error, the best of these.
-
-    A standard error of the difference, over the folds, each curve at its best size.
-    """
-    least = [int(np.argmin(curve.smooth)) for curve in curves]
-    by_fold = np.array([smoothed(curve.by_fold)[:, at] for curve, at in zip(curves, least, strict=True)]).T
-    error = np.array([curve.smooth[at] for curve, at in zip(curves, least, strict=True)])
-    clear = error < error[0] - _over_folds(by_fold - by_fold[:, [0]])
-    return curves[int(np.argmin(np.where(clear, error, np.inf)))] if clear.any() else curves[0]
+def cheapest(curves: Sequence[Curve]) -> Curve:
+    """The curve with the least held-out error and cost at its largest size; of equal ones the first."""
+    return min(curves, key=lambda curve: float(curve.error[-1]) + curve.cost)
 
 
 def smoothed(error: Floats) -> Floats:

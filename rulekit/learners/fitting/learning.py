@@ -19,11 +19,14 @@ from rulekit.learners.binned.codes import MemoryCodes
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import Candidate, Learning, OutOfTimeError, Question, Stopped, Variants, Watch
 from rulekit.learners.counting.histograms import Floats, Ints
-from rulekit.learners.fitting.choice import Curve, clearly_best
+from rulekit.learners.fitting.choice import Curve, cheapest
 from rulekit.learners.fitting.folds import Folds
 
 _IN_STEP = 1 << 27
 """Codes of all questions together up to which they are learned in step."""
+
+_ENOUGH = 4096.0
+"""Held-out rows on which one of several variants is taken, and the others are looked for no more."""
 
 _AT_ONCE = ("interrupted", "cancelled")
 
@@ -87,7 +90,8 @@ class Course:
 class Fold:
     """What was learned without the rows of one fold: the candidates, by variant, and what stands where none does.
 
-    wrong: by variant the weight of the held-out errors [T]; nothing_wrong: that of the errors without any candidate.
+    wrong: by variant the weight of the held-out errors [T], none where it was not asked for; nothing_wrong: that of the
+    errors without any candidate.
     """
 
     paths: tuple[Sequence[Candidate], ...]
@@ -258,27 +262,25 @@ class _Group:
     def _check(self, run: Run, over: Stopped) -> Stopped:
         """The curve of all folds that can be finished, of the first as far as it has come; says what stopped."""
         assert run.first is not None
-        fold, weights = self._fold(), list[float]()
+        fold, weights, asked = self._fold(), list[float](), None
         course, cut = run.first, over if over in _AT_ONCE else ""
         for k in range(int(fold.max()) + 1):
             if k:
                 course = self._fold_course(run, k, self.until)
             cut = cut or self._to_the_end(course)
             held = run.question.problem.take(fold == k)
-            found = None if cut and k else self._held_out(course, held, len(run.grown))
+            found = None if cut and k else self._held_out(course, held, len(run.grown), asked)
             if found is None:
                 break
             run.folds.append(found)
             weights.append(held.total)
+            if asked is None and sum(weights) >= _ENOUGH:  # what each variant costs, where rows are many, pays no more
+                asked = cheapest(_curves(run.folds, weights)).variant
             cut = cut or self._tell_fold(run, k + 1)
             if cut:
                 break
         if run.folds:
-            nothing = np.array([fold.nothing_wrong for fold in run.folds])
-            short = len(run.folds) == 1 and not course.ended
-            by_variant = [_aligned(errors) for errors in zip(*(fold.wrong for fold in run.folds), strict=True)]
-            curves = [Curve(wrong, np.array(weights), v, short, nothing) for v, wrong in enumerate(by_variant)]
-            run.curve = clearly_best(curves)
+            run.curve = cheapest(_curves(run.folds, weights, short=len(run.folds) == 1 and not course.ended))
         return over or cut
 
     def _to_the_end(self, course: Course) -> Stopped:
@@ -299,20 +301,25 @@ class _Group:
             return "interrupted"
         return "cancelled" if cancels else ""
 
-    def _held_out(self, course: Course, held: Problem, places: int) -> Fold | None:
-        """What the rows of a fold say of the candidates; None where none was reached.
+    def _held_out(self, course: Course, held: Problem, places: int, asked: int | None) -> Fold | None:
+        """What the rows of a fold say of the candidates, of all variants or one; None where none was reached.
 
         A path that ended early goes on as it was, to `places` at least; of one that was cut, what is there is checked.
         """
         variants = self.learner.finish(course.question, course.candidates)
         if not course.ended and (variants is not None or not course.candidates):
             return None
-        paths = [course.candidates] if variants is None else [make() for make in variants.paths]
+        paths: list[Sequence[Candidate] | None] = [course.candidates]
+        if variants is not None:
+            paths = [make() if asked in (None, v) else None for v, make in enumerate(variants.paths)]
         least = 1 if variants is not None else max(1, places) if course.ended else 0
         training = course.question.problem
-        wrong = tuple(held_out_errors(path, training, held, max(least, len(path))) for path in paths)
+        wrong = tuple(
+            np.zeros(0) if path is None else held_out_errors(path, training, held, max(least, len(path)))
+            for path in paths
+        )
         nothing = float(held_out_errors((), training, held, 1)[0])
-        return Fold(tuple(map(tuple, paths)), self.learner.nothing(course.question), wrong, nothing)
+        return Fold(tuple(tuple(path or ()) for path in paths), self.learner.nothing(course.question), wrong, nothing)
 
     def _take(self, run: Run, why: Stopped) -> None:
         """End a path and choose the size; where sizes are chosen together, up to which it goes then."""
@@ -331,6 +338,17 @@ class _Group:
         elif run.curve is not None:
             run.chosen = min(run.chosen, run.curve.taken(run.chosen, self.plan.parsimony, all_stay=run.all_stay))
             run.checked = not run.all_stay or run.chosen < run.longest
+
+
+def _curves(folds: Sequence[Fold], weights: Sequence[float], short: bool = False) -> list[Curve]:
+    """The held-out errors of each variant that was asked for in every fold."""
+    nothing = np.array([fold.nothing_wrong for fold in folds])
+    curves = []
+    for v, errors in enumerate(zip(*(fold.wrong for fold in folds), strict=True)):
+        if all(map(len, errors)):
+            cost = float(np.mean([fold.paths[v][-1].cost if fold.paths[v] else 0.0 for fold in folds]))
+            curves.append(Curve(_aligned(errors), np.array(weights), v, short, nothing, cost))
+    return curves
 
 
 def _aligned(errors: Sequence[Floats]) -> Floats:

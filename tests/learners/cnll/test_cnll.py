@@ -65,7 +65,15 @@ def test_the_graph_gives_the_probabilities_that_were_learned(algorithm: str, wea
     X["code"] = [f"c{code if code > 20 else code % 4}" for code in codes]
     y[(codes > 180) | (codes == 2)] = "yes"
     model = CNLLClassifier(
-        9, algorithm=algorithm, weak=weak, stopping="none", refit=1, max_bins=None, objective="brier", ridge=2
+        9,
+        algorithm=algorithm,
+        weak=weak,
+        stopping="none",
+        refit=1,
+        max_bins=None,
+        objective="brier",
+        ridge=2,
+        form="formula",
     ).fit(X, y)
     check(model.rule_graph_)
     assert "code" in model.rule_graph_.used_features
@@ -95,7 +103,7 @@ def test_pooled_levels_decide_as_they_were_learned(rare_side: bool, common: int)
     cells = [None if rng.random() < 0.05 else f"v{code}" for code in level]
     y = ((level >= 100) == rare_side) ^ (level == 1) ^ (rng.random(n) < 0.05)
     frame = pl.DataFrame({"code": cells, "x": rng.random(n)})
-    model = CNLLClassifier(4, stopping="none", refit=1).fit(frame, y)
+    model = CNLLClassifier(4, stopping="none", refit=1, form="formula").fit(frame, y)
     graph = model.rule_graph_
     check(graph)
     assert graph.used_features[0] == "code"
@@ -377,7 +385,7 @@ def test_ctrl_c_keeps_the_best_so_far() -> None:
             raise KeyboardInterrupt
         return False
 
-    model = CNLLClassifier(callback=interrupt).fit(X, y)
+    model = CNLLClassifier(callback=interrupt, form="formula").fit(X, y)
     assert model.rule_graph_.provenance["stopped"] == "interrupted"
     assert model.curve_[0].wrong.shape == (1, 3)
     assert model.rule_graph_.provenance["units"] == [model.curve_[0].best()]
@@ -387,7 +395,7 @@ def test_ctrl_c_keeps_the_best_so_far() -> None:
             raise KeyboardInterrupt
         return False
 
-    model = CNLLClassifier(6, callback=interrupt_folds).fit(X, y)
+    model = CNLLClassifier(6, callback=interrupt_folds, form="formula").fit(X, y)
     assert model.rule_graph_.provenance["stopped"] == "interrupted"
     assert model.curve_[0].folds == 2
     assert model.score(X, y) > 0.99
@@ -396,7 +404,7 @@ def test_ctrl_c_keeps_the_best_so_far() -> None:
 def test_formulas_that_were_not_reached_have_no_units() -> None:
     """They keep the share of their class, and the provenance says so."""
     X, y = load_wine(return_X_y=True)
-    model = CNLLClassifier(callback=lambda event: event["class"] == 1).fit(X, y)
+    model = CNLLClassifier(callback=lambda event: event["class"] == 1, form="formula").fit(X, y)
     check(model.rule_graph_)
     provenance = model.rule_graph_.provenance
     assert provenance["stopped"] == "cancelled"
@@ -426,7 +434,7 @@ def test_a_stop_keeps_the_best_size_that_was_checked(cut: int) -> None:
             raise KeyboardInterrupt
         return False
 
-    model = CNLLClassifier(20, callback=interrupt).fit(X, y)
+    model = CNLLClassifier(20, callback=interrupt, form="formula").fit(X, y)
     assert seen[:8] == [(k, unit) for unit in (1, 2) for k in range(4)][: len(seen)]
     assert model.rule_graph_.provenance["stopped"] == "interrupted"
     for chosen, curve in zip(model.path_.chosen, model.curve_, strict=True):
@@ -445,7 +453,7 @@ def test_an_interrupted_step_is_not_in_the_history(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(module, "_backfit", interrupt)
     X, y = loan_rows(200)
-    model = CNLLClassifier(5, backfit=3, stopping="none").fit(X, y)
+    model = CNLLClassifier(5, backfit=3, stopping="none", form="formula").fit(X, y)
     assert model.rule_graph_.provenance["units"] == [2]
     assert [step["unit"] for step in model.history_] == [1, 2]
     assert model.history_[-1]["error"] == pytest.approx(1 - model.score(X, y))
@@ -660,7 +668,7 @@ def test_ten_thousand_levels() -> None:
     rng = np.random.default_rng(0)
     level = rng.integers(0, 10_000, 20_000)
     frame = pd.DataFrame({"code": level.astype(str)}).astype({"code": "category"})
-    model = CNLLClassifier(2, stopping="none", min_level_rows=1).fit(frame, level % 3 == 0)
+    model = CNLLClassifier(2, stopping="none", min_level_rows=1, form="formula").fit(frame, level % 3 == 0)
     assert model.score(frame, level % 3 == 0) == 1.0
 
 

@@ -193,7 +193,7 @@ def test_the_model_is_not_touched_where_nothing_is_left_to_gain() -> None:
     start = RuleGraph(schema, ("no", "yes"), Fires(Compare("x", ">", 12.25)))
     graph = CNLLClassifier(3, start=start, **SMALL).fit(rows, y).rule_graph_
     assert graph.decision == start.decision
-    assert graph.provenance["units"] == [0]
+    assert graph.provenance["units"] == [1]
 
 
 def test_several_classes_go_on_one_formula_each() -> None:
@@ -201,15 +201,15 @@ def test_several_classes_go_on_one_formula_each() -> None:
     X = rng.random((300, 4))
     y = np.where(X[:, 0] > 0.6, "red", np.where(X[:, 1] > 0.5, "green", "blue"))
     y[X[:, 2] > 0.9] = "blue"
-    start = CNLLClassifier(1, stopping="none", algorithm="tree").fit(X, y).rule_graph_
+    start = CNLLClassifier(1, stopping="none", algorithm="tree", form="formula").fit(X, y).rule_graph_
     assert isinstance(start.decision, ArgMax)
-    model = CNLLClassifier(3, start=start, stopping="none", algorithm="tree").fit(X, y)
+    model = CNLLClassifier(3, start=start, stopping="none", algorithm="tree", form="formula").fit(X, y)
     graph = saved(model)
     check(graph)
     assert isinstance(graph.decision, ArgMax)
     assert set(ids(simplify(start))) <= set(ids(graph))
     assert model.score(X, y) >= np.mean(start.predict(X) == y)
-    free = CNLLClassifier(3, start=start, freeze="none", stopping="none", algorithm="tree").fit(X, y)
+    free = CNLLClassifier(3, start=start, freeze="none", stopping="none", algorithm="tree", form="formula").fit(X, y)
     assert max(free.rule_graph_.provenance["units"]) <= 3
 
 
@@ -218,8 +218,8 @@ def test_ranked_classes_go_on_too() -> None:
     X = rng.random((300, 3))
     y = np.array(["high", "low", "mid"])[np.digitize(X[:, 0], [0.3, 0.7])]
     ranks = ("high", "low", "mid")
-    start = CNLLClassifier(1, stopping="none", ordered=ranks).fit(X, y).rule_graph_
-    graph = saved(CNLLClassifier(1, start=start, stopping="none", ordered=ranks).fit(X[::2], y[::2]))
+    start = CNLLClassifier(1, stopping="none", form="formula", ordered=ranks).fit(X, y).rule_graph_
+    graph = saved(CNLLClassifier(1, start=start, stopping="none", form="formula", ordered=ranks).fit(X[::2], y[::2]))
     assert isinstance(graph.decision, Median)
     assert set(ids(simplify(start))) <= set(ids(graph))
 
@@ -235,7 +235,9 @@ def test_several_plain_rules_beside_hidden_bits_stay_rules_of_their_own() -> Non
     rng = np.random.default_rng(2)
     X = rng.random((300, 4))
     y = ((X[:, 0] > 0.95) | (X[:, 3] > 0.5) | (X[:, 1] < 0.3)).astype(int)
-    graph = saved(CNLLClassifier(3, start=start, stopping="none", algorithm="tree", min_rows=5).fit(X, y))
+    graph = saved(
+        CNLLClassifier(3, start=start, stopping="none", algorithm="tree", form="formula", min_rows=5).fit(X, y)
+    )
     assert {*plain, bit} <= {rule.node for rule in rules_of(graph)}
     names = [node.name for node in graph.nodes() if isinstance(node, Hidden)]
     assert len(names) == len(set(names))

@@ -1,4 +1,4 @@
-"""The variant that finds a plain form, chosen on held-out rows: trust in noisy labels, the rows where they are law."""
+"""The variant that finds plain rules, chosen on held-out rows: trust in noisy labels, the rows where they are law."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cnll_cases import grow
 from rulekit.learners.binned.binning import bin_table
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.cnll.formula.objectives import Objective
-from rulekit.learners.cnll.plain.dnf_form import VARIANTS, DnfSettings, clearly_fewer, raced_variant
+from rulekit.learners.cnll.plain.rule_paths import VARIANTS, RuleSettings, clearly_fewer, raced_variant
 from rulekit.learners.cnll.search.best_step import SearchSettings
 from rulekit.learners.cnll.search.growth import GrowthSettings
 from rulekit.tables.kinds.inference import infer
@@ -31,13 +31,13 @@ def problem_of(seed: int, noise: float, n: int = 900) -> Problem:
 
 def test_a_law_that_the_formula_has_not_learned_is_found_from_the_rows() -> None:
     problem = problem_of(0, 0.0)
-    assert VARIANTS[raced_variant(problem, grow(problem, GROWTH).path, DnfSettings())].trust < VARIANTS[0].trust
+    assert VARIANTS[raced_variant(problem, grow(problem, GROWTH).path, RuleSettings())].trust < 0.5
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_labels_without_law_leave_the_first(seed: int) -> None:
     problem = problem_of(seed, 0.5)
-    assert raced_variant(problem, grow(problem, GROWTH).path, DnfSettings()) == 0
+    assert raced_variant(problem, grow(problem, GROWTH).path, RuleSettings()) == 0
 
 
 def test_it_does_not_depend_on_how_rows_are_weighted_or_repeated() -> None:
@@ -46,14 +46,14 @@ def test_it_does_not_depend_on_how_rows_are_weighted_or_repeated() -> None:
     times = np.arange(300) % 3 + 1
     rows = np.repeat(np.arange(300), times)
     weighted = replace(problem, weights=times)
-    assert raced_variant(weighted, path, DnfSettings()) == raced_variant(problem.take(rows), path, DnfSettings())
+    assert raced_variant(weighted, path, RuleSettings()) == raced_variant(problem.take(rows), path, RuleSettings())
 
 
 def test_too_few_rows_or_no_formula_leave_the_first() -> None:
     problem = problem_of(0, 0.0, 30)
-    assert raced_variant(problem, [], DnfSettings()) == 0
+    assert raced_variant(problem, [], RuleSettings()) == 0
     one = problem.take(np.zeros(1, dtype=np.int64))
-    assert raced_variant(one, grow(problem, GROWTH).path, DnfSettings()) == 0
+    assert raced_variant(one, grow(problem, GROWTH).path, RuleSettings()) == 0
 
 
 def test_fewer_errors_are_clear_beyond_a_standard_error() -> None:

@@ -9,7 +9,7 @@ from cnll_cases import learned, problem_of
 from rulekit.learners.cnll.formula.objectives import Objective
 from rulekit.learners.cnll.search.best_step import SearchSettings
 from rulekit.learners.cnll.search.growth import GrowthSettings
-from rulekit.learners.fitting.choice import Curve, clearly_best, smoothed
+from rulekit.learners.fitting.choice import Curve, cheapest, smoothed
 from rulekit.learners.fitting.folds import fold_of_rows
 from rulekit.learners.fitting.learning import held_out_errors
 
@@ -132,11 +132,10 @@ def test_a_fold_may_cancel() -> None:
     assert (run.curve.folds, stopped) == (2, "cancelled")
 
 
-def test_another_variant_must_be_clearly_better() -> None:
+def test_of_variants_the_least_error_and_cost_is_taken() -> None:
     weights = np.full(3, 100.0)
-    first = Curve(np.array([[20.0, 10], [30, 21], [26, 15]]), weights)
-    luckier = Curve(np.array([[20.0, 6], [30, 26], [26, 13]]), weights, variant=1)
-    better = Curve(np.array([[20.0, 7], [30, 17], [26, 12]]), weights, variant=2)
-    assert luckier.smooth.min() < first.smooth.min()
-    assert clearly_best([first, luckier]) is first
-    assert clearly_best([first, luckier, better]) is better
+    short = Curve(np.array([[20.0, 12], [30, 21], [26, 15]]), weights, cost=0.001)
+    long = Curve(np.array([[20.0, 11], [30, 21], [26, 15]]), weights, variant=1, cost=0.005)
+    better = Curve(np.array([[20.0, 7], [30, 17], [26, 12]]), weights, variant=2, cost=0.005)
+    assert cheapest([short, long]) is short
+    assert cheapest([short, long, better]) is better

@@ -39,12 +39,12 @@ def purest_cover(search: ClauseSearch, most: int, room: float, enough: float) ->
     """At most `most` clauses with at most `room` literals together, each grown for the rows that those before leave.
 
     None where they are not worth `enough`: where labels are noisy, pure clauses are small, and as a rule the next one
-    is no larger than the last, so that this is soon known.
+    is no larger than those before it, so that this is soon known.
     """
     orders = _orders(search)
     free = np.ones(len(search.gain), dtype=bool)
     clauses: list[Clause] = []
-    worth = 0.0
+    worth, most_worth = 0.0, 0.0
     while len(clauses) < most:
         clause = _generalised(search, _grown(search, orders, np.flatnonzero(free), room), free)
         literals = clause_literals(clause, search.columns)
@@ -53,7 +53,8 @@ def purest_cover(search: ClauseSearch, most: int, room: float, enough: float) ->
             break
         clauses.append(clause)
         worth += value
-        if worth + (most - len(clauses)) * value < enough:
+        most_worth = max(most_worth, value)
+        if worth + (most - len(clauses)) * most_worth < enough:
             return []
         room -= literals
         free &= ~search.rows_of(clause)

@@ -18,7 +18,7 @@ from rulekit.learners.binned.problem import FixedColumn, Problem
 from rulekit.learners.cnll.formula.noisy_formula import Bit, Formula
 from rulekit.learners.cnll.formula.objectives import Objective
 from rulekit.learners.cnll.formula.read_once import FIRST, Move, ReadOnceTree, growth_moves
-from rulekit.learners.cnll.plain.dnf_form import DnfSettings
+from rulekit.learners.cnll.plain.rule_paths import RuleSettings
 from rulekit.learners.cnll.search.best_step import SearchSettings, Step, best_replacements, best_step
 from rulekit.learners.cnll.search.pair_search import best_with_pairs
 from rulekit.learners.cnll.search.refitting import sweep
@@ -77,7 +77,7 @@ class GrowthSettings:
 
     column_sample: how many columns, drawn by `seed`, a step looks at; sizes: limits on the model; columns: those that
     may be used (None: all of the problem); start: the formula to go on from, whose free bits count among n_units;
-    dnf: what the plain form may be that takes the place of the formula (None: the formula stays).
+    rules: what plain rules may be that decide in place of the formula (None: it decides).
     """
 
     search: SearchSettings
@@ -91,7 +91,7 @@ class GrowthSettings:
     sizes: SizeLimits = NO_LIMITS
     columns: Sequence[int] | None = None
     start: Start | None = None
-    dnf: DnfSettings | None = None
+    rules: RuleSettings | None = None
     ridge_by_noise: bool = False
 
 

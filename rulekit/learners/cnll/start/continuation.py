@@ -38,6 +38,7 @@ from rulekit.learners.cnll.formula.noisy_formula import Bit
 from rulekit.learners.cnll.formula.read_once import Operator, ReadOnceTree
 from rulekit.learners.cnll.start.first_formula import Start
 from rulekit.learners.counting.histograms import Bools
+from rulekit.learners.fitting.rule_sets import Clause
 from rulekit.names import suggestion
 from rulekit.numbers import strength_of
 from rulekit.schema import Schema
@@ -96,6 +97,40 @@ def _chosen(graph: RuleGraph, ids: Sequence[str]) -> frozenset[Node]:
                 f"rule {name} is joined to the others by {rules[name].connective}", where="freeze", fix="freeze all"
             )
     return frozenset(rules[name].node for name in ids)
+
+
+def has_plain_rules(graph: RuleGraph) -> bool:
+    """Whether every part of the decision is Boolean rules joined by or."""
+    return all(part.score.family is Family.BOOLEAN for part in graph.decision.parts)
+
+
+def plain_starts(
+    graph: RuleGraph, freeze: Freeze, classes: Sequence[ClassLabel], problem: Problem, table: Table
+) -> tuple[Problem, list[tuple[tuple[Clause, ...], tuple[Clause, ...]]]]:
+    """The problem with the rules that stay as columns of their own, and by class these and those to begin with.
+
+    classes, table: as of `starts_of`. A rule that need not stay is one clause of its conditions.
+    """
+    stays = None if freeze == "all" else _chosen(graph, () if freeze == "none" else tuple(freeze))
+    found = [
+        (
+            [clause for clause in clauses if stays is None or clause in stays],
+            [clause for clause in clauses if not (stays is None or clause in stays)],
+        )
+        for clauses in (_clauses(part.score) for part in graph.decision.parts)
+    ]
+    if len(found) == len(graph.classes):
+        found = [found[list(graph.classes).index(label)] for label in classes]
+    nodes = [node for kept, begun in found for node in (*kept, *(part for rule in begun for part in conjuncts(rule)))]
+    column = {node: len(problem.columns) + i for i, node in enumerate(dict.fromkeys(nodes))}
+    starts = [
+        (
+            tuple({column[rule]: HOLDS} for rule in kept),
+            tuple({column[part]: HOLDS for part in conjuncts(rule)} for rule in begun),
+        )
+        for kept, begun in found
+    ]
+    return with_fixed(problem, list(column), table, Schema(table.features)), starts
 
 
 # Which formulas there are ------------------------------------------------------------------------------------------

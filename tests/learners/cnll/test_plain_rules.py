@@ -1,4 +1,4 @@
-"""A plain DNF in place of a formula: plain indeed, within its limits, and its report agrees with what it decides."""
+"""Plain rules decide: they are plain, within their limits, and the reported probability agrees with them."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from rulekit import CNLLClassifier, RuleGraph, simplify
 from rulekit.errors import InputError
 from rulekit.graph.check import check
 from rulekit.graph.decisions import ArgMax, Fires, Median
-from rulekit.graph.nodes import Among, And, Compare, Constant, IsTrue, Missing, Node, Not, Or
-from rulekit.graph.rules import counts
+from rulekit.graph.language.text import parse_graph
+from rulekit.graph.nodes import Above, Among, And, Compare, Constant, IsTrue, Missing, Node, Not, Or
+from rulekit.graph.rules import counts, disjuncts
 
-KIND: dict[str, Any] = {**TREE, "backfit": 5, "max_bins": 64, "min_rows": 5, "form": "dnf"}
+KIND: dict[str, Any] = {**TREE, "backfit": 5, "max_bins": 64, "min_rows": 5, "form": "rules"}
 LEAVES = (Compare, Among, IsTrue, Missing)
 
 
@@ -55,7 +56,7 @@ def test_it_is_plain_and_within_its_limits(
     assert is_plain(graph.decision.formula)
     for one in (graph, simplify(graph)):
         size = counts(one)
-        assert size.rules <= (20 if clauses is None else clauses)
+        assert size.rules <= (8 if clauses is None else clauses)
         assert literals is None or size.literals <= literals
         assert features is None or len(one.used_features) <= features
     chances = model.predict_proba(X)[:, 1]
@@ -77,20 +78,39 @@ def test_the_path_is_by_clauses() -> None:
     assert model.path_.graph_at(model.path_.chosen[0]) == model.rule_graph_
     point = model.path_.points[0]
     assert point.training_error == pytest.approx(np.mean(model.path_.graph_at(1).predict(X) != y))
-    chances = model.path_.graph_at(1).predict_proba(X)[:, 1]
-    assert point.objective == pytest.approx(((chances - (y == "yes")) ** 2).sum())
     assert model.curve_[0].folds == 5
     assert all(point.held_out_error is not None for point in model.path_.points)
 
 
-def test_the_strengths_are_those_of_least_squares() -> None:
-    """One clause: the share of positive rows where it holds, and where it does not."""
+def test_the_probability_is_the_formulas_on_the_side_of_the_rules() -> None:
     X, y = loan_rows(600)
-    model = CNLLClassifier(8, **{**KIND, "ridge": 0}, positive="yes", max_clauses=1, stopping="none").fit(X, y)
-    holds = model.predict(X) == "yes"
+    model = CNLLClassifier(8, **KIND, positive="yes", max_clauses=1, stopping="none").fit(X, y)
+    soft = CNLLClassifier(8, **{**KIND, "form": "formula"}, positive="yes", stopping="none").fit(X, y)
+    holds, chances = model.predict(X) == "yes", soft.predict_proba(X)[:, 1]
+    assert (chances > 0.5).tolist() != holds.tolist()
+    sided = np.where(holds, np.maximum(chances, 0.501), np.minimum(chances, 0.499))
+    assert np.array_equal(model.predict_proba(X)[:, 1], sided)
+
+
+def test_with_costs_the_probability_is_of_the_rows_as_they_are() -> None:
+    """An error on a "yes" costs four times: the label is above 1/5, and so is the probability."""
+    X, y = loan_rows(600)
+    model = CNLLClassifier(8, **KIND, positive="yes", class_weight={"yes": 4, "no": 1}).fit(X, y)
     chances = model.predict_proba(X)[:, 1]
-    assert chances[holds] == pytest.approx(np.mean(y[holds] == "yes"))
-    assert chances[~holds] == pytest.approx(np.mean(y[~holds] == "yes"))
+    assert np.array_equal(chances > 0.2, model.predict(X) == "yes")
+    assert chances.mean() == pytest.approx(np.mean(y == "yes"), abs=0.03)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_labels_without_law_have_no_rule_but_a_probability(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X = rng.random((400, 3))
+    y = rng.random(400) < 0.03 + 0.2 * X[:, 0]
+    model = CNLLClassifier(**KIND, positive=True).fit(X, y)
+    assert counts(model.rule_graph_).rules <= 1
+    chances = model.predict_proba(X)[:, 1]
+    assert chances.max() < 0.5 or model.predict(X).any()
+    assert chances[X[:, 0] > 0.5].mean() > chances[X[:, 0] <= 0.5].mean()
 
 
 def test_weights_count_as_rows() -> None:
@@ -127,14 +147,42 @@ def test_a_formula_of_more_than_twenty_units_has_a_plain_form() -> None:
 
 def test_what_is_not_plain_is_refused() -> None:
     X, y = loan_rows(60)
-    start = CNLLClassifier(2, stopping="none").fit(X, y).rule_graph_
+    start = CNLLClassifier(2, form="formula", stopping="none").fit(X, y).rule_graph_
+    soft = start.with_(decision=Fires(Above(start.probability[0], 0.5)))
     for parameters, said in (
-        ({"weak": "llr"}, "form='dnf'"),
-        ({"weak": "pairs"}, "form='dnf'"),
-        ({"start": start}, "does not go on"),
+        ({"weak": "llr"}, "form='rules'"),
+        ({"weak": "pairs"}, "form='rules'"),
+        ({"start": soft}, "decides by a probability"),
     ):
         with pytest.raises(InputError, match=said):
-            CNLLClassifier(3, form="dnf", **parameters).fit(X, y)
+            CNLLClassifier(3, form="rules", **parameters).fit(X, y)
+
+
+EXPERT = """rulekit rules 1
+column income: numeric
+column purpose: categorical {car, education, furniture, gambling, home}
+label "default": {no, yes}
+default no
+decide yes when any of (
+  income <= 9999 and purpose in {gambling},
+  income <= 20000,
+)
+"""
+
+
+@pytest.mark.parametrize("freeze", ["all", "none"])
+def test_it_goes_on_from_given_rules(freeze: str) -> None:
+    X, y = loan_rows(800)
+    start = parse_graph(EXPERT)
+    kind = {**KIND, "target": "default", "positive": "yes"}
+    model = CNLLClassifier(8, **kind, start=start, freeze=freeze).fit(X, y)
+    rule = model.rule_graph_.decision.roots[0]
+    assert is_plain(rule)
+    kept = [part for part in disjuncts(start.decision.roots[0]) if part in disjuncts(rule)]
+    assert len(kept) == (2 if freeze == "all" else len(kept))
+    assert model.score(X, y) > (0.85 if freeze == "all" else 0.94)
+    assert counts(model.rule_graph_).rules <= 8
+    assert np.array_equal(model.predict_proba(X)[:, 1] > 0.5, model.predict(X) == "yes")
 
 
 LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
@@ -167,7 +215,7 @@ def test_the_rule_of_tic_tac_toe_is_the_eight_lines(left_out: int | None) -> Non
     kept = [board for i, board in enumerate(boards) if i % 10 != left_out]
     cells = {f"cell{j}": [board[j] for board in kept] for j in range(9)}
     y = [any(all(board[j] == "x" for j in line) for line in LINES) for board in kept]
-    model = CNLLClassifier(20, form="dnf", stopping="none", positive=True).fit(cells, y)
+    model = CNLLClassifier(20, stopping="none", positive=True).fit(cells, y)
     assert isinstance(model.rule_graph_.decision, Fires)
     rule = model.rule_graph_.decision.formula
     assert isinstance(rule, Or)
