@@ -9,10 +9,25 @@ import numpy.typing as npt
 
 from rulekit.errors import InputError
 from rulekit.graph.decisions import Fires
-from rulekit.graph.nodes import Above, Hidden, Logistic, Node, Probability, Rescaled, Strength
+from rulekit.graph.nodes import (
+    FALSE,
+    TRUE,
+    Above,
+    And,
+    Hidden,
+    Logistic,
+    Node,
+    Or,
+    Probability,
+    Rescaled,
+    Sided,
+    Strength,
+)
 from rulekit.graph.probability.compilation import adds_strengths
 from rulekit.graph.rule_graph import RuleGraph
+from rulekit.graph.rules import disjuncts
 from rulekit.numbers import log_odds, strength_of
+from rulekit.schema import Schema
 from rulekit.tables.labels import parse_cost
 
 _MOST_STEPS = 6
@@ -206,21 +221,40 @@ def with_threshold(graph: RuleGraph, threshold: float) -> RuleGraph:
     that the probability rises with, which is proved on every target; else that of the probability itself. Statistics of
     rules are dropped, because the rules change. Raises InputError where the model reports no probability.
     """
-    from rulekit.graph.probability.prime_implicants import threshold_rule
-
     if len(graph.probability) != 1:
         raise InputError("only a two-class model that reports a probability has a threshold to choose")
-    node, beyond = graph.probability[0], threshold
-    if isinstance(node, Rescaled):
-        beyond, node = beyond / (beyond + node.odds * (1.0 - beyond)), node.probability
-    rule = None
-    if isinstance(node, Probability):
-        bits = sum(isinstance(part, Hidden) for part in graph.nodes())
-        rule = threshold_rule(node.formula, beyond, 2 * max(bits, 1), schema=graph.schema)
+    bits = sum(isinstance(part, Hidden) for part in graph.nodes())
+    decision = Fires(_exceeding(graph.probability[0], threshold, graph.schema, 2 * max(bits, 1)))
     statistics = {key: value for key, value in graph.statistics.items() if key not in ("rules", "held_out")}
     provenance = {**graph.provenance, "threshold": threshold}
-    decision = Fires(rule if rule is not None else _above(node, beyond))
     return graph.with_(decision=decision, statistics=statistics, provenance=provenance)
+
+
+def _exceeding(node: Node, threshold: float, schema: Schema, most_literals: int) -> Node:
+    """[probability > threshold] as a Boolean node, of rules where at most so many literals say it."""
+    from rulekit.graph.probability.prime_implicants import threshold_rule
+
+    if isinstance(node, Sided):
+        # at least `above` where its rule holds, at most `below` elsewhere
+        if node.below <= threshold < node.above:
+            return node.rule
+        inner = _exceeding(node.probability, threshold, schema, most_literals)
+        if threshold < node.below:
+            return _joined(Or, (*disjuncts(node.rule), *disjuncts(inner)), FALSE)
+        return _joined(And, (node.rule, inner), TRUE)
+    if isinstance(node, Rescaled):
+        threshold, node = threshold / (threshold + node.odds * (1.0 - threshold)), node.probability
+    if isinstance(node, Probability):
+        rule = threshold_rule(node.formula, threshold, most_literals, schema=schema)
+        if rule is not None:
+            return rule
+    return _above(node, threshold)
+
+
+def _joined(connective: type[And | Or], parts: tuple[Node, ...], nothing: Node) -> Node:
+    """The different parts joined, without those that do nothing."""
+    different = [part for part in dict.fromkeys(parts) if part is not nothing]
+    return different[0] if len(different) == 1 else connective(different)
 
 
 def _above(node: Node, threshold: float) -> Node:

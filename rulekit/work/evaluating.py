@@ -14,8 +14,10 @@ from rulekit.audit.threshold import Choice, Purpose, choose_threshold, with_thre
 from rulekit.errors import InputError
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.files.model_files import load
+from rulekit.graph.nodes import Above
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import Counts, counts
+from rulekit.graph.traversal import topological
 from rulekit.tables.labels import LabelledTable, read_for_model
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.tables.row_hashes import Overlap, hashes_from_json, overlap
@@ -132,4 +134,5 @@ def move_threshold(
 
 
 def _by_probability(graph: RuleGraph) -> bool:
-    return any(part.threshold is not None for part in graph.decision.parts)
+    """Whether a probability or a sum takes part in the decision."""
+    return any(isinstance(node, Above) for node in topological(graph.decision.roots))

@@ -11,7 +11,21 @@ from rulekit.audit.threshold import Purpose, Step, choose_threshold, with_thresh
 from rulekit.errors import InputError
 from rulekit.graph.check import check
 from rulekit.graph.decisions import Fires
-from rulekit.graph.nodes import Above, Column, Compare, Hidden, Linear, Logistic, Node, Or, Probability, Strength
+from rulekit.graph.nodes import (
+    Above,
+    And,
+    Column,
+    Compare,
+    Hidden,
+    Linear,
+    Logistic,
+    Node,
+    Or,
+    Probability,
+    Rescaled,
+    Sided,
+    Strength,
+)
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.numbers import strength_of
 from rulekit.schema import Feature, Schema
@@ -95,6 +109,24 @@ def test_the_new_rule_is_the_old_probability_against_the_threshold() -> None:
     rows = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
     for threshold, expected in ((0.3, [0, 1, 1, 1]), (0.5, [0, 1, 0, 1]), (0.7, [0, 0, 0, 1]), (0.9, [0, 0, 0, 0])):
         assert with_threshold(graph, threshold).decide(rows).tolist() == expected
+
+
+@settings(max_examples=40, deadline=None)
+@given(threshold=st.floats(0.02, 0.98), odds=st.sampled_from((1.0, 3.0)))
+def test_a_threshold_of_a_sided_probability_adds_rows_to_the_rules_or_takes_some_away(
+    threshold: float, odds: float
+) -> None:
+    bits = [Hidden(f"h{i}", Compare("x", ">", i / 4), strength_of(p), 0.1) for i, p in enumerate((0.2, 0.3, 0.5, 0.4))]
+    rules = And((Compare("x", ">", 0.3), Compare("x", "<=", 0.9)))
+    inner: Node = Probability(Or(bits)) if odds == 1.0 else Rescaled(Probability(Or(bits)), odds)
+    graph = RuleGraph(Schema((Feature("x"),)), (0, 1), Fires(rules), (Sided(inner, rules, 0.501, 0.499),))
+    x = {"x": np.append(np.linspace(-1, 2, 61), np.nan).astype(np.float32)}
+    moved = with_threshold(graph, threshold)
+    chances = graph.predict_proba(x)[:, 1]
+    apart = np.abs(chances - threshold) > 1e-12
+    assert (moved.decide(x) == (chances > threshold))[apart].all()
+    assert with_threshold(moved, 0.5).decision == graph.decision
+    check(moved)
 
 
 _ROUNDED = Column("x", 0.0, -8.0, 8.0, 0.25)
