@@ -61,7 +61,7 @@ class Feature:
     display : "plain", "integer", "date", "datetime" or "money"
         How numbers are shown; a date is a number of days since 1970-01-01, a datetime of seconds.
     unit : str
-        What stands behind numbers where people read them: EUR, %, years.
+        The unit of the numbers, where people read them: EUR, %, years.
     missing_tokens : tuple of str
         Cells, beside the empty one, that mean missing.
     unseen : "unseen", "missing" or "error"

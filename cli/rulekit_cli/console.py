@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TextIO
 
 from rulekit.audit.lines import wrapped
 from rulekit.errors import InputError
@@ -84,6 +85,23 @@ def write(text: str) -> None:
     if sys.stdout is None:
         raise InputError("standard output is closed", fix="leave it open, or send it to a file")
     sys.stdout.write(text)
+
+
+def joined(parts: Sequence[str]) -> list[str]:
+    """Parts of a result on as many lines as they need, three blanks apart."""
+    lines: list[str] = []
+    for part in parts:
+        if lines and len(lines[-1]) + 3 + len(part) <= width():
+            lines[-1] += f"   {part}"
+        else:
+            lines.append(part)
+    return lines
+
+
+def red(text: str, stream: TextIO | None) -> str:
+    """A text in red on a terminal that takes colours: what is wrong, and nothing else."""
+    plain = stream is None or not stream.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return text if plain else f"\x1b[31m{text}\x1b[0m"
 
 
 def _plain(value: Any) -> Any:

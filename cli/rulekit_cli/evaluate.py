@@ -10,7 +10,7 @@ import typer
 
 from rulekit.names import label_text
 from rulekit_cli import options
-from rulekit_cli.console import aligned, log, result, result_json
+from rulekit_cli.console import aligned, joined, log, result, result_json
 
 if TYPE_CHECKING:
     from rulekit.work.evaluating import Evaluation
@@ -55,7 +55,7 @@ def evaluate(
         return
     for note in found.notes:
         log(f"note: {note}")
-    for line in (*_per_class(found), _totals(found)):
+    for line in (*_per_class(found), *_totals(found)):
         result(line)
 
 
@@ -76,12 +76,17 @@ def _per_class(found: Evaluation) -> list[str]:
     return aligned([header, *body])
 
 
-def _totals(found: Evaluation) -> str:
-    """One line: accuracy with its standard error, F1, AUC, log loss, size."""
+def _totals(found: Evaluation) -> list[str]:
+    """Accuracy with its standard error, F1, AUC, log loss, size."""
     figures = found.figures
     area = "-" if figures.auc is None else f"{figures.auc:.3f}"
-    return (
-        f"accuracy {figures.accuracy:.3f} ± {figures.accuracy_error:.3f} (majority class {figures.majority:.3f})   "
-        f"macro F1 {figures.macro_f1:.3f}   micro F1 {figures.micro_f1:.3f}   AUC {area}   "
-        f"log loss {figures.log_loss:.3f}   {found.size}"
+    return joined(
+        [
+            f"accuracy {figures.accuracy:.3f} ± {figures.accuracy_error:.3f} (majority class {figures.majority:.3f})",
+            f"macro F1 {figures.macro_f1:.3f}",
+            f"micro F1 {figures.micro_f1:.3f}",
+            f"AUC {area}",
+            f"log loss {figures.log_loss:.3f}",
+            str(found.size),
+        ]
     )

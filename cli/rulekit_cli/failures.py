@@ -12,6 +12,7 @@ import typer
 
 from rulekit.errors import RulekitError, reason_of
 from rulekit.names import printable
+from rulekit_cli.console import red
 from rulekit_cli.entry import INTERRUPTED, say_interrupted
 
 CHECK_FAILED = 1
@@ -66,4 +67,4 @@ def _flat(text: str) -> str:
 
 def _say(line: str) -> None:
     with contextlib.suppress(OSError, ValueError):
-        print(f"rulekit: {printable(line)}", file=sys.stderr)
+        print(red(f"rulekit: {printable(line)}", sys.stderr), file=sys.stderr)

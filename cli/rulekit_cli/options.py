@@ -94,7 +94,9 @@ Missing = Annotated[
     Texts,
     typer.Option("--missing", metavar="[COL=]TOKEN", help="A cell text that means missing, everywhere or in COL."),
 ]
-Precision = Annotated[Texts, typer.Option("--precision", metavar="COL=float64", help="Compare a column in this width.")]
+Precision = Annotated[
+    Texts, typer.Option("--width", metavar="COL=float64", help="Compare the numbers of a column in this width.")
+]
 
 # Training ------------------------------------------------------------------------------------------------------------
 
@@ -174,7 +176,7 @@ Untrusted = Annotated[
     bool, typer.Option("--run-untrusted", help="Also run an artifact that the exporter does not write like this.")
 ]
 
-_PAIRS = {"types": "--type", "precision": "--precision", "unseen": "--unseen", "units": "--unit", "roles": "--role"}
+_PAIRS = {"types": "--type", "precision": "--width", "unseen": "--unseen", "units": "--unit", "roles": "--role"}
 
 
 def reading(given: Mapping[str, Any]) -> ReadingOptions:

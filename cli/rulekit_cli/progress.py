@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from rulekit.names import printable
+from rulekit.work.course import Standing
 from rulekit.work.progress import Event, Noticed, Progress, Read, RunProgress, unseen
 from rulekit_cli.console import log, logged_from, width
 
@@ -29,14 +30,14 @@ class _Display:
 
     def __call__(self, event: Event) -> bool:
         """Take an event; never cancels."""
-        self._run.take(event)
+        standing = self._run.take(event)
         if isinstance(event, Read | Noticed):
             self._stack.close()
             self._bar = None
             for line in self._lines(event):
                 log(line)
         if sys.stderr.isatty():
-            self._move()
+            self._move(standing)
         return False
 
     def _lines(self, event: Read | Noticed) -> list[str]:
@@ -44,16 +45,16 @@ class _Display:
             return [f"note: {event.note}"]
         return [*(f"note: {note}" for note in event.notes), *event.summary.lines(width())]
 
-    def _move(self) -> None:
+    def _move(self, standing: Standing) -> None:
         if self._bar is None:
             bars = self._stack.enter_context(_bars())
             self._bar = bars, bars.add_task("", total=1.0, said="")
         bars, task = self._bar
-        said = "   ".join(filter(None, [f"{100 * self._run.share:.0f} %", self._run.rest]))
+        share = standing.share or 0.0
+        said = "   ".join(filter(None, [f"{100 * share:.0f} %", standing.remaining]))
         room = max(10, width() - _BAR_WIDTH - len(said) - 6)
-        label = ": ".join(filter(None, [self._run.label, self._run.note]))
-        shown = label if len(label) <= room else f"{label[: room - 3]}..."
-        bars.update(task, description=printable(shown), completed=self._run.share, said=said)
+        shown = standing.label if len(standing.label) <= room else f"{standing.label[: room - 3]}..."
+        bars.update(task, description=printable(shown), completed=share, said=said)
 
 
 @contextmanager
@@ -74,7 +75,7 @@ def _bars() -> Iterator[Bars]:
     from rich.progress import Progress as Bars
 
     columns = (
-        BarColumn(_BAR_WIDTH),
+        BarColumn(_BAR_WIDTH, complete_style="blue", finished_style="blue"),
         TextColumn("{task.fields[said]}"),
         TextColumn("{task.description}", markup=False),
     )

@@ -17,9 +17,12 @@ def show(
         typer.Option(
             "--format",
             metavar="HOW",
-            help="rules; full (every level, and the rules behind probabilities); table, csv or c50; language; json.",
+            help="rules (for people), table, csv or c50; language; json.",
         ),
     ] = "rules",
+    all_: Annotated[
+        bool, typer.Option("--all", help="Rules with every level, and the conditions behind probabilities.")
+    ] = False,
 ) -> None:
     """Show the rules of a model.
 
@@ -32,7 +35,7 @@ def show(
     """
     from rulekit.work.models import show
 
-    shown = show(model, format_, width())
+    shown = show(model, format_, width(), everything=all_)
     if shown.stopped:
         log(f"note: training was stopped early ({shown.stopped}); this was the best model so far")
     write(shown.text if shown.text.endswith("\n") else shown.text + "\n")

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rulekit.audit.lines import wrapped
 from rulekit_cli import options
-from rulekit_cli.console import log, result
+from rulekit_cli.console import joined, log, result, width
 
 if TYPE_CHECKING:
     from rulekit.audit.threshold import Step
@@ -48,10 +49,12 @@ def threshold(
     choice = moved.choice
     for note in moved.notes:
         log(f"note: {note}")
-    result(f"{_said(choice.chosen, cost is not None)}   (on {moved.n_rows} rows of {data.name})")
+    for line in joined([_said(choice.chosen, cost is not None), f"(on {moved.n_rows} rows of {data.name})"]):
+        result(line)
     for name, step in (("stricter", choice.stricter), ("laxer", choice.laxer)):
         if step is not None:
-            result(f"next {name} step: {_said(step, cost is not None)}")
+            for line in wrapped(f"next {name} step: {_said(step, cost is not None)}", width(), "  "):
+                result(line)
     if moved.by_probability:
         log(f"note: the label is now yes where the reported probability is above {choice.chosen.threshold!r}")
     log(f"wrote {output}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
+from rulekit.audit.lines import wrapped
 from rulekit_cli import options
 from rulekit_cli.console import aligned, log, result, result_json, width
 
@@ -117,9 +118,11 @@ def report(request: TrainingRequest, trained: TrainingResult, *, json: bool, qui
     f1 = figures.classes[1].f1 if two else figures.macro_f1
     name = "" if request.output is None else request.output.name
     cells = [name, str(size.rules), str(size.literals), f"{figures.accuracy:.3f} ± {figures.accuracy_error:.3f}"]
-    cells += [f"{f1:.2f}", "-" if figures.auc is None else f"{figures.auc:.3f}", f"({trained.measured_on})"]
-    header = ["", "rules", "literals", "accuracy", "F1" if two else "macro F1", "AUC", ""]
+    cells += [f"{f1:.2f}", "-" if figures.auc is None else f"{figures.auc:.3f}"]
+    header = ["", "rules", "literals", "accuracy", "F1" if two else "macro F1", "AUC"]
     for line in aligned([header, cells, ["majority class", "-", "-", f"{figures.majority:.3f}        "]]):
+        result(line)
+    for line in wrapped(f"measured on {trained.measured_on}", width(), "  "):
         result(line)
     if trained.cost is not None:
         result(f"cost of errors: {trained.cost[0]:.4f} a row, {trained.cost[1]:.4f} without a model")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rulekit.audit.lines import wrapped
 from rulekit.errors import InputError
 from rulekit_cli import options
-from rulekit_cli.console import log, result, write
+from rulekit_cli.console import log, red, result, width, write
 from rulekit_cli.failures import CHECK_FAILED
 
 if TYPE_CHECKING:
@@ -91,9 +93,11 @@ def _print(outcome: Comparison, word: str, require: options.Require | None, json
     if json_:
         write(outcome.to_json().rstrip() + "\n")
     else:
-        first, *others = str(outcome).split("\n")
-        result(f"{word:9}  {first}")
-        for line in others:
-            result(f"{'':11}{line}")
+        head = f"{word:9}  "
+        lines = [part for line in str(outcome).split("\n") for part in wrapped(line, width() - len(head), "  ")]
+        write(head if met else red(head, sys.stdout))
+        result(lines[0])
+        for line in lines[1:]:
+            result(" " * len(head) + line)
     if not met:
         raise typer.Exit(CHECK_FAILED)

@@ -143,8 +143,8 @@ def legend(weights: Sequence[str]) -> str:
     """What the weights before conditions mean, by the shortest example among them; "" of none."""
     example = min(weights, key=lambda text: ("else" not in text, len(text)), default="")
     on, _, off = example.removesuffix(")").partition(" (else ")
-    beside = f", {off} where it does not" if off else ""
-    return f"{example}: the condition counts with probability {on} where it holds{beside}." if example else ""
+    beside = f", else with {off}" if off else ""
+    return f"{example}: true with probability {on} where the condition holds{beside}." if example else ""
 
 
 def conditions_of(node: Node, words: Words) -> tuple[str, ...]:

@@ -111,13 +111,13 @@ def missing_note(graph: RuleGraph) -> str:
     parts = []
     plain = all(_is_clause(rule.node) for rule in rules_of(graph))
     if len(never) == len(read) > MOST_COLUMNS:
-        parts.append("a missing value never satisfies a rule" if plain else "a condition on a missing value fails")
+        parts.append("a missing value satisfies no rule" if plain else "a condition on a missing value fails")
     elif never and plain:
-        parts.append(f"{', '.join(never)} missing never {'satisfy' if len(never) > 1 else 'satisfies'} a rule")
+        parts.append(f"a missing {listed(never, 'or')} satisfies no rule")
     elif never:
         parts.append(f"a condition on {listed(never, 'or')} fails")
     if rest:
-        parts.append(f"{', '.join(rest)} missing {'satisfy' if len(rest) > 1 else 'satisfies'} a rule that says so")
+        parts.append(f"a missing {listed(rest, 'or')} can satisfy a rule")
     return f"Missing: {'; '.join(parts)}." if parts else ""
 
 
@@ -290,7 +290,7 @@ def summary(graph: RuleGraph) -> str:
     parts = bits or sum(sum(1 for w in node.weights if w) for node in nodes if isinstance(node, Linear))
     what = f"from {counted(parts, 'weighted condition')}" if parts else "of its own"
     heading = _reports(graph, beside[0][0]) if len(beside) == 1 else "probabilities"
-    return f"{heading}: {what}; rulekit show --format full shows {'it' if parts < 2 else 'them'}"
+    return f"{heading}: {what}; rulekit show --all shows {'it' if parts < 2 else 'them'}"
 
 
 def links(graph: RuleGraph) -> str:

@@ -47,7 +47,7 @@ class ReadingOptions:
     unseen : mapping
         Column to what a level never seen is taken for: unseen, missing, error.
     units : mapping
-        Column to what stands behind its numbers (a currency makes them money).
+        Column to the unit of its numbers (a currency makes them money).
     roles : mapping
         Column to use, audit, forbidden.
     delimiter : str or None

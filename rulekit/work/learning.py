@@ -32,7 +32,7 @@ _SET_BY_OPTIONS = {
     "units": "--unit",
     "roles": "--role",
     "unseen": "--unseen",
-    "precision": "--precision",
+    "precision": "--width",
     "cost": "--cost",
     "ordered": "--ordered",
     "start": "--start",

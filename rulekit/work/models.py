@@ -18,7 +18,7 @@ from rulekit.work.outputs import check_artifact_ending, check_model_ending, chec
 if TYPE_CHECKING:
     from rulekit.audit.checking import Checked
 
-_FORMS = {"rules": "show", "full": "full", "table": "table", "csv": "csv", "c50": "c50"}  # as the text target says
+_FORMS = {"rules": "show", "table": "table", "csv": "csv", "c50": "c50"}  # as the text target says
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +29,12 @@ class Shown:
     stopped: str = ""
 
 
-def show(model: Path, form: str = "rules", width: int = 100) -> Shown:
+def show(model: Path, form: str = "rules", width: int = 100, *, everything: bool = False) -> Shown:
     """A model as people read it, in so many columns; raises InputError for a form that there is not."""
     if form not in (*_FORMS, "language", "json"):
         raise InputError(f"no format {form!r}", where="--format", fix=f"one of {', '.join(_FORMS)}, language, json")
+    if everything and form != "rules":
+        raise InputError(f"the format {form} shows every level already", where="--all", fix="leave it out")
     graph = load(model)
     if form == "json":
         from rulekit.graph.files.file_format import to_json
@@ -41,7 +43,11 @@ def show(model: Path, form: str = "rules", width: int = 100) -> Shown:
     elif form == "language":
         text = str(graph)
     else:
-        text = find_target("text").emit(graph, {"format": _FORMS[form], "width": width}).main.decode()
+        text = (
+            find_target("text")
+            .emit(graph, {"format": "full" if everything else _FORMS[form], "width": width})
+            .main.decode()
+        )
     return Shown(text, str(graph.provenance.get("stopped") or ""))
 
 

@@ -17,7 +17,7 @@ from rulekit.audit.statistics import rule_statistics
 from rulekit.audit.table_summary import TableSummary, summary_of
 from rulekit.errors import InputError
 from rulekit.graph.files.model_files import write_atomically
-from rulekit.graph.language.readable import listed, percent
+from rulekit.graph.language.readable import counted, listed, percent
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import Counts, counts
 from rulekit.learners.fitting.constraints import CONSTRAINTS
@@ -102,7 +102,6 @@ def train(request: TrainingRequest, progress: Progress = unseen) -> TrainingResu
     picked = _picked(rows, request, progress)
     training, held = (rows, None) if picked is None else (rows.take(~picked), rows.take(picked))
     started = time.monotonic()
-    questions = 1 if len(training.classes) == 2 else len(training.classes)
     learner = learning.fitted(
         request.learner,
         parameters,
@@ -111,7 +110,7 @@ def train(request: TrainingRequest, progress: Progress = unseen) -> TrainingResu
         time_limit=request.time_limit,
         memory=request.memory,
         start=start,
-        callback=lambda step: bool(progress(Learning(request.learner, step, questions))),
+        callback=lambda step: bool(progress(Learning(request.learner, step))),
     )
     _refuse_nothing_learned(learner.rule_graph_, request)
     progress(Finishing("simplifying"))
@@ -266,7 +265,7 @@ def _measured(
 ) -> tuple[Figures, str, tuple[str, ...]]:
     """Figures, on which rows, and what was noticed in these."""
     if held is not None:
-        return measured(model, held), f"held out: {len(held)} rows", ()
+        return measured(model, held), f"{counted(len(held), 'row')} held out", ()
     if request.test is None:
         return measured(model, training), TRAINING_ROWS, ()
     options = replace(request.reading, target=None, group=None, ordered=(), cost=None, positive=None)

@@ -69,7 +69,7 @@ def test_a_nested_model_is_an_indented_outline() -> None:
         f"  {'':7}    0.654 (else 0.04)  loss > 1820",
         f"  {second}  0.9996 (else 0.54)  relationship in {{Husband, Wife}}",
         'otherwise "white".   Missing: a condition on gain, loss or relationship fails.',
-        "0.95 (else 0.24): the condition counts with probability 0.95 where it holds, 0.24 where it does not.",
+        "0.95 (else 0.24): true with probability 0.95 where the condition holds, else with 0.24.",
     ]
 
 
@@ -198,4 +198,4 @@ def test_a_long_nested_boolean_rule_is_an_outline_and_a_short_one_a_line() -> No
 def test_the_legend_takes_the_shortest_example() -> None:
     assert legend([]) == ""
     assert legend(["0.5", "0.999 (else 0.0072)", "0.95 (else 0.3)"]).startswith("0.95 (else 0.3): ")
-    assert legend(["0.5"]) == "0.5: the condition counts with probability 0.5 where it holds."
+    assert legend(["0.5"]) == "0.5: true with probability 0.5 where the condition holds."

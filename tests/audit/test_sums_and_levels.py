@@ -55,7 +55,7 @@ def level_graph(*sets: list[str]) -> RuleGraph:
 
 
 def test_every_level_stands_where_all_is_asked_for() -> None:
-    """`and 12 more` stood even in --format full: nobody can sign what is not shown."""
+    """`and 12 more` stood even in --all: nobody can sign what is not shown."""
     graph = level_graph(LEVELS[:20])
     assert "and 12 more" in show(graph, 100)
     full = " ".join(show(graph, 100, full=True).split())

@@ -16,7 +16,7 @@ def test_train_reports_one_screen_and_writes_a_model(run: Run, table: Path) -> N
     ran = run("train", str(table), "--target", "label", "--holdout", "0.25", "-o", "m.json")
     assert ran.status == 0, ran.err
     assert "300 rows, 4 columns: 2 numeric, 1 categorical, 1 boolean (b has missing values)" in ran.err
-    assert "held out: 75 rows" in ran.out
+    assert "measured on 75 rows held out" in ran.out
     assert "majority class" in ran.out
     assert rulekit.load("m.json").classes == ("no", "yes")
 

@@ -30,7 +30,7 @@ def test_no_foreign_text_reaches_the_terminal_as_it_is(run: Run) -> None:
     edited = json.loads(Path(model).read_text())
     edited["provenance"]["stopped"] = FORGED
     Path(model).write_text(json.dumps(edited))
-    said += [run("show", model), run("show", model, "--format", "full"), run("evaluate", model, "t.csv")]
+    said += [run("show", model), run("show", model, "--all"), run("evaluate", model, "t.csv")]
     said += [run("evaluate", model, "t.csv", "--json"), run("predict", model, "t.csv", "--explain", "-o", "p.csv")]
     assert run("export", model, "--to", "text", "-o", "r.txt").status == 0
     changed = Path("r.txt").read_text().replace("> 20", "> 30")

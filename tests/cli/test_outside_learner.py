@@ -80,6 +80,7 @@ def test_every_option_of_train_works_or_is_refused_by_name(run: Run, table: Path
     frame = pl.read_csv(table)
     frame.with_columns(w=pl.Series([1, 2] * 150), g=pl.Series([1, 1, 2, 2, 3, 3] * 50)).write_csv("more.csv")
     more, refused = Path("more.csv"), "covering does not go on from given rules"
+    Path("types.toml").write_text('[columns]\nd = { role = "audit" }\n')
     works = {
         "--positive": ("no",),
         "--param": ("max_conditions=2",),
@@ -89,6 +90,7 @@ def test_every_option_of_train_works_or_is_refused_by_name(run: Run, table: Path
         "--curve": ("curve.csv",),
         "--ignore": ("d",),
         "--type": ("d=categorical",),
+        "--types": ("types.toml",),
         "--unit": ("a=EUR",),
         "--role": ("d=audit",),
         "--unseen": ("c=missing",),
@@ -99,8 +101,9 @@ def test_every_option_of_train_works_or_is_refused_by_name(run: Run, table: Path
         "--cost": ("1:5",),
         "--test": (str(table),),
         "--holdout": ("0.3",),
+        "--holdout-out": ("held.csv", "--holdout", "0.3"),
         "--missing-target": ("drop",),
-        "--precision": ("a=float64",),
+        "--width": ("a=float64",),
         "--delimiter": (",",),
         "--decimal": (".",),
         "--encoding": ("utf-8",),
@@ -110,7 +113,14 @@ def test_every_option_of_train_works_or_is_refused_by_name(run: Run, table: Path
         "--seed": ("1",),
         "--json": (),
     }
-    fails = {"--start": (str(model),), "--freeze": ("all",)}
+    fails = {
+        "--start": (str(model),),
+        "--freeze": ("all",),
+        "--monotone": ("a=increasing",),
+        "--forbid": ("a, b",),
+        "--require": ("a > 0.9 -> yes",),
+        "--missing-never-helps": (),
+    }
     always = {"--target", "--output", "--learner", "--quiet"}
     every = {next(name for name in option.names if name.startswith("--")) for option in options_of_train()}
     assert every == {*works, *fails, *always}
@@ -119,7 +129,9 @@ def test_every_option_of_train_works_or_is_refused_by_name(run: Run, table: Path
         assert graph.provenance["units"][0] > 0, option
     for option, values in fails.items():
         given = ("--target", "label", "--learner", "covering", "-o", "n.json", option, *values)
-        assert_refused(run("train", str(more), *given), option, refused)
+        # what constrains a model is named by what it asks for, and not by the option
+        names = (option, refused) if option in ("--start", "--freeze") else ("covering",)
+        assert_refused(run("train", str(more), *given), *names)
     assert not Path("n.json").exists()
     ran = run("train", str(more), "--target", "label", "--learner", "covering", "-o", "n.json", "--param", "max_cond=2")
     assert_refused(ran, "max_cond", "did you mean max_conditions?")

@@ -30,35 +30,25 @@ def test_compiling_is_said_as_progress_is(
 def test_one_share_for_a_whole_run_never_falls_and_says_what_remains() -> None:
     now = [0.0]
     run = RunProgress(clock=lambda: now[0])
-    step = {"n_units": 4, "error": 0.25}
+    step = {"n_units": 4, "error": 0.25, "questions": 2, "folds": 5}
     events: list[Event] = [
         Reading(0.5),
         Reading(1.0),
         Learning("cnll", {"stage": "counting", "done": 1, "total": 3}),
-        *(Learning("cnll", {**step, "class": c, "unit": unit}, 2) for unit in (1, 2, 3) for c in "ab"),
-        *(Learning("cnll", {**step, "class": c, "unit": 3, "fold": fold}, 2) for c in "ab" for fold in (1, 2, 3, 4, 5)),
+        *(Learning("cnll", {**step, "class": c, "unit": unit}) for unit in (1, 2, 3) for c in "ab"),
+        *(Learning("cnll", {**step, "class": c, "unit": 3, "fold": fold}) for c in "ab" for fold in (1, 2, 3, 4, 5)),
         Finishing("simplifying"),
         Finishing("measuring"),
     ]
-    labels, shares, rests = [], [], []
+    standings = []
     for event in events:
         now[0] += 4.0
-        run.take(event)
-        labels.append(run.label)
-        shares.append(run.share)
-        rests.append(run.rest)
+        standings.append(run.take(event))
+    shares = [standing.share or 0.0 for standing in standings]
     assert shares == sorted(shares)
     assert 0 < shares[0] < shares[-1] < 1
-    assert list(dict.fromkeys(labels)) == [
-        "reading",
-        "counting",
-        "learning",
-        "checking sizes on held-out rows",
-        "simplifying",
-        "measuring",
-    ]
-    assert all(rest.startswith("about ") and not rest.startswith("about 0") for rest in rests)
+    assert [standings[i].label for i in (0, -2, -1)] == ["reading", "simplifying", "measuring"]
+    assert all(s.remaining.startswith("about ") and not s.remaining.startswith("about 0") for s in standings)
     limited = RunProgress(time_limit=60.0, clock=lambda: now[0])
     now[0] += 50.0
-    limited.take(Learning("cnll", {**step, "unit": 1}))
-    assert limited.rest == "about 10 s left"
+    assert limited.take(Learning("cnll", {**step, "class": "a", "unit": 1})).remaining == "about 10 s left"

@@ -42,7 +42,9 @@ def emit_model(graph: RuleGraph, parsed: Options) -> Artifact:
         summary += f", a tree of {candidates.leaves} leaves"
     warnings = warnings_of(graph, plan, names)
     if candidates.no_tree:
-        warnings += (f"optimize=latency: this model is no tree operator, because {candidates.no_tree}; {FALLEN_BACK}",)
+        warnings += (
+            f"optimize=latency: this model cannot be one tree operator, because {candidates.no_tree}; {FALLEN_BACK}",
+        )
     return Artifact({"": artifact}, graph.digest, warnings, summary)
 
 

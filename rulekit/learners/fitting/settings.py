@@ -46,7 +46,7 @@ class Settings:
     missing: Sequence[str] | Mapping[str, Sequence[str]] | None = setting(
         None, TOKENS, "cells that mean missing: '?' or 'COLUMN=?', or column to such cells"
     )
-    units: Mapping[str, str] | None = setting(None, WORDS_BY_COLUMN, "column to what stands behind its numbers: EUR, %")
+    units: Mapping[str, str] | None = setting(None, WORDS_BY_COLUMN, "column to the unit of its numbers: EUR, %")
     roles: Mapping[str, str] | None = setting(
         None, WORDS_BY_COLUMN, "column to use, audit (kept for reports) or forbidden: in no rule"
     )

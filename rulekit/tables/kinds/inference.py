@@ -106,4 +106,4 @@ def _merged_note(merged: dict[str, int]) -> list[str]:
         return []
     shown = ", ".join(f"{name} ({count})" for name, count in list(merged.items())[:4])
     more = f" and {len(merged) - 4} more columns" if len(merged) > 4 else ""
-    return [f"rounding to float32 merged distinct values of {shown}{more}; --precision COL=float64 keeps them apart"]
+    return [f"rounding to float32 merged distinct values of {shown}{more}; --width COL=float64 keeps them apart"]

@@ -82,6 +82,6 @@ def decide_many(np: Any, n: int, age: Any, capital_gain: Any, education_num: Any
 
 # The same rules in the rule language, from which rulekit reads this module (never by running it).
 # rules: begin
-# sha256 b36f25af8665b46d113c16691d8775526a5181a7dab756b1a9906a2a2bd952d0
+# sha256 134808447df0094df3fd8dbb3e853fbe9355716c3d7caa795ad41c4c3b5f4441
 
 # rules: end
