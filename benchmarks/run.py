@@ -53,6 +53,9 @@ BENCHMARKS = {
     "paper_uci": Benchmark("learning", "the CNLL paper's UCI tables beside AdaBoost and a random forest", 30, WRITE),
     "boosting": Benchmark("learning", "AdaBoost beside scikit-learn's on adult: test error, CPU time", 1),
     "logical": Benchmark("learning", "tic_tac_toe and kr_vs_kp, ten folds", 3, WRITE),
+    "constraints": Benchmark(
+        "proofs", "promises of learned models: kept, proved, and what they cost", 12, frozenset({"--small"})
+    ),
     "runtimes": Benchmark("proofs", "every ONNX export in every runtime (make runtimes installs them)", 12, WRITE),
     "mutations": Benchmark("proofs", "500 single faults in exports: does verify catch each that matters?", 15, WRITE),
     "parity": Benchmark("proofs", "every model x every way to run it on adversarial rows", 2),

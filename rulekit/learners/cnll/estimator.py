@@ -12,6 +12,7 @@ from rulekit.learners.base import RuleClassifier
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.cnll.models import candidates_of, path_of
 from rulekit.learners.cnll.plain.plain_rules import plain_variants
+from rulekit.learners.cnll.plain.promises import refuse_promises_of_a_formula, with_promises
 from rulekit.learners.cnll.records import Account, clause_records, step_records
 from rulekit.learners.cnll.search.growth import begin, grown_freer, shared_columns
 from rulekit.learners.cnll.settings import CNLLSettings, growth_settings, objective_of, refuse_for_rules, resolved
@@ -40,12 +41,16 @@ class CNLLClassifier(RuleClassifier):
     word = "cnll"
     settings = CNLLSettings
     abilities: ClassVar[frozenset[Ability]] = frozenset(
-        ("missing", "categories", "start", "memory", "several", "ranked", "weights")
+        (
+            *("missing", "categories", "start", "memory", "several", "ranked", "weights"),
+            *("monotone", "apart", "require", "missing_never_helps"),
+        )
     )
 
     def check(self, settings: CNLLSettings) -> None:
         """Raise InputError for what makes no plain rules."""
         refuse_for_rules(settings)
+        refuse_promises_of_a_formula(settings)
 
     def resolve(self, settings: CNLLSettings, rows: float) -> CNLLSettings:
         """What "auto" stands for."""
@@ -70,6 +75,7 @@ class CNLLClassifier(RuleClassifier):
         if growth.rules is not None and settings.start is not None:
             problem, known = plain_starts(settings.start, settings.freeze, classes, problem, data.table)
             rules = [replace(growth.rules, kept=kept, begun=begun) for kept, begun in known]
+        problem, rules = with_promises(problem, rules, data.table, settings, classes)
         return [
             replace(
                 question,

@@ -29,22 +29,26 @@ COST_OF_A_LITERAL = 0.0002
 class PlainRules:
     """Rules, the formula that they were found beside, and a noisy-or of the rules (None: there is no rule).
 
-    share: of the positive rows.
+    share: of the positive rows. constrained: the model promises what the formula does not keep.
     """
 
     rules: Rules
     formula: LearnedFormula
     noisy_or: NoisyOr | None
     share: float
+    constrained: bool = False
 
     def decides(self, codes: Codes, n_rows: int) -> Bools:
         """The rows [n] on which some rule holds."""
         return covered_by_some(self.rules, codes, n_rows)
 
     def score(self, frame: Frame, prefix: str) -> Score:
-        """Of two classes the formula on the side of the rules; of more, which are compared, a noisy-or of the rules."""
+        """Of two classes the formula, on the side of the rules; of more, which are compared, the noisy-or of the rules.
+
+        The noisy-or keeps what the rules keep, so it is reported where a model makes promises.
+        """
         rule = rule_of(self.rules, frame.columns)
-        if frame.kind == "two":
+        if frame.kind == "two" and not self.constrained:
             return Score(self.formula.node(frame, prefix), rule, sided=True)
         if self.noisy_or is None:
             return Score(Hidden(f"{prefix}1", TRUE, strength_of(min(self.share, 0.5)), 0.0), FALSE, silent=True)
@@ -81,5 +85,5 @@ def _candidate(problem: Problem, rules: Rules, formula: LearnedFormula, settings
     yes, no = problem.positive, problem.total - problem.positive
     objective, error = (yes * no / problem.total, yes) if noisy_or is None else (noisy_or.squares, noisy_or.error)
     cost = COST_OF_A_LITERAL * sum(clause_literals(clause, problem.columns) for clause in rules)
-    model = PlainRules(rules, formula, noisy_or, problem.share)
+    model = PlainRules(rules, formula, noisy_or, problem.share, settings.allowed is not None)
     return Candidate(len(rules), objective, error, model, bool(rules) and len(rules) == len(settings.kept), cost)

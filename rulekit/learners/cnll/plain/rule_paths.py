@@ -23,7 +23,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.learners.binned.binning import BinnedColumn
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.cnll.formula.noisy_formula import Bit, probability_of_codes
 from rulekit.learners.cnll.formula.read_once import ReadOnceTree
@@ -31,6 +30,7 @@ from rulekit.learners.cnll.plain.clause_growth import purest_cover
 from rulekit.learners.cnll.plain.clause_search import ClauseSearch, clause_literals
 from rulekit.learners.cnll.plain.lattice import MOST_BITS, Lattice
 from rulekit.learners.counting.histograms import Bools, Floats, Ints
+from rulekit.learners.fitting.allowed import Allowed
 from rulekit.learners.fitting.folds import fold_of_rows
 from rulekit.learners.fitting.rule_sets import Clause, covered_by_some
 
@@ -63,7 +63,7 @@ class RuleSettings:
     """The most rules and literals (None: any) of a class, and whether further columns than the formula's may come.
 
     ridge: how many rows that say nothing each strength of a noisy-or is fitted with. kept: rules that stay as they are;
-    begun: rules that the search may begin with.
+    begun: rules that the search may begin with. allowed: which rules keep the constraints (None: all).
     """
 
     rules: int = 8
@@ -72,6 +72,7 @@ class RuleSettings:
     ridge: float = 0.0
     kept: Rules = ()
     begun: Rules = ()
+    allowed: Allowed | None = None
 
 
 def rule_paths(
@@ -92,7 +93,7 @@ def rule_paths(
     codes = problem.codes if sample is None else problem.codes.take(sample)
     share = 1.0 if sample is None else len(sample) / len(probability)
     lattice = Lattice.of(tree, bits, codes)
-    search = ClauseSearch.over(problem.columns, codes, _searched(problem, bits, settings))
+    search = ClauseSearch.over(problem.columns, codes, _searched(problem, bits, settings), settings.allowed)
     for variant in variants:
         gain = np.where(kept, 0.0, row_gains(problem, probability, variant.trust))
         price = share * max(_LEAST_PRICE, variant.price * deviation) * _STEPS / problem.weight_unit
@@ -112,9 +113,10 @@ def _evenly_spread(n: int, most: int) -> Ints | None:
 
 
 def _searched(problem: Problem, bits: tuple[Bit, ...], settings: RuleSettings) -> Ints:
-    if settings.more_columns:
-        return np.arange(len(problem.columns), dtype=np.int64)
-    return np.array(sorted({bit.column for bit in bits}), dtype=np.int64)
+    searched = np.arange(len(problem.columns), dtype=np.int64)
+    if not settings.more_columns:
+        searched = np.array(sorted({bit.column for bit in bits}), dtype=np.int64)
+    return searched if settings.allowed is None else searched[settings.allowed.usable[searched]]
 
 
 # One variant -------------------------------------------------------------------------------------------------------
@@ -142,12 +144,10 @@ def _found(lattice: Lattice, search: ClauseSearch, settings: RuleSettings, most:
     they come near the others to begin with.
     """
     more = most + most // 2
-    found = _more(
-        search, lattice, search.run(_greedy(lattice, search.columns, search.gain, more, room), room), more, room
-    )
+    found = _more(search, lattice, search.run(_greedy(lattice, search, more, room), room), more, room)
     while len(found) > most:
         found = search.run(_without_least(search, found), room)
-    others = [[dict(clause) for clause in settings.begun][:most]] if settings.begun else []
+    others = [[dict(clause) for clause in settings.begun][:most]] if settings.begun and search.allowed.free else []
     cover = purest_cover(search, most, room, _NEAR * search.total(found))
     others += [cover] if cover else []
     for begun in others:
@@ -190,28 +190,32 @@ def _clause_of(lattice: Lattice, prime: int) -> Clause:
     return clause
 
 
-def _greedy(lattice: Lattice, columns: Sequence[BinnedColumn], gain: Floats, most: int, room: float) -> list[Clause]:
+def _greedy(lattice: Lattice, search: ClauseSearch, most: int, room: float) -> list[Clause]:
     """Prime implicants, each the one that gains most on the rows that are not yet covered."""
-    lattice.restrict_to(gain)
+    lattice.restrict_to(search.gain)
     clauses: list[Clause] = []
     while len(clauses) < most:
-        found = _best_prime(lattice, columns, room)
+        found = _best_prime(lattice, search, room)
         if found is None:
             break
         clauses.append(found)
-        room -= clause_literals(found, columns)
+        room -= clause_literals(found, search.columns)
     return clauses
 
 
-def _best_prime(lattice: Lattice, columns: Sequence[BinnedColumn], room: float) -> Clause | None:
-    """The implicant of most gain that has room, which is then covered; None where none gains."""
+def _best_prime(lattice: Lattice, search: ClauseSearch, room: float) -> Clause | None:
+    """The implicant of most gain that has room, as far as it is allowed, which is then covered; None where none gains.
+
+    An implicant of which nothing is allowed would cover every row, and is passed over.
+    """
     gains = lattice.gains.copy()
     for _ in range(len(gains)):
         at = int(np.argmax(gains))
         if gains[at] <= 0.0:
             return None
-        clause = _clause_of(lattice, int(lattice.primes[at]))
-        if clause_literals(clause, columns) <= room:
+        whole = _clause_of(lattice, int(lattice.primes[at]))
+        clause = search.allowed.relaxed(whole)
+        if clause_literals(clause, search.columns) <= room and (clause or not whole):
             lattice.cover(int(lattice.primes[at]))
             return clause
         gains[at] = 0.0
@@ -227,7 +231,7 @@ def _more(search: ClauseSearch, lattice: Lattice, clauses: list[Clause], most: i
     while len(clauses) < most:
         left = room - sum(clause_literals(clause, search.columns) for clause in clauses)
         lattice.restrict_to(np.where(free, search.gain, 0.0))
-        begun = _best_prime(lattice, search.columns, left)
+        begun = _best_prime(lattice, search, left)
         clause, value = search.improved(begun or {}, free, left)
         if value <= 0.0:
             break
