@@ -277,7 +277,7 @@ def _reach(node: Node, others: set[Node]) -> list[Node]:
     names = {other.name: other for other in others if isinstance(other, Hidden)}
     for bit in bits:
         twin = names.get(bit.name)
-        same = bit.off == 0 if twin is None or twin.cause is not bit.cause else bit.off == twin.off
+        same = bit.off == (0 if twin is None else twin.off)  # then, where neither cause holds, both fire alike
         plain.append(bit.cause if same else TRUE)
     return plain
 

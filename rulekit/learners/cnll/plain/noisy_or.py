@@ -16,7 +16,7 @@ from rulekit.learners.binned.binning import BinnedColumn
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.counting.histograms import Bools, Floats
 from rulekit.learners.fitting.rule_sets import Clause, clause_node, covered
-from rulekit.numbers import strength_of
+from rulekit.numbers import short_probability, strength_of
 
 _SWEEPS = 50
 _MARGIN = 0.001
@@ -41,8 +41,8 @@ class NoisyOr:
             Hidden(
                 f"{prefix}{k + 1}",
                 clause_node(clause, columns),
-                strength_of(1.0 - (1.0 - strength) * stays),
-                strength_of(1.0 - stays),
+                strength_of(short_probability(1.0 - (1.0 - strength) * stays)),
+                strength_of(short_probability(1.0 - stays)),
             )
             for k, (clause, strength) in enumerate(zip(clauses, self.strengths, strict=True))
         ]
