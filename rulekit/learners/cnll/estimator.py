@@ -13,6 +13,7 @@ from rulekit.learners.binned.problem import Problem
 from rulekit.learners.cnll.models import candidates_of, path_of
 from rulekit.learners.cnll.plain.plain_rules import plain_variants
 from rulekit.learners.cnll.plain.promises import refuse_promises_of_a_formula, with_promises
+from rulekit.learners.cnll.plain.refinement import with_fine_columns
 from rulekit.learners.cnll.records import Account, clause_records, step_records
 from rulekit.learners.cnll.search.growth import begin, grown_freer, shared_columns
 from rulekit.learners.cnll.settings import CNLLSettings, growth_settings, objective_of, refuse_for_rules, resolved
@@ -71,6 +72,9 @@ class CNLLClassifier(RuleClassifier):
             problem, starts = starts_of(
                 settings.start, settings.freeze, classes, problem, data.table, int(settings.n_units)
             )
+        if growth.rules is not None:
+            problem, fine = with_fine_columns(problem, data.table)
+            growth = replace(growth, rules=replace(growth.rules, fine=fine))
         rules = [growth.rules] * len(questions)
         if growth.rules is not None and settings.start is not None:
             problem, known = plain_starts(settings.start, settings.freeze, classes, problem, data.table)

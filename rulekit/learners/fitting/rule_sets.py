@@ -53,7 +53,8 @@ def covered_by_some(clauses: Sequence[Clause], codes: Codes, n: int) -> Bools:
 
 def clause_node(clause: Clause, columns: Sequence[BinnedColumn]) -> Node:
     """A clause as one And of conditions on single columns."""
-    nodes = (condition_node(columns[column], condition) for column, condition in sorted(clause.items()))
+    ordered = sorted(clause.items(), key=lambda item: (columns[item[0]].index < 0, columns[item[0]].index, item[0]))
+    nodes = (condition_node(columns[column], condition) for column, condition in ordered)
     parts = [part for node in nodes for part in conjuncts(node)]
     return TRUE if not parts else parts[0] if len(parts) == 1 else And(parts)
 

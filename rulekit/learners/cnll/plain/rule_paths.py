@@ -16,8 +16,8 @@ formula has seen all rows, which favours those that trust it, if any.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,7 @@ from rulekit.learners.cnll.formula.read_once import ReadOnceTree
 from rulekit.learners.cnll.plain.clause_growth import purest_cover
 from rulekit.learners.cnll.plain.clause_search import ClauseSearch, clause_literals
 from rulekit.learners.cnll.plain.lattice import MOST_BITS, Lattice
+from rulekit.learners.cnll.plain.refinement import refined
 from rulekit.learners.counting.histograms import Bools, Floats, Ints
 from rulekit.learners.fitting.allowed import Allowed
 from rulekit.learners.fitting.folds import fold_of_rows
@@ -63,7 +64,8 @@ class RuleSettings:
     """The most rules and literals (None: any) of a class, and whether further columns than the formula's may come.
 
     ridge: how many rows that say nothing each strength of a noisy-or is fitted with. kept: rules that stay as they are;
-    begun: rules that the search may begin with. allowed: which rules keep the constraints (None: all).
+    begun: rules that the search may begin with. allowed: which rules keep the constraints (None: all). fine: by column
+    the one with a code for each of its values, in which the search does not look.
     """
 
     rules: int = 8
@@ -73,6 +75,7 @@ class RuleSettings:
     kept: Rules = ()
     begun: Rules = ()
     allowed: Allowed | None = None
+    fine: Mapping[int, int] = field(default_factory=dict)
 
 
 def rule_paths(
@@ -98,7 +101,8 @@ def rule_paths(
         gain = np.where(kept, 0.0, row_gains(problem, probability, variant.trust))
         price = share * max(_LEAST_PRICE, variant.price * deviation) * _STEPS / problem.weight_unit
         own = search.with_gain(gain if sample is None else gain[sample], price)
-        yield _sizes(lattice, own, settings)
+        sizes = _sizes(lattice, own, settings)
+        yield [tuple(refined(problem, rules, gain, settings.fine)) for rules in sizes] if settings.fine else sizes
 
 
 def row_gains(problem: Problem, probability: Floats, trust: float) -> Floats:
@@ -113,7 +117,8 @@ def _evenly_spread(n: int, most: int) -> Ints | None:
 
 
 def _searched(problem: Problem, bits: tuple[Bit, ...], settings: RuleSettings) -> Ints:
-    searched = np.arange(len(problem.columns), dtype=np.int64)
+    fine = set(settings.fine.values())
+    searched = np.array([place for place in range(len(problem.columns)) if place not in fine], dtype=np.int64)
     if not settings.more_columns:
         searched = np.array(sorted({bit.column for bit in bits}), dtype=np.int64)
     return searched if settings.allowed is None else searched[settings.allowed.usable[searched]]
