@@ -263,7 +263,7 @@ class RuleClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
             QuestionPath(
                 run.question.label,
                 run.question.problem.total,
-                self.nothing(run.question),
+                run.nothing or self.nothing(run.question),
                 run.path,
                 run.curve,
                 run.longest,

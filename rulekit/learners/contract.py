@@ -210,11 +210,13 @@ takes the place of all."""
 class Variants:
     """Several paths that end a learning, made when they are asked for: the cross-validation takes the best one.
 
-    preferred: which one is taken where there is no cross-validation.
+    preferred: which one is taken where there is no cross-validation. nothing: what stands where none of their
+    candidates does (None: what the learner says of a question).
     """
 
     paths: Sequence[Callable[[], Sequence[Candidate]]]
     preferred: Callable[[], int]
+    nothing: Callable[[], Candidate] | None = None
 
 
 # Finding learners --------------------------------------------------------------------------------------------------

@@ -104,9 +104,10 @@ class Fold:
 class Run:
     """A question with what was learned: the candidates of its path, of which `chosen` (from 1; 0: none) was taken.
 
-    grown: the candidates before `finish`; folds: what was learned without each; curve: of the held-out errors;
-    checked: whether it has chosen; all_stay: each of its units has already had to pay for its size; longest: the place
-    up to which it goes where all questions share one size, which is where its own held-out error is least.
+    grown: the candidates before `finish`; nothing: what stands where none does (None: as the learner says); folds: what
+    was learned without each; curve: of the held-out errors; checked: whether it has chosen; all_stay: each of its units
+    has already had to pay for its size; longest: the place up to which it goes where all questions share one size,
+    where its own held-out error is least.
     """
 
     question: Question
@@ -114,6 +115,7 @@ class Run:
     first: Course | None = None
     folds: list[Fold] = field(default_factory=list)
     path: tuple[Candidate, ...] = ()
+    nothing: Candidate | None = None
     curve: Curve | None = None
     chosen: int = 0
     checked: bool = False
@@ -329,6 +331,7 @@ class _Group:
         else:
             variant = run.curve.variant if run.curve is not None else 0 if why else variants.preferred()
             run.path = tuple(variants.paths[variant]())
+            run.nothing = None if variants.nothing is None else variants.nothing()
             run.all_stay = True
         run.longest = run.chosen = len(run.path)
         if run.curve is not None and not run.all_stay and self.plan.joint:

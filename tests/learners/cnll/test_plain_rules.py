@@ -170,6 +170,19 @@ decide yes when any of (
 """
 
 
+def test_where_rules_do_worse_than_none_the_formula_still_tells_rows_apart() -> None:
+    rng = np.random.default_rng(5)
+    X = rng.random((300, 6))
+    y = rng.random(300) < 0.15 + 0.3 * X[:, 0]
+    for positive in (True, False):
+        model = CNLLClassifier(**KIND, positive=positive).fit(X, y)
+        none = model.path_.graph([0])
+        assert set(none.predict(X).tolist()) == {False}
+        chances = none.predict_proba(X)[:, list(none.classes).index(True)]
+        assert chances.max() < 0.5
+        assert chances[X[:, 0] > 0.5].mean() > chances[X[:, 0] <= 0.5].mean() + 0.05
+
+
 @pytest.mark.parametrize("freeze", ["all", "none"])
 def test_it_goes_on_from_given_rules(freeze: str) -> None:
     X, y = loan_rows(800)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -73,11 +73,18 @@ def plain_variants(
         return [_candidate(problem, rules, formulas[-1], settings) for rules in shown] if formulas else []
 
     paths = [partial(by, variant) for variant in range(len(VARIANTS))]
-    return Variants(paths, lambda: raced_variant(problem, snapshots, settings, groups, seed))
+    nothing = partial(_nothing, problem, formulas[-1], settings) if formulas else None
+    return Variants(paths, lambda: raced_variant(problem, snapshots, settings, groups, seed), nothing)
 
 
 def _alone(problem: Problem, snapshots: Any, settings: RuleSettings, variant: Variant) -> list[Rules]:
     return next(rule_paths(problem, snapshots, settings, [variant]))
+
+
+def _nothing(problem: Problem, formula: LearnedFormula, settings: RuleSettings) -> Candidate:
+    """No rule: the more frequent answer decides, and the formula still tells rows apart."""
+    always: Rules = ({},) if problem.share > 0.5 else ()
+    return replace(_candidate(problem, always, formula, settings), size=0, start=False)
 
 
 def _candidate(problem: Problem, rules: Rules, formula: LearnedFormula, settings: RuleSettings) -> Candidate:
