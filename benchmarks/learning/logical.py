@@ -33,6 +33,7 @@ Array = npt.NDArray[Any]
 TABLES = ("tic_tac_toe", "kr_vs_kp")
 UNITS = (10, 20, 30)
 LOGICAL: Mapping[str, Any] = {
+    "form": "formula",
     "algorithm": "tree",
     "objective": "brier",
     "ridge": 1,

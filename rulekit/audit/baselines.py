@@ -172,8 +172,9 @@ def _boosted(X: Array, y: Array, weight: Array) -> Callable[[Array], Array]:
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     model = HistGradientBoostingClassifier(max_iter=_TREES, early_stopping=False, random_state=0)
-    decide: Callable[[Array], Array] = model.fit(X, y, weight).predict
-    return decide
+    empty = np.isnan(X).all(axis=0)  # it cannot bin a column without values
+    decide: Callable[[Array], Array] = model.fit(np.where(empty, 0.0, X), y, weight).predict
+    return lambda rows: decide(np.where(empty, 0.0, rows))
 
 
 # Columns -----------------------------------------------------------------------------------------------------------

@@ -161,13 +161,14 @@ def test_a_number_to_predict_is_no_set_of_classes(run: Run) -> None:
     assert_refused(run("train", "bad.csv", "--target", "y", "-o", "m.json"), "120 different labels", "--type y=")
 
 
-def test_a_threshold_does_not_drop_an_edit(run: Run, model: Path, table: Path) -> None:
-    run("export", str(model), "--to", "text", "-o", "rules.txt")
-    text = Path("rules.txt").read_text()
-    assert "a > 0.5" in text
-    head, mark, tail = text.partition("decide")
-    first, second, last = tail.partition("report")
-    Path("edited.txt").write_text(head + mark + first.replace("a > 0.5", "a > 0.8") + second + last)
+def test_a_threshold_does_not_drop_an_edit(run: Run, table: Path) -> None:
+    words = ("--form", "formula", "--param", "n_units=3", "--no-baselines", "-q")
+    run("train", str(table), "--target", "label", *words, "-o", "soft.json")
+    run("export", "soft.json", "--to", "text", "-o", "rules.txt")
+    decided, _, _ = Path("rules.txt").read_text().partition("report")
+    Path("edited.txt").write_text(
+        decided + "report yes with probability of (H fires with probability 0.9 when a > 0.2)"
+    )
     imported = run("import", "edited.txt", "-o", "edited.json")
     assert imported.status == 0
     assert "different ways" in imported.err

@@ -68,7 +68,7 @@ def test_a_label_with_a_line_break_stays_on_its_line(run: Run, table: Path) -> N
     text = table.read_text().replace(",yes\n", ',"so\nso"\n')
     Path("broken.csv").write_text(text)
     assert run("train", "broken.csv", "--target", "label", "-o", "m.json", "-q").status == 0
-    assert len(run("evaluate", "m.json", "broken.csv").out.splitlines()) == 4
+    assert len(run("evaluate", "m.json", "broken.csv").out.splitlines()) == 5
 
 
 def test_nothing_compared_is_not_verified(run: Run, model: Path) -> None:

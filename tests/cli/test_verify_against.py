@@ -55,9 +55,9 @@ def test_the_whole_chain_with_the_model_away(run: Run, model: Path) -> None:
 def test_a_verification_is_repeated_without_the_model(exported: Path, run: Run) -> None:
     ran = run("verify", exported.name, "--against", "parity.json")
     assert (ran.status, ran.err) == (0, "")
-    first, second = ran.out.splitlines()
-    assert first == ("repeated   400 rows: 0 different decisions; all that the report states was found again")
-    assert second.split() in (["proved", "(all", "2", "cells)"], ["proved", "(the", "same", "formula)"])
+    first, second = " ".join(ran.out.split()).split(" proved ")
+    assert first == "repeated 400 rows: 0 different decisions; all that the report states was found again"
+    assert second in ("(all 2 cells)", "(the same formula)")
 
 
 def test_a_repetition_as_json(exported: Path, run: Run) -> None:
@@ -135,7 +135,7 @@ def test_a_report_of_other_versions_says_so(run: Run, tmp_path: Path) -> None:
     path = export("text", tmp_path)
     ran = run("verify", path.name, "--against", report(tmp_path, version="0.0.9"))
     assert ran.status == 0
-    assert "other versions, which are stated and not checked: rulekit 0.0.9 there" in ran.out
+    assert "other versions, which are stated and not checked: rulekit 0.0.9 there" in " ".join(ran.out.split())
 
 
 def test_a_signed_report_is_that_of_its_key(run: Run, tmp_path: Path) -> None:

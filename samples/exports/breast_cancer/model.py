@@ -4,6 +4,7 @@ classes
     "benign"
     "malignant"
 columns that the rules read
+    "mean_texture" (numeric)
     "mean_concave_points" (numeric)
     "area_error" (numeric)
     "worst_texture" (numeric)
@@ -13,25 +14,6 @@ columns that the rules read
     "worst_concavity" (numeric)
     "worst_concave_points" (numeric)
 
-rules
-    diagnosis is "malignant" when the probability that any of these holds exceeds 0.5
-      r796fc7  all of  covers 27.5 %, right 100.0 %
-                 0.999 (else 0.528)  worst_texture > 20.77
-                 0.999 (else 0.588)  worst_concavity > 0.19
-                 any of
-                   0.358 (else 0.001)  worst_smoothness > 0.175
-                   0.197 (else 0.001)  worst_texture > 32.83
-                   all of
-                     0.964 (else 0.041)  worst_perimeter > 107.2
-                     0.999 (else 0.661)  mean_concave_points > 0.049
-                     0.999 (else 0.78)   worst_area > 870
-      r730f5a  0.349 (else 0.001)  worst_concave_points > 0.162
-      r246a23  0.303 (else 0.001)  area_error > 78
-      r8dc78d  0.269 (else 0.001)  worst_concave_points > 0.177
-    otherwise "benign".   Missing: a condition on a missing value fails.
-    0.999 (else 0.78): the condition counts with probability 0.999 where it holds, 0.78 where it
-      does not.
-
 predict(row) gives the label, predict_proba(row) the probability of each class. A row is a mapping by
 column name, or a sequence of all columns in the order of COLUMNS; None, NaN and the empty text are
 missing. predict_many(data) takes rows, a mapping of columns, a data frame or an array, and is fast
@@ -39,7 +21,7 @@ where numpy is installed. Nothing but the standard library is needed.
 
 Command line: python THIS.py < rows.csv > predictions.csv, or with --self-test or --help.
 
-digest a71e07be89cbe69819f8432ee0b3986d4cd02cefdacb3eea0e3d7906518f2f22
+digest 449b58b7987abf91bb6f9db5a4dfad7ee7dac84fac17b5213cbacb46732fe73c
 """
 
 from __future__ import annotations
@@ -56,7 +38,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import inf, nan
 from typing import Any
 
-DIGEST = "a71e07be89cbe69819f8432ee0b3986d4cd02cefdacb3eea0e3d7906518f2f22"
+DIGEST = "449b58b7987abf91bb6f9db5a4dfad7ee7dac84fac17b5213cbacb46732fe73c"
 CLASSES = ("benign", "malignant")
 # All columns, in schema order.
 COLUMNS = (
@@ -69,6 +51,7 @@ COLUMNS = (
 )
 # Columns that the rules read: position, name, kind, texts that mean missing (beside the empty one).
 USED: tuple[Used, ...] = (
+    (1, "mean_texture", "number", ()),
     (7, "mean_concave_points", "number", ()),
     (13, "area_error", "number", ()),
     (21, "worst_texture", "number", ()),
@@ -82,60 +65,60 @@ USED: tuple[Used, ...] = (
 
 def decide(row: Any) -> int:
     """Class index of a row, a mapping by column name."""
-    p1 = (
-        (0.9638159788947044 if row["worst_perimeter"] > 107.20000076293945 else 0.040782180748579075)
-        * (0.999 if row["mean_concave_points"] > 0.04900000058114528 else 0.6607983590864053)
-        * (0.999 if row["worst_area"] > 870.0000305175781 else 0.7800169778013147)
-    )
-    p2 = (
-        (1.0 - p1)
-        * (0.6417909862584955 if row["worst_smoothness"] > 0.17500000447034833 else 0.999)
-        * (0.8026721316214511 if row["worst_texture"] > 32.83000373840332 else 0.999)
-    )
-    p3 = (
-        (1.0 - p2)
-        * (0.999 if row["worst_texture"] > 20.77000141143799 else 0.5281695450982652)
-        * (0.999 if row["worst_concavity"] > 0.1900000050663948 else 0.5883022282654261)
-    )
-    p4 = (
-        (1.0 - p3)
-        # r730f5a: H5 fires with probability 0.349 (else 0.001) when worst_concave_points > 0.162
-        * (0.6512734789694343 if row["worst_concave_points"] > 0.16200000792741776 else 0.999)
-        # r246a23: H8 fires with probability 0.303 (else 0.001) when area_error > 78
-        * (0.697095523688385 if row["area_error"] > 78.00000381469727 else 0.999)
-        # r8dc78d: H10 fires with probability 0.269 (else 0.001) when worst_concave_points > 0.177
-        * (0.7314468802720797 if row["worst_concave_points"] > 0.17700000852346418 else 0.999)
-    )
-    return 1 if 1.0 - p4 > 0.5 else 0
+    # rfb4633: worst_area > 920 and worst_concavity > 0.24
+    if row["worst_area"] > 920.0000305175781 and row["worst_concavity"] > 0.24000000208616254:
+        return 1
+    # rfe9e83: mean_texture > 19.3 and mean_concave_points > 0.043 and worst_perimeter > 107
+    if (
+        row["mean_texture"] > 19.300000190734863
+        and row["mean_concave_points"] > 0.04300000332295894
+        and row["worst_perimeter"] > 107.00000381469727
+    ):
+        return 1
+    # re61807: worst_texture > 27.6 and worst_concave_points > 0.132
+    if row["worst_texture"] > 27.60000133514404 and row["worst_concave_points"] > 0.13200000673532486:
+        return 1
+    return 0
 
 
 def probabilities(row: Any) -> list[float]:
     """Probability of each class; the row as for `decide`."""
+    worst_texture = row["worst_texture"]
+    worst_concavity = row["worst_concavity"]
+    worst_concave_points = row["worst_concave_points"]
     p1 = (
-        (0.9638159788947044 if row["worst_perimeter"] > 107.20000076293945 else 0.040782180748579075)
-        * (0.999 if row["mean_concave_points"] > 0.04900000058114528 else 0.6607983590864053)
-        * (0.999 if row["worst_area"] > 870.0000305175781 else 0.7800169778013147)
+        (0.979 if row["worst_perimeter"] > 107.20000076293945 else 0.04511)
+        * (0.999 if row["mean_concave_points"] > 0.04900000058114528 else 0.7034)
+        * (0.999 if row["worst_area"] > 870.0000305175781 else 0.7984)
+        * (0.999 if row["mean_texture"] > 16.830000877380368 else 0.8237)
     )
     p2 = (
         (1.0 - p1)
-        * (0.6417909862584955 if row["worst_smoothness"] > 0.17500000447034833 else 0.999)
-        * (0.8026721316214511 if row["worst_texture"] > 32.83000373840332 else 0.999)
+        * (0.7721 if row["worst_smoothness"] > 0.17500000447034833 else 0.999)
+        * (0.7704 if worst_texture > 32.83000373840332 else 0.999)
+        * (0.7777000000000001 if row["worst_smoothness"] > 0.17500000447034833 else 0.999)
     )
     p3 = (
         (1.0 - p2)
-        * (0.999 if row["worst_texture"] > 20.77000141143799 else 0.5281695450982652)
-        * (0.999 if row["worst_concavity"] > 0.1900000050663948 else 0.5883022282654261)
+        * (0.999 if worst_texture > 20.77000141143799 else 0.7937)
+        * (0.999 if worst_concavity > 0.1900000050663948 else 0.7942)
+        * (0.999 if worst_concavity > 0.1900000050663948 else 0.7927)
+        * (0.999 if worst_concavity > 0.21400000900030133 else 0.8322)
+        * (0.999 if worst_texture > 20.77000141143799 else 0.775)
+        * (0.999 if worst_concavity > 0.1900000050663948 else 0.791)
+        * (0.999 if worst_texture > 20.77000141143799 else 0.7947)
     )
     p4 = (
         (1.0 - p3)
-        # r730f5a
-        * (0.6512734789694343 if row["worst_concave_points"] > 0.16200000792741776 else 0.999)
-        # r246a23
-        * (0.697095523688385 if row["area_error"] > 78.00000381469727 else 0.999)
-        # r8dc78d
-        * (0.7314468802720797 if row["worst_concave_points"] > 0.17700000852346418 else 0.999)
+        * (0.7089 if worst_concave_points > 0.16200000792741776 else 0.999)
+        * (0.8170999999999999 if row["area_error"] > 78.00000381469727 else 0.999)
+        * (0.7733 if worst_concave_points > 0.17700000852346418 else 0.999)
+        * (0.7775000000000001 if worst_concave_points > 0.17700000852346418 else 0.999)
+        * (0.8034 if row["area_error"] > 78.00000381469727 else 0.999)
+        * (0.8178 if row["area_error"] > 78.00000381469727 else 0.999)
     )
-    positive = 1.0 - p4
+    p5 = 1.0 - p4
+    positive = ((p5 if p5 > 0.501 else 0.501) if (row["worst_area"] > 920.0000305175781 and worst_concavity > 0.24000000208616254) or (row["mean_texture"] > 19.300000190734863 and row["mean_concave_points"] > 0.04300000332295894 and row["worst_perimeter"] > 107.00000381469727) or (worst_texture > 27.60000133514404 and worst_concave_points > 0.13200000673532486) else 0.499 if p5 > 0.499 else p5)
     return [1.0 - positive, positive]
 
 
@@ -147,31 +130,16 @@ def predict(row: Any) -> str:
                 return CLASSES[decide(row)]
             case [*_] if len(row) == 30:  # no array, which has other numbers
                 # `decide` once more, on places: to name the cells first would take longer than the rules.
-                p1 = (
-                    (0.9638159788947044 if row[22] > 107.20000076293945 else 0.040782180748579075)
-                    * (0.999 if row[7] > 0.04900000058114528 else 0.6607983590864053)
-                    * (0.999 if row[23] > 870.0000305175781 else 0.7800169778013147)
-                )
-                p2 = (
-                    (1.0 - p1)
-                    * (0.6417909862584955 if row[24] > 0.17500000447034833 else 0.999)
-                    * (0.8026721316214511 if row[21] > 32.83000373840332 else 0.999)
-                )
-                p3 = (
-                    (1.0 - p2)
-                    * (0.999 if row[21] > 20.77000141143799 else 0.5281695450982652)
-                    * (0.999 if row[26] > 0.1900000050663948 else 0.5883022282654261)
-                )
-                p4 = (
-                    (1.0 - p3)
-                    # r730f5a
-                    * (0.6512734789694343 if row[27] > 0.16200000792741776 else 0.999)
-                    # r246a23
-                    * (0.697095523688385 if row[13] > 78.00000381469727 else 0.999)
-                    # r8dc78d
-                    * (0.7314468802720797 if row[27] > 0.17700000852346418 else 0.999)
-                )
-                return "malignant" if 1.0 - p4 > 0.5 else "benign"
+                # rfb4633
+                if row[23] > 920.0000305175781 and row[26] > 0.24000000208616254:
+                    return "malignant"
+                # rfe9e83
+                if row[1] > 19.300000190734863 and row[7] > 0.04300000332295894 and row[22] > 107.00000381469727:
+                    return "malignant"
+                # re61807
+                if row[21] > 27.60000133514404 and row[27] > 0.13200000673532486:
+                    return "malignant"
+                return "benign"
     except (AttributeError, TypeError, LookupError):  # missing or textual cells, absent columns
         pass
     return CLASSES[decide(cells(row, len(COLUMNS), USED))]
@@ -185,31 +153,42 @@ def predict_proba(row: Any) -> list[float]:
                 return probabilities(row)
             case [*_] if len(row) == 30:  # no array, which has other numbers
                 # `probabilities` once more, on places: to name the cells first would take longer than the rules.
+                worst_texture = row[21]
+                worst_concavity = row[26]
+                worst_concave_points = row[27]
                 p1 = (
-                    (0.9638159788947044 if row[22] > 107.20000076293945 else 0.040782180748579075)
-                    * (0.999 if row[7] > 0.04900000058114528 else 0.6607983590864053)
-                    * (0.999 if row[23] > 870.0000305175781 else 0.7800169778013147)
+                    (0.979 if row[22] > 107.20000076293945 else 0.04511)
+                    * (0.999 if row[7] > 0.04900000058114528 else 0.7034)
+                    * (0.999 if row[23] > 870.0000305175781 else 0.7984)
+                    * (0.999 if row[1] > 16.830000877380368 else 0.8237)
                 )
                 p2 = (
                     (1.0 - p1)
-                    * (0.6417909862584955 if row[24] > 0.17500000447034833 else 0.999)
-                    * (0.8026721316214511 if row[21] > 32.83000373840332 else 0.999)
+                    * (0.7721 if row[24] > 0.17500000447034833 else 0.999)
+                    * (0.7704 if worst_texture > 32.83000373840332 else 0.999)
+                    * (0.7777000000000001 if row[24] > 0.17500000447034833 else 0.999)
                 )
                 p3 = (
                     (1.0 - p2)
-                    * (0.999 if row[21] > 20.77000141143799 else 0.5281695450982652)
-                    * (0.999 if row[26] > 0.1900000050663948 else 0.5883022282654261)
+                    * (0.999 if worst_texture > 20.77000141143799 else 0.7937)
+                    * (0.999 if worst_concavity > 0.1900000050663948 else 0.7942)
+                    * (0.999 if worst_concavity > 0.1900000050663948 else 0.7927)
+                    * (0.999 if worst_concavity > 0.21400000900030133 else 0.8322)
+                    * (0.999 if worst_texture > 20.77000141143799 else 0.775)
+                    * (0.999 if worst_concavity > 0.1900000050663948 else 0.791)
+                    * (0.999 if worst_texture > 20.77000141143799 else 0.7947)
                 )
                 p4 = (
                     (1.0 - p3)
-                    # r730f5a
-                    * (0.6512734789694343 if row[27] > 0.16200000792741776 else 0.999)
-                    # r246a23
-                    * (0.697095523688385 if row[13] > 78.00000381469727 else 0.999)
-                    # r8dc78d
-                    * (0.7314468802720797 if row[27] > 0.17700000852346418 else 0.999)
+                    * (0.7089 if worst_concave_points > 0.16200000792741776 else 0.999)
+                    * (0.8170999999999999 if row[13] > 78.00000381469727 else 0.999)
+                    * (0.7733 if worst_concave_points > 0.17700000852346418 else 0.999)
+                    * (0.7775000000000001 if worst_concave_points > 0.17700000852346418 else 0.999)
+                    * (0.8034 if row[13] > 78.00000381469727 else 0.999)
+                    * (0.8178 if row[13] > 78.00000381469727 else 0.999)
                 )
-                positive = 1.0 - p4
+                p5 = 1.0 - p4
+                positive = ((p5 if p5 > 0.501 else 0.501) if (row[23] > 920.0000305175781 and worst_concavity > 0.24000000208616254) or (row[1] > 19.300000190734863 and row[7] > 0.04300000332295894 and row[22] > 107.00000381469727) or (worst_texture > 27.60000133514404 and worst_concave_points > 0.13200000673532486) else 0.499 if p5 > 0.499 else p5)
                 return [1.0 - positive, positive]
     except (AttributeError, TypeError, LookupError):  # missing or textual cells, absent columns
         pass
@@ -229,6 +208,7 @@ def predict_many(data: Any) -> list[str]:
 def decide_many(
     np: Any,
     n: int,
+    mean_texture: Any,
     mean_concave_points: Any,
     area_error: Any,
     worst_texture: Any,
@@ -239,31 +219,18 @@ def decide_many(
     worst_concave_points: Any,
 ) -> Any:
     """`decide` for n rows at once, on columns of numpy."""
-    p1 = (
-        np.where(worst_perimeter > 107.20000076293945, 0.9638159788947044, 0.040782180748579075)
-        * np.where(mean_concave_points > 0.04900000058114528, 0.999, 0.6607983590864053)
-        * np.where(worst_area > 870.0000305175781, 0.999, 0.7800169778013147)
+    positive = (
+        # rfb4633
+        ((worst_area > 920.0000305175781) & (worst_concavity > 0.24000000208616254))
+        # rfe9e83
+        | (
+            (mean_texture > 19.300000190734863)
+            & (mean_concave_points > 0.04300000332295894)
+            & (worst_perimeter > 107.00000381469727)
+        )
+        # re61807
+        | ((worst_texture > 27.60000133514404) & (worst_concave_points > 0.13200000673532486))
     )
-    p2 = (
-        (1.0 - p1)
-        * np.where(worst_smoothness > 0.17500000447034833, 0.6417909862584955, 0.999)
-        * np.where(worst_texture > 32.83000373840332, 0.8026721316214511, 0.999)
-    )
-    p3 = (
-        (1.0 - p2)
-        * np.where(worst_texture > 20.77000141143799, 0.999, 0.5281695450982652)
-        * np.where(worst_concavity > 0.1900000050663948, 0.999, 0.5883022282654261)
-    )
-    p4 = (
-        (1.0 - p3)
-        # r730f5a
-        * np.where(worst_concave_points > 0.16200000792741776, 0.6512734789694343, 0.999)
-        # r246a23
-        * np.where(area_error > 78.00000381469727, 0.697095523688385, 0.999)
-        # r8dc78d
-        * np.where(worst_concave_points > 0.17700000852346418, 0.7314468802720797, 0.999)
-    )
-    positive = 1.0 - p4 > 0.5
     return np.where(positive, 1, 0)
 
 
@@ -687,68 +654,59 @@ def test_rows(
 
 # Of each column of USED the cells that the rows are made of.
 TEST_CELLS: tuple[tuple[Any, ...], ...] = (
-    (nan, -inf, inf, 0.0, 0.04900000058114528, 0.04900000058114529),
+    (nan, -inf, inf, 0.0, 19.300000190734863, 19.300000190734867, 16.830000877380368, 16.83000087738037),
+    (nan, -inf, inf, 0.0, 0.04300000332295894, 0.043000003322958946, 0.04900000058114528, 0.04900000058114529),
     (nan, -inf, inf, 0.0, 78.00000381469727, 78.00000381469728),
-    (nan, -inf, inf, 0.0, 20.77000141143799, 32.83000373840332, 32.83000373840333, 20.770001411437992),
-    (nan, -inf, inf, 0.0, 107.20000076293945, 107.20000076293947),
-    (nan, -inf, inf, 0.0, 870.0000305175781, 870.0000305175782),
+    (nan, -inf, inf, 0.0, 27.60000133514404, 20.77000141143799, 27.600001335144043, 32.83000373840332,
+    32.83000373840333, 20.770001411437992, ),
+    (nan, -inf, inf, 0.0, 107.20000076293945, 107.00000381469727, 107.00000381469728, 107.20000076293947),
+    (nan, -inf, inf, 0.0, 920.0000305175781, 920.0000305175782, 870.0000305175781, 870.0000305175782),
     (nan, -inf, inf, 0.0, 0.17500000447034833, 0.17500000447034836),
-    (nan, -inf, inf, 0.0, 0.1900000050663948, 0.19000000506639483),
-    (nan, -inf, inf, 0.0, 0.17700000852346418, 0.16200000792741776, 0.16200000792741778, 0.1770000085234642),
+    (nan, -inf, inf, 0.0, 0.24000000208616254, 0.24000000208616257, 0.21400000900030133, 0.1900000050663948,
+    0.19000000506639483, 0.21400000900030136, ),
+    (nan, -inf, inf, 0.0, 0.13200000673532486, 0.1320000067353249, 0.16200000792741776, 0.16200000792741778,
+    0.17700000852346418, 0.1770000085234642, ),
 )
 
 # Probabilities of the classes.
 TEST_CHANCES: tuple[tuple[float, ...], ...] = (
-    (0.9898847514179598, 0.01011524858204016), (0.0071703307675020644, 0.9928296692324979),
-    (0.5733826220229833, 0.4266173779770167), (0.48024728988848375, 0.5197527101115162),
-    (0.6894618189302438, 0.31053818106975617), (0.5580059005644747, 0.44199409943552526),
-    (0.4877531364107789, 0.5122468635892211), (0.514036340884767, 0.485963659115233),
-    (0.4848132414073817, 0.5151867585926183), (0.5880944754985846, 0.4119055245014154),
-    (0.7745056946875772, 0.22549430531242276), (0.49828097540925287, 0.5017190245907471),
-    (0.5051083040391138, 0.4948916959608862), (0.4585056745773275, 0.5414943254226725),
-    (0.4352583250218034, 0.5647416749781966), (0.4618792997963992, 0.5381207002036008),
-    (0.36377822236846624, 0.6362217776315338), (0.40010256173466563, 0.5998974382653344),
-    (0.7996721765109199, 0.20032782348908007), (0.419818748829766, 0.580181251170234),
-    (0.3297058468273042, 0.6702941531726958), (0.6001003510962372, 0.39989964890376284),
-    (0.3647641599371545, 0.6352358400628455), (0.38240317895061804, 0.617596821049382),
-    (0.4981898284147033, 0.5018101715852967), (0.4678217487978287, 0.5321782512021713),
-    (0.31797866068919023, 0.6820213393108098), (0.46646597058521255, 0.5335340294147874),
-    (0.6619141922691002, 0.3380858077308998), (0.8816587034272891, 0.11834129657271086),
-    (0.9838001881710121, 0.016199811828987887), (0.7975074229827743, 0.20249257701722567),
-    (0.018122546046929422, 0.9818774539530706), (0.8710312561896887, 0.12896874381031131),
-    (0.2929467172869753, 0.7070532827130247), (0.7747946324078042, 0.22520536759219578),
-    (0.32090335005442083, 0.6790966499455792), (0.6411942391348899, 0.35880576086511007),
-    (0.24047476430754244, 0.7595252356924576), (0.8795218259268983, 0.12047817407310168),
-    (0.39624012352983273, 0.6037598764701673), (0.46062277939520957, 0.5393772206047904),
-    (0.6152155511311997, 0.38478444886880026), (0.18844236722919527, 0.8115576327708047),
-    (0.47012588163611824, 0.5298741183638818), (0.9818172068836836, 0.01818279311631643),
-    (0.9835392743296669, 0.016460725670333076), (0.6143976400971406, 0.3856023599028594),
+    (0.9892220071007896, 0.010777992899210442), (0.0041126507346300745, 0.9958873492653699), (0.501, 0.499),
+    (0.2467065451450836, 0.7532934548549164), (0.18917786271575743, 0.8108221372842426),
+    (0.49020884814895715, 0.5097911518510428), (0.18302962057989358, 0.8169703794201064),
+    (0.4281386742035529, 0.5718613257964471), (0.1373436711221766, 0.8626563288778234),
+    (0.489517066155538, 0.510482933844462), (0.18968062057945478, 0.8103193794205452),
+    (0.22529447861053775, 0.7747055213894622), (0.5321815762180306, 0.46781842378196936),
+    (0.1479712620408088, 0.8520287379591912), (0.12315794208668429, 0.8768420579133157),
+    (0.20901781362585825, 0.7909821863741417), (0.1812329679792023, 0.8187670320207977),
+    (0.4425205006444932, 0.5574794993555068), (0.3140167997065879, 0.6859832002934121),
+    (0.9103815894744816, 0.08961841052551844), (0.3467941588430514, 0.6532058411569486), (0.499, 0.501),
+    (0.07140609493290373, 0.9285939050670963),
 )
 
 # Rows: the number of the class, of its probabilities, and of each cell.
 TEST_ROWS: tuple[tuple[int, ...], ...] = (
-    (0, 0, 0, 0, 0, 0, 0, 0, 0, 0), (0, 0, 1, 1, 1, 1, 1, 1, 1, 1), (1, 1, 2, 2, 2, 2, 2, 2, 2, 2),
-    (0, 0, 3, 3, 3, 3, 3, 3, 3, 3), (0, 2, 2, 4, 3, 4, 4, 2, 4, 4), (1, 3, 2, 4, 3, 5, 4, 2, 4, 4),
-    (0, 4, 4, 2, 4, 0, 2, 4, 3, 5), (0, 4, 4, 2, 4, 3, 2, 4, 3, 5), (0, 5, 4, 2, 4, 2, 2, 4, 3, 5),
-    (1, 6, 5, 2, 4, 2, 2, 4, 3, 5), (0, 5, 0, 2, 4, 2, 2, 4, 3, 5), (0, 5, 3, 2, 4, 2, 2, 4, 3, 5),
-    (0, 7, 2, 2, 3, 5, 4, 2, 3, 5), (1, 8, 2, 2, 3, 5, 5, 2, 3, 5), (0, 9, 4, 2, 4, 2, 0, 4, 3, 5),
-    (0, 9, 4, 2, 4, 2, 3, 4, 3, 5), (0, 10, 2, 4, 2, 4, 4, 4, 2, 3), (1, 11, 2, 4, 2, 4, 4, 5, 2, 3),
-    (0, 5, 4, 2, 4, 2, 2, 0, 3, 5), (0, 5, 4, 2, 4, 2, 2, 3, 3, 5), (0, 12, 2, 4, 5, 4, 4, 2, 4, 4),
-    (1, 13, 2, 4, 6, 4, 4, 2, 4, 4), (0, 5, 4, 2, 0, 2, 2, 4, 3, 5), (0, 5, 4, 2, 3, 2, 2, 4, 3, 5),
-    (1, 14, 4, 2, 7, 2, 2, 4, 3, 5), (0, 5, 4, 2, 4, 2, 2, 4, 4, 5), (1, 15, 4, 2, 4, 2, 2, 4, 5, 5),
-    (0, 5, 4, 2, 4, 2, 2, 4, 0, 5), (1, 16, 4, 2, 4, 2, 2, 4, 3, 6), (0, 5, 4, 2, 4, 2, 2, 4, 3, 0),
-    (0, 5, 4, 2, 4, 2, 2, 4, 3, 3), (1, 17, 2, 5, 3, 4, 4, 2, 4, 4), (0, 18, 4, 0, 4, 2, 2, 4, 3, 5),
-    (0, 18, 4, 3, 4, 2, 2, 4, 3, 5), (1, 19, 2, 4, 3, 4, 4, 2, 4, 7), (1, 20, 3, 2, 4, 3, 4, 4, 4, 2),
-    (0, 21, 4, 4, 5, 2, 4, 2, 4, 5), (1, 20, 4, 2, 3, 4, 3, 4, 4, 7), (1, 22, 2, 4, 4, 2, 3, 4, 3, 2),
-    (1, 23, 4, 4, 4, 4, 4, 2, 2, 2), (1, 24, 2, 4, 4, 5, 4, 4, 4, 6), (1, 25, 4, 3, 5, 4, 5, 4, 4, 2),
-    (1, 26, 2, 5, 4, 2, 5, 4, 4, 4), (1, 27, 2, 4, 5, 4, 4, 4, 4, 2), (0, 28, 4, 3, 4, 5, 2, 4, 2, 5),
-    (0, 29, 4, 4, 4, 4, 4, 2, 0, 3), (0, 30, 2, 3, 3, 4, 2, 4, 3, 5), (0, 31, 2, 4, 4, 4, 4, 2, 2, 3),
-    (1, 32, 2, 2, 5, 2, 2, 4, 2, 4), (0, 33, 4, 4, 2, 4, 4, 4, 4, 3), (1, 34, 2, 2, 4, 4, 1, 2, 4, 2),
-    (0, 35, 2, 4, 5, 4, 3, 2, 4, 3), (1, 36, 2, 2, 5, 3, 4, 3, 2, 2), (0, 37, 4, 4, 7, 3, 4, 3, 4, 4),
-    (1, 38, 4, 4, 2, 4, 4, 5, 2, 2), (0, 39, 2, 4, 4, 4, 4, 5, 3, 5), (1, 40, 4, 2, 2, 4, 4, 4, 4, 4),
-    (1, 41, 4, 4, 6, 4, 4, 2, 4, 4), (0, 42, 4, 2, 4, 4, 4, 2, 3, 5), (1, 43, 4, 4, 6, 2, 2, 2, 2, 5),
-    (1, 44, 3, 3, 4, 4, 3, 0, 2, 2), (0, 45, 4, 3, 4, 4, 2, 4, 2, 5), (0, 46, 4, 4, 5, 4, 4, 4, 4, 5),
-    (0, 47, 4, 2, 1, 4, 2, 2, 4, 5),
+    (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0), (0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1), (1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 2),
+    (0, 0, 3, 3, 3, 3, 3, 3, 3, 3, 3), (0, 2, 3, 2, 4, 4, 4, 4, 2, 2, 2), (1, 3, 3, 2, 4, 4, 4, 5, 2, 2, 2),
+    (0, 2, 2, 3, 2, 5, 4, 0, 2, 3, 4), (0, 2, 2, 3, 2, 5, 4, 3, 2, 3, 4), (0, 2, 3, 2, 4, 4, 4, 2, 2, 4, 2),
+    (1, 3, 3, 2, 4, 4, 4, 2, 2, 5, 2), (0, 2, 2, 3, 2, 5, 4, 3, 2, 0, 4), (0, 2, 4, 2, 5, 1, 4, 4, 2, 6, 2),
+    (1, 4, 5, 2, 5, 1, 4, 4, 2, 6, 2), (0, 2, 0, 3, 2, 5, 4, 3, 2, 3, 4), (0, 2, 3, 3, 2, 5, 4, 3, 2, 3, 4),
+    (0, 2, 2, 4, 2, 5, 4, 3, 2, 3, 4), (1, 5, 2, 5, 2, 5, 4, 3, 2, 3, 4), (0, 2, 2, 0, 2, 5, 4, 3, 2, 3, 4),
+    (0, 2, 2, 2, 5, 1, 5, 4, 2, 6, 2), (1, 4, 2, 2, 5, 1, 6, 4, 2, 6, 2), (0, 2, 2, 3, 2, 5, 0, 3, 2, 3, 4),
+    (0, 2, 2, 3, 2, 5, 3, 3, 2, 3, 4), (0, 2, 4, 4, 4, 4, 2, 4, 4, 6, 2), (1, 6, 4, 4, 4, 6, 2, 4, 4, 6, 2),
+    (0, 2, 2, 3, 2, 0, 4, 3, 2, 3, 4), (0, 2, 2, 3, 2, 3, 4, 3, 2, 3, 4), (0, 2, 4, 4, 4, 7, 2, 4, 4, 6, 4),
+    (1, 7, 4, 4, 4, 7, 2, 4, 4, 6, 5), (0, 2, 2, 3, 2, 5, 4, 3, 2, 3, 0), (0, 2, 2, 3, 2, 5, 4, 3, 2, 3, 3),
+    (1, 4, 2, 2, 5, 1, 4, 4, 2, 6, 2), (1, 8, 2, 2, 5, 1, 7, 4, 2, 6, 2), (1, 5, 2, 6, 2, 5, 4, 3, 2, 3, 4),
+    (1, 9, 2, 7, 2, 5, 4, 3, 2, 3, 4), (1, 10, 2, 2, 5, 1, 4, 6, 2, 6, 2), (1, 4, 2, 2, 5, 1, 4, 7, 2, 6, 2),
+    (1, 11, 6, 4, 4, 7, 2, 4, 4, 6, 2), (1, 6, 7, 4, 4, 7, 2, 4, 4, 6, 2), (0, 12, 2, 3, 2, 5, 4, 3, 4, 3, 4),
+    (0, 2, 2, 3, 2, 5, 4, 3, 5, 3, 4), (0, 12, 2, 3, 2, 5, 4, 3, 0, 3, 4), (0, 12, 2, 3, 2, 5, 4, 3, 3, 3, 4),
+    (1, 13, 2, 2, 5, 7, 4, 4, 2, 6, 2), (1, 14, 2, 2, 5, 8, 4, 4, 2, 6, 2), (1, 4, 2, 2, 5, 5, 4, 4, 2, 6, 2),
+    (1, 13, 2, 2, 5, 9, 4, 4, 2, 6, 2), (1, 15, 2, 2, 5, 1, 4, 4, 2, 7, 2), (1, 4, 2, 2, 5, 1, 4, 4, 2, 8, 2),
+    (1, 16, 2, 2, 5, 1, 4, 4, 2, 9, 2), (1, 17, 2, 2, 5, 1, 4, 4, 2, 6, 6), (1, 18, 2, 2, 5, 1, 4, 4, 2, 6, 7),
+    (0, 19, 2, 3, 4, 5, 4, 3, 2, 3, 4), (0, 2, 2, 3, 5, 5, 4, 3, 2, 3, 4), (0, 19, 2, 3, 0, 5, 4, 3, 2, 3, 4),
+    (0, 19, 2, 3, 3, 5, 4, 3, 2, 3, 4), (1, 18, 2, 2, 5, 1, 4, 4, 2, 6, 8), (1, 4, 2, 2, 5, 1, 4, 4, 2, 6, 9),
+    (1, 20, 2, 2, 5, 5, 2, 6, 5, 6, 4), (1, 6, 4, 4, 4, 7, 2, 4, 4, 6, 2), (1, 21, 2, 6, 4, 7, 4, 4, 5, 2, 3),
+    (1, 3, 3, 2, 4, 4, 4, 2, 2, 2, 2), (1, 22, 2, 2, 2, 2, 2, 4, 4, 6, 8), (0, 2, 2, 3, 2, 4, 2, 4, 4, 7, 2),
+    (1, 21, 2, 6, 4, 7, 2, 6, 4, 7, 4),
 )
 
 
@@ -772,7 +730,7 @@ if __name__ == "__main__":
 # The same rules in the rule language, from which rulekit reads this module (never by running it).
 # rules: begin
 # | rulekit rules 1
-# | # digest a71e07be89cbe69819f8432ee0b3986d4cd02cefdacb3eea0e3d7906518f2f22 (for information: reading computes it anew)
+# | # digest 449b58b7987abf91bb6f9db5a4dfad7ee7dac84fac17b5213cbacb46732fe73c (for information: reading computes it anew)
 # |
 # | column mean_radius: numeric
 # | column mean_texture: numeric
@@ -807,26 +765,38 @@ if __name__ == "__main__":
 # | label diagnosis: {benign, malignant}
 # | default benign
 # |
-# | let $score = probability of any of (
-# |   all of (                                                                        # r796fc7  covers 35.4 %, right 100.0 %  held_out: covers 27.5 %, right 100.0 %
+# | decide malignant when any of (
+# |   worst_area > 920 and worst_concavity > 0.24,                                    # rfb4633  training: right 100.0 % of 123 rows, 97 to 100; held out: right 97.0 % of 33 rows, 85 to 99.5
+# |   mean_texture > 19.3 and mean_concave_points > 0.043 and worst_perimeter > 107,  # rfe9e83  training: right 100.0 % of 106 rows, 97 to 100; held out: right 100.0 % of 31 rows, 89 to 100
+# |   worst_texture > 27.6 and worst_concave_points > 0.132,                          # re61807  training: right 100.0 % of 89 rows, 96 to 100; held out: right 100.0 % of 25 rows, 87 to 100
+# | )
+# | report malignant with sided(probability of any of (
+# |   all of (
 # |     any of (
 # |       all of (
-# |         H1 fires with probability 0.9638159788947044 (else 0.040782180748579075) when worst_perimeter > 107.2,
-# |         H2 fires with probability 0.999 (else 0.6607983590864053) when mean_concave_points > 0.049,
-# |         H7 fires with probability 0.999 (else 0.7800169778013147) when worst_area > 870,
+# |         H1 fires with probability 0.979 (else 0.04511) when worst_perimeter > 107.2,
+# |         H2 fires with probability 0.999 (else 0.7034) when mean_concave_points > 0.049,
+# |         H7 fires with probability 0.999 (else 0.7984) when worst_area > 870,
+# |         H12 fires with probability 0.999 (else 0.8237) when mean_texture > 16.83,
 # |       ),
-# |       H3 fires with probability 0.3582090137415045 (else 0.001) when worst_smoothness > 0.175,
-# |       H9 fires with probability 0.19732786837854893 (else 0.001) when worst_texture > 32.83,
+# |       H3 fires with probability 0.2279 (else 0.001) when worst_smoothness > 0.175,
+# |       H9 fires with probability 0.2296 (else 0.001) when worst_texture > 32.83,
+# |       H17 fires with probability 0.2223 (else 0.001) when worst_smoothness > 0.175,
 # |     ),
-# |     H4 fires with probability 0.999 (else 0.5281695450982652) when worst_texture > 20.77,
-# |     H6 fires with probability 0.999 (else 0.5883022282654261) when worst_concavity > 0.19,
+# |     H4 fires with probability 0.999 (else 0.7937) when worst_texture > 20.77,
+# |     H6 fires with probability 0.999 (else 0.7942) when worst_concavity > 0.19,
+# |     H11 fires with probability 0.999 (else 0.7927) when worst_concavity > 0.19,
+# |     H13 fires with probability 0.999 (else 0.8322) when worst_concavity > 0.214,
+# |     H15 fires with probability 0.999 (else 0.775) when worst_texture > 20.77,
+# |     H18 fires with probability 0.999 (else 0.791) when worst_concavity > 0.19,
+# |     H19 fires with probability 0.999 (else 0.7947) when worst_texture > 20.77,
 # |   ),
-# |   H5 fires with probability 0.34872652103056573 (else 0.001) when worst_concave_points > 0.162,  # r730f5a  covers 0.0 %  held_out: covers 0.0 %
-# |   H8 fires with probability 0.302904476311615 (else 0.001) when area_error > 78,  # r246a23  covers 0.0 %  held_out: covers 0.0 %
-# |   H10 fires with probability 0.26855311972792023 (else 0.001) when worst_concave_points > 0.177,  # r8dc78d  covers 0.0 %  held_out: covers 0.0 %
-# | )
-# |
-# | decide malignant when $score exceeds probability 0.5
-# | report malignant with $score
+# |   H5 fires with probability 0.2911 (else 0.001) when worst_concave_points > 0.162,
+# |   H8 fires with probability 0.1829 (else 0.001) when area_error > 78,
+# |   H10 fires with probability 0.2267 (else 0.001) when worst_concave_points > 0.177,
+# |   H14 fires with probability 0.2225 (else 0.001) when worst_concave_points > 0.177,
+# |   H16 fires with probability 0.1966 (else 0.001) when area_error > 78,
+# |   H20 fires with probability 0.1822 (else 0.001) when area_error > 78,
+# | ), at least 0.501 when decided, else at most 0.499)
 # |
 # rules: end

@@ -118,7 +118,7 @@ def test_pooled_levels_decide_as_they_were_learned(rare_side: bool, common: int)
 
 def test_history_says_what_was_claimed_and_done() -> None:
     X, y = exclusive_or(0)
-    model = CNLLClassifier(6, refit=1, backfit=2, stopping="none").fit(X, y)
+    model = CNLLClassifier(6, refit=1, backfit=2, stopping="none", form="formula").fit(X, y)
     assert [step["unit"] for step in model.history_ if step["action"] == "add"] == [1, 2, 3, 4, 5, 6]
     for step in model.history_:
         assert step["applied"] == pytest.approx(step["claimed"], abs=1e-9)
@@ -374,7 +374,7 @@ def test_callback_cancels_and_the_model_says_so() -> None:
     assert model.rule_graph_.provenance["stopped"] == "cancelled"
     assert model.rule_graph_.provenance["units"] == [2]
     assert [event["unit"] for event in seen] == [1, 2]
-    assert seen[0].keys() == {"class", "unit", "n_units", "objective", "error"}
+    assert seen[0].keys() == {"class", "unit", "n_units", "objective", "error", "questions", "folds"}
 
 
 def test_ctrl_c_keeps_the_best_so_far() -> None:
@@ -649,7 +649,6 @@ def test_wrong_data_are_named() -> None:
         (pd.DataFrame(np.eye(6)[:, :4], columns=list("abca")), y, None, "two columns are called 'a'"),
         (encode({"x0": X[:, 0]}, schema).take(np.arange(6)), y, None, promised),
         (encode(Table((Feature("x0"),), numbers, 6), schema), y, None, promised),
-        (Table((Feature("x", monotone=1),), numbers, 6), y, None, "monotone column"),
     ):
         with pytest.raises(InputError, match=said):
             CNLLClassifier().fit(data, labels, sample_weight=weight)

@@ -9,37 +9,48 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from rulekit.dates import cut_between
 from rulekit.learners.binned.binning import BinnedColumn, bin_column
-from rulekit.learners.binned.codes import MemoryCodes
-from rulekit.learners.binned.problem import Problem
+from rulekit.learners.binned.codes import Codes, MemoryCodes
+from rulekit.learners.binned.problem import JoinedCodes, Problem
 from rulekit.learners.counting.histograms import Bools, Floats, Ints
 from rulekit.learners.fitting.rule_sets import Clause, covered
 from rulekit.tables.table import Table
 
-_MOST_ROWS = 1 << 17
+_MOST_VALUES = 1 << 22
 _SWEEPS = 2
 
 
 def with_fine_columns(problem: Problem, table: Table) -> tuple[Problem, dict[int, int]]:
     """The problem with a fine column for each numeric one that has fewer bins than values, and which it is.
 
-    table: the training rows. There is none where rows are many or on disk.
+    table: the training rows. Fine columns stand in memory, wherever the others are; there is none where they are large.
     """
-    if not isinstance(problem.codes, MemoryCodes) or len(problem.labels) > _MOST_ROWS:
+    numeric = [place for place, column in enumerate(problem.columns) if _has_values(column)]
+    if len(problem.labels) * len(numeric) > _MOST_VALUES:
         return problem, {}
-    columns, arrays, fine = list(problem.columns), list(problem.codes.arrays), dict[int, int]()
-    for place, column in enumerate(problem.columns):
-        if column.feature.kind == "numeric" and column.index >= 0:
-            own, codes = bin_column(column.feature, column.index, table.arrays[column.index], problem.weights, None)
-            if own.n_codes > column.n_codes:
-                fine[place] = len(columns)
-                columns.append(own)
-                arrays.append(codes)
-    return replace(problem, columns=tuple(columns), codes=replace(problem.codes, arrays=tuple(arrays))), fine
+    fine, columns, arrays = dict[int, int](), list[BinnedColumn](), list[npt.NDArray[Any]]()
+    for place in numeric:
+        column = problem.columns[place]
+        values = table.array(column.feature.name)
+        own, codes = bin_column(column.feature, column.index, values, problem.weights, None)
+        if own.n_codes > column.n_codes:
+            fine[place] = len(problem.columns) + len(columns)
+            columns.append(own)
+            arrays.append(codes)
+    joined: Codes = JoinedCodes(problem.codes, MemoryCodes(tuple(arrays)))
+    if isinstance(problem.codes, MemoryCodes):
+        joined = replace(problem.codes, arrays=(*problem.codes.arrays, *arrays))
+    return replace(problem, columns=(*problem.columns, *columns), codes=joined), fine
+
+
+def _has_values(column: BinnedColumn) -> bool:
+    return column.feature.kind == "numeric" and column.index >= 0
 
 
 def refined(problem: Problem, rules: Sequence[Clause], gain: Floats, fine: Mapping[int, int]) -> list[Clause]:
