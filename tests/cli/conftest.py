@@ -12,10 +12,12 @@ from rulekit_cli import main as command
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
-    """A function that runs the command with the given words in an empty folder."""
+    """A function that runs the command with the given words in an empty folder; baselines are measured where asked."""
     monkeypatch.chdir(tmp_path)
 
-    def call(*arguments: str) -> Ran:
+    def call(*arguments: str, baselines: bool = False) -> Ran:
+        if arguments[:1] == ("train",) and not baselines and "--help" not in arguments:
+            arguments = (*arguments, "--no-baselines")
         monkeypatch.setattr("sys.argv", ["rulekit", *arguments])
         with pytest.raises(SystemExit) as stopped:
             command.main()

@@ -105,7 +105,7 @@ def test_simplifying_does_not_break_a_limit(run: Run, table: Path, monkeypatch: 
 
 def test_the_ladder_is_printed_and_another_row_needs_no_data(run: Run, table: Path) -> None:
     line = [word for word in TRAIN if word != "-q"]
-    ran = run("train", str(table), *line, "--holdout", "0.2")
+    ran = run("train", str(table), *line, "--holdout", "0.2", baselines=True)
     assert ran.status == 0, ran.err
     assert max(map(len, ran.out.splitlines()[3:])) <= 80
     for words in ("most frequent class", "best single condition", "tree of depth 4", "* taken: ", "adds"):
