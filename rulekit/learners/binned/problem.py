@@ -112,13 +112,17 @@ def with_fixed(problem: Problem, nodes: Sequence[Node], table: Table, schema: Sc
         feature = schema[names[0]] if names else Feature("")
         reads = tuple(own[name] for name in names)
         columns.append(FixedColumn(feature, -1, 3, NO_BOUNDS, NO_BOUNDS, node=node, reads=reads, schema=schema))
-    return with_columns(problem, columns, [values[node] for node in nodes])
+    return with_columns(problem, columns, [codes_of(values[node]) for node in nodes])
 
 
-def with_columns(problem: Problem, columns: Sequence[FixedColumn], truths: Sequence[Bools]) -> Problem:
-    """The problem with further columns, each with a truth value [n] for each row."""
-    arrays = tuple(1 + truth.view(np.uint8) for truth in truths)
-    codes: Codes = JoinedCodes(problem.codes, MemoryCodes(arrays))
+def codes_of(truth: Bools) -> npt.NDArray[np.uint8]:
+    """The codes [n] of a fixed condition with these truth values."""
+    return np.asarray(1 + truth.view(np.uint8))
+
+
+def with_columns(problem: Problem, columns: Sequence[BinnedColumn], arrays: Sequence[npt.NDArray[Any]]) -> Problem:
+    """The problem with further columns and their codes [n], which stand in memory wherever the others are."""
+    codes: Codes = JoinedCodes(problem.codes, MemoryCodes(tuple(arrays)))
     if isinstance(problem.codes, MemoryCodes):
         codes = replace(problem.codes, arrays=(*problem.codes.arrays, *arrays))
     return replace(problem, columns=(*problem.columns, *columns), codes=codes)

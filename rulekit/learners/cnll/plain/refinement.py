@@ -8,7 +8,7 @@ where the rows that the other conditions and rules leave to it are worth most.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,7 @@ import numpy.typing as npt
 
 from rulekit.dates import cut_between
 from rulekit.learners.binned.binning import BinnedColumn, bin_column
-from rulekit.learners.binned.codes import Codes, MemoryCodes
-from rulekit.learners.binned.problem import JoinedCodes, Problem
+from rulekit.learners.binned.problem import Problem, with_columns
 from rulekit.learners.counting.histograms import Bools, Floats, Ints
 from rulekit.learners.fitting.rule_sets import Clause, covered
 from rulekit.tables.table import Table
@@ -43,10 +42,7 @@ def with_fine_columns(problem: Problem, table: Table) -> tuple[Problem, dict[int
             fine[place] = len(problem.columns) + len(columns)
             columns.append(own)
             arrays.append(codes)
-    joined: Codes = JoinedCodes(problem.codes, MemoryCodes(tuple(arrays)))
-    if isinstance(problem.codes, MemoryCodes):
-        joined = replace(problem.codes, arrays=(*problem.codes.arrays, *arrays))
-    return replace(problem, columns=(*problem.columns, *columns), codes=joined), fine
+    return with_columns(problem, columns, arrays), fine
 
 
 def _has_values(column: BinnedColumn) -> bool:

@@ -24,7 +24,7 @@ from typing import TypeVar
 import numpy as np
 
 from rulekit.learners.binned.binning import BinnedColumn
-from rulekit.learners.binned.problem import NO_BOUNDS, FixedColumn, with_columns
+from rulekit.learners.binned.problem import NO_BOUNDS, FixedColumn, codes_of, with_columns
 from rulekit.learners.cnll.formula.gradient_sums import CodeSums
 from rulekit.learners.cnll.formula.noisy_formula import Bit, Formula, Junction, PairBit, contrary
 from rulekit.learners.cnll.formula.read_once import Move
@@ -313,7 +313,7 @@ def _exactly(
     bits = [step.bit for step in pairs]
     none = FixedColumn(Feature(""), -1, 3, NO_BOUNDS, NO_BOUNDS)
     truths = [bit.seen(problem.codes)[0].view(np.bool_) for bit in bits]
-    joined = with_columns(problem, [none] * len(bits), truths)
+    joined = with_columns(problem, [none] * len(bits), list(map(codes_of, truths)))
     wider = Formula(joined, formula.tree, formula.bits, formula.pattern, formula.cell, formula.counts)
     found = []
     for i, bit in enumerate(bits):
