@@ -96,7 +96,7 @@ function rulesOf(ids, text) {
     }
     const indent = block[0].search(/\S|$/);
     const plain = block.map((line) => line.slice(Math.min(indent, line.search(/\S|$/)))).join("\n");
-    return { id, text: plain.replace(/,$/, "").replace(/^decide .*? when /, "") };
+    return { id, text: plain.replace(/,$/, "").replace(/^(decide .*? when|rule \d+:) /, "") };
   });
 }
 

@@ -16,6 +16,7 @@ import pytest
 import rulekit
 from benchmarks.proofs.runtimes.browser import chromium, serving
 from benchmarks.proofs.runtimes.environments import PLACES, ROOT
+from rulekit.graph.language.parsing import parse_condition
 from rulekit.graph.rules import fired, rules_of
 from rulekit.tables.reading import read_table
 from samples.pages import fences
@@ -108,19 +109,14 @@ def test_the_form_has_a_labelled_field_for_each_column_that_is_used(tmp_path: Pa
 
     found = visited(tmp_path / "page", "/page/index.html", [])
 
+    graph = rulekit.load(EXPORTS / "loans" / "model.json")
+    offered = {"numeric": [], "boolean": ["", "true", "false"]}
+    columns = [graph.schema[name] for name in graph.used_features]
     assert {field["name"]: field["options"] for field in found["fields"]} == {
-        "income": [],
-        "amount": [],
-        "late_payments": [],
-        "homeowner": ["", "true", "false"],
-        "purpose": ["", "car", "education", "furniture", "gambling", "home", "another"],
+        column.name: offered.get(column.kind, ["", *column.levels, "another"]) for column in columns
     }
     assert all(field["label"] == field["name"] for field in found["fields"])
-    assert found["rules"] == [
-        "purpose in {gambling}",
-        "late_payments > 2 and not homeowner",
-        "income <= 24900 and amount > 7900",
-    ]
+    assert [parse_condition(text, graph.schema) for text in found["rules"]] == [rule.node for rule in rules_of(graph)]
 
 
 def test_another_model_with_a_tensor_input(tmp_path: Path) -> None:
@@ -133,7 +129,7 @@ def test_another_model_with_a_tensor_input(tmp_path: Path) -> None:
     lines = list(csv.DictReader(io.StringIO(found["predictions"])))
     assert [line["label"] for line in lines] == graph.predict(table).tolist()
     assert found["title"] == "diagnosis: benign or malignant"
-    assert found["rules"][0].startswith("all of (")
+    assert [parse_condition(text, graph.schema) for text in found["rules"]] == [rule.node for rule in rules_of(graph)]
 
 
 @pytest.mark.parametrize(
