@@ -10,6 +10,7 @@ from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from rulekit.graph.language.bounds import grouped
 from rulekit.graph.language.readable import MOST_LEVELS, chance
 from rulekit.graph.language.text import print_node
 from rulekit.graph.leaves import column_of, levels_of_leaf
@@ -99,7 +100,7 @@ class _Outliner:
         body = node.child if isinstance(node, Not) else node
         if not isinstance(body, And | Or | AtLeast) or not body.children:
             return isinstance(node, Not) and node.family is Family.RANDOM
-        nested = self.size[body] > MOST_IN_LINE and any(len(child.children) > 1 for child in body.children)
+        nested = any(len(child.children) > 1 for child in body.children) and self.size[body] > MOST_IN_LINE
         return node.family is Family.RANDOM or nested
 
     def leaf(self, node: Node, depth: int, before: str) -> Line:
@@ -131,7 +132,8 @@ def opening(node: Node) -> tuple[str, tuple[Node, ...]]:
 def _telling(node: Node) -> tuple[Node, ...]:
     """The parts of an And or Or without constants that say nothing in it."""
     empty = Constant(isinstance(node, And))
-    return tuple(child for child in node.children if child is not empty) or node.children
+    children = (part for part, _ in _parts(node)) if isinstance(node, And) else node.children
+    return tuple(child for child in children if child is not empty) or node.children
 
 
 def weight_of(node: Hidden) -> str:
@@ -150,11 +152,13 @@ def legend(weights: Sequence[str]) -> str:
 def conditions_of(node: Node, words: Words) -> tuple[str, ...]:
     """The literals of a conjunction, or the whole condition as one text."""
     if isinstance(node, And) and len(node.children) > 1 and node.family is Family.BOOLEAN:
-        return tuple(_bound(child, words) for child in node.children)
+        parts = ((words.text(part), one) for part, one in _parts(node))
+        return tuple(text if one else f"({text})" for text, one in parts)
     return (words.text(node),)
 
 
-def _bound(node: Node, words: Words) -> str:
-    """A condition as part of a conjunction."""
-    text = words.text(node)
-    return text if not node.children or isinstance(node, Not) else f"({text})"
+def _parts(node: And) -> Iterator[tuple[Node, bool]]:
+    """What a conjunction joins, two bounds on one column as one, and whether it reads as one condition."""
+    for places in grouped(node.children, anywhere=True):
+        parts = tuple(node.children[i] for i in places)
+        yield (parts[0], not parts[0].children or isinstance(parts[0], Not)) if len(parts) == 1 else (And(parts), True)

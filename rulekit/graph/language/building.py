@@ -13,7 +13,8 @@ from typing import Any
 from rulekit.dates import is_dated, moment_value
 from rulekit.errors import FormatError, RulekitError
 from rulekit.graph.decisions import ArgMax, Decision, Fires, Median
-from rulekit.graph.language.expressions import Piece, integer, real
+from rulekit.graph.language.bounds import lone_value
+from rulekit.graph.language.expressions import Condition, Piece, bounded, integer, real
 from rulekit.graph.language.words import label, unquoted
 from rulekit.graph.nodes import Node
 from rulekit.graph.rule_graph import ClassLabel, Required, RuleGraph
@@ -81,6 +82,16 @@ class Builder:
         """The parts of a condition on a declared column, its dates as the column's numbers; raises FormatError."""
         feature = self.columns[name]
         return [name, *(_undated(item, feature) for item in rest)]
+
+    def equal(self, name: str, number: Any) -> Condition:
+        """A whole number, by the bounds around it; raises FormatError for a column of other numbers."""
+        value = real(number)
+        if lone_value(value - 1.0, value, self.columns[name], False) is None:
+            raise FormatError(
+                f"`= {number}` says nothing of column {name!r}",
+                fix="it is for whole numbers of a column marked integer or date; else write `2.5 < x <= 3`",
+            )
+        return bounded(name, value - 1.0, value)
 
     # Header
 
@@ -286,7 +297,7 @@ STATEMENTS: dict[str, Callable[..., Any]] = {
     name: getattr(Builder, name)
     for name in (
         *("flag", "unit", "tokens", "unseen", "column", "label", "together", "apart", "never_helps"),
-        *("require", "default", "let", "reference", "named", "rule", "decided"),
+        *("require", "default", "let", "equal", "reference", "named", "rule", "decided"),
         *("decide_when", "candidate", "preference", "decide_largest", "pair", "decide_median"),
         *("report_one", "report_all", "condition", "start"),
     )

@@ -45,8 +45,15 @@ MAX_DIGITS = 400
 class Condition(NamedTuple):
     """A leaf before its marks are known: `make` takes those named in `marks` as keywords."""
 
-    make: Callable[..., Node]
+    make: Callable[..., Node | Bounds]
     marks: tuple[str, ...]
+
+
+class Bounds(NamedTuple):
+    """A lower and an upper bound on one column: two conditions of the conjunction that they stand in."""
+
+    lower: Node
+    upper: Node
 
 
 class Piece(NamedTuple):
@@ -82,11 +89,32 @@ def _is_false(feature: str) -> Condition:
     return Condition(lambda missing=False: Not(IsTrue(feature, not missing)), ("missing",))
 
 
-def _plain(condition: Condition) -> Node:
+def _between(feature: str, low: Any, _: Any, op: Any, high: Any) -> Condition:
+    if op != "<=":
+        raise FormatError("after `<` and a column stands `<=`", fix="bounds are written `2 < x <= 3`")
+    if real(low) >= real(high):
+        raise FormatError(f"no value of {feature!r} lies between these bounds", fix="write the lower one first")
+    return bounded(feature, real(low), real(high))
+
+
+def bounded(feature: str, low: float, high: float) -> Condition:
+    """The condition that a number is above `low` and at most `high`."""
+
+    def make(missing: bool = False) -> Bounds:
+        return Bounds(Compare(feature, ">", low, missing), Compare(feature, "<=", high, missing))
+
+    return Condition(make, ("missing",))
+
+
+def _and(*parts: Any) -> Node:
+    return And([node for part in parts for node in (part if isinstance(part, Bounds) else (part,))])
+
+
+def _plain(condition: Condition) -> Node | Bounds:
     return condition.make()
 
 
-def _marked(condition: Condition, *marks: Any) -> Node:
+def _marked(condition: Condition, *marks: Any) -> Node | Bounds:
     words = [mark.split()[-1] for mark in marks]
     for word in words:
         if word not in condition.marks:
@@ -152,6 +180,7 @@ EXPRESSIONS: dict[str, Callable[..., Any]] = {
     "is_true": lambda feature: Condition(partial(IsTrue, feature), ("missing",)),
     "is_false": _is_false,
     "compare": lambda feature, op, token: Condition(partial(Compare, feature, op, real(token)), ("missing",)),
+    "between": _between,
     "among": lambda feature, levels: Condition(partial(Among, feature, levels), ("missing", "unseen")),
     "is_missing": lambda feature: Condition(partial(Missing, feature), ()),
     "plain": _plain,
@@ -160,9 +189,10 @@ EXPRESSIONS: dict[str, Callable[..., Any]] = {
     "marked": _marked,
     "constant": lambda token: Constant(token.type == "TRUE"),
     "negation": Not,
-    "conjunction": lambda *nodes: And(nodes),
+    "group": lambda node: node,
+    "conjunction": _and,
     "disjunction": lambda *nodes: Or(nodes),
-    "all_of": lambda *nodes: And(nodes),
+    "all_of": _and,
     "any_of": lambda *nodes: Or(nodes),
     "at_least": lambda k, *nodes: AtLeast(integer(k), nodes),
     "odds": _odds,
@@ -184,4 +214,7 @@ EXPRESSIONS: dict[str, Callable[..., Any]] = {
     "difference": Difference,
     "sided": _sided,
 }
-READS_COLUMN = frozenset({"is_true", "is_false", "compare", "among", "is_missing", "step", "clip"})
+JOINS_BOUNDS = frozenset({"conjunction", "all_of"})
+# The place of the column's name among the parts of what reads a column.
+READS_COLUMN = dict.fromkeys(("is_true", "is_false", "compare", "equal", "among", "is_missing", "step", "clip"), 0)
+READS_COLUMN["between"] = 2

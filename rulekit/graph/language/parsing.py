@@ -15,9 +15,9 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedTok
 
 from rulekit.errors import FormatError, RulekitError
 from rulekit.graph.language.building import STATEMENTS, Builder
-from rulekit.graph.language.expressions import EXPRESSIONS, READS_COLUMN
+from rulekit.graph.language.expressions import EXPRESSIONS, JOINS_BOUNDS, READS_COLUMN, Bounds
 from rulekit.graph.language.words import RESERVED
-from rulekit.graph.nodes import Family, Node
+from rulekit.graph.nodes import And, Family, Node
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Schema
 
@@ -30,6 +30,7 @@ _WORDS = {
     "REFERENCE": "the name of a definition ($...)",
     "VERSION": "`rulekit rules 1`",
     "ORDER": "`<=` or `>`",
+    "LESS": "`<`",
     "OR_MISSING": "`or missing`",
     "OR_UNSEEN": "`or unseen`",
     "$END": "the end",
@@ -101,8 +102,11 @@ def _build(builder: Builder, part: Any, arguments: list[Any]) -> Any:
     builder.place = "" if part.meta.empty else f"line {part.meta.line}, column {part.meta.column}"
     try:
         if part.data in READS_COLUMN:
-            builder.check_column(*arguments)
-            arguments = builder.with_dates(*arguments)
+            column = arguments.pop(READS_COLUMN[part.data])
+            builder.check_column(column, *arguments)
+            arguments = builder.with_dates(column, *arguments)
+        if part.data not in JOINS_BOUNDS:
+            arguments = [And(item) if isinstance(item, Bounds) else item for item in arguments]
         if part.data in EXPRESSIONS:
             return EXPRESSIONS[part.data](*arguments)
         return STATEMENTS[part.data](builder, *arguments)
@@ -139,7 +143,9 @@ def _hint(token: Any, expected: set[str], before: str) -> str:
     """What would mend the fault; the usual slips first."""
     if token.type in ("OR_MISSING", "OR_UNSEEN"):
         return "put one condition and its mark in parentheses, as in `(age > 30 or missing)`"
-    if token in (">=", "=") and "ORDER" in expected:
+    if (expected == {"ORDER"} and token.type == "LESS") or (expected == {"LESS"} and token in ("<=", ">=", ">")):
+        return "bounds of two sides are written `2 < x <= 3`"
+    if (token == ">=" or token.type == "LESS") and "ORDER" in expected:
         return "numbers are compared with `<=` or `>`"
     if token.type == "NAME" and "ORDER" in expected and _is_name(before):
         return "a name of several words stands in double quotes"
@@ -158,7 +164,7 @@ def _expected(terminals: set[str]) -> str:
     names = {_word(terminal) for terminal in terminals - {*_LAST, "DATE"}}
     if names >= _STATEMENTS:
         names = (names - _STATEMENTS) | {"the next statement"}
-    if len(names) > 8 and "NAME" in terminals and "NUMBER" not in terminals:
+    if len(names) > 8 and "NAME" in terminals:
         return "expected a condition"
     words = sorted(names, key=lambda word: (word == "the next statement", word))
     words += [_WORDS[terminal] for terminal in _LAST if terminal in terminals]

@@ -11,8 +11,9 @@ from operator import itemgetter
 
 from rulekit.graph.decisions import Fires
 from rulekit.graph.language.figures import rule_figures, worded
-from rulekit.graph.language.printing import Wording, odds, word
+from rulekit.graph.language.printing import Wording, word
 from rulekit.graph.language.readable import MOST_LEVELS
+from rulekit.graph.language.wordings import odds
 from rulekit.graph.language.words import label, name, names, number
 from rulekit.graph.nodes import Above, Node, Strength
 from rulekit.graph.rule_graph import RuleGraph

@@ -19,9 +19,11 @@ from rulekit.conformance.random_graphs import random_graph
 from rulekit.errors import FormatError
 from rulekit.graph.check import check
 from rulekit.graph.decisions import ArgMax, Fires, Median
+from rulekit.graph.evaluation.oracle import evaluate_node
 from rulekit.graph.files.file_format import from_json, to_json
-from rulekit.graph.language.printing import Exact
-from rulekit.graph.language.text import parse_graph, print_graph, print_node
+from rulekit.graph.language.printing import word
+from rulekit.graph.language.text import parse_condition, parse_graph, print_graph, print_node
+from rulekit.graph.language.wordings import Exact
 from rulekit.graph.language.words import RESERVED, number
 from rulekit.graph.nodes import (
     FALSE,
@@ -47,13 +49,14 @@ from rulekit.graph.nodes import (
     Vocabulary,
 )
 from rulekit.graph.rule_graph import Required, RuleGraph
-from rulekit.graph.rules import rules_of
+from rulekit.graph.rules import literals, rules_of
 from rulekit.numbers import float32, strength_of
 from rulekit.schema import Constraints, Feature, Schema
 
 DOCS = Path(__file__).parents[3] / "docs"
 SCHEMA = Schema((Feature("age"), Feature("job", "categorical", ("cook", "a clerk")), Feature("married", "boolean")))
-OLD, COOK, MARRIED = Compare("age", ">", 28.5), Among("job", ("cook",)), IsTrue("married")
+OLD, YOUNGER = Compare("age", ">", 28.5), Compare("age", "<=", 40.0)
+COOK, MARRIED = Among("job", ("cook",)), IsTrue("married")
 HEADER = """rulekit rules 1
 column age: numeric
 column job: categorical {cook, "a clerk"}
@@ -87,6 +90,50 @@ def test_random_graphs_read_back_with_their_digest(seed: int) -> None:
     assert (again.schema, again.classes, again.default) == (graph.schema, graph.classes, graph.default)
 
 
+WHOLES = Schema((Feature("age"), Feature("n", display="integer"), Feature("since", display="date")), target="y")
+BOUNDS = st.builds(
+    Compare,
+    st.sampled_from(("age", "n", "since")),
+    st.sampled_from((">", "<=")),
+    st.sampled_from((-1.0, 0.0, 0.5, 1.0, 1.5, 2.0, 3.0)),
+    st.sampled_from((False, False, True)),
+)
+JOINED = st.recursive(
+    BOUNDS,
+    lambda nodes: st.one_of(
+        st.lists(nodes, max_size=4).map(And),
+        st.lists(nodes, max_size=3).map(Or),
+        nodes.map(Not),
+        st.lists(nodes, max_size=3).map(lambda parts: AtLeast(2, parts)),
+    ),
+    max_leaves=12,
+)
+
+
+@given(JOINED, st.booleans())
+@settings(max_examples=150, deadline=None)
+def test_bounds_however_joined_read_back(node: Node, shared: bool) -> None:
+    reported = (Probability(Hidden("h", node.children[0] if shared and node.children else node, 1.0)),)
+    graph = RuleGraph(WHOLES, ("no", "yes"), Fires(node), reported)
+
+    assert parse_graph(print_graph(graph)) == graph
+
+
+@given(st.lists(BOUNDS, min_size=2, max_size=5).map(And))
+@settings(max_examples=100, deadline=None)
+def test_bounds_that_are_joined_for_people_mean_what_they_did(node: Node) -> None:
+    """Over whole numbers and days; what people read of such columns happens to be legal in the language."""
+    shown = parse_condition(print_node(node, WHOLES), WHOLES)
+
+    for value in (None, -1, 0, 1, 2, 3, 4):
+        for other in (None, 1, 2):
+            row = {"age": value, "n": other, "since": value}
+            again = {"age": other, "n": value, "since": other}
+            assert [evaluate_node(shown, WHOLES, cells) for cells in (row, again)] == [
+                evaluate_node(node, WHOLES, cells) for cells in (row, again)
+            ]
+
+
 @given(st.text(), st.text(min_size=1), st.text(), st.sampled_from(sorted(RESERVED)))
 @settings(max_examples=60, deadline=None)
 def test_any_text_survives_as_name_level_label_unit_and_token(a: str, b: str, c: str, word: str) -> None:
@@ -117,6 +164,25 @@ def test_any_number_survives(value: float, strength: float, probability: float) 
     graph = RuleGraph(SCHEMA, (value, "yes"), Fires(Above(Strength(score.children[0]), value)), (score,))
 
     assert parse_graph(print_graph(graph)) == graph
+
+
+@pytest.mark.parametrize(
+    ("bounds", "exact", "shown"),
+    [
+        ((">2", "<=3"), "n = 3", "n = 3 years"),
+        (("<=3", ">2"), "n <= 3 and n > 2", "n = 3 years"),
+        ((">2.5", "<=3.5"), "2.5 < n <= 3.5", "n = 3 years"),
+        ((">2", "<=5"), "2 < n <= 5", "2 < n <= 5 years"),
+        ((">5", "<=2"), "n > 5 and n <= 2", "n > 5 years and n <= 2 years"),
+    ],
+)
+def test_bounds_on_whole_numbers(bounds: tuple[str, ...], exact: str, shown: str) -> None:
+    schema = Schema((Feature("n", display="integer", unit="years"),), target="y")
+    node = And([parse_condition(f"n {text}", schema) for text in bounds])
+
+    assert word([node], schema=schema).full[node].words == exact
+    assert print_node(node, schema) == shown
+    assert literals([node])[node] == 2
 
 
 def test_every_field_of_the_schema_survives() -> None:
@@ -315,6 +381,11 @@ def test_print_node_of_a_shared_graph_stays_small() -> None:
         (Not(IsTrue("married", True)), "not married"),
         (Not(MARRIED), "(not married or missing)"),
         (Not(And((OLD, MARRIED))), "not (age > 28.5 and married)"),
+        (And((OLD, YOUNGER, MARRIED)), "28.5 < age <= 40 and married"),
+        (And((OLD, MARRIED, And((OLD, YOUNGER)))), "age > 28.5 and married and (28.5 < age <= 40)"),
+        (And((Compare("age", ">", 2.0, True), Compare("age", "<=", 3.0, True))), "(2 < age <= 3 or missing)"),
+        (Not(And((OLD, YOUNGER))), "not (28.5 < age <= 40)"),
+        (Or((And((OLD, YOUNGER)), MARRIED)), "28.5 < age <= 40 or married"),
         (Not(Not(MARRIED)), "not (not married or missing)"),
         (Or((And((OLD, MARRIED)), COOK)), "age > 28.5 and married or job in {cook}"),
         (And((Or((OLD, MARRIED)), COOK)), "(age > 28.5 or married) and job in {cook}"),
@@ -497,6 +568,12 @@ def test_lark_is_imported_only_when_a_text_is_read() -> None:
         ("rulekit rules 1\n", "there is no `label` statement"),
         (HEADER + "decide yes when", "line 6, column 16: the text ends here; expected a condition"),
         (HEADER + "decide yes when age >= 3", "line 6, column 21: `>=` cannot stand here; numbers are compared with"),
+        (HEADER + "decide yes when age < 3", "line 6, column 21: `<` cannot stand here; numbers are compared with"),
+        (HEADER + "decide yes when 2 <= age", "`<=` cannot stand here; bounds of two sides are written `2 < x <= 3`"),
+        (HEADER + "decide yes when 2 < age < 3", "`<` cannot stand here; bounds of two sides are written"),
+        (HEADER + "decide yes when 2 < age > 3", "after `<` and a column stands `<=`; bounds are written `2 < x"),
+        (HEADER + "decide yes when 3 < age <= 2", "no value of 'age' lies between these bounds; write the lower one"),
+        (HEADER + "decide yes when age = 3", "`= 3` says nothing of column 'age'; it is for whole numbers"),
         (HEADER + "decide yes when age > 3 or missing", "put one condition and its mark in parentheses, as in `(age >"),
         (HEADER + "decide yes when capital gain > 3", "a name of several words stands in double quotes"),
         (HEADER + "decide yes when step > 3", "`step` is a word of the language; as a name it stands in double quotes"),

@@ -1,0 +1,318 @@
+"""The words of each kind of node in the rule language, in full or as people read them."""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from rulekit.dates import is_dated, moment_text
+from rulekit.graph.language.bounds import grouped, lone_value
+from rulekit.graph.language.readable import MOST_LEVELS, amount, chance, level_set, weight
+from rulekit.graph.language.words import name, names, number, scale_of
+from rulekit.graph.nodes import (
+    Above,
+    Among,
+    And,
+    AtLeast,
+    Column,
+    Compare,
+    Constant,
+    Difference,
+    Family,
+    Hidden,
+    IsTrue,
+    Linear,
+    LinearThreshold,
+    Logistic,
+    Missing,
+    Node,
+    Not,
+    Or,
+    Probability,
+    Rescaled,
+    Sided,
+    Step,
+    Strength,
+)
+from rulekit.numbers import probability_of, shortest_probability
+from rulekit.schema import Feature, Schema
+
+
+class Binding(enum.IntEnum):
+    """How tightly an expression holds together: what may stand where without parentheses."""
+
+    FIRES = 0
+    OR = 1
+    AND = 2
+    BOUNDS = 3
+    NOT = 4
+    ABOVE = 5
+    ATOM = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """An expression, how tightly it binds, and how deeply its parentheses are nested."""
+
+    words: str
+    binding: Binding = Binding.ATOM
+    depth: int = 0
+
+    def at(self, needed: Binding) -> str:
+        """The words, in parentheses where they bind less tightly than needed."""
+        return self.words if self.binding >= needed else f"({self.words})"
+
+
+Children = tuple[Text, ...]
+
+
+def _leaf(words: str, *markers: str) -> Text:
+    return Text(f"({words}{''.join(f' or {m}' for m in markers)})") if markers else Text(words)
+
+
+def _among(node: Among, _: Children) -> Text:
+    markers = ["missing"] * node.missing + ["unseen"] * node.unseen
+    return _leaf(f"{name(node.feature)} in {names(node.levels)}", *markers)
+
+
+def _is_true(node: IsTrue, _: Children) -> Text:
+    return _leaf(name(node.feature), *["missing"] * node.missing)
+
+
+def _not(node: Not, children: Children) -> Text:
+    child = node.child
+    if isinstance(child, IsTrue):  # a condition of its own, which fails where x is missing unless it says otherwise
+        words = f"not {name(child.feature)}"
+        return Text(words, Binding.NOT) if child.missing else _leaf(words, "missing")
+    return Text(f"not {children[0].at(Binding.NOT)}", Binding.NOT)
+
+
+def _or(node: Or, children: Children) -> Text:
+    if len(children) < 2:
+        return _at_least(node, children)
+    return Text(" or ".join(child.at(Binding.AND) for child in children), Binding.OR)
+
+
+def _at_least(node: And | Or | AtLeast, children: Children) -> Text:
+    return Text(f"{quantifier(node)}({', '.join(child.words for child in children)})")
+
+
+def quantifier(node: And | Or | AtLeast) -> str:
+    """The words before a list of conditions."""
+    return "all of " if isinstance(node, And) else "any of " if isinstance(node, Or) else f"at least {node.k} of "
+
+
+def _hidden(node: Hidden, children: Children) -> Text:
+    return _fires(node, children, odds)
+
+
+def _fires(node: Hidden, children: Children, said: Callable[[float], str]) -> Text:
+    words = f"{name(node.name)} fires with {said(node.on)}"
+    if node.off:
+        words += f" (else {said(node.off).removeprefix('probability ')})"
+    return Text(f"{words} when {children[0].at(Binding.OR)}", Binding.FIRES)
+
+
+def odds(strength: float) -> str:
+    """`probability p`, or `strength s` where no decimal p gives the strength back."""
+    p = shortest_probability(strength)
+    return f"strength {number(float(p[1:]))}" if p.startswith("s") else f"probability {number(float(p))}"
+
+
+def terms(node: Linear | LinearThreshold, children: Children, said: Callable[[float], str] = number) -> list[str]:
+    """The bias and the weighted terms of a sum."""
+    written = [said(node.bias)]
+    for factor, child, text in zip(node.weights, node.children, children, strict=True):
+        real = child.family in (Family.REAL, Family.PROBABILITY)
+        written.append(f"{said(factor)} * {text.at(Binding.ATOM)}" if real else f"{said(factor)} if {text.words}")
+    return written
+
+
+PREFIXES: dict[type[Node], str] = {
+    Strength: "strength of ",
+    Probability: "probability of ",
+    Logistic: "logistic of ",
+}
+
+
+def _prefixed(node: Node, children: Children) -> Text:
+    return Text(PREFIXES[type(node)] + children[0].at(Binding.ATOM))
+
+
+def _above(node: Above, children: Children) -> Text:
+    return Text(f"{children[0].at(Binding.ATOM)} {exceeds(node, number(node.threshold))}", Binding.ABOVE)
+
+
+def exceeds(node: Above, said: str) -> str:
+    """What follows a score that must be above its threshold."""
+    return f"exceeds {scale_of(node.score)} {said}"
+
+
+def _rescaled(node: Rescaled, children: Children) -> Text:
+    return Text(f"odds({number(node.odds)} * {children[0].at(Binding.ATOM)})")
+
+
+def _difference(node: Difference, children: Children) -> Text:
+    return Text(f"difference({', '.join(child.words for child in children)})")
+
+
+def _sided(node: Sided, children: Children) -> Text:
+    return Text(f"sided({children[0].at(Binding.ATOM)}, {sides(node, children[1].words)})")
+
+
+def sides(node: Sided, rule: str) -> str:
+    """Between which bounds a probability is held where."""
+    return f"at least {number(node.above)} when {rule}, else at most {number(node.below)}"
+
+
+_WORDING: dict[type[Node], Callable[..., Text]] = {
+    Among: _among,
+    IsTrue: _is_true,
+    Missing: lambda node, _: Text(f"{name(node.feature)} is missing"),
+    Constant: lambda node, _: Text("true" if node.value else "false"),
+    Not: _not,
+    Or: _or,
+    AtLeast: _at_least,
+    Above: _above,
+    Hidden: _hidden,
+    Strength: _prefixed,
+    Probability: _prefixed,
+    Logistic: _prefixed,
+    Rescaled: _rescaled,
+    Difference: _difference,
+    Sided: _sided,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Exact:
+    """The wordings in full; those of values of a column are dates where the schema says so and the date is exact."""
+
+    schema: Schema | None
+    anywhere: ClassVar[bool] = False
+
+    def table(self) -> dict[type[Node], Callable[..., Text]]:
+        own: dict[type[Node], Callable[..., Text]] = {Compare: self.compare, Column: self.column, Step: self.step}
+        return {**_WORDING, **own, And: self.conjunction, Linear: self.sum, LinearThreshold: self.sum}
+
+    def feature(self, column: str) -> Feature | None:
+        return self.schema[column] if self.schema is not None and column in self.schema else None
+
+    def amount(self, value: float, column: str) -> str:
+        feature = self.feature(column)
+        date = moment_text(value, feature.display) if feature is not None and is_dated(feature) else ""
+        return date or number(value)
+
+    def ends(self, low: float, high: float, column: str) -> tuple[str, str]:
+        """Two bounds on a column, which stands between them."""
+        return self.amount(low, column), self.amount(high, column)
+
+    def weight(self, value: float) -> str:
+        return number(value)
+
+    def compare(self, node: Compare, _: Children) -> Text:
+        words = f"{name(node.feature)} {node.op} {self.amount(node.value, node.feature)}"
+        return _leaf(words, *["missing"] * node.missing)
+
+    def conjunction(self, node: And, children: Children) -> Text:
+        phrases = [text for _, text in self.phrases(node, children)]
+        if len(children) < 2:
+            return Text(f"all of ({', '.join(text.words for text in phrases)})")
+        return (
+            phrases[0]
+            if len(phrases) == 1
+            else Text(" and ".join(text.at(Binding.BOUNDS) for text in phrases), Binding.AND)
+        )
+
+    def phrases(self, node: And, children: Children) -> list[tuple[tuple[Node, ...], Text]]:
+        """What a conjunction joins, with the nodes of each: a lower and an upper bound on one column are one."""
+        parts: list[Compare | None] = []
+        for part, text in zip(node.children, children, strict=True):
+            bound = part if isinstance(part, Compare) and self.compare(part, ()).words == text.words else None
+            parts.append(bound)
+        found: list[tuple[tuple[Node, ...], Text]] = []
+        for places in grouped(parts, self.anywhere):
+            lower, upper = parts[places[0]], parts[places[-1]]
+            text = children[places[0]]
+            if len(places) == 2 and lower is not None and upper is not None:
+                found.append(((lower, upper), self.between(lower, upper)))
+            else:  # bounds by themselves are a conjunction of their own
+                own = Text(f"({text.words})") if text.binding is Binding.BOUNDS else text
+                found.append(((node.children[places[0]],), own))
+        return found
+
+    def between(self, lower: Compare, upper: Compare) -> Text:
+        column = lower.feature
+        whole = lone_value(lower.value, upper.value, self.feature(column), self.anywhere)
+        if whole is None:
+            low, high = self.ends(lower.value, upper.value, column)
+            words = f"{low} < {name(column)} <= {high}"
+        else:
+            words = f"{name(column)} = {self.amount(whole, column)}"
+        return Text(_leaf(words, *["missing"] * (lower.missing and upper.missing)).words, Binding.BOUNDS)
+
+    def column(self, node: Column, _: Children) -> Text:
+        low, high, missing = (self.amount(x, node.feature) for x in (node.low, node.high, node.missing))
+        step = f", step {number(node.step)}" if node.step else ""
+        return Text(f"clip({name(node.feature)}, from {low} to {high}{step}, missing {missing})")
+
+    def step(self, node: Step, _: Children) -> Text:
+        cuts = [self.amount(cut, node.feature) for cut in node.cuts]
+        pieces = [f"{self.weight(v)} up to {cut}" for v, cut in zip(node.values[:-1], cuts, strict=True)]
+        items = ", ".join([*pieces, f"then {self.weight(node.values[-1])}", f"missing {self.weight(node.missing)}"])
+        return Text(f"step({name(node.feature)}: {items})")
+
+    def sum(self, node: Linear | LinearThreshold, children: Children) -> Text:
+        compared = " >= 0" if isinstance(node, LinearThreshold) else ""
+        return Text(f"sum({', '.join(terms(node, children, self.weight))}){compared}")
+
+
+@dataclass(frozen=True, slots=True)
+class ForPeople(Exact):
+    """The wordings that differ where a text is only read: rounded, with units, long level sets cut."""
+
+    most_levels: int | None = MOST_LEVELS
+    anywhere: ClassVar[bool] = True
+
+    def table(self) -> dict[type[Node], Callable[..., Text]]:
+        return {**Exact.table(self), Among: self.among, Above: self.above, Hidden: self.hidden}
+
+    def amount(self, value: float, column: str) -> str:
+        return amount(value, self.feature(column))
+
+    def ends(self, low: float, high: float, column: str) -> tuple[str, str]:
+        feature = self.feature(column)
+        start = amount(low, feature and replace(feature, unit=""))  # the unit stands behind the upper bound
+        if start == amount(high, feature and replace(feature, unit="")):  # half a day
+            return Exact(self.schema).ends(low, high, column)
+        return start, self.amount(high, column)
+
+    def weight(self, value: float) -> str:
+        return weight(value)
+
+    def among(self, node: Among, _: Children) -> Text:
+        markers = ["missing"] * node.missing
+        feature = self.feature(node.feature)
+        if node.unseen and feature is not None:
+            beside = [level for level in feature.levels if level not in node.levels]
+            if 0 < len(beside) < len(node.levels):
+                return _leaf(f"{name(node.feature)} not in {level_set(beside, self.most_levels)}", *markers)
+        markers += ["unseen"] * node.unseen
+        return _leaf(f"{name(node.feature)} in {level_set(node.levels, self.most_levels)}", *markers)
+
+    def above(self, node: Above, children: Children) -> Text:
+        said = weight(node.threshold)
+        if isinstance(node.score, Strength) and node.threshold >= 0:
+            said = f"that of probability {chance(node.threshold)}"
+        return Text(f"{children[0].at(Binding.ATOM)} exceeds {said}", Binding.ABOVE)
+
+    def hidden(self, node: Hidden, children: Children) -> Text:
+        def said(strength: float) -> str:
+            # A finite strength of 60 is no probability of 1.
+            sayable = math.isinf(strength) or probability_of(strength) < 1.0
+            return f"probability {chance(strength)}" if sayable else odds(strength)
+
+        return _fires(node, children, said)
