@@ -181,20 +181,33 @@ def likely_order(levels: Sequence[str]) -> tuple[str, ...]:
 
     One level that fits in nowhere may come first, as `no account` among balances.
     """
+    odd, steps = _odd_and_steps(levels)
+    return () if all(_ALONE.fullmatch(level) for level in steps) else (*odd, *steps)
+
+
+def steps_of(levels: Sequence[str]) -> tuple[str, ...]:
+    """Levels from low to high where at least three are steps of a scale, bands or plain numbers, else ().
+
+    Without a level that fits in nowhere.
+    """
+    return _odd_and_steps(levels)[1]
+
+
+def _odd_and_steps(levels: Sequence[str]) -> tuple[Sequence[str], tuple[str, ...]]:
+    """At most one level that fits in nowhere, and the others from low to high; none where there is no order."""
     if len(levels) > MANY_LEVELS:
-        return ()
+        return (), ()
     real = [level for level in levels if level.lower() not in LIKELY_TOKENS or level.lower() == "none"]
     words = {level: re.sub(r"[\W_]+", " ", level.lower()).strip() for level in real}
     for scale in _SCALES:
         steps = {scale.get(text) for text in words.values()}
         if len(real) >= 3 and None not in steps and len(steps) == len(real):
-            return tuple(sorted(real, key=lambda level: scale[words[level]]))
+            return (), tuple(sorted(real, key=lambda level: scale[words[level]]))
     places = {level: place for level in real if (place := _band(level)) is not None}
     odd = [level for level in real if level not in places]
-    unclear = len(odd) > 1 or len(set(places.values())) < len(places)
-    if len(places) < 3 or unclear or all(_ALONE.fullmatch(level) for level in places):
-        return ()
-    return (*odd, *sorted(places, key=lambda level: places[level]))
+    if len(places) < 3 or len(odd) > 1 or len(set(places.values())) < len(places):
+        return (), ()
+    return odd, tuple(sorted(places, key=lambda level: places[level]))
 
 
 def _band(level: str) -> tuple[float, int] | None:

@@ -29,6 +29,7 @@ from rulekit.learners.cnll.formula.read_once import ReadOnceTree
 from rulekit.learners.cnll.plain.clause_growth import purest_cover
 from rulekit.learners.cnll.plain.clause_search import ClauseSearch, clause_literals
 from rulekit.learners.cnll.plain.lattice import MOST_BITS, Lattice
+from rulekit.learners.cnll.plain.level_runs import level_orders, without_holes
 from rulekit.learners.cnll.plain.refinement import refined
 from rulekit.learners.counting.histograms import Bools, Floats, Ints
 from rulekit.learners.fitting.allowed import Allowed
@@ -97,12 +98,15 @@ def rule_paths(
     share = 1.0 if sample is None else len(sample) / len(probability)
     lattice = Lattice.of(tree, bits, codes)
     search = ClauseSearch.over(problem.columns, codes, _searched(problem, bits, settings), settings.allowed)
+    orders = level_orders(problem.columns)
     for variant in variants:
         gain = np.where(kept, 0.0, row_gains(problem, probability, variant.trust))
         price = share * max(_LEAST_PRICE, variant.price * deviation) * _STEPS / problem.weight_unit
         own = search.with_gain(gain if sample is None else gain[sample], price)
         sizes = _sizes(lattice, own, settings)
-        yield [tuple(refined(problem, rules, gain, settings.fine)) for rules in sizes] if settings.fine else sizes
+        if settings.fine:
+            sizes = [tuple(refined(problem, rules, gain, settings.fine)) for rules in sizes]
+        yield [without_holes(problem, rules, gain, orders, len(settings.kept)) for rules in sizes] if orders else sizes
 
 
 def row_gains(problem: Problem, probability: Floats, trust: float) -> Floats:
