@@ -17,7 +17,7 @@ def whole_suite(request: pytest.FixtureRequest) -> bool:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Adds the option of `make conformance`."""
-    parser.addoption("--model-rows", type=int, default=1_000, help="adversarial rows of each model of the parity runs")
+    parser.addoption("--model-rows", type=int, default=500, help="adversarial rows of each model of the parity runs")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -11,7 +11,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -63,14 +63,15 @@ def learner_checks(learner: Learner, settings: Mapping[str, Any], *, sklearn: bo
             continue
         table, y = rows_of(learner, 2 if kind == "two" else 3)
         own = partial(make, ordered=("a", "b", "c")) if kind == "ranked" else make
+        usual = cache(partial(_graph, own, table, y))
         yield Check(f"{kind} classes: a legal model", partial(_check_legal, own, table, y))
-        yield Check(f"{kind} classes: shuffled rows", partial(_check_shuffled, own, table, y))
-        yield Check(f"{kind} classes: one thread, no numba", partial(_check_machines, own, table, y))
+        yield Check(f"{kind} classes: shuffled rows", partial(_check_shuffled, own, table, y, usual))
+        yield Check(f"{kind} classes: one thread, no numba", partial(_check_machines, own, table, y, usual))
         yield Check(f"{kind} classes: weights 0 and 2", partial(_check_weights, own, table, y))
-        yield Check(f"{kind} classes: parity with every target", partial(_check_targets, own, table, y))
+        yield Check(f"{kind} classes: parity with every target", partial(_check_targets, usual))
         yield Check(f"{kind} classes: stopped at every unit", partial(_check_stops, own, table, y))
         if "memory" in learner.abilities:
-            yield Check(f"{kind} classes: memory and blocks", partial(_check_memory, own, table, y))
+            yield Check(f"{kind} classes: memory and blocks", partial(_check_memory, own, table, y, usual))
     for ability, promise in _PROMISES.items():
         if ability in learner.abilities:
             yield Check(f"a promise: {ability}", partial(_check_promise, make, *rows_of(learner, 2), promise))
@@ -163,9 +164,11 @@ def _check_legal(make: Callable[..., RuleClassifier], table: Table, y: npt.NDArr
         require(math.isclose(error, told, abs_tol=1e-9), f"the last candidate has error {told}, its graph {error}")
 
 
-def _check_shuffled(make: Callable[..., RuleClassifier], table: Table, y: npt.NDArray[Any]) -> None:
+def _check_shuffled(
+    make: Callable[..., RuleClassifier], table: Table, y: npt.NDArray[Any], usual: Callable[[], RuleGraph]
+) -> None:
     order = np.random.default_rng(1).permutation(len(y))
-    require(_graph(make, table.take(order), y[order]) == _graph(make, table, y), "another model")
+    require(_graph(make, table.take(order), y[order]) == usual(), "another model")
 
 
 @contextmanager
@@ -181,8 +184,10 @@ def _without_numba() -> Iterator[None]:
             os.environ["RULEKIT_NO_NUMBA"] = before
 
 
-def _check_machines(make: Callable[..., RuleClassifier], table: Table, y: npt.NDArray[Any]) -> None:
-    expected = _graph(make, table, y)
+def _check_machines(
+    make: Callable[..., RuleClassifier], table: Table, y: npt.NDArray[Any], usual: Callable[[], RuleGraph]
+) -> None:
+    expected = usual()
     require(_graph(make, table, y, n_threads=1) == expected, "another model with one thread")
     require(_graph(make, table, y, n_threads=3) == expected, "another model with three threads")
     with _without_numba():
@@ -198,16 +203,18 @@ def _check_weights(make: Callable[..., RuleClassifier], table: Table, y: npt.NDA
     )
 
 
-def _check_memory(make: Callable[..., RuleClassifier], table: Table, y: npt.NDArray[Any]) -> None:
-    expected = _graph(make, table, y)
+def _check_memory(
+    make: Callable[..., RuleClassifier], table: Table, y: npt.NDArray[Any], usual: Callable[[], RuleGraph]
+) -> None:
+    expected = usual()
     require(_graph(make, table, y, memory="2GB") == expected, "another model out of memory")
     blocks = ((table.take(part), y[part]) for part in np.array_split(np.arange(len(y)), 4))
     require(make().fit(blocks).rule_graph_ == expected, "another model from blocks")
 
 
-def _check_targets(make: Callable[..., RuleClassifier], table: Table, y: npt.NDArray[Any]) -> None:
+def _check_targets(usual: Callable[[], RuleGraph]) -> None:
     """Every installed target decides as the model does, which is proved where the target can be read."""
-    graph = _graph(make, table, y)
+    graph = usual()
     for name in target_names():
         target = find_target(name)
         with tempfile.TemporaryDirectory() as folder:

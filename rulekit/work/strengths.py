@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.nodes import Hidden, IsTrue, Node, with_children
-from rulekit.graph.probability.circuit import Algebra, fold_circuit
+from rulekit.graph.probability.circuit import Algebra, CircuitStep, fold_circuit
 from rulekit.graph.probability.compilation import build_circuit
 from rulekit.graph.traversal import topological
 from rulekit.numbers import probability_of, short_probability, strength_of
@@ -25,6 +26,7 @@ Floats = npt.NDArray[np.float64]
 
 _LEAST = 1e-4
 _MOST_STEPS = 200
+_MOST_VALUES = 1 << 22  # probabilities of bits that are worked on together
 
 
 def bits_of(node: Node) -> tuple[Hidden, ...]:
@@ -59,42 +61,20 @@ def refitted_bits(
     steps = build_circuit(replaced(formula, template)).steps
     causes = [bit.cause for bit in bits]
     read = list(dict.fromkeys([*causes, *(c for c in build_circuit(formula).causes)]))
-    truths, yes, no = _distinct(read, table, positive, weight)
+    rows = _Rows(steps, place, causes, *_distinct(read, table, positive, weight))
 
-    start = np.array([[probability_of(bit.on), probability_of(bit.off)] for bit in bits])
-    free = (start > 0) & (start < 1)
-
-    def chances(values: Floats) -> list[Floats]:
-        return [np.where(truths[cause], on, off) for cause, (on, off) in zip(causes, values, strict=True)]
-
-    def formula_of(fired: Sequence[Floats]) -> Floats:
-        def choose(cause: Node, on: float, off: float) -> Floats:
-            if cause in place:
-                return np.broadcast_to(fired[place[cause]], yes.shape)
-            return np.where(truths[cause], on, off)
-
-        return fold_circuit(steps, Algebra(choose, lambda value: np.full(yes.shape, value)))
+    values = np.array([[probability_of(bit.on), probability_of(bit.off)] for bit in bits])
+    free = (values > 0) & (values < 1)
 
     def loss(point: Floats) -> tuple[float, Floats]:
-        values = start.copy()
         values[free] = point
-        fired = chances(values)
-        p = np.clip(formula_of(fired), 1e-9, 1 - 1e-9)
-        by_p = (no / (1 - p) - yes / p) / total
-        slope = np.zeros_like(start)
-        for i, cause in enumerate(causes):
-            before, after = fired[:i], fired[i + 1 :]
-            surely, never = (formula_of([*before, np.full(1, sure), *after]) for sure in (1.0, 0.0))
-            part = by_p * (surely - never)
-            slope[i] = part[truths[cause]].sum(), part[~truths[cause]].sum()
-        return float(-(yes * np.log(p) + no * np.log(1 - p)).sum()) / total, slope[free]
+        found, slope = rows.loss(values)
+        return found, slope[free]
 
-    total = float(yes.sum() + no.sum())
-    values = start.copy()
     if free.any():
         from scipy.optimize import minimize
 
-        first = np.clip(start[free], _LEAST, 1 - _LEAST)
+        first = np.clip(values[free], _LEAST, 1 - _LEAST)
         bounds = [(_LEAST, 1 - _LEAST)] * int(free.sum())
         options = {"maxiter": _MOST_STEPS}
         values[free] = minimize(loss, first, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x
@@ -104,6 +84,57 @@ def refitted_bits(
         for i, (bit, (on, off)) in enumerate(zip(bits, strengths, strict=True))
     ]
     return dict(zip(bits, fitted, strict=True))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Rows:
+    """A formula over distinct rows, some of whose bits have probabilities that are sought.
+
+    place: by the leaf that stands for a bit in the circuit, which bit it is; causes: of each bit; truths: by cause
+    [rows]; yes, no [rows]: the weight of the positive and of the negative rows.
+    """
+
+    steps: Sequence[CircuitStep]
+    place: Mapping[IsTrue, int]
+    causes: Sequence[Node]
+    truths: Mapping[Node, npt.NDArray[np.bool_]]
+    yes: Floats
+    no: Floats
+
+    def loss(self, values: Floats) -> tuple[float, Floats]:
+        """The mean of the negative log likelihood, and its slope by the probabilities [bits, 2] of where a cause holds
+        and where not.
+        """
+        truths = [self.truths[cause] for cause in self.causes]
+        fired = np.array([np.where(truth, on, off) for truth, (on, off) in zip(truths, values, strict=True)])
+        p = np.clip(self._formula(fired), 1e-9, 1 - 1e-9)
+        total = float(self.yes.sum() + self.no.sum())
+        by_p = (self.no / (1 - p) - self.yes / p) / total
+        slope = np.zeros_like(values)
+        together = max(1, _MOST_VALUES // max(1, fired.size))
+        for start in range(0, len(truths), together):
+            some = np.arange(start, min(start + together, len(truths)))
+            by_bit = by_p * (self._formula_where(fired, some, 1.0) - self._formula_where(fired, some, 0.0))
+            for i, row in zip(some, by_bit, strict=True):
+                slope[i] = row[truths[i]].sum(), row[~truths[i]].sum()
+        return float(-(self.yes * np.log(p) + self.no * np.log(1 - p)).sum()) / total, slope
+
+    def _formula(self, fired: Floats) -> Floats:
+        """From the probabilities of the bits [bits, ..., rows] that of the formula [..., rows]."""
+
+        def choose(cause: Node, on: float, off: float) -> Floats:
+            if isinstance(cause, IsTrue) and cause in self.place:
+                return np.asarray(fired[self.place[cause]])
+            return np.where(self.truths[cause], on, off)
+
+        found = fold_circuit(self.steps, Algebra(choose, lambda value: np.full(len(self.yes), value)))
+        return np.broadcast_to(found, fired.shape[1:])
+
+    def _formula_where(self, fired: Floats, some: npt.NDArray[np.intp], sure: float) -> Floats:
+        """The formula [some, rows] where each of some bits alone has another probability."""
+        given = np.repeat(fired[:, None], len(some), axis=1)
+        given[some, np.arange(len(some))] = sure
+        return self._formula(given)
 
 
 def _distinct(

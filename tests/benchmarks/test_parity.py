@@ -1,5 +1,6 @@
 """Further ways of the parity table to run an artifact: whole columns, a scorer of CSV, the reference evaluator.
 
+Every kind of node has its turn in `make test`; the larger models, which the main ways run there, in `make conformance`.
 Whole columns go through `predict_many` on the same rows in tests/conformance, so they have their turn here in the quick
 run alone, which leaves generated Python out there.
 """
@@ -12,7 +13,7 @@ import pytest
 
 from benchmarks.proofs.parity import measure
 from benchmarks.proofs.parity_ways import Way, ways
-from rulekit.conformance.models import MODELS
+from rulekit.conformance.models import MODELS, NODES
 from rulekit.conformance.random_graphs import random_legal_graph
 
 FURTHER = {"python csv", "onnx reference", "onnx codes reference"}
@@ -23,7 +24,10 @@ def further_ways(quick: bool) -> tuple[Way, ...]:
     return tuple(way for way in ways() if way.name in ({"python columns"} if quick else FURTHER))
 
 
-@pytest.mark.parametrize("model", MODELS)
+LARGE = [pytest.param(name, marks=pytest.mark.long) for name in MODELS if name not in NODES]
+
+
+@pytest.mark.parametrize("model", [*NODES, *LARGE])
 def test_every_way_decides_alike(model, whole_suite, model_rows):
     line = measure(model, MODELS[model](), further_ways(quick=not whole_suite), rows=model_rows)
     assert [f"{way}: {report}" for way, report in line.reports.items() if not report.ok] == []

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from rulekit.verification.rows.goals import Goal, Mask, draw_goals
 from rulekit.verification.rows.ties import move_to_ties
 
 Columns = dict[str, npt.NDArray[Any]]
+ForeignCuts = tuple[tuple[str, tuple[float, ...]], ...]
 
 MAX_CELLS = 40_000_000  # columns that the graph does not use are dropped beyond it
 GOALS = 256
@@ -52,9 +54,15 @@ def adversarial_rows(graph: RuleGraph, n_rows: int, seed: int = 0, aims: Collect
 
     Deterministic in `seed`; thresholds of the artifact that the graph has as well change nothing.
     """
+    return _rows_at(graph, n_rows, seed, tuple(_foreign_cuts(graph, aims).items()))
+
+
+@lru_cache(maxsize=2)  # the artifacts of one model are often verified one after the other, some with rows of their own
+def _rows_at(graph: RuleGraph, n_rows: int, seed: int, foreign_cuts: ForeignCuts) -> RawRows:
+    """The rows, which nobody may change; foreign_cuts: by numeric column the further thresholds to aim at."""
     rng = np.random.default_rng(seed)
     thresholds = thresholds_of(graph)
-    for name, foreign in _foreign_cuts(graph, aims).items():
+    for name, foreign in foreign_cuts:
         thresholds[name] = tuple(sorted({*thresholds.get(name, ()), *foreign}))
     features = _tested_features(graph, n_rows)
     pools = {f.name: pool_of(f, thresholds.get(f.name, ())) for f in features}
@@ -62,19 +70,23 @@ def adversarial_rows(graph: RuleGraph, n_rows: int, seed: int = 0, aims: Collect
     cells = _draw_cells(graph, pools, truth, n_rows, rng)
     columns = {name: pools[name].values[index] for name, index in cells.items()}
     move_to_ties(graph, columns, rng)
-    return RawRows(columns, encode(columns, graph.schema, used=columns))
+    table = encode(columns, graph.schema, used=columns)
+    for array in (*columns.values(), *table.arrays):
+        array.setflags(write=False)
+    return RawRows(columns, table)
 
 
-def _foreign_cuts(graph: RuleGraph, aims: Collection[Node]) -> dict[str, list[float]]:
+def _foreign_cuts(graph: RuleGraph, aims: Collection[Node]) -> dict[str, tuple[float, ...]]:
     """By numeric column the finite doubles at which the aims change and the graph does not."""
     nodes = graph.nodes() if aims else []
-    found: dict[str, list[float]] = {}
+    found: dict[str, tuple[float, ...]] = {}
     for feature in graph.schema:
         theirs = [node for node in aims if isinstance(node, Compare | RawCompare) and node.feature == feature.name]
         if theirs and feature.kind == "numeric":
             ours = [node for node in nodes if isinstance(node, Compare | Step) and node.feature == feature.name]
             known = set(cuts_of(feature, ours))
-            found[feature.name] = [cut for cut in cuts_of(feature, theirs) if cut not in known and math.isfinite(cut)]
+            further = (cut for cut in cuts_of(feature, theirs) if cut not in known and math.isfinite(cut))
+            found[feature.name] = tuple(further)
     return {name: cuts for name, cuts in found.items() if cuts}
 
 

@@ -18,11 +18,12 @@ from rulekit.learners import base
     [
         pytest.param(CNLLClassifier(), False, marks=pytest.mark.long),
         (CNLLClassifier(4, n_folds=2), True),
-        (
+        pytest.param(
             CNLLClassifier(
                 4, n_folds=2, algorithm="tree", objective="brier", ridge=1.0, refit=1, backfit=4, max_bins=32
             ),
             False,
+            marks=pytest.mark.long,
         ),
         (CNLLClassifier(4, algorithm="I", weak="llr", stopping="none"), False),
     ],

@@ -8,8 +8,9 @@ says them.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -136,17 +137,22 @@ def _expand(
     """
     nodes: list[tuple[Test, int, int] | int] = []
     boxes: list[dict[str, int]] = []
-    waiting = [(edges, {name: cells.full for name, cells in columns.items()}, -1, False)]
+    waiting = [(_undecided(diagram, edges), {name: cells.full for name, cells in columns.items()}, -1, False)]
     while waiting:
-        edges, known, parent, holds = waiting.pop()
+        undecided, known, parent, holds = waiting.pop()
         test = None
-        while test is None and (level := min((diagram.branches(e)[0] for e in edges if e > FALSE), default=-1)) >= 0:
+        while test is None and undecided:
+            level = undecided[0][0]
             bit = order[level]
             value = columns[bit.feature].truth(bit, known[bit.feature])
             if value is None:
                 test = columns[bit.feature].test_for(bit, known[bit.feature])
             else:
-                edges = tuple(diagram.cofactors(edge, level)[not value] for edge in edges)
+                here = bisect_left(undecided, (level + 1,))
+                further = _undecided(
+                    diagram, [diagram.branches(edge)[1 if value else 2] for _, edge in undecided[:here]]
+                )
+                undecided = sorted({*undecided[here:], *further}) if further else undecided[here:]
         if parent >= 0:
             link = nodes[parent]
             assert isinstance(link, tuple)
@@ -158,10 +164,15 @@ def _expand(
                 raise NotOfBitsError(f"it would have more than {MOST_BOXES} boxes")
             continue
         yes, no = columns[test.feature].branches(test, known[test.feature])
-        waiting.append((edges, {**known, test.feature: no}, len(nodes), False))
-        waiting.append((edges, {**known, test.feature: yes}, len(nodes), True))
+        waiting.append((undecided, {**known, test.feature: no}, len(nodes), False))
+        waiting.append((undecided, {**known, test.feature: yes}, len(nodes), True))
         nodes.append((test, -1, -1))
     return nodes, boxes
+
+
+def _undecided(diagram: Diagram, edges: Iterable[int]) -> list[tuple[int, int]]:
+    """The edges that are no constants, each once and none beside its complement, after their levels from the top."""
+    return sorted({(diagram.branches(edge)[0], edge & ~1) for edge in edges if edge > FALSE})
 
 
 def _joined(
