@@ -65,14 +65,16 @@ def test_it_is_within_its_limits_and_each_clause_is_worth_it(seed: int, most: in
     assert sum(clause_literals(clause, search.columns) for clause in clauses) <= room
     free = np.ones(120, dtype=bool)
     for clause in clauses:
-        assert search.value(clause, free) > 0.0
+        assert search.value(clause, free) + search.price(clause) > search.cost * clause_literals(clause, search.columns)
         free &= ~covered(clause, search.codes, 120)
 
 
 def test_a_cover_that_is_not_worth_enough_is_given_up() -> None:
     data = levels(300, 0)
     search = searched(data, np.random.default_rng(1).random(300) < 0.4)
-    worth = search.total(purest_cover(search, 20, np.inf, 0.0))
+    clauses = purest_cover(search, 20, np.inf, 0.0)
+    literals = sum(clause_literals(clause, search.columns) for clause in clauses)
+    worth = float(search.gain[some_of(search, clauses)].sum()) - search.cost * literals
     assert worth > 0.0
     assert purest_cover(search, 20, np.inf, worth + 1.0) == []
 

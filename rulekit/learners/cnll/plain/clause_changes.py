@@ -18,13 +18,14 @@ PREFIX, SUFFIX, INTERVAL, KNOWN, LEVELS = range(5)
 """What a condition may be: codes to a cut, from a cut, between two, all but the missing, or levels of a category."""
 
 
-def condition_of(kind: int, sums: Floats, present: Bools, unknown: int = 0) -> Bools:
+def condition_of(kind: int, sums: Floats, present: Bools, unknown: int = 0, listed: float = 0.0) -> Bools:
     """The codes of the chosen kind of one column, from its gains and which codes rows have, both [n_codes].
 
-    A cut inside a gap that no row fills lies in its middle. unknown: how many of the first codes never hold.
+    A cut inside a gap that no row fills lies in its middle. unknown: how many of the first codes never hold. listed:
+    what each level must gain.
     """
     if kind == LEVELS:
-        chosen = sums > 0
+        chosen = sums > listed
         chosen[:unknown] = False
         return np.asarray(chosen)
     below, filled, length = np.concatenate([np.zeros(1), np.cumsum(sums[1:])]), present[1:], len(sums) - 1
@@ -148,6 +149,7 @@ def best_change(
     counts: Any,
     totals: Any,
     lefts: Any,
+    prices: Any,
     places: Any,
     ordered: Any,
     nominal: Any,
@@ -158,12 +160,14 @@ def best_change(
     unknown: Any,
     apart: Any,
     cost: float,
+    listed: Any,
     room: float,
     best: float,
 ) -> Any:
     """The best of all changes: part (-1: none beats `best`), place (-1: no further condition), kind, value.
 
-    sums, counts [parts, size + 1], totals, lefts [parts]: gains, rows and literals without the condition of the part.
+    sums, counts [parts, size + 1], totals, lefts, prices [parts]: gains, rows, literals and what reading costs, without
+    the condition of the part. cost: of a literal; listed [columns]: of a level but the first.
     directions, unknown [columns], apart [columns, columns]: what is allowed (rulekit.learners.fitting.allowed).
     """
     found, found_place, found_kind = -1, -1, 0
@@ -177,7 +181,7 @@ def best_change(
             for k in range(len(apart)):
                 if apart[places[j], k]:
                     taken[k] = True
-        base = cost * lefts[part]
+        base = prices[part]
         least = best + base
         value, place, kind = totals[part], -1, 0
         if room - lefts[part] >= 1:
@@ -220,15 +224,16 @@ def best_change(
                     continue
                 start = offset[nominal[k]]
                 first = start + unknown[nominal[k]]
-                some, outside, total = False, False, 0.0
+                further = listed[nominal[k]]
+                some, outside, total = False, False, further - cost
                 for at in range(start, start + sizes[nominal[k]]):
-                    if at >= first and sums[part, at] > 0.0:
+                    if at >= first and sums[part, at] > further:
                         some = True
-                        total += sums[part, at]
+                        total += sums[part, at] - further
                     elif counts[part, at] > 0:
                         outside = True
-                if some and outside and total - cost > max(value, least):
-                    value, place, kind = total - cost, nominal[k], LEVELS
+                if some and outside and total > max(value, least):
+                    value, place, kind = total, nominal[k], LEVELS
         value -= base
         if value > best:
             best, found, found_place, found_kind = value, part, place, kind

@@ -48,7 +48,8 @@ def purest_cover(search: ClauseSearch, most: int, room: float, enough: float) ->
     while len(clauses) < most:
         clause = _generalised(search, _grown(search, orders, np.flatnonzero(free), room), free)
         literals = clause_literals(clause, search.columns)
-        value = search.value(clause, free)
+        # Levels come by purity here, also those that the search will leave out: they cost nothing yet.
+        value = search.value(clause, free) + search.price(clause) - search.cost * literals
         if literals > room or value <= 0.0:
             break
         clauses.append(clause)

@@ -3,8 +3,8 @@
 A clause is a mapping from columns to sets of codes, all of which must hold; a row is worth its gain where some clause
 covers it. For a clause only the rows count that no other clause covers, so one histogram of their gains over the codes
 of all columns gives the best condition of each column exactly: a prefix, a suffix or an interval of the values of an
-ordered column (one bound is one literal), any set of levels of a category. Gains are whole numbers, so that every sum
-is exact and the same in any order of the rows.
+ordered column (one bound is one literal), any set of levels of a category (of many levels each costs half a literal).
+Gains are whole numbers, so that every sum is exact and the same in any order of the rows.
 """
 
 from __future__ import annotations
@@ -28,9 +28,12 @@ from rulekit.learners.cnll.plain.clause_changes import (
 from rulekit.learners.counting.histograms import Bools, Floats, Ints
 from rulekit.learners.fitting.allowed import Allowed, all_allowed
 from rulekit.learners.fitting.rule_sets import Clause
+from rulekit.schema import FIRST_LEVEL_CODE
 
 _ROUNDS = 30
 _SWEEPS = 4
+_FEW_LEVELS = 8
+_LEVEL_PRICE = 0.5  # of a literal, for each further level of a list in a column of more: its reader reads them all
 
 
 def condition_literals(column: BinnedColumn, condition: Bools) -> int:
@@ -45,13 +48,29 @@ def clause_literals(clause: Clause, columns: Sequence[BinnedColumn]) -> int:
     return sum(condition_literals(columns[column], condition) for column, condition in clause.items())
 
 
+def level_price(column: BinnedColumn) -> float:
+    """What each level of a list but the first costs its reader, in literals; nothing where levels are few."""
+    return 0.0 if column.ordered or column.n_codes - FIRST_LEVEL_CODE <= _FEW_LEVELS else _LEVEL_PRICE
+
+
+def condition_price(column: BinnedColumn, condition: Bools) -> float:
+    """What a condition costs its reader, in literals: with them the levels that stand in a list."""
+    further = max(0, int(np.count_nonzero(condition)) - 1)
+    return condition_literals(column, condition) + level_price(column) * further
+
+
+def clause_price(clause: Clause, columns: Sequence[BinnedColumn]) -> float:
+    """What a clause costs its reader, in literals."""
+    return sum(condition_price(columns[column], condition) for column, condition in clause.items())
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Layout:
     """Where the codes of the searched columns stand in one histogram (its last place is always 0).
 
     searched: the columns; place_of: the place of each among them; offset, sizes: where the codes of each begin, and how
-    many they are; ordered, nominal: places; second: the literals of an interval of each ordered column; allowed: which
-    clauses over the searched columns are.
+    many they are; ordered, nominal: places; second: the literals of an interval of each ordered column; listed: what a
+    level of each column costs, in literals; allowed: which clauses over the searched columns are.
     """
 
     searched: Ints
@@ -62,6 +81,7 @@ class _Layout:
     ordered: Ints
     nominal: Ints
     second: Floats
+    listed: Floats
     allowed: Allowed
 
     @property
@@ -131,9 +151,13 @@ class ClauseSearch:
         return places, holds
 
     def value(self, clause: Clause, free: Bools) -> float:
-        """What a clause is worth on the rows that no other covers, less its literals."""
+        """What a clause is worth on the rows that no other covers, less what reading it costs."""
         gain = float(gain_of(self.stacked, *self._marked(clause), self.gain, free))
-        return gain - self.cost * clause_literals(clause, self.columns)
+        return gain - self.price(clause)
+
+    def price(self, clause: Clause) -> float:
+        """What reading a clause costs, in gains."""
+        return self.cost * clause_price(clause, self.columns)
 
     def improved(self, clause: Clause, free: Bools, room: float, value: float | None = None) -> tuple[Clause, float]:
         """A clause, with at most `room` literals, that no change of one condition or exchange of two makes better.
@@ -154,11 +178,14 @@ class ClauseSearch:
         layout = self.layout
         places, holds = self._marked(clause)
         sums, counts, totals = self._by_failing(clause, rows, places, holds)
-        lengths = [condition_literals(self.columns[column], held) for column, held in clause.items()]
-        lefts = np.array([sum(lengths), *(sum(lengths) - length for length in lengths)], dtype=np.int64)
+        lefts = _without_each([condition_literals(self.columns[column], held) for column, held in clause.items()])
+        prices = self.cost * _without_each(
+            [condition_price(self.columns[column], held) for column, held in clause.items()]
+        )
+        listed = self.cost * layout.listed
         least += 1e-9 * (1.0 + abs(least))
         part, place, kind, best = best_change(
-            sums, counts, totals, lefts, places, *layout.parts, self.cost, room, least
+            sums, counts, totals, lefts, prices, places, *layout.parts, self.cost, listed, room, least
         )
         if part < 0:
             return None
@@ -170,7 +197,8 @@ class ClauseSearch:
             start = int(layout.offset[place])
             inside = slice(start, start + column.n_codes)
             unknown = int(layout.allowed.unknown[place])
-            condition = condition_of(kind, sums[part, inside], counts[part, inside] > 0, unknown)
+            present = counts[part, inside] > 0
+            condition = condition_of(kind, sums[part, inside], present, unknown, float(listed[place]))
             changed[int(layout.searched[place])] = condition
         return changed, float(best)
 
@@ -215,12 +243,11 @@ class ClauseSearch:
         return condition & found
 
     def total(self, clauses: Sequence[Clause]) -> float:
-        """What clauses are worth together, less their literals."""
+        """What clauses are worth together, less what reading them costs."""
         some = np.zeros(len(self.gain), dtype=bool)
         for clause in clauses:
             some |= self.rows_of(clause)
-        literals = sum(clause_literals(clause, self.columns) for clause in clauses)
-        return float(self.gain[some].sum()) - self.cost * literals
+        return float(self.gain[some].sum()) - sum(self.price(clause) for clause in clauses)
 
     def run(self, clauses: list[Clause], room: float) -> list[Clause]:
         """The clauses after sweeps over all of them, without those that are not worth their literals."""
@@ -252,6 +279,12 @@ class ClauseSearch:
         return clauses
 
 
+def _without_each(numbers: Sequence[float]) -> Floats:
+    """The sum of all numbers, and then of all but each."""
+    total = sum(numbers)
+    return np.array([total, *(total - number for number in numbers)], dtype=np.float64)
+
+
 def _layout(columns: Sequence[BinnedColumn], searched: Ints, allowed: Allowed) -> _Layout:
     own = [columns[column] for column in searched.tolist()]
     sizes = np.array([column.n_codes for column in own], dtype=np.int64)
@@ -266,5 +299,6 @@ def _layout(columns: Sequence[BinnedColumn], searched: Ints, allowed: Allowed) -
         np.flatnonzero(in_order),
         np.flatnonzero(~in_order),
         np.array(second, dtype=np.float64),
+        np.array([level_price(column) for column in own], dtype=np.float64),
         allowed.among(searched),
     )

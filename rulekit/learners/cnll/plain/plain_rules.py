@@ -13,7 +13,7 @@ from rulekit.graph.nodes import FALSE, TRUE, Hidden
 from rulekit.learners.binned.codes import Codes
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.cnll.models import LearnedFormula
-from rulekit.learners.cnll.plain.clause_search import clause_literals
+from rulekit.learners.cnll.plain.clause_search import clause_price
 from rulekit.learners.cnll.plain.noisy_or import NoisyOr, fitted_noisy_or
 from rulekit.learners.cnll.plain.rule_paths import VARIANTS, Rules, RuleSettings, Variant, raced_variant, rule_paths
 from rulekit.learners.contract import Candidate, Frame, Score, Variants
@@ -91,6 +91,6 @@ def _candidate(problem: Problem, rules: Rules, formula: LearnedFormula, settings
     noisy_or = fitted_noisy_or(problem, rules, settings.ridge) if rules else None
     yes, no = problem.positive, problem.total - problem.positive
     objective, error = (yes * no / problem.total, yes) if noisy_or is None else (noisy_or.squares, noisy_or.error)
-    cost = COST_OF_A_LITERAL * sum(clause_literals(clause, problem.columns) for clause in rules)
+    cost = COST_OF_A_LITERAL * sum(clause_price(clause, problem.columns) for clause in rules)
     model = PlainRules(rules, formula, noisy_or, problem.share, settings.allowed is not None)
     return Candidate(len(rules), objective, error, model, bool(rules) and len(rules) == len(settings.kept), cost)

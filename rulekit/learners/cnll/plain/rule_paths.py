@@ -42,7 +42,7 @@ Rules = tuple[Clause, ...]
 _STEPS = 4096  # of a row's gain; with the weights of all rows the sums stay below 2^53
 _SEARCHED_ROWS = 1 << 14  # evenly spread ones; on five tables of 15,000 to 60,000 rows all of them found nothing better
 _LEAST_PRICE = 0.1  # rows: where labels follow without noise, a literal still costs something
-_NEAR = 0.8
+_NEAR = 0.7  # of what the rules are worth that begin as implicants
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,9 +170,7 @@ def _without_least(search: ClauseSearch, clauses: list[Clause]) -> list[Clause]:
     rows = [search.rows_of(clause) for clause in clauses]
     times = np.sum(rows, axis=0, dtype=np.int16)
     alone = [float(search.gain[held & (times == 1)].sum()) for held in rows]
-    lost = [
-        own - search.cost * clause_literals(clause, search.columns) for own, clause in zip(alone, clauses, strict=True)
-    ]
+    lost = [own - search.price(clause) for own, clause in zip(alone, clauses, strict=True)]
     least = int(np.argmin(lost))
     return [dict(clause) for place, clause in enumerate(clauses) if place != least]
 
