@@ -15,6 +15,12 @@ def whole_suite(request: pytest.FixtureRequest) -> bool:
     return "not full" not in request.config.option.markexpr
 
 
+@pytest.fixture(scope="session")
+def long_runs(request: pytest.FixtureRequest) -> bool:
+    """Whether the longest runs are part of this one, as in `make conformance`."""
+    return not {"not full", "not long"} & set(request.config.option.markexpr.split(" and "))
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Adds the option of `make conformance`."""
     parser.addoption("--model-rows", type=int, default=500, help="adversarial rows of each model of the parity runs")

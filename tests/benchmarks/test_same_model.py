@@ -19,12 +19,18 @@ def test_threads_blocks_and_a_budget_give_one_file():
 
 @pytest.mark.full
 @pytest.mark.long_from("rows", 800)
-@pytest.mark.parametrize(("rows", "tables"), [(120, ["adult-like"]), (800, list(same_model.TABLES))])
-def test_the_interpreter_gives_the_file_of_the_compiled_code(rows, tables):
-    arguments = {"rows": rows, "most_cuts": rows // 4, "tables": tables}
+@pytest.mark.parametrize(
+    ("rows", "tables", "settings"),
+    [
+        (120, ["adult-like"], ["E", "II, every cut"]),
+        (800, list(same_model.TABLES), list(same_model.SETTINGS)),
+    ],
+)
+def test_the_interpreter_gives_the_file_of_the_compiled_code(rows, tables, settings):
+    arguments = {"rows": rows, "most_cuts": rows // 4, "tables": tables, "settings": settings}
     compiled = in_process(FUNCTION, {**arguments, "ways": ["2 threads", "blocks"]})
     fallback = in_process(FUNCTION, {**arguments, "ways": ["1 thread"]}, environment=same_model.FALLBACK)
-    assert len(compiled) == len(same_model.SETTINGS) * len(tables)
+    assert len(compiled) == len(settings) * len(tables)
     assert same_model.differing({name: compiled[name] | fallback[name] for name in compiled}) == []
 
 

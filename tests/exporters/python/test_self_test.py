@@ -62,7 +62,14 @@ PLACES = {
 }
 
 
-@pytest.mark.parametrize("crossing", ["5100.000244140625", "28.500000953674316", "12.500000476837158"])
+@pytest.mark.parametrize(
+    "crossing",
+    [
+        "5100.000244140625",
+        pytest.param("28.500000953674316", marks=pytest.mark.long),
+        pytest.param("12.500000476837158", marks=pytest.mark.long),
+    ],
+)
 @pytest.mark.parametrize("function", PLACES)
 def test_a_threshold_that_is_one_ulp_off_is_found(function, crossing, tmp_path):
     source = TARGET.emit(income(), {}).main.decode()

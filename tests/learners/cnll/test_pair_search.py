@@ -30,8 +30,7 @@ def parity(n: int = 300, noise: int = 12, seed: int = 0) -> tuple[Any, Any]:
     return X, np.where(X[:, 0] ^ X[:, 1], "odd", "even")
 
 
-@pytest.mark.parametrize("objective", ["brier", "error+brier", "error"])
-@pytest.mark.parametrize("positive", ["odd", "even"])
+@pytest.mark.parametrize(("objective", "positive"), [("brier", "odd"), ("error+brier", "even"), ("error", "odd")])
 def test_a_parity_among_noise_takes_one_unit(objective: str, positive: str) -> None:
     X, y = parity()
     model = CNLLClassifier(4, weak="pairs", objective=objective, positive=positive).fit(X, y)
