@@ -17,14 +17,13 @@ from rulekit.names import printable
 
 
 def width() -> int:
-    """Columns of the terminal, 100 where there is none, at most 120."""
-    return min(shutil.get_terminal_size((100, 24)).columns, 120)
+    """Columns of the terminal, 80 where there is none, at most 120."""
+    return min(shutil.get_terminal_size((80, 24)).columns, 120)
 
 
 def log(line: str) -> None:
-    """A line for the person at the terminal, broken where it ends; what a terminal would obey is escaped."""
-    text = printable(line)
-    for part in wrapped(text, width(), "  ") if sys.stderr is not None and sys.stderr.isatty() else [text]:
+    """A line for people, broken at the width of the terminal; what a terminal would obey is escaped."""
+    for part in wrapped(printable(line), width(), "  "):
         print(part, file=sys.stderr)
 
 

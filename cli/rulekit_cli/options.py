@@ -159,9 +159,10 @@ Seed = Annotated[int, typer.Option("--seed", min=0, max=2**32 - 1, help="Seed of
 
 Compared = Annotated[Path | None, typer.Option("--data", help="A table whose rows are compared as well.")]
 Rows = Annotated[
-    int | None, typer.Option("--rows", min=0, help="How many adversarial rows to make; 20,000 by default.")
+    int | None,
+    typer.Option("--rows", min=0, help="How many rows to make, beside every cut; 20,000 by default."),
 ]
-RowSeed = Annotated[int | None, typer.Option("--seed", min=0, help="Seed of the adversarial rows; 0 by default.")]
+RowSeed = Annotated[int | None, typer.Option("--seed", min=0, help="Seed of the rows that are made; 0 by default.")]
 Report = Annotated[Path | None, typer.Option("--report", help="Write the report (JSON) here.")]
 Against = Annotated[
     Path | None, typer.Option("--against", metavar="REPORT", help="Repeat the verification of this report.")

@@ -207,8 +207,8 @@ def _headings(graph: RuleGraph, by_class: Mapping[int, Sequence[Rule]]) -> list[
     return [
         (
             k,
-            f"{target} is {labels[k]}: {_measure(score, by_class.get(k, []))}"
-            + _above(threshold, ", if above ") * apart,
+            f"{target} is {labels[k]} when {_measure(score, by_class.get(k, []))} is the largest"
+            + _above(threshold, ", and above ") * apart,
         )
         for k, score, threshold in sorted(decision.ranked, key=itemgetter(0))
     ]
@@ -257,9 +257,9 @@ def _measure(score: Node, rules: Sequence[Rule]) -> str:
         bias = score.bias if isinstance(score, Linear) else 0.0
         return f"the sum of {weight(bias)} and these" if bias else "the sum of these"
     if not isinstance(score, Probability | Strength):
-        return f"1 where {'any of these' if len(rules) > 1 else 'this'} holds, else 0"
+        return f"the score (1 where {'any of these' if len(rules) > 1 else 'this'} holds, else 0)"
     if len(rules) < 2:
-        return f"the probability that {'this' if rules else 'nothing'} holds"
+        return f"the probability that {'this rule' if rules else 'nothing'} holds"
     connective = rules[0].connective
     return f"the probability that {_HOLD.get(connective, f'{connective} these hold')}"
 

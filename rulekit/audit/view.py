@@ -24,7 +24,7 @@ def show(graph: RuleGraph, width: int | None = None, full: bool = False) -> str:
     rules behind reported probabilities that do not decide; otherwise long level lists are cut, and a line says that
     there are such rules. Ends with a line break.
     """
-    columns = max(NARROWEST, width or shutil.get_terminal_size((100, 24)).columns)
+    columns = max(NARROWEST, width or shutil.get_terminal_size((80, 24)).columns)
     parts = sections(graph, full)
     lines = [line for part in parts for line in _section(part, columns)]
     ending = [closing(graph), *filter(None, [missing_note(graph)])]

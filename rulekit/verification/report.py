@@ -168,10 +168,10 @@ class Report:
         return report_html(self)
 
     def __str__(self) -> str:
-        rows = f"{self.adversarial_rows:,} adversarial"
+        rows = f"{self.adversarial_rows:,} rows beside every cut"
         if self.given_rows:
             rows += f" and {self.given_rows:,} given"
-        text = f"{rows} rows: {self.different_decisions:,} different decisions"
+        text = f"{rows}: {self.different_decisions:,} different decisions"
         text += f", probabilities within {self.largest_gap:.1g}"
         if self.not_run:
             text = f"{self.not_run}; --run-untrusted runs it all the same"

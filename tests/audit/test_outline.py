@@ -174,9 +174,9 @@ def test_several_classes_say_what_the_largest_is_of() -> None:
     graph = RuleGraph(SCHEMA, ("a", "b", "c"), ArgMax(scores, (0.5, 0.5, 0.5), (2, 0, 1)), default=1)
     lines = show(graph, 120).splitlines()
 
-    assert lines[0] == 'colour is "a": the probability that any of these holds'
-    assert 'colour is "b": the probability that this holds' in lines
-    assert 'colour is "c": the probability that all of these hold' in lines
+    assert lines[0] == 'colour is "a" when the probability that any of these holds is the largest'
+    assert 'colour is "b" when the probability that this rule holds is the largest' in lines
+    assert 'colour is "c" when the probability that all of these hold is the largest' in lines
     assert any(
         line.startswith(
             'the largest of these above 0.5 decides, of equal ones the first of "c", "a", "b"; otherwise "b".'
