@@ -138,7 +138,7 @@ def _ladder_json(trained: TrainingResult) -> dict[str, Any]:
     ladder, compared = trained.model.ladder, trained.baselines
     found: dict[str, Any] = {}
     if ladder is not None:
-        names = ("size", "rules", "literals", "error", "standard_error")
+        names = ("size", "rules", "literals", "error", "standard_error", "macro_f1")
         rows = [{name: getattr(rung, name) for name in names} for rung in ladder.rungs]
         found["ladder"] = {"chosen": ladder.chosen, "smallest": ladder.smallest, "why": ladder.why, "rows": rows}
     if compared is not None:

@@ -35,15 +35,14 @@ _RARE = 0.1
 class Baseline:
     """A model and its cross-validated error rate, with the standard error over the folds (None of a single one).
 
-    folds: how many the time allowed. rare_recall: the share of the rarest class's rows that it finds, None where
-    that class is not rare.
+    macro_f1: the mean of the F1 scores of all classes. folds: how many the time allowed.
     """
 
     name: str
     error: float
     standard_error: float | None
+    macro_f1: float
     folds: int
-    rare_recall: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,33 +72,31 @@ def baselines(table: Table, y: Array, classes: Sequence[Any], weight: Array, fol
     most = max(_LEAST_ROWS, _CELLS // max(1, min(width, _MOST_COLUMNS)))
     totals = np.bincount(y, weight)
     rarest = int(np.argmin(np.where(totals > 0, totals, np.inf)))
-    rare = rarest if totals[rarest] < _RARE * totals.sum() else None
-    label = None if rare is None else classes[rare]
+    rare = classes[rarest] if totals[rarest] < _RARE * totals.sum() else None
     if n_rows > most:
         rows = (np.arange(most, dtype=np.int64) * n_rows) // most
         table, y, weight, fold = table.take(rows), y[rows], weight[rows], fold[rows]
     numbers, levels = _columns(table)
-    found, left_out = [_measured(MOST_FREQUENT, _most_frequent, numbers, y, weight, fold, np.inf, rare)], []
+    found, left_out = [_measured(MOST_FREQUENT, _most_frequent, numbers, y, weight, fold, np.inf)], []
     with threadpool_limits(1):  # threads that wait for each other take longer than one, where others work too
         for (name, fit), still in zip(_models(), (4, 3, 2, 1), strict=True):
             inputs = numbers if fit is not _logistic else _standardised(numbers, levels)
             share = (until - time.monotonic()) / still
-            made = _measured(name, fit, inputs, y, weight, fold, share, rare) if share > 0 else None
+            made = _measured(name, fit, inputs, y, weight, fold, share) if share > 0 else None
             if made is None:
                 left_out.append(name)
             found.append(made)
-    return Baselines(tuple(each for each in found if each is not None), len(y), n_rows, tuple(left_out), label)
+    return Baselines(tuple(each for each in found if each is not None), len(y), n_rows, tuple(left_out), rare)
 
 
 Fit = Callable[[Array, Array, Array], Callable[[Array], Array]]
 
 
-def _measured(
-    name: str, fit: Fit, X: Array, y: Array, weight: Array, fold: Array, seconds: float, rare: int | None
-) -> Baseline | None:
+def _measured(name: str, fit: Fit, X: Array, y: Array, weight: Array, fold: Array, seconds: float) -> Baseline | None:
     """A model on as many folds as the time allows, at least one; None where a fold has one class only."""
     begun, wrong, weights = time.monotonic(), list[float](), list[float]()
-    hit = rows = 0.0
+    n_classes = int(y.max()) + 1
+    confusion = np.zeros(n_classes * n_classes)  # true, decided
     for done, k in enumerate(np.unique(fold), start=1):
         held = fold == k
         if held.all() or len(np.unique(y[~held])) < 2:
@@ -107,9 +104,7 @@ def _measured(
         decided = fit(X[~held], y[~held], weight[~held])(X[held])
         wrong.append(float(weight[held][decided != y[held]].sum()))
         weights.append(float(weight[held].sum()))
-        if rare is not None:
-            hit += float(weight[held][(y[held] == rare) & (decided == rare)].sum())
-            rows += float(weight[held][y[held] == rare].sum())
+        confusion += np.bincount(n_classes * y[held].astype(np.int64) + decided, weight[held], len(confusion))
         spent = time.monotonic() - begun
         if spent + spent / done > seconds:
             break
@@ -117,7 +112,9 @@ def _measured(
         return None
     rates = np.array(wrong) / np.maximum(weights, 1e-300)
     deviation = float(rates.std(ddof=1) / np.sqrt(len(rates))) if len(rates) > 1 else None
-    return Baseline(name, sum(wrong) / sum(weights), deviation, len(rates), hit / rows if rows else None)
+    by_class = confusion.reshape(n_classes, n_classes)
+    f1 = 2.0 * by_class.diagonal() / np.maximum(by_class.sum(axis=0) + by_class.sum(axis=1), 1e-300)
+    return Baseline(name, sum(wrong) / sum(weights), deviation, float(f1.mean()), len(rates))
 
 
 def _most_frequent(X: Array, y: Array, weight: Array) -> Callable[[Array], Array]:

@@ -21,27 +21,25 @@ _TAKEN, _SMALLEST = "*", "o"
 def ladder_lines(ladder: Ladder, baselines: Baselines | None, width: int = 80) -> list[str]:
     """A line for each baseline and each row, then what the marks mean and why the row was taken.
 
-    The error is the cross-validated one in percent with its standard error; a row says which rules it adds.
+    The error is the cross-validated one in percent with its standard error; beside it, of several classes or where one
+    is rare, the macro F1 score. A row says which rules it adds.
     """
     known = [rung for rung in ladder.rungs if rung.error is not None]
     models = () if baselines is None else baselines.models
     names = [model.name for model in models] + [_name(rung, ladder) for rung in ladder.rungs]
     first = max([len("size"), *map(len, names)])
-    rare = None if baselines is None else baselines.rare
-    head = f"{'size':<{first}}  rules  literals    error %"
-    lines = [head + ("  adds" if rare is None else f"  finds {printable(str(rare))}")]
+    several = any(len(rung.model.classes) > 2 for rung in ladder.rungs)
+    scored = bool(known) and (several or (baselines is not None and baselines.rare is not None))
+    lines = [f"{'size':<{first}}  rules  literals    error %  {'macro F1  ' * scored}adds"]
     for model in models:
-        error = _error(model.error, model.standard_error)
-        found = "" if model.rare_recall is None else f"  {100 * model.rare_recall:.0f} %"
+        error = _error(model.error, model.standard_error) + _score(model.macro_f1, scored)
         few = f"  ({counted(model.folds, 'fold')})" if model.folds < max(each.folds for each in models) else ""
-        lines.append(f"{model.name:<{first}}  {'-':>5}  {'-':>8}  {error}{found}{few}".rstrip())
-    if rare is not None:
-        lines.append(f"{'':<{first}}  {'':>5}  {'':>8}  {'':>9}  adds")
+        lines.append(f"{model.name:<{first}}  {'-':>5}  {'-':>8}  {error}{few}".rstrip())
     for rung, added in zip(ladder.rungs, ladder.added, strict=True):
-        error = _error(rung.error, rung.standard_error)
+        error = _error(rung.error, rung.standard_error) + _score(rung.macro_f1, scored)
         start = f"{_name(rung, ladder):<{first}}  {rung.rules:>5}  {rung.literals:>8}  {error}  "
         lines.append((start + _added(rung.model, added, width - len(start))).rstrip())
-    return [*lines, *_notes(ladder, baselines, bool(known), width)]
+    return [*lines, *_notes(ladder, baselines, bool(known), scored, width)]
 
 
 def _name(rung: Rung, ladder: Ladder) -> str:
@@ -57,12 +55,19 @@ def _error(error: float | None, deviation: float | None) -> str:
     return f"{100 * error:4.1f}" + (f" ± {100 * deviation:.1f}" if deviation is not None else "").ljust(6)
 
 
-def _notes(ladder: Ladder, baselines: Baselines | None, measured: bool, width: int) -> list[str]:
+def _score(score: float | None, shown: bool) -> str:
+    """Ten columns, where macro F1 is shown: `      0.86`."""
+    return ("  " + (f"{'-':>8}" if score is None else f"{score:8.2f}")) if shown else ""
+
+
+def _notes(ladder: Ladder, baselines: Baselines | None, measured: bool, scored: bool, width: int) -> list[str]:
     notes = [f"{_TAKEN} taken: {ladder.why}; --size N takes another row"]
     if measured and ladder.smallest is not None:
         notes.append(
             f"{_SMALLEST} the smallest that is not worse than the best by a standard error; --smallest takes it"
         )
+    if scored:
+        notes.append("macro F1: the mean of the F1 scores of all classes, each as important as the others; 1 is best")
     if baselines is not None and baselines.rows < baselines.of_rows:
         notes.append(f"baselines on {baselines.rows:,} of {baselines.of_rows:,} rows")
     if baselines is not None and baselines.left_out:

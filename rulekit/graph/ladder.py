@@ -21,25 +21,27 @@ if TYPE_CHECKING:
 class Rung:
     """One size: at most so many rules (or units) of each class.
 
-    error, standard_error: the cross-validated error rate of the whole model and its standard error over the folds; None
-    where it is not known. rules, literals: of the model; most: the rules of the class that has most. model: without a
-    ladder.
+    error, standard_error: the cross-validated error rate of the whole model and its standard error over the folds;
+    macro_f1: the mean of the F1 scores of all classes on the same rows; None where they are not known. rules, literals:
+    of the model; most: the rules of the class that has most. model: without a ladder.
     """
 
     size: int
     error: float | None
     standard_error: float | None
+    macro_f1: float | None
     rules: int
     literals: int
     most: int
     model: RuleGraph
 
     @classmethod
-    def of(cls, size: int, error: float | None, standard_error: float | None, model: RuleGraph) -> Rung:
-        """A row with the counts of its model."""
+    def of(cls, size: int, measured: Sequence[float | None], model: RuleGraph) -> Rung:
+        """A row with the counts of its model; measured: error, standard error and macro F1."""
+        error, standard_error, macro_f1 = measured
         total, by_class = counts(model), counts_by_class(model)
         most = max((each.rules for each in by_class.values()), default=0)
-        return cls(size, error, standard_error, total.rules, total.literals, most, model)
+        return cls(size, error, standard_error, macro_f1, total.rules, total.literals, most, model)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -157,7 +157,11 @@ class RuleClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         """
         data, labels = self.fit_rules(X, y, sample_weight, groups)
         statistics = rule_statistics(self.rule_graph_, data.table, labels, data.weights)
-        self.rule_graph_ = self.rule_graph_.with_(statistics=statistics)
+        graph = self.rule_graph_.with_(statistics=statistics)
+        if self.path_.errors:
+            ladder = self.path_.ladder(lambda model: graph if model.digest == graph.digest else model)
+            graph = graph.with_(ladder=ladder)
+        self.rule_graph_ = graph
         return self
 
     def fit_rules(
@@ -278,7 +282,8 @@ class RuleClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
     def ladder_(self) -> Ladder:
         """The models of other sizes with their cross-validated errors; their rules have no statistics."""
         check_is_fitted(self)
-        return self.path_.ladder()
+        kept = self.rule_graph_.ladder
+        return self.path_.ladder() if kept is None else kept
 
     @property
     def history_(self) -> list[dict[str, Any]]:

@@ -126,7 +126,7 @@ def _facts(estimator: RuleClassifier) -> list[tuple[str, str]]:
     """What a reader wants to know of a fit before its rules."""
     path, graph = estimator.path_, estimator.rule_graph_
     known = path.errors.get(path.size)
-    facts = [] if known is None else [("cross-validated error", error_text(*known))]
+    facts = [] if known is None else [("cross-validated error", error_text(*known[:2]))]
     facts += [("size", " + ".join(map(str, graph.provenance.get("units", ()))) + f" {path.noun}s")]
     facts += [("chosen", path.why)] if path.why else []
     facts += [("trained on", f"{graph.provenance['rows']:,} rows")] if "rows" in graph.provenance else []
@@ -217,7 +217,7 @@ def report_html(report: Report) -> str:
     found = report.counter_example
     facts: Sequence[tuple[str, str]] = (
         ("decisions", report.conclusion if report.ok else f"{report.different_decisions:,} different"),
-        ("rows compared", f"{report.adversarial_rows:,} adversarial, {report.given_rows:,} given"),
+        ("rows compared", f"{report.adversarial_rows:,} beside every cut, {report.given_rows:,} given"),
         ("probabilities", f"within {report.largest_gap:.1g}"),
         ("rules inside", report.suspicion or report.carried),
         ("basis", f"{report.basis}: {report.basis_reason}" if report.basis_reason else report.basis),

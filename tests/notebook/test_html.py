@@ -115,7 +115,7 @@ def fitted() -> tuple[CNLLClassifier, Array, Array]:
 def test_an_estimator_shows_its_rules_and_its_error(fitted: Any) -> None:
     model = fitted[0]
     shown = Page(model._repr_html_()).text
-    error, deviation = model.path_.errors[model.path_.size]
+    error, deviation, _ = model.path_.errors[model.path_.size]
     assert f"{100 * error:.1f} % ± {100 * deviation:.1f}" in shown
     assert "positive'yes'" in shown.replace("\n", "")
     assert all(rule.id in shown for rule in rules_of(model.rule_graph_))

@@ -45,7 +45,7 @@ _KEYS = (
 )
 _OPTIONAL = ("required", "provenance", "statistics", "ladder")
 MAX_RUNGS = 64
-_MEASURED = ("size", "error", "standard_error")
+_MEASURED = ("size", "error", "standard_error", "macro_f1")
 _RUNG = (*_MEASURED, "digest", "default", "decision", "probability", "provenance", "statistics")
 _ACCEPT = "if the change is meant, accept it with `rulekit import`"
 # Characters that a reader cannot see, that break lines or turn their direction, and halves of surrogate pairs.
@@ -297,9 +297,9 @@ def _read_rung(value: object, chosen: int, graph: RuleGraph, nodes: Nodes) -> Ru
     """A row; one that is no model of its own must have its digest, since nothing else vouches for it."""
     size = read_count(read_object(value).get("size"))
     data = _object(value, "a row", _MEASURED if size == chosen else _RUNG)
-    error, deviation = (None if data[name] is None else read_rate(data[name]) for name in _MEASURED[1:])
+    measured = [None if data[name] is None else read_rate(data[name]) for name in _MEASURED[1:]]
     if size == chosen:
-        return Rung.of(size, error, deviation, graph)
+        return Rung.of(size, measured, graph)
     model = graph.with_(
         decision=_at("decision", _read_decision, data["decision"], nodes),
         probability=_at("probability", _read_roots, data["probability"], nodes),
@@ -312,7 +312,7 @@ def _read_rung(value: object, chosen: int, graph: RuleGraph, nodes: Nodes) -> Ru
     check_notes(model.provenance, statistics)
     if _at("digest", read_text, data["digest"]) != model.digest:
         raise FormatError("the digest is not that of the row: the file was edited or damaged")
-    return Rung.of(size, error, deviation, model.with_(statistics=statistics))
+    return Rung.of(size, measured, model.with_(statistics=statistics))
 
 
 def _typed(

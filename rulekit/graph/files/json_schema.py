@@ -49,7 +49,7 @@ def model_schema() -> dict[str, Any]:
 def _ladder(node: dict[str, Any], decision: dict[str, Any]) -> dict[str, Any]:
     """The ladder of sizes: its rows, of which that of the model itself has no model."""
     count, rate = {"type": "integer", "minimum": 0}, {"type": ["number", "null"], "minimum": 0, "maximum": 1}
-    measured = {"size": count, "error": rate, "standard_error": rate}
+    measured = {"size": count, "error": rate, "standard_error": rate, "macro_f1": rate}
     model = {
         "digest": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
         "default": count,

@@ -19,7 +19,8 @@ class Curve:
     error [T]: the rate of all held-out rows; standard_error [T]: of it, over the folds; smooth [T]: see `smoothed`.
     variant: which of several paths did best. cut: the only fold was cut short, and larger sizes are not known.
     nothing [F]: the weight of the errors without any rule (None: not known).
-    cost: what reading the largest costs, as an error rate, on the mean of the folds.
+    cost: what reading the largest costs, as an error rate, on the mean of the folds. macro_f1 [T]: of all held-out rows
+    (None: not known).
     """
 
     wrong: Floats
@@ -28,6 +29,7 @@ class Curve:
     cut: bool = False
     nothing: Floats | None = None
     cost: float = 0.0
+    macro_f1: Floats | None = None
 
     @property
     def folds(self) -> int:
@@ -56,6 +58,12 @@ class Curve:
         place = min(place, self.wrong.shape[1])
         error, deviation, smooth = (float(v[place - 1]) for v in (self.error, self.standard_error, self.smooth))
         return error, deviation, smooth
+
+    def f1_at(self, place: int) -> float | None:
+        """The macro F1 score of a place from 1; None where it is not known."""
+        if self.macro_f1 is None or (self.cut and place > self.wrong.shape[1]):
+            return None
+        return float(self.macro_f1[min(place, self.wrong.shape[1]) - 1])
 
     def best(self, parsimony: float = 0.0) -> int:
         """The smallest number of units that is not worse than the best one.
@@ -91,6 +99,14 @@ def _over_folds(values: Floats) -> Floats:
     """The standard error [T] of the mean of values [F, T]; 0 of a single fold, which says nothing of it."""
     folds = len(values)
     return np.asarray(values.std(axis=0, ddof=1) / math.sqrt(folds)) if folds > 1 else np.zeros(values.shape[1])
+
+
+def macro_f1(right: Floats, decided: Floats, true: Floats) -> Floats:
+    """The mean [...] of the F1 scores of K classes, by weights [..., K]: decided rightly, decided so, and of the class.
+
+    A class that neither occurs nor is decided has the score 0.
+    """
+    return np.asarray((2.0 * right / np.maximum(decided + true, 1e-300)).mean(axis=-1))
 
 
 def cheapest(curves: Sequence[Curve]) -> Curve:

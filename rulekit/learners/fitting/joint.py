@@ -18,7 +18,7 @@ from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import Candidate, Frame
 from rulekit.learners.counting.histograms import Ints
 from rulekit.learners.fitting.assembly import decision_of, default_of, prefixes
-from rulekit.learners.fitting.choice import Curve
+from rulekit.learners.fitting.choice import Curve, macro_f1
 from rulekit.learners.fitting.learning import Fold, Run
 from rulekit.tables.table import Table
 
@@ -36,6 +36,8 @@ def joint_curve(
         return None
     decisions = [_decisions(frame, runs, k, rows) for k in range(n_folds)]
     wrong, weights = np.zeros((n_folds, len(rows) + 1)), np.zeros(n_folds)
+    n_classes = len(frame.classes)
+    confusion = np.zeros((len(rows) + 1, n_classes, n_classes))  # true, decided
     used = tuple(sorted(readers([root for each in decisions for decision in each for root in decision.roots])))
     default = default_of(frame) if frame.kind == "several" else 0
     start = 0
@@ -49,7 +51,12 @@ def joint_curve(
             errors = (decided != labels[held]) @ weight[held].astype(np.float64)
             wrong[k] += errors * problem.weight_unit
             weights[k] += float(weight[held].sum()) * problem.weight_unit
-    return Curve(wrong[:, 1:], weights, nothing=wrong[:, 0])
+            for row, pairs in enumerate(n_classes * labels[held].astype(np.int64) + decided):
+                counted = np.bincount(pairs, weight[held], n_classes * n_classes)
+                confusion[row] += counted.reshape(n_classes, n_classes)
+    right = confusion[1:, np.arange(n_classes), np.arange(n_classes)]
+    f1 = macro_f1(right, confusion[1:].sum(axis=1), confusion[1:].sum(axis=2))
+    return Curve(wrong[:, 1:], weights, nothing=wrong[:, 0], macro_f1=f1)
 
 
 def _decisions(frame: Frame, runs: Sequence[Run], k: int, rows: Sequence[Sequence[int]]) -> list[Decision]:

@@ -19,7 +19,7 @@ from rulekit.learners.binned.codes import MemoryCodes
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import Candidate, Learning, OutOfTimeError, Question, Stopped, Variants, Watch
 from rulekit.learners.counting.histograms import Floats, Ints
-from rulekit.learners.fitting.choice import Curve, cheapest
+from rulekit.learners.fitting.choice import Curve, cheapest, macro_f1
 from rulekit.learners.fitting.folds import Folds
 
 _IN_STEP = 1 << 27
@@ -90,12 +90,13 @@ class Course:
 class Fold:
     """What was learned without the rows of one fold: the candidates, by variant, and what stands where none does.
 
-    wrong: by variant the weight of the held-out errors [T], none where it was not asked for; nothing_wrong: that of the
-    errors without any candidate.
+    totals [2]: the weight of the held-out rows of label 0 and 1. wrong: by variant the weight of their errors [2, T],
+    none where it was not asked for; nothing_wrong: that of all errors without any candidate.
     """
 
     paths: tuple[Sequence[Candidate], ...]
     nothing: Candidate
+    totals: Floats
     wrong: tuple[Floats, ...]
     nothing_wrong: float
 
@@ -317,11 +318,13 @@ class _Group:
         least = 1 if variants is not None else max(1, places) if course.ended else 0
         training = course.question.problem
         wrong = tuple(
-            np.zeros(0) if path is None else held_out_errors(path, training, held, max(least, len(path)))
+            np.zeros((2, 0)) if path is None else held_out_errors(path, training, held, max(least, len(path)))
             for path in paths
         )
-        nothing = float(held_out_errors((), training, held, 1)[0])
-        return Fold(tuple(tuple(path or ()) for path in paths), self.learner.nothing(course.question), wrong, nothing)
+        nothing = float(held_out_errors((), training, held, 1).sum())
+        totals: Floats = np.bincount(held.labels, held.weights, 2).astype(np.float64) * held.weight_unit
+        prior = self.learner.nothing(course.question)
+        return Fold(tuple(tuple(path or ()) for path in paths), prior, totals, wrong, nothing)
 
     def _take(self, run: Run, why: Stopped) -> None:
         """End a path and choose the size; where sizes are chosen together, up to which it goes then."""
@@ -347,31 +350,40 @@ def _curves(folds: Sequence[Fold], weights: Sequence[float], short: bool = False
     """The held-out errors of each variant that was asked for in every fold."""
     nothing = np.array([fold.nothing_wrong for fold in folds])
     curves = []
+    true = np.sum([fold.totals for fold in folds], axis=0)
     for v, errors in enumerate(zip(*(fold.wrong for fold in folds), strict=True)):
-        if all(map(len, errors)):
+        if all(each.shape[-1] for each in errors):
             cost = float(np.mean([fold.paths[v][-1].cost if fold.paths[v] else 0.0 for fold in folds]))
-            curves.append(Curve(_aligned(errors), np.array(weights), v, short, nothing, cost))
+            wrong = _aligned(errors)
+            missed = wrong.sum(axis=0).T
+            f1 = macro_f1(true - missed, true - missed + missed[:, ::-1], true)
+            curves.append(Curve(wrong.sum(axis=1), np.array(weights), v, short, nothing, cost, f1))
     return curves
 
 
 def _aligned(errors: Sequence[Floats]) -> Floats:
-    """Errors of folds as one array [F, T]; one that ended early goes on as it was."""
-    longest = max(map(len, errors))
-    return np.array([np.concatenate([fold, np.repeat(fold[-1:], longest - len(fold))]) for fold in errors])
+    """Errors [2, T] of folds as one array [F, 2, T]; one that ended early goes on as it was."""
+    longest = max(fold.shape[1] for fold in errors)
+    return np.array([np.pad(fold, ((0, 0), (0, longest - fold.shape[1])), mode="edge") for fold in errors])
 
 
 def held_out_errors(path: Sequence[Candidate], training: Problem, held: Problem, places: int) -> Floats:
-    """Weighted held-out errors [places]; a path that ended early goes on as it was, and without any as its prior."""
-    found = np.empty(places)
+    """The weight of held-out errors [2, places] of label 0 and 1.
+
+    A path that ended early goes on as it was, and without any candidate as its prior.
+    """
+    found = np.zeros((2, places))
     if not path:
-        yes = training.share > 0.5
-        found[:] = float(held.weights[(held.labels == 1) != yes].sum()) * held.weight_unit
+        missed = 0 if training.share > 0.5 else 1
+        found[missed] = float(held.weights[held.labels == missed].sum()) * held.weight_unit
         return found
-    wrong = [0] * len(path)
+    wrong = [(0, 0)] * len(path)
     for rows, codes in held.codes.parts(len(held.labels)):
         positive, weights = held.labels[rows] == 1, held.weights[rows]
         for t, candidate in enumerate(path):
-            wrong[t] += int(weights[candidate.model.decides(codes, len(positive)) != positive].sum())
+            decided = candidate.model.decides(codes, len(positive))
+            false, missed = weights[decided & ~positive].sum(), weights[~decided & positive].sum()
+            wrong[t] = (wrong[t][0] + int(false), wrong[t][1] + int(missed))
     for t, weight in enumerate(wrong):
-        found[t:] = float(weight) * held.weight_unit
+        found[:, t:] = np.array(weight, dtype=np.float64)[:, None] * held.weight_unit
     return found

@@ -125,8 +125,8 @@ class ModelPath:
     A size is a place on the paths; where learning went on from given rules, size 1 is these. chosen: the place of each
     question in the fitted model; noun: what units are called; choice: how the places were chosen, in words.
     rows: the places of each size that is a row of the ladder, from the smallest; errors: held-out error of the whole
-    model at these and its standard error, as far as they are known; smallest: the size that is not worse than the best
-    by a standard error; why: what decided the size, in words.
+    model at these, its standard error and the macro F1 score, as far as they are known; smallest: the size that is not
+    worse than the best by a standard error; why: what decided the size, in words.
     """
 
     frame: Frame
@@ -136,7 +136,7 @@ class ModelPath:
     noun: str = "unit"
     choice: str = ""
     rows: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
-    errors: Mapping[int, tuple[float, float]] = field(default_factory=dict)
+    errors: Mapping[int, tuple[float, float, float | None]] = field(default_factory=dict)
     smallest: int | None = None
     why: str = ""
 
@@ -212,8 +212,8 @@ class ModelPath:
             same = before is not None and graph.decision == before.decision
             before = graph
             if not same or size in (self.size, self.smallest):
-                error, deviation = self.errors.get(size, (None, None))
-                rungs.append(Rung.of(size, error, deviation, graph if finish is None else finish(graph)))
+                measured = self.errors.get(size, (None, None, None))
+                rungs.append(Rung.of(size, measured, graph if finish is None else finish(graph)))
         return Ladder(tuple(rungs), self.size, self.smallest, self.why)
 
     def within_limits(self, wanted: Sequence[int]) -> tuple[int, ...]:

@@ -44,8 +44,8 @@ def sized(path: ModelPath, run: Run, wanted: Wanted) -> ModelPath:
     curve, chosen = run.curve, path.within_limits([run.chosen])
     smallest = None if curve is None else min(curve.best(1.0), run.longest)
     rows = path.rows_of({*row_sizes(run.longest), *chosen, *(() if smallest is None else (smallest,))} - {0})
-    found = {} if curve is None else {size: curve.at(*places)[:2] for size, places in rows.items()}
-    errors = {size: (a, b) for size, (a, b) in found.items() if a is not None and b is not None}
+    found = {} if curve is None else {size: (curve.at(*places), curve.f1_at(*places)) for size, places in rows.items()}
+    errors = {size: (a, b, f1) for size, ((a, b, _), f1) in found.items() if a is not None and b is not None}
     least = None if smallest is None else next(iter(path.rows_of([smallest]).values()), None)
     lowered = chosen != (run.chosen,)
     path = replace(path, chosen=chosen, rows=rows, errors=errors, smallest=_size_of(rows, least))
@@ -81,8 +81,8 @@ def sized_jointly(
         chosen = path.within_limits([run.chosen for run in runs])
     errors = {}
     if curve is not None:
-        both = zip(curve.error.tolist(), curve.standard_error.tolist(), strict=True)
-        errors = dict(zip(measured, both, strict=True))
+        found = (curve.error.tolist(), curve.standard_error.tolist(), map(curve.f1_at, range(1, len(measured) + 1)))
+        errors = dict(zip(measured, zip(*found, strict=True), strict=True))
     path = replace(path, chosen=chosen, rows=rows, errors=errors, smallest=_size_of(rows, smallest))
     return _with_words(path, curve, wanted, checked=checked, nothing=nothing, lowered=False)
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from cnll_cases import loan_rows
+from sklearn.metrics import f1_score
 
 from rulekit import CNLLClassifier, load
 from rulekit.errors import FormatError, InputError
@@ -81,7 +82,7 @@ def test_the_error_of_a_row_is_that_of_the_joined_model_on_held_out_rows(monkeyp
     monkeypatch.setattr(module, "joint_curve", kept)
     kind: dict[str, Any] = {"n_units": 3, "n_folds": 3, "max_bins": None, "backfit": 0, "min_rows": 1.0}
     model = CNLLClassifier(**kind).fit(X, y)
-    wrong = np.zeros(len(rows))
+    wrong, decided = np.zeros(len(rows)), np.zeros((len(rows), len(y)), dtype=y.dtype)
     for fold in range(3):
         held = model.folds_ == fold
         alone = CNLLClassifier(**kind, stopping="none").fit(X[~held], y[~held])
@@ -89,16 +90,42 @@ def test_the_error_of_a_row_is_that_of_the_joined_model_on_held_out_rows(monkeyp
             graph = alone.path_.graph(
                 [min(a, len(p.candidates)) for a, p in zip(places, alone.path_.paths, strict=True)]
             )
-            wrong[j] += np.sum(graph.predict(X[held]) != y[held])
+            decided[j, held] = graph.predict(X[held])
+            wrong[j] += np.sum(decided[j, held] != y[held])
     told = [model.path_.errors[size][0] for size in model.path_.rows]
     # A value that a fold does not have lies between two others, on a side that the whole table decides.
     np.testing.assert_allclose(told, wrong / len(y), atol=0.02)
+    told = [model.path_.errors[size][2] for size in model.path_.rows]
+    np.testing.assert_allclose(told, [f1_score(y, each, average="macro") for each in decided], atol=0.03)
+
+
+def test_a_fit_keeps_its_ladder_so_that_another_size_needs_no_training() -> None:
+    X = np.round(np.random.default_rng(3).random((400, 4)), 2)
+    y = np.where((X[:, 0] > 0.6) | (X[:, 1] * X[:, 2] > 0.5), "yes", "no")
+    kind: dict[str, Any] = {"n_units": 4, "positive": "yes", "n_folds": 3, "form": "formula"}
+    model = CNLLClassifier(**kind).fit(X, y)
+    ladder = model.rule_graph_.ladder
+    assert ladder is not None
+    assert ladder is model.ladder_
+    assert ladder.at(ladder.chosen).model.statistics == model.rule_graph_.statistics
+    least = ladder.sizes[0]
+    assert resized(from_json(to_json(model.rule_graph_)), least) == model.path_.graph(model.path_.rows[least])
+    assert CNLLClassifier(**kind, stopping="none").fit(X, y).rule_graph_.ladder is None
+
+    decided = np.full((len(ladder.sizes), len(y)), "", dtype=object)
+    for fold in range(3):
+        held = model.folds_ == fold
+        path = CNLLClassifier(**kind, stopping="none").fit(X[~held], y[~held]).path_
+        for j, size in enumerate(ladder.sizes):
+            decided[j, held] = path.graph_at(min(size, len(path))).predict(X[held])
+    told = [rung.macro_f1 for rung in ladder.rungs]
+    np.testing.assert_allclose(told, [f1_score(y, each, average="macro") for each in decided], atol=0.04)
 
 
 def test_classes_that_compete_are_sized_together() -> None:
     X, y = three_classes(1)
     model = CNLLClassifier(6, n_folds=3).fit(X, y)
-    best = min(error for error, _ in model.path_.errors.values())
+    best = min(error for error, *_ in model.path_.errors.values())
     assert model.path_.errors[model.path_.size][0] <= best + 0.02
     small = CNLLClassifier(6, n_folds=3, parsimony=1.0).fit(X, y)
     assert small.ladder_.chosen == small.ladder_.smallest
