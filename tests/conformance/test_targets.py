@@ -41,9 +41,10 @@ LONG_RUN = int(re.search(r"--model-rows (\d+)", (Path(__file__).parents[2] / "Ma
 
 
 @cache
-def checks(name: str, rows: int) -> dict[str, Check]:
+def checks(name: str, rows: int, thresholds: int = 100) -> dict[str, Check]:
     form = {"options": {}, **QUICK, **SLOW}[name]
-    return {each.name: each for each in target_checks(**{"options": {}, "rows": rows, **form})}
+    found = target_checks(**{"options": {}, "rows": rows, "thresholds": thresholds, **form})
+    return {each.name: each for each in found}
 
 
 NAMES = list(dict.fromkeys(name for form in (*QUICK, *SLOW) for name in checks(form, 300)))
@@ -59,7 +60,7 @@ def test_every_target_passes(name, whole_suite, long_runs, model_rows):
     them.
     """
     for form in (*QUICK, *SLOW) if long_runs or (whole_suite and name not in LARGEST) else QUICK:
-        found = checks(form, model_rows if name in MODELS else 300)
+        found = checks(form, model_rows if name in MODELS else 300, 200 if long_runs else 100)
         if name in found:  # not every run-time takes cells of every type
             found[name].run()
 
@@ -87,6 +88,7 @@ def test_every_target_of_this_distribution_is_in_the_suite():
     assert {form["target"].name for form in (*QUICK.values(), *SLOW.values())} == {"file", *OWN}
 
 
+@pytest.mark.long_from("seed", 10)
 @pytest.mark.parametrize("seed", range(20))
 def test_nodes_of_random_graphs(seed):
     """The graphs of seeds from here on hold every node type that stands alone."""

@@ -52,7 +52,7 @@ def test_random_graphs(seed: int) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.long_from("block", 2)
+@pytest.mark.long_from("block", 1)
 @pytest.mark.parametrize("block", range(10))
 def test_many_random_graphs(block: int) -> None:
     for seed in range(1000 + 60 * block, 1060 + 60 * block):

@@ -34,7 +34,7 @@ def fits() -> dict[str, tuple[RuleClassifier, Any, Any]]:
         "two": (CNLLClassifier(8, positive="yes"), *loan_rows(300)),
         "several": (CNLLClassifier(4, n_folds=3), *three_classes()),
         "ranked": (CNLLClassifier(4, n_folds=3, ordered=["a", "b", "c"]), *three_classes()),
-        "stumps": (AdaBoostStumpClassifier(12, n_folds=3), *three_classes()),
+        "stumps": (AdaBoostStumpClassifier(6, n_folds=2), *three_classes()),
         "limits": (CNLLClassifier(4, n_folds=3, max_total_clauses=3), *three_classes()),
     }
 
