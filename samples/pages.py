@@ -8,7 +8,8 @@ loan model with its exports:
     ```python     run in one namespace a page, where `graph` is the loan model; a ```text fence that follows at once is
                   what it prints
 
-A printed line `...` stands for any lines. Seconds, sizes, widths of float noise and temporary names may vary.
+A printed line `...` stands for any lines. Seconds, sizes, the baselines that time allowed, widths
+of float noise and temporary names may vary.
 Between `<!-- options COMMAND -->` and `<!-- end -->` stands the table of a subcommand's options, and likewise that of a
 learner's parameters after `<!-- parameters NAME -->`.
 """
@@ -36,8 +37,9 @@ _FENCE = re.compile(r"^```(?P<kind>\w+)\n(?P<body>.*?)^```$", re.MULTILINE | re.
 _PARAMETERS = re.compile(r"(<!-- parameters (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _OPTIONS = re.compile(r"(<!-- options (\w+(?: \w+)?) -->\n).*?(<!-- end -->)", re.DOTALL)
 _VARIES = (
-    # how many folds of a baseline the time allowed
-    (re.compile(r"(?m)^(best single condition|tree of depth 4|logistic regression|gradient boosting) .*$"), r"\1"),
+    # the baselines that the time allowed, and on how many folds
+    (re.compile(r"(?m)^(best single condition) .*$"), r"\1"),
+    (re.compile(r"(?m)^(?:tree of depth 4|logistic regression|gradient boosting|no time for:) .*\n"), ""),
     (re.compile(r"\b\d+\.\d s\b"), "# s"),
     (re.compile(r"\b[\d.]+ (kB|bytes)\b"), "# kB"),
     (re.compile(r"within [\d.e-]+"), "within #"),

@@ -87,6 +87,7 @@ def test_a_wrong_transcript_is_noticed(tmp_path: Path) -> None:
 
 def test_only_seconds_sizes_and_dots_may_vary() -> None:
     assert alike("a\n...\nb 2.4 s, 8.1 kB\n", "a\nx\ny\nb 9.9 s, 7.0 kB\n")
+    assert alike("a 1\ntree of depth 4  5.9 ± 0.6\nb\n", "a 1\nb\nno time for: tree of depth 4\n")
     assert not alike("a\n...\nb\n", "a\nx\nc\n")
     assert not alike("0.942 of 500 rows\n", "0.943 of 500 rows\n")
 
