@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rulekit.graph.ladder import RARE
 from rulekit.schema import FIRST_LEVEL_CODE, Feature
 from rulekit.tables.table import Table
 
@@ -28,7 +29,6 @@ _LEAST_ROWS = 2_000
 _MOST_LEVELS = 32
 _MOST_COLUMNS = 512
 _TREES = 40
-_RARE = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def baselines(table: Table, y: Array, classes: Sequence[Any], weight: Array, fol
     most = max(_LEAST_ROWS, _CELLS // max(1, min(width, _MOST_COLUMNS)))
     totals = np.bincount(y, weight)
     rarest = int(np.argmin(np.where(totals > 0, totals, np.inf)))
-    rare = classes[rarest] if totals[rarest] < _RARE * totals.sum() else None
+    rare = classes[rarest] if totals[rarest] < RARE * totals.sum() else None
     if n_rows > most:
         rows = (np.arange(most, dtype=np.int64) * n_rows) // most
         table, y, weight, fold = table.take(rows), y[rows], weight[rows], fold[rows]

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from rulekit.graph.rule_graph import RuleGraph
     from rulekit.graph.rules import Rule
 
+RARE = 0.1
+"""The share of the rows below which a class is rare: always the other one is right on nearly all, and finds none."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rung:

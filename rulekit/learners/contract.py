@@ -211,12 +211,14 @@ class Variants:
     """Several paths that end a learning, made when they are asked for: the cross-validation takes the best one.
 
     preferred: which one is taken where there is no cross-validation. nothing: what stands where none of their
-    candidates does (None: what the learner says of a question).
+    candidates does (None: what the learner says of a question). rare: one of two classes is rare, so that of sizes
+    whose errors are nearly alike the one with the largest macro F1 is taken.
     """
 
     paths: Sequence[Callable[[], Sequence[Candidate]]]
     preferred: Callable[[], int]
     nothing: Callable[[], Candidate] | None = None
+    rare: bool = False
 
 
 # Finding learners --------------------------------------------------------------------------------------------------

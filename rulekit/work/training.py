@@ -17,6 +17,7 @@ from rulekit.audit.statistics import rule_statistics
 from rulekit.audit.table_summary import TableSummary, summary_of
 from rulekit.errors import InputError
 from rulekit.graph.files.model_files import write_atomically
+from rulekit.graph.ladder import RARE
 from rulekit.graph.language.readable import counted, listed, percent
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import Counts, counts
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from rulekit.work.start import Start
 
 MANY_CLASSES = 50
-RARE = 0.15
 HARDLY = 0.5
 TRAINING_ROWS = "the training rows, so flattering; --holdout measures honestly"
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from sklearn.utils.validation import check_is_fitted
 
+from rulekit.graph.ladder import RARE
 from rulekit.learners.base import RuleClassifier
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.cnll.models import candidates_of, path_of
@@ -74,7 +75,9 @@ class CNLLClassifier(RuleClassifier):
             )
         if growth.rules is not None:
             problem, fine = with_fine_columns(problem, data.table)
-            growth = replace(growth, rules=replace(growth.rules, fine=fine))
+            share = first.problem.share
+            rare = len(classes) == 2 and min(share, 1.0 - share) < RARE
+            growth = replace(growth, rules=replace(growth.rules, fine=fine, rare=rare))
         rules = [growth.rules] * len(questions)
         if growth.rules is not None and settings.start is not None:
             problem, known = plain_starts(settings.start, settings.freeze, classes, problem, data.table)

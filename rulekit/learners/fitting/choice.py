@@ -20,7 +20,7 @@ class Curve:
     variant: which of several paths did best. cut: the only fold was cut short, and larger sizes are not known.
     nothing [F]: the weight of the errors without any rule (None: not known).
     cost: what reading the largest costs, as an error rate, on the mean of the folds. macro_f1 [T]: of all held-out rows
-    (None: not known).
+    (None: not known). rare: one of two classes is rare, and finding it counts.
     """
 
     wrong: Floats
@@ -30,6 +30,7 @@ class Curve:
     nothing: Floats | None = None
     cost: float = 0.0
     macro_f1: Floats | None = None
+    rare: bool = False
 
     @property
     def folds(self) -> int:
@@ -82,11 +83,27 @@ class Curve:
         all_stay: the longest, unless a smaller model is asked for; where sizes are chosen for several questions
         together (jointly) unless a smaller one is better by a standard error of the difference.
         """
+        if self.rare and parsimony == 0.0:
+            return min(longest, self.finds_most()[0])
         best = self.best(parsimony)
         places: tuple[int, ...] = (best,)
         if all_stay and parsimony == 0.0 and not (jointly and self._worse(longest, self.wrong[:, best - 1])):
             places = (longest, best)
         return next((n for n in places if self.nothing is None or not self._worse(n, self.nothing)), 0)
+
+    def finds_most(self) -> tuple[int, float]:
+        """The place with the largest macro F1, and that; 0 (no rule) where none has more than the majority alone.
+
+        Of places whose error is at most a standard error, of a rate over these rows, above the least.
+        """
+        assert self.macro_f1 is not None
+        assert self.nothing is not None
+        total, missed = float(self.weights.sum()), float(self.nothing.sum())
+        least = min(float(self.error.min()), missed / total)
+        bound = least + math.sqrt(least * (1.0 - least) / total) + 1e-12
+        shown = np.where(self.error <= bound, self.macro_f1, 0.0)
+        place, alone = int(np.argmax(shown)), (total - missed) / (2.0 * total - missed)
+        return (place + 1, float(shown[place])) if shown[place] > alone + 1e-12 else (0, alone)
 
     def _worse(self, place: int, than: Floats) -> bool:
         """Whether a place has a larger error than the errors of other models, `than` [F], by a standard error."""
@@ -110,8 +127,15 @@ def macro_f1(right: Floats, decided: Floats, true: Floats) -> Floats:
 
 
 def cheapest(curves: Sequence[Curve]) -> Curve:
-    """The curve with the least held-out error and cost at its largest size; of equal ones the first."""
-    return min(curves, key=lambda curve: float(curve.error[-1]) + curve.cost)
+    """The curve with the least held-out error and cost at its largest size; of equal ones the first.
+
+    Where a class is rare, that of the largest macro F1.
+    """
+
+    def worse(curve: Curve) -> tuple[float, float]:
+        return -curve.finds_most()[1] if curve.rare else 0.0, float(curve.error[-1]) + curve.cost
+
+    return min(curves, key=worse)
 
 
 def smoothed(error: Floats) -> Floats:

@@ -91,7 +91,7 @@ class Fold:
     """What was learned without the rows of one fold: the candidates, by variant, and what stands where none does.
 
     totals [2]: the weight of the held-out rows of label 0 and 1. wrong: by variant the weight of their errors [2, T],
-    none where it was not asked for; nothing_wrong: that of all errors without any candidate.
+    none where it was not asked for; nothing_wrong: that of all errors without any candidate. rare: see Variants.
     """
 
     paths: tuple[Sequence[Candidate], ...]
@@ -99,6 +99,7 @@ class Fold:
     totals: Floats
     wrong: tuple[Floats, ...]
     nothing_wrong: float
+    rare: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -323,8 +324,8 @@ class _Group:
         )
         nothing = float(held_out_errors((), training, held, 1).sum())
         totals: Floats = np.bincount(held.labels, held.weights, 2).astype(np.float64) * held.weight_unit
-        prior = self.learner.nothing(course.question)
-        return Fold(tuple(tuple(path or ()) for path in paths), prior, totals, wrong, nothing)
+        prior, rare = self.learner.nothing(course.question), variants is not None and variants.rare
+        return Fold(tuple(tuple(path or ()) for path in paths), prior, totals, wrong, nothing, rare)
 
     def _take(self, run: Run, why: Stopped) -> None:
         """End a path and choose the size; where sizes are chosen together, up to which it goes then."""
@@ -357,7 +358,7 @@ def _curves(folds: Sequence[Fold], weights: Sequence[float], short: bool = False
             wrong = _aligned(errors)
             missed = wrong.sum(axis=0).T
             f1 = macro_f1(true - missed, true - missed + missed[:, ::-1], true)
-            curves.append(Curve(wrong.sum(axis=1), np.array(weights), v, short, nothing, cost, f1))
+            curves.append(Curve(wrong.sum(axis=1), np.array(weights), v, short, nothing, cost, f1, folds[0].rare))
     return curves
 
 

@@ -106,6 +106,8 @@ def _with_words(
         why = f"no rule: by {by} rules do worse than the most frequent class"
     elif not checked:
         why = f"all {wanted.noun}s that were found"
+    elif curve is not None and curve.rare and not wanted.parsimony:
+        why = f"largest macro F1 where the error is near the least ({by})"
     elif wanted.parsimony:
         why = f"the smallest that is not worse than the best by {wanted.parsimony:g} standard errors ({by})"
     else:

@@ -51,6 +51,21 @@ def test_a_row_of_weight_two_is_two_rows() -> None:
     assert np.array_equal(np.repeat(fold, repeats), twice)
 
 
+def test_of_a_rare_class_most_is_found_where_errors_are_nearly_alike() -> None:
+    """10,000 held-out rows, 300 of them of the rare class: no rule errs on 300, and a standard error is 17 rows."""
+    nothing, weights = np.full(5, 60.0), np.full(5, 2000.0)
+    wrong, f1 = np.array([[59.0, 61.0, 62.0, 90.0]] * 5), np.array([0.52, 0.65, 0.64, 0.8])
+    curve = Curve(wrong, weights, nothing=nothing, macro_f1=f1, rare=True)
+    assert curve.finds_most() == (2, 0.65)
+    assert curve.taken(4, 0.0, all_stay=True) == 2
+    assert Curve(wrong, weights, nothing=nothing, macro_f1=f1).taken(4, 0.0, all_stay=True) == 1  # least error counts
+    apart = Curve(wrong[:, 3:], weights, nothing=nothing, macro_f1=f1[3:], rare=True)
+    assert apart.finds_most() == (0, pytest.approx(0.97 / 1.97))
+    assert apart.taken(1, 0.0, all_stay=True) == 0
+    better = Curve(wrong[:, :1], weights, 1, nothing=nothing, macro_f1=f1[:1], rare=True)
+    assert cheapest([better, curve]) is curve
+
+
 def test_classes_are_spread_evenly() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.random((400, 2)), (np.arange(400) % 10 == 0).astype(np.int64)

@@ -15,7 +15,7 @@ from rulekit.learners.binned.problem import Problem
 from rulekit.learners.cnll.models import LearnedFormula
 from rulekit.learners.cnll.plain.clause_search import clause_price
 from rulekit.learners.cnll.plain.noisy_or import NoisyOr, fitted_noisy_or
-from rulekit.learners.cnll.plain.rule_paths import VARIANTS, Rules, RuleSettings, Variant, raced_variant, rule_paths
+from rulekit.learners.cnll.plain.rule_paths import Rules, RuleSettings, Variant, raced_variant, rule_paths
 from rulekit.learners.contract import Candidate, Frame, Score, Variants
 from rulekit.learners.counting.histograms import Bools
 from rulekit.learners.fitting.rule_sets import covered_by_some, rule_of
@@ -61,20 +61,21 @@ def plain_variants(
     """The rules of every size beside a grown formula, by each variant of the search."""
     formulas = [made.model for made in grown if isinstance(made.model, LearnedFormula)]
     snapshots = [formula.snapshot for formula in formulas]
-    asked_in_order, known = rule_paths(problem, snapshots, settings), list[list[Rules]]()
+    variants = settings.variants
+    asked_in_order, known = rule_paths(problem, snapshots, settings, variants), list[list[Rules]]()
 
     def by(variant: int) -> list[Candidate]:
         # Asked for one after the other they share the search; one alone is looked for alone.
         if variant == len(known):
             known.append(next(asked_in_order))
-        sizes = known[variant] if variant < len(known) else _alone(problem, snapshots, settings, VARIANTS[variant])
+        sizes = known[variant] if variant < len(known) else _alone(problem, snapshots, settings, variants[variant])
         # Without any rule the formula still tells rows apart.
         shown = sizes if settings.kept else sizes[1:] or sizes
         return [_candidate(problem, rules, formulas[-1], settings) for rules in shown] if formulas else []
 
-    paths = [partial(by, variant) for variant in range(len(VARIANTS))]
+    paths = [partial(by, variant) for variant in range(len(variants))]
     nothing = partial(_nothing, problem, formulas[-1], settings) if formulas else None
-    return Variants(paths, lambda: raced_variant(problem, snapshots, settings, groups, seed), nothing)
+    return Variants(paths, lambda: raced_variant(problem, snapshots, settings, groups, seed), nothing, settings.rare)
 
 
 def _alone(problem: Problem, snapshots: Any, settings: RuleSettings, variant: Variant) -> list[Rules]:

@@ -49,15 +49,18 @@ _NEAR = 0.7  # of what the rules are worth that begin as implicants
 class Variant:
     """How rules are found: `trust` in the formula's probability (0: labels alone), and the price of a literal.
 
-    price: in standard deviations of the number of positive rows, given the formula.
+    price: in standard deviations of the number of positive rows, given the formula. at: the share of a rare class from
+    which rows are worth being found.
     """
 
     trust: float
     price: float
+    at: float = 0.5
 
 
 # Chosen by cross-validation inside the training data of 23 tables (docs/cnll-notes.md).
 VARIANTS = (Variant(0.2, 0.3), Variant(0.2, 0.1), Variant(0.9, 0.1))
+_EAGER = (Variant(0.2, 0.1, 0.3), Variant(0.2, 0.1, 0.2))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,7 +69,8 @@ class RuleSettings:
 
     ridge: how many rows that say nothing each strength of a noisy-or is fitted with. kept: rules that stay as they are;
     begun: rules that the search may begin with. allowed: which rules keep the constraints (None: all). fine: by column
-    the one with a code for each of its values, in which the search does not look.
+    the one with a code for each of its values, in which the search does not look. rare: whether one of two classes is
+    so rare that it is worth more errors to find its rows.
     """
 
     rules: int = 8
@@ -77,6 +81,12 @@ class RuleSettings:
     begun: Rules = ()
     allowed: Allowed | None = None
     fine: Mapping[int, int] = field(default_factory=dict)
+    rare: bool = False
+
+    @property
+    def variants(self) -> tuple[Variant, ...]:
+        """The variants of the search that are compared on held-out rows."""
+        return VARIANTS + _EAGER if self.rare else VARIANTS
 
 
 def rule_paths(
@@ -100,7 +110,7 @@ def rule_paths(
     search = ClauseSearch.over(problem.columns, codes, _searched(problem, bits, settings), settings.allowed)
     orders = level_orders(problem.columns)
     for variant in variants:
-        gain = np.where(kept, 0.0, row_gains(problem, probability, variant.trust))
+        gain = np.where(kept, 0.0, row_gains(problem, probability, variant))
         price = share * max(_LEAST_PRICE, variant.price * deviation) * _STEPS / problem.weight_unit
         own = search.with_gain(gain if sample is None else gain[sample], price)
         sizes = _sizes(lattice, own, settings)
@@ -109,10 +119,14 @@ def rule_paths(
         yield [without_holes(problem, rules, gain, orders, len(settings.kept)) for rules in sizes] if orders else sizes
 
 
-def row_gains(problem: Problem, probability: Floats, trust: float) -> Floats:
-    """What a row [n] is worth to the rules that cover it: its weight times 2 t - 1, in whole steps."""
-    target = (1.0 - trust) * problem.labels + trust * probability
-    return np.asarray(problem.weights * np.rint((2.0 * target - 1.0) * _STEPS))
+def row_gains(problem: Problem, probability: Floats, variant: Variant) -> Floats:
+    """What a row [n] is worth to the rules that cover it: its weight times 2 t - 1, in whole steps.
+
+    In place of 1, what the variant says of the rare class, or of the other one.
+    """
+    target = (1.0 - variant.trust) * problem.labels + variant.trust * probability
+    at = variant.at if problem.share < 0.5 else 1.0 - variant.at
+    return np.asarray(problem.weights * np.rint(2.0 * (target - at) * _STEPS))
 
 
 def _evenly_spread(n: int, most: int) -> Ints | None:
