@@ -202,4 +202,4 @@ def test_ranks_share_places_and_put_unfinished_and_large_models_last() -> None:
         ("t", "d"): Cell(5, 0, accuracy=0.95, rules=20.5),
         ("t", "e"): Cell(5, 0, accuracy=0.2, rules=3),
     }
-    assert ranks(found, ["t"], list("abcde")) == {"a": [1.5], "b": [1.5], "c": [4.5], "d": [4.5], "e": [3.0]}
+    assert ranks(found, ["t"], list("abcde"), 20) == {"a": [1.5], "b": [1.5], "c": [4.5], "d": [4.5], "e": [3.0]}

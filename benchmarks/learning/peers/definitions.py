@@ -43,8 +43,8 @@ class Peer:
     `build` makes an unfitted model of `about.parameters`; `inputs` turns a part into what it takes (not timed);
     `fit` is timed; `predict` gives decisions and scores; `size` counts. `environment` is ours (where rulekit is
     installed) or the peers' own. `modules` are loaded before the clock starts; a peer that `compiles` is fitted once
-    on a few rows before. `at_most_20`: meant for the comparison of small models. `path`: the decisions [n] of the
-    models of 1, 2, ... units that the fit passed through.
+    on a few rows before. `limits`: of how many rules it is a small model, 8 or 20 or both. `path`: the decisions [n] of
+    the models of 1, 2, ... units that the fit passed through.
     """
 
     name: str
@@ -57,9 +57,9 @@ class Peer:
     fit: Callable[[Any, Any, npt.NDArray[np.int8]], Any] = fit_labels
     predict: Callable[[Any, Any], tuple[npt.NDArray[Any], npt.NDArray[Any]]] = labels_and_scores
     compiles: bool = False
-    at_most_20: bool = False
+    limits: tuple[int, ...] = ()
     path: Callable[[Any, Any], list[npt.NDArray[Any]]] | None = None
 
-    def changed(self, name: str, parameters: Mapping[str, Any]) -> Peer:
+    def changed(self, name: str, parameters: Mapping[str, Any], *limits: int) -> Peer:
         """The same peer with some parameters set otherwise."""
-        return replace(self, name=name, parameters={**self.parameters, **parameters})
+        return replace(self, name=name, parameters={**self.parameters, **parameters}, limits=limits)

@@ -57,7 +57,7 @@ def path(model: Any, inputs: Any) -> list[Any]:
     return [np.asarray(graph.predict(inputs)) for graph in model.path_]
 
 
-def entry(name: str, changes: Mapping[str, Any] | None = None, at_most_20: bool = True) -> Peer:
+def entry(name: str, changes: Mapping[str, Any] | None = None, limits: tuple[int, ...] = (20,)) -> Peer:
     """A configuration of ours, as changes of the one for small models."""
     return Peer(
         name,
@@ -68,7 +68,7 @@ def entry(name: str, changes: Mapping[str, Any] | None = None, at_most_20: bool 
         inputs=table_of,
         predict=predict,
         compiles=True,
-        at_most_20=at_most_20,
+        limits=limits,
         path=path,
     )
 
@@ -76,5 +76,5 @@ def entry(name: str, changes: Mapping[str, Any] | None = None, at_most_20: bool 
 ENTRIES = (
     entry("rulekit 20"),
     entry("rulekit 20, units by CV", {"stopping": "cv"}),
-    entry("rulekit rules 8", {"form": "rules", "stopping": "cv"}),
+    entry("rulekit rules 8", {"form": "rules", "stopping": "cv"}, (8, 20)),
 )

@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.learning.peers.results import Results, Row
 
-MOST_RULES = 20
+LIMITS = (8, 20)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,22 +47,24 @@ def _cell(rows: Sequence[Row]) -> Cell:
     return Cell(len(done), len(rows) - len(done), **means, why=why)
 
 
-def ranks(found: Mapping[tuple[str, str], Cell], tables: Sequence[str], peers: Sequence[str]) -> dict[str, list[float]]:
+def ranks(
+    found: Mapping[tuple[str, str], Cell], tables: Sequence[str], peers: Sequence[str], most: int
+) -> dict[str, list[float]]:
     """Per peer its rank in accuracy on each table, 1 the best; equal ones share the mean of their places.
 
-    A model that did not finish all folds, or has more than 20 rules on average, shares the last places.
+    A model that did not finish all folds, or has more than `most` rules on average, shares the last places.
     """
     places: dict[str, list[float]] = {peer: [] for peer in peers}
     for table in tables:
-        scores = np.array([_score(found.get((table, peer))) for peer in peers])
+        scores = np.array([_score(found.get((table, peer)), most) for peer in peers])
         for peer, score in zip(peers, scores, strict=True):
             better, equal = (scores > score).sum(), (scores == score).sum()
             places[peer].append(float(better + (equal + 1) / 2))
     return places
 
 
-def _score(cell: Cell | None) -> float:
-    if cell is None or cell.skipped or cell.rules > MOST_RULES:
+def _score(cell: Cell | None, most: int) -> float:
+    if cell is None or cell.skipped or cell.rules > most:
         return -1.0
     # Equal to nine digits is equal: the order of a sum must not decide a place.
     return round(cell.accuracy, 9)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from benchmarks.learning.peers.catalogue import ENTRIES, OUR_NAMES
-from benchmarks.learning.peers.ranking import MOST_RULES, Cell, cells, ranks
+from benchmarks.learning.peers.ranking import LIMITS, Cell, cells, ranks
 from benchmarks.learning.peers.results import Results
 
 COLUMNS = ("accuracy", "AUC", "rules", "literals", "seconds")
@@ -19,31 +19,33 @@ def accuracy_report(results: Results, missing: Mapping[str, str]) -> list[str]:
     tables = list(dict.fromkeys(table for table, _ in found))
     peers = [name for name in ENTRIES if any(peer == name for _, peer in found)]
     return [
-        *_rank_lines(found, tables, peers),
+        *(line for most in LIMITS for line in _rank_lines(found, tables, peers, most)),
         *_overview(found, tables, peers),
         *_missed(found, tables, peers, missing),
         *_details(found, tables, peers),
     ]
 
 
-def small_pool(peers: Sequence[str], ours: str) -> list[str]:
-    """One of ours and every peer that is meant to stay within 20 rules."""
-    return [name for name in peers if ENTRIES[name].at_most_20 and (name not in OUR_NAMES or name == ours)]
+def small_pool(peers: Sequence[str], ours: str, most: int) -> list[str]:
+    """One of ours and every peer that is meant to stay within so many rules."""
+    return [name for name in peers if most in ENTRIES[name].limits and (name not in OUR_NAMES or name == ours)]
 
 
-def _rank_lines(found: Mapping[tuple[str, str], Cell], tables: Sequence[str], peers: Sequence[str]) -> list[str]:
+def _rank_lines(
+    found: Mapping[tuple[str, str], Cell], tables: Sequence[str], peers: Sequence[str], most: int
+) -> list[str]:
     lines = [
-        f"**Mean rank in accuracy among models of at most {MOST_RULES} rules** (1 is best; a model that did not "
+        f"**Mean rank in accuracy among models of at most {most} rules** (1 is best; a model that did not "
         "finish, or has more rules, shares the last place). One of ours at a time beside all peers, on the tables "
         "where all of them had their turn.",
         "",
     ]
-    for ours in (name for name in peers if name in OUR_NAMES):
-        pool = small_pool(peers, ours)
+    for ours in (name for name in peers if name in OUR_NAMES and most in ENTRIES[name].limits):
+        pool = small_pool(peers, ours, most)
         ran = [table for table in tables if all((table, name) in found for name in pool)]
         if not any(found[(table, ours)].finished for table in ran):
             continue
-        places = ranks(found, ran, pool)
+        places = ranks(found, ran, pool, most)
         shared = [table for table in ran if all(_done(found[(table, name)]) for name in pool)]
         last = f"mean accuracy where all finished ({len(shared)})"
         lines += [f"| {len(ran)} tables | mean rank | first or equal first | {last} |", "|---|---|---|---|"]

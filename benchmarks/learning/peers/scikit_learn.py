@@ -128,18 +128,22 @@ def stumps_path(model: Any, inputs: Any) -> list[npt.NDArray[Any]]:
 
 
 MODULES = ("sklearn.ensemble", "sklearn.tree", "sklearn.linear_model", "sklearn.pipeline")
+_CART = Peer("CART depth 4", tree, tree_size, {"max_depth": 4, "random_state": 0}, MODULES, limits=(20,))
+_ADABOOST = Peer(
+    "AdaBoost 20",
+    stumps,
+    stumps_size,
+    {"n_estimators": 20, "random_state": 0},
+    MODULES,
+    limits=(20,),
+    path=stumps_path,
+)
 ENTRIES = (
     Peer("HistGB 100", boosted, boosted_size, {"random_state": 0}, MODULES),
     Peer("HistGB 100, native levels", native, boosted_size, {"random_state": 0}, MODULES, inputs=same),
-    Peer("CART depth 4", tree, tree_size, {"max_depth": 4, "random_state": 0}, MODULES, at_most_20=True),
-    Peer(
-        "AdaBoost 20",
-        stumps,
-        stumps_size,
-        {"n_estimators": 20, "random_state": 0},
-        MODULES,
-        at_most_20=True,
-        path=stumps_path,
-    ),
+    _CART,
+    _CART.changed("CART 8 leaves", {"max_depth": None, "max_leaf_nodes": 8}, 8),
+    _ADABOOST,
+    _ADABOOST.changed("AdaBoost 8", {"n_estimators": 8}, 8),
     Peer("logistic", logistic, logistic_size, {"max_iter": 1000}, MODULES),
 )

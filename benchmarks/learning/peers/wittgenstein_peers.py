@@ -68,17 +68,16 @@ def size(model: Any) -> Size:
     return Size(len(rules), sum(len(rule.conds) for rule in rules))
 
 
-ENTRIES = (
-    Peer(
-        "RIPPER",
-        ripper,
-        size,
-        {"random_state": 0},
-        ("wittgenstein", "pandas"),
-        PEERS,
-        inputs=one_hot_frame,
-        fit=fit,
-        predict=predict,
-        at_most_20=True,
-    ),
+_RIPPER = Peer(
+    "RIPPER",
+    ripper,
+    size,
+    {"random_state": 0},
+    ("wittgenstein", "pandas"),
+    PEERS,
+    inputs=one_hot_frame,
+    fit=fit,
+    predict=predict,
+    limits=(20,),
 )
+ENTRIES = (_RIPPER, _RIPPER.changed("RIPPER 8", {"max_rules": 8}, 8))
