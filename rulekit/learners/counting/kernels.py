@@ -5,16 +5,21 @@ no contraction), and is kept in the user's cache folder. Where it is not there y
 several cores the answers do not depend on how many.
 
 Compiling all kernels takes seconds, more than learning from a small table takes with whole arrays. So the hot kernels
-have an equivalent of whole arrays, to the same bits, which works until the work done in this process would have paid
-for compiling, or the compiled code is there from an earlier one.
+have an equivalent of whole arrays, to the same bits, which works until the work that it has done, in this process and
+in earlier ones of this user, would have paid for compiling the kernel, or the compiled code is there.
 """
 
 from __future__ import annotations
 
+import atexit
+import contextlib
+import hashlib
 import importlib.util
+import json
 import logging
 import os
 import sys
+import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, wraps
@@ -50,26 +55,72 @@ def compiled(kernel: Kernel) -> Kernel:
     return run  # type: ignore[return-value]
 
 
-_WORTH = 1.5e9
-_PER_CALL = 50_000
-_PER_NUMBER = 10
-_PER_NUMBER_INTERPRETED = 100
+_WORTH = 2.0
 
 
 class _Work:
-    """The work that equivalents of kernels have done, in units of about 2 ns; compiling all takes some `_WORTH`."""
+    """The seconds of the processor that the equivalent of each kernel has taken; compiling one takes some `_WORTH`.
 
-    done = 0
+    What earlier processes counted stands in a file beside the compiled code; where that cannot be read, they did none.
+    """
 
-    def pays(self, kernel: Callable[..., Any], arguments: tuple[Any, ...], per_number: int) -> bool:
-        """Whether this call, and so every later one, is better compiled; else it is counted."""
-        if self.done > _WORTH or os.environ.get(_DISABLE) == "0" or _is_kept(kernel):
+    def __init__(self) -> None:
+        self.done: dict[str, float] = {}
+
+    def pays(self, kernel: Callable[..., Any]) -> bool:
+        """Whether the next calls of a kernel are better compiled."""
+        if os.environ.get(_DISABLE) == "0" or _is_kept(kernel):
             return True
-        self.done += _PER_CALL + per_number * sum(getattr(argument, "size", 0) for argument in arguments)
-        return False
+        if not self.done:
+            self.done = _read_work()
+            atexit.register(self.keep)
+        return self.done.get(_version_of(kernel), 0.0) > _WORTH
+
+    def add(self, kernel: Callable[..., Any], seconds: float) -> None:
+        """Count what an equivalent has taken."""
+        name = _version_of(kernel)
+        self.done[name] = self.done.get(name, 0.0) + seconds
+
+    def keep(self) -> None:
+        """Write what has been done for later processes; of several that end at once the last one counts."""
+        temporary = _work_file().with_suffix(f".{os.getpid()}")
+        with contextlib.suppress(OSError):
+            temporary.parent.mkdir(parents=True, exist_ok=True)
+            temporary.write_text(json.dumps(self.done))
+            temporary.replace(_work_file())
 
 
 _WORK = _Work()
+_MOST_BYTES = 1 << 16
+
+
+def _work_file() -> Path:
+    return _kept_folder() / "work.json"
+
+
+def _read_work() -> dict[str, float]:
+    try:
+        with _work_file().open("rb") as file:
+            found = json.loads(file.read(_MOST_BYTES))
+    except (OSError, ValueError):
+        return {}
+    known = found.items() if isinstance(found, dict) else ()
+    return {name: work for name, work in known if isinstance(work, float) and work >= 0.0}
+
+
+@cache
+def _version_of(kernel: Callable[..., Any]) -> str:
+    """A kernel with the time of its file, so that nothing is said of it once that has changed."""
+    assert isinstance(kernel, FunctionType)
+    return f"{kernel.__module__}.{kernel.__qualname__} {_time_of(kernel.__code__.co_filename)}"
+
+
+def _time_of(file: str) -> float:
+    """When a file was last written; 0 where there is none, as in an archive."""
+    try:
+        return Path(file).stat().st_mtime
+    except OSError:
+        return 0.0
 
 
 def compiled_unless(quick: Callable[..., Any] | None) -> Callable[[Kernel], Kernel]:
@@ -77,13 +128,16 @@ def compiled_unless(quick: Callable[..., Any] | None) -> Callable[[Kernel], Kern
 
     None: the interpreter runs its source. RULEKIT_NO_NUMBA=0 compiles at once.
     """
-    per_number = _PER_NUMBER_INTERPRETED if quick is None else _PER_NUMBER
 
     def decorate(kernel: Kernel) -> Kernel:
         @wraps(kernel)
         def run(*arguments: Any) -> Any:
-            compiles = numba_runs() and _WORK.pays(kernel, arguments, per_number)
-            return (_compile(kernel) if compiles else quick or kernel)(*arguments)
+            if numba_runs() and _WORK.pays(kernel):
+                return _compile(kernel)(*arguments)
+            begun = time.thread_time()
+            found = (quick or kernel)(*arguments)
+            _WORK.add(kernel, time.thread_time() - begun)
+            return found
 
         return run  # type: ignore[return-value]
 
@@ -92,11 +146,13 @@ def compiled_unless(quick: Callable[..., Any] | None) -> Callable[[Kernel], Kern
 
 @cache
 def _is_kept(kernel: Callable[..., Any]) -> bool:
-    """Whether the code of a kernel is kept from an earlier process; numba names its files like this."""
+    """Whether the code of a kernel is kept from an earlier process, which numba does in files of such names."""
     assert isinstance(kernel, FunctionType)
-    file, code = kernel.__module__.rpartition(".")[2], kernel.__code__
-    name = f"{file}.{kernel.__qualname__}-{code.co_firstlineno}.py{sys.version_info.major}{sys.version_info.minor}"
-    return any(_kept_folder().glob(f"*/{name}*.nbi"))
+    source, line = Path(kernel.__code__.co_filename), kernel.__code__.co_firstlineno
+    folder = f"{source.parent.name}_{hashlib.sha1(str(source.parent).encode()).hexdigest()}"
+    name = f"{source.stem}.{kernel.__qualname__}-{line}.py{sys.version_info.major}{sys.version_info.minor}"
+    written = (_time_of(str(index)) for index in (_kept_folder() / folder).glob(f"{name}*.nbi"))
+    return max(written, default=0.0) > _time_of(str(source))
 
 
 def _kept_folder() -> Path:

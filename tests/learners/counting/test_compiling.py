@@ -149,28 +149,57 @@ _below(np.arange(9), 3.0)
 def test_a_kernel_is_compiled_once_its_equivalent_has_worked_as_long(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    ran = []
-    kernel = compiled_unless(lambda x: ran.append("quick"))(_outer)
+    ran, clock = [], [0.0]
+
+    def quick(seconds: float) -> None:
+        ran.append("quick")
+        clock[0] += seconds
+
+    kernel = compiled_unless(quick)(_outer)
     monkeypatch.delenv("RULEKIT_NO_NUMBA", raising=False)
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(kernels, "_WORK", kernels._Work())
     monkeypatch.setattr(kernels, "_compile", lambda kernel: lambda x: ran.append("compiled"))
+    monkeypatch.setattr(kernels.time, "thread_time", lambda: clock[0])
     kernels._is_kept.cache_clear()
-    kernel(np.zeros(9))
-    kernel(np.zeros(int(kernels._WORTH) // 100, dtype=np.int8))
-    assert ran == ["quick"] * 2  # the work so far counts, not that of this call
-    for _ in range(10):
-        kernel(np.zeros(int(kernels._WORTH) // 100, dtype=np.int8))
+    kernel(0.7 * kernels._WORTH)
+    kernel(0.4 * kernels._WORTH)
+    assert ran == ["quick"] * 2
+    kernel(0.0)
     assert ran[-1] == "compiled"
-
+    kernels._WORK.keep()
     monkeypatch.setattr(kernels, "_WORK", kernels._Work())
-    (tmp_path / "counting").mkdir()
-    line, version = _outer.__code__.co_firstlineno, f"py{sys.version_info.major}{sys.version_info.minor}"
-    (tmp_path / "counting" / f"{__name__.rpartition(chr(46))[2]}._outer-{line}.{version}.nbi").touch()
-    kernels._is_kept.cache_clear()
-    kernel(np.zeros(9))
-    assert ran[-1] == "compiled"  # it is there already
-    kernels._is_kept.cache_clear()
+    kernel(0.0)
+    assert ran[-1] == "compiled"  # an earlier process has worked as long
+    for unreadable in (b"{", b"[1]", b'{"a": -1.0, "b": "x"}', b"\xff"):
+        (tmp_path / "work.json").write_bytes(unreadable)
+        monkeypatch.setattr(kernels, "_WORK", kernels._Work())
+        kernel(0.0)
+        assert ran[-1] == "quick"
+
+
+def _plus_one(x: Any) -> Any:
+    return x + 1
+
+
+@with_numba
+def test_code_that_is_kept_is_that_of_this_file_as_it_is_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Code of another installation, or of an older file, once counted as kept, and was then compiled on the spot."""
+    import numba
+
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    kept = kernels._is_kept.__wrapped__
+    monkeypatch.setattr(numba.core.config, "CACHE_DIR", str(tmp_path))
+    assert not kept(_slope_of_bit)
+    numba.njit(cache=True)(_plus_one)(0)
+    assert kept(_plus_one)
+    (index,) = tmp_path.glob("*/*.nbi")
+    os.utime(index, (1, 1))
+    assert not kept(_plus_one)
+    index.touch()
+    assert kept(_plus_one)
+    index.parent.rename(tmp_path / "elsewhere")
+    assert not kept(_plus_one)
 
 
 @with_numba

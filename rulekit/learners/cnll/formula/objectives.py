@@ -76,7 +76,7 @@ def allowed_strengths(u: Any, v: Any, at_ends: bool, with_zero: bool) -> Any:
     # Which interval between the edges comes next after a cell's ratio; past the last edge there is none.
     raw = np.empty(n_cells, dtype=np.int64)
     n, last = 1, -1.0
-    for c in np.argsort(ratios, kind="mergesort"):  # the sort that the other kernels have as well
+    for c in np.argsort(ratios, kind="mergesort"):
         if 0.0 <= ratios[c] < 1.0 and ratios[c] != last:
             edges[n] = last = ratios[c]
             n += 1

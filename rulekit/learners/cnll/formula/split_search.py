@@ -203,6 +203,26 @@ def _ratio(a: Floats, b: Floats, rest: Floats) -> Floats:
     return np.divide(a, b, out=np.broadcast_to(rest, a.shape).copy(), where=b > 0.0)
 
 
+def _stable_order(values: Floats) -> Ints:
+    """As numpy's stable argsort, which takes longer to compile than all the rest here."""
+    n, width = len(values), 1
+    order, merged = np.arange(n), np.empty(n, dtype=np.int64)
+    while width < n:
+        for start in range(0, n, 2 * width):
+            i, middle = start, min(start + width, n)
+            j, end = middle, min(start + 2 * width, n)
+            for place in range(start, end):
+                if i < middle and (j >= end or values[order[i]] <= values[order[j]]):
+                    merged[place] = order[i]
+                    i += 1
+                else:
+                    merged[place] = order[j]
+                    j += 1
+        order, merged = merged, order
+        width *= 2
+    return order
+
+
 @compiled_unless(_best_splits_at_once)
 def best_splits(
     sums: tuple[Floats, Floats, Ints],
@@ -233,7 +253,7 @@ def best_splits(
                 for i in range(length):
                     a, b = slope[own[i], m], curvature[own[i], m]
                     falling[i] = -(a / b if b > 0.0 else rest[m])
-                chosen = own[np.argsort(falling, kind="mergesort")]
+                chosen = own[_stable_order(falling)]
             a_total, b_total = 0.0, 0.0
             for i in range(length):
                 c = chosen[i]
