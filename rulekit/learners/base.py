@@ -220,7 +220,7 @@ class RuleClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         runs, stopped = learn_all(self, questions, plan)
         odds = odds_of(kind, factors[order], totals[order])
         path = self._path(settings, data, problem, classes, kind, runs, stopped, odds)
-        wanted = Wanted(size, parsimony, self.noun_of(settings))
+        wanted = Wanted(size, parsimony, self.noun_of(settings), 0 if folds is None else folds.n_folds)
         path = (
             sized_jointly(path, runs, wanted, data.table, problem, folds) if several else sized(path, runs[0], wanted)
         )

@@ -28,6 +28,9 @@ _IN_STEP = 1 << 27
 _ENOUGH = 4096.0
 """Held-out rows on which one of several variants is taken, and the others are looked for no more."""
 
+_FEWEST_FOLDS, _PLENTY = 3, 16384.0
+"""Folds that are looked at in any case, and the held-out rows after which there are no more."""
+
 _AT_ONCE = ("interrupted", "cancelled")
 
 Callback = Callable[[Mapping[str, Any]], object]
@@ -281,7 +284,7 @@ class _Group:
             if asked is None and sum(weights) >= _ENOUGH:  # what each variant costs, where rows are many, pays no more
                 asked = cheapest(_curves(run.folds, weights)).variant
             cut = cut or self._tell_fold(run, k + 1)
-            if cut:
+            if cut or (k + 1 >= _FEWEST_FOLDS and sum(weights) >= _PLENTY):
                 break
         if run.folds:
             run.curve = cheapest(_curves(run.folds, weights, short=len(run.folds) == 1 and not course.ended))

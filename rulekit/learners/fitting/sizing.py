@@ -21,12 +21,13 @@ _EVERY = 8
 class Wanted:
     """What was asked for: a size (None: as held-out errors say), and how much a smaller model may be worse.
 
-    parsimony: in standard errors of the difference; noun: what sizes are counted in.
+    parsimony: in standard errors of the difference; noun: what sizes are counted in; folds: how many were asked for.
     """
 
     size: int | None
     parsimony: float
     noun: str
+    folds: int = 0
 
 
 def row_sizes(longest: int) -> tuple[int, ...]:
@@ -98,6 +99,8 @@ def _with_words(
     """The path with what decided its size, in words."""
     folds = 0 if curve is None else curve.folds
     by = f"{folds}-fold cross-validation" if folds > 1 else "one held-out fold"
+    if 1 < folds < wanted.folds:
+        by = f"{folds} of {wanted.folds} folds"
     if not path.rows:
         why = "no rule was found"
     elif wanted.size is not None:

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from cnll_cases import learned, problem_of
 
+from rulekit import CNLLClassifier
 from rulekit.learners.cnll.formula.objectives import Objective
 from rulekit.learners.cnll.search.best_step import SearchSettings
 from rulekit.learners.cnll.search.growth import GrowthSettings
+from rulekit.learners.fitting import learning
 from rulekit.learners.fitting.choice import Curve, cheapest, smoothed
 from rulekit.learners.fitting.folds import fold_of_rows
 from rulekit.learners.fitting.learning import held_out_errors
@@ -64,6 +66,16 @@ def test_of_a_rare_class_most_is_found_where_errors_are_nearly_alike() -> None:
     assert apart.taken(1, 0.0, all_stay=True) == 0
     better = Curve(wrong[:, :1], weights, 1, nothing=nothing, macro_f1=f1[:1], rare=True)
     assert cheapest([better, curve]) is curve
+
+
+def test_three_folds_are_enough_where_rows_are_plenty(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = rows(2, n=300)
+    found = []
+    for plenty in (120.0, 1e9):
+        monkeypatch.setattr(learning, "_PLENTY", plenty)
+        model = CNLLClassifier(3, form="formula", random_state=0).fit(X, y)
+        found.append((model.curve_[0].folds, model.path_.choice))
+    assert found == [(3, "3 of 5 folds"), (5, "5-fold cross-validation")]
 
 
 def test_classes_are_spread_evenly() -> None:

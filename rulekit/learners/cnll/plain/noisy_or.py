@@ -14,7 +14,7 @@ import numpy.typing as npt
 from rulekit.graph.nodes import Hidden, Node, Or
 from rulekit.learners.binned.binning import BinnedColumn
 from rulekit.learners.binned.problem import Problem
-from rulekit.learners.counting.histograms import Bools, Floats
+from rulekit.learners.counting.histograms import Bools, Floats, Ints
 from rulekit.learners.fitting.rule_sets import Clause, clause_node, covered
 from rulekit.numbers import short_probability, strength_of
 
@@ -55,13 +55,33 @@ def fitted_noisy_or(problem: Problem, clauses: Sequence[Clause], ridge: float) -
     The rows count by which clauses hold. ridge: how many rows that say nothing each strength is fitted with.
     """
     n = len(problem.labels)
-    holds = np.stack([covered(clause, problem.codes, n) for clause in clauses], axis=1)
-    _, first, cell = np.unique(_numbers(holds), return_index=True, return_inverse=True)
-    cell, pattern = cell.reshape(-1), holds[first]
+    cell, pattern = _cells([covered(clause, problem.codes, n) for clause in clauses])
     weight = problem.weights.astype(np.float64)
-    total = np.asarray(np.bincount(cell, weight, len(first)) * problem.weight_unit)
-    negative = np.asarray(np.bincount(cell, weight * (1 - problem.labels), len(first)) * problem.weight_unit)
+    total = np.asarray(np.bincount(cell, weight, len(pattern)) * problem.weight_unit)
+    negative = np.asarray(np.bincount(cell, weight * (1 - problem.labels), len(pattern)) * problem.weight_unit)
     return _fitted(pattern, total, negative, ridge)
+
+
+_COUNTED = 16
+
+
+def _cells(holds: Sequence[Bools]) -> tuple[Ints, Bools]:
+    """The cell [n] of each row, and which clauses hold in it [cells, clauses]; a cell for each set that occurs.
+
+    The sets of few clauses are counted, those of more are sorted.
+    """
+    if len(holds) > _COUNTED:
+        shown = np.stack(holds, axis=1)
+        _, first, cell = np.unique(_numbers(shown), return_index=True, return_inverse=True)
+        return cell.reshape(-1), shown[first]
+    number = np.zeros(len(holds[0]), dtype=np.int64)
+    for held in holds:
+        number <<= 1
+        number |= held
+    found = np.flatnonzero(np.bincount(number, minlength=1 << len(holds)))
+    place = np.zeros(1 << len(holds), dtype=np.int64)
+    place[found] = np.arange(len(found))
+    return place[number], (found[:, None] >> np.arange(len(holds))[::-1] & 1).astype(bool)
 
 
 def _numbers(shown: Bools) -> npt.NDArray[np.uint64]:

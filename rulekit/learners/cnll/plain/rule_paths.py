@@ -100,15 +100,19 @@ def rule_paths(
         yield from ([settings.kept] for _ in variants)
         return
     tree, bits = formulas[min(len(formulas), MOST_BITS) - 1]
+    orders = level_orders(problem.columns)
+    sample, share, seen = _evenly_spread(len(problem.labels), _SEARCHED_ROWS), 1.0, 1.0
+    if sample is not None:
+        share = len(sample) / len(problem.labels)
+        if not settings.fine and not orders:  # then no other rows are looked at
+            problem, sample, seen = problem.take(sample), None, share
     probability = probability_of_codes(*formulas[-1], problem.codes)
-    deviation = math.sqrt(float((problem.weights * probability * (1.0 - probability)).sum()) * problem.weight_unit)
+    variance = float((problem.weights * probability * (1.0 - probability)).sum()) * problem.weight_unit / seen
+    deviation = math.sqrt(variance)
     kept = covered_by_some(settings.kept, problem.codes, len(probability))
-    sample = _evenly_spread(len(probability), _SEARCHED_ROWS)
     codes = problem.codes if sample is None else problem.codes.take(sample)
-    share = 1.0 if sample is None else len(sample) / len(probability)
     lattice = Lattice.of(tree, bits, codes)
     search = ClauseSearch.over(problem.columns, codes, _searched(problem, bits, settings), settings.allowed)
-    orders = level_orders(problem.columns)
     for variant in variants:
         gain = np.where(kept, 0.0, row_gains(problem, probability, variant))
         price = share * max(_LEAST_PRICE, variant.price * deviation) * _STEPS / problem.weight_unit
