@@ -3,7 +3,7 @@
 A clause is a mapping from columns to sets of codes, all of which must hold; a row is worth its gain where some clause
 covers it. For a clause only the rows count that no other clause covers, so one histogram of their gains over the codes
 of all columns gives the best condition of each column exactly: a prefix, a suffix or an interval of the values of an
-ordered column (one bound is one literal), any set of levels of a category (of many levels each costs half a literal).
+ordered column (one bound is one literal), any set of levels of a category (of many levels each costs a literal).
 Gains are whole numbers, so that every sum is exact and the same in any order of the rows.
 """
 
@@ -33,7 +33,7 @@ from rulekit.schema import FIRST_LEVEL_CODE
 _ROUNDS = 30
 _SWEEPS = 4
 _FEW_LEVELS = 8
-_LEVEL_PRICE = 0.5  # of a literal, for each further level of a list in a column of more: its reader reads them all
+_LEVEL_PRICE = 1.0  # of a literal, for each further level of a list in a column of more: its reader reads them all
 
 
 def condition_literals(column: BinnedColumn, condition: Bools) -> int:
