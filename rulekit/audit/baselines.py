@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.graph.ladder import RARE
+from rulekit.graph.ladder import RARE, macro_f1
 from rulekit.schema import FIRST_LEVEL_CODE, Feature
 from rulekit.tables.table import Table
 
@@ -113,8 +113,8 @@ def _measured(name: str, fit: Fit, X: Array, y: Array, weight: Array, fold: Arra
     rates = np.array(wrong) / np.maximum(weights, 1e-300)
     deviation = float(rates.std(ddof=1) / np.sqrt(len(rates))) if len(rates) > 1 else None
     by_class = confusion.reshape(n_classes, n_classes)
-    f1 = 2.0 * by_class.diagonal() / np.maximum(by_class.sum(axis=0) + by_class.sum(axis=1), 1e-300)
-    return Baseline(name, sum(wrong) / sum(weights), deviation, float(f1.mean()), len(rates))
+    f1 = float(macro_f1(by_class.diagonal(), by_class.sum(axis=0), by_class.sum(axis=1)))
+    return Baseline(name, sum(wrong) / sum(weights), deviation, f1, len(rates))
 
 
 def _most_frequent(X: Array, y: Array, weight: Array) -> Callable[[Array], Array]:

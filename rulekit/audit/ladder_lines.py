@@ -61,7 +61,8 @@ def _score(score: float | None, shown: bool) -> str:
 
 
 def _notes(ladder: Ladder, baselines: Baselines | None, measured: bool, scored: bool, width: int) -> list[str]:
-    notes = [f"{_TAKEN} taken: {ladder.why}; --size N takes another row"]
+    other = "; --size N takes another row" if len(ladder.rungs) > 1 else ""
+    notes = [f"{_TAKEN} taken: {ladder.why}{other}"]
     if measured and ladder.smallest is not None:
         notes.append(
             f"{_SMALLEST} the smallest that is not worse than the best by a standard error; --smallest takes it"

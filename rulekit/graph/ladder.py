@@ -9,6 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import numpy.typing as npt
+
 from rulekit.errors import GraphError, InputError
 from rulekit.graph.rules import counts, counts_by_class, rules_of
 
@@ -16,8 +19,18 @@ if TYPE_CHECKING:
     from rulekit.graph.rule_graph import RuleGraph
     from rulekit.graph.rules import Rule
 
+Numbers = npt.NDArray[np.float64]
+
 RARE = 0.1
 """The share of the rows below which a class is rare: always the other one is right on nearly all, and finds none."""
+
+
+def macro_f1(right: Numbers, decided: Numbers, true: Numbers) -> Numbers:
+    """The mean [...] of the F1 scores of K classes, by weights [..., K]: decided rightly, decided so, and of the class.
+
+    A class that neither occurs nor is decided has the score 0.
+    """
+    return np.asarray((2.0 * right / np.maximum(decided + true, 1e-300)).mean(axis=-1))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -55,26 +55,30 @@ def compiled(kernel: Kernel) -> Kernel:
     return run  # type: ignore[return-value]
 
 
-_WORTH = 2.0
+_WORTH, _WORTH_OF_ALL = 2.0, 6.0
 
 
 class _Work:
-    """The seconds of the processor that the equivalent of each kernel has taken; compiling one takes some `_WORTH`.
+    """The seconds of the processor that the equivalent of each kernel has taken; compiling one takes as long.
 
     What earlier processes counted stands in a file beside the compiled code; where that cannot be read, they did none.
     """
 
     def __init__(self) -> None:
         self.done: dict[str, float] = {}
+        self.before: dict[str, float] | None = None
 
     def pays(self, kernel: Callable[..., Any]) -> bool:
         """Whether the next calls of a kernel are better compiled."""
         if os.environ.get(_DISABLE) == "0" or _is_kept(kernel):
             return True
-        if not self.done:
-            self.done = _read_work()
+        if self.before is None:
+            self.before = _read_work()
             atexit.register(self.keep)
-        return self.done.get(_version_of(kernel), 0.0) > _WORTH
+        name = _version_of(kernel)
+        done = self.done.get(name, 0.0)
+        # A small training should not wait for the compiler, but for the sake of many to come.
+        return done > _WORTH or done + self.before.get(name, 0.0) > _WORTH_OF_ALL
 
     def add(self, kernel: Callable[..., Any], seconds: float) -> None:
         """Count what an equivalent has taken."""
@@ -86,7 +90,9 @@ class _Work:
         temporary = _work_file().with_suffix(f".{os.getpid()}")
         with contextlib.suppress(OSError):
             temporary.parent.mkdir(parents=True, exist_ok=True)
-            temporary.write_text(json.dumps(self.done))
+            before = self.before or {}
+            names = before.keys() | self.done.keys()
+            temporary.write_text(json.dumps({n: before.get(n, 0.0) + self.done.get(n, 0.0) for n in names}))
             temporary.replace(_work_file())
 
 

@@ -118,14 +118,6 @@ def _over_folds(values: Floats) -> Floats:
     return np.asarray(values.std(axis=0, ddof=1) / math.sqrt(folds)) if folds > 1 else np.zeros(values.shape[1])
 
 
-def macro_f1(right: Floats, decided: Floats, true: Floats) -> Floats:
-    """The mean [...] of the F1 scores of K classes, by weights [..., K]: decided rightly, decided so, and of the class.
-
-    A class that neither occurs nor is decided has the score 0.
-    """
-    return np.asarray((2.0 * right / np.maximum(decided + true, 1e-300)).mean(axis=-1))
-
-
 def cheapest(curves: Sequence[Curve]) -> Curve:
     """The curve with the least held-out error and cost at its largest size; of equal ones the first.
 

@@ -13,12 +13,13 @@ import numpy as np
 
 from rulekit.graph.decisions import Decision
 from rulekit.graph.evaluation.evaluator import decide_each
+from rulekit.graph.ladder import macro_f1
 from rulekit.graph.leaves import readers
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import Candidate, Frame
 from rulekit.learners.counting.histograms import Ints
 from rulekit.learners.fitting.assembly import decision_of, default_of, prefixes
-from rulekit.learners.fitting.choice import Curve, macro_f1
+from rulekit.learners.fitting.choice import Curve
 from rulekit.learners.fitting.learning import Fold, Run
 from rulekit.tables.table import Table
 

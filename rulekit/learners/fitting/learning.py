@@ -15,11 +15,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from rulekit.graph.ladder import macro_f1
 from rulekit.learners.binned.codes import MemoryCodes
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import Candidate, Learning, OutOfTimeError, Question, Stopped, Variants, Watch
 from rulekit.learners.counting.histograms import Floats, Ints
-from rulekit.learners.fitting.choice import Curve, cheapest, macro_f1
+from rulekit.learners.fitting.choice import Curve, cheapest
 from rulekit.learners.fitting.folds import Folds
 
 _IN_STEP = 1 << 27

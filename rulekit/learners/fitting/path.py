@@ -191,9 +191,14 @@ class ModelPath:
         found: dict[tuple[int, ...], int] = {}
         for size in sorted(sizes):
             places = self.within_limits([min(size, path.longest) for path in self.paths])
-            if any(places):
+            if any(self._has_rules(path, place) for path, place in zip(self.paths, places, strict=True)):
                 found.setdefault(places, size)
         return {size: places for places, size in found.items()}
+
+    @staticmethod
+    def _has_rules(path: QuestionPath, place: int) -> bool:
+        """Whether a place of a path stands for some rules, found or given."""
+        return place > 0 and (path.at(place).size > 0 or path.at(place).start)
 
     @property
     def size(self) -> int:

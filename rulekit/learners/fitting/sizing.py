@@ -105,6 +105,8 @@ def _with_words(
         why = "no rule was found"
     elif wanted.size is not None:
         why = f"size {wanted.size} was asked for"
+        if path.size != wanted.size:
+            why += f", the largest that was found is {path.size}"
     elif nothing:
         why = f"no rule: by {by} rules do worse than the most frequent class"
     elif not checked:

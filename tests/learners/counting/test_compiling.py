@@ -161,16 +161,24 @@ def test_a_kernel_is_compiled_once_its_equivalent_has_worked_as_long(
     monkeypatch.setattr(kernels, "_WORK", kernels._Work())
     monkeypatch.setattr(kernels, "_compile", lambda kernel: lambda x: ran.append("compiled"))
     monkeypatch.setattr(kernels.time, "thread_time", lambda: clock[0])
+    monkeypatch.setattr(kernels.atexit, "register", lambda keep: None)
     kernels._is_kept.cache_clear()
     kernel(0.7 * kernels._WORTH)
     kernel(0.4 * kernels._WORTH)
     assert ran == ["quick"] * 2
     kernel(0.0)
     assert ran[-1] == "compiled"
-    kernels._WORK.keep()
+    for _ in range(2):  # processes that each work for less
+        monkeypatch.setattr(kernels, "_WORK", kernels._Work())
+        kernel(0.4 * kernels._WORTH_OF_ALL)
+        assert ran[-1] == "quick"
+        kernels._WORK.keep()
+        ran.clear()
+    clock[0] = 0.0
     monkeypatch.setattr(kernels, "_WORK", kernels._Work())
+    kernel(0.3 * kernels._WORTH_OF_ALL)
     kernel(0.0)
-    assert ran[-1] == "compiled"  # an earlier process has worked as long
+    assert ran == ["quick", "compiled"]  # all of them have worked as long
     for unreadable in (b"{", b"[1]", b'{"a": -1.0, "b": "x"}', b"\xff"):
         (tmp_path / "work.json").write_bytes(unreadable)
         monkeypatch.setattr(kernels, "_WORK", kernels._Work())

@@ -131,6 +131,15 @@ def test_classes_that_compete_are_sized_together() -> None:
     assert small.ladder_.chosen == small.ladder_.smallest
 
 
+def test_a_ladder_says_where_there_is_no_rule_or_none_of_the_size_that_was_asked_for() -> None:
+    """A row of one size without any rule was once taken as "all rules that were found"."""
+    rng = np.random.default_rng(0)
+    X, noise = np.round(4 * rng.random((200, 3))), rng.random(200) < 0.25
+    without, small = CNLLClassifier().fit(X, noise).ladder_, CNLLClassifier(size=5).fit(X, X[:, 0] > 2).ladder_
+    assert (without.sizes, without.why) == ((0,), "no rule was found")
+    assert (small.sizes, small.why) == ((1,), "size 5 was asked for, the largest that was found is 1")
+
+
 def test_what_held_out_rows_let_a_model_have() -> None:
     """All places that paid for themselves; the best where the last is worse than no rule; none where that is too."""
     weights, nothing = np.full(3, 100.0), np.array([20.0, 21, 19])
