@@ -211,7 +211,7 @@ class Variants:
     """Several paths that end a learning, made when they are asked for: the cross-validation takes the best one.
 
     preferred: which one is taken where there is no cross-validation. nothing: what stands where none of their
-    candidates does (None: what the learner says of a question). rare: one of two classes is rare, so that of sizes
+    candidates does (None: what the learner says of a question). rare: the class is rare, so that of sizes
     whose errors are nearly alike the one with the largest macro F1 is taken.
     """
 

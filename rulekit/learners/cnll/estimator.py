@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from sklearn.utils.validation import check_is_fitted
 
-from rulekit.graph.ladder import RARE
+from rulekit.graph.ladder import RARE, RARE_OF_SEVERAL
 from rulekit.learners.base import RuleClassifier
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.cnll.models import candidates_of, path_of
@@ -75,13 +75,13 @@ class CNLLClassifier(RuleClassifier):
             )
         if growth.rules is not None:
             problem, fine = with_fine_columns(problem, data.table)
-            share = first.problem.share
-            rare = len(classes) == 2 and min(share, 1.0 - share) < RARE
-            growth = replace(growth, rules=replace(growth.rules, fine=fine, rare=rare))
+            growth = replace(growth, rules=replace(growth.rules, fine=fine))
         rules = [growth.rules] * len(questions)
         if growth.rules is not None and settings.start is not None:
             problem, known = plain_starts(settings.start, settings.freeze, classes, problem, data.table)
             rules = [replace(growth.rules, kept=kept, begun=begun) for kept, begun in known]
+        rare = _are_rare([question.problem.share for question in questions], settings.ordered is not None)
+        rules = [own and replace(own, rare=each) for each, own in zip(rare, rules, strict=True)]
         problem, rules = with_promises(problem, rules, data.table, settings, classes)
         return [
             replace(
@@ -139,6 +139,13 @@ class CNLLClassifier(RuleClassifier):
         """Per formula, the statistics of its clauses (Table 4)."""
         check_is_fitted(self)
         return [clause_records(account) for account in self._accounts]
+
+
+def _are_rare(shares: Sequence[float], ordered: bool) -> list[bool]:
+    """By question, of the positive rows [Q], whether its class is rare; no cut of ordered classes is."""
+    if len(shares) == 1:
+        return [min(shares[0], 1.0 - shares[0]) < RARE]
+    return [not ordered and share < min(RARE_OF_SEVERAL, 0.5 * max(shares)) for share in shares]
 
 
 def _squares(settings: CNLLSettings) -> CNLLSettings:

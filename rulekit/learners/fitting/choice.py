@@ -20,7 +20,7 @@ class Curve:
     variant: which of several paths did best. cut: the only fold was cut short, and larger sizes are not known.
     nothing [F]: the weight of the errors without any rule (None: not known).
     cost: what reading the largest costs, as an error rate, on the mean of the folds. macro_f1 [T]: of all held-out rows
-    (None: not known). rare: one of two classes is rare, and finding it counts.
+    (None: not known). rare: the class is rare, and finding it counts.
     """
 
     wrong: Floats

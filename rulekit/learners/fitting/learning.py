@@ -113,7 +113,7 @@ class Run:
     grown: the candidates before `finish`; nothing: what stands where none does (None: as the learner says); folds: what
     was learned without each; curve: of the held-out errors; checked: whether it has chosen; all_stay: each of its units
     has already had to pay for its size; longest: the place up to which it goes where all questions share one size,
-    where its own held-out error is least.
+    where its own held-out error is least, or of a rare class the macro F1 largest.
     """
 
     question: Question
@@ -342,8 +342,8 @@ class _Group:
             run.nothing = None if variants.nothing is None else variants.nothing()
             run.all_stay = True
         run.longest = run.chosen = len(run.path)
-        if run.curve is not None and not run.all_stay and self.plan.joint:
-            run.longest = min(run.longest, run.curve.best())
+        if run.curve is not None and self.plan.joint and (run.curve.rare or not run.all_stay):
+            run.longest = min(run.longest, run.curve.finds_most()[0] if run.curve.rare else run.curve.best())
         if self.plan.joint or self.plan.size is not None:
             run.chosen = min(run.longest, run.chosen if self.plan.size is None else self.plan.size)
         elif run.curve is not None:

@@ -9,6 +9,7 @@ import pytest
 from cnll_cases import TREE, loan_rows, small_table
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.metrics import f1_score
 
 from rulekit import CNLLClassifier, RuleGraph, simplify
 from rulekit.errors import InputError
@@ -17,6 +18,7 @@ from rulekit.graph.decisions import ArgMax, Fires, Median
 from rulekit.graph.language.text import parse_graph
 from rulekit.graph.nodes import Above, Among, And, Compare, Constant, IsTrue, Missing, Node, Not, Or
 from rulekit.graph.rules import counts, disjuncts
+from rulekit.learners.cnll import estimator
 
 KIND: dict[str, Any] = {**TREE, "backfit": 5, "max_bins": 64, "min_rows": 5, "form": "rules"}
 LEAVES = (Compare, Among, IsTrue, Missing)
@@ -133,6 +135,20 @@ def test_several_classes_have_a_plain_rule_each_and_ordered_ones_for_each_cut() 
     graph: RuleGraph = CNLLClassifier(4, **KIND, ordered=["low", "mid", "high"]).fit(X, y).rule_graph_
     assert isinstance(graph.decision, Median)
     assert all(map(is_plain, graph.decision.above))
+
+
+def test_a_rare_class_of_several_is_found_more_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three clouds of 900, 150 and 80 rows that overlap: by errors alone few rows of the small ones are found."""
+    rng, sizes, centres = np.random.default_rng(2), (900, 150, 80), ((0.0, 0.0), (1.8, 0.0), (0.0, 2.2))
+    y, middle = np.repeat(["a", "b", "c"], sizes), np.repeat(centres, sizes, axis=0)
+    X, new = rng.normal(size=(len(y), 2)) + middle, rng.normal(size=(len(y), 2)) + middle
+    found = []
+    for share in (0.0, estimator.RARE_OF_SEVERAL):
+        monkeypatch.setattr(estimator, "RARE_OF_SEVERAL", share)
+        decided = CNLLClassifier(6, random_state=0).fit(X, y).predict(new)
+        found.append((f1_score(y, decided, average="macro"), (decided != y).mean()))
+    assert found[1][0] > found[0][0] + 0.02
+    assert found[1][1] < found[0][1] + 0.01
 
 
 def test_a_formula_of_more_than_twenty_units_has_a_plain_form() -> None:

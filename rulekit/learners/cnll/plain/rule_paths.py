@@ -69,8 +69,8 @@ class RuleSettings:
 
     ridge: how many rows that say nothing each strength of a noisy-or is fitted with. kept: rules that stay as they are;
     begun: rules that the search may begin with. allowed: which rules keep the constraints (None: all). fine: by column
-    the one with a code for each of its values, in which the search does not look. rare: whether one of two classes is
-    so rare that it is worth more errors to find its rows.
+    the one with a code for each of its values, in which the search does not look. rare: whether a class is so
+    rare that it is worth more errors to find its rows.
     """
 
     rules: int = 8
