@@ -22,10 +22,7 @@ if TYPE_CHECKING:
 Numbers = npt.NDArray[np.float64]
 
 RARE = 0.1
-"""The share of the rows below which one of two classes is rare: the other one alone is right on nearly all rows."""
-
-RARE_OF_SEVERAL = 0.2
-"""The same of several classes, which compete: rare is who also has less than half the rows of the most frequent one."""
+"""The share of the rows below which a class is rare: always another one is right on nearly all, and finds none."""
 
 
 def macro_f1(right: Numbers, decided: Numbers, true: Numbers) -> Numbers:

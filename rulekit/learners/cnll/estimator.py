@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from sklearn.utils.validation import check_is_fitted
 
-from rulekit.graph.ladder import RARE, RARE_OF_SEVERAL
+from rulekit.graph.ladder import RARE
 from rulekit.learners.base import RuleClassifier
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.cnll.models import candidates_of, path_of
@@ -142,10 +142,13 @@ class CNLLClassifier(RuleClassifier):
 
 
 def _are_rare(shares: Sequence[float], ordered: bool) -> list[bool]:
-    """By question, of the positive rows [Q], whether its class is rare; no cut of ordered classes is."""
+    """By question, of the positive rows [Q], whether its class is rare; no cut of ordered classes is.
+
+    Where there are many classes, all may have few rows: rare are those of less than half of the most frequent one.
+    """
     if len(shares) == 1:
         return [min(shares[0], 1.0 - shares[0]) < RARE]
-    return [not ordered and share < min(RARE_OF_SEVERAL, 0.5 * max(shares)) for share in shares]
+    return [not ordered and share < min(RARE, 0.5 * max(shares)) for share in shares]
 
 
 def _squares(settings: CNLLSettings) -> CNLLSettings:
