@@ -99,12 +99,20 @@ def _minimised(node: Node, atoms: tuple[Node, ...], context: Context) -> Node | 
     n = len(atoms)
     codes = np.asarray(sum(along(atom, groups).astype(np.int64) << (n - 1 - i) for i, atom in enumerate(atoms)))
     true, false = tuple(sorted(codes[holds].tolist())), tuple(sorted(codes[~holds].tolist()))
+    if context.literals(node) <= sum(map(context.literals, _needed(atoms, true, false))):
+        return None  # sympy takes a second for a large block
     impossible = tuple(sorted(set(range(1 << n)).difference(true, false)))
     forms = (
         _assembled(Or, And, _sum_of_products(n, true, impossible), atoms, False, context),
         _assembled(And, Or, _sum_of_products(n, false, impossible), atoms, True, context),
     )
     return min(forms, key=context.literals)
+
+
+def _needed(atoms: tuple[Node, ...], true: tuple[int, ...], false: tuple[int, ...]) -> list[Node]:
+    """The atoms that every form has: such as alone make some true combination a false one."""
+    n, others = len(atoms), set(false)
+    return [atom for i, atom in enumerate(atoms) if any(code ^ 1 << (n - 1 - i) in others for code in true)]
 
 
 def _truth(node: Node, atoms: tuple[Node, ...], groups: Sequence[Group], context: Context) -> Bools:

@@ -4,18 +4,15 @@ The compiled code holds no interpreter lock, keeps every operation on doubles as
 no contraction), and is kept in the user's cache folder. Where it is not there yet, the log says so (a warning). On
 several cores the answers do not depend on how many.
 
-Compiling all kernels takes seconds, more than learning from a small table takes with whole arrays. So the hot kernels
-have an equivalent of whole arrays, to the same bits, which works until the work that it has done, in this process and
-in earlier ones of this user, would have paid for compiling the kernel, or the compiled code is there.
+Compiling all kernels takes longer than learning from many small tables with whole arrays, and the start of numba about
+as long as learning from one. So the hot kernels have an equivalent of whole arrays, to the same bits, which works until
+it has taken as long, in this process, as compiling the kernel or, where that has been done, as the start of numba.
 """
 
 from __future__ import annotations
 
-import atexit
-import contextlib
 import hashlib
 import importlib.util
-import json
 import logging
 import os
 import sys
@@ -55,70 +52,30 @@ def compiled(kernel: Kernel) -> Kernel:
     return run  # type: ignore[return-value]
 
 
-_WORTH, _WORTH_OF_ALL = 2.0, 6.0
+_COMPILING, _STARTING = 2.0, 0.3
+"""The seconds of work of one equivalent that compiling its kernel is worth, and those of all that numba's start is."""
 
 
 class _Work:
-    """The seconds of the processor that the equivalent of each kernel has taken; compiling one takes as long.
-
-    What earlier processes counted stands in a file beside the compiled code; where that cannot be read, they did none.
-    """
+    """The seconds of the processor that the equivalents have taken in this process."""
 
     def __init__(self) -> None:
-        self.done: dict[str, float] = {}
-        self.before: dict[str, float] | None = None
+        self.by_kernel: dict[Callable[..., Any], float] = {}
+        self.of_all = 0.0
 
     def pays(self, kernel: Callable[..., Any]) -> bool:
         """Whether the next calls of a kernel are better compiled."""
-        if os.environ.get(_DISABLE) == "0" or _is_kept(kernel):
+        if os.environ.get(_DISABLE) == "0" or self.by_kernel.get(kernel, 0.0) > _COMPILING:
             return True
-        if self.before is None:
-            self.before = _read_work()
-            atexit.register(self.keep)
-        name = _version_of(kernel)
-        done = self.done.get(name, 0.0)
-        # A small training should not wait for the compiler, but for the sake of many to come.
-        return done > _WORTH or done + self.before.get(name, 0.0) > _WORTH_OF_ALL
+        return self.of_all > _STARTING and _is_kept(kernel)
 
     def add(self, kernel: Callable[..., Any], seconds: float) -> None:
         """Count what an equivalent has taken."""
-        name = _version_of(kernel)
-        self.done[name] = self.done.get(name, 0.0) + seconds
-
-    def keep(self) -> None:
-        """Write what has been done for later processes; of several that end at once the last one counts."""
-        temporary = _work_file().with_suffix(f".{os.getpid()}")
-        with contextlib.suppress(OSError):
-            temporary.parent.mkdir(parents=True, exist_ok=True)
-            before = self.before or {}
-            names = before.keys() | self.done.keys()
-            temporary.write_text(json.dumps({n: before.get(n, 0.0) + self.done.get(n, 0.0) for n in names}))
-            temporary.replace(_work_file())
+        self.by_kernel[kernel] = self.by_kernel.get(kernel, 0.0) + seconds
+        self.of_all += seconds
 
 
 _WORK = _Work()
-_MOST_BYTES = 1 << 16
-
-
-def _work_file() -> Path:
-    return _kept_folder() / "work.json"
-
-
-def _read_work() -> dict[str, float]:
-    try:
-        with _work_file().open("rb") as file:
-            found = json.loads(file.read(_MOST_BYTES))
-    except (OSError, ValueError):
-        return {}
-    known = found.items() if isinstance(found, dict) else ()
-    return {name: work for name, work in known if isinstance(work, float) and work >= 0.0}
-
-
-@cache
-def _version_of(kernel: Callable[..., Any]) -> str:
-    """A kernel with the time of its file, so that nothing is said of it once that has changed."""
-    assert isinstance(kernel, FunctionType)
-    return f"{kernel.__module__}.{kernel.__qualname__} {_time_of(kernel.__code__.co_filename)}"
 
 
 def _time_of(file: str) -> float:
@@ -129,10 +86,10 @@ def _time_of(file: str) -> float:
         return 0.0
 
 
-def compiled_unless(quick: Callable[..., Any] | None) -> Callable[[Kernel], Kernel]:
+def compiled_unless(quick: Callable[..., Any]) -> Callable[[Kernel], Kernel]:
     """A kernel that is compiled where that pays; until then, and without numba, `quick` does the same to the same bits.
 
-    None: the interpreter runs its source. RULEKIT_NO_NUMBA=0 compiles at once.
+    RULEKIT_NO_NUMBA=0 compiles at once.
     """
 
     def decorate(kernel: Kernel) -> Kernel:
@@ -141,7 +98,7 @@ def compiled_unless(quick: Callable[..., Any] | None) -> Callable[[Kernel], Kern
             if numba_runs() and _WORK.pays(kernel):
                 return _compile(kernel)(*arguments)
             begun = time.thread_time()
-            found = (quick or kernel)(*arguments)
+            found = quick(*arguments)
             _WORK.add(kernel, time.thread_time() - begun)
             return found
 

@@ -143,7 +143,112 @@ def add_by_code(stacked: Any, rows: Any, gains: Any, sums: Any, counts: Any) -> 
             counts[place] += 1
 
 
-@compiled_unless(None)
+def _best_change_at_once(
+    sums: Any,
+    counts: Any,
+    totals: Any,
+    lefts: Any,
+    prices: Any,
+    places: Any,
+    ordered: Any,
+    nominal: Any,
+    offset: Any,
+    sizes: Any,
+    second: Any,
+    directions: Any,
+    unknown: Any,
+    apart: Any,
+    cost: float,
+    listed: Any,
+    room: float,
+    best: float,
+) -> Any:
+    taken = np.zeros((len(totals), len(offset)), dtype=np.bool_)
+    for j, place in enumerate(places.tolist()):
+        others = np.arange(len(totals)) != j + 1  # without the condition of a part its column is free
+        taken[others, place] = True
+        if len(apart):
+            taken[others] |= apart[place]
+    rooms = room - lefts
+    cuts, kinds = _best_cuts(sums, counts, ordered, offset, sizes, second, directions, unknown, cost, rooms)
+    cuts[taken[:, ordered]] = -np.inf
+    levels = _best_levels(sums, counts, nominal, offset, sizes, unknown, cost, listed)
+    levels[taken[:, nominal]] = -np.inf
+    found, found_place, found_kind = -1, -1, 0
+    for part, value in enumerate(totals.tolist()):
+        base, place, kind = prices[part], -1, 0
+        least = best + base
+        if rooms[part] >= 1:
+            for gains, columns in ((cuts[part], ordered), (levels[part], nominal)):
+                if len(columns) and gains.max() > max(value, least):
+                    k = int(gains.argmax())
+                    value, place = float(gains[k]), int(columns[k])
+                    kind = int(kinds[part, k]) if columns is ordered else LEVELS
+        value -= base
+        if value > best:
+            best, found, found_place, found_kind = value, part, place, kind
+    return found, found_place, found_kind, best
+
+
+def _best_cuts(
+    sums: Any,
+    counts: Any,
+    ordered: Any,
+    offset: Any,
+    sizes: Any,
+    second: Any,
+    directions: Any,
+    unknown: Any,
+    cost: float,
+    rooms: Any,
+) -> tuple[Any, Any]:
+    """What the best condition of each ordered column adds to each part, and of what kind it is: [parts, ordered]."""
+    start, length, way = offset[ordered], sizes[ordered] - 1, directions[ordered]
+    if not len(ordered):
+        return np.zeros((len(rooms), 0)), np.zeros((len(rooms), 0), dtype=np.int64)
+    # Shorter columns are filled up with what adds nothing: [parts, ordered, codes].
+    code = np.arange(1, int(length.max()) + 1)
+    inside = code <= length[:, None]
+    below = np.where(inside, sums[:, np.where(inside, start[:, None] + code, 0)], 0.0).cumsum(axis=2)
+    lowest = np.minimum(np.minimum.accumulate(below, axis=2), 0.0)
+    interval = np.maximum((below - lowest).max(axis=2), 0.0)
+    cut = code < length[:, None]
+    highest_cut = np.where(cut, below, -np.inf).max(axis=2)
+    lowest_cut = np.where(cut, below, np.inf).min(axis=2)
+    missing, whole = sums[:, start], below[:, :, -1]
+    known = np.where((counts[:, start] > 0) & (missing > 0.0) & (unknown[ordered] == 0), missing, 0.0)
+    here = np.where(way <= 0, highest_cut + known - cost, -np.inf)
+    kinds = np.full(here.shape, PREFIX)
+    fits = (way == 0) & (second <= rooms[:, None])
+    for kind, other, allowed in (
+        (SUFFIX, whole - lowest_cut + known - cost, way >= 0),
+        (INTERVAL, interval + known - second * cost, fits),
+        (KNOWN, whole - cost, missing < 0.0),
+    ):
+        better = allowed & (other > here)
+        here[better], kinds[better] = other[better], kind
+    return here, kinds
+
+
+def _best_levels(
+    sums: Any, counts: Any, nominal: Any, offset: Any, sizes: Any, unknown: Any, cost: float, listed: Any
+) -> Any:
+    """What the best levels of each nominal column add to each part [parts, nominal]; -infinity where none do."""
+    found = np.full((len(sums), len(nominal)), -np.inf)
+    for k, column in enumerate(nominal.tolist()):
+        here = slice(offset[column], offset[column] + sizes[column])
+        further = listed[column]
+        gains, occur = sums[:, here] - further, counts[:, here] > 0
+        taken = sums[:, here] > further
+        taken[:, : unknown[column]] = False
+        parted = taken.any(axis=1) & (occur & ~taken).any(axis=1)
+        # One addition after the other, from the price of the condition on.
+        terms = np.concatenate([np.full((len(sums), 1), further - cost), np.where(taken, gains, 0.0)], axis=1)
+        found[parted, k] = terms.cumsum(axis=1)[parted, -1]
+    return found
+
+
+@compiled_unless(_best_change_at_once)
 def best_change(
     sums: Any,
     counts: Any,
