@@ -22,7 +22,7 @@ from benchmarks.learning.peers.data import load
 from rulekit.audit.checking import check_model
 from rulekit.errors import InputError
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.learners.contract import find_learner
+from rulekit.learners.contract import find_estimator
 from rulekit.simplification.passes import simplify
 from rulekit.tables.kinds.inference import infer
 from rulekit.tables.table import Table
@@ -94,7 +94,7 @@ def promised(kind: str, seed: int) -> Promises:
 
 def learned(learner: str, table: Table, labels: Any, promises: Promises) -> RuleGraph:
     """The model that a user would get: learned under the promises, and simplified."""
-    return simplify(find_learner(learner)(**FAST, **promises).fit(table, labels).rule_graph_)
+    return simplify(find_estimator(learner)(**FAST, **promises).fit(table, labels).rule_graph_)
 
 
 def random_problems(learner: str, kind: str, count: int) -> tuple[int, int, int]:
@@ -117,7 +117,7 @@ def accuracy(table: Table, labels: Any, promises: Promises, folds: int) -> tuple
     fold = np.random.default_rng(0).permutation(len(labels)) % folds
     right, proved = [], True
     for k in range(folds):
-        estimator = find_learner("cnll")(n_threads=1, random_state=0, positive="yes", **promises)
+        estimator = find_estimator("cnll")(n_threads=1, random_state=0, positive="yes", **promises)
         model = estimator.fit(table.take(np.flatnonzero(fold != k)), labels[fold != k]).rule_graph_
         held = np.flatnonzero(fold == k)
         right.append(float(np.mean(estimator.predict(table.take(held)) == labels[held])))

@@ -59,34 +59,58 @@ class Baselines:
     rare: Any = None
 
 
-def baselines(table: Table, y: Array, classes: Sequence[Any], weight: Array, fold: Array, seconds: float) -> Baselines:
-    """Measure the baselines on rows with class indices y [n], weights [n] and folds [n], in so many seconds.
-
-    Only columns of the role `use` count. The time is kept to between two fits, each of which is short.
+@dataclass(frozen=True, slots=True, eq=False)
+class Sample:
+    """What the baselines are measured on: numbers [n, d], which columns are levels of categories [d], and of each row
+    [n] the index of its class, its weight and its fold.
     """
-    from threadpoolctl import threadpool_limits
 
-    until = time.monotonic() + seconds
+    numbers: Array
+    levels: Array
+    y: Array
+    weight: Array
+    fold: Array
+
+
+Found = tuple[tuple[Baseline, ...], tuple[str, ...]]
+"""The baselines that were measured, and those that there was no time for."""
+
+
+def sample_of(table: Table, y: Array, weight: Array, fold: Array) -> Sample:
+    """At most so many rows that all models are quick; only columns of the role `use` count."""
     table = table.select(tuple(feature.name for feature in table.features if feature.role == "use"))
     n_rows, width = len(y), sum(map(_width, table.features))
     most = max(_LEAST_ROWS, _CELLS // max(1, min(width, _MOST_COLUMNS)))
-    totals = np.bincount(y, weight)
-    rarest = int(np.argmin(np.where(totals > 0, totals, np.inf)))
-    rare = classes[rarest] if totals[rarest] < RARE * totals.sum() else None
     if n_rows > most:
         rows = (np.arange(most, dtype=np.int64) * n_rows) // most
         table, y, weight, fold = table.take(rows), y[rows], weight[rows], fold[rows]
-    numbers, levels = _columns(table)
-    found, left_out = [_measured(MOST_FREQUENT, _most_frequent, numbers, y, weight, fold, np.inf)], []
+    return Sample(*_columns(table), y, weight, fold)
+
+
+def reported(found: Found, sample: Sample, y: Array, weight: Array, classes: Sequence[Any]) -> Baselines:
+    """What was measured on a sample of rows with class indices y [n] and weights [n]."""
+    totals = np.bincount(y, weight)
+    rarest = int(np.argmin(np.where(totals > 0, totals, np.inf)))
+    rare = classes[rarest] if totals[rarest] < RARE * totals.sum() else None
+    return Baselines(found[0], len(sample.y), len(y), found[1], rare)
+
+
+def measured_here(sample: Sample, seconds: float) -> Found:
+    """Measure the baselines in so many seconds; that is kept to between two fits, each of which is short."""
+    from threadpoolctl import threadpool_limits
+
+    until = time.monotonic() + seconds
+    rows = sample.y, sample.weight, sample.fold
+    found, left_out = [_measured(MOST_FREQUENT, _most_frequent, sample.numbers, *rows, np.inf)], []
     with threadpool_limits(1):  # threads that wait for each other take longer than one, where others work too
         for (name, fit), still in zip(_models(), (4, 3, 2, 1), strict=True):
-            inputs = numbers if fit is not _logistic else _standardised(numbers, levels)
+            inputs = sample.numbers if fit is not _logistic else _standardised(sample.numbers, sample.levels)
             share = (until - time.monotonic()) / still
-            made = _measured(name, fit, inputs, y, weight, fold, share) if share > 0 else None
+            made = _measured(name, fit, inputs, *rows, share) if share > 0 else None
             if made is None:
                 left_out.append(name)
             found.append(made)
-    return Baselines(tuple(each for each in found if each is not None), len(y), n_rows, tuple(left_out), rare)
+    return tuple(each for each in found if each is not None), tuple(left_out)
 
 
 Fit = Callable[[Array, Array, Array], Callable[[Array], Array]]

@@ -10,9 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.graph.evaluation.evaluator import decide, probabilities
+from rulekit.graph.ladder import macro_f1
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.tables.labels import LabelledTable
 from rulekit.tables.table import StoredArrays
+
+_TINY = 1e-300
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,18 +100,17 @@ def figures(
     Where equal rows were put together under the sum of their weights: rows, how many there were, and squares, the sum
     of their squared weights.
     """
-    from sklearn.metrics import confusion_matrix, log_loss, precision_recall_fscore_support
-
-    indices = np.arange(len(classes))
-    precision, recall, f1, _ = precision_recall_fscore_support(
-        y, predicted, labels=indices, sample_weight=weight, zero_division=0.0
-    )
-    confusion = confusion_matrix(y, predicted, labels=indices, sample_weight=weight).astype(float)
+    indices, k = np.arange(len(classes)), len(classes)
+    y, predicted = y.astype(np.int64), predicted.astype(np.int64)
+    confusion = np.bincount(k * y + predicted, weight, k * k).astype(np.float64).reshape(k, k)
+    right, support, chosen = confusion.diagonal(), confusion.sum(axis=1), confusion.sum(axis=0)
+    precision, recall = right / np.maximum(chosen, _TINY), right / np.maximum(support, _TINY)
+    f1 = 2.0 * right / np.maximum(support + chosen, _TINY)
     total = confusion.sum()
-    accuracy = float(np.trace(confusion) / total)
+    accuracy = float(right.sum() / total)
+    given = np.clip(probabilities[np.arange(len(y)), y], 1e-15, 1.0)
     squares = squares if squares is not None or weight is None else float((weight**2).sum())
     effective = len(y) if weight is None else float(weight.sum() ** 2 / squares)
-    support, chosen = confusion.sum(axis=1), confusion.sum(axis=0)
     return Figures(
         rows=len(y) if rows is None else rows,
         accuracy=accuracy,
@@ -118,10 +120,10 @@ def figures(
             ClassFigures(classes[k], support[k], chosen[k], float(precision[k]), float(recall[k]), float(f1[k]))
             for k in indices
         ),
-        macro_f1=float(np.mean(f1)),
+        macro_f1=float(macro_f1(right, chosen, support)),
         micro_f1=accuracy,
         auc=_area(y, probabilities, weight),
-        log_loss=float(log_loss(y, np.clip(probabilities, 1e-15, 1.0), labels=indices, sample_weight=weight)),
+        log_loss=float(np.average(-np.log(given), weights=weight)),
         confusion=tuple(tuple(float(v) for v in row) for row in confusion),
     )
 
@@ -130,15 +132,25 @@ def _area(
     y: npt.NDArray[np.int64], probabilities: npt.NDArray[np.float64], weight: npt.NDArray[np.float64] | None
 ) -> float | None:
     """Area under the receiver operating characteristic; classes that do not occur are left out of the mean."""
-    from sklearn.metrics import roc_auc_score
-
     mass = np.bincount(y, weights=weight, minlength=probabilities.shape[1])
     present = [k for k, share in enumerate(mass > 0) if share and np.count_nonzero(mass) > 1]
     if not present:
         return None
     if probabilities.shape[1] == 2:
         present = [1]
-    return float(np.mean([roc_auc_score(y == k, probabilities[:, k], sample_weight=weight) for k in present]))
+    mass_of_rows = np.ones(len(y)) if weight is None else weight
+    return float(np.mean([_area_of(y == k, probabilities[:, k], mass_of_rows) for k in present]))
+
+
+def _area_of(yes: npt.NDArray[np.bool_], score: npt.NDArray[Any], weight: npt.NDArray[Any]) -> float:
+    """The share of the pairs of a row of yes and another one, by their weights [n], that the score [n] has in order.
+
+    A tie counts half (J. Hanley and B. McNeil, The Meaning and Use of the Area under a ROC Curve, 1982).
+    """
+    _, tie = np.unique(score, return_inverse=True)
+    mass = [np.bincount(tie, np.where(rows, weight, 0.0)) for rows in (yes, ~yes)]
+    above = mass[0].sum() - np.cumsum(mass[0])
+    return float((mass[1] * (above + mass[0] / 2.0)).sum() / (mass[0].sum() * mass[1].sum()))
 
 
 def class_indices(graph: RuleGraph, rows: LabelledTable) -> npt.NDArray[Any]:

@@ -1,7 +1,7 @@
 """check_learner: one suite for every learner, of this project or of another package.
 
 from rulekit.conformance.learners import check_learner
-check_learner(find_learner("covering"))
+check_learner(find_estimator("covering"))
 """
 
 from __future__ import annotations

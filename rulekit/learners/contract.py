@@ -1,8 +1,9 @@
 """What a learner is: its parameters, the questions that it is asked, the candidates that it yields, how it is found.
 
-A learner is a class in the entry-point group `rulekit.learners` that derives from rulekit.learners.base.RuleClassifier.
-It says what its parameters are (a frozen dataclass whose fields are made by `setting`) and what it can (`Ability`), and
-for each question it yields candidates, smallest first. All else is the base's. docs/learners.md shows one.
+A learner is a class in the entry-point group `rulekit.learners` that derives from rulekit.learners.base.RuleClassifier,
+or from rulekit.learners.rule_learner.RuleLearner where its estimator is a class of its own. It says what its parameters
+are (a frozen dataclass whose fields are made by `setting`) and what it can (`Ability`), and for each question it yields
+candidates, smallest first. All else is the base's. docs/learners.md shows one.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import inspect
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
+from importlib import import_module
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -23,12 +25,12 @@ if TYPE_CHECKING:
 
     from rulekit.graph.nodes import Node
     from rulekit.graph.rule_graph import ClassLabel, Required
-    from rulekit.learners.base import RuleClassifier
     from rulekit.learners.binned.binning import BinnedColumn
     from rulekit.learners.binned.codes import Codes
     from rulekit.learners.binned.problem import Problem
     from rulekit.learners.counting.histograms import Bools
     from rulekit.learners.fitting.path import SizeLimits
+    from rulekit.learners.rule_learner import RuleLearner
     from rulekit.schema import Schema
 
 GROUP = "rulekit.learners"
@@ -229,11 +231,11 @@ def learner_names() -> list[str]:
     return sorted({point.name for point in entry_points(group=GROUP)})
 
 
-def find_learner(name: str) -> type[RuleClassifier]:
+def find_learner(name: str) -> type[RuleLearner]:
     """The learner called `name`; raises InputError if none is installed."""
     for point in entry_points(group=GROUP):
         if point.name == name:
-            found: type[RuleClassifier] = point.load()
+            found: type[RuleLearner] = point.load()
             return found
     known = learner_names()
     near = near_names(name, known)
@@ -242,7 +244,16 @@ def find_learner(name: str) -> type[RuleClassifier]:
     )
 
 
-def refuse_unable(learner: type[RuleClassifier], parameters: Mapping[str, Any], prefix: str = "") -> None:
+def find_estimator(name: str) -> Any:
+    """The scikit-learn class of the learner called `name`; raises InputError if none is installed."""
+    learner = find_learner(name)
+    if not learner.estimator:
+        return learner
+    module, _, own = learner.estimator.partition(":")
+    return getattr(import_module(module), own)
+
+
+def refuse_unable(learner: type[RuleLearner], parameters: Mapping[str, Any], prefix: str = "") -> None:
     """Raises InputError where a parameter that is set asks for what the learner cannot, before any row is read.
 
     prefix: what stands before the name of a parameter in the message, "--" for the options of a command.

@@ -15,6 +15,7 @@ from rulekit.names import near_names
 
 if TYPE_CHECKING:
     from rulekit.audit.baselines import Baselines
+    from rulekit.audit.baselines_beside import Measure
     from rulekit.learners.fitting.path import ModelPath
     from rulekit.tables.labels import LabelledTable
     from rulekit.work.start import Start
@@ -154,19 +155,25 @@ _LEAST_SECONDS, _SHARE = 0.5, 0.25
 
 
 def compared(
-    learner: Any, rows: LabelledTable, parameters: Mapping[str, Any], seconds: float, time_limit: float | None
-) -> Baselines | None:
-    """The baselines on the rows and folds of a fitted learner; None where it dealt no folds, or no time is left.
+    learner: Any,
+    rows: LabelledTable,
+    parameters: Mapping[str, Any],
+    seconds: float,
+    time_limit: float | None,
+    measure: Measure,
+) -> Callable[[], Baselines | None]:
+    """Begin to measure baselines on the rows and folds of a fitted learner; what is returned waits for them.
 
-    They take about a quarter of the seconds of learning, and keep to what is left of a time limit.
+    They take about a quarter of the seconds of learning, and keep to what is left of a time limit. None where the
+    learner dealt no folds, or no time is left.
     """
-    from rulekit.audit.baselines import baselines
+    from rulekit.audit.baselines import reported, sample_of
 
     fold, budget = learner.folds_, max(_LEAST_SECONDS, _SHARE * seconds)
     if time_limit is not None:
         budget = min(budget, time_limit - seconds)
     if fold is None or budget <= 0.0 or int(fold.max()) == 0:
-        return None
+        return lambda: None
     weight = np.ones(len(rows)) if rows.weight is None else np.array(rows.weight)
     table, y = rows.table, rows.y
     if not weight.all():
@@ -178,7 +185,10 @@ def compared(
         factors = factors * totals.sum() / (len(totals) * np.maximum(totals, 1e-300))
     elif by_class is not None:
         factors = factors * [float(by_class.get(label, 1.0)) for label in rows.classes]
-    return baselines(table, y, rows.classes, weight * factors[y], fold, budget)
+    weight = weight * factors[y]
+    sample = sample_of(table, y, weight, fold)
+    wait = measure(sample, budget)
+    return lambda: reported(wait(), sample, y, weight, rows.classes)
 
 
 def size_chosen(provenance: Mapping[str, Any], path: ModelPath) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -34,6 +35,7 @@ from rulekit.work.progress import Finishing, Learning, Noticed, Progress, Read, 
 
 if TYPE_CHECKING:
     from rulekit.audit.baselines import Baselines
+    from rulekit.audit.baselines_beside import Measure
     from rulekit.work.start import Start
 
 MANY_CLASSES = 50
@@ -98,6 +100,23 @@ class TrainingResult:
 def train(request: TrainingRequest, progress: Progress = unseen) -> TrainingResult:
     """Train as the request says; raises InputError, before anything is learned, where it makes no sense."""
     parameters, start = _checked(request)
+    with contextlib.ExitStack() as ending:
+        measure = None
+        if request.baselines:
+            from rulekit.audit.baselines_beside import measured_beside
+
+            measure = ending.enter_context(measured_beside())
+        return _trained(request, parameters, start, measure, progress)
+
+
+def _trained(
+    request: TrainingRequest,
+    parameters: dict[str, Any],
+    start: Start | None,
+    measure: Measure | None,
+    progress: Progress,
+) -> TrainingResult:
+    """As `train`, from parameters and a start that can be carried out; measure: begins to measure the baselines."""
     rows = _read(request, start, progress)
     picked = _picked(rows, request, progress)
     training, held = (rows, None) if picked is None else (rows.take(~picked), rows.take(picked))
@@ -113,14 +132,16 @@ def train(request: TrainingRequest, progress: Progress = unseen) -> TrainingResu
         callback=lambda step: bool(progress(Learning(request.learner, step))),
     )
     _refuse_nothing_learned(learner.rule_graph_, request)
+    compared = None
+    if measure is not None:
+        spent = time.monotonic() - started
+        compared = learning.compared(learner, training, parameters, spent, request.time_limit, measure)
     progress(Finishing("simplifying"))
     model = _finished(learner, training, held, request, start)
     seconds = time.monotonic() - started
     progress(Finishing("measuring"))
-    compared = None
-    if request.baselines:
-        compared = learning.compared(learner, training, parameters, seconds, request.time_limit)
     figures, measured_on, noticed = _measured(model, request, training, held)
+    baselines = None if compared is None else compared()
     if request.held_rows is not None and picked is not None:
         from rulekit.tables.picked_rows import picked_rows
 
@@ -142,7 +163,7 @@ def train(request: TrainingRequest, progress: Progress = unseen) -> TrainingResu
         seconds,
         (*noticed, *_surprises(model, start), *_hints(figures, rows.cost is not None)),
         None if rows.cost is None else (figures.cost_per_row(rows.cost), figures.cost_of_one_answer(rows.cost)),
-        compared,
+        baselines,
     )
 
 

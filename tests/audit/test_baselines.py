@@ -7,7 +7,8 @@ import pytest
 from sklearn.metrics import f1_score
 from sklearn.tree import DecisionTreeClassifier
 
-from rulekit.audit.baselines import MOST_FREQUENT, baselines
+from rulekit.audit.baselines import MOST_FREQUENT, Baselines, measured_here, reported, sample_of
+from rulekit.audit.baselines_beside import measured_beside
 from rulekit.schema import Feature
 from rulekit.tables.table import Table
 
@@ -19,6 +20,17 @@ def rows(n: int = 400, seed: int = 0) -> tuple[Table, np.ndarray, np.ndarray]:
     features = (Feature("x"), Feature("colour", "categorical", ("red", "green", "blue")), Feature("z", role="audit"))
     y = ((np.nan_to_num(x) > 0.6) | (colour == 3)).astype(np.int64)
     return Table(features, (x, colour, y.astype(np.float32)), n), y, rng.integers(0, 3, n)
+
+
+def baselines(
+    table: Table, y: np.ndarray, classes: tuple[str, ...], weight: np.ndarray, fold: np.ndarray, seconds: float
+) -> Baselines:
+    """Measured by a process beside this one, which finds what this one finds."""
+    sample = sample_of(table, y, weight, fold)
+    with measured_beside() as measure:
+        found = measure(sample, seconds)()
+    assert found == measured_here(sample, seconds)
+    return reported(found, sample, y, weight, classes)
 
 
 def test_errors_are_those_of_the_folds() -> None:

@@ -11,13 +11,13 @@ from rulekit.conformance import learners
 from rulekit.conformance.learners import check_learner, learner_checks
 from rulekit.conformance.targets import Check
 from rulekit.errors import InputError
-from rulekit.learners.contract import find_learner, learner_names, refuse_unable
+from rulekit.learners.contract import find_estimator, find_learner, learner_names, refuse_unable
 
 SMALL: dict[str, dict[str, Any]] = {"adaboost": {"n_units": 8, "n_folds": 2}, "cnll": {"n_units": 3, "n_folds": 2}}
 CHECKS = [
     (name, check)
     for name in learner_names()
-    for check in learner_checks(find_learner(name), SMALL.get(name, {}), sklearn=False)
+    for check in learner_checks(find_estimator(name), SMALL.get(name, {}), sklearn=False)
 ]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import rulekit
-from rulekit.learners.contract import find_learner, learner_names
+from rulekit.learners.contract import find_estimator, learner_names
 from rulekit.tables.options import ReadingOptions
 
 _NAME = re.compile(r"^\*{0,2}(\w+)(?: : \S.*)?$")
@@ -53,7 +53,7 @@ def test_every_parameter_is_documented_on_a_line_of_its_own(name: str, thing: Ca
 
 @pytest.mark.parametrize("word", learner_names())
 def test_the_docstring_of_a_learner_says_what_its_settings_declare(word: str) -> None:
-    learner = find_learner(word)
+    learner = find_estimator(word)
     docstring = inspect.cleandoc(learner.__doc__ or "")
     for parameter in learner.parameters.values():
         assert f"{parameter.allowed.words}, default {parameter.default!r}\n" in docstring

@@ -20,7 +20,7 @@ from rulekit.learners.fitting.inputs import TrainingData
 from rulekit.schema import MISSING_CODE
 
 if TYPE_CHECKING:
-    from rulekit.learners.base import RuleClassifier
+    from rulekit.learners.rule_learner import RuleLearner
 
 
 def class_order(
@@ -146,9 +146,9 @@ def questions_of(labels: npt.NDArray[Any], classes: tuple[Any, ...], kind: Kind)
     return [(classes[k], (labels == k).astype(labels.dtype)) for k in range(len(classes))]
 
 
-def refuse_columns(learner: type[RuleClassifier], data: TrainingData, ranked: bool = False) -> None:
+def refuse_columns(learner: type[RuleLearner], data: TrainingData, ranked: bool = False) -> None:
     """Raises InputError for columns, missing values, classes and constraints that a learner cannot take; names them."""
-    name, can = learner.__name__, learner.abilities
+    name, can = learner.estimator_name(), learner.abilities
     if len(data.classes) > 2 and "several" not in can:
         raise InputError(f"{name} learns two classes, there are {len(data.classes)}", where="y")
     for feature, array in zip(data.table.features, data.table.arrays, strict=True):

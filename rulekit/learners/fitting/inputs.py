@@ -47,14 +47,14 @@ def check_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
 
     Raises ValueError or TypeError in scikit-learn's words where the shape, the type or the columns are wrong.
     """
-    from scipy.sparse import issparse
-    from sklearn.utils.validation import validate_data
-
     if isinstance(X, Table):
         if reset:
             estimator.n_features_in_ = len(X.features)
             estimator.feature_names_in_ = np.array(X.names, dtype=object)
         return X
+    from scipy.sparse import issparse
+    from sklearn.utils.validation import validate_data
+
     if isinstance(X, dict) or (isinstance(X, list) and X and isinstance(X[0], dict)):
         table = infer(X) if reset else X
         return check_rows(estimator, table, reset=reset) if reset else table

@@ -38,7 +38,7 @@ Callback = Callable[[Mapping[str, Any]], object]
 
 
 class Learner(Protocol):
-    """What the loop asks of a learner; see rulekit.learners.base.RuleClassifier."""
+    """What the loop asks of a learner; see rulekit.learners.rule_learner.RuleLearner."""
 
     def learn(self, question: Question) -> Learning: ...
 

@@ -8,7 +8,7 @@ import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
 from rulekit import CNLLClassifier
-from rulekit.learners import base
+from rulekit.learners import rule_learner
 
 
 @pytest.mark.full
@@ -32,7 +32,7 @@ from rulekit.learners import base
 def test_check_estimator(estimator: CNLLClassifier, first: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """first: of two classes the first in sorted order is the positive one, whatever they are called."""
     if first:
-        monkeypatch.setattr(base, "class_order", _first_is_positive)
+        monkeypatch.setattr(rule_learner, "class_order", _first_is_positive)
     results = check_estimator(estimator, on_fail=None, on_skip=None)
     failed = [(r["check_name"], repr(r["exception"])) for r in results if r["status"] not in ("passed", "skipped")]
     assert failed == []

@@ -1,0 +1,49 @@
+"""The learner adaboost: discrete AdaBoost over single conditions (Freund & Schapire, 1997)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from rulekit.errors import InputError
+from rulekit.learners.binned.binning import least_side
+from rulekit.learners.binned.problem import Problem
+from rulekit.learners.boosting.rounds import rounds
+from rulekit.learners.boosting.settings import AdaBoostSettings
+from rulekit.learners.contract import Ability, Learning, Question
+from rulekit.learners.fitting.inputs import TrainingData
+from rulekit.learners.rule_learner import RuleLearner
+
+
+class AdaBoostStumps(RuleLearner):
+    """Score cards of votes on single conditions; see AdaBoostStumpClassifier."""
+
+    word = "adaboost"
+    estimator = "rulekit.learners.boosting.estimator:AdaBoostStumpClassifier"
+    settings = AdaBoostSettings
+    noun = "round"
+    abilities: ClassVar[frozenset[Ability]] = frozenset(
+        (
+            *("missing", "categories", "memory", "several", "ranked", "weights"),
+            *("monotone", "apart", "missing_never_helps"),
+        )
+    )
+
+    def resolve(self, settings: AdaBoostSettings, rows: float) -> AdaBoostSettings:
+        """What "auto" stands for."""
+        return replace(settings, min_rows=least_side(rows)) if settings.min_rows == "auto" else settings
+
+    def prepare(
+        self, problem: Problem, questions: Sequence[Question], data: TrainingData, classes: tuple[Any, ...]
+    ) -> list[Question]:
+        """The questions; raises InputError for several classes where missing values must not help."""
+        settings: AdaBoostSettings = questions[0].settings
+        if settings.missing_never_helps and len(classes) > 2 and settings.ordered is None:
+            why = "of several classes the largest sum decides, which a missing value may always turn to some class"
+            raise InputError(why, where="missing_never_helps", fix="leave it out, or take another learner")
+        return list(questions)
+
+    def learn(self, question: Question) -> Learning:
+        """A score card after each round."""
+        return rounds(question)

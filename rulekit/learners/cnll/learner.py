@@ -1,0 +1,131 @@
+"""The learner cnll: compositional noisy-logical learning (Yuille & Zheng, ICML 2009)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from rulekit.graph.ladder import RARE
+from rulekit.learners.binned.problem import Problem
+from rulekit.learners.cnll.models import candidates_of, path_of
+from rulekit.learners.cnll.plain.plain_rules import plain_variants
+from rulekit.learners.cnll.plain.promises import refuse_promises_of_a_formula, with_promises
+from rulekit.learners.cnll.plain.refinement import with_fine_columns
+from rulekit.learners.cnll.records import Account
+from rulekit.learners.cnll.search.growth import begin, grown_freer, shared_columns
+from rulekit.learners.cnll.settings import CNLLSettings, growth_settings, objective_of, refuse_for_rules, resolved
+from rulekit.learners.cnll.start.continuation import check_start, plain_starts, starts_of
+from rulekit.learners.contract import Ability, Candidate, Learning, Question, Variants
+from rulekit.learners.fitting.assembly import Prior, prefixes
+from rulekit.learners.fitting.inputs import TrainingData
+from rulekit.learners.fitting.learning import Run
+from rulekit.learners.fitting.path import ModelPath
+from rulekit.learners.rule_learner import RuleLearner
+
+
+class CNLL(RuleLearner):
+    """Noisy-logical formulas of each class and the plain rules that decide in their place; see CNLLClassifier."""
+
+    word = "cnll"
+    estimator = "rulekit.learners.cnll.estimator:CNLLClassifier"
+    settings = CNLLSettings
+    abilities: ClassVar[frozenset[Ability]] = frozenset(
+        (
+            *("missing", "categories", "start", "memory", "several", "ranked", "weights"),
+            *("monotone", "apart", "require", "missing_never_helps"),
+        )
+    )
+
+    def check(self, settings: CNLLSettings) -> None:
+        """Raise InputError for what makes no plain rules."""
+        refuse_for_rules(settings)
+        refuse_promises_of_a_formula(settings)
+
+    def resolve(self, settings: CNLLSettings, rows: float) -> CNLLSettings:
+        """What "auto" stands for."""
+        return resolved(settings, rows)
+
+    def prepare(
+        self, problem: Problem, questions: Sequence[Question], data: TrainingData, classes: tuple[Any, ...]
+    ) -> list[Question]:
+        """The questions with fixed conditions as further columns, and what each formula begins with."""
+        first = questions[0]
+        settings: CNLLSettings = first.settings
+        growth = growth_settings(settings, first.seed, first.n_threads, len(problem.columns))
+        if settings.max_features is not None and len(questions) > 1:
+            growth = replace(growth, columns=shared_columns(growth, questions, self.nothing))
+        starts: Sequence[Any] = [None] * len(questions)
+        if settings.start is not None:
+            check_start(settings.start, classes, settings.ordered is not None, settings.init)
+            problem, starts = starts_of(
+                settings.start, settings.freeze, classes, problem, data.table, int(settings.n_units)
+            )
+        if growth.rules is not None:
+            problem, fine = with_fine_columns(problem, data.table)
+            growth = replace(growth, rules=replace(growth.rules, fine=fine))
+        rules = [growth.rules] * len(questions)
+        if growth.rules is not None and settings.start is not None:
+            problem, known = plain_starts(settings.start, settings.freeze, classes, problem, data.table)
+            rules = [replace(growth.rules, kept=kept, begun=begun) for kept, begun in known]
+        rare = _are_rare([question.problem.share for question in questions], settings.ordered is not None)
+        rules = [own and replace(own, rare=each) for each, own in zip(rare, rules, strict=True)]
+        problem, rules = with_promises(problem, rules, data.table, settings, classes)
+        return [
+            replace(
+                question,
+                problem=replace(problem, labels=question.problem.labels),
+                plan=replace(growth, start=start and start.with_share(question.problem.share), rules=own),
+            )
+            for question, start, own in zip(questions, starts, rules, strict=True)
+        ]
+
+    def learn(self, question: Question) -> Learning:
+        """The formulas of 1, 2, ... bits; with few rows and many errors those of a second growth with less ridge."""
+        search = replace(question.plan.search, watch=question.watch)
+        settings = replace(question.plan, search=search)
+        grown = begin(question.problem, settings)
+        yield from candidates_of(grown, settings)
+        freer = grown_freer(grown, settings)
+        return None if freer is None else path_of(freer, settings.start)
+
+    def finish(self, question: Question, candidates: Sequence[Candidate]) -> Variants | None:
+        """The plain rules that decide in place of the formula, with form="rules"."""
+        rules = question.plan.rules
+        if rules is None:
+            return None
+        return plain_variants(question.problem, candidates, rules, question.groups, question.seed)
+
+    def nothing(self, question: Question) -> Candidate:
+        """The share of the positive rows, with what the objective says of it."""
+        problem, settings = question.problem, question.settings
+        objective = objective_of(settings) if settings.form == "formula" else objective_of(_squares(settings))
+        yes, total = problem.positive, problem.total
+        no = total - yes
+        cost = objective.error * min(yes, no) + objective.brier * yes * no / total
+        return Candidate(0, cost, min(yes, no), Prior(problem.share))
+
+    def noun_of(self, settings: CNLLSettings) -> str:
+        """The path of plain rules is by rules."""
+        return "rule" if settings.form == "rules" else self.noun
+
+    def conclude(self, runs: Sequence[Run], path: ModelPath) -> None:
+        """Keep the steps, and of the chosen formulas the counts that their records are made from."""
+        self._accounts = [
+            Account.of(run, place, prefix)
+            for run, place, prefix in zip(runs, path.chosen, prefixes(len(runs)), strict=True)
+        ]
+
+
+def _are_rare(shares: Sequence[float], ordered: bool) -> list[bool]:
+    """By question, of the positive rows [Q], whether its class is rare; no cut of ordered classes is.
+
+    Where there are many classes, all may have few rows: rare are those of less than half of the most frequent one.
+    """
+    if len(shares) == 1:
+        return [min(shares[0], 1.0 - shares[0]) < RARE]
+    return [not ordered and share < min(RARE, 0.5 * max(shares)) for share in shares]
+
+
+def _squares(settings: CNLLSettings) -> CNLLSettings:
+    return replace(settings, objective="brier")
