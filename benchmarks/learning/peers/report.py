@@ -34,6 +34,8 @@ def small_pool(peers: Sequence[str], ours: str, most: int) -> list[str]:
 def _rank_lines(
     found: Mapping[tuple[str, str], Cell], tables: Sequence[str], peers: Sequence[str], most: int
 ) -> list[str]:
+    if all(name in OUR_NAMES for name in peers if most in ENTRIES[name].limits):
+        return []  # ours alone have no rank
     lines = [
         f"**Mean rank in accuracy among models of at most {most} rules** (1 is best; a model that did not "
         "finish, or has more rules, shares the last place). One of ours at a time beside all peers, on the tables "
