@@ -41,6 +41,7 @@ BENCHMARKS = {
         "proofs", "the same model file with any number of threads, without numba, in blocks", 3, BOTH
     ),
     "start_up": Benchmark("speed", "cold starts of the command", 1),
+    "first_training": Benchmark("speed", "the first trainings in a new installation", 1),
     "reading": Benchmark("speed", "a large CSV beside polars", 1),
     "accuracy": Benchmark(
         "learning", "all shared binary tables beside peers: accuracy, AUC, rules, literals, time", 90, WRITE

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, fields
 from functools import partial
 from importlib import import_module
+from threading import Thread
 
 import numpy as np
 
@@ -55,11 +56,17 @@ def _asked(process: subprocess.Popen[bytes], sample: Sample, seconds: float) -> 
     file = io.BytesIO()
     np.savez(file, allow_pickle=False, seconds=seconds, **arrays)
     assert process.stdin is not None
-    with contextlib.suppress(OSError):
-        process.stdin.write(file.getvalue())
-        process.stdin.close()
+    stdin = process.stdin
+
+    def send() -> None:
+        with contextlib.suppress(*_ENDED), stdin:
+            stdin.write(file.getvalue())
+
+    sending = Thread(target=send, daemon=True)  # the process reads once it has imported what it needs
+    sending.start()
 
     def wait() -> Found:
+        sending.join()
         try:
             assert process.stdout is not None
             models, left_out = json.loads(process.stdout.read())

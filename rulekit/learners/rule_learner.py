@@ -19,6 +19,7 @@ import numpy.typing as npt
 from rulekit.errors import InputError
 from rulekit.graph.rule_graph import RuleGraph, class_array
 from rulekit.learners.binned.binning import least_level
+from rulekit.learners.binned.codes import MemoryCodes
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import (
     Ability,
@@ -75,6 +76,7 @@ class RuleLearner(ABC):
     parameters: ClassVar[Mapping[str, Parameter]] = {}
     rule_graph_: RuleGraph
     path_: ModelPath
+    folds_: npt.NDArray[Any] | None = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -186,6 +188,7 @@ class RuleLearner(ABC):
         parsimony, n_units = getattr(settings, "parsimony", 0.0), getattr(settings, "n_units", 0)
         size, several = getattr(settings, "size", None), len(questions) > 1
         plan = Plan(folds, parsimony, n_units, settings.callback, deadline, size, several, len(questions))
+        self.folds_ = None if folds is None or not isinstance(problem.codes, MemoryCodes) else folds.of_rows()
         runs, stopped = learn_all(self, questions, plan)
         odds = odds_of(kind, factors[order], totals[order])
         path = self._path(settings, data, problem, classes, kind, runs, stopped, odds)

@@ -6,16 +6,12 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from rulekit.errors import InputError
 from rulekit.learners.contract import Parameter, find_learner, refuse_unable
 from rulekit.learners.fitting.parameters import check_parameters
 from rulekit.names import near_names
 
 if TYPE_CHECKING:
-    from rulekit.audit.baselines import Baselines
-    from rulekit.audit.baselines_beside import Measure
     from rulekit.learners.fitting.path import ModelPath
     from rulekit.tables.labels import LabelledTable
     from rulekit.work.start import Start
@@ -96,11 +92,11 @@ def fitted(
     time_limit: float | None,
     memory: str | None,
     start: Start | None,
-    callback: Callable[[Mapping[str, Any]], object],
+    callback: Callable[[Any, Mapping[str, Any]], object],
 ) -> Any:
-    """The estimator with these parameters, fitted on labelled rows in memory or, with `memory`, on disk.
+    """The learner with these parameters, fitted on labelled rows in memory or, with `memory`, on disk.
 
-    Its rules have no statistics yet, since they may be simplified.
+    Its rules have no statistics yet, since they may be simplified. The callback is given the learner, and its step.
     """
     options = dict(parameters)
     if rows.ordered:
@@ -109,16 +105,16 @@ def fitted(
         options |= {"start": start.graph, "freeze": start.freeze}
     if memory is not None:
         options["memory"] = memory
-    estimator = find_learner(learner)(
+    made: Any = find_learner(learner)(
         **options,
         target=rows.target,
         positive=rows.classes[1] if len(rows.classes) == 2 else None,
         random_state=seed,
         time_limit=time_limit,
-        callback=callback,
+        callback=lambda step: callback(made, step),
     )
-    estimator.fit_rules(rows)
-    return estimator
+    made.fit_rules(rows)
+    return made
 
 
 def refuse_options(learner: str, options: Mapping[str, Any]) -> None:
@@ -149,46 +145,6 @@ def of_size(learner: str, parameters: Mapping[str, Any], size: int) -> dict[str,
     if "size" not in find_learner(learner).parameters:
         raise InputError(f"{learner} has no sizes", where="--size", fix="leave it out")
     return {**parameters, "size": size}
-
-
-_LEAST_SECONDS, _SHARE = 0.5, 0.25
-
-
-def compared(
-    learner: Any,
-    rows: LabelledTable,
-    parameters: Mapping[str, Any],
-    seconds: float,
-    time_limit: float | None,
-    measure: Measure,
-) -> Callable[[], Baselines | None]:
-    """Begin to measure baselines on the rows and folds of a fitted learner; what is returned waits for them.
-
-    They take about a quarter of the seconds of learning, and keep to what is left of a time limit. None where the
-    learner dealt no folds, or no time is left.
-    """
-    from rulekit.audit.baselines import reported, sample_of
-
-    fold, budget = learner.folds_, max(_LEAST_SECONDS, _SHARE * seconds)
-    if time_limit is not None:
-        budget = min(budget, time_limit - seconds)
-    if fold is None or budget <= 0.0 or int(fold.max()) == 0:
-        return lambda: None
-    weight = np.ones(len(rows)) if rows.weight is None else np.array(rows.weight)
-    table, y = rows.table, rows.y
-    if not weight.all():
-        table, y, weight = table.take(weight > 0), y[weight > 0], weight[weight > 0]
-    factors = np.ones(len(rows.classes)) if rows.cost is None else np.array(rows.cost)
-    by_class = parameters.get("class_weight")
-    if by_class == "balanced":
-        totals = np.bincount(y, weight, len(factors))
-        factors = factors * totals.sum() / (len(totals) * np.maximum(totals, 1e-300))
-    elif by_class is not None:
-        factors = factors * [float(by_class.get(label, 1.0)) for label in rows.classes]
-    weight = weight * factors[y]
-    sample = sample_of(table, y, weight, fold)
-    wait = measure(sample, budget)
-    return lambda: reported(wait(), sample, y, weight, rows.classes)
 
 
 def size_chosen(provenance: Mapping[str, Any], path: ModelPath) -> str:

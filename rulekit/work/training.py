@@ -121,6 +121,17 @@ def _trained(
     picked = _picked(rows, request, progress)
     training, held = (rows, None) if picked is None else (rows.take(~picked), rows.take(picked))
     started = time.monotonic()
+    comparison = None
+    if measure is not None:
+        from rulekit.work.comparing import Comparison
+
+        comparison = Comparison(measure, training, parameters, request.time_limit)
+
+    def step(learner: Any, what: Mapping[str, Any]) -> bool:
+        if comparison is not None:
+            comparison.meanwhile(learner)
+        return bool(progress(Learning(request.learner, what)))
+
     learner = learning.fitted(
         request.learner,
         parameters,
@@ -129,30 +140,18 @@ def _trained(
         time_limit=request.time_limit,
         memory=request.memory,
         start=start,
-        callback=lambda step: bool(progress(Learning(request.learner, step))),
+        callback=step,
     )
     _refuse_nothing_learned(learner.rule_graph_, request)
-    compared = None
-    if measure is not None:
-        spent = time.monotonic() - started
-        compared = learning.compared(learner, training, parameters, spent, request.time_limit, measure)
+    if comparison is not None:
+        comparison.after(learner)
     progress(Finishing("simplifying"))
     model = _finished(learner, training, held, request, start)
     seconds = time.monotonic() - started
     progress(Finishing("measuring"))
     figures, measured_on, noticed = _measured(model, request, training, held)
-    baselines = None if compared is None else compared()
-    if request.held_rows is not None and picked is not None:
-        from rulekit.tables.picked_rows import picked_rows
-
-        budget = None if request.memory is None else Budget(parse_memory(request.memory))
-        write_atomically(request.held_rows, picked_rows(request.data, request.reading, picked, budget))
-    if request.output is not None:
-        model.save(request.output)
-    for path in request.curves:
-        from rulekit.audit.curves import curve_bytes
-
-        write_atomically(path, curve_bytes(path, learner.path_.points, rows.target, learner.path_.noun))
+    baselines = None if comparison is None else comparison.found()
+    _write(request, model, learner, rows, picked)
     return TrainingResult(
         model,
         figures,
@@ -165,6 +164,23 @@ def _trained(
         None if rows.cost is None else (figures.cost_per_row(rows.cost), figures.cost_of_one_answer(rows.cost)),
         baselines,
     )
+
+
+def _write(
+    request: TrainingRequest, model: RuleGraph, learner: Any, rows: LabelledTable, picked: npt.NDArray[Any] | None
+) -> None:
+    """Write the files that were asked for; picked [n]: which rows were held out."""
+    if request.held_rows is not None and picked is not None:
+        from rulekit.tables.picked_rows import picked_rows
+
+        budget = None if request.memory is None else Budget(parse_memory(request.memory))
+        write_atomically(request.held_rows, picked_rows(request.data, request.reading, picked, budget))
+    if request.output is not None:
+        model.save(request.output)
+    for path in request.curves:
+        from rulekit.audit.curves import curve_bytes
+
+        write_atomically(path, curve_bytes(path, learner.path_.points, rows.target, learner.path_.noun))
 
 
 def _checked(request: TrainingRequest) -> tuple[dict[str, Any], Start | None]:
