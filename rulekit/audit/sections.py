@@ -12,11 +12,12 @@ from itertools import groupby
 from operator import itemgetter
 
 from rulekit.audit.outline import Line, Words, conditions_of, outline
-from rulekit.graph.decisions import Decision, Part
+from rulekit.graph.decisions import Part
 from rulekit.graph.language.figures import RuleFigures, base_rates, rule_figures, speaks_for
 from rulekit.graph.language.readable import chance, counted, listed, share, weight
 from rulekit.graph.language.words import name, quoted
 from rulekit.graph.nodes import (
+    FALSE,
     TRUE,
     Difference,
     Family,
@@ -91,8 +92,10 @@ def closing(graph: RuleGraph) -> str:
     labels, decision = list(map(quoted, graph.classes)), graph.decision
     if decision.ranked:
         order = ", ".join(labels[k] for k, _, _ in decision.ranked)
-        if is_rule_sets(decision):
-            return f"of several the first of {order}; otherwise {labels[graph.default]}."
+        if decision.rule_sets:
+            speaking = sum(rules is not FALSE for _, rules, _ in decision.ranked)
+            first = "the first of these classes with a rule that holds is decided; " * (speaking > 1)
+            return f"{first}otherwise {labels[graph.default]}."
         thresholds = {threshold for _, _, threshold in decision.ranked}
         above = _above(thresholds.pop(), " above ") if len(thresholds) == 1 else ""
         largest = f"the largest of these{above} decides"
@@ -201,8 +204,9 @@ def _headings(graph: RuleGraph, by_class: Mapping[int, Sequence[Rule]]) -> list[
         tests = [(part.class_index, _test(part, by_class.get(part.class_index, []))) for part in decision.parts]
         said = [f"above {labels[k - 1]}" if decision.ordered else labels[k] for k, _ in tests]
         return [(k, _said(target, words, test)) for (k, test), words in zip(tests, said, strict=True)]
-    if is_rule_sets(decision):
-        return [(k, _said(target, label, _any_of(by_class.get(k, [])))) for k, label in enumerate(labels)]
+    if decision.rule_sets:
+        spoken = [k for k, rules, _ in decision.ranked if rules is not FALSE or k != graph.default]
+        return [(k, _said(target, labels[k], _any_of(by_class.get(k, [])))) for k in spoken]
     apart = len({threshold for _, _, threshold in decision.ranked}) > 1
     return [
         (
@@ -212,12 +216,6 @@ def _headings(graph: RuleGraph, by_class: Mapping[int, Sequence[Rule]]) -> list[
         )
         for k, score, threshold in sorted(decision.ranked, key=itemgetter(0))
     ]
-
-
-def is_rule_sets(decision: Decision) -> bool:
-    """Whether the largest of Boolean rule sets decides, so that scores are 0 and 1."""
-    sets = [score.family is Family.BOOLEAN and 0 <= threshold < 1 for _, score, threshold in decision.ranked]
-    return bool(sets) and all(sets)
 
 
 def _above(threshold: float, words: str) -> str:

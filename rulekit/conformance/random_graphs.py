@@ -226,6 +226,8 @@ def random_graph(rng: np.random.Generator, plain: bool = False, schema: Schema |
         probability = (Logistic(linear),) if rng.random() < 0.5 else ()
     elif draw < 0.92:
         k = int(rng.integers(2, 5))
+        if k > 2 and _flag(rng, 0.3):
+            return _random_list(rng, schema, k)
         scores = tuple(random_score(rng, schema) for _ in range(k))
         thresholds = tuple(-math.inf if rng.random() < 0.2 else 0.5 for _ in range(k))
         decision = ArgMax(scores, thresholds, tuple(int(v) for v in rng.permutation(k)))
@@ -242,6 +244,21 @@ def random_graph(rng: np.random.Generator, plain: bool = False, schema: Schema |
         decision,
         probability,
         default=int(rng.integers(k)),
+    )
+
+
+def _random_list(rng: np.random.Generator, schema: Schema, k: int) -> RuleGraph:
+    """The first of k classes with a rule that holds is decided, and reported as the most probable one."""
+    order = [int(v) for v in rng.permutation(k)][: int(rng.integers(1, k + 1))]
+    decision, default = ArgMax.first_of({j: random_boolean(rng, schema, 2) for j in order}, k), int(rng.integers(k))
+    formulas = [Probability(random_formula(rng, schema, 2)) for _ in range(k)]
+    pairs = zip(formulas, decision.decided(default), strict=True)
+    return RuleGraph(
+        Schema(schema.features, schema.target),
+        tuple(range(k)),
+        decision,
+        tuple(Sided(node, rule, 0.501, 0.499) for node, rule in pairs),
+        default=default,
     )
 
 

@@ -8,12 +8,13 @@ time, in one fixed order.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 from rulekit.errors import GraphError
-from rulekit.graph.node import BOOLEAN, PROBABILITY, REAL, Child, Children, Counts, Extendeds
-from rulekit.graph.nodes import Above, Node
+from rulekit.graph.node import BOOLEAN, PROBABILITY, REAL, Child, Children, Counts, Extendeds, Family
+from rulekit.graph.nodes import FALSE, TRUE, Above, And, Node, Not, Or
 
 # A class index, its score and the threshold of it. A decision's `ranked` are those of its classes in order of
 # preference where the largest score decides; it is empty where the class is the number of roots that hold.
@@ -48,6 +49,7 @@ class Fires:
     n_classes = 2
     ordered = False
     has_default = False
+    rule_sets = False
     ranked: ClassVar[tuple[Ranked, ...]] = ()
 
     @property
@@ -105,6 +107,37 @@ class ArgMax:
     def ranked(self) -> tuple[Ranked, ...]:
         return tuple((k, self.scores[k], self.thresholds[k]) for k in self.preference)
 
+    @classmethod
+    def first_of(cls, rules: Mapping[int, Node], n_classes: int) -> ArgMax:
+        """The first class with a rule that holds; rules: a Boolean node for each class that has some, in order."""
+        every = range(n_classes)
+        rest = (k for k in every if k not in rules)
+        return cls(tuple(rules.get(k, FALSE) for k in every), (0.5,) * n_classes, (*rules, *rest))
+
+    @property
+    def in_order(self) -> dict[int, Node]:
+        """The classes with rules, as `first_of` takes them; empty where the decision is of another form."""
+        rules = {k: score for k, score, _ in self.ranked if score is not FALSE}
+        return rules if self.rule_sets and ArgMax.first_of(rules, self.n_classes) == self else {}
+
+    @property
+    def rule_sets(self) -> bool:
+        """Whether Boolean rules decide: of the classes with a rule that holds the first in order of preference."""
+        pairs = zip(self.scores, self.thresholds, strict=True)
+        return all(score.family is Family.BOOLEAN and 0.0 <= threshold < 1.0 for score, threshold in pairs)
+
+    def decided(self, default: int) -> tuple[Node, ...]:
+        """Of rule sets, by class the Boolean node that holds where it is decided; default: where no rule holds."""
+        found = list(self.scores)
+        earlier: Node = FALSE
+        for k, rules, _ in self.ranked:
+            if rules is not FALSE:
+                found[k] = rules if earlier is FALSE else And([rules, Not(earlier)])
+                earlier = rules if earlier is FALSE else Or([earlier, rules])
+        nothing = TRUE if earlier is FALSE else Not(earlier)
+        found[default] = nothing if found[default] is FALSE else Or([found[default], nothing])
+        return tuple(found)
+
     def with_roots(self, roots: tuple[Node, ...]) -> ArgMax:
         return ArgMax(roots, self.thresholds, self.preference)
 
@@ -121,6 +154,7 @@ class Median:
 
     ordered = True
     has_default = False
+    rule_sets = False
     ranked: ClassVar[tuple[Ranked, ...]] = ()
 
     @property

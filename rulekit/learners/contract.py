@@ -146,7 +146,8 @@ class Frame:
     classes: in the graph's order; preference: see Ranked; default: the class that was asked for where nothing speaks;
     limits: of the whole model. odds: by question, the odds of yes among the rows as they are over those among the rows
     as their classes weighed in training (1: they weighed the same); by it are reported probabilities corrected.
-    required: what the model promises to decide.
+    required: what the model promises to decide. unreported: only what decides is wanted, so that no score has to say
+    what is reported, or to look for a Boolean rule that decides alike.
     """
 
     schema: Schema
@@ -158,6 +159,7 @@ class Frame:
     limits: SizeLimits
     odds: tuple[float, ...]
     required: tuple[Required, ...] = ()
+    unreported: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -167,7 +169,8 @@ class Score:
     A rule: `node` is Boolean and says yes where it holds. A noisy formula: `node` is Random and says yes where its
     probability is above 1/2. A sum: `node` is Real and says yes above 0; `probability` is what is reported of it.
     rule: the Boolean node that holds where node says yes, where it is known; it then decides. silent: node says yes
-    nowhere. sided: the probability is put on the side of the rule.
+    nowhere. sided: the probability is put on the side of the rule. precedence: of several classes with a rule that
+    holds the one with the largest precedence is decided. stays: the rule must be in the model.
     """
 
     node: Node
@@ -175,6 +178,8 @@ class Score:
     probability: Node | None = None
     silent: bool = False
     sided: bool = False
+    precedence: float = 0.0
+    stays: bool = False
 
 
 class Model(Protocol):

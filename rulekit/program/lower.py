@@ -164,7 +164,9 @@ def alike(texts: tuple[str | None, ...], feature: Feature) -> tuple[str | None, 
 def _label(decision: Decision, default: int, lowered: Mapping[Node, Node]) -> tuple[Node, Decision]:
     """The number of the class, and the decision over the steps."""
     steps = tuple(lowered[root] for root in decision.roots)
-    if decision.ranked:
+    if decision.rule_sets:
+        label = chain([(lowered[rules], Number(k)) for k, rules, _ in decision.ranked], Number(default))
+    elif decision.ranked:
         label = _arg_max([(k, lowered[score], threshold) for k, score, threshold in decision.ranked], default)
     else:
         label = Count(steps) if decision.ordered else Choice(steps[0], ONE, ZERO)
@@ -176,9 +178,6 @@ def _above(score: Node, threshold: float) -> Node:
 
 
 def _arg_max(ranked: Sequence[Ranked], default: int) -> Node:
-    """Boolean scores all tie, so the first class in order of preference whose rules hold is chosen."""
-    if all(score.family is Family.BOOLEAN and 0.0 <= t < 1.0 for _, score, t in ranked):
-        return chain([(score, Number(k)) for k, score, _ in ranked], Number(default))
     classes, scores, thresholds = zip(*ranked, strict=True)
     return Largest(tuple(map(_number, scores)), thresholds, classes, default)
 
@@ -261,6 +260,8 @@ def _difference(node: Difference, lowered: Mapping[Node, Node], _: Schema) -> No
 
 def _sided(node: Sided, lowered: Mapping[Node, Node], _: Schema) -> Node:
     p, above, below = lowered[node.probability], Number(node.above), Number(node.below)
+    if isinstance(p, Number):
+        return Choice(lowered[node.rule], Number(max(p.value, node.above)), Number(min(p.value, node.below)))
     return Choice(lowered[node.rule], Choice(Greater(p, above), p, above), Choice(Greater(p, below), below, p))
 
 

@@ -18,10 +18,12 @@ from typing import Any
 import numpy as np
 
 from rulekit.errors import BudgetError, RulekitError
+from rulekit.graph.decisions import ArgMax
 from rulekit.graph.leaves import push_negations
 from rulekit.graph.nodes import (
     LEAVES,
     LOGIC,
+    TRUE,
     Above,
     And,
     AtLeast,
@@ -33,6 +35,7 @@ from rulekit.graph.nodes import (
     Not,
     Or,
     Probability,
+    Sided,
     Strength,
     with_children,
 )
@@ -197,13 +200,44 @@ def simplify(graph: RuleGraph, keep: Iterable[Node] = (), passes: Sequence[Pass]
     RuleGraph
 
     """
-    return _simplified(graph, frozenset(keep), passes)[0]
+    return _decided_anew(_simplified(_undecided(graph), frozenset(keep), passes)[0], graph)
 
 
 def simplify_explained(graph: RuleGraph) -> tuple[RuleGraph, list[Applied]]:
     """The simplified graph, and which law fired where, in order of application."""
-    simpler, changes = _simplified(graph)
-    return simpler, [_worded(law, change) for law, change in changes]
+    simpler, changes = _simplified(_undecided(graph))
+    return _decided_anew(simpler, graph), [_worded(law, change) for law, change in changes]
+
+
+def _beside(graph: RuleGraph) -> list[bool]:
+    """By reported probability whether it stands on the side of what is decided, of several classes with rules."""
+    if not isinstance(graph.decision, ArgMax) or not graph.decision.rule_sets:
+        return [False] * len(graph.probability)
+    pairs = zip(graph.probability, graph.decision.decided(graph.default), strict=bool(graph.probability))
+    return [isinstance(node, Sided) and node.rule is rule for node, rule in pairs]
+
+
+def _undecided(graph: RuleGraph) -> RuleGraph:
+    """The graph whose probabilities stand on no side of what is decided, which follows from the rules."""
+    return _on_side(graph, _beside(graph), [TRUE] * len(graph.classes))
+
+
+def _decided_anew(simpler: RuleGraph, graph: RuleGraph) -> RuleGraph:
+    beside = _beside(graph)
+    if not any(beside):
+        return simpler
+    assert isinstance(simpler.decision, ArgMax)
+    anew = _on_side(simpler, beside, simpler.decision.decided(simpler.default))
+    return graph if anew == graph else anew
+
+
+def _on_side(graph: RuleGraph, beside: Sequence[bool], rules: Sequence[Node]) -> RuleGraph:
+    """The graph with some of its probabilities on the side of other rules."""
+    if not any(beside):
+        return graph
+    triples = zip(graph.probability, beside, rules, strict=True)
+    sides = [with_children(node, (node.children[0], rule)) if own else node for node, own, rule in triples]
+    return graph.with_(probability=tuple(sides))
 
 
 def _simplified(

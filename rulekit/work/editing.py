@@ -34,7 +34,7 @@ from rulekit.verification.proof.row_search import Claim, Label, RowSearch
 from rulekit.work.evaluating import labelled_rows
 from rulekit.work.models import disagrees
 from rulekit.work.outputs import check_model_ending, check_outputs
-from rulekit.work.refitting import formula_reported, on_the_side_of_the_label
+from rulekit.work.refitting import formulas_reported, on_the_side_of_the_label
 from rulekit.work.strengths import bits_of, refitted_bits, replaced
 
 
@@ -291,12 +291,15 @@ def _with_strengths(base: RuleGraph, edited: RuleGraph, rows: LabelledTable) -> 
     Bits that decide stay as they are written, and so does a strength that was edited without the condition.
     """
     try:
-        formula = formula_reported(edited)
+        formulas = formulas_reported(edited)
     except InputError:
         return edited, ()
     deciding = {bit for root in edited.decision.roots for bit in bits_of(root)}
     causes = {node.cause for node in base.nodes() if isinstance(node, Hidden)}
-    bits = [bit for bit in bits_of(formula) if bit not in deciding and bit.cause not in causes]
-    fitted = refitted_bits(formula, bits, rows.table, rows.y == 1, rows.weight)
-    reported = replaced(edited.probability[0], fitted)
-    return edited.with_(probability=(reported,)), tuple(bit.name for bit in bits)
+    reported, names = list(edited.probability), list[str]()
+    for place, (k, formula) in enumerate(formulas.items()):
+        bits = [bit for bit in bits_of(formula) if bit not in deciding and bit.cause not in causes]
+        fitted = refitted_bits(formula, bits, rows.table, rows.y == k, rows.weight)
+        reported[place] = replaced(reported[place], fitted)
+        names += [bit.name for bit in bits]
+    return edited.with_(probability=tuple(reported)), tuple(names)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from rulekit.audit.metrics import Figures, measured
 from rulekit.audit.statistics import rule_statistics
 from rulekit.errors import InputError
-from rulekit.graph.decisions import Fires
+from rulekit.graph.decisions import ArgMax, Fires
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.files.model_files import load
 from rulekit.graph.nodes import Family, Hidden, Node, Probability, Rescaled, Sided
@@ -64,15 +64,16 @@ def refitted_to(graph: RuleGraph, rows: LabelledTable) -> RuleGraph:
 
     Where the rows are reported no better, the old probabilities stay.
     """
-    formula = formula_reported(graph)
-    bits = bits_of(formula)
-    fitted = refitted_bits(formula, bits, rows.table, rows.y == 1, rows.weight)
-    deciding = {part.name for root in graph.decision.roots for part in bits_of(root)}
-    if any(bit.name in deciding for bit in bits):  # bits of one name are one bit, and those that decide stay
-        taken = deciding | {bit.name for bit in bits}
-        fitted = {bit: _renamed(made, taken) for bit, made in fitted.items() if isinstance(made, Hidden)}
-    reported = on_the_side_of_the_label(graph, Probability(replaced(formula, fitted)))
-    other = graph.with_(probability=(reported,))
+    reported = []
+    for place, (k, formula) in enumerate(formulas_reported(graph).items()):
+        bits = bits_of(formula)
+        fitted = refitted_bits(formula, bits, rows.table, rows.y == k, rows.weight)
+        deciding = {part.name for root in graph.decision.roots for part in bits_of(root)}
+        if any(bit.name in deciding for bit in bits):  # bits of one name are one bit, and those that decide stay
+            taken = deciding | {bit.name for bit in bits}
+            fitted = {bit: _renamed(made, taken) for bit, made in fitted.items() if isinstance(made, Hidden)}
+        reported.append(on_the_side_of_the_label(graph, Probability(replaced(formula, fitted)), place))
+    other = graph.with_(probability=tuple(reported))
     if measured(other, rows).log_loss >= measured(graph, rows).log_loss and _agrees(graph, rows):
         other = graph
     statistics = rule_statistics(other, rows.table, rows.y, rows.weight)
@@ -81,27 +82,30 @@ def refitted_to(graph: RuleGraph, rows: LabelledTable) -> RuleGraph:
     return other.with_(statistics=statistics, provenance=provenance)
 
 
-def formula_reported(graph: RuleGraph) -> Node:
-    """The random formula of the probability that a two-class model reports; raises InputError where there is none."""
-    if not isinstance(graph.decision, Fires):
+def formulas_reported(graph: RuleGraph) -> dict[int, Node]:
+    """By class index the random formula of each probability that a model reports; raises InputError without any."""
+    if not isinstance(graph.decision, Fires) and not graph.decision.rule_sets:
         raise InputError(
             "the probabilities of several classes decide which class it is, so they cannot change alone",
             fix="train anew, with --start to keep the rules",
         )
-    node = graph.probability[0] if graph.probability else None
-    while isinstance(node, Sided | Rescaled):
-        node = node.probability
-    if not isinstance(node, Probability) or node.formula.family is not Family.RANDOM:
-        raise InputError(
-            "this model reports no probability of rules that could be fitted", fix="a model of CNLL reports one"
-        )
-    return node.formula
+    found = []
+    for node in graph.probability or (None,):
+        while isinstance(node, Sided | Rescaled):
+            node = node.probability
+        if not isinstance(node, Probability) or node.formula.family is not Family.RANDOM:
+            raise InputError(
+                "this model reports no probability of rules that could be fitted", fix="a model of CNLL reports one"
+            )
+        found.append(node.formula)
+    first = len(graph.classes) - len(found)  # of two classes the positive one is reported
+    return dict(enumerate(found, start=first))
 
 
-def on_the_side_of_the_label(graph: RuleGraph, probability: Node) -> Node:
-    """The probability, held on the side of the label that the model decides."""
-    old = graph.probability[0]
-    (rule,) = graph.decision.roots
+def on_the_side_of_the_label(graph: RuleGraph, probability: Node, place: int = 0) -> Node:
+    """The probability that takes the place of a reported one, held on the side of the label that the model decides."""
+    old, decision = graph.probability[place], graph.decision
+    rule = decision.decided(graph.default)[place] if isinstance(decision, ArgMax) else decision.roots[0]
     if isinstance(old, Sided) and old.rule is rule:
         return Sided(probability, rule, old.above, old.below)
     threshold = float(graph.provenance.get("threshold", 0.5))
@@ -118,5 +122,8 @@ def _renamed(bit: Hidden, taken: set[str]) -> Hidden:
 
 def _agrees(graph: RuleGraph, rows: LabelledTable) -> bool:
     """Whether label and probability point the same way on all rows."""
-    chances: npt.NDArray[np.float64] = probabilities(graph, rows.table)[:, 1]
-    return bool(((chances > float(graph.provenance.get("threshold", 0.5))) == (decide(graph, rows.table) == 1)).all())
+    shares, decided = probabilities(graph, rows.table), decide(graph, rows.table)
+    if len(graph.classes) > 2:
+        return bool((shares.argmax(axis=1) == decided).all())
+    chances: npt.NDArray[np.float64] = shares[:, 1]
+    return bool(((chances > float(graph.provenance.get("threshold", 0.5))) == (decided == 1)).all())

@@ -14,7 +14,7 @@ from rulekit.dates import is_dated, moment_value
 from rulekit.errors import FormatError, RulekitError
 from rulekit.graph.decisions import ArgMax, Decision, Fires, Median
 from rulekit.graph.language.bounds import lone_value
-from rulekit.graph.language.expressions import Condition, Piece, bounded, integer, real
+from rulekit.graph.language.expressions import Beside, Condition, Decided, Piece, bounded, integer, real
 from rulekit.graph.language.words import label, unquoted
 from rulekit.graph.nodes import Node
 from rulekit.graph.rule_graph import ClassLabel, Required, RuleGraph
@@ -50,7 +50,7 @@ class Builder:
         self.definitions: dict[str, Node] = {}
         self.rules: dict[int, Node] = {}
         self.once: dict[str, tuple[str, Any]] = {}
-        self.formula: Node | None = None
+        self.formula: Node | Decided | None = None
         self.place = ""
 
     def _only(self, statement: str, value: Any) -> None:
@@ -168,10 +168,10 @@ class Builder:
             raise FormatError(f"there is no rule {number} yet", fix=f"write `rule {number}: ...` where it decides")
         return self.rules[integer(number)]
 
-    def decided(self) -> Node:
-        """The formula by which the decision of two classes, which stands before, is taken."""
+    def decided(self) -> Node | Decided:
+        """What says that the class is decided; of several classes, each is told where the report is read."""
         if self.formula is None:
-            raise FormatError("nothing is decided yet", fix="write `decide LABEL when ...` before `decided`")
+            raise FormatError("nothing is decided yet", fix="write `decide ...` before `decided`")
         return self.formula
 
     # Decision and report
@@ -197,6 +197,19 @@ class Builder:
 
         self._only("decide", build)
 
+    def decide_first(self, word: Any, *pairs: Any) -> None:
+        if word != "first":
+            raise FormatError(f"nothing is decided by `{word} of`", fix="write first, largest or median")
+
+        def build() -> ArgMax:
+            rules = {self._index(value): node for value, node in pairs}
+            if len(rules) != len(pairs):
+                raise FormatError("a class stands twice", fix="join its rules by `any of`")
+            return ArgMax.first_of(rules, len(self._classes()))
+
+        self._only("decide", build)
+        self.formula = Decided.OF_CLASS
+
     def pair(self, *parts: Any) -> tuple[ClassLabel, Node]:
         """A class and what is said of it; a word may stand before them."""
         return parts[-2], parts[-1]
@@ -211,7 +224,16 @@ class Builder:
         self._only("report", lambda: self._binary(value, (node,)))
 
     def report_all(self, *pairs: Any) -> None:
-        self._only("report", lambda: tuple(self._by_class(pairs, len(self._classes()))))
+        def build() -> tuple[Node, ...]:
+            said = self._by_class(pairs, len(self._classes()))
+            if not any(isinstance(node, Beside) for node in said):
+                return tuple(said)
+            decided = self._later("decide").decided(self._default())
+            return tuple(
+                node.of(rule) if isinstance(node, Beside) else node for node, rule in zip(said, decided, strict=True)
+            )
+
+        self._only("report", build)
 
     # The whole
 
@@ -232,9 +254,12 @@ class Builder:
             classes=classes,
             decision=decision,
             probability=self._later("report") if "report" in self.once else (),
-            default=self._later("default") if "default" in self.once else 0,
+            default=self._default(),
             required=tuple(self._promises()),
         )
+
+    def _default(self) -> int:
+        return self._later("default") if "default" in self.once else 0
 
     def _constraints(self) -> Constraints:
         groups = {what: tuple(found) for what, found in self.groups.items()}
@@ -298,7 +323,7 @@ STATEMENTS: dict[str, Callable[..., Any]] = {
     for name in (
         *("flag", "unit", "tokens", "unseen", "column", "label", "together", "apart", "never_helps"),
         *("require", "default", "let", "equal", "reference", "named", "rule", "decided"),
-        *("decide_when", "candidate", "preference", "decide_largest", "pair", "decide_median"),
+        *("decide_when", "decide_first", "candidate", "preference", "decide_largest", "pair", "decide_median"),
         *("report_one", "report_all", "condition", "start"),
     )
 }

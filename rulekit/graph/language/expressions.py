@@ -7,6 +7,8 @@ here. Numbers are the doubles nearest to their decimals.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -145,8 +147,27 @@ def _hidden(name: str, on: float, *rest: Any) -> Node:
     return Hidden(name, rest[-1], on, off)
 
 
-def _sided(probability: Node, above: Any, rule: Node, below: Any) -> Node:
-    return Sided(probability, rule, real(above), real(below))
+class Decided(Enum):
+    """What stands for the condition that a class is decided while it is not yet known which class."""
+
+    OF_CLASS = "decided"
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """A probability on the side of what is decided, for a class that is not yet known."""
+
+    probability: Node
+    above: float
+    below: float
+
+    def of(self, rule: Node) -> Node:
+        return Sided(self.probability, rule, self.above, self.below)
+
+
+def _sided(probability: Node, above: Any, rule: Node | Decided, below: Any) -> Node | Beside:
+    said = Beside(probability, real(above), real(below))
+    return said if isinstance(rule, Decided) else said.of(rule)
 
 
 def _threshold_unit(linear: Linear, token: Any) -> Node:

@@ -8,12 +8,12 @@ the graph and never with the number of its paths.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from rulekit.errors import FormatError
 from rulekit.graph.language.readable import MOST_LEVELS
-from rulekit.graph.language.wordings import PREFIXES, Exact, ForPeople, Text, exceeds, quantifier, sides, terms
+from rulekit.graph.language.wordings import DECIDED, PREFIXES, Exact, ForPeople, Text, exceeds, quantifier, sides, terms
 from rulekit.graph.language.words import number
 from rulekit.graph.nodes import Above, And, AtLeast, Linear, LinearThreshold, Node, Or, Rescaled, Sided
 from rulekit.graph.traversal import short_ids, topological
@@ -31,7 +31,7 @@ class Wording:
 
     definitions: the nodes that are defined by a `let`, children first, with their names. rules: the items of the list
     that decides which stand elsewhere too, with their names, `rule 1`. late: the definitions that can be read only when
-    the decision was.
+    the decision was. beside: roots on the side of what is decided.
     """
 
     words: Exact
@@ -40,6 +40,7 @@ class Wording:
     definitions: Mapping[Node, str] = field(default_factory=dict)
     rules: Mapping[Node, str] = field(default_factory=dict)
     late: frozenset[Node] = frozenset()
+    beside: Collection[Node] = ()
 
     def broken(
         self,
@@ -68,7 +69,8 @@ class Wording:
             inner = self.called[part].words if part in self.definitions else self.broken(part, note, force=force)
             if isinstance(node, Rescaled):
                 return f"{prefix}odds({number(node.odds)} * {inner}){suffix}"
-            return f"{prefix}sided({inner}, {sides(node, self.called[node.rule].words)}){suffix}"
+            rule = DECIDED if node in self.beside else self.called[node.rule].words
+            return f"{prefix}sided({inner}, {sides(node, rule)}){suffix}"
         children = tuple(self.called[child] for child in node.children)
         if isinstance(node, And | Or | AtLeast) and len(self._phrases(node)) > 1:
             return f"{prefix}{quantifier(node)}(\n{_aligned(list(self._items(node, note, names or {})))}){suffix}"
@@ -116,21 +118,27 @@ def word(
     schema: Schema | None = None,
     most_levels: int | None = MOST_LEVELS,
     decided: Node | None = None,
+    beside: Collection[Node] = (),
 ) -> Wording:
     """The texts of all nodes below the roots; raises FormatError for a node type that the language lacks.
 
     known: names for nodes that may have to be defined; others are named by the first digits of their digest. exact:
     everything in full, so that the text can be read back under the same schema; otherwise as people read it, with the
     units of the schema and at most so many levels of a set (None: every one). decided: the root that decides alone;
-    what comes after it calls it `decided`, and the items of its list by their numbers.
+    what comes after it calls it `decided`, and the items of its list by their numbers. beside: roots on the side of
+    what is decided of several classes, which is not said again.
     """
     all_roots = list(roots)
     words = Exact(schema) if exact else ForPeople(schema, most_levels)
     wording = words.table()
-    order = topological(all_roots)
+
+    def below(node: Node) -> tuple[Node, ...]:
+        return node.children[:1] if node in beside else node.children
+
+    order = topological(all_roots, below)
     uses = Counter(all_roots)
     for node in order:
-        uses.update(node.children)
+        uses.update(below(node))
     ids = short_ids(order) | dict(known or {})
     full: dict[Node, Text] = {}
     called: dict[Node, Text] = {}
@@ -140,21 +148,21 @@ def word(
     for node in order:
         if type(node) not in wording:
             raise FormatError(f"the rule language has no words for a node of type {type(node).__name__}")
-        children = tuple(called[child] for child in node.children)
+        children = tuple(called[child] for child in below(node))
         text = wording[type(node)](node, children)
         depth = 1 + max((child.depth for child in children), default=0)
         full[node] = called[node] = Text(text.words, text.binding, depth)
         limit = SHARED_LENGTH if node.children else SHARED_LEAF_LENGTH
         if depth <= MAX_DEPTH and (node in rules or (node is decided and uses[node] > 1 and node.children)):
-            called[node] = Text(rules.get(node, "decided"))
+            called[node] = Text(rules.get(node, DECIDED))
             late.add(node)
         elif depth > MAX_DEPTH or (uses[node] > 1 and len(text.words) > limit):
             definitions[node] = f"${ids[node]}"
             called[node] = Text(definitions[node])
-        if not late.isdisjoint(node.children):
+        if not late.isdisjoint(below(node)):
             late.add(node)
     named = {node: called[node].words for node in rules if node not in definitions}
-    return Wording(words, full, called, definitions, named, frozenset(late.intersection(definitions)))
+    return Wording(words, full, called, definitions, named, frozenset(late.intersection(definitions)), beside)
 
 
 def _rules_used_elsewhere(decided: Node, uses: Mapping[Node, int]) -> dict[Node, str]:

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from operator import itemgetter
 
-from rulekit.graph.decisions import Fires
+from rulekit.graph.decisions import ArgMax, Fires
 from rulekit.graph.language.figures import rule_figures, worded
 from rulekit.graph.language.printing import Wording, word
 from rulekit.graph.language.readable import MOST_LEVELS
 from rulekit.graph.language.wordings import odds
 from rulekit.graph.language.words import label, name, names, number
-from rulekit.graph.nodes import Above, Node, Strength
+from rulekit.graph.nodes import Above, Node, Sided, Strength
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import Rule, rules_of
 from rulekit.schema import Feature, Schema
@@ -28,7 +28,8 @@ def print_graph(graph: RuleGraph) -> str:
     """The rules of a graph in the rule language; raises FormatError for a node type that it lacks."""
     rules = rules_of(graph)
     decided = graph.decision.roots[0] if isinstance(graph.decision, Fires) else None
-    wording = word(graph.written, _definition_names(graph, rules), schema=graph.schema, decided=decided)
+    known, beside = _definition_names(graph, rules), _beside(graph)
+    wording = word(graph.written, known, schema=graph.schema, decided=decided, beside=beside)
     notes = _notes(graph, rules)
 
     def note(node: Node) -> str:
@@ -115,6 +116,9 @@ def _quoted(text: str) -> str:
 
 def _decision(graph: RuleGraph, wording: Wording, note: Note) -> str:
     decision, labels = graph.decision, [label(value) for value in graph.classes]
+    if isinstance(decision, ArgMax) and (rules := decision.in_order):
+        items = [f"{labels[k]}: {_nested(_root(node, wording, note))}" for k, node in rules.items()]
+        return f"decide first of ({_items(items)})"
     if decision.ranked:
         items = []
         for j, score, threshold in sorted(decision.ranked, key=itemgetter(0)):
@@ -131,6 +135,15 @@ def _decision(graph: RuleGraph, wording: Wording, note: Note) -> str:
         comment = f"  # that is {odds(node.threshold)}"
     root = wording.definitions.get(node) or wording.broken(node, note, force=True, names=wording.rules)
     return f"decide {labels[1]} when {root}{comment}"
+
+
+def _beside(graph: RuleGraph) -> frozenset[Node]:
+    """Of several classes that are decided by rules, the probabilities that are reported on the side of that."""
+    if not isinstance(graph.decision, ArgMax) or not graph.decision.in_order or not graph.probability:
+        return frozenset()
+    pairs = zip(graph.probability, graph.decision.decided(graph.default), strict=True)
+    own = [node for node, rule in pairs if isinstance(node, Sided) and node.rule is rule]
+    return frozenset(node for node in own if graph.probability.count(node) == 1)
 
 
 def _items(items: list[str]) -> str:

@@ -159,8 +159,12 @@ def _difference(node: Difference, children: Children) -> Text:
     return Text(f"difference({', '.join(child.words for child in children)})")
 
 
+DECIDED = "decided"
+
+
 def _sided(node: Sided, children: Children) -> Text:
-    return Text(f"sided({children[0].at(Binding.ATOM)}, {sides(node, children[1].words)})")
+    rule = children[1].words if len(children) > 1 else DECIDED
+    return Text(f"sided({children[0].at(Binding.ATOM)}, {sides(node, rule)})")
 
 
 def sides(node: Sided, rule: str) -> str:

@@ -138,7 +138,7 @@ class LearnedFormula:
     def score(self, frame: Frame, prefix: str) -> Score:
         """The formula, and its Boolean rule where it is decided alone."""
         formula = self.node(frame, prefix)
-        return Score(formula, None if frame.kind == "several" else self._decision(formula, frame))
+        return Score(formula, None if frame.kind == "several" or frame.unreported else self._decision(formula, frame))
 
     def _decision(self, formula: Node, frame: Frame) -> Node:
         """[P > 1/2] as a Boolean rule where it has one that is short enough, else by the probability itself."""

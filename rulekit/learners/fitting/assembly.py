@@ -59,7 +59,8 @@ class Prior:
     def score(self, frame: Frame, prefix: str) -> Score:
         yes = self.share > 0.5
         share = short_probability(self.share)
-        return Score(Hidden(f"{prefix}1", TRUE, strength_of(share), 0.0), TRUE if yes else FALSE, silent=not yes)
+        node = Hidden(f"{prefix}1", TRUE, strength_of(share), 0.0)
+        return Score(node, TRUE if yes else FALSE, silent=not yes, precedence=-1.0)
 
 
 def prefixes(n: int) -> list[str]:
@@ -83,16 +84,18 @@ def _joined(frame: Frame, models: Sequence[Model], provenance: dict[str, Any]) -
         reported = _reported_ranks(frame, scores, reported)
     else:
         default = default_of(frame)
-        if not _are_sums(scores):
+        if isinstance(decision, ArgMax) and decision.rule_sets:
+            reported = _reported_of_sets(frame, scores, decision.decided(default))
+        elif not _are_sums(scores):
             reported = _reported_of_several(frame, scores, reported)
     return RuleGraph(frame.schema, frame.classes, decision, tuple(reported), default, provenance)
 
 
 def decision_of(frame: Frame, models: Sequence[Model], scores: Sequence[Score]) -> Decision:
-    """What decides the class. Of several classes with formulas: of those whose question is answered by yes the one with
-    the largest score, of none the default. With sums: the class with the largest sum; where a default was asked for,
-    it decides where no sum is above 0. Of ranked classes: the median (question j asks whether the label lies above
-    class j).
+    """What decides the class. Of several classes with rules: the first with a rule that holds, of none the default.
+    With formulas: of those whose question is answered by yes the one with the largest score, of none the default. With
+    sums: the class with the largest sum; where a default was asked for, it decides where no sum is above 0. Of ranked
+    classes: the median (question j asks whether the label lies above class j).
     """
     if frame.kind == "two":
         return Fires(_decides(scores[0]))
@@ -102,8 +105,19 @@ def decision_of(frame: Frame, models: Sequence[Model], scores: Sequence[Score]) 
         least = -math.inf if frame.default is None else 0.0
         sums = (_as_sum(model, score) for model, score in zip(models, scores, strict=True))
         return ArgMax(tuple(map(_compared, sums)), (least,) * len(scores), frame.preference)
+    if all(score.rule is not None for score in scores):
+        return _first_of(frame, scores)
     deciding = tuple(FALSE if score.silent else _compared(score) for score in scores)
     return ArgMax(deciding, (0.5,) * len(scores), frame.preference)
+
+
+def _first_of(frame: Frame, scores: Sequence[Score]) -> ArgMax:
+    """The first class by precedence with a rule that holds; of rules of the default that come last none is needed."""
+    order = sorted(frame.preference, key=lambda k: -scores[k].precedence)
+    order = [k for k in order if scores[k].rule is not FALSE]
+    if order and order[-1] == default_of(frame) and not scores[order[-1]].stays:
+        order.pop()
+    return ArgMax.first_of({k: _decides(scores[k]) for k in order}, len(scores))
 
 
 def _are_sums(scores: Sequence[Score]) -> bool:
@@ -135,6 +149,16 @@ def _reported(score: Score, odds: float) -> Node:
 def _short(p: float) -> float:
     """A probability of four digits."""
     return float(f"{p:.4g}")
+
+
+def _reported_of_sets(frame: Frame, scores: Sequence[Score], decided: Sequence[Node]) -> list[Node]:
+    """The probability of each class on the side of what is decided; of plain rules alone it is that."""
+    return [
+        Probability(rule)
+        if score.node.family is Family.BOOLEAN
+        else _reported(replace(score, rule=rule, sided=True), odds)
+        for score, rule, odds in zip(scores, decided, frame.odds, strict=True)
+    ]
 
 
 def _reported_of_several(frame: Frame, scores: Sequence[Score], reported: Sequence[Node]) -> list[Node]:

@@ -20,7 +20,7 @@ class Curve:
     variant: which of several paths did best. cut: the only fold was cut short, and larger sizes are not known.
     nothing [F]: the weight of the errors without any rule (None: not known).
     cost: what reading the largest costs, as an error rate, on the mean of the folds. macro_f1 [T]: of all held-out rows
-    (None: not known). rare: the class is rare, and finding it counts.
+    (None: not known). rare: a class is rare, and finding it counts. classes: how many there are.
     """
 
     wrong: Floats
@@ -31,6 +31,7 @@ class Curve:
     cost: float = 0.0
     macro_f1: Floats | None = None
     rare: bool = False
+    classes: int = 2
 
     @property
     def folds(self) -> int:
@@ -102,7 +103,7 @@ class Curve:
         least = min(float(self.error.min()), missed / total)
         bound = least + math.sqrt(least * (1.0 - least) / total) + 1e-12
         shown = np.where(self.error <= bound, self.macro_f1, 0.0)
-        place, alone = int(np.argmax(shown)), (total - missed) / (2.0 * total - missed)
+        place, alone = int(np.argmax(shown)), 2.0 / self.classes * (total - missed) / (2.0 * total - missed)
         return (place + 1, float(shown[place])) if shown[place] > alone + 1e-12 else (0, alone)
 
     def _worse(self, place: int, than: Floats) -> bool:

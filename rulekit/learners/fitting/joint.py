@@ -57,22 +57,23 @@ def joint_curve(
                 confusion[row] += counted.reshape(n_classes, n_classes)
     right = confusion[1:, np.arange(n_classes), np.arange(n_classes)]
     f1 = macro_f1(right, confusion[1:].sum(axis=1), confusion[1:].sum(axis=2))
-    return Curve(wrong[:, 1:], weights, nothing=wrong[:, 0], macro_f1=f1)
+    rare = any(run.curve is not None and run.curve.rare for run in runs)
+    return Curve(wrong[:, 1:], weights, nothing=wrong[:, 0], macro_f1=f1, rare=rare, classes=n_classes)
 
 
 def _decisions(frame: Frame, runs: Sequence[Run], k: int, rows: Sequence[Sequence[int]]) -> list[Decision]:
     """How the models of a fold decide: that without any unit, then row by row."""
-    plain = replace(frame, kind="several")  # so that no Boolean rule is sought for what decides alike without one
+    frame = replace(frame, unreported=True)
     nothing = [run.folds[k].nothing for run in runs]
-    return [_decision(frame, plain, nothing)] + [
-        _decision(frame, plain, [_candidate(run, run.folds[k], place) for run, place in zip(runs, row, strict=True)])
+    return [_decision(frame, nothing)] + [
+        _decision(frame, [_candidate(run, run.folds[k], place) for run, place in zip(runs, row, strict=True)])
         for row in rows
     ]
 
 
-def _decision(frame: Frame, plain: Frame, candidates: Sequence[Candidate]) -> Decision:
+def _decision(frame: Frame, candidates: Sequence[Candidate]) -> Decision:
     models = [candidate.model for candidate in candidates]
-    scores = [model.score(plain, prefix) for model, prefix in zip(models, prefixes(len(models)), strict=True)]
+    scores = [model.score(frame, prefix) for model, prefix in zip(models, prefixes(len(models)), strict=True)]
     return decision_of(frame, models, scores)
 
 

@@ -17,7 +17,7 @@ from rulekit.graph.nodes import FALSE, Node, Or
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.graph.rules import counts_by_class
 from rulekit.learners.contract import Candidate, Frame
-from rulekit.learners.fitting.assembly import graph_of
+from rulekit.learners.fitting.assembly import default_of, graph_of
 from rulekit.learners.fitting.choice import Curve
 
 
@@ -224,12 +224,16 @@ class ModelPath:
     def within_limits(self, wanted: Sequence[int]) -> tuple[int, ...]:
         """The places that are wanted, lowered until the model keeps to its limits.
 
-        The unit whose loss raises the objective least leaves first.
+        The unit whose loss raises the objective least leaves first; of several classes one other than the default keeps
+        its last unit longest, without which all rows would be the default.
         """
         places, costs = list(wanted), [path.objectives for path in self.paths]
         while self.frame.limits != NO_LIMITS and any(places) and not self.keeps_limits(self.graph(places)):
             rise = [cost[n - 1] - cost[n] if n else np.inf for n, cost in zip(places, costs, strict=True)]
-            places[int(np.argmin(rise))] -= 1
+            least = int(np.argmin(rise))
+            if self.frame.kind == "several" and places[default := default_of(self.frame)]:
+                least = default if sum(places) - places[default] == 1 else least
+            places[least] -= 1
         return tuple(places)
 
     def keeps_limits(self, graph: RuleGraph) -> bool:

@@ -71,6 +71,6 @@ def decide_many(np: Any, n: int, age: Any, veteran: Any, grade: Any, since: Any)
 
 # The same rules in the rule language, from which rulekit reads this module (never by running it).
 # rules: begin
-# sha256 206d652884aae3045864bace4ac89661389525864eed51e9b79e67fa691eab13
+# sha256 5c377879f318743b4d092d65e5708e7673ee62e8fcf6f32049b8965b6bc82618
 
 # rules: end

@@ -18,7 +18,7 @@ from rulekit.graph.decisions import ArgMax, Fires, Median
 from rulekit.graph.language.text import parse_graph
 from rulekit.graph.nodes import Above, Among, And, Compare, Constant, IsTrue, Missing, Node, Not, Or
 from rulekit.graph.rules import counts, disjuncts
-from rulekit.learners.cnll import estimator
+from rulekit.learners.cnll import learner
 
 KIND: dict[str, Any] = {**TREE, "backfit": 5, "max_bins": 64, "min_rows": 5, "form": "rules"}
 LEAVES = (Compare, Among, IsTrue, Missing)
@@ -131,6 +131,7 @@ def test_several_classes_have_a_plain_rule_each_and_ordered_ones_for_each_cut() 
     check(model.rule_graph_)
     assert isinstance(model.rule_graph_.decision, ArgMax)
     assert model.score(X, y) > 0.95
+    assert model.rule_graph_.decision.in_order
     assert np.array_equal(model.predict_proba(X).argmax(axis=1), model.rule_graph_.decide(X))
     graph: RuleGraph = CNLLClassifier(4, **KIND, ordered=["low", "mid", "high"]).fit(X, y).rule_graph_
     assert isinstance(graph.decision, Median)
@@ -146,8 +147,8 @@ def test_a_rare_class_of_several_is_found_more_often(monkeypatch: pytest.MonkeyP
     y = rng.choice(["ok", "late", "lost"], 6000, p=[0.93, 0.05, 0.02])
     y = np.select([X[:, 0] > 1.5, (X[:, 1] > 1.2) & (X[:, 2] < 0.0)], [heavy, far], y)
     found = []
-    for share in (0.0, estimator.RARE):
-        monkeypatch.setattr(estimator, "RARE", share)
+    for share in (0.0, learner.RARE):
+        monkeypatch.setattr(learner, "RARE", share)
         decided = CNLLClassifier(6, random_state=0).fit(X[:2000], y[:2000]).predict(X[2000:])
         found.append((f1_score(y[2000:], decided, average="macro"), (decided != y[2000:]).mean()))
     assert found[1][0] > found[0][0] + 0.02

@@ -9,9 +9,15 @@ import pytest
 
 from rulekit import AdaBoostStumpClassifier, CNLLClassifier
 from rulekit.audit.threshold import with_threshold
+from rulekit.graph.decisions import ArgMax
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
+from rulekit.graph.nodes import Compare, Node
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.learners.base import RuleClassifier
+from rulekit.learners.contract import Frame, Score
+from rulekit.learners.fitting.assembly import decision_of
+from rulekit.learners.fitting.path import NO_LIMITS
+from rulekit.schema import Feature, Schema
 from rulekit.tables.kinds.inference import infer
 from rulekit.tables.labels import LabelledTable
 
@@ -108,3 +114,22 @@ def test_where_no_sum_is_above_0_the_largest_decides() -> None:
     asked = AdaBoostStumpClassifier(default="a", **QUICK).fit(X, y)
     assert (asked.predict(X)[rows_of_none] == "a").all()
     assert (model.predict(X) == y).mean() > (asked.predict(X) == y).mean()
+
+
+def test_the_first_class_by_precedence_decides_and_rules_of_the_default_are_not_needed_last() -> None:
+    rules = [Compare("a", ">", 1.0), Compare("a", ">", 0.0), Compare("b", ">", 0.0)]
+    schema = Schema((Feature("a", "numeric"), Feature("b", "numeric")), "y")
+    frame = Frame(schema, ("x", "y", "z"), (), "several", (1, 0, 2), None, NO_LIMITS, (1.0, 1.0, 1.0))
+
+    def decided(*precedence: float, stays: bool = False) -> dict[int, Node]:
+        pairs = zip(rules, precedence, strict=True)
+        scores = [Score(rule, rule, precedence=order, stays=stays) for rule, order in pairs]
+        found = decision_of(frame, [], scores)
+        assert isinstance(found, ArgMax)
+        return found.in_order
+
+    assert decided(3.0, 2.0, 1.0) == dict(zip((0, 1, 2), rules, strict=True))
+    assert list(decided(2.0, 3.0, 1.0)) == [1, 0, 2]
+    assert list(decided(2.0, 2.0, 2.0)) == [1, 0, 2], "of equal ones the most frequent"
+    assert list(decided(3.0, 1.0, 2.0)) == [0, 2]
+    assert list(decided(3.0, 1.0, 2.0, stays=True)) == [0, 2, 1]

@@ -27,12 +27,15 @@ class NoisyOr:
     """strengths: the probability that each clause fires where it holds; leak: that of no clause.
 
     squares, error: the weighted squared error of the report and the weighted error of the clauses, on training rows.
+    held, right: the weight of the rows on which some clause holds, and of the positive ones among them.
     """
 
     strengths: tuple[float, ...]
     leak: float
     squares: float
     error: float
+    held: float
+    right: float
 
     def node(self, clauses: Sequence[Clause], columns: Sequence[BinnedColumn], prefix: str) -> Node:
         """A hidden bit for each clause; the leak is shared among them, as what they fire with without."""
@@ -130,4 +133,6 @@ def _fitted(pattern: Bools, total: Floats, negative: Floats, ridge: float) -> No
     positive = pattern.any(axis=1)
     error = float(np.where(positive, negative, total - negative).sum())
     strengths = tuple(float(1.0 - value) for value in stays[:-1])
-    return NoisyOr(strengths, float(1.0 - stays[-1]), squares, error)
+    on_rules = float(total[positive].sum())
+    right = on_rules - float(negative[positive].sum())
+    return NoisyOr(strengths, float(1.0 - stays[-1]), squares, error, on_rules, right)

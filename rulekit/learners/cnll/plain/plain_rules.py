@@ -24,12 +24,16 @@ from rulekit.numbers import strength_of
 COST_OF_A_LITERAL = 0.0002
 """By how much, as a rate, a literal must lower the held-out error to be worth reading (docs/cnll-notes.md)."""
 
+_ROWS = 2.0
+"""How many rows with the share of all are counted to those on which rules hold."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlainRules:
     """Rules, the formula that they were found beside, and a noisy-or of the rules (None: there is no rule).
 
-    share: of the positive rows. constrained: the model promises what the formula does not keep.
+    share: of the positive rows. constrained: the model promises what the formula does not keep. stays: some rules were
+    given and must stand in the model.
     """
 
     rules: Rules
@@ -37,22 +41,36 @@ class PlainRules:
     noisy_or: NoisyOr | None
     share: float
     constrained: bool = False
+    stays: bool = False
 
     def decides(self, codes: Codes, n_rows: int) -> Bools:
         """The rows [n] on which some rule holds."""
         return covered_by_some(self.rules, codes, n_rows)
 
     def score(self, frame: Frame, prefix: str) -> Score:
-        """Of two classes the formula, on the side of the rules; of more, which are compared, the noisy-or of the rules.
+        """The formula, on the side of the rules; where a model makes promises the noisy-or, which keeps what they keep.
 
-        The noisy-or keeps what the rules keep, so it is reported where a model makes promises.
+        Ranked classes are told apart by the noisy-or too, whose cuts are joined.
         """
         rule = rule_of(self.rules, frame.columns)
-        if frame.kind == "two" and not self.constrained:
-            return Score(self.formula.node(frame, prefix), rule, sided=True)
+        precedence = -1.0 if rule is TRUE or self.noisy_or is None else self._precedence(self.noisy_or)
+        if frame.unreported:
+            return Score(rule, rule, precedence=precedence, stays=self.stays)
+        if frame.kind != "ranked" and not self.constrained:
+            node = self.formula.node(frame, prefix)
+            return Score(node, rule, sided=True, precedence=precedence, stays=self.stays)
         if self.noisy_or is None:
             return Score(Hidden(f"{prefix}1", TRUE, strength_of(min(self.share, 0.5)), 0.0), FALSE, silent=True)
-        return Score(self.noisy_or.node(self.rules, frame.columns, prefix), rule)
+        node = self.noisy_or.node(self.rules, frame.columns, prefix)
+        return Score(node, rule, precedence=precedence, stays=self.stays)
+
+    def _precedence(self, rules: NoisyOr) -> float:
+        """The squared odds of a row on which rules hold to be positive, over those of any row.
+
+        So half of what a class is rarer, in odds, makes up for being less often right (docs/cnll-notes.md).
+        """
+        right = (rules.right + _ROWS * self.share) / (rules.held + _ROWS)
+        return (right / (1.0 - right)) ** 2 / (self.share / (1.0 - self.share))
 
 
 def plain_variants(
@@ -93,5 +111,6 @@ def _candidate(problem: Problem, rules: Rules, formula: LearnedFormula, settings
     yes, no = problem.positive, problem.total - problem.positive
     objective, error = (yes * no / problem.total, yes) if noisy_or is None else (noisy_or.squares, noisy_or.error)
     cost = COST_OF_A_LITERAL * sum(clause_price(clause, problem.columns) for clause in rules)
-    model = PlainRules(rules, formula, noisy_or, problem.share, settings.allowed is not None)
+    constrained, stays = settings.allowed is not None, bool(settings.kept)
+    model = PlainRules(rules, formula, noisy_or, problem.share, constrained, stays)
     return Candidate(len(rules), objective, error, model, bool(rules) and len(rules) == len(settings.kept), cost)
