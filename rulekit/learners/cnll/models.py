@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from rulekit.cells.space import cell_rows
-from rulekit.graph.evaluation.evaluator import evaluate_nodes
-from rulekit.graph.leaves import has_column
 from rulekit.graph.nodes import FALSE, TRUE, Above, And, Hidden, Node, Or, Probability
 from rulekit.graph.probability.prime_implicants import threshold_rule
 from rulekit.graph.rules import conjuncts, disjuncts, literals
@@ -21,6 +18,7 @@ from rulekit.learners.cnll.start.first_formula import Start
 from rulekit.learners.contract import Candidate, Frame, Score
 from rulekit.learners.counting.histograms import Bools
 from rulekit.learners.fitting.path import rule_count
+from rulekit.learners.fitting.rule_sets import truths_on_cells
 from rulekit.numbers import short_probability, strength_of
 from rulekit.schema import Schema
 
@@ -70,9 +68,6 @@ def formula_node(tree: ReadOnceTree, hidden: list[Node], kept: Mapping[int, Node
     return made[tree.root]
 
 
-_MOST_CELLS = 1 << 14
-
-
 def continued_decision(formula: Node, schema: Schema, most_literals: int, start: Start) -> Node:
     """[P > 1/2] around the frozen rules of `start`, of at most `most_literals` literals more than they have.
 
@@ -95,12 +90,8 @@ def _implies(term: Node, known: Node, schema: Schema) -> bool:
     """Whether a rule holds only where a known one does: on every cell of their columns, or as it is written."""
     if term is known or set(conjuncts(known)) <= set(conjuncts(term)):
         return True
-    both = (term, known)
-    table = None if any(map(has_column, both)) else cell_rows(both, schema, _MOST_CELLS)
-    if table is None:
-        return False
-    values = evaluate_nodes(both, table)
-    return not bool((values[term] & ~values[known]).any())
+    truths = truths_on_cells(term, known, schema)
+    return truths is not None and not bool((truths[0] & ~truths[1]).any())
 
 
 @dataclass(frozen=True, slots=True, eq=False)

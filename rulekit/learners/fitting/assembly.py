@@ -31,12 +31,15 @@ from rulekit.graph.nodes import (
 )
 from rulekit.graph.probability.prime_implicants import threshold_rule
 from rulekit.graph.rule_graph import RuleGraph
+from rulekit.graph.rules import disjuncts
 from rulekit.learners.binned.codes import Codes
 from rulekit.learners.contract import Frame, Model, Score
 from rulekit.learners.counting.histograms import Bools
 from rulekit.learners.fitting.inputs import TrainingData
+from rulekit.learners.fitting.rule_sets import truths_on_cells
 from rulekit.learners.fitting.settings import READING
 from rulekit.numbers import log_odds, short_probability, strength_of
+from rulekit.schema import Schema
 from rulekit.tables.labels import data_hash
 from rulekit.tables.row_hashes import row_hashes
 
@@ -112,12 +115,30 @@ def decision_of(frame: Frame, models: Sequence[Model], scores: Sequence[Score]) 
 
 
 def _first_of(frame: Frame, scores: Sequence[Score]) -> ArgMax:
-    """The first class by precedence with a rule that holds; of rules of the default that come last none is needed."""
+    """The first class by precedence with a rule that holds.
+
+    A rule of the default that holds on no row with a rule of a class after it would change nothing, and is left out.
+    """
     order = sorted(frame.preference, key=lambda k: -scores[k].precedence)
-    order = [k for k in order if scores[k].rule is not FALSE]
-    if order and order[-1] == default_of(frame) and not scores[order[-1]].stays:
-        order.pop()
-    return ArgMax.first_of({k: _decides(scores[k]) for k in order}, len(scores))
+    rules = {k: _decides(scores[k]) for k in order if scores[k].rule is not FALSE}
+    default, speaking = default_of(frame), list(rules)
+    if default in rules and not scores[default].stays:
+        later = speaking[speaking.index(default) + 1 :]
+        if not later:
+            del rules[default]
+        elif not frame.unreported:  # where only decisions count, it may stand
+            after = [rule for k in later for rule in disjuncts(rules[k])]
+            own = [rule for rule in disjuncts(rules[default]) if any(_meet(rule, q, frame.schema) for q in after)]
+            rules[default] = own[0] if len(own) == 1 else Or(own)
+            if not own:
+                del rules[default]
+    return ArgMax.first_of(rules, len(scores))
+
+
+def _meet(one: Node, other: Node, schema: Schema) -> bool:
+    """Whether two rules can hold together, as far as that is known."""
+    truths = truths_on_cells(one, other, schema)
+    return truths is None or bool((truths[0] & truths[1]).any())
 
 
 def _are_sums(scores: Sequence[Score]) -> bool:

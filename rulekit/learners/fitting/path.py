@@ -183,8 +183,11 @@ class ModelPath:
     def graph(self, places: Sequence[int]) -> RuleGraph:
         """The model whose questions are answered by the candidates at these places."""
         made = [path.at(place) for path, place in zip(self.paths, places, strict=True)]
-        provenance = {**self.provenance, "units": [candidate.size for candidate in made]}
-        return graph_of(self.frame, [candidate.model for candidate in made], provenance)
+        graph = graph_of(self.frame, [candidate.model for candidate in made], dict(self.provenance))
+        units = [candidate.size for candidate in made]
+        if graph.decision.rule_sets:  # rules that would change nothing are left out
+            units = [min(size, rule_count(rules)) for size, rules in zip(units, graph.decision.roots, strict=True)]
+        return graph.with_(provenance={**graph.provenance, "units": units})
 
     def rows_of(self, sizes: Iterable[int]) -> dict[int, tuple[int, ...]]:
         """The places of models in which no question has more units than a size, within the limits; each model once."""

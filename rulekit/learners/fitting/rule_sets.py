@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rulekit.cells.space import cell_rows
+from rulekit.graph.evaluation.evaluator import evaluate_nodes
+from rulekit.graph.leaves import has_column
 from rulekit.graph.nodes import FALSE, TRUE, And, Node, Or
 from rulekit.graph.rules import conjuncts
 from rulekit.learners.binned.binning import BinnedColumn
@@ -14,6 +17,7 @@ from rulekit.learners.binned.codes import Codes
 from rulekit.learners.binned.conditions import condition_node
 from rulekit.learners.contract import Frame, Score
 from rulekit.learners.counting.histograms import Bools
+from rulekit.schema import Schema
 
 Clause = dict[int, Bools]
 """By column the codes [n_codes] for which a condition holds; all conditions must hold."""
@@ -57,6 +61,19 @@ def clause_node(clause: Clause, columns: Sequence[BinnedColumn]) -> Node:
     nodes = (condition_node(columns[column], condition) for column, condition in ordered)
     parts = [part for node in nodes for part in conjuncts(node)]
     return TRUE if not parts else parts[0] if len(parts) == 1 else And(parts)
+
+
+_MOST_CELLS = 1 << 14
+
+
+def truths_on_cells(one: Node, other: Node, schema: Schema) -> tuple[Bools, Bools] | None:
+    """The truths [n] of two Boolean nodes on every combination of the cells of their columns; None where too many."""
+    both = (one, other)
+    table = None if any(map(has_column, both)) else cell_rows(both, schema, _MOST_CELLS)
+    if table is None:
+        return None
+    values = evaluate_nodes(both, table)
+    return values[one], values[other]
 
 
 def rule_of(clauses: Sequence[Clause], columns: Sequence[BinnedColumn]) -> Node:

@@ -11,7 +11,7 @@ from rulekit import AdaBoostStumpClassifier, CNLLClassifier
 from rulekit.audit.threshold import with_threshold
 from rulekit.graph.decisions import ArgMax
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
-from rulekit.graph.nodes import Compare, Node
+from rulekit.graph.nodes import And, Compare, Node, Or
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.learners.base import RuleClassifier
 from rulekit.learners.contract import Frame, Score
@@ -133,3 +133,9 @@ def test_the_first_class_by_precedence_decides_and_rules_of_the_default_are_not_
     assert list(decided(2.0, 2.0, 2.0)) == [1, 0, 2], "of equal ones the most frequent"
     assert list(decided(3.0, 1.0, 2.0)) == [0, 2]
     assert list(decided(3.0, 1.0, 2.0, stays=True)) == [0, 2, 1]
+    apart = Or([Compare("a", "<=", 1.0), And([Compare("a", ">", 0.0), Compare("b", "<=", 0.0)])])
+    rules[1] = apart
+    assert decided(1.0, 3.0, 2.0)[1] is apart, "each rule of the default meets one of a class after it"
+    assert decided(1.0, 2.0, 3.0)[1] is apart.children[1], "the first one does not meet the only class after it"
+    rules[1] = apart.children[0]
+    assert list(decided(1.0, 2.0, 3.0)) == [2, 0]
