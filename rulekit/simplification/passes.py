@@ -9,22 +9,18 @@ fail there, or the patterns are too many, only laws that change no double are us
 from __future__ import annotations
 
 import logging
-import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from rulekit.errors import BudgetError, RulekitError
+from rulekit.errors import RulekitError
 from rulekit.graph.decisions import ArgMax
 from rulekit.graph.leaves import push_negations
 from rulekit.graph.nodes import (
     LEAVES,
     LOGIC,
     TRUE,
-    Above,
     And,
     AtLeast,
     Family,
@@ -34,32 +30,19 @@ from rulekit.graph.nodes import (
     Node,
     Not,
     Or,
-    Probability,
-    Sided,
-    Strength,
     with_children,
 )
-from rulekit.graph.probability.circuit import Mix
-from rulekit.graph.probability.compilation import build_circuit, inputs
-from rulekit.graph.probability.prime_implicants import (
-    Doubles,
-    Group,
-    along,
-    probability_on_patterns,
-    reachable_patterns,
-)
 from rulekit.graph.rule_graph import RuleGraph
+from rulekit.graph.sides import on_the_side_of_the_decision, with_sides
 from rulekit.graph.traversal import topological
-from rulekit.schema import Schema
 from rulekit.simplification import blocks, covers, logic, rewriting, sums
+from rulekit.simplification.agreement import agree
 from rulekit.simplification.rewriting import Change, Context, Image, Law, context_of
 
 _LOG = logging.getLogger(__name__)
 
 MAX_ROUNDS = 40
 MAX_BUDGETS = 5
-MAX_PATTERNS = 1 << 17
-RELATIVE = 1e-12
 _WORDS = 200
 _PARTS = 100
 
@@ -200,44 +183,28 @@ def simplify(graph: RuleGraph, keep: Iterable[Node] = (), passes: Sequence[Pass]
     RuleGraph
 
     """
-    return _decided_anew(_simplified(_undecided(graph), frozenset(keep), passes)[0], graph)
+    free, beside = _without_sides(graph)
+    return _with_sides_anew(graph, _simplified(free, frozenset(keep), passes)[0], beside)
 
 
 def simplify_explained(graph: RuleGraph) -> tuple[RuleGraph, list[Applied]]:
     """The simplified graph, and which law fired where, in order of application."""
-    simpler, changes = _simplified(_undecided(graph))
-    return _decided_anew(simpler, graph), [_worded(law, change) for law, change in changes]
+    free, beside = _without_sides(graph)
+    simpler, changes = _simplified(free)
+    return _with_sides_anew(graph, simpler, beside), [_worded(law, change) for law, change in changes]
 
 
-def _beside(graph: RuleGraph) -> list[bool]:
-    """By reported probability whether it stands on the side of what is decided, of several classes with rules."""
-    if not isinstance(graph.decision, ArgMax) or not graph.decision.rule_sets:
-        return [False] * len(graph.probability)
-    pairs = zip(graph.probability, graph.decision.decided(graph.default), strict=bool(graph.probability))
-    return [isinstance(node, Sided) and node.rule is rule for node, rule in pairs]
+def _without_sides(graph: RuleGraph) -> tuple[RuleGraph, list[bool]]:
+    """The graph whose probabilities stand on no side of what is decided, and which did: it follows from the rules."""
+    beside = on_the_side_of_the_decision(graph)
+    return with_sides(graph, beside, [TRUE] * len(graph.classes)), beside
 
 
-def _undecided(graph: RuleGraph) -> RuleGraph:
-    """The graph whose probabilities stand on no side of what is decided, which follows from the rules."""
-    return _on_side(graph, _beside(graph), [TRUE] * len(graph.classes))
-
-
-def _decided_anew(simpler: RuleGraph, graph: RuleGraph) -> RuleGraph:
-    beside = _beside(graph)
-    if not any(beside):
+def _with_sides_anew(graph: RuleGraph, simpler: RuleGraph, beside: list[bool]) -> RuleGraph:
+    if not isinstance(simpler.decision, ArgMax) or not any(beside):
         return simpler
-    assert isinstance(simpler.decision, ArgMax)
-    anew = _on_side(simpler, beside, simpler.decision.decided(simpler.default))
+    anew = with_sides(simpler, beside, simpler.decision.decided(simpler.default))
     return graph if anew == graph else anew
-
-
-def _on_side(graph: RuleGraph, beside: Sequence[bool], rules: Sequence[Node]) -> RuleGraph:
-    """The graph with some of its probabilities on the side of other rules."""
-    if not any(beside):
-        return graph
-    triples = zip(graph.probability, beside, rules, strict=True)
-    sides = [with_children(node, (node.children[0], rule)) if own else node for node, own, rule in triples]
-    return graph.with_(probability=tuple(sides))
 
 
 def _simplified(
@@ -390,70 +357,3 @@ def _words(node: Node) -> str:
     except RulekitError:
         return repr(node)
     return text if len(text) <= _WORDS else f"{text[: _WORDS - 4]} ..."
-
-
-def agree(graph: RuleGraph, roots: Sequence[Node], trusted: bool) -> bool:
-    """Whether decision and probabilities are the same with these roots in place of the graph's own.
-
-    A decision has to be the same on every reachable pattern of the causes; the score of an arg-max bit for bit; a
-    reported probability to 1e-12 relative. trusted: what cannot be enumerated passes if neither circuit mixes
-    (the laws used change no double then), else it fails.
-    """
-    count = len(graph.decision.roots)
-    return all(
-        old is new or _same(old, new, i < count, graph.schema, trusted)
-        for i, (old, new) in enumerate(zip(graph.roots, roots, strict=True))
-    )
-
-
-def _same(old: Node, new: Node, decides: bool, schema: Schema, trusted: bool) -> bool:
-    """Whether two roots have the same value on every pattern of the causes."""
-    above = old if isinstance(old, Above) else None
-    if above is not None:
-        if not isinstance(new, Above) or new.threshold != above.threshold:
-            return _uncertain(new) <= _uncertain(old)
-        old, new = above.score, new.score
-    if not (isinstance(old, Probability | Strength) and type(old) is type(new)):
-        return _uncertain(new) <= _uncertain(old)  # around the same probabilities, laws of logic change no value
-    try:
-        before, after = _values(old, new, schema)
-    except BudgetError:
-        return trusted and not any(_mixes(node.children[0]) for node in (old, new))
-    if above is not None:
-        return bool(((before > above.threshold) == (after > above.threshold)).all())
-    if decides:
-        return bool((before == after).all())
-    return bool((np.abs(after - before) <= RELATIVE * np.abs(before)).all())
-
-
-def _uncertain(root: Node) -> frozenset[Node]:
-    """The probabilities and strengths below a node."""
-    return frozenset(node for node in topological([root]) if isinstance(node, Probability | Strength))
-
-
-def _values(old: Node, new: Node, schema: Schema) -> tuple[Doubles, Doubles]:
-    """Two probabilities or strengths on every pattern of their causes; BudgetError where the patterns are too many."""
-    causes = tuple(dict.fromkeys((*inputs(old), *inputs(new))))
-    groups = reachable_patterns(causes, schema)
-    if math.prod(len(group.patterns) for group in groups) > MAX_PATTERNS:
-        raise BudgetError("too many patterns")
-    if isinstance(old, Strength) and isinstance(new, Strength):
-        return _strengths(old, groups), _strengths(new, groups)
-    before, after = (probability_on_patterns(build_circuit(node.children[0]), groups) for node in (old, new))
-    return before, after
-
-
-def _mixes(formula: Node) -> bool:
-    """Whether the circuit of a formula mixes; one that is too large for a circuit may."""
-    try:
-        return any(isinstance(step, Mix) for step in build_circuit(formula).steps)
-    except BudgetError:
-        return False
-
-
-def _strengths(node: Strength, groups: Sequence[Group]) -> Doubles:
-    """The sum of strengths, in double from left to right, on every combination of patterns."""
-    total: Doubles = np.zeros([1] * len(groups))
-    for cause, on, off in node.terms:
-        total = total + np.where(along(cause, groups), on, off)
-    return total

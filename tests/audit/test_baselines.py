@@ -7,6 +7,7 @@ import pytest
 from sklearn.metrics import f1_score
 from sklearn.tree import DecisionTreeClassifier
 
+from rulekit.audit import baselines_beside
 from rulekit.audit.baselines import MOST_FREQUENT, Baselines, measured_here, reported, sample_of
 from rulekit.audit.baselines_beside import measured_beside
 from rulekit.schema import Feature
@@ -31,6 +32,16 @@ def baselines(
         found = measure(sample, seconds)()
     assert found == measured_here(sample, seconds)
     return reported(found, sample, y, weight, classes)
+
+
+@pytest.mark.parametrize("child", ["raise SystemExit(3)", "print('[1, 2')", "print('[[{}], []]')"])
+def test_where_the_process_beside_ends_early_this_one_measures(child: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    table, y, fold = rows(60)
+    sample = sample_of(table, y, np.ones(60), fold)
+    monkeypatch.setattr(baselines_beside, "_CHILD", child)
+    with baselines_beside.measured_beside() as measure:
+        found = measure(sample, 60.0)()
+    assert found == measured_here(sample, 60.0)
 
 
 def test_errors_are_those_of_the_folds() -> None:

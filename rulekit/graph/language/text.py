@@ -15,9 +15,10 @@ from rulekit.graph.language.printing import Wording, word
 from rulekit.graph.language.readable import MOST_LEVELS
 from rulekit.graph.language.wordings import odds
 from rulekit.graph.language.words import label, name, names, number
-from rulekit.graph.nodes import Above, Node, Sided, Strength
+from rulekit.graph.nodes import Above, Node, Strength
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import Rule, rules_of
+from rulekit.graph.sides import on_the_side_of_the_decision
 from rulekit.schema import Feature, Schema
 
 VERSION = 1
@@ -138,11 +139,10 @@ def _decision(graph: RuleGraph, wording: Wording, note: Note) -> str:
 
 
 def _beside(graph: RuleGraph) -> frozenset[Node]:
-    """Of several classes that are decided by rules, the probabilities that are reported on the side of that."""
-    if not isinstance(graph.decision, ArgMax) or not graph.decision.in_order or not graph.probability:
+    """The probabilities that need not say on which side they stand: that by which their class is decided."""
+    if not isinstance(graph.decision, ArgMax) or not graph.decision.in_order:
         return frozenset()
-    pairs = zip(graph.probability, graph.decision.decided(graph.default), strict=True)
-    own = [node for node, rule in pairs if isinstance(node, Sided) and node.rule is rule]
+    own = [node for node, beside in zip(graph.probability, on_the_side_of_the_decision(graph), strict=True) if beside]
     return frozenset(node for node in own if graph.probability.count(node) == 1)
 
 

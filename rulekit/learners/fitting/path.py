@@ -141,7 +141,7 @@ class ModelPath:
     why: str = ""
 
     def __repr__(self) -> str:
-        taken = " + ".join(str(path.at(place).size) for path, place in zip(self.paths, self.chosen, strict=True))
+        taken = " + ".join(map(str, self.graph(self.chosen).provenance["units"]))
         how = f", chosen by {self.choice}" if self.choice else ""
         return f"<ModelPath of {len(self)} sizes; the model has {taken} {self.noun}s{how}>"
 
