@@ -121,7 +121,7 @@ class Brute:
         ranked = self.graph.decision.ordered
         for (a, (one, first)), (b, (other, second)) in combinations(self.said.items(), 2):
             if not ranked and one.rule.class_index != other.rule.class_index and (first & second).any():
-                found.add(("contradiction", (a, b)))
+                found.add(("overlap", tuple(sorted((a, b)))))
         return found
 
 
@@ -132,7 +132,7 @@ def columns_of_nothing(graph: RuleGraph) -> Any:
 def said_of(checked: Checked) -> set[tuple[str, tuple[str, ...]]]:
     """The findings that brute force knows, a missing value with its column."""
     return {
-        (finding.kind, (*finding.rules, finding.column) if finding.kind == "missing" else finding.rules)
+        (finding.kind, (*finding.rules, finding.column) if finding.kind == "missing" else tuple(sorted(finding.rules)))
         for finding in checked.findings
         if finding.kind != "gap" and finding.rules
     }
