@@ -130,6 +130,8 @@ def report(request: TrainingRequest, trained: TrainingResult, *, json: bool, qui
         for line in ladder_lines(model.ladder, trained.baselines, min(width(), 80)):
             result(line)
     if not quiet:
+        for way in trained.ways_out:
+            log(f"note: {way}")
         log(f"wrote {request.output}   next: rulekit show {request.output}")
 
 

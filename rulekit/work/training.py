@@ -18,8 +18,7 @@ from rulekit.audit.statistics import rule_statistics
 from rulekit.audit.table_summary import TableSummary, summary_of
 from rulekit.errors import InputError
 from rulekit.graph.files.model_files import write_atomically
-from rulekit.graph.ladder import RARE
-from rulekit.graph.language.readable import counted, listed, percent
+from rulekit.graph.language.readable import counted
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import Counts, counts
 from rulekit.learners.fitting.constraints import CONSTRAINTS
@@ -30,6 +29,7 @@ from rulekit.tables.labels import LabelledTable
 from rulekit.tables.options import ReadingOptions
 from rulekit.work import learning
 from rulekit.work.evaluating import labelled_rows
+from rulekit.work.hints import hints, surprises, ways_out
 from rulekit.work.outputs import check_model_ending, check_outputs
 from rulekit.work.progress import Finishing, Learning, Noticed, Progress, Read, Reading, unseen
 
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from rulekit.work.start import Start
 
 MANY_CLASSES = 50
-HARDLY = 0.5
 TRAINING_ROWS = "the training rows, so flattering; --holdout measures honestly"
 
 
@@ -82,7 +81,7 @@ class TrainingResult:
     measured_on: which rows the figures are of. chosen: its size, and what decided it. cost: of the errors, a row, with
     the model and without one; None where no costs were given. seconds: of learning. baselines: None where they were not
     asked for, or there is no cross-validation. The model has its ladder of sizes. notes: what a reader of the model
-    would wonder about.
+    would wonder about. ways_out: what may give rules, where there are none.
     """
 
     model: RuleGraph
@@ -95,6 +94,7 @@ class TrainingResult:
     notes: tuple[str, ...] = ()
     cost: tuple[float, float] | None = None
     baselines: Baselines | None = None
+    ways_out: tuple[str, ...] = ()
 
 
 def train(request: TrainingRequest, progress: Progress = unseen) -> TrainingResult:
@@ -160,10 +160,16 @@ def _trained(
         summary_of(rows.table),
         learning.size_chosen(model.provenance, learner.path_),
         seconds,
-        (*noticed, *_surprises(model, start), *_hints(figures, rows.cost is not None)),
+        (*noticed, *surprises(model, start, figures), *hints(figures, rows.cost is not None)),
         None if rows.cost is None else (figures.cost_per_row(rows.cost), figures.cost_of_one_answer(rows.cost)),
         baselines,
+        () if counts(model).literals else ways_out(training, _left_alone(request)),
     )
+
+
+def _left_alone(request: TrainingRequest) -> set[str]:
+    """The names of the learner's parameters that the request leaves as they are."""
+    return {item.name for item in learning.parameters(request.learner)} - set(request.parameters)
 
 
 def _write(
@@ -308,35 +314,3 @@ def _measured(
     options = replace(request.reading, target=None, group=None, ordered=(), cost=None, positive=None)
     test = labelled_rows(model, request.test, options)
     return measured(model, test.rows), f"{request.test.name}: {len(test.rows)} rows", test.notes
-
-
-def _surprises(model: RuleGraph, start: Start | None) -> list[str]:
-    """What a reader of the model would wonder about: no rule at all, or a frozen rule that is gone."""
-    found = []
-    if not counts(model).rules:
-        found.append(f"no rule was found, every row is decided {model.classes[model.default]!r}")
-    found += [f"{verdict.promise.text}: {verdict.outcome}, {verdict.reason}" for verdict in unproved(model)]
-    covered = [] if start is None else start.covered(model)
-    if covered:
-        verb = "is" if len(covered) == 1 else "are"
-        found.append(
-            f"{listed(covered)} of --start {verb} covered by other rules and left out; --no-simplify keeps all"
-        )
-    return found
-
-
-def _hints(figures: Figures, with_cost: bool) -> list[str]:
-    """What may help a model that is no better than one constant answer, or that hardly finds a rare class."""
-    found, majority = [], max(figures.classes, key=lambda c: c.support)
-    answered = [c for c in figures.classes if c.predicted]
-    if not with_cost and len(answered) > 1 and figures.accuracy <= figures.majority + figures.accuracy_error:
-        found.append(f"no better than to answer {majority.label!r} always, as far as these rows can tell")
-    total = sum(c.support for c in figures.classes)
-    rare = [c for c in figures.classes if 0 < c.support < RARE * total and c.recall < HARDLY]
-    if with_cost or not rare:
-        return found
-    shown = ", ".join(f"{c.label!r} ({percent(c.support / total)} of the rows)" for c in rare)
-    way = "--cost 1:10 lets a row that is missed weigh more, and rulekit threshold moves the decision"
-    more = f"; {way}" if len(figures.classes) == 2 else "; --weight lets its rows weigh more"
-    found.append(f"{'a rare class that is' if len(rare) == 1 else 'rare classes that are'} hardly found: {shown}{more}")
-    return found

@@ -1,0 +1,69 @@
+"""A training that ends without a rule says what may give some, and that does on the same table."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from command_line import Run
+
+
+def towns(path: Path) -> None:
+    """Thirty towns of which four have many floods, in fewer than half of their houses."""
+    rng = np.random.default_rng(0)
+    town = rng.integers(0, 30, 900)
+    flood = rng.random(900) < np.where(town < 4, 0.36, 0.1)
+    written(path, "town,y", (f"t{a},{'yes' if b else 'no'}" for a, b in zip(town, flood, strict=True)))
+
+
+def ranks(path: Path) -> None:
+    """Three classes of which two are seldom, and nowhere the most frequent ones."""
+    rng = np.random.default_rng(2)
+    a, b = rng.normal(size=(2, 900)).round(1)
+    lost, late = np.where(a > 0.8, 0.25, 0.02), np.where(b > 0.8, 0.3, 0.06)
+    drawn = rng.random(900)
+    label = np.where(drawn < lost, "lost", np.where(drawn < lost + late, "late", "fine"))
+    written(path, "a,b,y", (f"{p},{q},{c}" for p, q, c in zip(a, b, label, strict=True)))
+
+
+def noise(path: Path) -> None:
+    rng = np.random.default_rng(1)
+    a, label = rng.normal(size=60).round(2), rng.permutation(60) < 24
+    written(path, "a,y", (f"{p},{'yes' if c else 'no'}" for p, c in zip(a, label, strict=True)))
+
+
+def written(path: Path, header: str, lines: Iterable[str]) -> None:
+    path.write_text("\n".join([header, *lines]) + "\n")
+
+
+@pytest.mark.parametrize(
+    ("table", "given", "way"),
+    [
+        (towns, [], "--cost 1:3"),
+        (towns, ["--positive", "no"], "--positive yes --cost 1:3"),
+        (ranks, [], "--param class_weight=balanced"),
+        (noise, [], ""),
+    ],
+)
+def test_what_may_help_where_no_rule_is_found_gives_some(
+    table: Callable[[Path], None], given: list[str], way: str, run: Run, tmp_path: Path
+) -> None:
+    data, model = tmp_path / "rows.csv", tmp_path / "model.json"
+    table(data)
+
+    ran = run("train", str(data), "--target", "y", "--no-baselines", "-o", str(model), *given)
+
+    assert ran.status == 0, ran.err
+    assert "no rule was found" in ran.err
+    said = " ".join(ran.err.split())
+    assert " ".join(re.findall(r"--(?:positive|cost|param) \S+", said)) == way
+    if not way:
+        assert "note: 60 rows hardly tell a rule from chance; with more rows there may be some" in said
+        return
+    ran = run("train", str(data), "--target", "y", "--json", "-o", str(model), *way.split())
+    assert ran.status == 0, ran.err
+    assert json.loads(ran.out)["literals"] > 0
