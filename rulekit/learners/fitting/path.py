@@ -6,12 +6,13 @@ One fit makes a candidate of every size, so that the models of all smaller sizes
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
 
 from rulekit.errors import InputError
+from rulekit.graph.decisions import Decision
 from rulekit.graph.ladder import Ladder, Rung
 from rulekit.graph.nodes import FALSE, Node, Or
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
@@ -208,21 +209,30 @@ class ModelPath:
         """The row of the ladder that is the fitted model; 0 where it has no rule."""
         return next((size for size, places in self.rows.items() if places == self.chosen), 0)
 
-    def ladder(self, finish: Callable[[RuleGraph], RuleGraph] | None = None) -> Ladder:
-        """The rows with their models, without those that decide by the rules of the row before.
+    def ladder(self, finish: Callable[[RuleGraph], RuleGraph] = lambda graph: graph) -> Ladder:
+        """The rows with their models, without those that decide as a smaller one.
 
-        finish: what is made of the graph of each, for instance statistics.
+        finish: what is made of the graph of each, for instance simplified, with statistics. Of sizes that then decide
+        alike the smallest is a row; where one of them is the fitted model, the row has that model.
         """
-        rungs: list[Rung] = []
-        before: RuleGraph | None = None
+        rungs: dict[Decision, Rung] = {}
+        chosen, smallest = self.size, self.smallest
         for size, places in (self.rows if self.size else {0: self.chosen, **self.rows}).items():
-            graph = self.graph(places)
-            same = before is not None and graph.decision == before.decision
-            before = graph
-            if not same or size in (self.size, self.smallest):
-                measured = self.errors.get(size, (None, None, None))
-                rungs.append(Rung.of(size, measured, graph if finish is None else finish(graph)))
-        return Ladder(tuple(rungs), self.size, self.smallest, self.why)
+            graph = finish(self.graph(places))
+            kept = rungs.get(graph.decision)
+            measured = self.errors.get(size, (None, None, None))
+            if kept is None:
+                rungs[graph.decision] = Rung.of(size, measured, graph)
+            else:
+                if kept.error is None:
+                    kept = Rung.of(kept.size, measured, kept.model)
+                rungs[graph.decision] = replace(kept, model=graph) if size == self.size else kept
+            if size == self.size:
+                chosen = rungs[graph.decision].size
+            if size == self.smallest:
+                smallest = rungs[graph.decision].size
+        why = self.why if chosen == self.size else f"{self.why}; size {self.size} decides as size {chosen} does"
+        return Ladder(tuple(rungs.values()), chosen, smallest, why)
 
     def within_limits(self, wanted: Sequence[int]) -> tuple[int, ...]:
         """The places that are wanted, lowered until the model keeps to its limits.

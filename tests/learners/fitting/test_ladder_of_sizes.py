@@ -15,11 +15,13 @@ from rulekit.errors import FormatError, InputError
 from rulekit.graph.files.file_format import from_json, to_json
 from rulekit.graph.ladder import resized
 from rulekit.graph.rule_graph import RuleGraph
+from rulekit.graph.rules import counts, rules_of
 from rulekit.learners.base import RuleClassifier
 from rulekit.learners.boosting.estimator import AdaBoostStumpClassifier
 from rulekit.learners.fitting.choice import Curve
 from rulekit.learners.fitting.joint import joint_curve
 from rulekit.learners.fitting.sizing import row_sizes
+from rulekit.simplification.passes import simplify
 
 
 def three_classes(seed: int = 0, n: int = 300) -> tuple[Any, Any]:
@@ -138,6 +140,30 @@ def test_a_ladder_says_where_there_is_no_rule_or_none_of_the_size_that_was_asked
     without, small = CNLLClassifier().fit(X, noise).ladder_, CNLLClassifier(size=5).fit(X, X[:, 0] > 2).ladder_
     assert (without.sizes, without.why) == ((0,), "no rule was found")
     assert (small.sizes, small.why) == ((1,), "size 5 was asked for, the largest that was found is 1")
+
+
+@pytest.mark.parametrize("seed", [6, 14, 55])
+def test_sizes_that_simplify_to_the_same_rules_are_one_row(seed: int) -> None:
+    """A size whose second rule went in simplifying was once a row of two rules, beside the same row of one."""
+    rng = np.random.default_rng(seed)
+    n, d, top = int(rng.integers(60, 250)), int(rng.integers(1, 4)), int(rng.integers(2, 6))
+    X = rng.integers(0, top, (n, d)).astype(float)
+    k = int(rng.integers(2, 4))
+    y = (X[:, 0] + X[:, -1] * rng.integers(0, 2) + rng.integers(0, 2, n) * (rng.random(n) < 0.3)).astype(int) % k
+    path = CNLLClassifier(8, n_folds=2, positive=1 if k == 2 else None).fit(X, y).path_
+
+    ladder = path.ladder(simplify)
+
+    decisions = [rung.model.decision for rung in ladder.rungs]
+    every = [path.chosen, *path.rows.values()] if path.size == 0 else list(path.rows.values())
+    assert len(set(decisions)) == len(decisions) < len(every)
+    assert set(decisions) == {simplify(path.graph(places)).decision for places in every}
+    taken, fitted = ladder.at(ladder.chosen).model, simplify(path.graph(path.chosen))
+    assert (taken, taken.provenance["units"]) == (fitted, fitted.provenance["units"])
+    for rung in ladder.rungs:
+        assert rung.rules == counts(rung.model).rules == len(rules_of(rung.model))
+        assert ladder.within(rung.most).most == rung.most
+        assert resized(fitted.with_(ladder=ladder), rung.size) == rung.model
 
 
 def test_what_held_out_rows_let_a_model_have() -> None:
