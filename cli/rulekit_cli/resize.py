@@ -31,7 +31,7 @@ def resize(
 
     other = resize(model, rules=rules, size=size, output=output)
     if other.model.ladder is not None:
-        for line in ladder_lines(other.model.ladder, None, min(width(), 80)):
+        for line in ladder_lines(other.model.ladder, None, width()):
             result(line)
     if output is not None:
         log(f"wrote {output}: {other.size}")

@@ -127,7 +127,7 @@ def report(request: TrainingRequest, trained: TrainingResult, *, json: bool, qui
     if trained.cost is not None:
         result(f"cost of errors: {trained.cost[0]:.4f} a row, {trained.cost[1]:.4f} without a model")
     if not quiet and model.ladder is not None:
-        for line in ladder_lines(model.ladder, trained.baselines, min(width(), 80)):
+        for line in ladder_lines(model.ladder, trained.baselines, width()):
             result(line)
     if not quiet:
         for way in trained.ways_out:

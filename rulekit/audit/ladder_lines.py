@@ -1,4 +1,4 @@
-"""The ladder of sizes and the baselines as one table of text, at most 80 columns wide."""
+"""The ladder of sizes and the baselines as one table of text, as wide as there is room."""
 
 from __future__ import annotations
 
@@ -26,18 +26,20 @@ def ladder_lines(ladder: Ladder, baselines: Baselines | None, width: int = 80) -
     """
     known = [rung for rung in ladder.rungs if rung.error is not None]
     models = () if baselines is None else baselines.models
-    names = [model.name for model in models] + [_name(rung, ladder) for rung in ladder.rungs]
-    first = max([len("size"), *map(len, names)])
+    first = max([len("size"), *(len(_name(rung, ladder)) for rung in ladder.rungs)])
     several = any(len(rung.model.classes) > 2 for rung in ladder.rungs)
     scored = bool(known) and (several or (baselines is not None and baselines.rare is not None))
-    lines = [f"{'size':<{first}}  rules  literals    error %  {'macro F1  ' * scored}adds"]
-    for model in models:
+    header = f"{'size':<{first}}  rules  literals"
+    before = max([len(header), *(len(model.name) for model in models)])
+    lines = [f"{header:<{before}}    error %  {'macro F1  ' * scored}adds"]
+    for model in models:  # what they are takes the columns of the size, which they do not have
         error = _error(model.error, model.standard_error) + _score(model.macro_f1, scored)
         few = f"  ({counted(model.folds, 'fold')})" if model.folds < max(each.folds for each in models) else ""
-        lines.append(f"{model.name:<{first}}  {'-':>5}  {'-':>8}  {error}{few}".rstrip())
+        lines.append(f"{model.name:<{before}}  {error}{few}".rstrip())
     for rung, added in zip(ladder.rungs, ladder.added, strict=True):
         error = _error(rung.error, rung.standard_error) + _score(rung.macro_f1, scored)
-        start = f"{_name(rung, ladder):<{first}}  {rung.rules:>5}  {rung.literals:>8}  {error}  "
+        size = f"{_name(rung, ladder):<{first}}  {rung.rules:>5}  {rung.literals:>8}"
+        start = f"{size:<{before}}  {error}  "
         lines.append((start + _added(rung.model, added, width - len(start))).rstrip())
     return [*lines, *_notes(ladder, baselines, bool(known), scored, width)]
 
