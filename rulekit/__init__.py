@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rulekit.graph.files.model_files import load
     from rulekit.graph.rule_graph import RuleGraph
+    from rulekit.learners.additive.estimator import AdditiveRulesClassifier
     from rulekit.learners.boosting.estimator import AdaBoostStumpClassifier
     from rulekit.learners.cnll.estimator import CNLLClassifier
     from rulekit.schema import Feature, Schema
@@ -20,6 +21,7 @@ __version__ = "0.1.0"
 
 _LAZY = {
     "AdaBoostStumpClassifier": "rulekit.learners.boosting.estimator",
+    "AdditiveRulesClassifier": "rulekit.learners.additive.estimator",
     "CNLLClassifier": "rulekit.learners.cnll.estimator",
     "Feature": "rulekit.schema",
     "RuleGraph": "rulekit.graph.rule_graph",
@@ -33,6 +35,7 @@ _LAZY = {
 
 __all__ = [
     "AdaBoostStumpClassifier",
+    "AdditiveRulesClassifier",
     "CNLLClassifier",
     "Feature",
     "RuleGraph",

@@ -30,12 +30,13 @@ from benchmarks.learning.peers.splits import held_out, two_files
 REFERENCE = "HistGB 100"
 NAMES = (*OUR_NAMES, REFERENCE, "HistGB 100, native levels", "FIGS")
 SPLITS = {"adult": 1, "heloc": 6, "magic_telescope": 6, "german_credit": 20, "breast_cancer_wisconsin": 20, "dnf": 6}
-# Least differences to HistGradientBoosting that issue 5 asks for.
+# Least differences to HistGradientBoosting that were asked for, and the most time as a multiple of its own.
 LEAST: Mapping[str, Mapping[str, float]] = {
     "rulekit 20": dict(zip(SPLITS, (-0.010, 0.0, -0.036, -0.008, -0.003), strict=False)),
     "rulekit rules 8": dict(zip(SPLITS, (-0.011, -0.006, -0.034, -0.020, -0.015), strict=False)),
+    "additive 20": dict(zip(SPLITS, (-0.006, 0.0, -0.019, 0.0, 0.003), strict=False)),
 }
-MOST_TIME = 1.3
+MOST_TIME = {"additive 20": 1.5}
 
 
 class Gap(NamedTuple):
@@ -131,7 +132,7 @@ def _line(table: str, name: str, rows: Mapping[str, Row], by_peer: Mapping[str, 
         name,
         f"{mean_of(rows, 'accuracy'):.4f}" + (f" ({len(failed)} splits not finished)" if failed else ""),
         _gap_text(gap(rows, by_peer[REFERENCE])) if name != REFERENCE else "",
-        "" if least is None else f"{least:+.3f}, {MOST_TIME}x",
+        "" if least is None else f"{least:+.3f}, {MOST_TIME.get(name, 1.3)}x",
         _gap_text(gap(rows, by_peer["FIGS"])) if "FIGS" in by_peer and name != "FIGS" else "",
         f"{mean_of(rows, 'auc'):.4f}",
         f"{mean_of(rows, 'rules'):.1f}",

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rulekit.learners.binned.binning import BinnedColumn
     from rulekit.learners.binned.codes import Codes
     from rulekit.learners.binned.problem import Problem
-    from rulekit.learners.counting.histograms import Bools
+    from rulekit.learners.counting.histograms import Bools, Floats
     from rulekit.learners.fitting.path import SizeLimits
     from rulekit.learners.rule_learner import RuleLearner
     from rulekit.schema import Schema
@@ -218,14 +218,18 @@ class Variants:
     """Several paths that end a learning, made when they are asked for: the cross-validation takes the best one.
 
     preferred: which one is taken where there is no cross-validation. nothing: what stands where none of their
-    candidates does (None: what the learner says of a question). rare: the class is rare, so that of sizes
-    whose errors are nearly alike the one with the largest macro F1 is taken.
+    candidates does (None: what the learner says of a question). rare: the class is rare, so that of sizes whose errors
+    are nearly alike the one with the largest macro F1 is taken. loss: of a candidate on each of the held-out rows [n],
+    by which variants are compared at their largest size (None: by its error and cost). final: the path of the one that
+    is taken, where more work is spent on that (None: as it was compared).
     """
 
     paths: Sequence[Callable[[], Sequence[Candidate]]]
     preferred: Callable[[], int]
     nothing: Callable[[], Candidate] | None = None
     rare: bool = False
+    loss: Callable[[Candidate, Problem], Floats] | None = None
+    final: Callable[[int], Sequence[Candidate]] | None = None
 
 
 # Finding learners --------------------------------------------------------------------------------------------------

@@ -63,15 +63,17 @@ from rulekit.schema import Schema
 class RuleLearner(ABC):
     """Around an algorithm that yields candidates; see rulekit.learners.contract.
 
-    A learner sets `word` (as the command calls it), `settings` (its frozen dataclass of parameters), `abilities` and
-    `noun` (what its sizes are counted in), and writes `learn`. The other methods that it may override have a default.
-    estimator: "module:class" of its estimator, where the learner itself is none.
+    A learner sets `word` (as the command calls it), `settings` (its frozen dataclass of parameters), `abilities`,
+    `noun` (what its sizes are counted in) and `size_parameter` (the parameter that bounds them), and writes `learn`.
+    The other methods that it may override have a default. estimator: "module:class" of its estimator, where the learner
+    itself is none.
     """
 
     word: ClassVar[str] = ""
     settings: ClassVar[type]
     abilities: ClassVar[frozenset[Ability]] = frozenset()
     noun: ClassVar[str] = "unit"
+    size_parameter: ClassVar[str] = "n_units"
     estimator: ClassVar[str] = ""
     parameters: ClassVar[Mapping[str, Parameter]] = {}
     rule_graph_: RuleGraph
@@ -185,7 +187,7 @@ class RuleLearner(ABC):
         folds = None
         if getattr(settings, "stopping", "none") == "cv":
             folds = Folds(problem, settings.n_folds, data.groups, int(seed))
-        parsimony, n_units = getattr(settings, "parsimony", 0.0), getattr(settings, "n_units", 0)
+        parsimony, n_units = getattr(settings, "parsimony", 0.0), getattr(settings, self.size_parameter, 0)
         size, several = getattr(settings, "size", None), len(questions) > 1
         plan = Plan(folds, parsimony, n_units, settings.callback, deadline, size, several, len(questions))
         self.folds_ = None if folds is None or not isinstance(problem.codes, MemoryCodes) else folds.of_rows()
@@ -248,7 +250,8 @@ class RuleLearner(ABC):
         )
         parameters = {key: getattr(settings, key) for key in self.parameters}
         provenance = provenance_of(self.estimator_name(), parameters, data, settings.target, stopped)
-        return ModelPath(frame, paths, tuple(run.chosen for run in runs), provenance, self.noun_of(settings))
+        chosen, most = tuple(run.chosen for run in runs), int(getattr(settings, self.size_parameter, 0))
+        return ModelPath(frame, paths, chosen, provenance, self.noun_of(settings), most)
 
 
 def _generator(random_state: Any) -> np.random.RandomState:

@@ -157,6 +157,6 @@ def size_chosen(provenance: Mapping[str, Any], path: ModelPath) -> str:
         return f"{total}, stopped early ({provenance['stopped']}): {checked}"
     if not path.choice:
         return total
-    if units == [provenance["parameters"].get("n_units")]:
+    if units == [path.most]:
         return f"{total}, as many as allowed ({path.choice} would take more)"
     return f"{total}, chosen by {path.choice}"

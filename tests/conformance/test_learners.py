@@ -13,7 +13,11 @@ from rulekit.conformance.targets import Check
 from rulekit.errors import InputError
 from rulekit.learners.contract import find_estimator, find_learner, learner_names, refuse_unable
 
-SMALL: dict[str, dict[str, Any]] = {"adaboost": {"n_units": 8, "n_folds": 2}, "cnll": {"n_units": 3, "n_folds": 2}}
+SMALL: dict[str, dict[str, Any]] = {
+    "additive": {"max_rules": 3, "n_folds": 2},
+    "adaboost": {"n_units": 8, "n_folds": 2},
+    "cnll": {"n_units": 3, "n_folds": 2},
+}
 CHECKS = [
     (name, check)
     for name in learner_names()

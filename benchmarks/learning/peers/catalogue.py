@@ -20,7 +20,7 @@ OUR_NAMES = tuple(peer.name for peer in ours.ENTRIES)
 def sized(name: str, size: int) -> Peer:
     """A family of models of so many tests, for curves: `rulekit` (units), `FIGS` and `CART` (splits), `AdaBoost`."""
     if name == "rulekit":
-        return ours.entry(f"rulekit {size}", {"n_units": size})
+        return ours.entry(f"rulekit {size}", {**ours.SMALL, "n_units": size})
     families: dict[str, tuple[Peer, dict[str, Any]]] = {
         "FIGS": (ENTRIES["FIGS"], {"max_rules": size}),
         "CART": (ENTRIES["CART depth 4"], {"max_depth": None, "max_leaf_nodes": size + 1}),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,13 @@ def build(parameters: Mapping[str, Any]) -> Any:
     return CNLLClassifier(positive=1, **parameters)
 
 
+def build_additive(parameters: Mapping[str, Any]) -> Any:
+    """An unfitted AdditiveRulesClassifier whose positive class is 1."""
+    from rulekit import AdditiveRulesClassifier
+
+    return AdditiveRulesClassifier(positive=1, **parameters)
+
+
 def size(model: Any) -> Size:
     """Rules and literals of the form that a reader is shown."""
     from rulekit.graph.rules import counts
@@ -57,14 +64,20 @@ def path(model: Any, inputs: Any) -> list[Any]:
     return [np.asarray(graph.predict(inputs)) for graph in model.path_]
 
 
-def entry(name: str, changes: Mapping[str, Any] | None = None, limits: tuple[int, ...] = (20,)) -> Peer:
-    """A configuration of ours, as changes of the one for small models."""
+def entry(
+    name: str,
+    parameters: Mapping[str, Any],
+    limits: tuple[int, ...] = (20,),
+    build: Callable[[Mapping[str, Any]], Any] = build,
+    room: str = "cnll",
+) -> Peer:
+    """A configuration of ours; room: where its learner stands."""
     return Peer(
         name,
         build,
         size,
-        {**SMALL, **(changes or {})},
-        ("rulekit", "rulekit.learners.cnll.estimator", "rulekit.tables.kinds.inference", "polars"),
+        parameters,
+        ("rulekit", f"rulekit.learners.{room}.estimator", "rulekit.tables.kinds.inference", "polars"),
         inputs=table_of,
         predict=predict,
         compiles=True,
@@ -73,8 +86,19 @@ def entry(name: str, changes: Mapping[str, Any] | None = None, limits: tuple[int
     )
 
 
+def additive(name: str, parameters: Mapping[str, Any]) -> Peer:
+    """A configuration of additive rules."""
+    return entry(name, parameters, build=build_additive, room="additive")
+
+
 ENTRIES = (
-    entry("rulekit 20"),
-    entry("rulekit 20, units by CV", {"stopping": "cv"}),
-    entry("rulekit rules 8", {"form": "rules", "stopping": "cv"}, (8, 20)),
+    entry("rulekit 20", SMALL),
+    entry("rulekit 20, units by CV", {**SMALL, "stopping": "cv"}),
+    entry("rulekit rules 8", {"form": "rules", "stopping": "cv", "n_units": 20}, (8, 20)),
+    additive("additive 20", {}),
+    additive("additive 20, no folds", {"stopping": "none"}),
+    additive("additive 10", {"max_rules": 10}),
+    additive("additive 20, beam 1", {"beam": 1}),
+    additive("additive 20, no polish", {"polish": 0}),
+    additive("additive 20, no race", {"rule_length": 4, "ridge": 5.0}),
 )

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from rulekit.errors import InputError
 from rulekit.learners.binned.binning import least_side
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.boosting.rounds import rounds
 from rulekit.learners.boosting.settings import AdaBoostSettings
 from rulekit.learners.contract import Ability, Learning, Question
+from rulekit.learners.fitting.additive import refuse_for_sums
 from rulekit.learners.fitting.inputs import TrainingData
 from rulekit.learners.rule_learner import RuleLearner
 
@@ -38,10 +38,7 @@ class AdaBoostStumps(RuleLearner):
         self, problem: Problem, questions: Sequence[Question], data: TrainingData, classes: tuple[Any, ...]
     ) -> list[Question]:
         """The questions; raises InputError for several classes where missing values must not help."""
-        settings: AdaBoostSettings = questions[0].settings
-        if settings.missing_never_helps and len(classes) > 2 and settings.ordered is None:
-            why = "of several classes the largest sum decides, which a missing value may always turn to some class"
-            raise InputError(why, where="missing_never_helps", fix="leave it out, or take another learner")
+        refuse_for_sums(questions[0].settings, classes)
         return list(questions)
 
     def learn(self, question: Question) -> Learning:

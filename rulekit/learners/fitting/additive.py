@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from rulekit.errors import InputError
 from rulekit.graph.nodes import Linear, Logistic, Node, Step
 from rulekit.learners.binned.binning import BinnedColumn
 from rulekit.learners.binned.codes import Codes
@@ -48,9 +50,14 @@ class ScoreCard:
 
 def on_grid(points: Mapping[int, Floats], bias: float) -> tuple[dict[int, Floats], float]:
     """Points and bias rounded to the finest power of two with which every sum has at most 24 bits."""
-    total = abs(bias) + sum(float(np.abs(values).max(initial=0.0)) for values in points.values())
-    unit = 2.0 ** (math.frexp(total)[1] + 1 - _BITS) if total > 0.0 else 1.0
+    unit = finest_unit([bias, *(float(np.abs(values).max(initial=0.0)) for values in points.values())])
     return {column: np.rint(values / unit) * unit for column, values in points.items()}, round(bias / unit) * unit
+
+
+def finest_unit(values: Iterable[float]) -> float:
+    """The finest power of two of which no sum of some of these values has more than 24 bits."""
+    total = sum(map(abs, values))
+    return float(2.0 ** (math.frexp(total)[1] + 1 - _BITS)) if total > 0.0 else 1.0
 
 
 def terms_of(column: BinnedColumn, points: Floats) -> list[tuple[float, Node]]:
@@ -61,3 +68,10 @@ def terms_of(column: BinnedColumn, points: Floats) -> list[tuple[float, Node]]:
         cuts = [cut_of(column, code) for code in jumps]
         return [(1.0, Step(column.feature.name, tuple(cuts), tuple(values), float(points[0])))]
     return [(value, condition_node(column, points == value)) for value in np.unique(points).tolist() if value != 0.0]
+
+
+def refuse_for_sums(settings: Any, classes: Sequence[Any]) -> None:
+    """Raise InputError where sums of several classes are to promise that missing values never help."""
+    if settings.missing_never_helps and len(classes) > 2 and settings.ordered is None:
+        why = "of several classes the largest sum decides, which a missing value may always turn to some class"
+        raise InputError(why, where="missing_never_helps", fix="leave it out, or take another learner")

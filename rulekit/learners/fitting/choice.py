@@ -8,7 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rulekit.learners.counting.histograms import Floats
+from rulekit.learners.counting.histograms import Floats, Ints, exact_sum
+
+_SETTLED = 1e-3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -20,7 +22,8 @@ class Curve:
     variant: which of several paths did best. cut: the only fold was cut short, and larger sizes are not known.
     nothing [F]: the weight of the errors without any rule (None: not known).
     cost: what reading the largest costs, as an error rate, on the mean of the folds. macro_f1 [T]: of all held-out rows
-    (None: not known). rare: a class is rare, and finding it counts. classes: how many there are.
+    (None: not known). rare: a class is rare, and finding it counts. classes: how many there are. by_loss: it was chosen
+    by a loss, and not by its errors.
     """
 
     wrong: Floats
@@ -32,6 +35,7 @@ class Curve:
     macro_f1: Floats | None = None
     rare: bool = False
     classes: int = 2
+    by_loss: bool = False
 
     @property
     def folds(self) -> int:
@@ -87,6 +91,8 @@ class Curve:
         if self.rare and parsimony == 0.0:
             return min(longest, self.finds_most()[0])
         best = self.best(parsimony)
+        if self.by_loss:  # errors did not choose the path, so that one more unit may be one too many
+            longest, jointly = settled(self.error[: min(longest, self.wrong.shape[1])], longest), True
         places: tuple[int, ...] = (best,)
         if all_stay and parsimony == 0.0 and not (jointly and self._worse(longest, self.wrong[:, best - 1])):
             places = (longest, best)
@@ -129,6 +135,44 @@ def cheapest(curves: Sequence[Curve]) -> Curve:
         return -curve.finds_most()[1] if curve.rare else 0.0, float(curve.error[-1]) + curve.cost
 
     return min(curves, key=worse)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Losses:
+    """Of held-out rows: the loss [n] by variant (none where it was not asked for), the weight, which are identical."""
+
+    by_variant: tuple[Floats, ...]
+    weights: Floats
+    unit: Ints
+
+
+def likely_best(folds: Sequence[Losses], errors: float = 1.5) -> list[int]:
+    """The variants that may still be the best one.
+
+    Left out are those not asked for in the last fold, and those whose mean is above the least one by more than so many
+    standard errors of the difference. These are over distinct rows: many equal ones may all be an exception.
+    """
+    asked = [v for v, own in enumerate(folds[-1].by_variant) if len(own)]
+    weights = np.concatenate([each.weights for each in folds])
+    first = np.cumsum([0, *(int(each.unit.max(initial=-1)) + 1 for each in folds)])
+    unit = np.concatenate([each.unit + begin for each, begin in zip(folds, first[:-1].tolist(), strict=True)])
+    rows = {v: np.concatenate([each.by_variant[v] for each in folds]) for v in asked}
+    best = min(asked, key=lambda v: exact_sum(weights * rows[v]))
+    total, likely = exact_sum(weights), []
+    for v in asked:
+        more = weights * (rows[v] - rows[best])
+        mean = exact_sum(more) / total if total else 0.0
+        # Equal rows have one loss for each label, so that their sums hardly depend on the order; a bit decides nothing.
+        deviation = np.bincount(unit, more - mean * weights, int(first[-1]))
+        if mean * total <= errors * math.sqrt(exact_sum(deviation**2)) * (1.0 + 1e-9):
+            likely.append(v)
+    return likely
+
+
+def settled(error: Floats, longest: int) -> int:
+    """The first place from which on error rates [T] are as at the last, but for one row in a thousand."""
+    moved = np.flatnonzero(np.abs(error - error[-1]) > _SETTLED)
+    return min(longest, int(moved[-1]) + 2) if len(moved) else 1
 
 
 def smoothed(error: Floats) -> Floats:

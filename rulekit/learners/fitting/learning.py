@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -20,8 +21,8 @@ from rulekit.learners.binned.codes import MemoryCodes
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import Candidate, Learning, OutOfTimeError, Question, Stopped, Variants, Watch
 from rulekit.learners.counting.histograms import Floats, Ints
-from rulekit.learners.fitting.choice import Curve, cheapest
-from rulekit.learners.fitting.folds import Folds
+from rulekit.learners.fitting.choice import Curve, Losses, cheapest, likely_best, settled
+from rulekit.learners.fitting.folds import Folds, row_hashes
 
 _IN_STEP = 1 << 27
 """Codes of all questions together up to which they are learned in step."""
@@ -96,6 +97,7 @@ class Fold:
 
     totals [2]: the weight of the held-out rows of label 0 and 1. wrong: by variant the weight of their errors [2, T],
     none where it was not asked for; nothing_wrong: that of all errors without any candidate. rare: see Variants.
+    losses: of the held-out rows, where variants are compared by it.
     """
 
     paths: tuple[Sequence[Candidate], ...]
@@ -104,6 +106,7 @@ class Fold:
     wrong: tuple[Floats, ...]
     nothing_wrong: float
     rare: bool = False
+    losses: Losses | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -270,7 +273,8 @@ class _Group:
     def _check(self, run: Run, over: Stopped) -> Stopped:
         """The curve of all folds that can be finished, of the first as far as it has come; says what stopped."""
         assert run.first is not None
-        fold, weights, asked = self._fold(), list[float](), None
+        fold, weights = self._fold(), list[float]()
+        asked: Sequence[int] | None = None
         course, cut = run.first, over if over in _AT_ONCE else ""
         for k in range(int(fold.max()) + 1):
             if k:
@@ -282,13 +286,16 @@ class _Group:
                 break
             run.folds.append(found)
             weights.append(held.total)
-            if asked is None and sum(weights) >= _ENOUGH:  # what each variant costs, where rows are many, pays no more
-                asked = cheapest(_curves(run.folds, weights)).variant
+            if sum(weights) >= _ENOUGH:  # what each variant costs, where rows are many, pays no more
+                asked = [_best(_curves(run.folds, weights), run.folds).variant]
+            elif found.losses is not None:
+                asked = likely_best(_losses(run.folds))
             cut = cut or self._tell_fold(run, k + 1)
             if cut or (k + 1 >= _FEWEST_FOLDS and sum(weights) >= _PLENTY):
                 break
         if run.folds:
-            run.curve = cheapest(_curves(run.folds, weights, short=len(run.folds) == 1 and not course.ended))
+            curves = _curves(run.folds, weights, short=len(run.folds) == 1 and not course.ended)
+            run.curve = _best(curves, run.folds)
         return over or cut
 
     def _to_the_end(self, course: Course) -> Stopped:
@@ -309,8 +316,8 @@ class _Group:
             return "interrupted"
         return "cancelled" if cancels else ""
 
-    def _held_out(self, course: Course, held: Problem, places: int, asked: int | None) -> Fold | None:
-        """What the rows of a fold say of the candidates, of all variants or one; None where none was reached.
+    def _held_out(self, course: Course, held: Problem, places: int, asked: Sequence[int] | None) -> Fold | None:
+        """What the rows of a fold say of the candidates, of all variants or those asked for; None: none was reached.
 
         A path that ended early goes on as it was, to `places` at least; of one that was cut, what is there is checked.
         """
@@ -319,7 +326,7 @@ class _Group:
             return None
         paths: list[Sequence[Candidate] | None] = [course.candidates]
         if variants is not None:
-            paths = [make() if asked in (None, v) else None for v, make in enumerate(variants.paths)]
+            paths = [make() if asked is None or v in asked else None for v, make in enumerate(variants.paths)]
         least = 1 if variants is not None else max(1, places) if course.ended else 0
         training = course.question.problem
         wrong = tuple(
@@ -329,7 +336,12 @@ class _Group:
         nothing = float(held_out_errors((), training, held, 1).sum())
         totals: Floats = np.bincount(held.labels, held.weights, 2).astype(np.float64) * held.weight_unit
         prior, rare = self.learner.nothing(course.question), variants is not None and variants.rare
-        return Fold(tuple(tuple(path or ()) for path in paths), prior, totals, wrong, nothing, rare)
+        losses = None
+        if variants is not None and variants.loss is not None:
+            each = [np.zeros(0) if path is None else variants.loss((path or [prior])[-1], held) for path in paths]
+            unit = np.unique(row_hashes(held, course.question.seed), return_inverse=True)[1]
+            losses = Losses(tuple(each), np.asarray(held.weights * held.weight_unit, dtype=np.float64), unit)
+        return Fold(tuple(tuple(path or ()) for path in paths), prior, totals, wrong, nothing, rare, losses)
 
     def _take(self, run: Run, why: Stopped) -> None:
         """End a path and choose the size; where sizes are chosen together, up to which it goes then."""
@@ -338,7 +350,7 @@ class _Group:
             run.path = tuple(run.grown)
         else:
             variant = run.curve.variant if run.curve is not None else 0 if why else variants.preferred()
-            run.path = tuple(variants.paths[variant]())
+            run.path = self._final(variants, variant, why)
             run.nothing = None if variants.nothing is None else variants.nothing()
             run.all_stay = True
         run.longest = run.chosen = len(run.path)
@@ -348,7 +360,18 @@ class _Group:
             run.chosen = min(run.longest, run.chosen if self.plan.size is None else self.plan.size)
         elif run.curve is not None:
             run.chosen = min(run.chosen, run.curve.taken(run.chosen, self.plan.parsimony, all_stay=run.all_stay))
+            if run.curve.by_loss and run.chosen > 1:  # what decides the training rows alike with fewer units has fewer
+                error = np.array([each.error for each in run.path[: run.chosen]]) / run.question.problem.total
+                run.chosen = settled(error, run.chosen)
             run.checked = not run.all_stay or run.chosen < run.longest
+
+    @staticmethod
+    def _final(variants: Variants, variant: int, why: Stopped) -> tuple[Candidate, ...]:
+        """The path of the variant that is taken; as it was compared where there is no time for more."""
+        if variants.final is not None and not why:
+            with suppress(OutOfTimeError):
+                return tuple(variants.final(variant))
+        return tuple(variants.paths[variant]())
 
 
 def _curves(folds: Sequence[Fold], weights: Sequence[float], short: bool = False) -> list[Curve]:
@@ -362,8 +385,21 @@ def _curves(folds: Sequence[Fold], weights: Sequence[float], short: bool = False
             wrong = _aligned(errors)
             missed = wrong.sum(axis=0).T
             f1 = macro_f1(true - missed, true - missed + missed[:, ::-1], true)
-            curves.append(Curve(wrong.sum(axis=1), np.array(weights), v, short, nothing, cost, f1, folds[0].rare))
+            rare, by_loss = folds[0].rare, folds[0].losses is not None
+            curves.append(Curve(wrong.sum(axis=1), np.array(weights), v, short, nothing, cost, f1, rare, 2, by_loss))
     return curves
+
+
+def _best(curves: Sequence[Curve], folds: Sequence[Fold]) -> Curve:
+    """The curve of the variant that is taken: the cheapest; by losses, of those as good as the best within an error."""
+    if folds[0].losses is not None:
+        likely = likely_best(_losses(folds), errors=1.0)
+        return min((curve for curve in curves if curve.variant in likely), key=lambda curve: curve.cost)
+    return cheapest(curves)
+
+
+def _losses(folds: Sequence[Fold]) -> list[Losses]:
+    return [fold.losses for fold in folds if fold.losses is not None]
 
 
 def _aligned(errors: Sequence[Floats]) -> Floats:

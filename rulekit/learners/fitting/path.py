@@ -124,7 +124,8 @@ class ModelPath:
     """The models of one fit by size, assembled when they are asked for.
 
     A size is a place on the paths; where learning went on from given rules, size 1 is these. chosen: the place of each
-    question in the fitted model; noun: what units are called; choice: how the places were chosen, in words.
+    question in the fitted model; noun: what units are called; most: the largest size that was asked for; choice: how
+    the places were chosen, in words.
     rows: the places of each size that is a row of the ladder, from the smallest; errors: held-out error of the whole
     model at these, its standard error and the macro F1 score, as far as they are known; smallest: the size that is not
     worse than the best by a standard error; why: what decided the size, in words.
@@ -135,6 +136,7 @@ class ModelPath:
     chosen: tuple[int, ...]
     provenance: Mapping[str, Any]
     noun: str = "unit"
+    most: int = 0
     choice: str = ""
     rows: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     errors: Mapping[int, tuple[float, float, float | None]] = field(default_factory=dict)

@@ -1,0 +1,1 @@
+"""Additive rules: a short sum of weighted conjunctions."""

@@ -1,0 +1,216 @@
+"""The literals that a rule may get: of every column the best cuts and sets of levels, judged all at once.
+
+Ordered codes are added up as they stand, the others in the order of the step that suits them best, from the strongest
+against to the strongest for the positive class; see judging.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rulekit.learners.additive.judging import Asked, Judged, judged
+from rulekit.learners.additive.layout import Block, Layout
+from rulekit.learners.additive.literals import Literal, Literals, Penalties
+from rulekit.learners.counting.histograms import Bools, Floats, Ints
+from rulekit.schema import MISSING_CODE
+
+GRADIENT, CURVATURE, WEIGHT = 0, 1, 2
+_SET_PRICE = 5.0
+_SHRINKING = 10.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sums:
+    """Sums over all rows as integers [3]: gradient, curvature and weight; units [3]: what each is worth, in rows."""
+
+    everything: Ints
+    units: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Base:
+    """A rule that may get one literal more: sums [codes, 3] over its rows, their total [3], its sign (0: either)."""
+
+    literals: Literals
+    sums: Ints
+    total: Ints
+    sign: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Extension:
+    """A literal for the base of that number: the gain of the rule, its price taken off; sign: of the rule's weight."""
+
+    value: float
+    base: int
+    literal: Literal
+    sign: int
+
+
+def gain_of(total: Ints, over: Sums, damping: float) -> float:
+    """Twice the decrease of the loss that a rule of these sums [3] promises, the bias adapting itself."""
+    gradient, curvature = total[GRADIENT] * over.units[GRADIENT], total[CURVATURE] * over.units[CURVATURE]
+    share = curvature / (over.everything[CURVATURE] * over.units[CURVATURE])
+    away = gradient - over.everything[GRADIENT] * over.units[GRADIENT] * share
+    return float(away * away / (curvature * (1.0 - share) + damping))
+
+
+def extensions(layout: Layout, bases: Sequence[Base], over: Sums, penalties: Penalties, most: int) -> list[Extension]:
+    """The best literals for some bases, best first, at most so many; equal gains are the same rows, and stand once.
+
+    Ties go to cuts, then the first option, base, column and code. None where the sums are certain of every row.
+    """
+    if over.everything[CURVATURE] == 0:
+        return []
+    found = [
+        kind(layout, bases, over, penalties)
+        for kind, block in ((_cuts, layout.ordered), (_sets, layout.unordered))
+        if len(block.places)
+    ]
+    flat = np.concatenate([each.judged.values.ravel() for each in found] or [np.zeros(0)])
+    where = np.cumsum([0, *(each.judged.values.size for each in found)])
+    taken: list[Extension] = []
+    last = np.inf
+    for place in _best_first(flat, most).tolist():
+        value = float(flat[place])
+        if value <= 0.0 or len(taken) == most:
+            break
+        if value == last:
+            continue
+        last = value
+        kind = int(np.searchsorted(where, place, side="right")) - 1
+        one = found[kind].judged
+        option, base, column = np.unravel_index(place - int(where[kind]), one.values.shape)
+        taken.append(found[kind].extension(layout, int(option), int(base), int(column), value))
+    return taken
+
+
+def _best_first(values: Floats, most: int) -> Ints:
+    if most == 1:
+        return np.array([np.argmax(values)] if len(values) else [], dtype=np.int64)
+    return np.argsort(-values, kind="stable")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Cuts:
+    """The best cuts of the ordered columns."""
+
+    judged: Judged
+
+    def extension(self, layout: Layout, option: int, base: int, column: int, value: float) -> Extension:
+        block, at = layout.ordered, int(self.judged.at[option, base, column])
+        j = int(block.columns[column])
+        first, last = int(layout.first[j]), int(block.places[at] - layout.offsets[j])
+        condition = np.zeros(layout.columns[j].n_codes, dtype=bool)
+        above = option >= 2
+        condition[slice(last + 1, None) if above else slice(first, last + 1)] = True
+        condition[:first] = option % 2 == 1
+        sign = int(self.judged.signs[option, base, column])
+        return Extension(value, base, Literal(j, condition, 1 if above else -1), sign if _bound(layout, j) else 0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Sets:
+    """The best sets of levels of the other columns; order, present [bases, codes]: see `_sets`."""
+
+    judged: Judged
+    order: Ints
+    present: Bools
+
+    def extension(self, layout: Layout, option: int, base: int, column: int, value: float) -> Extension:
+        block, at = layout.unordered, int(self.judged.at[option, base, column])
+        begin, end = int(block.starts[column]), int(block.starts[column + 1])
+        codes = self.order[base, begin:end] - begin
+        present = self.present[base, begin:end]
+        held = np.zeros(end - begin, dtype=bool)
+        held[codes[: at - begin + 1] if option < 4 else codes[at - begin : at - begin + 1]] = True
+        held &= present
+        if option // 2 % 2:
+            held = present & ~held
+        # The shorter list is written; levels that no row of the rule has are not on it.
+        if 2 * int(held.sum()) > int(present.sum()):
+            held |= ~present
+            held[MISSING_CODE] &= present[MISSING_CODE]
+        j = int(block.columns[column])
+        if layout.allowed.unknown[j]:
+            held[: int(layout.allowed.unknown[j])] = option % 2 == 1
+        sign = int(self.judged.signs[option, base, column])
+        return Extension(value, base, Literal(j, held, 0), sign if _bound(layout, j) else 0)
+
+
+def _bound(layout: Layout, column: int) -> bool:
+    """Whether a rule on a column keeps a promise only with a weight of its sign."""
+    return bool(layout.allowed.directions[column] != 0 or layout.allowed.unknown[column] > 0)
+
+
+def _cuts(layout: Layout, bases: Sequence[Base], over: Sums, penalties: Penalties) -> _Cuts:
+    block = layout.ordered
+    sums = np.array([base.sums[block.places] for base in bases])
+    prices = np.zeros(sums.shape[:2])
+    return _Cuts(judged(_asked(layout, block, sums, prices, bases, over, penalties, alone=False)))
+
+
+def _sets(layout: Layout, bases: Sequence[Base], over: Sums, penalties: Penalties) -> _Sets:
+    """Levels in the order of gradient over curvature, shrunk towards that of the base, and a price for long lists.
+
+    A list of s of L levels is one of many: it costs as much as there are ways to choose it, beyond those for one level.
+    """
+    block, within = layout.unordered, layout.unordered.within
+    sums = np.array([base.sums[block.places] for base in bases])
+    hidden = block.places - layout.offsets[block.columns][within] < layout.allowed.unknown[block.columns][within]
+    if hidden.any():
+        sums[:, hidden] = 0
+    scaled = sums * over.units
+    total = np.array([base.total for base in bases]) * over.units
+    mean = (total / np.maximum(total[:, [WEIGHT]], 1e-300))[:, None]
+    shrunk = scaled + _SHRINKING * mean
+    ratio = shrunk[..., GRADIENT] / np.maximum(shrunk[..., CURVATURE], 1e-300)
+    order = np.argsort(within + 0.5 + 0.49 * ratio / (1.0 + np.abs(ratio)), axis=1, kind="stable")
+    ranked = np.take_along_axis(sums, order[..., None], axis=1)
+    present = ranked[..., WEIGHT] > 0
+    counted = np.cumsum(present, axis=1)
+    before = np.concatenate([np.zeros((len(bases), 1), dtype=np.int64), counted], axis=1)[:, block.starts[:-1]]
+    size = counted - before[:, within]
+    levels = size[:, block.starts[1:] - 1][:, within]
+    ways = layout.ways[levels] - layout.ways[size] - layout.ways[levels - size] - np.log(np.maximum(levels, 1))
+    prices = 2.0 * _SET_PRICE * np.maximum(ways, 0.0)
+    found = judged(_asked(layout, block, ranked, prices, bases, over, penalties, alone=True))
+    return _Sets(found, order, sums[..., WEIGHT] > 0)
+
+
+def _asked(
+    layout: Layout,
+    block: Block,
+    sums: Ints,
+    prices: Floats,
+    bases: Sequence[Base],
+    over: Sums,
+    penalties: Penalties,
+    *,
+    alone: bool,
+) -> Asked:
+    allowed = layout.allowed
+    barred = np.zeros((len(bases), len(block.columns)), dtype=bool)
+    if len(allowed.apart):
+        for b, base in enumerate(bases):
+            beside = [literal.column for literal in base.literals]
+            barred[b] = allowed.apart[block.columns][:, beside].any(axis=1)
+    return Asked(
+        sums,
+        np.array([base.total for base in bases]),
+        over.everything,
+        over.units,
+        block.starts,
+        penalties.damping,
+        int(np.ceil(penalties.least / over.units[WEIGHT] - 1e-9)),
+        np.array([base.sign for base in bases], dtype=np.int64),
+        allowed.directions[block.columns] if not alone else np.zeros(len(block.columns), dtype=np.int64),
+        allowed.unknown[block.columns] > 0,
+        barred,
+        prices,
+        np.array([2.0 * penalties.per_literal * len(base.literals) for base in bases]),
+        alone,
+    )

@@ -1,0 +1,132 @@
+"""The path of rules: one after another, all weights fitted anew each time; then each rule is looked at once more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from rulekit.learners.additive.corrective import Cells, Loss, Weights, newton
+from rulekit.learners.additive.extensions import CURVATURE, extensions, gain_of
+from rulekit.learners.additive.layout import Layout
+from rulekit.learners.additive.literals import Literals, Penalties
+from rulekit.learners.additive.search import Rule, Slopes, best_rule, extended, mark, rows_of
+from rulekit.learners.binned.problem import Problem
+from rulekit.learners.contract import Watch
+from rulekit.learners.counting.histograms import Bools
+
+_STEPS, _LAST_STEPS = 2, 10
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sum:
+    """Rules and their weights on the training rows."""
+
+    rules: tuple[Rule, ...]
+    cells: Cells
+    at: Weights
+
+    def loss(self, problem: Problem, penalties: Penalties) -> Loss:
+        signs = np.array([rule.sign for rule in self.rules], dtype=np.float64)
+        return Loss(self.cells, penalties.ridge, problem.weight_unit, signs)
+
+    def fitted(self, problem: Problem, penalties: Penalties, steps: int) -> Sum:
+        """The same rules with better weights."""
+        return replace(self, at=newton(self.loss(problem, penalties), self.at, steps))
+
+    def with_rule(self, problem: Problem, rule: Rule) -> Sum:
+        """With one rule more, of no weight yet."""
+        cells = self.cells.with_rule(rule.rows, problem.labels, problem.weights)
+        return Sum((*self.rules, rule), cells, replace(self.at, weights=np.append(self.at.weights, 0.0)))
+
+    def without(self, k: int) -> Sum:
+        """Without one rule."""
+        rules = (*self.rules[:k], *self.rules[k + 1 :])
+        return Sum(rules, self.cells.without(k), replace(self.at, weights=np.delete(self.at.weights, k)))
+
+    def exchanged(self, problem: Problem, k: int, rule: Rule) -> Sum:
+        """With another rule in the place of one, at the end."""
+        cells = self.cells.exchanged(k, rule.rows, problem.labels, problem.weights)
+        rules = (*self.rules[:k], *self.rules[k + 1 :], rule)
+        weights = np.append(np.delete(self.at.weights, k), self.at.weights[k])
+        return Sum(rules, cells, replace(self.at, weights=weights))
+
+
+def begun(problem: Problem, penalties: Penalties) -> Sum:
+    """The sum without any rule."""
+    cells = Cells.of_all(problem.labels, problem.weights)
+    return Sum((), cells, Weights(0.0, np.zeros(0), np.inf)).fitted(problem, penalties, _LAST_STEPS)
+
+
+def grown(
+    problem: Problem, layout: Layout, penalties: Penalties, most: int, n_threads: int, watch: Watch, width: int = 5
+) -> Iterator[Sum]:
+    """Sums of 1, 2, .. rules."""
+    found = begun(problem, penalties)
+    for _ in range(most):
+        slopes = Slopes.of(problem, layout, found.cells, found.at, n_threads)
+        rule = best_rule(slopes, penalties, watch, width, {mark(rule.rows) for rule in found.rules})
+        if rule is None:
+            return
+        found = found.with_rule(problem, rule).fitted(problem, penalties, _STEPS)
+        yield found
+
+
+def polished(
+    found: Sum,
+    problem: Problem,
+    layout: Layout,
+    penalties: Penalties,
+    n_threads: int,
+    watch: Watch,
+    passes: int = 2,
+    width: int = 5,
+) -> Sum:
+    """The sum after passes over its rules, each of which may exchange, lose or get a literal, at last be another."""
+    found = found.fitted(problem, penalties, _LAST_STEPS)
+    for n in range(passes):
+        for _ in range(len(found.rules)):  # the rule that is looked at goes to the end
+            watch.check()
+            found = _reconsidered(found, problem, layout, penalties, n_threads, watch, width * (n == passes - 1))
+    return found.fitted(problem, penalties, _LAST_STEPS)
+
+
+def _reconsidered(
+    found: Sum, problem: Problem, layout: Layout, penalties: Penalties, n_threads: int, watch: Watch, width: int
+) -> Sum:
+    """The first rule exchanged for the best one like it, where that lowers the loss, else moved to the end."""
+    rule = found.rules[0]
+    without = replace(found.at, weights=np.concatenate([[0.0], found.at.weights[1:]]))
+    slopes = Slopes.of(problem, layout, found.cells, without, n_threads)
+    literals = rule.literals
+    shorter = [literals[:i] + literals[i + 1 :] for i in range(len(literals))]
+    tried: list[tuple[Literals, Bools, int]] = [(each, rows_of(problem, each), rule.sign) for each in shorter]
+    if len(literals) < penalties.most:
+        tried.append((literals, rule.rows, rule.sign))
+    bases = slopes.bases(tried)
+    if not slopes.over.everything[CURVATURE]:
+        return found.exchanged(problem, 0, rule)
+    known = {mark(other.rows) for other in found.rules[1:]}
+    candidates = list[Rule]()
+    for each in extensions(layout, bases, slopes.over, penalties, 1):
+        own, rows, sign = extended(slopes, each, tried)
+        candidates.append(Rule(own, rows, each.value, sign))
+    for base, (own, rows, sign) in zip(bases, tried, strict=True):
+        if own and own is not literals:
+            price = 2.0 * penalties.per_literal * (len(own) - 1)
+            value = gain_of(base.total, slopes.over, penalties.damping) - price
+            candidates.append(Rule(own, rows, value, sign))
+    if width:
+        anew = best_rule(slopes, penalties, watch, width, known)
+        candidates += [] if anew is None else [anew]
+    moved = found.exchanged(problem, 0, rule)
+    candidates = [each for each in candidates if mark(each.rows) not in known]
+    if not candidates:
+        return moved
+    best = max(candidates, key=lambda each: each.value)
+    if np.array_equal(best.rows, rule.rows):
+        return moved
+    other = found.exchanged(problem, 0, best).fitted(problem, penalties, _STEPS)
+    price = penalties.per_literal * (len(best.literals) - len(literals))
+    return other if other.at.loss + price < found.at.loss else moved

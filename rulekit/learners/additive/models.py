@@ -1,0 +1,51 @@
+"""Weighted rules as a model: a sum that says yes above 0."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rulekit.graph.nodes import Linear, Logistic
+from rulekit.learners.binned.codes import Codes
+from rulekit.learners.binned.problem import Problem
+from rulekit.learners.contract import Frame, Score
+from rulekit.learners.counting.histograms import Bools, Floats
+from rulekit.learners.fitting.rule_sets import Clause, clause_node, covered
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AdditiveRules:
+    """The bias and the weights of the clauses that hold are added up, exactly; yes above 0."""
+
+    clauses: tuple[Clause, ...]
+    weights: tuple[float, ...]
+    bias: float
+
+    def scores(self, codes: Codes, n_rows: int) -> Floats:
+        """The sums [n]."""
+        total = np.full(n_rows, self.bias)
+        for clause, weight in zip(self.clauses, self.weights, strict=True):
+            total += weight * covered(clause, codes, n_rows)
+        return total
+
+    def decides(self, codes: Codes, n_rows: int) -> Bools:
+        """The rows [n] whose sum is above 0."""
+        return np.asarray(self.scores(codes, n_rows) > 0.0)
+
+    def score(self, frame: Frame, prefix: str) -> Score:
+        """The sum, and 1 / (1 + exp(-sum)) as the probability."""
+        pairs = zip(self.clauses, self.weights, strict=True)
+        terms = [(weight, clause_node(clause, frame.columns)) for clause, weight in pairs if weight != 0.0]
+        total = Linear(terms, self.bias)
+        return Score(total, probability=Logistic(total), silent=not terms and self.bias <= 0.0)
+
+
+def log_losses(model: AdditiveRules, held: Problem) -> Floats:
+    """Of each held-out row [n] the negative log of the probability that is said of its class."""
+    losses = np.empty(len(held.labels))
+    for rows, codes in held.codes.parts(len(held.labels)):
+        labels = held.labels[rows]
+        scores = model.scores(codes, len(labels))
+        losses[rows] = np.logaddexp(0.0, np.where(labels == 1, -scores, scores))
+    return losses

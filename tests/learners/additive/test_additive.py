@@ -1,0 +1,228 @@
+"""Additive rules: the best literal by brute force, exact weights, sizes, what polishing may change, promises."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rulekit import AdditiveRulesClassifier
+from rulekit.conformance.learners import learner_checks
+from rulekit.exactness import SINGLE_BITS, span_of_sum
+from rulekit.graph.language.text import print_node
+from rulekit.graph.nodes import Above, Linear
+from rulekit.graph.rules import counts_by_class
+from rulekit.learners.additive import judging
+from rulekit.learners.additive.corrective import Cells, Loss, Weights, newton
+from rulekit.learners.additive.extensions import Base, Sums, extensions
+from rulekit.learners.additive.growth import grown, polished
+from rulekit.learners.additive.layout import Layout
+from rulekit.learners.additive.literals import Penalties
+from rulekit.learners.additive.search import mark, rows_of
+from rulekit.learners.binned.binning import bin_table
+from rulekit.learners.binned.problem import Problem
+from rulekit.learners.contract import NO_WATCH
+from rulekit.learners.fitting.allowed import all_allowed
+from rulekit.learners.fitting.choice import Losses, likely_best
+from rulekit.schema import Feature
+from rulekit.synthetic import loans
+from rulekit.tables.table import Table
+
+PLAIN = Penalties(ridge=1.0, damping=1.0, least=1.0, per_literal=0.0, most=3)
+
+
+def problem_of(number: np.ndarray, level: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> Problem:
+    """A column of numbers, 0 for a missing cell, and one of levels, as codes."""
+    features = (Feature("x"), Feature("c", "categorical", ("a", "b", "c", "d")))
+    values = np.where(number == 0, np.nan, number).astype(np.float32)
+    table = Table(features, (values, level.astype(np.int32)), len(labels))
+    columns, codes = bin_table(table, weights, 255)
+    return Problem(columns, codes, labels.astype(np.int64), weights.astype(np.int64), 1.0)
+
+
+@given(st.data())
+@settings(max_examples=60)
+def test_no_literal_has_a_larger_gain(data: st.DataObject) -> None:
+    """Of all cuts with missing cells on either side, and of all lists of levels that the order of steps allows."""
+    n = data.draw(st.integers(3, 14))
+    draw = lambda low, high: np.array(data.draw(st.lists(st.integers(low, high), min_size=n, max_size=n)))  # noqa: E731
+    number, level, gradient, curvature = draw(0, 4), draw(2, 5), draw(-9, 9), draw(1, 5)
+    problem = problem_of(number, level, np.zeros(n), np.ones(n))
+    layout = Layout.of(problem.columns, all_allowed(2))
+    values = np.column_stack([gradient, curvature, np.ones(n, dtype=np.int64)])
+    sums = np.zeros((layout.size, 3), dtype=np.int64)
+    for j in range(2):
+        np.add.at(sums, layout.offsets[j] + problem.codes[j], values)
+    over = Sums(values.sum(axis=0), np.ones(3))
+    found = extensions(layout, [Base((), sums, over.everything)], over, PLAIN, 1)
+
+    def gain(rows: np.ndarray) -> float:
+        inside = values[rows].sum(axis=0)
+        share = inside[1] / over.everything[1]
+        away = inside[0] - over.everything[0] * share
+        return float(away * away / (inside[1] * (1 - share) + PLAIN.damping))
+
+    sides = [(number > 0) & (number <= cut) for cut in range(6)]
+    rows = [each | ((number == 0) & missing) for each in sides for missing in (False, True)]
+    rows += [level == one for one in range(2, 6)]
+    legal = [each for each in rows if 0 < each.sum() < n]
+    best = max(map(gain, legal), default=0.0)
+    if found:
+        held = found[0].literal.condition[problem.codes[found[0].literal.column]]
+        assert found[0].value <= gain(held) + 1e-9
+        assert found[0].value >= best - 1e-9
+    else:
+        assert best <= 0.0
+
+
+@given(st.data())
+@settings(max_examples=60)
+def test_the_kernel_and_its_equivalent_judge_alike(data: st.DataObject) -> None:
+    random = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    sizes = random.integers(1, 6, random.integers(1, 5))
+    starts, bases = np.concatenate([[0], np.cumsum(sizes)]), int(random.integers(1, 4))
+    sums = random.integers(-9, 10, (bases, int(starts[-1]), 3))
+    sums[..., 1:] = np.abs(sums[..., 1:])
+    totals = np.array([sums[:, a:b].sum(axis=1) for a, b in itertools.pairwise(starts)]).max(axis=0)
+    totals += random.integers(0, 3, totals.shape)
+    columns = len(sizes)
+    asked = judging.Asked(
+        sums,
+        totals,
+        totals.sum(axis=0) + 1,
+        np.array([2.0**-3, 2.0**-3, 1.0]),
+        starts,
+        1.0,
+        int(random.integers(0, 3)),
+        random.integers(-1, 2, bases),
+        random.integers(-1, 2, columns),
+        random.random(columns) < 0.3,
+        random.random((bases, columns)) < 0.2,
+        np.abs(random.normal(size=sums.shape[:2])),
+        random.random(bases),
+        bool(random.integers(0, 2)),
+    )
+    shape = (judging.OPTIONS, bases, columns)
+    found = []
+    for kernel in (judging._judge.__wrapped__, judging._judge_at_once):
+        one = np.full(shape, -np.inf), np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int8)
+        kernel(*asked, *one)
+        legal = one[0] > -np.inf
+        found.append((one[0].tobytes(), one[1][legal].tolist(), one[2][legal].tolist()))
+    assert found[0] == found[1]
+
+
+def some_problem(n: int = 400, seed: int = 0) -> Problem:
+    random = np.random.default_rng(seed)
+    number, level = random.integers(0, 30, n), random.integers(2, 6, n)
+    score = (number > 12) * 1.5 + (level == 3) * 2.0 - ((number > 20) & (level == 4)) * 3.0 - 1.0
+    labels = random.random(n) < 1.0 / (1.0 + np.exp(-score))
+    return problem_of(number, level, labels, random.integers(1, 3, n))
+
+
+def test_newton_ends_where_no_slope_is_left() -> None:
+    problem = some_problem()
+    layout = Layout.of(problem.columns, all_allowed(2))
+    found = list(grown(problem, layout, PLAIN, 6, 1, NO_WATCH))[-1]
+    loss = Loss(found.cells, PLAIN.ridge, 1.0, np.zeros(len(found.rules)))
+    at = newton(loss, found.at, 40, tolerance=0.0)
+
+    assert np.abs(loss.slopes(at)).max() < 1e-3
+    assert at.loss <= found.at.loss
+    assert np.array_equal(at.weights, np.round(at.weights * 2.0**20) / 2.0**20)
+
+
+def test_cells_know_which_rules_hold() -> None:
+    problem = some_problem()
+    found = list(grown(problem, Layout.of(problem.columns, all_allowed(2)), PLAIN, 5, 1, NO_WATCH))[-1]
+    for cells, rules in (
+        (found.cells, found.rules),
+        (found.exchanged(problem, 1, found.rules[1]).cells, (found.rules[0], *found.rules[2:], found.rules[1])),
+        (found.without(2).cells, (*found.rules[:2], *found.rules[3:])),
+    ):
+        assert np.array_equal(cells.holds[cells.cell].T, [rows_of(problem, rule.literals) for rule in rules])
+        counts = np.zeros_like(cells.counts)
+        np.add.at(counts, (cells.cell, problem.labels), problem.weights)
+        assert np.array_equal(counts, cells.counts)
+    assert Cells.of_all(problem.labels, problem.weights).counts.sum() == problem.weights.sum()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_second_look_never_raises_the_loss_and_no_rule_stands_twice(seed: int) -> None:
+    problem = some_problem(seed=seed)
+    layout = Layout.of(problem.columns, all_allowed(2))
+    last = list(grown(problem, layout, PLAIN, 8, 1, NO_WATCH))[-1]
+    better = polished(last, problem, layout, PLAIN, 1, NO_WATCH)
+
+    assert better.at.loss <= last.fitted(problem, PLAIN, 10).at.loss + 1e-9
+    assert len({mark(rule.rows) for rule in better.rules}) == len(better.rules) == len(last.rules)
+
+
+def test_logical_data_need_no_more_rules_than_there_are() -> None:
+    random = np.random.default_rng(3)
+    X = random.integers(0, 2, (3000, 12)).astype(bool)
+    truth = (X[:, 0] & X[:, 1]) | (X[:, 2] & ~X[:, 3])
+    model = AdditiveRulesClassifier().fit(X, truth ^ (random.random(3000) < 0.05))
+    (counts,) = counts_by_class(model.rule_graph_).values()
+
+    assert (counts.rules, counts.literals) == (2, 4)
+    assert np.array_equal(model.predict(X), truth)
+
+
+def test_sums_are_exact_and_short_weights_change_no_decision() -> None:
+    rows = loans(800, seed=2)
+    labels = rows.pop("default")
+    model = AdditiveRulesClassifier(n_folds=2).fit(rows, labels)
+    (root,) = model.rule_graph_.decision.roots
+    assert isinstance(root, Above)
+    assert isinstance(root.score, Linear)
+    terms = [weight for weight, _ in root.score.terms]
+
+    span = span_of_sum(root.score)
+    assert span is not None
+    assert span.fits(SINGLE_BITS)
+    assert all(float(weight * 2**10).is_integer() for weight in terms)
+    texts = [print_node(node) for _, node in root.score.terms]
+    assert len(set(texts)) == len(texts)
+
+
+def test_the_path_has_a_model_of_every_size_and_the_objective_falls() -> None:
+    rows = loans(600, seed=4)
+    labels = rows.pop("default")
+    model = AdditiveRulesClassifier(8, n_folds=2).fit(rows, labels)
+    objectives = [point.objective for point in model.path_.points]
+
+    assert len(objectives) == 8
+    assert objectives == sorted(objectives, reverse=True)
+    smaller = model.path_.graph_at(3)
+    (counts,) = counts_by_class(smaller).values()
+    assert counts.rules <= 3
+
+
+def test_many_equal_rows_count_once_where_variants_are_compared() -> None:
+    losses = np.concatenate([np.full(500, 2.0), np.zeros(500)]), np.concatenate([np.full(500, 1.0), np.full(500, 0.3)])
+    unit = np.concatenate([np.zeros(500, dtype=np.int64), np.arange(1, 501)])
+    alone = np.arange(1000)
+
+    assert likely_best([Losses(losses, np.ones(1000), unit)]) == [0, 1]
+    assert likely_best([Losses(losses, np.ones(1000), alone)]) == [1]
+
+
+CHECKS = list(learner_checks(AdditiveRulesClassifier, {"max_rules": 3, "n_folds": 2}))
+
+
+@pytest.mark.parametrize("check", [each for each in CHECKS if "scikit-learn" in str(each)], ids=str)
+def test_it_is_a_scikit_learn_classifier(check: object) -> None:
+    check.run()  # type: ignore[attr-defined]
+
+
+def test_weights_may_start_anywhere() -> None:
+    problem = some_problem(80)
+    cells = Cells.of_all(problem.labels, problem.weights)
+    at = newton(Loss(cells, 1.0, 1.0, np.zeros(0)), Weights(9.0, np.zeros(0), np.inf), 20)
+    share = problem.positive / problem.total
+
+    assert at.bias == pytest.approx(np.log(share / (1.0 - share)), abs=1e-4)
