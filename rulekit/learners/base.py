@@ -78,7 +78,13 @@ class RuleClassifier(ClassifierMixin, BaseEstimator, RuleLearner):  # type: igno
         """One record per candidate."""
         check_is_fitted(self)
         return [
-            {"class": path.label, "unit": made.size, "objective": made.objective, "error": made.error / path.total}
+            {
+                "class": path.label,
+                "unit": made.size,
+                "objective": made.objective,
+                "error": made.error / path.total,
+                **made.said,
+            }
             for path in self.path_.paths
             for made in path.candidates
         ]

@@ -197,7 +197,8 @@ class Candidate:
     """One answer to a question: its size in units, objective and weighted error on the training rows, and its model.
 
     start: it is what learning went on from, so that no smaller model is without it. cost: what reading it costs, as an
-    error rate: of several variants the one with the least held-out error and cost is taken.
+    error rate: of several variants the one with the least held-out error and cost is taken. said: what else `history_`
+    says of it, by name.
     """
 
     size: int
@@ -206,6 +207,7 @@ class Candidate:
     model: Model
     start: bool = False
     cost: float = 0.0
+    said: Mapping[str, Any] = field(default_factory=dict)
 
 
 Learning = Generator[Candidate, None, Sequence[Candidate] | None]

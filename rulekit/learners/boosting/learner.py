@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
+from rulekit.errors import InputError
+from rulekit.errors import InputError
 from rulekit.learners.binned.binning import least_side
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.boosting.rounds import rounds
@@ -34,13 +36,22 @@ class AdaBoostStumps(RuleLearner):
         """What "auto" stands for."""
         return replace(settings, min_rows=least_side(rows)) if settings.min_rows == "auto" else settings
 
+    def check(self, settings: AdaBoostSettings) -> None:
+        """Raise InputError where a promise is asked of a form that cannot keep it."""
+        if settings.vote == "majority" and settings.forbid:
+            why = "a majority vote is one rule, in which all its columns stand"
+            raise InputError(why, where="forbid", fix="leave it out, or take another vote")
+
     def prepare(
         self, problem: Problem, questions: Sequence[Question], data: TrainingData, classes: tuple[Any, ...]
     ) -> list[Question]:
         """The questions; raises InputError for several classes where missing values must not help."""
-        refuse_for_sums(questions[0].settings, classes)
-        return list(questions)
+        settings: AdaBoostSettings = questions[0].settings
+        refuse_for_sums(settings, classes)
+        # The grid of the votes is looked for where the side of each sum decides.
+        searched = len(classes) == 2 or settings.ordered is not None
+        return [replace(question, plan=searched) for question in questions]
 
     def learn(self, question: Question) -> Learning:
-        """A score card after each round."""
+        """A model after each round."""
         return rounds(question)

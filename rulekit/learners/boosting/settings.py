@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from rulekit.learners.contract import setting
-from rulekit.learners.fitting.parameters import number, or_automatic, whole
+from rulekit.learners.fitting.parameters import TRUTH, number, one_of, or_automatic, whole
 from rulekit.learners.fitting.settings import SizeSettings
+
+Vote = Literal["adaboost", "multiplicative", "accuracy", "majority"]
 
 
 @dataclass(frozen=True)
@@ -15,6 +17,21 @@ class AdaBoostSettings(SizeSettings):
     """Rounds and their conditions; all else is shared by every learner."""
 
     n_units: int = setting(100, whole(1), "most rounds, each of which adds one condition")
+    weak: Literal["exact", "resampled"] = setting(
+        "exact", one_of("exact", "resampled"), "exact: of all rows by weight; resampled: of rows drawn by weight"
+    )
+    draws: int = setting(500, whole(1), "rows drawn in a round, with weak=resampled")
+    vote: Vote = setting(
+        "adaboost",
+        one_of("adaboost", "multiplicative", "accuracy", "majority"),
+        "how the conditions are joined: as AdaBoost does, or as one of the forms before it",
+    )
+    factor: float = setting(
+        1.5, number(1), "by which a row's weight is multiplied or divided, with vote=multiplicative"
+    )
+    early_stop: bool = setting(
+        True, TRUTH, "end at the first condition that is no better than guessing; False: keep it"
+    )
     min_rows: Any = setting(
         "auto", or_automatic(number(0)), "least weight of rows on either side of a cut (auto: 5, of few rows less)"
     )

@@ -28,6 +28,11 @@ class Stump:
     right: int
     wrong: int
 
+    @property
+    def error(self) -> float:
+        """The share of the weight on which it is wrong."""
+        return self.wrong / (self.right + self.wrong)
+
 
 def cuts_of(problem: Problem, min_rows: float) -> list[Bools]:
     """By column after which codes [n_codes] it may be cut: at least min_rows on either side; the last is no cut."""
@@ -35,14 +40,15 @@ def cuts_of(problem: Problem, min_rows: float) -> list[Bools]:
 
 
 def _cuts(column: BinnedColumn, codes: npt.NDArray[Any], problem: Problem, min_rows: float) -> Bools:
-    below = np.cumsum(count_cells(codes, problem.labels, problem.weights, column.n_codes).sum(axis=1)[_first(column) :])
+    counts = count_cells(codes, problem.labels, problem.weights, column.n_codes).sum(axis=1)
+    below = np.cumsum(counts[first_code(column) :])
     least = min_rows / problem.weight_unit
     allowed = (below >= least) & (below[-1:] - below >= least)
     allowed[-1:] = True
     return np.asarray(allowed)
 
 
-def _first(column: BinnedColumn) -> int:
+def first_code(column: BinnedColumn) -> int:
     """The first code that has a place in the order; missing cells and levels never seen have none."""
     return FIRST_LEVEL_CODE if column.feature.kind == "categorical" else 1
 
@@ -63,7 +69,7 @@ def best_stump(
     def search(j: int) -> tuple[int, Floats]:
         column = problem.columns[j]
         counts = count_cells(problem.codes[j], problem.labels, weights, column.n_codes)
-        return votes_of(column, counts, cuts[j], _first(column) if missing_never_helps else 0)
+        return votes_of(column, counts, cuts[j], first_code(column) if missing_never_helps else 0)
 
     best: tuple[int, int | None, Floats] = (abs(lead), None, np.array([1.0 if lead > 0 else -1.0]))
     for j, (ahead, votes) in enumerate(run_threads(search, range(len(problem.columns)), n_threads)):
@@ -86,7 +92,7 @@ def votes_of(column: BinnedColumn, counts: Ints, cuts: Bools, against: int = 0) 
     votes[:against], ahead[:against] = -1.0, -lead[:against]
     if not column.ordered:
         return int(ahead.sum()), votes
-    first = _first(column)
+    first = first_code(column)
     below = np.cumsum(lead[first:])
     if not len(below):
         return int(ahead.sum()), votes
@@ -101,3 +107,10 @@ def votes_of(column: BinnedColumn, counts: Ints, cuts: Bools, against: int = 0) 
         side = -column.feature.monotone
     votes[first : first + cut + 1], votes[first + cut + 1 :] = side, -side
     return int(ahead[:first].sum() + own[cut]), votes
+
+
+def judged(problem: Problem, weights: Ints, where: int | None, votes: Floats) -> Stump:
+    """A stump with the weight [n] of the rows on which its votes are right and wrong."""
+    answers = np.broadcast_to(votes, len(weights)) if where is None else votes[problem.codes[where]]
+    right = int(weights[(answers > 0.0) == (problem.labels == 1)].sum())
+    return Stump(where, votes, right, int(weights.sum()) - right)
