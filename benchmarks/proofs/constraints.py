@@ -22,15 +22,16 @@ from benchmarks.learning.peers.data import load
 from rulekit.audit.checking import check_model
 from rulekit.errors import InputError
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.learners.contract import find_estimator
+from rulekit.learners.contract import find_estimator, find_learner
 from rulekit.simplification.passes import simplify
 from rulekit.tables.kinds.inference import infer
 from rulekit.tables.table import Table
 
 Promises = Mapping[str, Any]
-FAST: Promises = {"n_units": 6, "stopping": "none", "n_threads": 1, "positive": "yes"}
+FAST: Promises = {"stopping": "none", "n_threads": 1, "positive": "yes"}
 KINDS = ("monotone", "forbid", "require", "missing_never_helps")
-LEARNERS = {"cnll": KINDS, "adaboost": ("monotone", "forbid", "missing_never_helps")}
+SUMS = ("monotone", "forbid", "missing_never_helps")
+LEARNERS = {"cnll": KINDS, "adaboost": SUMS, "additive": SUMS}
 NUMBERS, LEVELS = ("a", "b", "c", "d"), tuple("pqrst")
 
 TABLES: Mapping[str, Promises] = {
@@ -94,7 +95,11 @@ def promised(kind: str, seed: int) -> Promises:
 
 def learned(learner: str, table: Table, labels: Any, promises: Promises) -> RuleGraph:
     """The model that a user would get: learned under the promises, and simplified."""
-    return simplify(find_estimator(learner)(**FAST, **promises).fit(table, labels).rule_graph_)
+    return simplify(
+        find_estimator(learner)(**{find_learner(learner).size_parameter: 6}, **FAST, **promises)
+        .fit(table, labels)
+        .rule_graph_
+    )
 
 
 def random_problems(learner: str, kind: str, count: int) -> tuple[int, int, int]:
