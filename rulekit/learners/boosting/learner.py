@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from rulekit.errors import InputError
-from rulekit.errors import InputError
 from rulekit.learners.binned.binning import least_side
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.boosting.rounds import rounds
