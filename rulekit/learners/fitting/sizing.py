@@ -115,6 +115,8 @@ def _with_words(
         why = f"largest macro F1 where the error is near the least ({by})"
     elif wanted.parsimony:
         why = f"the smallest that is not worse than the best by {wanted.parsimony:g} standard errors ({by})"
+    elif curve is not None and curve.by_loss:  # its row of the ladder may have more errors, see Curve.taken
+        why = f"larger sizes are no better on held-out or training rows ({by})"
     else:
         why = f"least error by {by}, smoothed over neighbouring sizes"
     if lowered or (path.frame.limits != NO_LIMITS and path.size and path.size == max(path.rows)):
