@@ -15,7 +15,7 @@ from rulekit.learners.contract import find_estimator, find_learner, learner_name
 
 SMALL: dict[str, dict[str, Any]] = {
     "additive": {"max_rules": 3, "n_folds": 2},
-    "adaboost": {"n_units": 8, "n_folds": 2},
+    "adaboost": {"n_estimators": 8, "n_folds": 2},
     "cnll": {"n_units": 3, "n_folds": 2},
 }
 CHECKS = [

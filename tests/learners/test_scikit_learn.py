@@ -91,9 +91,9 @@ COSTS: list[dict[str, Any]] = [
 def test_costs_may_be_said_in_four_ways(learner: type[RuleClassifier]) -> None:
     """Of two classes, an error on "live" is the false negative where it is the positive one."""
     X, y = rows()
-    free = learner(n_units=3, stopping="none").fit(X, y)
+    free = learner(3, stopping="none").fit(X, y)
     for parameters in COSTS:
-        model = learner(n_units=3, stopping="none", **parameters).fit(X, y)
+        model = learner(3, stopping="none", **parameters).fit(X, y)
         decided = model.predict(X) == "live"
         assert decided.mean() > (free.predict(X) == "live").mean()
         values, odds = model.decision_function(X), model.predict_proba(X)[:, 1]
@@ -101,8 +101,8 @@ def test_costs_may_be_said_in_four_ways(learner: type[RuleClassifier]) -> None:
         assert np.array_equal(decided, odds > 1 / 6)
         assert np.array_equal(np.argsort(values, kind="stable"), np.argsort(odds, kind="stable"))
     three = np.where(X[:, 1] > 1, "gone", y)
-    priced = learner(n_units=3, stopping="none", cost=[[0, 1, 1], [9, 0, 9], [1, 1, 0]]).fit(X, three)
-    weighted = learner(n_units=3, stopping="none", class_weight={"gone": 9.0}).fit(X, three)
+    priced = learner(3, stopping="none", cost=[[0, 1, 1], [9, 0, 9], [1, 1, 0]]).fit(X, three)
+    weighted = learner(3, stopping="none", class_weight={"gone": 9.0}).fit(X, three)
     assert priced.rule_graph_ == weighted.rule_graph_
     assert np.array_equal(priced.classes_[priced.decision_function(X).argmax(axis=1)], priced.predict(X))
     with pytest.raises(InputError, match="depends on which wrong class"):

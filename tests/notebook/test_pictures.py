@@ -30,7 +30,7 @@ def rows() -> tuple[pd.DataFrame, np.ndarray]:
 def test_every_model_is_drawn(rows: Any, learner: Any, classes: int) -> None:
     X, y = rows
     y = y if classes == 2 else np.where(X[HOSTILE["income"]] > 60_000, "rich", y)
-    model = learner(n_units=5, n_folds=2, target="$y$").fit(X, y)
+    model = learner(5, n_folds=2, target="$y$").fit(X, y)
     graph = model.rule_graph_
     drawn = [
         model.path_.plot(),

@@ -24,6 +24,7 @@ class AdaBoostStumps(RuleLearner):
     estimator = "rulekit.learners.boosting.estimator:AdaBoostStumpClassifier"
     settings = AdaBoostSettings
     noun = "round"
+    size_parameter = "n_estimators"
     abilities: ClassVar[frozenset[Ability]] = frozenset(
         (
             *("missing", "categories", "memory", "several", "ranked", "weights"),

@@ -39,7 +39,7 @@ def rounds(question: Question) -> Learning:
     adaptive = settings.vote in ADAPTIVE
     weak, weights = _Weak(question), _Weights(problem)
     votes, majority, bounds = Votes(problem, bool(question.plan)), MajorityVote(()), _Bounds()
-    for size in range(1, int(settings.n_units) + 1):
+    for size in range(1, int(settings.n_estimators) + 1):
         question.watch.check()
         shown = weights.whole() if adaptive else weak.part(weights.rows)
         stump = weak.stump(shown)
@@ -117,7 +117,7 @@ class _Weak:
 
     def part(self, weights: Ints) -> Ints:
         """The weights [n] of as many rows, by chance, as each round gets of them all; the others have none."""
-        each = max(1, len(weights) // int(self.settings.n_units))
+        each = max(1, len(weights) // int(self.settings.n_estimators))
         chosen = self.rng.choice(len(weights), each, replace=False, shuffle=False)
         shown = np.zeros(len(weights), dtype=np.int64)
         shown[chosen] = weights[chosen]

@@ -16,7 +16,7 @@ Vote = Literal["adaboost", "multiplicative", "accuracy", "majority"]
 class AdaBoostSettings(SizeSettings):
     """Rounds and their conditions; all else is shared by every learner."""
 
-    n_units: int = setting(100, whole(1), "most rounds, each of which adds one condition")
+    n_estimators: int = setting(100, whole(1), "most rounds, each of which adds one condition")
     weak: Literal["exact", "resampled"] = setting(
         "exact", one_of("exact", "resampled"), "exact: of all rows by weight; resampled: of rows drawn by weight"
     )

@@ -71,10 +71,10 @@ def test_it_decides_as_the_textbook_s() -> None:
     np.testing.assert_allclose([step["objective"] for step in ours.history_[:5]], expected, rtol=1e-4)
 
 
-@pytest.mark.parametrize("n_units", [1, 60])
-def test_points_are_on_a_grid_so_that_every_sum_is_exact(n_units: int) -> None:
+@pytest.mark.parametrize("n_estimators", [1, 60])
+def test_points_are_on_a_grid_so_that_every_sum_is_exact(n_estimators: int) -> None:
     table, y = rows_of(AdaBoostStumpClassifier, 2)
-    graph = AdaBoostStumpClassifier(n_units, stopping="none", max_bins=None).fit(table, y).rule_graph_
+    graph = AdaBoostStumpClassifier(n_estimators, stopping="none", max_bins=None).fit(table, y).rule_graph_
     (decided,) = graph.decision.roots
     assert isinstance(decided, Above)
     total = decided.children[0]
@@ -97,6 +97,6 @@ def test_rare_classes_get_their_score() -> None:
 
 @pytest.mark.full
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("settings", [{"n_units": 10, "n_folds": 2}, pytest.param({}, marks=pytest.mark.long)])
+@pytest.mark.parametrize("settings", [{"n_estimators": 10, "n_folds": 2}, pytest.param({}, marks=pytest.mark.long)])
 def test_scikit_learn_s_own_checks(settings: dict[str, int]) -> None:
     next(learner_checks(AdaBoostStumpClassifier, settings)).run()

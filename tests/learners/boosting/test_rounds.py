@@ -43,8 +43,8 @@ def problem_of(seed: int) -> Problem:
     return Problem(columns, codes, labels, weights, 1.0)
 
 
-def learned(problem: Problem, n_units: int, **settings: Any) -> list[Candidate]:
-    chosen = AdaBoostSettings(n_units=n_units, min_rows=0.0, draws=60, **settings)
+def learned(problem: Problem, n_estimators: int, **settings: Any) -> list[Candidate]:
+    chosen = AdaBoostSettings(n_estimators=n_estimators, min_rows=0.0, draws=60, **settings)
     return list(rounds(Question("yes", 0, problem, chosen, 0, 1, NO_WATCH, plan=True)))
 
 

@@ -23,7 +23,7 @@ from rulekit.tables.labels import LabelledTable
 
 Learner = type[RuleClassifier]
 LEARNERS: list[Learner] = [CNLLClassifier, AdaBoostStumpClassifier]
-QUICK: dict[str, Any] = {"n_units": 8, "stopping": "none", "random_state": 0}
+QUICK: dict[str, Any] = {"stopping": "none", "random_state": 0}
 N = 3000
 
 
@@ -39,10 +39,10 @@ def rows(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 def test_costs_move_the_decision_and_not_the_probability(learner: Learner) -> None:
     """The probability of a model that was trained at 1:10 was that of a population with ten times the positives."""
     X, y = rows()
-    priced = learner(class_weight={0: 1.0, 1: 10.0}, **QUICK).fit(X, y)
+    priced = learner(8, class_weight={0: 1.0, 1: 10.0}, **QUICK).fit(X, y)
     labelled = LabelledTable(infer(X), y, (0, 1), cost=(1.0, 10.0))
-    assert learner(**QUICK).fit(labelled).rule_graph_ == priced.rule_graph_
-    another = learner(**QUICK).fit(X, y, np.where(y == 1, 10.0, 1.0))
+    assert learner(8, **QUICK).fit(labelled).rule_graph_ == priced.rule_graph_
+    another = learner(8, **QUICK).fit(X, y, np.where(y == 1, 10.0, 1.0))
 
     assert np.array_equal(priced.predict(X), another.predict(X))
     assert another.predict_proba(X)[:, 1].mean() > 2 * y.mean(), "row weights are the population"
@@ -58,7 +58,7 @@ def test_costs_move_the_decision_and_not_the_probability(learner: Learner) -> No
 def test_learning_goes_on_from_a_model_of_other_odds() -> None:
     """The strengths of its report are found below the odds."""
     X, y = rows()
-    priced = CNLLClassifier(class_weight={0: 1.0, 1: 10.0}, form="formula", **QUICK).fit(infer(X), y).rule_graph_
+    priced = CNLLClassifier(8, class_weight={0: 1.0, 1: 10.0}, form="formula", **QUICK).fit(infer(X), y).rule_graph_
     again = CNLLClassifier(9, class_weight={0: 1.0, 1: 10.0}, start=priced, stopping="none", form="formula").fit(
         infer(X), y
     )
@@ -71,7 +71,7 @@ def test_several_classes_are_reported_as_often_as_they_are(learner: Learner, ord
     X, y = rows()
     y += 2 * (rows(1)[1] * (X[:, 2] > 2))
     y = np.minimum(y, 2)
-    weighed = learner(class_weight={0: 1.0, 1: 20.0, 2: 20.0}, ordered=ordered, **QUICK).fit(X, y)
+    weighed = learner(8, class_weight={0: 1.0, 1: 20.0, 2: 20.0}, ordered=ordered, **QUICK).fit(X, y)
     shares = np.bincount(y) / N
     assert np.abs(weighed.predict_proba(X).mean(axis=0) - shares).max() < 0.1
     assert (weighed.predict(X) > 0).mean() > 2 * (y > 0).mean()
@@ -82,7 +82,7 @@ def test_ranked_sums_report_the_differences_of_their_cuts() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(N, 2)).astype(np.float32)
     y = np.digitize(X[:, 0] + rng.normal(size=N), [-1.0, 0.5])
-    model = AdaBoostStumpClassifier(ordered=(0, 1, 2), **QUICK).fit(X, y)
+    model = AdaBoostStumpClassifier(8, ordered=(0, 1, 2), **QUICK).fit(X, y)
     shown = model.predict_proba(X)
     assert shown.min() >= 0.0
     assert shown.max() < 1.0
@@ -105,13 +105,13 @@ def test_where_no_sum_is_above_0_the_largest_decides() -> None:
         found = evaluate_nodes(graph.decision.roots, graph.table(X))
         return np.column_stack([found[node] for node in graph.decision.roots])
 
-    model = AdaBoostStumpClassifier(**QUICK).fit(X, y)
+    model = AdaBoostStumpClassifier(8, **QUICK).fit(X, y)
     scores = sums(model.rule_graph_)
     largest, rows_of_none = scores.argmax(axis=1), (scores <= 0).all(axis=1)
     assert 0.1 < rows_of_none.mean() < 0.9
     decided = model.rule_graph_.decide(X)
     assert (scores[np.arange(N), decided] == scores[np.arange(N), largest]).all()
-    asked = AdaBoostStumpClassifier(default="a", **QUICK).fit(X, y)
+    asked = AdaBoostStumpClassifier(8, default="a", **QUICK).fit(X, y)
     assert (asked.predict(X)[rows_of_none] == "a").all()
     assert (model.predict(X) == y).mean() > (asked.predict(X) == y).mean()
 
