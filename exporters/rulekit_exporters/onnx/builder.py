@@ -16,7 +16,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 from rulekit.numbers import float32
 from rulekit.tables.table import Array
-from rulekit_exporters.onnx.forms import ML_DOMAIN, form_of
+from rulekit_exporters.onnx.forms import AXES_AS_OPERAND, ML_DOMAIN, form_of
+from rulekit_exporters.onnx.options import OLDEST_OPSET
 
 Truth = bool | str
 Number = float | str
@@ -56,9 +57,13 @@ class Port:
 
 @dataclass(slots=True)
 class Builder:
-    """Collects operations; equal operations on equal inputs are emitted once. `reserved` are the public names."""
+    """Collects operations; equal operations on equal inputs are emitted once.
+
+    reserved: the public names; opset: the version of the default operator set whose forms are written.
+    """
 
     reserved: frozenset[str]
+    opset: int = OLDEST_OPSET
     operations: list[Operation] = field(default_factory=list)
     constants: dict[str, Array] = field(default_factory=dict)
     _known_constants: dict[tuple[str, tuple[int, ...], bytes], str] = field(default_factory=dict)
@@ -113,6 +118,12 @@ class Builder:
         if list(rows) == list(range(height)):
             return tensor
         return self.operate("Gather", tensor, self.constant(list(rows), np.int64), axis=0)
+
+    def least(self, tensor: str, axis: int) -> str:
+        """The least along an axis, which is then gone."""
+        if self.opset < AXES_AS_OPERAND:
+            return self.operate("ReduceMin", tensor, axes=[axis], keepdims=0)
+        return self.operate("ReduceMin", tensor, self.constant([axis], np.int64), keepdims=0)
 
     def cast(self, tensor: str, dtype: Any) -> str:
         return self.operate("Cast", tensor, to=element_type(dtype))

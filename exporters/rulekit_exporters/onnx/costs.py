@@ -32,10 +32,12 @@ ELEMENT = {
     "GreaterOrEqual": (0.4, 0.6),
     "IsNaN": (0.3, 0.6),
     "Exp": (1.5, 8.0),
+    "Sigmoid": (2.0, 9.0),
     "Concat": (0.15, 0.3),
     "Flatten": (0.05, 0.05),
     "Reshape": (0.0, 0.0),
     "Shape": (0.0, 0.0),
+    "ReduceMin": (0.45, 0.45),
     "ArgMax": (6.0, 12.0),
     "LabelEncoder": (80.0, 80.0),
     "TreeEnsembleClassifier": (60.0, 60.0),
@@ -79,6 +81,8 @@ def _row(node: Any, shapes: dict[str, tuple[int, bool]], constants: dict[str, An
         return MULTIPLICATION[double] * (math.prod(matrix.dims) if matrix is not None else width)
     if node.op_type == "Gather" and node.input[0] in constants:
         return LOOKED_UP
+    if node.op_type == "ReduceMin":
+        width = shapes.get(node.input[0], (1, False))[0]
     if node.op_type in ("ArgMax", "LabelEncoder", "TreeEnsembleClassifier"):
         return ELEMENT[node.op_type][double]
     return ELEMENT.get(node.op_type, ELSE)[double] * width

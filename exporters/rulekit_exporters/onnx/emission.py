@@ -77,7 +77,7 @@ def is_written(contents: Contents, graph: RuleGraph) -> bool:
 
 def build(graph: RuleGraph, plan: InputPlan, options: Options, names: dict[str, str], emit: Emit) -> Any:
     """The ModelProto of one formulation."""
-    builder = Builder(frozenset((*plan.names, *names.values())))
+    builder = Builder(frozenset((*plan.names, *names.values())), options.opset)
     inputs = Inputs(plan, graph.schema, builder)
     emitter = Emitter(graph, plan, builder, inputs)
     emitter.prepare()

@@ -11,6 +11,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 ML_DOMAIN = "ai.onnx.ml"
+# From this version of the default operator set on, the axes of a reduction are an operand, not an attribute.
+AXES_AS_OPERAND = 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ FORMS: dict[tuple[str, str], tuple[Form, ...]] = {
         **dict.fromkeys(("Add", "Mul", "Greater", "GreaterOrEqual", "Less"), _form("f4 f4 | f8 f8")),
         **dict.fromkeys(("Sub", "Div", "Equal"), _form("f8 f8")),
         **dict.fromkeys(("Min", "Max"), _form("f4 f4")),
-        **dict.fromkeys(("Neg", "Exp", "Tanh"), _form("f8")),
+        **dict.fromkeys(("Neg", "Exp", "Tanh", "Sigmoid"), _form("f8")),
         **dict.fromkeys(("Round", "IsNaN"), _form("f4 | f8")),
         "Not": _form("bool"),
         "Relu": _form("f4"),
@@ -73,10 +75,11 @@ FORMS: dict[tuple[str, str], tuple[Form, ...]] = {
         "Reshape": _form("bool i8 | f4 i8 | f8 i8"),
         "Shape": _form("bool | f4 | f8 | i8 | text"),
         "Expand": _form("bool i8 | f8 i8"),
-        "Pad": _form("f8 i8 f8"),
+        "Pad": _form("f4 i8 f4 | f8 i8 f8"),
         "Identity": _form("bool | f4 | f8 | i8 | text"),
     }.items()
 } | {
+    ("", "ReduceMin"): (_form("f4", "axes keepdims"), _form("f4 i8", "keepdims")),
     (ML_DOMAIN, "LabelEncoder"): (
         _form("text", "keys_strings values_int64s default_int64", version=2),
         _form("text", "keys_strings values_floats default_float", version=2),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from rulekit.errors import Unsupported
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.schema import Feature, Schema
+from rulekit.schema import UNSEEN_CODE, Feature, Schema
 from rulekit.tables.table import Array, encoded_dtype
 from rulekit_exporters.onnx.builder import Builder, Port, element_type
 from rulekit_exporters.onnx.conditions import Bit, Condition, Membership, is_wide
@@ -267,10 +268,25 @@ class Inputs:
 
     def conditions(self, conditions: list[Condition]) -> tuple[str, list[Condition]]:
         """The [L, N] truth values of conditions over columns of any width, and the order of the rows."""
-        if len(conditions) < MANY_LITERALS and not any(is_wide(self._schema[c.feature]) for c in conditions):
-            return self.block(conditions)
-        block, order = self.large_block(conditions)
+        block, order = self.literals(conditions)
         return block, [bit for bit in order if isinstance(bit, Condition)]
+
+    def literals(self, bits: Sequence[Bit]) -> tuple[str, Sequence[Bit]]:
+        """The [L, N] truth values of literals over columns of any kind, and the order of the rows."""
+        narrow = [bit for bit in bits if isinstance(bit, Condition) and not is_wide(self._schema[bit.feature])]
+        if len(narrow) == len(bits) < MANY_LITERALS:
+            return self.block(narrow)
+        return self.large_block(bits)
+
+    def points(self, column: str, tables: Sequence[Sequence[float]], width: Any) -> str:
+        """[len(tables), N]: what each table holds for the code of a category (missing, unseen, the levels)."""
+        builder = self._builder
+        again = 1 if self._plan.form == "codes" else 0
+        entries = np.array([[*table, *[table[UNSEEN_CODE]] * again] for table in tables], dtype=width)
+        if len(tables) == 1:
+            return builder.operate("Gather", builder.constant(entries[0]), self.category(column), axis=0)
+        found = builder.operate("Gather", builder.constant(entries), self.category(column), axis=1)
+        return builder.operate("Reshape", found, builder.constant([len(tables), -1], np.int64))
 
     def columns(self, names: list[str]) -> str:
         """[len(names), N]: float32 columns, in that order."""

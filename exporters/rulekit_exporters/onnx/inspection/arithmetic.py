@@ -121,6 +121,22 @@ def _bounded_sum(value: Exact, limit: int, upper: bool) -> Element:
     return opaque("bounded", value)
 
 
+def sign_of(element: Element, limit: int) -> Exact | None:
+    """A whole number cut off to a limit and one more: whether it is above the limit; None for another element.
+
+    A number and the contrary of the same number, as -u and u or 1 - u and u are, give a truth value and its contrary.
+    """
+    value = exact(element)
+    if value is None or value.span.grid < 0 or not value.span.fits():
+        return None
+    if not value.terms:
+        return Exact(min(max(value.constant, Fraction(limit)), Fraction(limit + 1)))
+    if value.terms[0][1] > 0:
+        return added(Exact(Fraction(limit)), _indicator(value, limit))
+    turned = added(Exact(Fraction(2 * limit + 1)), value, Fraction(-1))  # above the limit where the number is not
+    return added(Exact(Fraction(limit + 1)), _indicator(turned, limit), Fraction(-1))
+
+
 def _indicator(value: Exact, limit: int) -> Exact:
     """1 where an integer is above a limit."""
     return Exact(Fraction(0), ((Greater(to_node(value), Number(float(limit))), Fraction(1)),))

@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from rulekit.graph.nodes import FALSE, TRUE, And, LinearThreshold, Missing, Node, Not, Or
+from rulekit.graph.nodes import FALSE, TRUE, And, Family, LinearThreshold, Missing, Node, Not, Or
 from rulekit.numbers import float32
 from rulekit.program.nodes import Choice, Greater, Number
 from rulekit_exporters.onnx.forms import CASTS
@@ -217,6 +217,29 @@ def looked_up(values: list[Any], index: Element) -> Element:
     return Picked(tuple(values[first : last + 1]), added(known, Exact(Fraction(-first))))
 
 
+def least_of(truths: list[Element]) -> Element:
+    """The least of truth values as 0 and 1: 1 where all hold."""
+    nodes = [_held(element) for element in truths]
+    kept = [node for node in dict.fromkeys(nodes) if node != TRUE]
+    if FALSE in kept or not kept:
+        return int(not kept)
+    return exact(And(kept) if len(kept) > 1 else kept[0])
+
+
+def _held(element: Element) -> Node:
+    """A truth value as 0 and 1 as a node."""
+    known = exact(element)
+    if known is not None and not known.terms and known.constant in (0, 1):
+        return TRUE if known.constant else FALSE
+    if known is not None and len(known.terms) == 1 and known.terms[0][0].family is Family.BOOLEAN:
+        (node, weight), constant = known.terms[0], known.constant
+        if constant == 0 and weight == 1:
+            return node
+        if constant == 1 and weight == -1:
+            return Not(node)
+    raise UnreadableError("the least of numbers that are no truth values")
+
+
 def winner(scores: list[Element]) -> Element:
     """The place of the first largest score."""
     nodes = [to_node(score) for score in scores]
@@ -238,6 +261,7 @@ UNARY: dict[str, Callable[[Element, str], Element]] = {
     "Identity": lambda a, width: a,
     "Exp": lambda a, width: opaque("Exp", a),
     "Tanh": lambda a, width: opaque("Tanh", a),
+    "Sigmoid": lambda a, width: opaque("Sigmoid", a),
 }
 BINARY: dict[str, Callable[[Element, Element, str], Element]] = {
     "And": logical_and,

@@ -15,6 +15,7 @@ from rulekit_exporters.onnx.inspection.tensors import (
     flatten,
     gather,
     pad,
+    reduce_min,
     reshape,
     shape,
     transpose,
@@ -39,4 +40,5 @@ READERS: dict[str, Reader] = {
     "MatMul": matmul,
     "Gemm": gemm,
     "ArgMax": argmax,
+    "ReduceMin": reduce_min,
 }

@@ -16,12 +16,14 @@ import numpy.typing as npt
 
 from rulekit.numbers import float32
 from rulekit.schema import FIRST_LEVEL_CODE
+from rulekit_exporters.onnx.inspection.arithmetic import sign_of
 from rulekit_exporters.onnx.inspection.elements import (
     BINARY,
     COMPARING,
     UNARY,
     cast,
     chosen,
+    least_of,
     looked_up,
     winner,
 )
@@ -175,6 +177,11 @@ def clip(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value
     value, low, high = rows(inputs[0]), constant(inputs[1]), constant(inputs[2])
     if value.width == "i8":
         return elementwise(reach, lambda a: _clipped_code(a, int(low), int(high)), [value], value.width)
+    if low.ndim == high.ndim == 0 and high - low == 1:
+        clipped = [sign_of(element, int(low)) for element in value.elements.reshape(-1)]
+        if None not in clipped:
+            reach.spend(len(clipped))
+            return Rows(np.array(clipped, dtype=object).reshape(value.elements.shape), value.axis, value.width)
     return binary("Min")(reach, [binary("Max")(reach, [value, low], {}), high], {})
 
 
@@ -278,14 +285,14 @@ def gather(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Val
         return Shape(tuple(data.sizes[place] for place in constant(index).reshape(-1).tolist()))
     if isinstance(data, Rows) and isinstance(index, np.ndarray):
         axis %= data.elements.ndim
-        if axis == data.axis or index.ndim > 1:
+        if axis == data.axis or (index.ndim > 1 and axis > data.axis):
             raise UnreadableError("rows are picked")
         reach.spend(index.size * max(1, data.elements.size // max(1, data.elements.shape[axis])))
         try:
             taken = np.take(data.elements, index, axis=axis)
         except IndexError:
             raise UnreadableError("an index may leave its table") from None
-        return Rows(taken, data.axis - (index.ndim == 0 and axis < data.axis), data.width)
+        return Rows(taken, data.axis + (index.ndim - 1) * (axis < data.axis), data.width)
     table, places = constant(data), rows(index)
     axis %= table.ndim
     spread = plain(np.moveaxis(table, axis, 0)).reshape(table.shape[axis], -1)
@@ -315,3 +322,19 @@ def argmax(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Val
         found[i] = winner(scores.tolist())
     row_axis = value.axis - (axis < value.axis)
     return Rows(found.reshape(moved.shape[:-1]), row_axis, "i8")
+
+
+def reduce_min(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
+    """The least along one axis of truth values as 0 and 1: whether all of them hold."""
+    value = rows(inputs[0])
+    axes = attributes["axes"] if len(inputs) == 1 else constant(inputs[1]).tolist()
+    if len(axes) != 1 or attributes["keepdims"] != 0 or axes[0] % value.elements.ndim == value.axis:
+        raise UnreadableError("a least value of another kind")
+    axis = axes[0] % value.elements.ndim
+    reach.spend(value.elements.size)
+    moved = np.moveaxis(value.elements, axis, -1)
+    found = np.empty(moved.shape[:-1], dtype=object)
+    flat = found.reshape(-1)
+    for i, elements in enumerate(moved.reshape(-1, moved.shape[-1])):
+        flat[i] = least_of(elements.tolist())
+    return Rows(found, value.axis - (axis < value.axis), value.width)

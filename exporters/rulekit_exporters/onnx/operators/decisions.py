@@ -13,6 +13,12 @@ from rulekit.graph.nodes import Node
 from rulekit_exporters.onnx.builder import Number
 from rulekit_exporters.onnx.operators.dnf import emit_dnf, emit_dnf_pair
 from rulekit_exporters.onnx.operators.noisy_or import reported_number
+from rulekit_exporters.onnx.operators.sum_decisions import (
+    emit_logistic_pair,
+    emit_sum_pair,
+    highest,
+    logistic_shares,
+)
 
 if TYPE_CHECKING:
     from rulekit_exporters.onnx.operators.emitter import Emitter
@@ -29,6 +35,9 @@ def argmax(emitter: Emitter, ranked: Sequence[Ranked]) -> str:
     The masked scores stand in order of preference below a row of minus infinity, which wins, as the first of equals,
     exactly where no class takes part.
     """
+    found = highest(emitter, ranked)
+    if found is not None:
+        return found
     builder = emitter.builder
     rows = []
     for _, node, threshold in ranked:
@@ -58,6 +67,9 @@ def emit_outputs(emitter: Emitter) -> tuple[str, str]:
     builder, graph = emitter.builder, emitter.graph
     ranked, roots = graph.decision.ranked, graph.decision.roots
     if not ranked and not graph.decision.ordered:
+        index, one_hot = emit_logistic_pair(emitter, *roots) or (None, "")
+        if index is not None:
+            return index, one_hot
         index, one_hot = binary(emitter, *roots)
         return index, reported(emitter) or one_hot
     index = argmax(emitter, ranked) if ranked else median(emitter, roots)
@@ -71,7 +83,7 @@ def binary(emitter: Emitter, formula: Node) -> tuple[str, str]:
     Over columns a truth value and its contrary are transposed: 3 ns a row less than a product with the pair.
     """
     builder = emitter.builder
-    one_hot = emit_dnf_pair(emitter, formula)
+    one_hot = emit_sum_pair(emitter, formula) or emit_dnf_pair(emitter, formula)
     if one_hot is not None:
         return builder.operate("ArgMax", one_hot, axis=1, keepdims=0), one_hot
     product = emit_dnf(emitter, formula) or ""
@@ -91,6 +103,9 @@ def reported(emitter: Emitter) -> str:
     builder, graph = emitter.builder, emitter.graph
     if not graph.probability:
         return ""
+    found = logistic_shares(emitter)
+    if found is not None:
+        return found
     values = [reported_number(emitter, node) for node in graph.probability]
     if len(values) == 1:
         values = [builder.subtract(1.0, values[0]), values[0]]

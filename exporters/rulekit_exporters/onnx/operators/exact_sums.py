@@ -1,9 +1,10 @@
-"""Sums over cleaned columns, step functions and literals whose every partial sum is exact.
+"""Sums over cleaned columns, step functions, points by level and truth values whose every partial sum is exact.
 
-A `Column` with a step is an integer of that many steps; a step function is its first value plus one jump per cut. Where
-all weighted steps, jumps and constants of a sum are multiples of g, and the largest values that its terms can take add
-up to at most 2^24 g, every partial sum is exact in float32 in whatever order, to 2^53 g in double, and equals the sum
-from left to right; so it is one matrix product, and all such sums of a graph over columns are one.
+A `Column` with a step is an integer of that many steps; a step function is its first value plus one jump per cut; level
+sets of a category are a number for each of its codes; a Boolean child is an indicator. Where all weighted steps, jumps
+and constants of a sum are multiples of g, and the largest values that its terms can take add up to at most 2^24 g,
+every partial sum is exact in float32 in whatever order, to 2^53 g in double, and equals the sum from left to right; so
+it is one matrix product, and all such sums of a graph are one.
 """
 
 from __future__ import annotations
@@ -12,102 +13,137 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING
-
-import numpy as np
 
 from rulekit.exactness import SINGLE_BITS, Span, is_exact_difference, total
-from rulekit.graph.nodes import Column, Node, Step
+from rulekit.graph.nodes import Column, Family, Node, Step
 from rulekit.numbers import float32
-from rulekit_exporters.onnx.builder import Number
-from rulekit_exporters.onnx.conditions import Condition, bit_of, is_wide
-
-if TYPE_CHECKING:
-    from rulekit_exporters.onnx.operators.emitter import Emitter
+from rulekit.schema import Schema
+from rulekit_exporters.onnx.conditions import Condition, Membership, is_wide
+from rulekit_exporters.onnx.operators.indicators import Indicator, indicator_of
 
 # Steps, and values in steps, that stay far from where float32 ends.
 SMALLEST, LARGEST = 2.0**-60, 2.0**60
-# Fewer terms than this are cheaper one by one.
-FEWEST_TERMS = 3
+# Sums of fewer rows than this are cheaper one by one.
+FEWEST_ROWS = 3
+
+Points = tuple[float, ...]  # by code: missing, unseen, the levels
+Part = Column | Indicator | tuple[str, Points]
 
 
 @dataclass(frozen=True, slots=True)
 class ExactSum:
-    """constant + sum of weight * column, in steps of it, + sum of jump where its condition holds.
+    """constant + sum of weight * column, in steps of it, + sum of jump where its indicator holds + points by level.
 
-    single: whether float32 suffices.
+    points: by the name of a category; span: of all partial sums.
     """
 
     constant: float
     columns: dict[Column, float]
-    jumps: dict[Condition, float]
-    single: bool
+    jumps: dict[Indicator, float]
+    points: dict[str, Points]
+    span: Span
+
+    @property
+    def single(self) -> bool:
+        """Whether float32 suffices."""
+        return self.span.fits(SINGLE_BITS)
+
+    @property
+    def weights(self) -> dict[Part, float]:
+        """The weight of each row that the sum adds up."""
+        rows: list[tuple[Part, float]] = [*self.columns.items(), *self.jumps.items()]
+        return dict(rows + [(points, 1.0) for points in self.points.items()])
 
 
-def exact_sum(emitter: Emitter, terms: Sequence[tuple[float, Node]], bias: float) -> ExactSum | None:
+@dataclass(slots=True)
+class _Parts:
+    """What was met so far of a sum."""
+
+    schema: Schema
+    constant: Fraction
+    columns: dict[Column, Fraction]
+    jumps: dict[Indicator, Fraction]
+    points: dict[str, list[Fraction]]
+    spans: list[Span]
+
+    def add_constant(self, value: float) -> None:
+        self.constant += Fraction(value)
+        self.spans.append(Span.of(value))
+
+    def add_jump(self, indicator: Indicator, jump: float) -> None:
+        """A number where an indicator holds; that of a level set stands at its levels."""
+        self.spans.append(Span.of(jump))
+        if isinstance(indicator, Membership):
+            points = self.points.setdefault(indicator.feature, [Fraction(0)] * len(indicator.table))
+            for code, holds in enumerate(indicator.table):
+                points[code] += Fraction(jump) if holds else 0
+        else:
+            self.jumps[indicator] = self.jumps.get(indicator, Fraction(0)) + Fraction(jump)
+
+
+def exact_sum(terms: Sequence[tuple[float, Node]], bias: float, schema: Schema) -> ExactSum | None:
     """The parts of bias + sum of weight * child; None where it has other terms or needs more than 53 bits."""
-    constants = [Fraction(bias)]
-    columns: dict[Column, Fraction] = {}
-    jumps: dict[Condition, float] = {}
-    spans = [Span.of(bias)]
-    for weight, child in terms:
-        if isinstance(child, Column):
-            if not is_plain(emitter, child):
-                return None
-            steps = Fraction(weight) * Fraction(child.step)
-            columns[child] = columns.get(child, Fraction(0)) + steps
-            ends = (round(Fraction(end) / Fraction(child.step)) for end in (child.low, child.high))
-            spans.append(Span.of(steps).times(Span.of(1, *ends, Fraction(child.missing) / Fraction(child.step))))
-            continue
-        parts = jumps_of(emitter, weight, child)
-        if parts is None:
-            return None
-        constants.append(Fraction(parts[0]))
-        spans.append(Span.of(constants[-1]))
-        for condition, jump in parts[1]:
-            jumps[condition] = jumps.get(condition, 0.0) + jump
-            spans.append(Span.of(jump))
-    span = total(spans)
+    parts = _Parts(schema, Fraction(bias), {}, {}, {}, [Span.of(bias)])
+    if not all(_add(parts, weight, child) for weight, child in terms):
+        return None
+    span = total(parts.spans)
     if not span.fits():
         return None
-    kept = {column: float(weight) for column, weight in columns.items() if weight}
-    return ExactSum(float(sum(constants)), kept, {c: jump for c, jump in jumps.items() if jump}, span.fits(SINGLE_BITS))
+    return ExactSum(
+        float(parts.constant),
+        {column: float(weight) for column, weight in parts.columns.items() if weight},
+        {indicator: float(jump) for indicator, jump in parts.jumps.items() if jump},
+        {name: tuple(map(float, points)) for name, points in parts.points.items() if any(points)},
+        span,
+    )
 
 
-def is_plain(emitter: Emitter, column: Column) -> bool:
+def _add(parts: _Parts, weight: float, child: Node) -> bool:
+    """Take up weight * child; whether it can be."""
+    if isinstance(child, Column):
+        return _add_column(parts, weight, child)
+    if isinstance(child, Step):
+        return _add_step(parts, weight, child)
+    if child.family is not Family.BOOLEAN:
+        return False
+    found = indicator_of(child, parts.schema)
+    if isinstance(found, bool):
+        parts.add_constant(weight if found else 0.0)
+        return True
+    indicator, positive = found
+    if not positive:
+        parts.add_constant(weight)
+    parts.add_jump(indicator, weight if positive else -weight)
+    return True
+
+
+def _add_column(parts: _Parts, weight: float, column: Column) -> bool:
+    if not is_plain(parts.schema, column):
+        return False
+    steps = Fraction(weight) * Fraction(column.step)
+    parts.columns[column] = parts.columns.get(column, Fraction(0)) + steps
+    ends = (round(Fraction(end) / Fraction(column.step)) for end in (column.low, column.high))
+    parts.spans.append(Span.of(steps).times(Span.of(1, *ends, Fraction(column.missing) / Fraction(column.step))))
+    return True
+
+
+def _add_step(parts: _Parts, weight: float, step: Step) -> bool:
+    """The first value, a jump for each cut, and one where the column is missing."""
+    values = [weight * value for value in (*step.values, step.missing)]
+    steps = [*pairwise(values[:-1]), (values[0], values[-1])]
+    if not all(is_exact_difference(a, b) for a, b in steps):
+        return False
+    wide = is_wide(parts.schema[step.feature])
+    parts.add_constant(values[0])
+    for cut, (low, high) in zip(step.cuts, steps, strict=False):
+        parts.add_jump(Condition(step.feature, ">", cut if wide else float32(cut)), high - low)
+    parts.add_jump(Condition(step.feature, "missing"), values[-1] - values[0])
+    return True
+
+
+def is_plain(schema: Schema, column: Column) -> bool:
     """Whether float32 carries out the cleaning of a column without a rounding: bounds, steps and missing value fit."""
-    if is_wide(emitter.graph.schema[column.feature]) or not SMALLEST <= column.step <= LARGEST:
+    if is_wide(schema[column.feature]) or not SMALLEST <= column.step <= LARGEST:
         return False
     missing = column.missing / column.step
     return all(float32(value) == value and abs(value) <= LARGEST for value in (column.low, column.high, missing))
-
-
-def jumps_of(emitter: Emitter, weight: float, child: Node) -> tuple[float, list[tuple[Condition, float]]] | None:
-    """Weight * child as a constant and jumps where conditions hold; None for a child of another kind."""
-    schema = emitter.graph.schema
-    if isinstance(child, Step) and not is_wide(schema[child.feature]):
-        values = [weight * value for value in (*child.values, child.missing)]
-        rows = []
-        for cut, (low, high) in zip(child.cuts, pairwise(values[:-1]), strict=True):
-            rows.append((Condition(child.feature, ">", float32(cut)), high - low))
-        rows.append((Condition(child.feature, "missing"), values[-1] - values[0]))
-        exact = all(is_exact_difference(a, b) for a, b in (*pairwise(values[:-1]), (values[0], values[-1])))
-        return (values[0], rows) if exact else None
-    bit, positive = bit_of(child, schema) or (None, False)
-    if not isinstance(bit, Condition) or is_wide(schema[bit.feature]):
-        return None
-    return (0.0, [(bit, weight)]) if positive else (weight, [(bit, -weight)])
-
-
-def grid_sum(emitter: Emitter, terms: Sequence[tuple[float, Node]], bias: float) -> Number | None:
-    """A double row: a sum without columns as one product with the literal rows; None where it is not exact or short."""
-    found = exact_sum(emitter, terms, bias) if len(terms) >= FEWEST_TERMS else None
-    if found is None or found.columns or not found.jumps:
-        return None
-    builder, width = emitter.builder, np.float32 if found.single else np.float64
-    block, order = emitter.inputs.conditions(list(found.jumps))
-    weights = builder.constant([[found.jumps[condition] for condition in order]], width)
-    result = builder.operate("MatMul", weights, builder.cast(block, width))
-    if found.constant:
-        result = builder.operate("Add", result, builder.constant(found.constant, width))
-    return builder.cast(result, np.float64) if found.single else result

@@ -18,7 +18,7 @@ from rulekit.graph.nodes import Hidden, Node, Probability, Strength
 from rulekit.graph.probability.compilation import adds_strengths
 from rulekit.graph.traversal import topological
 from rulekit_exporters.onnx.builder import Number
-from rulekit_exporters.onnx.operators.exact_sums import FEWEST_TERMS
+from rulekit_exporters.onnx.operators.exact_sums import FEWEST_ROWS
 from rulekit_exporters.onnx.operators.stacking import choices, stack
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def strengths(emitter: Emitter, node: Strength) -> Number:
     """
     builder = emitter.builder
     bits = [child for child in node.formula.children if isinstance(child, Hidden)]
-    if len(bits) == len(node.terms) >= FEWEST_TERMS and _are_exact(bits):
+    if len(bits) == len(node.terms) >= FEWEST_ROWS and _are_exact(bits):
         return _product(emitter, node)
     total: Number = 0.0
     for part in choices(emitter, node.terms):

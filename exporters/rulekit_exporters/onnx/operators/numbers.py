@@ -24,7 +24,6 @@ from rulekit.numbers import float32
 from rulekit_exporters.onnx.builder import Number
 from rulekit_exporters.onnx.conditions import is_wide
 from rulekit_exporters.onnx.operators.circuits import probability
-from rulekit_exporters.onnx.operators.exact_sums import grid_sum
 from rulekit_exporters.onnx.operators.noisy_or import strengths
 from rulekit_exporters.onnx.operators.sum_blocks import number_row
 
@@ -76,10 +75,7 @@ def linear(emitter: Emitter, node: Linear) -> Number:
 
 
 def sum_of(emitter: Emitter, terms: Sequence[tuple[float, Node]], bias: float) -> Number:
-    """Bias + sum of weight * child: one product where it is exact in any order, else term by term from the left."""
-    exact = grid_sum(emitter, terms, bias)
-    if exact is not None:
-        return exact
+    """Bias + sum of weight * child, term by term from the left."""
     builder = emitter.builder
     total: Number = bias
     for weight, child in terms:
@@ -118,10 +114,8 @@ def sided(emitter: Emitter, node: Sided) -> Number:
 
 
 def logistic(emitter: Emitter, node: Logistic) -> Number:
-    """1 / (1 + exp(-z)): reported only, since Exp is not the same bits everywhere."""
-    builder, z = emitter.builder, emitter.number(node.linear)
-    growth = builder.operate("Exp", builder.operate("Neg", emitter.row(z)))
-    return builder.operate("Div", builder.double(1.0), builder.operate("Add", growth, builder.double(1.0)))
+    """1 / (1 + exp(-z)): reported only, since an exponential is not the same bits everywhere."""
+    return emitter.builder.operate("Sigmoid", emitter.row(emitter.number(node.linear)))
 
 
 NUMBERS: dict[type[Node], Callable[[Emitter, Any], Number]] = {

@@ -1,4 +1,4 @@
-"""All exact sums of a graph as one matrix product: the linear threshold units of a tree or network above all.
+"""All exact sums of a graph as one matrix product: additive models and linear threshold units.
 
 Sums over the same terms that are not exact are added side by side, a term at a time in their order.
 
@@ -17,13 +17,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rulekit.graph.nodes import Column, Linear, LinearThreshold, Node
-from rulekit_exporters.onnx.operators.exact_sums import ExactSum, exact_sum
+from rulekit.tables.table import Array
+from rulekit_exporters.onnx.operators.exact_sums import FEWEST_ROWS, ExactSum, Part, exact_sum
+from rulekit_exporters.onnx.operators.indicator_rows import indicator_rows
 
 if TYPE_CHECKING:
     from rulekit_exporters.onnx.operators.emitter import Emitter
 
 # From this share of used columns on, all columns of a tensor are cleaned, unused ones with the weight 0.
 MOST_COLUMNS = 0.5
+# Sums that share few rows are one product as long as it has no more weights than this.
+MOST_WEIGHTS = 1 << 14
+LEAST_SHARED = 0.5
 
 
 @dataclass(slots=True)
@@ -31,36 +36,48 @@ class SumBlock:
     """Sums of one width, a row each; emitted when the first of them is asked for.
 
     sums: with the parts of each where all are exact; None where they are added in the order of their terms. first: the
-    place of the first one among the sums of all blocks.
+    place of the first one among the sums of all blocks. rows, parts: what exact sums add up, once it is emitted.
     """
 
     width: Any
     sums: dict[Node, ExactSum | None] = field(default_factory=dict)
     first: int = 0
     totals: str = ""
+    rows: str = ""
+    parts: list[Part] = field(default_factory=list)
 
     def row(self, node: Node) -> int:
         return list(self.sums).index(node)
 
+    @property
+    def exact(self) -> list[ExactSum]:
+        return [found for found in self.sums.values() if found is not None]
+
 
 @dataclass(slots=True)
 class SumBlocks:
-    """The exact sums over columns, by their width."""
+    """The sums of a graph that are products, or are added side by side."""
 
     blocks: list[SumBlock] = field(default_factory=list)
 
     def prepare(self, emitter: Emitter, nodes: list[Node]) -> None:
-        """Find the sums over columns among the nodes of a graph."""
+        """Find them among the nodes of a graph."""
         narrow, wide = SumBlock(np.float32), SumBlock(np.float64)
+        alone: list[SumBlock] = []
         others: dict[tuple[Node, ...], SumBlock] = {}
         for node in nodes:
-            if isinstance(node, Linear | LinearThreshold) and any(isinstance(c, Column) for c in node.children):
-                found = exact_sum(emitter, node.terms, node.bias)
-                if found is None:
+            if not isinstance(node, Linear | LinearThreshold):
+                continue
+            found = exact_sum(node.terms, node.bias, emitter.graph.schema)
+            if found is None:
+                if any(isinstance(child, Column) for child in node.children):
                     others.setdefault(node.children, SumBlock(np.float64)).sums[node] = None
-                elif found.columns or found.jumps:
-                    (narrow if found.single else wide).sums[node] = found
-        self.blocks = [block for block in (narrow, wide) if block.sums]
+            elif found.columns or len(found.weights) >= FEWEST_ROWS:
+                block = narrow if found.single else wide
+                if any(isinstance(indicator, Node) for indicator in found.jumps):  # which may hang on another sum
+                    alone.append(block := SumBlock(block.width))
+                block.sums[node] = found
+        self.blocks = [*_parted(narrow), *_parted(wide), *alone]
         self.blocks += [block for block in others.values() if len(block.sums) > 1]
         for before, block in pairwise(self.blocks):
             block.first = before.first + len(before.sums)
@@ -74,11 +91,19 @@ class SumBlocks:
         return next((block for block in self.blocks if node in block.sums), None)
 
 
+def _parted(block: SumBlock) -> list[SumBlock]:
+    """The sums as one block, or one by one where their product would be large and mostly zeros."""
+    weights = [found.weights for found in block.exact]
+    all_weights = len(weights) * len(set().union(*weights))
+    if all_weights <= MOST_WEIGHTS or sum(map(len, weights)) >= LEAST_SHARED * all_weights:
+        return [block] if weights else []
+    return [SumBlock(block.width, {node: found}) for node, found in block.sums.items()]
+
+
 def totals(emitter: Emitter, block: SumBlock) -> str:
     """[sums, N] of a block in its width."""
     if not block.totals:
-        exact = [part for part in block.sums.values() if part is not None]
-        block.totals = _product(emitter, block.width, exact) if exact else _in_order(emitter, list(block.sums))
+        block.totals = _product(emitter, block) if block.exact else _in_order(emitter, list(block.sums))
     return block.totals
 
 
@@ -112,32 +137,49 @@ def _in_order(emitter: Emitter, nodes: list[Node]) -> str:
     return total
 
 
-def _product(emitter: Emitter, width: Any, sums: list[ExactSum]) -> str:
+def weighted_rows(emitter: Emitter, block: SumBlock) -> tuple[str, Array, Array]:
+    """What the exact sums of a block add up: rows [parts, N], weights [sums, parts] and constants [sums]."""
+    builder, width, sums = emitter.builder, block.width, block.exact
+    if not block.rows:
+        columns = list(dict.fromkeys(column for found in sums for column in found.columns))
+        jumps = dict.fromkeys(indicator for found in sums for indicator in found.jumps)
+        points: dict[str, dict[tuple[float, ...], None]] = {}
+        for name, table in (item for found in sums for item in found.points.items()):
+            points.setdefault(name, {})[table] = None
+        rows: list[str] = []
+        if jumps:
+            indicators, held = indicator_rows(emitter, jumps, width)
+            rows.append(indicators)
+            block.parts += held
+        for name, tables in points.items():
+            rows.append(emitter.inputs.points(name, list(tables), width))
+            block.parts += [(name, table) for table in tables]
+        if columns:
+            values = emitter.inputs.columns([column.feature for column in columns])
+            rows.append(_in_width(emitter, _cleaned(emitter, values, columns), width))
+            block.parts += columns
+        block.rows = builder.joined(rows)
+    weights = np.array([[found.weights.get(part, 0.0) for part in block.parts] for found in sums])
+    return block.rows, weights, np.array([found.constant for found in sums])
+
+
+def _product(emitter: Emitter, block: SumBlock) -> str:
     """[sums, N] in a width that holds all partial sums."""
-    builder = emitter.builder
-    columns = list(dict.fromkeys(column for part in sums for column in part.columns))
-    conditions = list(dict.fromkeys(condition for part in sums for condition in part.jumps))
-    bias = builder.constant([[part.constant] for part in sums], width)
-    if columns and not conditions and _alike(columns) and _on_rows(emitter, columns):
+    builder, width, sums = emitter.builder, block.width, block.exact
+    columns = list(dict.fromkeys(column for found in sums for column in found.columns))
+    only_columns = not any(found.jumps or found.points for found in sums)
+    if only_columns and _alike(columns) and _on_rows(emitter, columns):
         place = emitter.graph.schema.positions
         weights = np.zeros((len(sums), len(emitter.graph.schema)), dtype=width)
         for i, part in enumerate(sums):
             for column, weight in part.columns.items():
                 weights[i, place[column.feature]] += weight
-        rows = _in_width(emitter, _cleaned(emitter, emitter.inputs.narrow_tensor(), columns[:1]), width)
-        return builder.operate("Gemm", builder.constant(weights), rows, bias, transB=1)
-    parts = []
-    if conditions:
-        bits, conditions = emitter.inputs.conditions(conditions)
-        parts.append(builder.cast(bits, width))
-    if columns:
-        values = emitter.inputs.columns([column.feature for column in columns])
-        parts.append(_in_width(emitter, _cleaned(emitter, values, columns), width))
-    rows = builder.joined(parts)
-    table = [
-        [*(part.jumps.get(c, 0.0) for c in conditions), *(part.columns.get(c, 0.0) for c in columns)] for part in sums
-    ]
-    return builder.operate("Gemm", builder.constant(table, width), rows, bias)
+        cleaned = _in_width(emitter, _cleaned(emitter, emitter.inputs.narrow_tensor(), columns[:1]), width)
+        bias = builder.constant([[part.constant] for part in sums], width)
+        return builder.operate("Gemm", builder.constant(weights), cleaned, bias, transB=1)
+    rows, weights, constants = weighted_rows(emitter, block)
+    table, bias = builder.constant(weights, width), builder.constant(constants[:, None], width)
+    return builder.operate("Gemm", table, rows, bias)
 
 
 def _in_width(emitter: Emitter, values: str, width: Any) -> str:

@@ -1,0 +1,111 @@
+"""Boolean children of sums as indicators: bits of columns, counts of them in layers, and truth values from elsewhere.
+
+A conjunction holds where all of its literals do, a disjunction is the contrary of a conjunction of contraries, and an
+at-least counts. So level sets, conjunctions, disjunctions and counts enter the product of a sum as bits do, however
+many there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rulekit.graph.leaves import column_of, truth_by_code
+from rulekit.graph.nodes import LEAVES, And, AtLeast, Constant, Node, Not, Or, is_logic
+from rulekit.graph.traversal import topological
+from rulekit.schema import MISSING_CODE, Schema
+from rulekit_exporters.onnx.conditions import Bit, bit_of
+
+# A connective that stands on more layers of counts is computed by itself, so that no chain of them is nested deeply.
+MOST_LAYERS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """At least `least` of the parts are as their signs say; layer: 1 over bits, else one more than its highest part."""
+
+    parts: tuple[Signed, ...]
+    least: int
+    layer: int
+
+    @property
+    def is_conjunction(self) -> bool:
+        return self.least == len(self.parts)
+
+
+# A node stands for its own truth value, which is computed elsewhere.
+Indicator = Bit | Count | Node
+Signed = tuple[Indicator, bool]
+
+
+def indicator_of(root: Node, schema: Schema) -> Signed | bool:
+    """What a Boolean node asks, and its sign; a truth value where all rows have the same."""
+    found: dict[Node, Signed | bool] = {}
+    for node in topological([root], lambda node: node.children if is_logic(node) else ()):
+        if is_logic(node):
+            value = _connective(node, [found[child] for child in node.children])
+            deep = not isinstance(value, bool) and layer_of(value[0]) > MOST_LAYERS
+            found[node] = (node, True) if deep else value
+        elif isinstance(node, Constant):
+            found[node] = bool(node.value)
+        elif isinstance(node, LEAVES):
+            constant = node.feature and schema[node.feature].kind == "categorical" and bit_of(node, schema) is None
+            found[node] = (
+                bool(truth_by_code(node, schema[column_of(node) or ""])[MISSING_CODE])
+                if constant
+                else bit_of(node, schema) or (node, True)
+            )
+        else:
+            found[node] = (node, True)
+    return found[root]
+
+
+def layer_of(indicator: Indicator) -> int:
+    """How many layers of counts an indicator has."""
+    return indicator.layer if isinstance(indicator, Count) else 0
+
+
+def _connective(node: Node, parts: Sequence[Signed | bool]) -> Signed | bool:
+    if isinstance(node, Not):
+        return contrary(parts[0])
+    if isinstance(node, And):
+        return _all_of(parts)
+    if isinstance(node, Or):
+        return contrary(_all_of([contrary(part) for part in parts]))
+    assert isinstance(node, AtLeast)
+    open_parts = tuple(part for part in parts if not isinstance(part, bool))
+    least = node.k - sum(part is True for part in parts)
+    if least <= 0 or least > len(open_parts):
+        return least <= 0
+    if least == len(open_parts):
+        return _all_of(open_parts)
+    if least == 1:
+        return contrary(_all_of([contrary(part) for part in open_parts]))
+    return _count(open_parts, least), True
+
+
+def contrary(value: Signed | bool) -> Signed | bool:
+    """The contrary of a truth value."""
+    return not value if isinstance(value, bool) else (value[0], not value[1])
+
+
+def _all_of(parts: Sequence[Signed | bool]) -> Signed | bool:
+    """A conjunction; one that stands within it is part of it."""
+    distinct: dict[Signed, None] = {}
+    for part in parts:
+        if isinstance(part, bool):
+            if not part:
+                return False
+            continue
+        inner, positive = part
+        joins = positive and isinstance(inner, Count) and inner.is_conjunction
+        distinct.update(dict.fromkeys(inner.parts if joins and isinstance(inner, Count) else (part,)))
+    if any((indicator, not positive) in distinct for indicator, positive in distinct):
+        return False
+    if len(distinct) < 2:
+        return next(iter(distinct), True)
+    return _count(tuple(distinct), len(distinct)), True
+
+
+def _count(parts: tuple[Signed, ...], least: int) -> Count:
+    return Count(parts, least, 1 + max(layer_of(indicator) for indicator, _ in parts))
