@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 
-from rulekit.audit.outline import Line, Words, conditions_of, outline
+from rulekit.audit.cards import card_of
+from rulekit.audit.outline import Words
+from rulekit.audit.rule_rows import Row, card_rows, rule_row
 from rulekit.graph.decisions import Part
-from rulekit.graph.language.figures import RuleFigures, base_rates, rule_figures, speaks_for
+from rulekit.graph.language.figures import base_rates, rule_figures, speaks_for
 from rulekit.graph.language.readable import chance, counted, listed, share, weight
 from rulekit.graph.language.words import name, quoted
 from rulekit.graph.nodes import (
@@ -30,35 +32,14 @@ from rulekit.graph.nodes import (
     Probability,
     Rescaled,
     Sided,
-    Step,
     Strength,
 )
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import Rule, conjuncts, rules_of, rules_of_parts
 from rulekit.graph.traversal import topological
+from rulekit.schema import Schema
 
 MOST_COLUMNS = 4
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A rule as a reader sees it.
-
-    conditions: joined by "and". outline: the lines of a rule that is no plain conjunction, else empty. weight: its part
-    of a sum, or None; a term with a negative weight speaks against its class. figures: what each table says of it, the
-    training rows first; empty where nothing is known, and of a condition that must hold beside others.
-    """
-
-    id: str
-    class_index: int
-    conditions: tuple[str, ...]
-    weight: float | None = None
-    figures: tuple[RuleFigures, ...] = ()
-    outline: tuple[Line, ...] = ()
-
-    @property
-    def text(self) -> str:
-        return " and ".join(self.conditions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +47,14 @@ class Section:
     """Rows under a heading; `decides` says whether they decide the label or are reported only.
 
     base_rates: how often the class of the rows is found in the tables of their figures, "" where that is not known.
+    signs: of a sum, for what points above and below 0 speak.
     """
 
     heading: str
     rows: tuple[Row, ...] = ()
     decides: bool = True
     base_rates: str = ""
+    signs: str = ""
 
 
 def sections(graph: RuleGraph, full: bool = False) -> tuple[Section, ...]:
@@ -79,11 +62,17 @@ def sections(graph: RuleGraph, full: bool = False) -> tuple[Section, ...]:
     figures, words = rule_figures(graph), Words.of(graph.roots, graph.schema, full)
     by_class = {k: list(rules) for k, rules in groupby(rules_of(graph), key=lambda rule: rule.class_index)}
     found = []
+    scores = {part.class_index: part.score for part in graph.decision.parts}
     for k, heading in _headings(graph, by_class):
-        rows = tuple(_row(rule, words, figures.get(rule.id, ())) for rule in by_class.get(k, []))
+        rules, card = by_class.get(k, []), card_of(scores[k], graph.schema)
+        if card is None:
+            rows = tuple(rule_row(rule, words, figures.get(rule.id, ())) for rule in rules)
+        else:
+            rows = card_rows(card, k, {rule.node: rule for rule in rules}, words, figures)
         known = next((row.figures for row in rows if row.figures), ())
-        rates = base_rates(known, speaks_for(graph, k))
-        found.append(Section(heading, (*rows, *_missing_rows(graph, k)), base_rates=rates))
+        said = speaks_for(graph, k)
+        signs = f"points above 0 speak for {said}, points below 0 against it" if card is not None and rows else ""
+        found.append(Section(heading, rows, base_rates=base_rates(known, said), signs=signs))
     return tuple(found)
 
 
@@ -112,7 +101,12 @@ def missing_note(graph: RuleGraph) -> str:
     never = [name(f) for f in read if f not in accepting | valued]
     rest = [name(f) for f in read if f in accepting]
     parts = []
-    plain = all(_is_clause(rule.node) for rule in rules_of(graph))
+    rules = rules_of(graph)
+    if rules and all(rule.connective == "sum" for rule in rules):
+        none = ["a missing value brings no points"] if len(never) == len(read) > MOST_COLUMNS else []
+        none = none or [f"a missing {listed(never, 'or')} brings no points"] * bool(never)
+        return f"Missing: {none[0]}." if none else ""
+    plain = all(_is_clause(rule.node) for rule in rules)
     if len(never) == len(read) > MOST_COLUMNS:
         parts.append("a missing value satisfies no rule" if plain else "a condition on a missing value fails")
     elif never and plain:
@@ -146,45 +140,6 @@ def _accepting(roots: Sequence[Node]) -> set[str]:
     return found
 
 
-def _row(rule: Rule, words: Words, figures: tuple[RuleFigures, ...] = ()) -> Row:
-    return Row(
-        rule.id,
-        rule.class_index,
-        _sentence(rule.node, words),
-        rule.weight if rule.connective == "sum" else None,
-        figures,
-        _outline(rule, words),
-    )
-
-
-def _outline(rule: Rule, words: Words) -> tuple[Line, ...]:
-    lines = outline(rule.node, words)
-    return lines if len(lines) > 1 or lines[0].weight else ()
-
-
-def _sentence(node: Node, words: Words) -> tuple[str, ...]:
-    """A rule in words: its literals, or the whole condition as one text."""
-    if isinstance(node, Hidden):
-        cause = conditions_of(node.cause, words)
-        beside = f" (else {chance(node.off)})" if node.off else ""
-        return (f"fires with probability {chance(node.on)}{beside} when {cause[0]}", *cause[1:])
-    if node.family is Family.REAL:
-        return (f"times {words.text(node)}",)
-    return conditions_of(node, words)
-
-
-def _missing_rows(graph: RuleGraph, k: int) -> list[Row]:
-    """What the step functions in the score of a class give where their column is missing."""
-    score = next(part.score for part in graph.decision.parts if part.class_index == k)
-    score = score.linear if isinstance(score, Logistic) else score
-    terms = score.terms if isinstance(score, Linear) else ((1.0, score),)
-    return [
-        Row("", k, (f"{name(node.feature)} is missing",), factor * node.missing)
-        for factor, node in terms
-        if isinstance(node, Step) and factor * node.missing != 0
-    ]
-
-
 def _is_clause(node: Node) -> bool:
     if isinstance(node, Hidden) and node.off == 0.0:
         node = node.cause
@@ -201,9 +156,10 @@ def _feature(node: Node) -> str:
 def _headings(graph: RuleGraph, by_class: Mapping[int, Sequence[Rule]]) -> list[tuple[int, str]]:
     target, labels, decision = name(graph.schema.target), list(map(quoted, graph.classes)), graph.decision
     if not decision.ranked:
-        tests = [(part.class_index, _test(part, by_class.get(part.class_index, []))) for part in decision.parts]
-        said = [f"above {labels[k - 1]}" if decision.ordered else labels[k] for k, _ in tests]
-        return [(k, _said(target, words, test)) for (k, test), words in zip(tests, said, strict=True)]
+        tests = [_test(part, by_class.get(part.class_index, []), graph.schema) for part in decision.parts]
+        places = [part.class_index for part in decision.parts]
+        said = [f"above {labels[k - 1]}" if decision.ordered else labels[k] for k in places]
+        return [(k, _said(target, words, test)) for k, words, test in zip(places, said, tests, strict=True)]
     if decision.rule_sets:
         spoken = [k for k, rules, _ in decision.ranked if rules is not FALSE or k != graph.default]
         return [(k, _said(target, labels[k], _any_of(by_class.get(k, [])))) for k in spoken]
@@ -230,9 +186,14 @@ def _any_of(rules: Sequence[Rule]) -> str:
     return "any of" if len(rules) > 1 else "this holds" if rules else ""
 
 
-def _test(part: Part, rules: Sequence[Rule]) -> str:
+def _test(part: Part, rules: Sequence[Rule], schema: Schema) -> str:
     if part.threshold is None:
         return _any_of(rules)
+    card = card_of(part.score, schema)
+    if card is not None and part.score.family is Family.REAL:
+        least = card.least_above(part.threshold)
+        test = f"more than {weight(part.threshold)}" if least is None else f"{weight(least)} or more"
+        return f"the points of all lines that hold add up to {test}"
     said = weight(part.threshold)
     if isinstance(part.score, Strength):
         said = chance(max(0.0, part.threshold))
@@ -252,8 +213,7 @@ def _measure(score: Node, rules: Sequence[Rule]) -> str:
     if isinstance(score, Logistic):
         return f"the logistic of {_measure(score.linear, rules)}"
     if score.family is Family.REAL and not isinstance(score, Strength):
-        bias = score.bias if isinstance(score, Linear) else 0.0
-        return f"the sum of {weight(bias)} and these" if bias else "the sum of these"
+        return "the sum of these points"
     if not isinstance(score, Probability | Strength):
         return f"the score (1 where {'any of these' if len(rules) > 1 else 'this'} holds, else 0)"
     if len(rules) < 2:
@@ -273,7 +233,7 @@ def reported(graph: RuleGraph, full: bool = True) -> tuple[Section, ...]:
     found, words = [], Words.of(graph.roots, graph.schema, full)
     for k, node in _beside(graph):
         rules = rules_of_parts((Part(1, node, None),))
-        rows = tuple(_row(rule, words) for rule in rules)
+        rows = tuple(rule_row(rule, words) for rule in rules)
         found.append(Section(f"{_reports(graph, k)}: {_measure(node, rules)}", rows, decides=False))
     return tuple(found)
 
@@ -297,7 +257,7 @@ def links(graph: RuleGraph) -> str:
     found = [(k, node) for k, node in enumerate(graph.probability) if _follows(node, scores)]
     if len(found) == 1:
         k, node = found[0]
-        return f"{_reports(graph, k)}: {_link(node, 'that sum' if len(graph.decision.roots) == 1 else 'its sum')}"
+        return f"{_reports(graph, k)}: {_link(node, 'that sum' if len(scores) == 1 else 'its sum', scores)}"
     if any(isinstance(node, Difference) for _, node in found):
         return "probabilities: the differences of the logistic of each sum, divided by their total"
     return "probabilities: the logistic of each sum, divided by their total" * bool(found)
@@ -307,27 +267,29 @@ def _follows(node: Node, scores: Sequence[Node]) -> bool:
     """Whether a reported probability is a function of the sums that decide."""
     if isinstance(node, Rescaled | Difference):
         return all(_follows(child, scores) or _is_certain(child) for child in node.children)
-    return isinstance(node, Logistic) and _scaled(node.linear)[0] in scores
+    return isinstance(node, Logistic) and _scaled(node.linear, scores)[0] in scores
 
 
 def _is_certain(node: Node) -> bool:
     return isinstance(node, Probability) and node.formula is TRUE
 
 
-def _scaled(node: Node) -> tuple[Node, float]:
-    """A sum and how often it is taken."""
-    if isinstance(node, Linear) and len(node.terms) == 1 and node.bias == 0.0:
+def _scaled(node: Node, scores: Sequence[Node]) -> tuple[Node, float, float]:
+    """A sum, how often it is taken, and what is added; of one that decides the sum itself."""
+    if node not in scores and isinstance(node, Linear) and len(node.terms) == 1:
         ((times, child),) = node.terms
-        return (child, times) if child.family is Family.REAL else (node, 1.0)
-    return node, 1.0
+        if child in scores and child.family is Family.REAL:
+            return child, times, node.bias
+    return node, 1.0, 0.0
 
 
-def _link(node: Node, what: str) -> str:
+def _link(node: Node, what: str, scores: Sequence[Node]) -> str:
     if isinstance(node, Rescaled):
-        return f"{weight(node.odds)} times the odds of {_link(node.probability, what)}"
+        return f"{weight(node.odds)} times the odds of {_link(node.probability, what, scores)}"
     assert isinstance(node, Logistic)
-    times = _scaled(node.linear)[1]
-    return f"the logistic of {what}" if times == 1.0 else f"the logistic of {weight(times)} times {what}"
+    _, times, added = _scaled(node.linear, scores)
+    beside = f" {'-' if added < 0 else '+'} {weight(abs(added))}" if added else ""
+    return f"the logistic of {'' if times == 1.0 else f'{weight(times)} times '}{what}{beside}"
 
 
 def _reports(graph: RuleGraph, k: int) -> str:

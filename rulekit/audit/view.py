@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from rulekit.audit.lines import wrapped
 from rulekit.audit.outline import Line, legend
 from rulekit.audit.promises import promises
-from rulekit.audit.sections import Row, Section, closing, links, missing_note, reported, sections, summary
+from rulekit.audit.rule_rows import Row
+from rulekit.audit.sections import Section, closing, links, missing_note, reported, sections, summary
 from rulekit.graph.language.figures import worded
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.names import printable
@@ -58,18 +59,25 @@ def _section(section: Section, width: int) -> list[str]:
     The first beside the last line of a conjunction, or the first of an outline.
     """
     ids = max((len(row.id) for row in section.rows), default=0)
-    weights = max((len(_weight(row)) for row in section.rows), default=0)
-    margin = 2 + ids + 2 + (weights + 2 if weights else 0)
+    points = _points(section.rows)
+    weights = max(map(len, points), default=0)
+    indent = 2 + 2 * any(row.group for row in section.rows)
+    margin = indent + ids + 2 + (weights + 2 if weights else 0)
     bodies = _bodies(section.rows, width - margin)
     beside = max(MIN_ROOM, width - margin - 2)
     notes = [[piece for note in _notes(row) for piece in wrapped(note, beside, "  ")] for row in section.rows]
     room = width - max((len(note) for row in notes for note in row), default=0) - 2
     lines = wrapped(section.heading, width, "    ")
-    if section.base_rates:
-        lines += wrapped(f"  ({section.base_rates})", width, "   ")
+    beside_heading = "; ".join(filter(None, (section.signs, section.base_rates)))
+    if beside_heading:
+        lines += wrapped(f"  ({beside_heading})", width, "   ")
     placed: list[tuple[int, str]] = []
-    for row, found, (body, upper_lines) in zip(section.rows, notes, bodies, strict=True):
-        head = f"  {row.id:{ids}}  " + (f"{_weight(row):>{weights}}  " if weights else "")
+    group = ""
+    for row, written, found, (body, upper_lines) in zip(section.rows, points, notes, bodies, strict=True):
+        if row.group != group:
+            group = row.group
+            lines += wrapped(f"  {group}", width, "    ")
+        head = f"{'':{indent}}{row.id:{ids}}  " + (f"{written:{weights}}  " if weights else "")
         below = [" " * (margin - 2 * text.startswith("and ")) + text for text in body[1:]]
         upper, lower = [head + body[0], *below[: upper_lines - 1]], below[upper_lines - 1 :]
         if found and len(upper[-1]) > room:
@@ -102,7 +110,7 @@ def _conditions(row: Row, room: int) -> list[str]:
     """Conditions joined by `and`, as many on a line as there is room; a continued line begins with `and`."""
     lines: list[str] = []
     current = ""
-    for i, condition in enumerate(row.conditions):
+    for i, condition in enumerate(row.under or row.conditions):
         piece = condition if i == 0 else f"and {condition}"
         if current and len(current) + 1 + len(piece) > room:
             lines += wrapped(current, room, "    ")
@@ -151,11 +159,21 @@ def _weight_columns(lines: Sequence[Line], least: int) -> list[int]:
     return columns
 
 
-def _weight(row: Row) -> str:
-    if row.weight is None:
-        return ""
-    short = f"{row.weight:+.4g}"
-    return short if float(short) else f"{row.weight:+}"
+def _points(rows: Sequence[Row]) -> list[str]:
+    """The weights of rows with their signs, one point below the other; "" of none."""
+    texts = ["" if row.weight is None else _signed(row.weight) for row in rows]
+    wholes, _, fractions = zip(*(text.partition(".") for text in texts), strict=True) if texts else ((), (), ())
+    before, behind = max(map(len, wholes), default=0), max(map(len, fractions), default=0)
+    room = behind + 1 if behind else 0
+    return [
+        f"{whole:>{before}}{('.' + fraction) * bool(fraction):{room}}" if text else ""
+        for text, whole, fraction in zip(texts, wholes, fractions, strict=True)
+    ]
+
+
+def _signed(points: float) -> str:
+    short = f"{points:+.4g}" if points else "0"
+    return short if float(short) or not points else f"{points:+}"
 
 
 def _notes(row: Row) -> tuple[str, ...]:

@@ -242,12 +242,12 @@ def _summands(weight: float, node: Node) -> list[_Part]:
         return [_Part(node, "sum", weight)]
     return [
         _Part(segment, "segment", weight * value)
-        for segment, value in zip(_segments(node), node.values, strict=True)
+        for segment, value in zip(segments(node), node.values, strict=True)
         if value != 0
     ]
 
 
-def _segments(step: Step) -> Sequence[Node]:
+def segments(step: Step) -> Sequence[Node]:
     """The intervals of a step function as conditions, from below; none holds where the column is missing."""
     name, cuts = step.feature, step.cuts
     if not cuts:

@@ -42,11 +42,11 @@ def rules_frame(graph: RuleGraph, library: str = "polars") -> Any:
 
 def _columns(graph: RuleGraph) -> dict[str, list[Any]]:
     rules, figures = rules_of(graph), rule_figures(graph)
-    texts = [row.text for part in sections(graph, full=True) for row in part.rows if row.id]
+    texts = {(row.class_index, row.id): row.text for part in sections(graph, full=True) for row in part.rows}
     found: dict[str, list[Any]] = {
         "id": [rule.id for rule in rules],
         "class": [label_text(graph.classes[rule.class_index]) for rule in rules],
-        "rule": texts,
+        "rule": [texts[rule.class_index, rule.id] for rule in rules],
         "literals": [min(rule.literals, LARGEST_EXACT_INTEGER) for rule in rules],
         "weight": [rule.weight if rule.connective == "sum" else None for rule in rules],
     }

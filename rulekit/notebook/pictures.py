@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.audit.curves import draw_curve, require_matplotlib
-from rulekit.audit.sections import Row, sections
+from rulekit.audit.rule_rows import Row
+from rulekit.audit.sections import sections
 from rulekit.errors import InputError
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.language.figures import interval
@@ -89,7 +90,7 @@ def plot_rules(graph: RuleGraph, ax: Any = None) -> Any:
 
     Raises InputError where the model has no statistics of its rules.
     """
-    rows = [row for part in sections(graph) for row in part.rows if row.weight is not None or _shares(row)]
+    rows = [row for part in sections(graph) for row in part.rows if row.weight or _shares(row)]
     if not rows:
         fix = "fit the model on a table, or read the whole formula with graph.show()"
         raise InputError("no rule has figures of its own", where="plot_rules", fix=fix)

@@ -37,7 +37,7 @@ def test_a_term_of_a_sum_is_not_judged_as_a_rule() -> None:
     for text in (show(graph, 100), print_graph(graph)):
         assert "right" not in text
     assert '"yes" 50.0 % of 2 rows, 9 to 91' in show(graph, 100)
-    assert show(graph, 100).startswith('y is "yes" when the sum of these exceeds 0')
+    assert show(graph, 100).startswith('y is "yes" when the points of all lines that hold add up to more than 0')
 
 
 def test_a_term_with_a_negative_weight_speaks_against_its_class() -> None:

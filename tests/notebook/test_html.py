@@ -28,7 +28,7 @@ from rulekit.notebook.html import error_text
 from rulekit.verification.parity import verify
 
 TAGS = {"div", "style", "table", "tr", "th", "td", "span", "details", "summary", "svg", "line", "circle"}
-ATTRIBUTES = {"class", "style", "width", "height", "viewbox", "role", "aria-label"}
+ATTRIBUTES = {"class", "style", "width", "height", "viewbox", "role", "aria-label", "colspan"}
 ATTRIBUTES |= {"x1", "x2", "y1", "y2", "cx", "cy", "r", "fill", "stroke", "stroke-width", "stroke-opacity"}
 
 

@@ -7,7 +7,8 @@ import io
 
 from rulekit.audit.lines import wrapped
 from rulekit.audit.promises import promises
-from rulekit.audit.sections import Row, closing, missing_note, reported, sections
+from rulekit.audit.rule_rows import Row
+from rulekit.audit.sections import closing, missing_note, reported, sections
 from rulekit.audit.view import outlined
 from rulekit.graph.language.figures import worded
 from rulekit.graph.language.words import label, number, quoted

@@ -66,8 +66,9 @@ def test_a_probability_that_is_a_link_of_the_score_is_said_in_one_line():
 
 def test_sums_say_their_bias_and_what_a_missing_value_adds():
     text = show(score(), 120)
-    assert "when the sum of -0.25 and these exceeds 0" in text
-    assert "-0.125  age is missing" in text
+    assert "when the points of all lines that hold add up to more than 0" in text
+    assert "-0.25   always" in text
+    assert "-0.125  missing" in text
 
 
 @pytest.mark.parametrize("name", MODELS)
