@@ -10,11 +10,11 @@ import numpy as np
 from rulekit.learners.additive.corrective import Cells, Loss, Weights, newton
 from rulekit.learners.additive.extensions import CURVATURE, extensions, gain_of
 from rulekit.learners.additive.layout import Layout
-from rulekit.learners.additive.literals import Literals, Penalties
-from rulekit.learners.additive.search import Rule, Slopes, best_rule, extended, mark, rows_of
+from rulekit.learners.additive.literals import Penalties
+from rulekit.learners.additive.rows import mark, mask_of, rows_of
+from rulekit.learners.additive.search import Held, Rule, Slopes, best_rule
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import Watch
-from rulekit.learners.counting.histograms import Bools
 
 _STEPS, _LAST_STEPS = 2, 10
 
@@ -37,7 +37,7 @@ class Sum:
 
     def with_rule(self, problem: Problem, rule: Rule) -> Sum:
         """With one rule more, of no weight yet."""
-        cells = self.cells.with_rule(rule.rows, problem.labels, problem.weights)
+        cells = self.cells.with_rule(mask_of(rule.rows, len(problem.labels)), problem.labels, problem.weights)
         return Sum((*self.rules, rule), cells, replace(self.at, weights=np.append(self.at.weights, 0.0)))
 
     def without(self, k: int) -> Sum:
@@ -47,7 +47,7 @@ class Sum:
 
     def exchanged(self, problem: Problem, k: int, rule: Rule) -> Sum:
         """With another rule in the place of one, at the end."""
-        cells = self.cells.exchanged(k, rule.rows, problem.labels, problem.weights)
+        cells = self.cells.exchanged(k, mask_of(rule.rows, len(problem.labels)), problem.labels, problem.weights)
         rules = (*self.rules[:k], *self.rules[k + 1 :], rule)
         weights = np.append(np.delete(self.at.weights, k), self.at.weights[k])
         return Sum(rules, cells, replace(self.at, weights=weights))
@@ -66,7 +66,7 @@ def grown(
     found = begun(problem, penalties)
     for _ in range(most):
         slopes = Slopes.of(problem, layout, found.cells, found.at, n_threads)
-        rule = best_rule(slopes, penalties, watch, width, {mark(rule.rows) for rule in found.rules})
+        rule = best_rule(slopes, penalties, watch, width, {mark(rule.rows, len(problem.labels)) for rule in found.rules})
         if rule is None:
             return
         found = found.with_rule(problem, rule).fitted(problem, penalties, _STEPS)
@@ -99,29 +99,29 @@ def _reconsidered(
     rule = found.rules[0]
     without = replace(found.at, weights=np.concatenate([[0.0], found.at.weights[1:]]))
     slopes = Slopes.of(problem, layout, found.cells, without, n_threads)
-    literals = rule.literals
-    shorter = [literals[:i] + literals[i + 1 :] for i in range(len(literals))]
-    tried: list[tuple[Literals, Bools, int]] = [(each, rows_of(problem, each), rule.sign) for each in shorter]
-    if len(literals) < penalties.most:
-        tried.append((literals, rule.rows, rule.sign))
-    bases = slopes.bases(tried)
     if not slopes.over.everything[CURVATURE]:
         return found.exchanged(problem, 0, rule)
-    known = {mark(other.rows) for other in found.rules[1:]}
+    n, literals = len(problem.labels), rule.literals
+    shorter = [literals[:i] + literals[i + 1 :] for i in range(len(literals))]
+    tried = [Held(each, rows_of(problem.codes, n, each), rule.sign) for each in shorter]
+    if len(literals) < penalties.most:
+        tried.append(Held(literals, rule.rows, rule.sign))
+    bases = slopes.bases(tried)
+    known = {mark(other.rows, n) for other in found.rules[1:]}
     candidates = list[Rule]()
     for each in extensions(layout, bases, slopes.over, penalties, 1):
-        own, rows, sign = extended(slopes, each, tried)
-        candidates.append(Rule(own, rows, each.value, sign))
-    for base, (own, rows, sign) in zip(bases, tried, strict=True):
-        if own and own is not literals:
-            price = 2.0 * penalties.per_literal * (len(own) - 1)
+        own = slopes.extended(each, tried, bases)
+        candidates.append(Rule(own.literals, own.rows, each.value, own.sign))
+    for base, own in zip(bases, tried, strict=True):
+        if own.literals and own.literals is not literals:
+            price = 2.0 * penalties.per_literal * (len(own.literals) - 1)
             value = gain_of(base.total, slopes.over, penalties.damping) - price
-            candidates.append(Rule(own, rows, value, sign))
+            candidates.append(Rule(own.literals, own.rows, value, own.sign))
     if width:
         anew = best_rule(slopes, penalties, watch, width, known)
         candidates += [] if anew is None else [anew]
     moved = found.exchanged(problem, 0, rule)
-    candidates = [each for each in candidates if mark(each.rows) not in known]
+    candidates = [each for each in candidates if mark(each.rows, n) not in known]
     if not candidates:
         return moved
     best = max(candidates, key=lambda each: each.value)

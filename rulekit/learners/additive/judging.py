@@ -1,7 +1,7 @@
 """The kernel of the search: of each column the best partial sum of its codes, as they were put in a row.
 
-Every partial sum is a literal: the codes up to one, those after it, or one of them alone and all but that one; each
-without and with what is unknown, the codes that have no place. The sums are integers, and each gain is computed one
+Every partial sum is a literal: the codes up to one that has rows, those after it, or that one alone and all but it; each
+without what is unknown, the codes that have no place, and with it, where there is any. The sums are integers, and each gain is computed one
 operation at a time.
 """
 
@@ -86,6 +86,9 @@ def _judge_at_once(
         value = value - prices if option < 4 else value
         own = np.where(away < 0.0, 1, -1)
         legal = (weight >= least) & (everything[2] - weight >= least) & (weight < totals[:, None, 2])
+        legal &= sums[..., 2] > 0
+        if option % 2:
+            legal &= (unknown[..., 2] > 0) | against[within]
         legal &= ~barred[:, within] & ((signs[:, None] == 0) | (own == signs[:, None]))
         legal &= ~against[within] | (own == (-1 if option % 2 else 1))
         way = directions[within] * (1 if option // 2 % 2 else -1)
@@ -112,10 +115,13 @@ def _judge(
                 for s in range(3):
                     known[s] += sums[b, k, s]
             below = np.zeros(3, dtype=np.int64)
+            step = 1 if against[c] or totals[b, 2] > known[2] else 2
             for k in range(starts[c], starts[c + 1]):
                 for s in range(3):
                     below[s] += sums[b, k, s]
-                for option in range(8 if alone else 4):
+                if sums[b, k, 2] == 0:
+                    continue
+                for option in range(0, 8 if alone else 4, step):
                     over = option // 2 % 2
                     g = below[0] if option < 4 else sums[b, k, 0]
                     h = below[1] if option < 4 else sums[b, k, 1]

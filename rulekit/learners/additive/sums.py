@@ -1,10 +1,13 @@
 """Sums over the rows of a rule, by the code of each column: gradient, curvature and weight, as integers.
 
 Integers add up to the same in any order, so that the sums depend neither on the order of the rows nor on threads.
+Where all rows weigh the same, the three of a row are fields of one integer: a few thousand of them are added up before
+a field could overflow, then taken apart.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,58 +19,122 @@ from rulekit.learners.binned.codes import Codes, matrix_of, side_by_side
 from rulekit.learners.counting.histograms import Floats, Ints
 from rulekit.learners.counting.kernels import compiled_unless
 
-_BITS, _FINEST = 62, 30
+RowNumbers = npt.NDArray[np.uint32]
+
+_FINE = 13
+_COUNT, _CURVATURE = 13, 25
+_ROWS = 4000
+"""A gradient is at most 2^13 and a curvature, four times as fine, too: 4,000 rows stay within the fields."""
 _PART = 26
 _TOGETHER = 64
 
 
-def values_of(cells: Cells, at: Weights, labels: Ints, weights: Ints, unit: float) -> tuple[Ints, Floats]:
-    """What each row adds [n, 3] to the sums, as integers, and what one of them is worth [3] in rows.
+@dataclass(frozen=True, slots=True, eq=False)
+class Values:
+    """What each row adds: [n] with its three fields in one integer, or [n, 3]; their total [3], the units [3] of it.
 
     The gradient and the curvature of the log loss at the scores of the rows' cells, and their weight. A row of weight 2
     adds what two rows add.
     """
+
+    each: Ints
+    total: Ints
+    units: Floats
+
+
+def values_of(cells: Cells, at: Weights, labels: Ints, weights: Ints, unit: float) -> Values:
+    """The values at some weights of the rules; unit: what one unit of the rows' weights is."""
     shares = probabilities(at.scores(cells.holds))
-    scale = 2.0 ** min(_FINEST, _BITS - int(np.frexp(float(cells.counts.sum()))[1]))
-    by_cell = np.array([np.stack([shares, shares - 1.0]), np.stack([shares * (1.0 - shares)] * 2)]) * scale
-    values = np.empty((len(labels), 3), dtype=np.int64)
-    values[:, 0], values[:, 1] = np.rint(by_cell).astype(np.int64)[:, labels, cells.cell]
-    values[:, :2] *= weights[:, None]
-    values[:, 2] = weights
-    return values, np.array([unit / scale, unit / scale, unit])
+    gradient = np.rint(np.column_stack([shares, shares - 1.0]) * 2.0**_FINE).astype(np.int64)
+    curvature = np.rint(shares * (1.0 - shares) * 2.0 ** (_FINE + 2)).astype(np.int64)
+    equal = weights.strides == (0,) and len(weights) > 0
+    shared = int(weights[0]) if equal else 1
+    counts = cells.counts // shared
+    total = np.array([(gradient * counts).sum(), (curvature * counts.sum(axis=1)).sum(), counts.sum()])
+    by_cell = (gradient << (_CURVATURE + _COUNT)) + (curvature[:, None] << _COUNT) + 1
+    units = np.array([2.0**-_FINE, 2.0 ** -(_FINE + 2), 1.0]) * (unit * shared)
+    each = np.empty(len(labels), dtype=np.int64)
+    _spread(by_cell, cells.cell, labels, each)
+    if equal:
+        return Values(each, total, units)
+    return Values(np.column_stack(_fields(each)) * weights[:, None], total, units)
 
 
-def sums_by_code(codes: Codes, layout: Layout, rows: npt.NDArray[Any], values: Ints) -> Ints:
-    """The sums [codes, 3] of the values [n, 3] of some rows, whose numbers are given, by the code of every column."""
+def _fields(packed: Ints) -> tuple[Ints, Ints, Ints]:
+    """Gradient, curvature and count of values [..] that have them in one integer."""
+    curvature = (packed >> _COUNT) & ((1 << _CURVATURE) - 1)
+    return packed >> (_COUNT + _CURVATURE), curvature, packed & ((1 << _COUNT) - 1)
+
+
+def _spread_at_once(by_cell: Any, cell: Any, labels: Any, each: Any) -> None:
+    each[:] = by_cell[cell, labels]
+
+
+@compiled_unless(_spread_at_once)
+def _spread(by_cell: Any, cell: Any, labels: Any, each: Any) -> None:
+    for i in range(len(cell)):
+        each[i] = by_cell[cell[i], labels[i]]
+
+
+def sums_by_code(codes: Codes, layout: Layout, rows: RowNumbers, values: Values) -> Ints:
+    """The sums [codes, 3] over some rows, whose numbers are given, by the code of every column."""
     sums = np.zeros((layout.size, 3), dtype=np.int64)
     columns = np.arange(len(layout.columns))
+    kernel = _add_fields if values.each.ndim == 1 else _add
     for group in side_by_side(codes, columns, _TOGETHER):
         matrix, where = matrix_of(codes, columns[group])
-        _add(matrix, where, layout.offsets[columns[group]], rows, values, sums)
+        starts, ends = layout.offsets[columns[group]], layout.offsets[columns[group] + 1]
+        kernel(matrix, where.astype(np.uint64), starts.astype(np.uint64), ends, rows, values.each, sums)
     return sums
 
 
-def _add_at_once(matrix: Any, where: Any, offsets: Any, rows: Any, values: Any, sums: Any) -> None:
+def _fields_at_once(matrix: Any, where: Any, starts: Any, ends: Any, rows: Any, values: Any, sums: Any) -> None:
+    chosen = [field.astype(np.float64) for field in _fields(values[rows])[:2]]
+    for place, start, end in zip(where.tolist(), starts.tolist(), ends.tolist(), strict=True):
+        own = matrix[rows, place]
+        for k, weights in enumerate((*chosen, None)):
+            sums[start:end, k] += np.bincount(own, weights, end - start).astype(np.int64)
+
+
+@compiled_unless(_fields_at_once)
+def _add_fields(matrix: Any, where: Any, starts: Any, ends: Any, rows: Any, values: Any, sums: Any) -> None:
+    packed = np.zeros(len(sums), dtype=np.int64)
+    for first in range(0, len(rows), _ROWS):
+        for i in range(first, min(first + _ROWS, len(rows))):
+            row = rows[i]
+            value = values[row]
+            for j in range(len(where)):
+                packed[starts[j] + np.uint64(matrix[row, where[j]])] += value
+        for j in range(len(where)):
+            for k in range(np.int64(starts[j]), ends[j]):
+                found = packed[k]
+                if found != 0:
+                    sums[k, 0] += found >> (_COUNT + _CURVATURE)
+                    sums[k, 1] += (found >> _COUNT) & ((1 << _CURVATURE) - 1)
+                    sums[k, 2] += found & ((1 << _COUNT) - 1)
+                    packed[k] = 0
+
+
+def _add_at_once(matrix: Any, where: Any, starts: Any, ends: Any, rows: Any, values: Any, sums: Any) -> None:
     # bincount adds doubles, which hold whole numbers below 2^53: longer ones are added up in two parts.
     chosen = values[rows]
     parts = [(chosen, 0)]
     if len(chosen) and float(np.abs(chosen).max(axis=0).max()) * len(chosen) >= 2.0**53:
         parts = [(chosen & ((1 << _PART) - 1), 0), (chosen >> _PART, _PART)]
-    for place, offset in zip(where.tolist(), offsets.tolist(), strict=True):
+    for place, start, end in zip(where.tolist(), starts.tolist(), ends.tolist(), strict=True):
         own = matrix[rows, place]
         for part, shift in parts:
             for k in range(3):
-                found = np.bincount(own, part[:, k])
-                sums[offset : offset + len(found), k] += found.astype(np.int64) << shift
+                sums[start:end, k] += np.bincount(own, part[:, k], end - start).astype(np.int64) << shift
 
 
 @compiled_unless(_add_at_once)
-def _add(matrix: Any, where: Any, offsets: Any, rows: Any, values: Any, sums: Any) -> None:
+def _add(matrix: Any, where: Any, starts: Any, ends: Any, rows: Any, values: Any, sums: Any) -> None:
     for i in range(len(rows)):
         row = rows[i]
         gradient, curvature, weight = values[row, 0], values[row, 1], values[row, 2]
         for j in range(len(where)):
-            k = offsets[j] + np.int64(matrix[row, where[j]])
+            k = starts[j] + np.uint64(matrix[row, where[j]])
             sums[k, 0] += gradient
             sums[k, 1] += curvature
             sums[k, 2] += weight

@@ -21,7 +21,7 @@ from rulekit.learners.additive.extensions import Base, Sums, extensions
 from rulekit.learners.additive.growth import grown, polished
 from rulekit.learners.additive.layout import Layout
 from rulekit.learners.additive.literals import Penalties
-from rulekit.learners.additive.search import mark, rows_of
+from rulekit.learners.additive.rows import mark, mask_of, rows_of
 from rulekit.learners.binned.binning import bin_table
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import NO_WATCH
@@ -138,12 +138,13 @@ def test_newton_ends_where_no_slope_is_left() -> None:
 def test_cells_know_which_rules_hold() -> None:
     problem = some_problem()
     found = list(grown(problem, Layout.of(problem.columns, all_allowed(2)), PLAIN, 5, 1, NO_WATCH))[-1]
+    n = len(problem.labels)
     for cells, rules in (
         (found.cells, found.rules),
         (found.exchanged(problem, 1, found.rules[1]).cells, (found.rules[0], *found.rules[2:], found.rules[1])),
         (found.without(2).cells, (*found.rules[:2], *found.rules[3:])),
     ):
-        assert np.array_equal(cells.holds[cells.cell].T, [rows_of(problem, rule.literals) for rule in rules])
+        assert np.array_equal(cells.holds[cells.cell].T, [mask_of(rows_of(problem.codes, n, rule.literals), n) for rule in rules])
         counts = np.zeros_like(cells.counts)
         np.add.at(counts, (cells.cell, problem.labels), problem.weights)
         assert np.array_equal(counts, cells.counts)
@@ -158,7 +159,7 @@ def test_a_second_look_never_raises_the_loss_and_no_rule_stands_twice(seed: int)
     better = polished(last, problem, layout, PLAIN, 1, NO_WATCH)
 
     assert better.at.loss <= last.fitted(problem, PLAIN, 10).at.loss + 1e-9
-    assert len({mark(rule.rows) for rule in better.rules}) == len(better.rules) == len(last.rules)
+    assert len({mark(rule.rows, len(problem.labels)) for rule in better.rules}) == len(better.rules) == len(last.rules)
 
 
 def test_logical_data_need_no_more_rules_than_there_are() -> None:
