@@ -22,12 +22,6 @@ def drawn_rows(weights: Ints, draws: int, rng: np.random.Generator) -> Ints:
     return np.searchsorted(below, rng.integers(0, int(below[-1]), draws), side="right")
 
 
-def known_codes(problem: Problem) -> list[Bools]:
-    """By column which codes [n_codes] some row has."""
-    counts = (np.bincount(problem.codes[j], minlength=column.n_codes) for j, column in enumerate(problem.columns))
-    return [each > 0 for each in counts]
-
-
 def resampled_stump(
     problem: Problem, rows: Ints, cuts: Sequence[Bools], missing_never_helps: bool = False
 ) -> tuple[int, Floats]:
@@ -42,13 +36,13 @@ def resampled_stump(
     for j, column in enumerate(problem.columns):
         drawn = problem.codes[j][rows].astype(np.int64)
         counts = np.bincount(2 * drawn + labels, minlength=2 * column.n_codes).reshape(-1, 2)
+        lead, known = counts[:, 1] - counts[:, 0], counts.sum(axis=1) > 0
         first = first_code(column)
-        below_drawn = np.append(counts[first + 1 :].sum(axis=1) > 0, True)[: len(cuts[j])]
-        ahead, votes = votes_of(column, counts, below_drawn & cuts[j], first if missing_never_helps else 0)
+        below_drawn = np.append(known[first + 1 :], True)[: len(cuts[j])]
+        ahead, votes = votes_of(column, lead, known, below_drawn & cuts[j], first if missing_never_helps else 0)
         if ahead > best[0]:
             best = ahead, j, votes
             if column.ordered:
-                lead = counts[first:, 1] - counts[first:, 0]
                 for side in (votes[first:] > 0.0, votes[first:] < 0.0):
-                    votes[first:][side] = 1.0 if lead[side].sum() > 0 else -1.0
+                    votes[first:][side] = 1.0 if lead[first:][side].sum() > 0 else -1.0
     return best[1], best[2]

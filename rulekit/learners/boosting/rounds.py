@@ -14,17 +14,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.boosting.majority import MajorityVote
-from rulekit.learners.boosting.resampled import drawn_rows, known_codes, resampled_stump
+from rulekit.learners.boosting.resampled import drawn_rows, resampled_stump
 from rulekit.learners.boosting.settings import AdaBoostSettings
-from rulekit.learners.boosting.stumps import Stump, best_stump, cuts_of, judged
+from rulekit.learners.boosting.stumps import Stump, best_stump, cuts_of, judged, known_codes
 from rulekit.learners.boosting.sums import FINE, LARGEST_SUM, Votes
 from rulekit.learners.contract import Candidate, Learning, Question
-from rulekit.learners.counting.histograms import Floats, Ints
+from rulekit.learners.counting.histograms import Bools, Floats, Ints
 
 ADAPTIVE = ("adaboost", "multiplicative")
 _LEAST_VOTE = 2.0**-11
@@ -49,22 +51,29 @@ def rounds(question: Question) -> Learning:
         ended = settings.early_stop and adaptive
         if (ended and (vote < _LEAST_VOTE or error >= 0.5)) or votes.largest + abs(vote) > LARGEST_SUM:
             return None
-        yes = votes.add(stump, vote)
-        wrong = int(problem.weights[yes != (problem.labels == 1)].sum()) * problem.weight_unit
+        codes = stump.codes(problem)
+        yes = votes.add(stump, vote, codes)
+        wrong = _weight_of(problem, yes != (problem.labels == 1))
         said = {"edge": 0.5 - error, "alpha": vote}
         objective = wrong
         if adaptive:
-            z = weights.turn(stump, vote if settings.vote == "adaboost" else math.log(settings.factor))
+            z = weights.turn(stump, codes, vote if settings.vote == "adaboost" else math.log(settings.factor))
             objective = weights.loss
             if settings.vote == "adaboost":
                 said |= bounds.after(0.5 - error, z)
         majority = majority.with_stump(stump)
         model = majority if settings.vote == "majority" else votes.card
-        assert model is not None
         yield Candidate(size, objective, wrong, model, said=said)
         if ended and stump.wrong == 0:
             return None
     return None
+
+
+def _weight_of(problem: Problem, rows: Bools) -> float:
+    """What some rows [n] of a problem weigh."""
+    if problem.weights.strides == (0,):
+        return int(np.count_nonzero(rows)) * int(problem.weights[0]) * problem.weight_unit
+    return int(problem.weights[rows].sum()) * problem.weight_unit
 
 
 def vote_of(stump: Stump, settings: AdaBoostSettings) -> float:
@@ -90,21 +99,21 @@ class _Weak:
         self.cuts = cuts_of(question.problem, self.settings.min_rows)
         self.resampled = self.settings.weak == "resampled"
         self.sees_all = not self.resampled and self.settings.vote in ADAPTIVE
-        self.known = [] if self.sees_all else known_codes(question.problem)
+        self.known = known_codes(question.problem)
         self.rng = np.random.default_rng((question.seed, question.index))
 
     def stump(self, weights: Ints) -> Stump:
         """The stump for rows of these weights [n]."""
         problem, never = self.question.problem, self.settings.missing_never_helps
         if not self.resampled:
-            stump = best_stump(problem, weights, self.cuts, self.question.n_threads, never)
+            stump = best_stump(problem, weights, self.cuts, self.known, self.question.n_threads, never)
             if self.sees_all or stump.column is None:
                 return stump
             return self._for_all(weights, weights, stump.column, stump.votes)
         rows = drawn_rows(weights, int(self.settings.draws), self.rng)
         drawn = np.bincount(rows, minlength=len(weights))
         if not problem.columns:
-            return best_stump(problem, drawn, (), 1)
+            return best_stump(problem, drawn, (), (), 1)
         return self._for_all(weights, drawn, *resampled_stump(problem, rows, self.cuts, never))
 
     def _for_all(self, weights: Ints, shown: Ints, column: int, votes: Floats) -> Stump:
@@ -147,7 +156,7 @@ class _Weights:
         """The weights [n] as integers."""
         return self.rows * np.rint(self.factors * 2.0**_BITS).astype(np.int64)
 
-    def turn(self, stump: Stump, by: float) -> float:
+    def turn(self, stump: Stump, codes: npt.NDArray[Any], by: float) -> float:
         """Multiply by exp(-by) where a stump is right and by exp(by) where it is wrong; says by what their sum was."""
         right, wrong = math.exp(-by), math.exp(by)
         before = stump.right + stump.wrong
@@ -156,8 +165,8 @@ class _Weights:
         self.exponent += shift
         agreed = np.outer((-1.0, 1.0), stump.votes)  # by label and code: 1 where the stump is right, 0 for no vote
         by_code = np.where(agreed > 0.0, right, np.where(agreed < 0.0, wrong, 1.0))
-        codes = np.zeros(len(self.rows), dtype=np.uint8) if stump.column is None else self.problem.codes[stump.column]
-        self.factors *= np.ldexp(by_code, -shift)[self.problem.labels, codes]
+        no, yes = np.ldexp(by_code, -shift)
+        self.factors *= np.where(self.problem.labels == 1, yes[codes], no[codes])
         return after / before
 
 

@@ -10,10 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.learners.binned.binning import BinnedColumn
+from rulekit.learners.binned.codes import matrix_of, side_by_side
 from rulekit.learners.binned.problem import Problem
-from rulekit.learners.counting.histograms import Bools, Floats, Ints, count_cells
+from rulekit.learners.counting.histograms import Bools, Floats, Ints, add_by_code, count_cells
 from rulekit.learners.counting.kernels import run_threads
 from rulekit.schema import FIRST_LEVEL_CODE
+
+_TOGETHER = 64  # columns whose sums stay in a cache
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,6 +35,12 @@ class Stump:
     def error(self) -> float:
         """The share of the weight on which it is wrong."""
         return self.wrong / (self.right + self.wrong)
+
+    def codes(self, problem: Problem) -> npt.NDArray[Any]:
+        """By row of a problem [n] the place of its vote; side by side, as the rows of a matrix of codes are not."""
+        if self.column is None:
+            return np.zeros(len(problem.labels), dtype=np.uint8)
+        return np.ascontiguousarray(problem.codes[self.column])
 
 
 def cuts_of(problem: Problem, min_rows: float) -> list[Bools]:
@@ -53,41 +62,71 @@ def first_code(column: BinnedColumn) -> int:
     return FIRST_LEVEL_CODE if column.feature.kind == "categorical" else 1
 
 
+def known_codes(problem: Problem) -> list[Bools]:
+    """By column which codes [n_codes] some row has."""
+    counts = (np.bincount(problem.codes[j], minlength=column.n_codes) for j, column in enumerate(problem.columns))
+    return [each > 0 for each in counts]
+
+
+def leads_by_code(problem: Problem, weights: Ints, n_threads: int) -> list[Ints]:
+    """By column the weight [n_codes] of the rows with label 1 less that of the others."""
+    signed = np.where(problem.labels == 1, weights, -weights)
+    each = max(1, -(-len(signed) // n_threads))
+    found: dict[int, Ints] = {}
+    for group in side_by_side(problem.codes, np.arange(len(problem.columns)), _TOGETHER):
+        matrix, places = matrix_of(problem.codes, group)
+        starts = np.cumsum([0, *(problem.columns[j].n_codes for j in group)])
+        sums = [np.zeros(starts[-1], dtype=np.int64) for _ in range(0, len(signed), each)]
+
+        def add(part: int, of: Any = (matrix, places, starts, sums)) -> None:
+            matrix, places, starts, sums = of
+            rows = slice(part * each, (part + 1) * each)
+            add_by_code(matrix[rows], places, starts, signed[rows], sums[part])
+
+        run_threads(add, range(len(sums)), n_threads)
+        total = np.sum(sums, axis=0)
+        found |= {int(j): total[starts[k] : starts[k + 1]] for k, j in enumerate(group)}
+    return [found[j] for j in range(len(problem.columns))]
+
+
 def best_stump(
-    problem: Problem, weights: Ints, cuts: Sequence[Bools], n_threads: int, missing_never_helps: bool = False
+    problem: Problem,
+    weights: Ints,
+    cuts: Sequence[Bools],
+    known: Sequence[Bools],
+    n_threads: int,
+    missing_never_helps: bool = False,
 ) -> Stump:
     """The stump of the least weighted error; of equals the constant one, then the first column and the lowest cut.
 
     Where its column is monotone it votes that way only. missing_never_helps: missing cells and levels never seen are
     voted against.
 
-    weights [n]: in place of the problem's, of a total below 2^53, so that every count is exact. cuts: see `cuts_of`.
+    weights [n]: in place of the problem's, of a total below 2^53, so that every count is exact. cuts: see `cuts_of`;
+    known: see `known_codes`.
     """
     total = int(weights.sum())
     lead = 2 * int(weights[problem.labels == 1].sum()) - total
-
-    def search(j: int) -> tuple[int, Floats]:
-        column = problem.columns[j]
-        counts = count_cells(problem.codes[j], problem.labels, weights, column.n_codes)
-        return votes_of(column, counts, cuts[j], first_code(column) if missing_never_helps else 0)
-
+    leads = leads_by_code(problem, weights, n_threads)
     best: tuple[int, int | None, Floats] = (abs(lead), None, np.array([1.0 if lead > 0 else -1.0]))
-    for j, (ahead, votes) in enumerate(run_threads(search, range(len(problem.columns)), n_threads)):
+    for j, column in enumerate(problem.columns):
+        against = first_code(column) if missing_never_helps else 0
+        ahead, votes = votes_of(column, leads[j], known[j], cuts[j], against)
         if ahead > best[0]:
             best = ahead, j, votes
     ahead, where, votes = best
     return Stump(where, votes, (total + ahead) // 2, (total - ahead) // 2)
 
 
-def votes_of(column: BinnedColumn, counts: Ints, cuts: Bools, against: int = 0) -> tuple[int, Floats]:
+def votes_of(column: BinnedColumn, lead: Ints, known: Bools, cuts: Bools, against: int = 0) -> tuple[int, Floats]:
     """By how much weight the best votes of a column are more often right than wrong, and these votes [n_codes].
 
-    counts [n_codes, 2]: weight by code and label. What has no order, missing cells among it, votes as most of its
-    weight has it: the best cut of levels in the order of their share of label 1 is where this share crosses 1/2.
+    lead [n_codes]: the weight of label 1 less that of label 0; known [n_codes]: whether there is any. What has no
+    order, missing cells among it, votes as most of its weight has it: the best cut of levels in the order of their
+    share of label 1 is where this share crosses 1/2.
     against: how many of the first codes are voted against.
     """
-    lead = counts[:, 1] - counts[:, 0]
-    votes = np.where(counts.sum(axis=1) > 0, np.where(lead > 0, 1.0, -1.0), 0.0)
+    votes = np.where(known, np.where(lead > 0, 1.0, -1.0), 0.0)
     ahead = np.abs(lead)
     votes[:against], ahead[:against] = -1.0, -lead[:against]
     if not column.ordered:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -37,7 +38,8 @@ class Votes:
     """Stumps with their votes, which are multiples of FINE, and their sums [n] on the rows of a problem.
 
     step: what the votes of the model are multiples of; searched: whether it is looked for. rounded [n]: the sums of the
-    votes of the model, in steps. largest: what a sum can be; least: the smallest vote but 0.
+    votes of the model, in steps. points, bias, votes: the score card's. largest: what a sum can be; least: the smallest
+    vote but 0.
     """
 
     problem: Problem
@@ -46,7 +48,9 @@ class Votes:
     sums: Floats = field(default_factory=lambda: np.zeros(0))
     step: float = SEVERAL
     rounded: npt.NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
-    card: Boosted | None = None
+    points: dict[int, Floats] = field(default_factory=dict)
+    bias: float = 0.0
+    votes: float = 0.0
     largest: float = 0.0
     least: float = math.inf
 
@@ -56,53 +60,64 @@ class Votes:
         if self.searched:
             self.step, self.rounded = _COARSE, np.zeros(n, dtype=np.int32)
 
-    def add(self, stump: Stump, vote: float) -> Bools:
-        """One stump more; says which rows [n] are answered by yes."""
+    @property
+    def card(self) -> Boosted:
+        """The score card of the votes so far."""
+        return Boosted(dict(self.points), self.bias, 2.0, self.votes)
+
+    def add(self, stump: Stump, vote: float, codes: npt.NDArray[Any]) -> Bools:
+        """One stump more, with its codes of the rows [n]; says which rows [n] are answered by yes."""
         self.stumps.append((stump, vote))
         self.largest += abs(vote)
         self.least = min(self.least, abs(vote) or math.inf)
-        codes = self._codes(stump)
         self.sums += (vote * stump.votes)[codes]
-        yes = self.sums > 0.0
+        yes = np.asarray(self.sums > 0.0)
+        size = self._join(stump, vote)
         if self.searched:
-            self.rounded += self._steps(stump, vote)[codes]
-            while not self._holds(yes):
-                self.step /= 2.0
-                self.rounded[:] = 0
-                for each, its in self.stumps:
-                    self.rounded += self._steps(each, its)[self._codes(each)]
-                self.card = None
-        self.card = self._with(self.card, stump, vote) if self.card is not None else self._anew()
-        return np.asarray(yes)
+            self.rounded += self._in_steps(size * stump.votes)[codes]
+            self._refine(yes)
+        return yes
 
-    def _holds(self, yes: Bools) -> bool:
-        """Whether the step is fine enough, or as fine as a sum of 24 bits can be."""
-        if self.step / 2.0 < 2.0 ** (math.frexp(self.largest)[1] + 1 - _BITS):
-            return True
-        return 2.0 * self.least > self.step and bool(np.array_equal(self.rounded > 0, yes))
+    def _refine(self, yes: Bools) -> None:
+        """Halve the step until every row is decided as the votes decide it and none is lost, or it is the finest.
 
-    def _whole(self, vote: float) -> int:
-        return round(vote / self.step)
+        Of a finer step the rows are asked first that a coarser one decides otherwise: all are summed up anew only where
+        these are right.
+        """
+        failed = np.flatnonzero((self.rounded > 0) != yes)
+        behind = False  # the sums of all rows are those of a coarser step
+        while (len(failed) or 2.0 * self.least <= self.step) and not self._is_finest():
+            self.step /= 2.0
+            self.points, self.bias, self.votes, behind = {}, 0.0, 0.0, True
+            for stump, vote in self.stumps:
+                self._join(stump, vote)
+            failed = failed[(self._summed(failed) > 0) != yes[failed]]
+            if not len(failed):
+                self.rounded, behind = self._summed(slice(None)), False
+                failed = np.flatnonzero((self.rounded > 0) != yes)
+        if behind:
+            self.rounded = self._summed(slice(None))
 
-    def _steps(self, stump: Stump, vote: float) -> npt.NDArray[np.int32]:
-        return (self._whole(vote) * stump.votes).astype(np.int32)
+    def _is_finest(self) -> bool:
+        """Whether half of the step is too fine for a sum of 24 bits."""
+        return self.step / 2.0 < 2.0 ** (math.frexp(self.largest)[1] + 1 - _BITS)
 
-    def _codes(self, stump: Stump) -> npt.NDArray[np.integer]:
+    def _join(self, stump: Stump, vote: float) -> float:
+        """Let the score card have one stump more; says what its vote is on the grid."""
+        size = round(vote / self.step) * self.step
+        self.votes += abs(size)
         if stump.column is None:
-            return np.zeros(len(self.sums), dtype=np.uint8)
-        return self.problem.codes[stump.column]
+            self.bias += size * float(stump.votes[0])
+        else:
+            self.points[stump.column] = self.points.get(stump.column, 0.0) + size * stump.votes
+        return size
 
-    def _anew(self) -> Boosted:
-        card = Boosted({}, 0.0, 2.0)
-        for stump, vote in self.stumps:
-            card = self._with(card, stump, vote)
-        return card
+    def _in_steps(self, points: Floats) -> npt.NDArray[np.int32]:
+        return np.rint(points / self.step).astype(np.int32)
 
-    def _with(self, card: Boosted, stump: Stump, vote: float) -> Boosted:
-        """A score card with the votes of one stump more."""
-        size = self._whole(vote) * self.step
-        votes = card.votes + abs(size)
-        if stump.column is None:
-            return Boosted(card.points, card.bias + size * float(stump.votes[0]), card.scale, votes)
-        points = card.points.get(stump.column, 0.0) + size * stump.votes
-        return Boosted({**card.points, stump.column: points}, card.bias, card.scale, votes)
+    def _summed(self, rows: npt.NDArray[np.int64] | slice) -> npt.NDArray[np.int32]:
+        """The sums of the score card on some rows, in steps."""
+        total = np.full(len(self.sums[rows]), round(self.bias / self.step), dtype=np.int32)
+        for column, points in self.points.items():
+            total += self._in_steps(points)[self.problem.codes[column][rows]]
+        return total

@@ -15,7 +15,7 @@ from rulekit.exactness import SINGLE_BITS, span_of_sum
 from rulekit.graph.nodes import Above, Linear
 from rulekit.learners.binned.binning import bin_table
 from rulekit.learners.binned.problem import Problem
-from rulekit.learners.boosting.stumps import best_stump, cuts_of
+from rulekit.learners.boosting.stumps import best_stump, cuts_of, known_codes
 from rulekit.schema import Feature
 from rulekit.tables.table import Table
 
@@ -46,7 +46,7 @@ def test_no_stump_has_a_smaller_error(data: st.DataObject) -> None:
         if never and any(chosen[:2]):
             continue
         errors.append(int(weights[np.array(chosen)[level] != labels].sum()))
-    found = best_stump(problem, weights, cuts_of(problem, 0.0), 1, never)
+    found = best_stump(problem, weights, cuts_of(problem, 0.0), known_codes(problem), 1, never)
     assert found.wrong == min(errors)
     assert found.right + found.wrong == weights.sum()
     votes = np.broadcast_to(found.votes, n) if found.column is None else found.votes[codes[found.column]]

@@ -92,11 +92,11 @@ def test_the_step_of_the_votes_is_the_coarsest_that_decides_every_training_row_a
             column = int(rng.integers(3))
             answers = rng.choice([-1.0, 1.0], problem.columns[column].n_codes)
             kept.append((Stump(column, answers, 1, 1), float(rng.integers(1, 2**30)) * FINE))
-            yes = votes.add(*kept[-1])
+            stump = kept[-1][0]
+            yes = votes.add(*kept[-1], stump.codes(problem))
             while not _alike(problem, kept, step, yes):
                 step /= 2.0
             assert votes.step == step
-            assert votes.card is not None
             np.testing.assert_array_equal(votes.card.decides(problem.codes, len(yes)), yes)
         finer += step < 2.0**-6
     assert finer > 10

@@ -22,5 +22,7 @@ def test_every_number_has_a_bound_and_what_is_within_it_is_learned_with(learner:
             assert not allowed.holds(value * 10**11)
             if name != learner.size_parameter:
                 learner(**{learner.size_parameter: 2, "n_folds": 2, name: value}).fit(X, Y)
-    with pytest.raises(InputError, match=rf"{learner.size_parameter} is 1000000000000.*a whole number from 1 to 1,000,000,000"):
+    with pytest.raises(
+        InputError, match=rf"{learner.size_parameter} is 1000000000000.*a whole number from 1 to 1,000,000,000"
+    ):
         learner(10**20).fit(X, Y)
