@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from rulekit.cells.totals import half_way
 from rulekit.errors import InputError
 from rulekit.graph.decisions import Fires
 from rulekit.graph.nodes import (
@@ -14,7 +15,9 @@ from rulekit.graph.nodes import (
     TRUE,
     Above,
     And,
+    Family,
     Hidden,
+    Linear,
     Logistic,
     Node,
     Or,
@@ -248,7 +251,7 @@ def _exceeding(node: Node, threshold: float, schema: Schema, most_literals: int)
         rule = threshold_rule(node.formula, threshold, most_literals, schema=schema)
         if rule is not None:
             return rule
-    return _above(node, threshold)
+    return _above(node, threshold, schema)
 
 
 def _joined(connective: type[And | Or], parts: tuple[Node, ...], nothing: Node) -> Node:
@@ -257,10 +260,24 @@ def _joined(connective: type[And | Or], parts: tuple[Node, ...], nothing: Node) 
     return different[0] if len(different) == 1 else connective(different)
 
 
-def _above(node: Node, threshold: float) -> Node:
+def _above(node: Node, threshold: float, schema: Schema) -> Node:
     """[probability > threshold], by the sum that the probability rises with where there is one."""
     if isinstance(node, Logistic) and 0 < threshold < 1:
-        return Above(node.linear, log_odds(threshold))
+        return _total_above(node.linear, log_odds(threshold), schema)
     if isinstance(node, Probability) and adds_strengths(node.formula) and 0 <= threshold < 1:
         return Above(Strength(node.formula), strength_of(threshold))
     return Above(node, threshold)
+
+
+def _total_above(node: Node, bound: float, schema: Schema) -> Node:
+    """[sum > bound], by the total of which the sum is a multiple, and half-way between two of its values."""
+    total, least = node, bound
+    while isinstance(total, Linear) and len(total.terms) == 1:
+        ((times, inner),) = total.terms
+        if inner.family is not Family.REAL or times <= 0.0:
+            break
+        least = (least - total.bias) / times
+        total = inner
+    if isinstance(total, Linear):
+        return Above(total, half_way(total, schema, least))
+    return Above(node, bound)

@@ -7,6 +7,8 @@ other condition is taken to hold or not, whatever the others do.
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -20,10 +22,11 @@ from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.leaves import has_column, readers
 from rulekit.graph.nodes import FALSE, TRUE, Family, Linear, Node
 from rulekit.graph.rules import conjuncts
+from rulekit.numbers import threshold_between
 from rulekit.schema import Feature, Schema
 
 MOST_TOTALS = 200
-_MOST_STATES = 1 << 17
+_MOST_STATES = 1 << 20
 _MOST_RULES = 62
 
 _Ints = npt.NDArray[np.int64]
@@ -46,6 +49,37 @@ def attainable_totals(node: Linear, schema: Schema, most: int = MOST_TOTALS) -> 
     if totals is None or len(totals) > most:
         return None
     return tuple((totals * grid + node.bias).tolist())
+
+
+def half_way(node: Linear, schema: Schema, bound: float) -> float:
+    """The threshold that parts the totals up to a bound from those above it, half-way between two of them.
+
+    Where the totals are not known it is the bound itself, or half-way between two multiples of their grid. One that
+    would have many digits is a shorter decimal in the middle half of the gap.
+    """
+    totals = attainable_totals(node, schema)
+    span = span_of_sum(node)
+    if totals is None and (span is None or not span.fits() or has_column(node)):
+        return bound
+    if totals is None:
+        assert span is not None
+        grid = 2.0 ** min(span.grid, 1000)
+        low = math.floor(bound / grid) * grid
+        return _middle(low, low + grid)
+    place = bisect_right(totals, bound)
+    if not 0 < place < len(totals):
+        # beyond all totals: every row, or none, is above
+        end = totals[0] - 1.0 if place == 0 else totals[-1] + 1.0
+        return _middle(*sorted((end, totals[0] if place == 0 else totals[-1])))
+    return _middle(totals[place - 1], totals[place])
+
+
+def _middle(low: float, high: float) -> float:
+    middle = low + (high - low) / 2.0
+    if (2.0 * middle).is_integer():
+        return middle
+    quarter = (high - low) / 4.0
+    return threshold_between(low + quarter, high - quarter, "float64")
 
 
 @dataclass(slots=True)

@@ -36,7 +36,7 @@ class AdditiveRules:
 
     def terms(self) -> Terms:
         """The rules with their weights."""
-        return Terms(tuple(zip(self.clauses, self.weights, strict=True)), {}, self.bias)
+        return Terms(tuple(zip(self.clauses, self.weights, strict=True)), {}, self.bias, fitted=True)
 
     def score(self, frame: Frame, prefix: str) -> Score:
         """The sum, and 1 / (1 + exp(-sum)) as the probability."""

@@ -25,13 +25,15 @@ _BITS = 24
 class Terms:
     """What a sum is made of: the weights of rules, the points of columns by code [n_codes], and a bias.
 
-    scale: the logistic of the sum times that is what is reported of it.
+    scale: the logistic of the sum times that is what is reported of it. fitted: that was fitted to the labels, with a
+    penalty, so that to fit it anew would only make it too sure of itself.
     """
 
     rules: tuple[tuple[Clause, float], ...]
     columns: Mapping[int, Floats]
     bias: float
     scale: float = 1.0
+    fitted: bool = False
 
 
 @runtime_checkable

@@ -1,7 +1,8 @@
 """Whole points for the sums that were learned: each size of a path gets its own, from the training rows.
 
-They are to say what the sum itself says of each row, as nearly as so few points can; so they are no further from rows
-that it never saw than the sum is. Only the scale and the offset of what is reported are fitted to the labels.
+They are to say what the sum itself says of each row, as nearly as so few points can, so that they follow the training
+rows no further than the sum did. Where what is reported of the sum is too sure of itself, as it is of votes, that is
+fitted to the labels first.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from rulekit.learners.fitting.integer_points import Parts, Whole, whole_points
 from rulekit.learners.fitting.learning import Run
 from rulekit.learners.fitting.pointed import Pointed
 from rulekit.learners.fitting.rule_sets import covered
+from rulekit.learners.fitting.sizing import row_sizes
 from rulekit.schema import FIRST_LEVEL_CODE
 
 MOST = 10
@@ -37,7 +39,11 @@ def give_points(runs: Sequence[Run], kind: Kind, points: bool | int) -> None:
     most = MOST if points is True else int(points)
     scale = _common_scale(runs, most) if kind == "several" else None
     for run in runs:
-        run.path = tuple(_with_points(candidate, run, most, scale) for candidate in run.path)
+        rows = {*row_sizes(run.longest), run.chosen}  # of all other sizes the points are only rounded
+        run.path = tuple(
+            _with_points(candidate, run, most, scale, thorough=place in rows)
+            for place, candidate in enumerate(run.path, start=1)
+        )
 
 
 def _common_scale(runs: Sequence[Run], most: int) -> float | None:
@@ -50,7 +56,7 @@ def _common_scale(runs: Sequence[Run], most: int) -> float | None:
     return largest / most if largest > 0.0 else None
 
 
-def _with_points(candidate: Candidate, run: Run, most: int, scale: float | None) -> Candidate:
+def _with_points(candidate: Candidate, run: Run, most: int, scale: float | None, thorough: bool) -> Candidate:
     """The candidate with whole points; as it is where nothing is added up."""
     if not isinstance(candidate.model, Summed):
         return candidate
@@ -61,7 +67,7 @@ def _with_points(candidate: Candidate, run: Run, most: int, scale: float | None)
     groups, counts = split.cells(problem)
     labelled = smoothed_counts(counts * problem.weight_unit)
     sums = split.starting + np.concatenate(split.values)[groups].sum(axis=1)
-    link = _linked(labelled, sums, Links.single(terms.scale, 0.0), scale is not None)
+    link = _linked(labelled, sums, Links.single(terms.scale, 0.0), terms.fitted or scale is not None)
     said = 1.0 / (1.0 + np.exp(-(link.scale[0] * sums + link.offset[0])))
     both = counts.sum(axis=1)
     wanted = np.stack([both * (1.0 - said), both * said], axis=1)
@@ -69,10 +75,12 @@ def _with_points(candidate: Candidate, run: Run, most: int, scale: float | None)
     values = np.concatenate(split.values) * link.scale[0]
     offset = float(link.scale[0] * split.starting + link.offset[0])
     parts = Parts(groups, starts, values, np.concatenate(split.fixed), offset, wanted)
-    whole = whole_points(parts, most, scale, thorough=not run.question.watch.over)
+    whole = whole_points(parts, most, scale, thorough=thorough and not run.question.watch.over)
     bias = 0 if scale is None else round(whole.offset / scale)
     totals = parts.totals(whole.points) + bias
-    model = _pointed(candidate, split, whole, bias, _reported(labelled, totals, whole), scale is None)
+    reported = Links.single(whole.scale, whole.offset - bias * whole.scale)
+    reported = _linked(labelled, totals.astype(np.float64), reported, terms.fitted)
+    model = _pointed(candidate, split, whole, bias, reported, scale is None)
     error = float(np.where(totals > model.threshold, counts[:, 0], counts[:, 1]).sum()) * problem.weight_unit
     size = len(model.points.rules) or candidate.size
     return replace(candidate, model=model, error=error, size=size)
@@ -84,17 +92,10 @@ def _linked(counts: Floats, sums: Floats, at: Links, fixed: bool) -> Links:
     return found if found.scale[0] > 0.0 else at
 
 
-def _reported(counts: Floats, totals: Ints, whole: Whole) -> tuple[float, float]:
-    """The scale and the offset that fit the labels best, of four digits."""
-    link = _linked(counts, totals.astype(np.float64), Links.single(whole.scale, whole.offset), fixed=False)
-    return float(f"{link.scale[0]:.4g}"), float(f"{link.offset[0]:.4g}")
-
-
-def _pointed(
-    candidate: Candidate, split: _Split, whole: Whole, bias: int, reported: tuple[float, float], decides: bool
-) -> Pointed:
+def _pointed(candidate: Candidate, split: _Split, whole: Whole, bias: int, link: Links, decides: bool) -> Pointed:
     """The model; decides: by its own total, so that its threshold is where the reported probability crosses 1/2."""
-    threshold, (scale, offset) = 0.0, reported
+    threshold = 0.0
+    scale, offset = (float(f"{value:.4g}") for value in link.at(0)[:2])
     points = split.points(whole.points, float(bias))
     if decides:
         ends = [own[reach] for own in split.by_part(whole.points) for reach in (0, -1)]

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations_with_replacement
 
 import numpy as np
 
@@ -135,9 +136,13 @@ def _curvatures(parts: Parts) -> Floats:
     curved = both * shares * (1.0 - shares)
     step = 2.0 ** (np.frexp(max(float(curved.sum()), 1e-300))[1] - _BITS)
     curved = np.rint(curved / step)
-    held = np.zeros((len(curved), len(parts.values)))
-    held[np.arange(len(curved))[:, None], parts.groups] = 1.0
-    found = (held * curved[:, None]).T @ held
+    found, ends = np.zeros((len(parts.values), len(parts.values))), parts.starts.tolist()
+    places = parts.groups - parts.starts[:-1]
+    for i, j in combinations_with_replacement(range(len(ends) - 1), 2):
+        rows, columns = ends[i + 1] - ends[i], ends[j + 1] - ends[j]
+        sums = np.bincount(places[:, i] * columns + places[:, j], curved, rows * columns).reshape(rows, columns)
+        found[ends[i] : ends[i + 1], ends[j] : ends[j + 1]] = sums
+        found[ends[j] : ends[j + 1], ends[i] : ends[i + 1]] = sums.T
     own = found.diagonal()
     return np.asarray((found - np.outer(own, own) / max(float(curved.sum()), 1.0)) * step)
 

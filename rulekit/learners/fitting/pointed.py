@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rulekit.cells.totals import half_way
 from rulekit.graph.nodes import Above, Linear, Logistic, Node
 from rulekit.learners.binned.codes import Codes
 from rulekit.learners.contract import Frame, Model, Score
@@ -46,8 +47,10 @@ class Pointed:
             term for j, points in sorted(self.points.columns.items()) for term in terms_of(frame.columns[j], points)
         ]
         total = Linear([*rules, *columns], self.points.bias)
+        asked = frame.kind != "several" and not frame.unreported
+        threshold = half_way(total, frame.schema, self.threshold) if asked else self.threshold
         linked = Logistic(Linear([(self.scale, total)], self.offset))
-        return Score(total, rule=Above(total, self.threshold), probability=linked)
+        return Score(total, rule=Above(total, threshold), probability=linked)
 
 
 def totals_of(terms: Terms, codes: Codes, n_rows: int) -> Floats:
