@@ -171,6 +171,18 @@ def test_connectives_on_many_layers_do_not_recurse() -> None:
     assert_same_everywhere(graph, adversarial_rows(graph, 50).table)
 
 
+@pytest.mark.parametrize("factor", [2.0, 0.5, 1.1, -2.0])
+def test_the_logistic_function_of_a_multiple_of_the_sum_takes_the_same_product(factor: float) -> None:
+    """Twice the vote of AdaBoost was a product and a sum of its own behind the vote."""
+    rng = np.random.default_rng(11)
+    total = score(rng, 6)
+    graph = RuleGraph(SCHEMA, (0, 1), Fires(Above(total, 0.25)), (Logistic(Linear([(factor, total)], 0.125)),))
+    kinds = operator_kinds(every_formulation(graph)["operators"])
+    assert ("Mul" in kinds[-8:]) == (factor == 1.1)
+    assert_formulations_agree(graph, adversarial_rows(graph, 200).table)
+    assert verify(graph, TARGET.emit(graph, {}), target=TARGET, rows=300).proof == "proved"
+
+
 def test_conditions_that_are_the_same_for_all_rows_are_constants() -> None:
     always = Or([IsTrue("flag"), Not(IsTrue("flag"))])
     never = And([Missing("x"), Not(Missing("x"))])
