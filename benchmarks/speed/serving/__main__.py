@@ -4,9 +4,9 @@
 
 The ways of a part take turns in random order in one process, on one thread; CPU time of that thread, medians and
 quartiles over rounds. The labels of all rows are compared in the same run. --only: latency, throughput, ltu, additive,
-noisy, python, size, calls. --write replaces the section "serving" of docs/benchmarks.md and pictures/serving.png (it
-needs all parts). It takes about two minutes on a quiet machine, and one more where the environment of skl2onnx must be
-made; with --small about one minute.
+sums, noisy, python, size, calls. --write replaces the section "serving" of docs/benchmarks.md and pictures/serving.png
+(it needs all parts). It takes about three minutes on a quiet machine, and one more where the environment of skl2onnx
+must be made; with --small about three minutes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from benchmarks.learning.peers.pages import PAGE
 from benchmarks.shared.machine import stamp
 from benchmarks.shared.pictures import Bars, Range, draw_bar_panels
 from benchmarks.shared.sections import picture, publish
-from benchmarks.speed.serving import clauses, others
+from benchmarks.speed.serving import clauses, others, sums
 from benchmarks.speed.serving.bench import NAMES, Bench
 from benchmarks.speed.serving.report import Part, Verdict, verdict_table
 from benchmarks.speed.serving.timing import LONG, SLOW, TRIES, Times, quartiles
@@ -31,6 +31,7 @@ PARTS: dict[str, Callable[[Bench], Part]] = {
     "throughput": clauses.throughput,
     "ltu": others.ltu,
     "additive": others.additive,
+    "sums": sums.sums,
     "noisy": others.noisy_formulas,
     "python": clauses.python,
     "size": clauses.size,
@@ -122,7 +123,7 @@ def main() -> None:
     if arguments.rounds < 1 or arguments.rows < 20_000:
         parser.error("at least one round and 20,000 rows are needed")
     n, rounds = (200_000, 15) if arguments.small else (arguments.rows, arguments.rounds)
-    print(f"about {'one minute' if arguments.small else 'two minutes'} on a quiet machine", flush=True)
+    print(f"about {'one minute' if arguments.small else 'three minutes'} on a quiet machine", flush=True)
     begun = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(n, rounds, Path(folder))

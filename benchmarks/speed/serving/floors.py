@@ -50,7 +50,7 @@ def dnf_header() -> str:
         for clause in CLAUSES
     )
     places = ", ".join(map(str, used))
-    return _defines(COLUMNS=COLUMNS, USED=len(used), PLACES=places) + f"#define RULES(X) ({rules})\n"
+    return defines(COLUMNS=COLUMNS, USED=len(used), PLACES=places) + f"#define RULES(X) ({rules})\n"
 
 
 def ltu_header(tree: LtuTree) -> str:
@@ -59,19 +59,19 @@ def ltu_header(tree: LtuTree) -> str:
     paths = " | ".join(
         "(" + " & ".join(f"{'' if fires else '!'}U({k})" for k, fires in path) + ")" for path in tree.paths()
     )
-    rows = ", ".join(_list(weights) for weights in tree.weights.tolist())
+    rows = ", ".join(listed(weights) for weights in tree.weights.tolist())
     each = {"low": -BOUND, "high": BOUND, "step": STEP, "missing": MISSING}
-    arrays = [f"static const float {name}[COLUMNS] = {_list([value] * COLUMNS)};" for name, value in each.items()]
+    arrays = [f"static const float {name}[COLUMNS] = {listed([value] * COLUMNS)};" for name, value in each.items()]
     return (
-        _defines(COLUMNS=COLUMNS, UNITS=units)
+        defines(COLUMNS=COLUMNS, UNITS=units)
         + f"static const float weights[UNITS][COLUMNS] = {{{rows}}};\n"
-        + f"static const float biases[UNITS] = {_list(tree.biases.tolist())};\n"
+        + f"static const float biases[UNITS] = {listed(tree.biases.tolist())};\n"
         + "\n".join(arrays)
         + f"\n#define PATHS(U) ({paths})\n"
     )
 
 
-def _defines(**values: object) -> str:
+def defines(**values: object) -> str:
     return "".join(f"#define {name} {value}\n" for name, value in values.items())
 
 
@@ -80,7 +80,7 @@ def _number(value: float) -> str:
     return f"{float(np.float32(value)).hex()}f"
 
 
-def _list(values: Sequence[float]) -> str:
+def listed(values: Sequence[float]) -> str:
     return "{" + ", ".join(map(_number, values)) + "}"
 
 

@@ -78,8 +78,8 @@ def is_written(contents: Contents, graph: RuleGraph) -> bool:
 def build(graph: RuleGraph, plan: InputPlan, options: Options, names: dict[str, str], emit: Emit) -> Any:
     """The ModelProto of one formulation."""
     builder = Builder(frozenset((*plan.names, *names.values())), options.opset)
-    inputs = Inputs(plan, graph.schema, builder)
-    emitter = Emitter(graph, plan, builder, inputs)
+    inputs = Inputs(plan, graph.schema, builder, options.optimize)
+    emitter = Emitter(graph, plan, builder, inputs, options.optimize)
     emitter.prepare()
     label, probabilities = emit(emitter)
     outputs = [

@@ -109,6 +109,15 @@ def test_sums_of_any_conditions_decide_as_the_graph(seed: int, grid: float, repo
     assert (report.ok, report.proof) == (True, "proved"), report.proof_reason
 
 
+def test_both_ways_to_optimize_decide_as_the_graph() -> None:
+    rng = np.random.default_rng(8)
+    wide = [(weight(rng), Compare(f"x{j % 12}", ("<=", ">")[j % 2], float(j))) for j in range(50)]
+    for terms in (conjunctions(12, 4), [*conjunctions(3, 2), *wide]):
+        graph = binary(Linear(terms, 0.25), 0.3, NUMBERS)
+        for optimize in ("latency", "throughput"):
+            assert_same_everywhere(graph, adversarial_rows(graph, 200).table, optimize=optimize)
+
+
 @pytest.mark.parametrize("opset", [13, 18, 21])
 def test_later_operator_sets_take_the_axes_of_a_least_value_as_an_operand(opset: int) -> None:
     graph = binary(Linear(conjunctions(6, 3), 0.25), schema=NUMBERS)
@@ -136,9 +145,15 @@ def test_conjunctions_take_no_operator_of_their_own() -> None:
     """Twenty conjunctions of three literals were 156 operators, one And and one Where for each."""
     graph = binary(Linear(conjunctions(20, 3), 0.25), schema=NUMBERS, reported=False)
     expected = "Transpose Gather Mul Greater Gather Cast ReduceMin Gemm Clip ArgMax"
-    assert operator_kinds(emit(graph, {}).main) == expected.split()
+    latency = emit(graph, {"optimize": "latency"})
+    assert operator_kinds(latency.main) == expected.split()
+    many_rows = "Greater Gather Less Concat Gather Gather And Gather And Cast Gemm Transpose Clip ArgMax"
+    throughput = emit(graph, {})
+    assert sorted(operator_kinds(throughput.main)) == sorted(f"Transpose Gather {many_rows}".split())
     reported = binary(Linear(conjunctions(20, 3), 0.25), schema=NUMBERS)
-    assert len(operator_kinds(emit(reported, {}).main)) == 12
+    assert len(operator_kinds(emit(reported, {"optimize": "latency"}).main)) == 12
+    for artifact in (latency, throughput):
+        assert verify(graph, artifact, target=TARGET, rows=500).proof == "proved"
 
 
 def test_level_sets_of_a_category_are_one_lookup() -> None:
@@ -169,6 +184,18 @@ def test_connectives_on_many_layers_do_not_recurse() -> None:
         chain = (And, Or)[depth % 2]([chain, Compare(f"x{depth % 12}", ">", depth / 100)])
     graph = binary(Linear([(1.0, chain), (0.5, Compare("x1", ">", 0.0)), (0.25, Missing("x2"))], -0.75), schema=NUMBERS)
     assert_same_everywhere(graph, adversarial_rows(graph, 50).table)
+
+
+@pytest.mark.parametrize("factor", [2.0, 0.5, 1.1, -2.0])
+def test_the_logistic_function_of_a_multiple_of_the_sum_takes_the_same_product(factor: float) -> None:
+    """Twice the vote of AdaBoost was a product and a sum of its own behind the vote."""
+    rng = np.random.default_rng(11)
+    total = score(rng, 6)
+    graph = RuleGraph(SCHEMA, (0, 1), Fires(Above(total, 0.25)), (Logistic(Linear([(factor, total)], 0.125)),))
+    kinds = operator_kinds(every_formulation(graph)["operators"])
+    assert ("Mul" in kinds[-8:]) == (factor == 1.1)
+    assert_formulations_agree(graph, adversarial_rows(graph, 200).table)
+    assert verify(graph, TARGET.emit(graph, {}), target=TARGET, rows=300).proof == "proved"
 
 
 def test_conditions_that_are_the_same_for_all_rows_are_constants() -> None:

@@ -8,12 +8,13 @@ at 10, 40 % at 30, and 3 us dearer per call; so up to `LARGEST_PRODUCT` multipli
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rulekit.graph.nodes import And, Constant, Family, Node, Or
+from rulekit_exporters.onnx.builder import Builder
 
 if TYPE_CHECKING:
     from rulekit_exporters.onnx.operators.emitter import Emitter
@@ -135,19 +136,17 @@ def by_slots(emitter: Emitter, clauses: list[Clause]) -> str:
         group = clauses[start : start + SLOT_CLAUSES]
         if start:
             group += group[-1:] * (SLOT_CLAUSES - len(group))
-        held = slots(emitter, group)
+        held = slots(emitter.builder, emitter.bit_rows, [list(clause.items()) for clause in group])
         result = emitter.builder.operate("Or", result, held) if result else held
     return emitter.builder.cast(result, np.float32)
 
 
-def slots(emitter: Emitter, clauses: list[Clause]) -> str:
-    """[K, N] bool: which clauses hold."""
-    builder = emitter.builder
-    rows = [list(clause.items()) for clause in clauses]
+def slots(builder: Builder, picked: Callable[[list[int]], str], clauses: Sequence[Sequence[tuple[int, bool]]]) -> str:
+    """[K, N] bool: which clauses of signed literals hold; picked: rows of literals by their places."""
     result = ""
-    for s in range(max(map(len, rows))):
-        slot = [row[min(s, len(row) - 1)] for row in rows]  # short clauses repeat their last literal
-        bits = emitter.bit_rows([place for place, _ in slot])
+    for s in range(max(map(len, clauses))):
+        slot = [clause[min(s, len(clause) - 1)] for clause in clauses]  # short clauses repeat their last literal
+        bits = picked([place for place, _ in slot])
         negative = np.array([[not positive] for _, positive in slot])
         if negative.any():
             bits = builder.operate("Xor", bits, builder.constant(negative))

@@ -15,6 +15,7 @@ from rulekit_exporters.onnx.inputs import InputPlan, Inputs
 from rulekit_exporters.onnx.operators.logic import LOGIC
 from rulekit_exporters.onnx.operators.numbers import NUMBERS
 from rulekit_exporters.onnx.operators.sum_blocks import SumBlocks, unit_rows
+from rulekit_exporters.onnx.options import Optimize
 
 
 @dataclass(slots=True)
@@ -22,13 +23,14 @@ class Emitter:
     """Emits nodes children first, without recursion; each node once.
 
     The value of a Boolean node is a constant or a [1, N] bool tensor, that of any other node a constant or a [1, N]
-    double tensor. `tables`: parts of circuits are looked up.
+    double tensor. `optimize`: "latency" asks for the fewest operators; `tables`: parts of circuits are looked up.
     """
 
     graph: RuleGraph
     plan: InputPlan
     builder: Builder
     inputs: Inputs
+    optimize: Optimize = "throughput"
     tables: bool = False
     truths: dict[Node, Truth] = field(default_factory=dict)
     numbers: dict[Node, Number] = field(default_factory=dict)

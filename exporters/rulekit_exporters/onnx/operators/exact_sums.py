@@ -9,13 +9,14 @@ it is one matrix product, and all such sums of a graph are one.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 
 from rulekit.exactness import SINGLE_BITS, Span, is_exact_difference, total
-from rulekit.graph.nodes import Column, Family, Node, Step
+from rulekit.graph.nodes import Column, Family, Linear, Node, Step
 from rulekit.numbers import float32
 from rulekit.schema import Schema
 from rulekit_exporters.onnx.conditions import Condition, Membership, is_wide
@@ -98,8 +99,10 @@ def exact_sum(terms: Sequence[tuple[float, Node]], bias: float, schema: Schema) 
     )
 
 
-def _add(parts: _Parts, weight: float, child: Node) -> bool:
-    """Take up weight * child; whether it can be."""
+def _add(parts: _Parts, weight: float, child: Node, within: bool = False) -> bool:
+    """Take up weight * child; whether it can be. within: it stands in a sum within the sum."""
+    if isinstance(child, Linear) and not within:
+        return _add_sum(parts, weight, child)
     if isinstance(child, Column):
         return _add_column(parts, weight, child)
     if isinstance(child, Step):
@@ -115,6 +118,16 @@ def _add(parts: _Parts, weight: float, child: Node) -> bool:
         parts.add_constant(weight)
     parts.add_jump(indicator, weight if positive else -weight)
     return True
+
+
+def _add_sum(parts: _Parts, weight: float, child: Linear) -> bool:
+    """A multiple of another sum, as twice a vote in a logistic function: its terms, where no weight is rounded."""
+    weights = [weight * own for own in (child.bias, *child.weights)]
+    exact = [Fraction(weight) * Fraction(own) for own in (child.bias, *child.weights)]
+    if not all(math.isfinite(found) and found == wanted for found, wanted in zip(weights, exact, strict=True)):
+        return False
+    parts.add_constant(weights[0])
+    return all(_add(parts, found, node, within=True) for found, node in zip(weights[1:], child.children, strict=True))
 
 
 def _add_column(parts: _Parts, weight: float, column: Column) -> bool:

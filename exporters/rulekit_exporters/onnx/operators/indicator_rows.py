@@ -1,8 +1,9 @@
 """Indicators as the rows of one tensor of 0 and 1, for the product of a sum.
 
-Conjunctions of bits are gathered side by side, a row of the block for each place, and the least of each is taken: two
-operators and the casts whatever their number, and no multiplication with zeros. Counts, and what stands on other
-counts, are one product for each layer, of small integers and so exact in float32.
+Conjunctions of bits are gathered side by side and the least of each is taken: three operators whatever their number and
+length, and no multiplication with zeros. Many are gathered literal by literal and joined by And: for 20 of three
+literals 14 ns a row instead of 37, and three operators more. Counts, and what stands on other counts, are one product
+for each layer, of small integers and so exact in float32.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 
 from rulekit.graph.node import Node
 from rulekit_exporters.onnx.conditions import Condition, Membership
+from rulekit_exporters.onnx.operators.dnf import slots
 from rulekit_exporters.onnx.operators.indicators import Count, Indicator, layer_of
 
 if TYPE_CHECKING:
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 # Short conjunctions are filled up to the length of the longest one, up to so many times their own literals; beyond,
 # they are gathered by length.
 MOST_FILLED = 2
+# More conjunctions than this are joined literal by literal, unless it is single rows that must be fast.
+MOST_REDUCED = 8
 
 
 def indicator_rows(emitter: Emitter, wanted: Iterable[Indicator], width: Any) -> tuple[str, list[Indicator]]:
@@ -83,11 +87,15 @@ def _by_length(conjunctions: list[Count]) -> list[list[Count]]:
 
 
 def _conjunctions(emitter: Emitter, block: str, order: list[Indicator], group: list[Count]) -> str:
-    """[K, N] float of 0 and 1: the least literal of each; short ones repeat their last literal."""
+    """[K, N] float of 0 and 1: all literals of each hold; short ones repeat their last literal."""
     builder, place = emitter.builder, {indicator: i for i, indicator in enumerate(order)}
-    longest = max(len(count.parts) for count in group)
-    filled = [[*count.parts, *count.parts[-1:] * (longest - len(count.parts))] for count in group]
-    places = builder.constant([[place[part] for part, _ in parts] for parts in filled], np.int64)
+    literals = [[(place[part], positive) for part, positive in count.parts] for count in group]
+    if len(group) > MOST_REDUCED and emitter.optimize == "throughput":
+        held = slots(builder, lambda places: builder.picked(block, places, len(order)), literals)
+        return builder.cast(held, np.float32)
+    longest = max(map(len, literals))
+    filled = [[*parts, *parts[-1:] * (longest - len(parts))] for parts in literals]
+    places = builder.constant([[row for row, _ in parts] for parts in filled], np.int64)
     held = builder.operate("Gather", block, places, axis=0)
     negative = np.array([[[not positive] for _, positive in parts] for parts in filled])
     if negative.any():
