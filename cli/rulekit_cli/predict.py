@@ -9,7 +9,7 @@ import typer
 
 from rulekit.audit.lines import wrapped
 from rulekit_cli import options
-from rulekit_cli.console import log, width, write
+from rulekit_cli.console import log, result_json, width, write
 
 
 def predict(
@@ -29,23 +29,31 @@ def predict(
     delimiter: options.Delimiter = None,
     decimal: options.Decimal = None,
     encoding: options.Encoding = None,
+    json_: options.Json = False,
 ) -> None:
     """Predict labels and probabilities.
 
     One row of output for every row: the label, the probability of each class and, if asked, the rules that fired. Rules
-    that are enough only together stand as r1+r2; where probabilities decide, the conditions that counted follow.
+    that are enough only together stand as r1+r2; where probabilities decide, the conditions that counted follow. Of a
+    score card the total follows, the points that make it, the largest first, and the nearest change of the row that
+    turns the decision.
 
     Extra columns are ignored and order is free; a missing column or an unparsable number is an error. Text is written
     as it is: where the result is opened in a spreadsheet, --escape-formulas keeps cells such as =cmd() from running.
 
     \b
-    Example:
+    Examples:
       rulekit predict model.json new.csv -o predictions.csv --explain
+      rulekit predict model.json new.csv --explain --json
     """
     given = locals()
     from rulekit.work.scoring import ScoringRequest, score
 
     scores = score(ScoringRequest(model, data, output, keep or [], explain, escape_formulas, options.reading(given)))
+    if json_:
+        result_json(scores.as_rows())
+        if output is None:
+            return
     if output is None:
         write(scores.csv().decode())
     else:
@@ -53,5 +61,7 @@ def predict(
     for meaning in scores.meanings:
         for line in wrapped(str(meaning), width(), " " * (len(meaning.id) + 2)):
             log(line)
+    if scores.test:
+        log(f"{scores.test}; a change that turns the decision has the fewest columns, then the least distance")
     if any(meaning.nested for meaning in scores.meanings):
         log("their conditions count by strengths, which rulekit show prints")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from rulekit.audit.cards import card_of
 from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes, probabilities
 from rulekit.graph.leaves import cuts_of_leaf
 from rulekit.graph.nodes import LEAVES, And, Family, Hidden, IsTrue, Node, Not, Or, Probability, Strength, with_children
@@ -22,6 +23,7 @@ from rulekit.names import label_text, printable
 from rulekit.numbers import probability_of
 
 if TYPE_CHECKING:
+    from rulekit.audit.nearest import NearestChange
     from rulekit.graph.rule_graph import ClassLabel, RuleGraph
     from rulekit.schema import Schema
     from rulekit.tables.table import Table
@@ -67,7 +69,14 @@ def explain(graph: RuleGraph, table: Table) -> list[dict[str, Any]]:
     `class` of the formula, `text`, `holds`, `said` (the condition, or where it fails its contrary), and `change`, by
     how much the probability of the formula would change if the condition went the other way. Those with less than a
     hundredth of the largest change are left out.
+
+    Where sums decide, `rules` are sorted by the size of their weights. `scores` has for each sum `class`, `total`,
+    `threshold`, and `points`, each with `id`, `text` and `points`, the largest first. `change` is the nearest change
+    that turns the decision (rulekit.audit.nearest): `to` (the class then), `columns` (each with `column`, `from`, `to`,
+    None for missing), `distance`, `proved` (that no smaller one does it) and `text`.
     """
+    from rulekit.audit.nearest import nearest_changes
+    from rulekit.audit.row_points import row_scores
     from rulekit.graph.language.text import print_node
 
     rules = rules_of(graph)
@@ -89,11 +98,28 @@ def explain(graph: RuleGraph, table: Table) -> list[dict[str, Any]]:
             if j not in jointly
         ]
         named += [{**views[j], "probability": float(values[j][i]), "together": True} for j in jointly]
+        named.sort(key=lambda rule: -abs(rule.get("weight", 0.0)))
         rows.append({"label": graph.classes[labels[i]], "probabilities": chances[i].tolist(), "rules": named})
+    changes = nearest_changes(graph, table)
+    if changes is not None:
+        for row, scores, change in zip(rows, row_scores(graph, table), changes, strict=True):
+            row["scores"] = [score.as_dict() for score in scores]
+            row["change"] = _changed(graph, change)
     if noisy:
         for row, conditions in zip(rows, _conditions(graph, noisy, table, labels), strict=True):
             row["conditions"] = conditions
     return rows
+
+
+def _changed(graph: RuleGraph, change: NearestChange) -> dict[str, Any]:
+    """A nearest change as JSON values."""
+    return {
+        "to": None if change.class_index is None else graph.classes[change.class_index],
+        "columns": [{"column": c.column, "from": c.before, "to": c.after} for c in change.columns],
+        "distance": change.distance if change.columns else None,
+        "proved": change.proved,
+        "text": str(change),
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,20 +158,42 @@ def meanings_of(graph: RuleGraph) -> tuple[Meaning, ...]:
     )
 
 
-def reasons(graph: RuleGraph, table: Table) -> dict[str, list[str | None]]:
-    """By column of a table of predictions: ids of the rules that fired, and where probabilities decide conditions.
+def reasons(graph: RuleGraph, rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
+    """By column of a table of predictions what `explain` says of its rows, in the order of `reason_names`.
 
     `rules` holds ids with a blank between them (`r1 r2`), and a plus between those that are enough only together.
-    `conditions` says with each condition what the probability would lose without it: `sex in {female} 0.41`.
+    `conditions` says with each condition what the probability would lose without it: `sex in {female} 0.41`. Of sums
+    there are totals, `points` (`income <= 25000: +0.77; amount <= 8000: -0.33`) and `change` (`income: 30000 -> 1`).
     """
-    rows = explain(graph, table)
-    columns: dict[str, list[str | None]] = {"rules": [_rule_ids(row["rules"]) or None for row in rows]}
+    from rulekit.audit.row_points import total_names
+
+    columns: dict[str, list[Any]] = {"rules": [_rule_ids(row["rules"]) or None for row in rows]}
     if has_conditions(graph):
         columns["conditions"] = [
             "; ".join(f"{condition['said']} {condition['change']:.2g}" for condition in row["conditions"]) or None
             for row in rows
         ]
+    if has_scores(graph):
+        for j, name in enumerate(total_names(graph)):
+            columns[name] = [row["scores"][j]["total"] for row in rows]
+        columns["points"] = [_points_of(row) or None for row in rows]
+        columns["change"] = [row["change"]["text"] for row in rows]
     return columns
+
+
+def reason_names(graph: RuleGraph) -> list[str]:
+    """The columns of `reasons`."""
+    from rulekit.audit.row_points import total_names
+
+    sums = [*total_names(graph), "points", "change"] if has_scores(graph) else []
+    return ["rules", *["conditions"] * has_conditions(graph), *sums]
+
+
+def _points_of(row: dict[str, Any]) -> str:
+    """The points of a row on one line, of several sums those of its label."""
+    scores = [score for score in row["scores"] if len(row["scores"]) == 1 or score["class"] == row["label"]]
+    lines = [f"{line['text']}: {line['points']:+.6g}" for score in scores for line in score["points"]]
+    return printable("; ".join(lines))
 
 
 def _rule_ids(rules: list[dict[str, Any]]) -> str:
@@ -159,6 +207,12 @@ def _rule_ids(rules: list[dict[str, Any]]) -> str:
 def has_conditions(graph: RuleGraph) -> bool:
     """Whether probabilities decide, so that `explain` names conditions too."""
     return bool(_noisy_formulas(graph))
+
+
+def has_scores(graph: RuleGraph) -> bool:
+    """Whether sums decide, so that `explain` names points, totals and the nearest change."""
+    cards = [card_of(part.score, graph.schema) for part in graph.decision.parts]
+    return None not in cards and any(card is not None and card.terms for card in cards)
 
 
 def without_strengths(rule: Node) -> Node:

@@ -10,6 +10,7 @@ from rulekit.audit.outline import Line, legend
 from rulekit.audit.promises import promises
 from rulekit.audit.rule_rows import Row
 from rulekit.audit.sections import Section, closing, links, missing_note, reported, sections, summary
+from rulekit.audit.total_lines import table_lines, total_table
 from rulekit.graph.language.figures import worded
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.names import printable
@@ -45,6 +46,9 @@ def show(graph: RuleGraph, width: int | None = None, full: bool = False) -> str:
     beside = [links(graph), "" if full else summary(graph)]
     for text in filter(None, beside):
         lines += ["", *wrapped(text, columns, "  ")]
+    totals = total_table(graph)
+    if totals is not None:
+        lines += ["", *table_lines(totals, columns, full)]
     return "\n".join(printable(line).rstrip() for line in lines) + "\n"
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from rulekit.audit.outline import legend
 from rulekit.audit.sections import Section, closing, links, missing_note, reported, sections, summary
+from rulekit.audit.total_lines import total_table
 from rulekit.graph.language.readable import percent, weight
 from rulekit.graph.language.words import quoted
 from rulekit.graph.rule_graph import RuleGraph
@@ -80,6 +81,7 @@ def _model(graph: RuleGraph, full: bool = False) -> dict[str, Any]:
         "closing": [text for text in (closing(graph), missing_note(graph), _legend(parts)) if text],
         "summary": summary(graph).partition("; ")[0] or links(graph),
         "behind": behind,
+        "totals": total_table(graph),
         "legend": "" if _legend(parts) else _legend(behind),
     }
 

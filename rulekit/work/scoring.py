@@ -46,17 +46,30 @@ class ScoringRequest:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scores:
-    """The result by column, each [n_rows], and what the ids of rules in it stand for."""
+    """The result by column, each [n_rows], and what the ids of rules in it stand for.
+
+    test: of a sum what the total must be. explained: what `RuleGraph.explain` says of each row, where it was asked.
+    """
 
     columns: Mapping[str, Any]
     n_rows: int
     meanings: tuple[Meaning, ...] = ()
+    test: str = ""
+    explained: Sequence[Mapping[str, Any]] = ()
 
     def csv(self) -> bytes:
         """The columns as CSV in UTF-8."""
         import polars
 
         return polars.DataFrame(self.columns).write_csv().encode()
+
+    def as_rows(self) -> list[dict[str, Any]]:
+        """The columns by row as JSON values, and under `explanation` what `RuleGraph.explain` says of it."""
+        lists = {name: values if isinstance(values, list) else values.tolist() for name, values in self.columns.items()}
+        rows = [dict(zip(lists, cells, strict=True)) for cells in zip(*lists.values(), strict=True)]
+        for row, explanation in zip(rows, self.explained, strict=False):
+            row["explanation"] = dict(explanation)
+        return rows
 
 
 def score(request: ScoringRequest) -> Scores:
@@ -80,14 +93,18 @@ def score(request: ScoringRequest) -> Scores:
     for k, label in enumerate(graph.classes):
         columns[f"probability({label_text(label)})"] = outcome.probabilities[:, k]
     meanings: tuple[Meaning, ...] = ()
+    explained: list[dict[str, Any]] = []
+    test = ""
     if request.explain:
-        from rulekit.audit.explanations import meanings_of, reasons
+        from rulekit.audit.explanations import explain, meanings_of, reasons
+        from rulekit.audit.row_points import threshold_words
 
-        columns |= reasons(graph, table)
-        meanings = meanings_of(graph)
+        explained = explain(graph, table)
+        columns |= reasons(graph, explained)
+        meanings, test = meanings_of(graph), threshold_words(graph)
     if request.escape_formulas:
         columns = _without_formulas(columns)
-    scores = Scores(columns, table.n_rows, meanings)
+    scores = Scores(columns, table.n_rows, meanings, test, explained)
     if request.output is not None:
         write_atomically(request.output, scores.csv())
     return scores
@@ -107,7 +124,11 @@ def _outcome(path: Path, graph: RuleGraph, table: Table) -> Outcome:
 
 def _refuse_taken_names(request: ScoringRequest, graph: RuleGraph) -> None:
     """A column of the data that is called like one of the results would replace it or be replaced."""
-    explained = ["rules", "conditions"] if request.explain else []
+    explained: list[str] = []
+    if request.explain:
+        from rulekit.audit.explanations import reason_names
+
+        explained = reason_names(graph)
     results = {"label", *(f"probability({label_text(label)})" for label in graph.classes), *explained}
     taken = [name for name in request.keep if name in results]
     if taken:

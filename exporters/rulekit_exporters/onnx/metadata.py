@@ -12,6 +12,7 @@ from typing import Any
 from onnx import ModelProto
 
 import rulekit
+from rulekit.audit.total_lines import total_table
 from rulekit.errors import FormatError, RulekitError
 from rulekit.graph.files.file_format import from_json, to_json
 from rulekit.graph.rule_graph import RuleGraph
@@ -55,6 +56,9 @@ def interface(graph: RuleGraph, plan: InputPlan, names: Mapping[str, str]) -> di
         metadata["rulekit.codes"] = _compact({feature.name: feature.codes_of_texts for feature in used})
     if "fired" in names:
         metadata["rulekit.fired"] = json.dumps([rule.id for rule in rules_of(graph)])
+    totals = total_table(graph)
+    if totals is not None:
+        metadata["rulekit.totals"] = _compact(totals.pairs)
     return metadata
 
 

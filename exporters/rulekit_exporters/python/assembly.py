@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.resources import files
 
+from rulekit.audit.total_lines import total_table
 from rulekit.audit.view import show
 from rulekit.dates import is_dated
 from rulekit.graph.nodes import Hidden
@@ -38,7 +39,7 @@ def module_source(graph: RuleGraph, with_self_test: bool = True) -> str:
     """The Python text of a graph, without the rules as data."""
     context = context_of(graph, lower(graph), Names(TAKEN), "# ")
     body = ["\n".join(lines) for lines in functions(graph, context, _label_type(graph))]
-    constants = [*_tables(graph), *(_constant(name, text) for name, text in context.constants.items())]
+    constants = [*_tables(graph), *_totals(graph), *(_constant(name, text) for name, text in context.constants.items())]
     test = self_test(graph) if with_self_test else None
     functions_of_main = "USED, CLASSES, decide, probabilities"
     main = f"sys.exit(command_line(sys.argv[1:], {functions_of_main}, {'self_test' if test else None}))"
@@ -112,6 +113,15 @@ def _tables(graph: RuleGraph) -> list[str]:
         "# Columns that the rules read: position, name, kind, texts that mean missing (beside the empty one).",
         "\n".join(["USED: tuple[Used, ...] = (", *used, ")"]) if used else "USED: tuple[Used, ...] = ()",
     ]
+
+
+def _totals(graph: RuleGraph) -> list[str]:
+    """The table from total to probability of a score card of whole points, as a constant; none of other models."""
+    table = total_table(graph)
+    if table is None:
+        return []
+    title = f"# Total of the points, and the probability of {literal(graph.classes[1])}."
+    return [title, _constant("TOTALS", collection(tuple(table.pairs)))]
 
 
 def _constant(name: str, value: Expression) -> str:

@@ -19,7 +19,7 @@ TAKEN = (
     | {"TEST_CELLS", "TEST_ROWS", "TEST_CHANCES", "self_test"}
     | {"np", "n", "row", "data", "l", "O", "I", "best", "chosen", "score", "decide", "decide_many", "probabilities"}
     | {"predict", "predict_proba", "predict_many", "bisect_left", "nan", "inf"}
-    | {"CLASSES", "COLUMNS", "USED", "DIGEST", "Row", "annotations"}
+    | {"CLASSES", "COLUMNS", "USED", "DIGEST", "TOTALS", "Row", "annotations"}
 )
 
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from rulekit.audit.total_lines import comment_lines
 from rulekit.graph.nodes import Node
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
@@ -117,7 +118,7 @@ def select(graph: RuleGraph, options: Options) -> list[str]:
         name = f"stage{number}" if number else "cells"
         lines += [f"{'WITH ' * (number == 0)}{name} AS MATERIALIZED (", *_select(columns, source, carried), "),"]
         source = name
-    return [*lines[:-1], ")", *_select(results, f"{source};")]
+    return [*comment_lines(graph, "--"), *lines[:-1], ")", *_select(results, f"{source};")]
 
 
 def _select(columns: Mapping[str, Expression], source: str, carried: Sequence[str] = ()) -> list[str]:

@@ -9,6 +9,7 @@ from rulekit.audit.lines import wrapped
 from rulekit.audit.promises import promises
 from rulekit.audit.rule_rows import Row
 from rulekit.audit.sections import closing, missing_note, reported, sections
+from rulekit.audit.total_lines import table_lines, total_table
 from rulekit.audit.view import outlined
 from rulekit.graph.language.figures import worded
 from rulekit.graph.language.words import label, number, quoted
@@ -29,6 +30,12 @@ def markdown(graph: RuleGraph) -> str:
         lines += [_line([*_rule(row, graph), "; ".join(worded(row.figures))]) for row in part.rows]
         lines.append("")
     lines += filter(None, (_plain(closing(graph)), _plain(missing_note(graph))))
+    totals = total_table(graph)
+    if totals is not None:
+        (name, first), *rest = totals.lines
+        lines += ["", f"{_plain(totals.title)}:", "", _line([name, *(other for other, _ in rest)])]
+        lines += [_line(["---"] * len(totals.lines))]
+        lines += [_line(cells) for cells in zip(first, *(texts for _, texts in rest), strict=True)]
     stated = [f"- {_plain(promise.text)}" for promise in promises(graph)]
     return "\n".join([*lines, *["", "Promised:", ""] * bool(stated), *stated]) + "\n"
 
@@ -65,6 +72,9 @@ def c50(graph: RuleGraph, width: int = 100) -> str:
             against = "against " if row.weight is not None and row.weight < 0 else ""
             lines += [f"    ->  {against}class {quoted(graph.classes[row.class_index])}{weight}{precision}", ""]
     lines.append(f"Default class: {quoted(graph.classes[graph.default])}")
+    totals = total_table(graph)
+    if totals is not None:
+        lines += ["", *table_lines(totals, width)]
     lines += [f"Promised: {promise.text}" for promise in promises(graph)]
     return "\n".join(lines) + "\n"
 
