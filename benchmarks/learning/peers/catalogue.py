@@ -5,13 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from benchmarks.learning.peers import imodels_peers, interpret_peers, ours, scikit_learn, wittgenstein_peers
+from benchmarks.learning.peers import (
+    fasterrisk_peers,
+    imodels_peers,
+    interpret_peers,
+    ours,
+    scikit_learn,
+    wittgenstein_peers,
+)
 from benchmarks.learning.peers.definitions import Peer
 
 # Interleaved in this order: ours beside the boosting it is timed against.
 ENTRIES: Mapping[str, Peer] = {
     peer.name: peer
-    for module in (ours, scikit_learn, imodels_peers, interpret_peers, wittgenstein_peers)
+    for module in (ours, scikit_learn, fasterrisk_peers, imodels_peers, interpret_peers, wittgenstein_peers)
     for peer in module.ENTRIES
 }
 OUR_NAMES = tuple(peer.name for peer in ours.ENTRIES)
