@@ -49,6 +49,7 @@ from rulekit.learners.fitting.classes import (
 from rulekit.learners.fitting.constraints import required_of, under_constraints
 from rulekit.learners.fitting.costs import prices_of
 from rulekit.learners.fitting.folds import Folds
+from rulekit.learners.fitting.giving_points import give_points
 from rulekit.learners.fitting.inputs import TrainingData
 from rulekit.learners.fitting.learning import Plan, Run, learn_all
 from rulekit.learners.fitting.parameters import check_parameters
@@ -192,6 +193,8 @@ class RuleLearner(ABC):
         plan = Plan(folds, parsimony, n_units, settings.callback, deadline, size, several, len(questions))
         self.folds_ = None if folds is None or not isinstance(problem.codes, MemoryCodes) else folds.of_rows()
         runs, stopped = learn_all(self, questions, plan)
+        if getattr(settings, "points", False):
+            give_points(runs, kind, settings.points)
         odds = odds_of(kind, factors[order], totals[order])
         path = self._path(settings, data, problem, classes, kind, runs, stopped, odds)
         wanted = Wanted(size, parsimony, self.noun_of(settings), 0 if folds is None else folds.n_folds)

@@ -11,6 +11,7 @@ from rulekit.learners.binned.codes import Codes
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import Frame, Score
 from rulekit.learners.counting.histograms import Bools, Floats
+from rulekit.learners.fitting.additive import Terms
 from rulekit.learners.fitting.rule_sets import Clause, clause_node, covered
 
 
@@ -32,6 +33,10 @@ class AdditiveRules:
     def decides(self, codes: Codes, n_rows: int) -> Bools:
         """The rows [n] whose sum is above 0."""
         return np.asarray(self.scores(codes, n_rows) > 0.0)
+
+    def terms(self) -> Terms:
+        """The rules with their weights."""
+        return Terms(tuple(zip(self.clauses, self.weights, strict=True)), {}, self.bias)
 
     def score(self, frame: Frame, prefix: str) -> Score:
         """The sum, and 1 / (1 + exp(-sum)) as the probability."""

@@ -7,11 +7,11 @@ from typing import Any
 
 from rulekit.learners.contract import setting
 from rulekit.learners.fitting.parameters import number, or_automatic, whole
-from rulekit.learners.fitting.settings import SizeSettings
+from rulekit.learners.fitting.settings import PointSettings
 
 
 @dataclass(frozen=True)
-class AdditiveRulesSettings(SizeSettings):
+class AdditiveRulesSettings(PointSettings):
     """How many rules there are, how long they may be, and how hard is looked for them; all else is shared."""
 
     max_rules: int = setting(20, whole(1), "most rules of a class")

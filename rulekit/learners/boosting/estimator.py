@@ -17,6 +17,7 @@ from rulekit.learners.boosting.sums import Boosted
 from rulekit.learners.contract import Frame, Model
 from rulekit.learners.counting.histograms import Floats
 from rulekit.learners.fitting.inputs import check_rows
+from rulekit.learners.fitting.pointed import Pointed
 from rulekit.tables.table import Table
 
 
@@ -71,7 +72,8 @@ class AdaBoostStumpClassifier(RuleClassifier, AdaBoostStumps):
 
 
 def _votes(model: Model, frame: Frame, rows: Table) -> Floats:
-    """The share of the votes for yes less that of those for no, by row [n]."""
+    """The share of the votes for yes less that of those for no, by row [n]; of whole points that before they were."""
+    model = model.source if isinstance(model, Pointed) else model
     node = model.score(frame, "").node
     if isinstance(model, Boosted) and isinstance(node, Linear):
         return np.asarray(evaluate_nodes([node], rows)[node]) / (model.votes or 1.0)

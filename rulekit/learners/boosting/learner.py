@@ -40,6 +40,9 @@ class AdaBoostStumps(RuleLearner):
         if settings.vote == "majority" and settings.forbid:
             why = "a majority vote is one rule, in which all its columns stand"
             raise InputError(why, where="forbid", fix="leave it out, or take another vote")
+        if settings.vote == "majority" and settings.points:
+            why = "the conditions of a majority vote count alike, so that there are no points to be made whole"
+            raise InputError(why, where="points", fix="leave it out, or take another vote")
 
     def prepare(
         self, problem: Problem, questions: Sequence[Question], data: TrainingData, classes: tuple[Any, ...]

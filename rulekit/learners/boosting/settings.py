@@ -7,13 +7,13 @@ from typing import Any, Literal
 
 from rulekit.learners.contract import setting
 from rulekit.learners.fitting.parameters import TRUTH, number, one_of, or_automatic, whole
-from rulekit.learners.fitting.settings import SizeSettings
+from rulekit.learners.fitting.settings import PointSettings
 
 Vote = Literal["adaboost", "multiplicative", "accuracy", "majority"]
 
 
 @dataclass(frozen=True)
-class AdaBoostSettings(SizeSettings):
+class AdaBoostSettings(PointSettings):
     """Rounds and their conditions; all else is shared by every learner."""
 
     n_units: int = setting(100, whole(1), "most rounds, each of which adds one condition")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -16,8 +16,30 @@ from rulekit.learners.binned.codes import Codes
 from rulekit.learners.binned.conditions import condition_node, cut_of
 from rulekit.learners.contract import Frame, Score
 from rulekit.learners.counting.histograms import Bools, Floats
+from rulekit.learners.fitting.rule_sets import Clause
 
 _BITS = 24
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Terms:
+    """What a sum is made of: the weights of rules, the points of columns by code [n_codes], and a bias.
+
+    scale: the logistic of the sum times that is what is reported of it.
+    """
+
+    rules: tuple[tuple[Clause, float], ...]
+    columns: Mapping[int, Floats]
+    bias: float
+    scale: float = 1.0
+
+
+@runtime_checkable
+class Summed(Protocol):
+    """A model that is a sum."""
+
+    def terms(self) -> Terms:
+        """What is added up."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,6 +59,10 @@ class ScoreCard:
         for column, points in self.points.items():
             total += points[codes[column]]
         return np.asarray(total > 0.0)
+
+    def terms(self) -> Terms:
+        """The points of all columns."""
+        return Terms((), self.points, self.bias, self.scale)
 
     def score(self, frame: Frame, prefix: str) -> Score:
         """The sum of the points of all columns."""

@@ -49,6 +49,11 @@ def or_automatic(allowed: Allowed) -> Allowed:
     )
 
 
+def or_true(allowed: Allowed) -> Allowed:
+    """True or False, or what else is allowed."""
+    return Allowed(lambda value: isinstance(value, bool) or allowed.holds(value), f"True, False, or {allowed.words}")
+
+
 def one_of(*words: str) -> Allowed:
     """One of some words."""
     return Allowed(lambda value: isinstance(value, str) and value in words, f"one of {', '.join(map(repr, words))}")

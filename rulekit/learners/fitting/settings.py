@@ -25,6 +25,7 @@ from rulekit.learners.fitting.parameters import (
     WORDS_BY_COLUMN,
     number,
     one_of,
+    or_true,
     sequence,
     whole,
     word_or_mapping,
@@ -109,6 +110,15 @@ class SizeSettings(Settings):
     max_literals: int | None = setting(None, whole(1, optional=True), "most literals of a class")
     max_total_clauses: int | None = setting(None, whole(1, optional=True), "most rules of the whole model")
     max_total_literals: int | None = setting(None, whole(1, optional=True), "most literals of the whole model")
+
+
+@dataclass(frozen=True)
+class PointSettings(SizeSettings):
+    """Whether sums are of whole points."""
+
+    points: bool | int = setting(
+        False, or_true(whole(1)), "whole points in sums: the largest in size (True: 10; False: weights as learned)"
+    )
 
 
 @dataclass(frozen=True)
