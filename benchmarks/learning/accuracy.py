@@ -17,7 +17,7 @@ import argparse
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from benchmarks.learning.peers.catalogue import ENTRIES, OUR_NAMES, sized
+from benchmarks.learning.peers.catalogue import COMPARED, ENTRIES, OUR_NAMES, sized
 from benchmarks.learning.peers.curves import FAMILIES, SIZES, TABLES, WITH_PATH, curve_report, draw
 from benchmarks.learning.peers.data import FOLD_TABLES, load
 from benchmarks.learning.peers.environment import DEFAULT, Environments, environments
@@ -43,7 +43,8 @@ def tasks(names: Sequence[str], folder: Path, n_folds: int, seed: int) -> Iterat
 def compare(arguments: argparse.Namespace, peers: Environments) -> None:
     """The comparison of all entries."""
     tables = arguments.tables or list(FOLD_TABLES)
-    chosen = [*OUR_NAMES, REFERENCE] if arguments.only else arguments.peers or list(ENTRIES)
+    ours = [name for name in COMPARED if name in OUR_NAMES]
+    chosen = [*ours, REFERENCE] if arguments.only else arguments.peers or list(COMPARED)
     results = Results(arguments.results or Path("build/accuracy.jsonl"))
     if not arguments.report_only:
         results.retry()

@@ -22,6 +22,8 @@ ENTRIES: Mapping[str, Peer] = {
     for peer in module.ENTRIES
 }
 OUR_NAMES = tuple(peer.name for peer in ours.ENTRIES)
+# All that are compared on all tables: of ours those that take a rank among small models.
+COMPARED = tuple(peer.name for peer in ENTRIES.values() if peer.name not in OUR_NAMES or peer.limits)
 
 
 def sized(name: str, size: int) -> Peer:

@@ -38,7 +38,7 @@ class Indicators:
 
     def _of(self, name: str, column: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
         if name in self.levels:
-            return column[:, None] == self.levels[name]
+            return np.asarray(column[:, None] == self.levels[name], dtype=np.bool_)
         cuts = self.cuts[name]
         # NaN stands for the question whether the number is missing.
         return np.where(np.isnan(cuts), np.isnan(column.astype(np.float64))[:, None], column[:, None] <= cuts)
@@ -80,7 +80,7 @@ class RiskScore:
     def predict(self, part: Part) -> npt.NDArray[np.int8]:
         """Decisions [n]: 1 where the score is above its threshold."""
         assert self.indicators is not None
-        return (self.model.predict(self.indicators.of(part)) > 0).astype(np.int8)
+        return np.asarray(self.model.predict(self.indicators.of(part)) > 0, dtype=np.int8)
 
     def predict_proba(self, part: Part) -> npt.NDArray[np.float64]:
         """Probabilities [n, 2]."""
