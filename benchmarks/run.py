@@ -47,7 +47,9 @@ BENCHMARKS = {
         "learning", "all shared binary tables beside peers: accuracy, AUC, rules, literals, time", 90, WRITE
     ),
     "curves": Benchmark("learning", "accuracy against size", 10, WRITE, ("--curves",), "accuracy"),
-    "small_models": Benchmark("learning", "20 units beside HistGradientBoosting and FIGS", 6),
+    "small_models": Benchmark(
+        "learning", "20 units or rules beside HistGradientBoosting, FIGS and FasterRisk", 20, WRITE
+    ),
     "paper_cnll": Benchmark(
         "learning", "the tables of the CNLL paper and adult, beside AdaBoost, a tree and boosting", 10
     ),

@@ -20,15 +20,16 @@ HERE = Path(__file__).parent
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A table, and how its model is trained and exported. Every file is in `exports/NAME` but the table itself."""
+    """A table, by default of the same name, and how its model is trained and exported: all files in `exports/NAME`."""
 
     name: str
     training: tuple[str, ...]
+    source: str = ""
 
     @property
     def table(self) -> Path:
         """The CSV file."""
-        return HERE / f"{self.name}.csv"
+        return HERE / f"{self.source or self.name}.csv"
 
     @property
     def folder(self) -> Path:
@@ -49,8 +50,11 @@ class Sample:
         )
 
 
+# At most eight rules, their points whole and of at most 5 in size.
+CARD = ("--learner", "additive", "--param", "max_rules=8", "--param", "points=5")
 SAMPLES = (
     Sample("loans", ("--target", "default", "--holdout", "0.25")),
+    Sample("loans_card", ("--target", "default", "--holdout", "0.25", *CARD), "loans"),
     Sample("breast_cancer", ("--target", "diagnosis", "--positive", "malignant", "--holdout", "0.25")),
 )
 

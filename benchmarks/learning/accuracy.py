@@ -17,10 +17,10 @@ import argparse
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from benchmarks.learning.peers.catalogue import ENTRIES, OUR_NAMES, sized
+from benchmarks.learning.peers.catalogue import COMPARED, ENTRIES, OUR_NAMES, sized
 from benchmarks.learning.peers.curves import FAMILIES, SIZES, TABLES, WITH_PATH, curve_report, draw
 from benchmarks.learning.peers.data import FOLD_TABLES, load
-from benchmarks.learning.peers.environment import DEFAULT, Environment, environment
+from benchmarks.learning.peers.environment import DEFAULT, Environments, environments
 from benchmarks.learning.peers.pages import PAGE, replace_section, run_with
 from benchmarks.learning.peers.report import accuracy_report
 from benchmarks.learning.peers.results import Results
@@ -40,10 +40,11 @@ def tasks(names: Sequence[str], folder: Path, n_folds: int, seed: int) -> Iterat
             yield Task(table, split)
 
 
-def compare(arguments: argparse.Namespace, peers: Environment) -> None:
+def compare(arguments: argparse.Namespace, peers: Environments) -> None:
     """The comparison of all entries."""
     tables = arguments.tables or list(FOLD_TABLES)
-    chosen = [*OUR_NAMES, REFERENCE] if arguments.only else arguments.peers or list(ENTRIES)
+    ours = [name for name in COMPARED if name in OUR_NAMES]
+    chosen = [*ours, REFERENCE] if arguments.only else arguments.peers or list(COMPARED)
     results = Results(arguments.results or Path("build/accuracy.jsonl"))
     if not arguments.report_only:
         results.retry()
@@ -61,7 +62,7 @@ def compare(arguments: argparse.Namespace, peers: Environment) -> None:
         replace_section(arguments.page, "accuracy", lines)
 
 
-def curves(arguments: argparse.Namespace, peers: Environment) -> None:
+def curves(arguments: argparse.Namespace, peers: Environments) -> None:
     """Accuracy against size of four families, with HistGradientBoosting as the far mark."""
     tables = arguments.tables or list(TABLES)
     results = Results(arguments.results or Path("build/curves.jsonl"))
@@ -109,7 +110,7 @@ def main() -> None:
     parser.add_argument("--picture", type=Path, help="where the curves are drawn")
     arguments = parser.parse_args()
     arguments.write |= arguments.page != PAGE
-    peers = environment(arguments.environment)
+    peers = environments(arguments.environment)
     print(f"{machine()}; a fit may take {arguments.limit:g} CPU seconds, one thread", flush=True)
     (curves if arguments.curves else compare)(arguments, peers)
 

@@ -16,7 +16,7 @@ from benchmarks.learning.peers import serving
 from benchmarks.learning.peers.columns import write_split
 from benchmarks.learning.peers.data import BinaryTable
 from benchmarks.learning.peers.definitions import Peer, Size
-from benchmarks.learning.peers.environment import Environment, environment, requirements
+from benchmarks.learning.peers.environment import Environment, environments, requirements
 from benchmarks.learning.peers.measuring import area_under_curve
 from benchmarks.learning.peers.ranking import Cell, cells, ranks
 from benchmarks.learning.peers.results import Results, Row
@@ -113,10 +113,15 @@ def test_requirements_that_cannot_be_installed_are_kept_with_the_reason(tmp_path
     python.chmod(0o755)
     (folder / "peers.json").write_text(json.dumps({"requirements": [], "missing": {}}))
 
-    found = environment(folder)
+    (folder / "fasterrisk" / "bin").mkdir(parents=True)
+    (folder / "fasterrisk" / "bin" / "python").touch()  # of the user's own: taken as it is
+
+    found = environments(folder)
 
     (line,) = [line for line in requirements() if line.startswith("imodels")]
-    assert found == Environment(folder.absolute(), {line: "ERROR: no matching"})
+    assert found.of["peers"] == Environment(folder.absolute(), {line: "ERROR: no matching"})
+    assert found.of["fasterrisk"] == Environment((folder / "fasterrisk").absolute())
+    assert list(found.missing) == [line]
 
 
 # One fit in its own process ----------------------------------------------------------------------------------------

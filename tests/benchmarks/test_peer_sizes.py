@@ -10,6 +10,9 @@ from benchmarks.learning.peers import ours, scikit_learn
 from benchmarks.learning.peers.catalogue import ENTRIES, sized
 from benchmarks.learning.peers.columns import Part
 from benchmarks.learning.peers.definitions import Size
+from benchmarks.learning.peers.environment import PLACES
+from benchmarks.learning.peers.fasterrisk_peers import MOST_THRESHOLDS, Indicators
+from benchmarks.learning.peers.fasterrisk_peers import size as risk_score_size
 from benchmarks.learning.peers.imodels_peers import figs_size, rule_fit_size
 from benchmarks.learning.peers.wittgenstein_peers import size as ripper_size
 
@@ -65,6 +68,35 @@ def test_ripper_counts_conditions() -> None:
     assert ripper_size(Made(ruleset_=Made(rules=rules))) == Size(2, 3)
 
 
+def test_a_risk_score_counts_the_indicators_that_have_points() -> None:
+    assert risk_score_size(Made(model=Made(coefficients=np.array([0.0, 3.0, -1.0, 0.0])))) == Size(2, 2)
+
+
+def test_indicators_come_from_training_rows_and_a_missing_number_has_one_of_its_own() -> None:
+    part = Part(
+        {"c": np.array(["a", "", "b", "a"]), "x": np.array([1.0, np.nan, 2.0, 3.0]), "n": np.array([5, 5, 5, 5])},
+        BITS[:4],
+        BOTH[:4],
+    )
+    found = Indicators(part)
+    # Of c missing, a, b; of x at most 1, at most 2, missing; n has one value and gives nothing.
+    assert found.of(part).tolist() == [
+        [0, 1, 0, 1, 1, 0],
+        [1, 0, 0, 0, 0, 1],
+        [0, 0, 1, 0, 1, 0],
+        [0, 1, 0, 0, 0, 0],
+    ]
+    other = Part({"c": np.array(["mauve"]), "x": np.array([9.0]), "n": np.array([7])}, BITS[:1], BOTH[:1])
+    assert found.of(other).tolist() == [[0, 0, 0, 0, 0, 0]]
+
+
+def test_a_number_of_many_values_has_a_hundred_of_them_as_thresholds() -> None:
+    part = Part({"x": np.arange(1000)}, BITS, BOTH)
+    bits = Indicators(part).of(part)
+    assert bits.shape == (1000, MOST_THRESHOLDS - 1)
+    assert (np.diff(bits.sum(axis=0)) > 0).all()
+
+
 def test_ours_finds_two_rules_of_two_literals() -> None:
     bits = np.random.RandomState(0).randint(0, 2, (2000, 8))
     labels = ((bits[:, 0] & bits[:, 1]) | (bits[:, 2] & bits[:, 3])).astype(np.int8)
@@ -82,9 +114,9 @@ def test_missing_cells_reach_our_learner_as_missing() -> None:
     assert "" not in (table.features[0].levels or ())
 
 
-def test_every_entry_builds_or_belongs_to_the_other_environment() -> None:
+def test_every_entry_builds_or_belongs_to_an_environment_of_peers() -> None:
     for peer in ENTRIES.values():
-        assert peer.environment in ("ours", "peers")
+        assert peer.environment == "ours" or peer.environment in PLACES
         if peer.environment == "ours" and "form" not in peer.parameters:
             peer.build(peer.parameters)
 

@@ -5,16 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from benchmarks.learning.peers import imodels_peers, interpret_peers, ours, scikit_learn, wittgenstein_peers
+from benchmarks.learning.peers import (
+    fasterrisk_peers,
+    imodels_peers,
+    interpret_peers,
+    ours,
+    scikit_learn,
+    wittgenstein_peers,
+)
 from benchmarks.learning.peers.definitions import Peer
 
 # Interleaved in this order: ours beside the boosting it is timed against.
 ENTRIES: Mapping[str, Peer] = {
     peer.name: peer
-    for module in (ours, scikit_learn, imodels_peers, interpret_peers, wittgenstein_peers)
+    for module in (ours, scikit_learn, fasterrisk_peers, imodels_peers, interpret_peers, wittgenstein_peers)
     for peer in module.ENTRIES
 }
 OUR_NAMES = tuple(peer.name for peer in ours.ENTRIES)
+# All that are compared on all tables: of ours those that take a rank among small models.
+COMPARED = tuple(peer.name for peer in ENTRIES.values() if peer.name not in OUR_NAMES or peer.limits)
 
 
 def sized(name: str, size: int) -> Peer:

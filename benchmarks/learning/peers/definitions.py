@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from benchmarks.learning.peers.columns import Part
 
-OURS, PEERS = "ours", "peers"
+# Where a learner is installed. FasterRisk asks for libraries of 2022, with which the others do not run.
+OURS, PEERS, FASTERRISK = "ours", "peers", "fasterrisk"
 
 
 class Size(NamedTuple):
@@ -24,6 +25,11 @@ class Size(NamedTuple):
 def matrix_of(part: Part) -> Any:
     """The one-hot columns and numbers without gaps."""
     return part.matrix
+
+
+def same(part: Part) -> Part:
+    """The part itself: typed columns with their gaps."""
+    return part
 
 
 def fit_labels(model: Any, inputs: Any, labels: npt.NDArray[np.int8]) -> Any:
@@ -42,9 +48,9 @@ class Peer:
 
     `build` makes an unfitted model of `about.parameters`; `inputs` turns a part into what it takes (not timed);
     `fit` is timed; `predict` gives decisions and scores; `size` counts. `environment` is ours (where rulekit is
-    installed) or the peers' own. `modules` are loaded before the clock starts; a peer that `compiles` is fitted once
-    on a few rows before. `limits`: of how many rules it is a small model, 8 or 20 or both. `path`: the decisions [n] of
-    the models of 1, 2, ... units that the fit passed through.
+    installed) or one of the peers' own. `modules` are loaded before the clock starts; a peer that `compiles` is fitted
+    once on a few rows before. `limits`: of how many rules it is a small model, 8 or 20 or both. `path`: the decisions
+    [n] of the models of 1, 2, ... units that the fit passed through.
     """
 
     name: str

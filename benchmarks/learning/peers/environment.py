@@ -1,4 +1,4 @@
-"""The peers' own environment: made with venv and pip where it is not there, each requirement on its own."""
+"""The peers' own environments: made with venv and pip where they are not there, each requirement on its own."""
 
 from __future__ import annotations
 
@@ -6,10 +6,14 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-REQUIREMENTS = Path(__file__).with_name("requirements.txt")
+from benchmarks.learning.peers.definitions import FASTERRISK, PEERS
+
+# Where the environment of each name stands in the folder that is given.
+PLACES: Mapping[str, str] = {PEERS: ".", FASTERRISK: FASTERRISK}
 DEFAULT = Path(__file__).parents[3] / "build" / "peers"
 RECORD = "peers.json"
 
@@ -27,21 +31,39 @@ class Environment:
         return self.folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
 
-def requirements(path: Path = REQUIREMENTS) -> list[str]:
+@dataclass(frozen=True, slots=True)
+class Environments:
+    """All that peers are installed in, by the name that a peer gives."""
+
+    of: Mapping[str, Environment]
+
+    @property
+    def missing(self) -> dict[str, str]:
+        """Per requirement that could not be installed the reason."""
+        return {line: why for one in self.of.values() for line, why in one.missing.items()}
+
+
+def requirements(name: str = PEERS) -> list[str]:
     """The lines that ask for something."""
-    lines = (line.split("#")[0].strip() for line in path.read_text().splitlines())
+    text = Path(__file__).with_name(f"requirements_{name}.txt").read_text()
+    lines = (line.split("#")[0].strip() for line in text.splitlines())
     return [line for line in lines if line]
 
 
-def environment(folder: Path = DEFAULT) -> Environment:
-    """The environment in that folder, made and filled if need be.
+def environments(folder: Path = DEFAULT) -> Environments:
+    """Every environment of peers, made and filled if need be: the peers' own in that folder, the others in it."""
+    return Environments({name: environment(folder / place, name) for name, place in PLACES.items()})
+
+
+def environment(folder: Path, name: str = PEERS) -> Environment:
+    """The environment in that folder with the requirements of that name, made and filled if need be.
 
     What cannot be installed is noted and passed over, so that its peers are listed with the reason. A folder that has
     an interpreter and no record of ours is taken as it is.
     """
     found = Environment(folder.absolute())
     record = found.folder / RECORD
-    wanted = requirements()
+    wanted = requirements(name)
     if found.python.exists() and not record.exists():
         return found
     if record.exists():

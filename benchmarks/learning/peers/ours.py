@@ -86,9 +86,9 @@ def entry(
     )
 
 
-def additive(name: str, parameters: Mapping[str, Any]) -> Peer:
+def additive(name: str, parameters: Mapping[str, Any], limits: tuple[int, ...] = (20,)) -> Peer:
     """A configuration of additive rules."""
-    return entry(name, parameters, build=build_additive, room="additive")
+    return entry(name, parameters, limits, build_additive, "additive")
 
 
 ENTRIES = (
@@ -96,9 +96,11 @@ ENTRIES = (
     entry("rulekit 20, units by CV", {**SMALL, "stopping": "cv"}),
     entry("rulekit rules 8", {"form": "rules", "stopping": "cv", "n_units": 20}, (8, 20)),
     additive("additive 20", {}),
-    additive("additive 20, no folds", {"stopping": "none"}),
+    additive("additive 20, points", {"points": True}),
     additive("additive 10", {"max_rules": 10}),
-    additive("additive 20, beam 1", {"beam": 1}),
-    additive("additive 20, no polish", {"polish": 0}),
-    additive("additive 20, no race", {"rule_length": 4, "ridge": 5.0}),
+    # Without an ingredient: only to see what that is worth, so they take no rank.
+    additive("additive 20, no folds", {"stopping": "none"}, ()),
+    additive("additive 20, beam 1", {"beam": 1}, ()),
+    additive("additive 20, no polish", {"polish": 0}, ()),
+    additive("additive 20, no race", {"rule_length": 4, "ridge": 5.0}, ()),
 )

@@ -48,22 +48,32 @@ def _cell(rows: Sequence[Row]) -> Cell:
 
 
 def ranks(
-    found: Mapping[tuple[str, str], Cell], tables: Sequence[str], peers: Sequence[str], most: int
+    found: Mapping[tuple[str, str], Cell],
+    tables: Sequence[str],
+    peers: Sequence[str],
+    most: int,
+    any_size: Sequence[str] = (),
 ) -> dict[str, list[float]]:
     """Per peer its rank in accuracy on each table, 1 the best; equal ones share the mean of their places.
 
-    A model that did not finish all folds, or has more than `most` rules on average, shares the last places.
+    A model that did not finish all folds, or has more than `most` rules on average, shares the last places; those of
+    `any_size` may have more.
     """
     places: dict[str, list[float]] = {peer: [] for peer in peers}
     for table in tables:
-        scores = np.array([_score(found.get((table, peer)), most) for peer in peers])
+        scores = np.array([_score(found.get((table, peer)), np.inf if peer in any_size else most) for peer in peers])
         for peer, score in zip(peers, scores, strict=True):
             better, equal = (scores > score).sum(), (scores == score).sum()
             places[peer].append(float(better + (equal + 1) / 2))
     return places
 
 
-def _score(cell: Cell | None, most: int) -> float:
+def done(cell: Cell | None) -> bool:
+    """Whether it finished every fold."""
+    return cell is not None and cell.finished > 0 and cell.skipped == 0
+
+
+def _score(cell: Cell | None, most: float) -> float:
     if cell is None or cell.skipped or cell.rules > most:
         return -1.0
     # Equal to nine digits is equal: the order of a sum must not decide a place.

@@ -7,18 +7,20 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from benchmarks.learning.peers.catalogue import ENTRIES, OUR_NAMES
-from benchmarks.learning.peers.ranking import LIMITS, Cell, cells, ranks
+from benchmarks.learning.peers.goals import goal_lines
+from benchmarks.learning.peers.ranking import LIMITS, Cell, cells, done, ranks
 from benchmarks.learning.peers.results import Results
 
 COLUMNS = ("accuracy", "AUC", "rules", "literals", "seconds")
 
 
 def accuracy_report(results: Results, missing: Mapping[str, str]) -> list[str]:
-    """Mean ranks of small models, then accuracy by table and learner, then each table in full."""
+    """What was asked, mean ranks of small models, accuracy by table and learner, then each table in full."""
     found = cells(results)
     tables = list(dict.fromkeys(table for table, _ in found))
     peers = [name for name in ENTRIES if any(peer == name for _, peer in found)]
     return [
+        *goal_lines(found, tables),
         *(line for most in LIMITS for line in _rank_lines(found, tables, peers, most)),
         *_overview(found, tables, peers),
         *_missed(found, tables, peers, missing),
@@ -48,7 +50,7 @@ def _rank_lines(
         if not any(found[(table, ours)].finished for table in ran):
             continue
         places = ranks(found, ran, pool, most)
-        shared = [table for table in ran if all(_done(found[(table, name)]) for name in pool)]
+        shared = [table for table in ran if all(done(found[(table, name)]) for name in pool)]
         last = f"mean accuracy where all finished ({len(shared)})"
         lines += [f"| {len(ran)} tables | mean rank | first or equal first | {last} |", "|---|---|---|---|"]
         for name in sorted(pool, key=lambda one: float(np.mean(places[one]))):
@@ -57,10 +59,6 @@ def _rank_lines(
             lines.append(f"| {name} | {np.mean(places[name]):.2f} | {first} | {mean:.4f} |")
         lines.append("")
     return lines
-
-
-def _done(cell: Cell) -> bool:
-    return cell.finished > 0 and cell.skipped == 0
 
 
 def _overview(found: Mapping[tuple[str, str], Cell], tables: Sequence[str], peers: Sequence[str]) -> list[str]:

@@ -21,8 +21,8 @@ import polars as pl
 
 from benchmarks.learning.peers.columns import write_split
 from benchmarks.learning.peers.data import BinaryTable
-from benchmarks.learning.peers.definitions import OURS, PEERS, Peer
-from benchmarks.learning.peers.environment import Environment
+from benchmarks.learning.peers.definitions import OURS, Peer
+from benchmarks.learning.peers.environment import Environments
 from benchmarks.learning.peers.results import Results, Row
 from benchmarks.learning.peers.splits import Split
 
@@ -69,11 +69,9 @@ class Wanted:
 class Servers(AbstractContextManager["Servers"]):
     """One serving process for each environment, started when first asked."""
 
-    def __init__(self, peers: Environment | None) -> None:
-        python = {OURS: Path(sys.executable)}
-        if peers is not None:
-            python[PEERS] = peers.python
-        self.python = python
+    def __init__(self, peers: Environments | None) -> None:
+        others = {} if peers is None else {name: one.python for name, one in peers.of.items()}
+        self.python = {OURS: Path(sys.executable), **others}
         self.running: dict[str, subprocess.Popen[str]] = {}
         self.versions: dict[str, dict[str, str]] = {}
 

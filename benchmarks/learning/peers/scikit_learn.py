@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.learning.peers.columns import Part
-from benchmarks.learning.peers.definitions import Peer, Size
+from benchmarks.learning.peers.definitions import Peer, Size, same
 
 
 class Typed(NamedTuple):
@@ -85,10 +85,6 @@ class NativeBoosting:
 
 def native(parameters: Mapping[str, Any]) -> Any:
     return NativeBoosting(**parameters)
-
-
-def same(part: Part) -> Part:
-    return part
 
 
 def boosted_size(model: Any) -> Size:

@@ -32,6 +32,7 @@ DISTRIBUTIONS = (
     "imodels",
     "interpret-core",
     "wittgenstein",
+    "fasterrisk",
 )
 
 
