@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 from rulekit.audit.cards import Card, Entry
 from rulekit.audit.outline import Line, Words, conditions_of, outline
-from rulekit.audit.value_words import value_words
+from rulekit.audit.value_words import UNSEEN, is_unseen, value_words
 from rulekit.graph.language.figures import RuleFigures
 from rulekit.graph.language.readable import chance
 from rulekit.graph.language.words import name
-from rulekit.graph.leaves import levels_of_leaf
+from rulekit.graph.leaves import column_of, levels_of_leaf
 from rulekit.graph.nodes import Among, Family, Hidden, Node
 from rulekit.graph.rules import Rule
 
@@ -62,6 +62,8 @@ def _sentence(node: Node, words: Words) -> tuple[str, ...]:
         cause = conditions_of(node.cause, words)
         beside = f" (else {chance(node.off)})" if node.off else ""
         return (f"fires with probability {chance(node.on)}{beside} when {cause[0]}", *cause[1:])
+    if is_unseen(node):
+        return (f"{name(str(column_of(node)))} is {UNSEEN}",)
     if node.family is Family.REAL:
         return (f"times {words.text(node)}",)
     return conditions_of(node, words)

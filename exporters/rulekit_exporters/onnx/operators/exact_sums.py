@@ -1,4 +1,4 @@
-"""Sums over cleaned columns, step functions and literals whose every partial sum is exact.
+"""Sums over cleaned columns, step functions, points by level and literals whose every partial sum is exact.
 
 A `Column` with a step is an integer of that many steps; a step function is its first value plus one jump per cut. Where
 all weighted steps, jumps and constants of a sum are multiples of g, and the largest values that its terms can take add
@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rulekit.exactness import SINGLE_BITS, Span, is_exact_difference, total
-from rulekit.graph.nodes import Column, Node, Step
+from rulekit.graph.leaves import by_code
+from rulekit.graph.nodes import Column, LevelPoints, Node, Step
 from rulekit.numbers import float32
+from rulekit.tables.table import Array
 from rulekit_exporters.onnx.builder import Number
 from rulekit_exporters.onnx.conditions import Condition, bit_of, is_wide
 
@@ -33,14 +35,15 @@ FEWEST_TERMS = 3
 
 @dataclass(frozen=True, slots=True)
 class ExactSum:
-    """constant + sum of weight * column, in steps of it, + sum of jump where its condition holds.
+    """constant + sum of weight * column, in steps of it, + sum of jump where its condition holds + looked up points.
 
-    single: whether float32 suffices.
+    points: by category the points of each code. single: whether float32 suffices.
     """
 
     constant: float
     columns: dict[Column, float]
     jumps: dict[Condition, float]
+    points: dict[str, Array]
     single: bool
 
 
@@ -49,6 +52,7 @@ def exact_sum(emitter: Emitter, terms: Sequence[tuple[float, Node]], bias: float
     constants = [Fraction(bias)]
     columns: dict[Column, Fraction] = {}
     jumps: dict[Condition, float] = {}
+    points: dict[str, Array] = {}
     spans = [Span.of(bias)]
     for weight, child in terms:
         if isinstance(child, Column):
@@ -58,6 +62,13 @@ def exact_sum(emitter: Emitter, terms: Sequence[tuple[float, Node]], bias: float
             columns[child] = columns.get(child, Fraction(0)) + steps
             ends = (round(Fraction(end) / Fraction(child.step)) for end in (child.low, child.high))
             spans.append(Span.of(steps).times(Span.of(1, *ends, Fraction(child.missing) / Fraction(child.step))))
+            continue
+        if isinstance(child, LevelPoints):
+            values = weight * by_code(child, emitter.graph.schema[child.feature])
+            if not np.isfinite(values).all():
+                return None
+            points[child.feature] = points.get(child.feature, 0.0) + values
+            spans.append(Span.of(*values.tolist()))
             continue
         parts = jumps_of(emitter, weight, child)
         if parts is None:
@@ -71,7 +82,8 @@ def exact_sum(emitter: Emitter, terms: Sequence[tuple[float, Node]], bias: float
     if not span.fits():
         return None
     kept = {column: float(weight) for column, weight in columns.items() if weight}
-    return ExactSum(float(sum(constants)), kept, {c: jump for c, jump in jumps.items() if jump}, span.fits(SINGLE_BITS))
+    turning = {c: jump for c, jump in jumps.items() if jump}
+    return ExactSum(float(sum(constants)), kept, turning, points, span.fits(SINGLE_BITS))
 
 
 def is_plain(emitter: Emitter, column: Column) -> bool:
@@ -100,14 +112,19 @@ def jumps_of(emitter: Emitter, weight: float, child: Node) -> tuple[float, list[
 
 
 def grid_sum(emitter: Emitter, terms: Sequence[tuple[float, Node]], bias: float) -> Number | None:
-    """A double row: a sum without columns as one product with the literal rows; None where it is not exact or short."""
+    """A double row: a sum without columns as one product with literals and points; None where not exact or short."""
     found = exact_sum(emitter, terms, bias) if len(terms) >= FEWEST_TERMS else None
-    if found is None or found.columns or not found.jumps:
+    if found is None or found.columns or not (found.jumps or found.points):
         return None
     builder, width = emitter.builder, np.float32 if found.single else np.float64
-    block, order = emitter.inputs.conditions(list(found.jumps))
-    weights = builder.constant([[found.jumps[condition] for condition in order]], width)
-    result = builder.operate("MatMul", weights, builder.cast(block, width))
+    weights, parts = list[float](), list[str]()
+    if found.jumps:
+        block, order = emitter.inputs.conditions(list(found.jumps))
+        weights += [found.jumps[condition] for condition in order]
+        parts.append(builder.cast(block, width))
+    weights += [1.0] * len(found.points)
+    parts += [emitter.inputs.looked_up(column, values.tolist(), width) for column, values in found.points.items()]
+    result = builder.operate("MatMul", builder.constant([weights], width), builder.joined(parts))
     if found.constant:
         result = builder.operate("Add", result, builder.constant(found.constant, width))
     return builder.cast(result, np.float64) if found.single else result

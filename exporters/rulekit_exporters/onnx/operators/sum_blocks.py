@@ -56,7 +56,7 @@ class SumBlocks:
         for node in nodes:
             if isinstance(node, Linear | LinearThreshold) and any(isinstance(c, Column) for c in node.children):
                 found = exact_sum(emitter, node.terms, node.bias)
-                if found is None:
+                if found is None or found.points:
                     others.setdefault(node.children, SumBlock(np.float64)).sums[node] = None
                 elif found.columns or found.jumps:
                     (narrow if found.single else wide).sums[node] = found
