@@ -100,7 +100,7 @@ def _under(entries: Sequence[Entry], words: Words) -> dict[Node, str]:
     """How lines on one column read below its name; of two long sets that share all levels one is the rest."""
     found = {entry.node: text for entry in entries if (text := value_words(entry.node, words)) is not None}
     sets = sorted({entry.node for entry in entries if isinstance(entry.node, Among)}, key=_size_of_set)
-    if len(sets) == 2 and words.most_levels is not None and _size_of_set(sets[1]) > words.most_levels:
+    if len(sets) == 2 and words.most_levels is not None and len(sets[1].levels) > words.most_levels:
         shorter, longer = map(levels_of_leaf, sets)
         if set(words.schema[sets[1].feature].levels) - set(longer) == set(shorter):
             markers = " or missing" * sets[1].missing + " or unseen" * sets[1].unseen
@@ -108,5 +108,5 @@ def _under(entries: Sequence[Entry], words: Words) -> dict[Node, str]:
     return found
 
 
-def _size_of_set(node: Among) -> int:
-    return len(node.levels)
+def _size_of_set(node: Among) -> tuple[int, tuple[str, ...]]:
+    return len(node.levels), node.levels
