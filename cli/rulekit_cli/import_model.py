@@ -71,4 +71,6 @@ def _imported(source: Path, output: Path, lone: Path | None) -> None:
     imported = import_model(source, output)
     if imported.disagrees:
         log("note: on some rows the label and the probability point different ways; edit `report` with `decide`")
+    for line in imported.inexact:
+        log(f"note: {line}")
     log(f"wrote {output}: {imported.size}, digest {imported.model.digest[:12]}")

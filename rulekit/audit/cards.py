@@ -13,10 +13,12 @@ from functools import cached_property
 
 from rulekit.graph.leaves import levels_of_leaf, readers
 from rulekit.graph.nodes import (
+    Among,
     And,
     Column,
     Compare,
     Family,
+    LevelPoints,
     Linear,
     Logistic,
     Missing,
@@ -94,15 +96,20 @@ def _groups(terms: Sequence[tuple[float, Node]], schema: Schema) -> tuple[Group,
         by_column.setdefault(columns[0] if len(columns) == 1 else "", []).append((weight, node))
     found = []
     for column, own in by_column.items():
-        entries = [entry for weight, node in own for entry in _entries(weight, node)]
+        entries = [entry for weight, node in own for entry in _entries(weight, node, schema)]
         order = sorted(entries, key=_by_value(schema, column)) if column else sorted(entries, key=_by_size)
         reaches = [_reach(weight, node) for weight, node in own]
         found.append(Group(column, tuple(order), sum(reaches) if column else max(reaches)))
     return tuple(sorted(found, key=lambda group: (not group.column, -group.reach)))
 
 
-def _entries(weight: float, node: Node) -> list[Entry]:
-    """The lines of a term; a step function says what missing brings only where that is something."""
+def _entries(weight: float, node: Node, schema: Schema) -> list[Entry]:
+    """The lines of a term; points of what is missing or unseen only where they are some."""
+    if isinstance(node, LevelPoints):
+        lines = [Entry(weight * points, Among(node.feature, levels)) for points, levels in node.groups]
+        lines += [Entry(weight * node.missing, Missing(node.feature))] * (node.missing != 0)
+        reached = node.unseen != 0 and schema[node.feature].unseen == "unseen"
+        return lines + [Entry(weight * node.unseen, Among(node.feature, (), False, True))] * reached
     if not isinstance(node, Step):
         return [Entry(weight, node)]
     lines = [Entry(weight * v, segment) for segment, v in zip(segments(node), node.values, strict=True)]
@@ -114,6 +121,9 @@ def _reach(weight: float, node: Node) -> float:
     if isinstance(node, Step):
         values = (*node.values, node.missing)
         return abs(weight) * (max(values) - min(values))
+    if isinstance(node, LevelPoints):
+        points = (0.0, *(value for _, value in node.points), node.missing, node.unseen)
+        return abs(weight) * (max(points) - min(points))
     if isinstance(node, Column):
         return abs(weight) * (max(node.high, node.missing) - min(node.low, node.missing))
     return abs(weight)

@@ -9,9 +9,11 @@ import numpy as np
 
 from rulekit.audit.cards import card_of
 from rulekit.audit.rule_rows import ALWAYS
+from rulekit.audit.value_words import UNSEEN, is_unseen
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.language.text import print_node
 from rulekit.graph.language.words import number, quoted
+from rulekit.graph.leaves import column_of
 from rulekit.graph.nodes import Family, Logistic, Node, Rescaled
 from rulekit.graph.rules import rules_of
 
@@ -83,6 +85,10 @@ def _threshold(graph: RuleGraph, part: Part) -> float | None:
     return part.threshold if part.score.family is Family.REAL and not graph.decision.ranked else None
 
 
+def _said(node: Node, graph: RuleGraph) -> str:
+    return f"{column_of(node)} is {UNSEEN}" if is_unseen(node) else print_node(node, graph.schema)
+
+
 def _scores(graph: RuleGraph, part: Part, table: Table, names: dict[tuple[int, Node], str]) -> list[RowScore] | None:
     card = card_of(part.score, graph.schema)
     if card is None:
@@ -93,7 +99,7 @@ def _scores(graph: RuleGraph, part: Part, table: Table, names: dict[tuple[int, N
     k, threshold = part.class_index, _threshold(graph, part)
     weights = np.array([entry.points for entry in card.entries])
     brought = np.column_stack([values[entry.node] for entry in card.entries]) * weights if len(weights) else None
-    known = [(names.get((k, entry.node), ""), print_node(entry.node, graph.schema)) for entry in card.entries]
+    known = [(names.get((k, entry.node), ""), _said(entry.node, graph)) for entry in card.entries]
     always = [Points("", ALWAYS, card.bias)] * (card.bias != 0)
     found = []
     for i, total in enumerate(values[score].tolist()):

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 from rulekit.audit.cards import Card, Entry
 from rulekit.audit.outline import Line, Words, conditions_of, outline
-from rulekit.audit.value_words import value_words
+from rulekit.audit.value_words import UNSEEN, is_unseen, value_words
 from rulekit.graph.language.figures import RuleFigures
 from rulekit.graph.language.readable import chance
 from rulekit.graph.language.words import name
-from rulekit.graph.leaves import levels_of_leaf
+from rulekit.graph.leaves import column_of, levels_of_leaf
 from rulekit.graph.nodes import Among, Family, Hidden, Node
 from rulekit.graph.rules import Rule
 
@@ -62,6 +62,8 @@ def _sentence(node: Node, words: Words) -> tuple[str, ...]:
         cause = conditions_of(node.cause, words)
         beside = f" (else {chance(node.off)})" if node.off else ""
         return (f"fires with probability {chance(node.on)}{beside} when {cause[0]}", *cause[1:])
+    if is_unseen(node):
+        return (f"{name(str(column_of(node)))} is {UNSEEN}",)
     if node.family is Family.REAL:
         return (f"times {words.text(node)}",)
     return conditions_of(node, words)
@@ -98,7 +100,7 @@ def _under(entries: Sequence[Entry], words: Words) -> dict[Node, str]:
     """How lines on one column read below its name; of two long sets that share all levels one is the rest."""
     found = {entry.node: text for entry in entries if (text := value_words(entry.node, words)) is not None}
     sets = sorted({entry.node for entry in entries if isinstance(entry.node, Among)}, key=_size_of_set)
-    if len(sets) == 2 and words.most_levels is not None and _size_of_set(sets[1]) > words.most_levels:
+    if len(sets) == 2 and words.most_levels is not None and len(sets[1].levels) > words.most_levels:
         shorter, longer = map(levels_of_leaf, sets)
         if set(words.schema[sets[1].feature].levels) - set(longer) == set(shorter):
             markers = " or missing" * sets[1].missing + " or unseen" * sets[1].unseen
@@ -106,5 +108,5 @@ def _under(entries: Sequence[Entry], words: Words) -> dict[Node, str]:
     return found
 
 
-def _size_of_set(node: Among) -> int:
-    return len(node.levels)
+def _size_of_set(node: Among) -> tuple[int, tuple[str, ...]]:
+    return len(node.levels), node.levels

@@ -28,9 +28,19 @@ def value_words(node: Node, words: Words) -> str | None:
             assert isinstance(lower, Compare)
             assert isinstance(upper, Compare)
             return interval_words(lower, upper, words) + " or missing" * (lower.missing and upper.missing)
+    if is_unseen(node):
+        return UNSEEN
     if isinstance(node, Among):
         return words.text(node).strip("()").removeprefix(f"{name(node.feature)} ")
     return None
+
+
+UNSEEN = "a level never seen"
+
+
+def is_unseen(node: Node) -> bool:
+    """Whether a condition holds for levels that training never saw, and nothing else."""
+    return isinstance(node, Among) and not node.levels and node.unseen and not node.missing
 
 
 def interval_words(lower: Compare, upper: Compare, words: Words) -> str:

@@ -36,6 +36,7 @@ from rulekit.work.models import disagrees
 from rulekit.work.outputs import check_model_ending, check_outputs
 from rulekit.work.refitting import formulas_reported, on_the_side_of_the_label
 from rulekit.work.strengths import bits_of, refitted_bits, replaced
+from rulekit.work.typed_points import inexact_sums
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +191,7 @@ def edit_of(
     edits = [*base.provenance.get("edits", ()), note]
     statistics = rule_statistics(model, rows.table, rows.y, rows.weight)
     model = model.with_(provenance={**base.provenance, "edits": edits}, statistics=statistics)
+    notes = (*notes, *inexact_sums(model))
     return Edit(model, counts(model), added, removed, changed, len(rows), unchanged, refitted, sided, notes)
 
 

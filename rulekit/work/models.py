@@ -14,6 +14,7 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import Counts, counts
 from rulekit.targets import Artifact, find_target
 from rulekit.work.outputs import check_artifact_ending, check_model_ending, check_outputs
+from rulekit.work.typed_points import inexact_sums
 
 if TYPE_CHECKING:
     from rulekit.audit.checking import Checked
@@ -67,11 +68,15 @@ def check(model: Path) -> Checked:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Imported:
-    """The model that was read, its size, and whether label and probability point different ways on some rows."""
+    """The model that was read, its size, and whether label and probability point different ways on some rows.
+
+    inexact: of each sum that may be rounded which numbers do it, and what to write instead.
+    """
 
     model: RuleGraph
     size: Counts
     disagrees: bool
+    inexact: tuple[str, ...] = ()
 
 
 def import_model(source: Path, output: Path | None = None) -> Imported:
@@ -83,7 +88,7 @@ def import_model(source: Path, output: Path | None = None) -> Imported:
     contradicted = len(graph.probability) == 1 and disagrees(graph)
     if output is not None:
         graph.save(output)
-    return Imported(graph, counts(graph), contradicted)
+    return Imported(graph, counts(graph), contradicted, inexact_sums(graph))
 
 
 def disagrees(graph: RuleGraph) -> bool:

@@ -92,3 +92,22 @@ def test_points_are_aligned_at_the_decimal_point() -> None:
     lines = [line for line in text.splitlines() if "+5.125  " in line or "-7      " in line]
     assert len(lines) == 2
     assert len({line.index("+5") + 2 if "+5" in line else line.index("-7") + 2 for line in lines}) == 1
+
+
+def test_points_by_level_stand_as_lines_with_missing_and_unseen() -> None:
+    """Points by level are one node; a reader sees a line for each group of levels."""
+    text = CARD.split("let $score")[0] + (
+        "decide yes when sum(0, 1 * points(town: 3 in {level00, level01}, -2 in {level02}, missing 1, unseen -4))"
+        " exceeds score 0.5\n"
+    )
+    graph = parse_graph(text)
+    rows = sections(graph)[0].rows
+    assert [(row.weight, *row.under) for row in rows] == [
+        (3.0, "in {level00, level01}"),
+        (-2.0, "in {level02}"),
+        (-4.0, "a level never seen"),
+        (1.0, "missing"),
+    ]
+    explained = graph.explain({"town": ["zzz"]})[0]
+    assert explained["scores"][0]["points"] == [{"id": "", "text": "town is a level never seen", "points": -4.0}]
+    assert explained["change"]["text"] == "town: a level never seen -> level00"

@@ -1,0 +1,66 @@
+"""Numbers of a sum that a person typed and that make it inexact, and what to type instead."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from decimal import Decimal
+from fractions import Fraction
+
+from rulekit.exactness import grid_of, span_of_sum
+from rulekit.graph.language.readable import listed
+from rulekit.graph.language.words import number
+from rulekit.graph.nodes import LevelPoints, Linear, LinearThreshold, Step
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.graph.traversal import topological
+
+_FINEST = -30  # 2^-30: of numbers down to there sums are exact unless some are very large
+_BITS = 8
+_LARGEST_FACTOR = 10**6
+_MOST_NAMED = 3
+
+
+def inexact_sums(graph: RuleGraph) -> tuple[str, ...]:
+    """For each sum that decides and may be rounded a line: which numbers do it, and what would be exact."""
+    found = []
+    for node in topological(graph.decision.roots):
+        if not isinstance(node, Linear | LinearThreshold):
+            continue
+        span = span_of_sum(node)
+        rough = sorted({value for value in _numbers(node) if grid_of(value) < _FINEST})
+        if span is not None and not span.fits() and rough:
+            found.append(_said(node, rough))
+    return tuple(dict.fromkeys(found))
+
+
+def _said(node: Linear | LinearThreshold, rough: list[float]) -> str:
+    shown = rough[:_MOST_NAMED]
+    more = f" and {len(rough) - len(shown)} more" * (len(rough) > len(shown))
+    many = len(rough) > 1
+    factor = math.lcm(*(Fraction(Decimal(repr(value))).denominator for value in _numbers(node)))
+    whole = f", or multiply every number of the sum and its threshold by {factor}" if factor <= _LARGEST_FACTOR else ""
+    what = f"{'are' if many else 'is'} no {'multiples' if many else 'multiple'} of a power of two"
+    return (
+        "the sum may be rounded, so that its exports are tested and not always proved: "
+        f"{listed(list(map(number, shown)))}{more} {what}; "
+        f"write {listed([number(on_grid(value)) for value in shown])}{whole}"
+    )
+
+
+def on_grid(value: float) -> float:
+    """The nearest number of eight binary digits behind the first: within a five-hundredth of the value."""
+    if value == 0.0:
+        return value
+    step = 2.0 ** (math.floor(math.log2(abs(value))) - _BITS)
+    return round(value / step) * step
+
+
+def _numbers(node: Linear | LinearThreshold) -> Iterator[float]:
+    """The numbers of a sum as its text has them."""
+    yield node.bias
+    for weight, child in node.terms:
+        yield weight
+        if isinstance(child, Step):
+            yield from (*child.values, child.missing)
+        if isinstance(child, LevelPoints):
+            yield from (*(points for _, points in child.points), child.missing, child.unseen)
