@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Self
 
-from rulekit.graph.nodes import Column, Family, Linear, LinearThreshold, Node, Step
+from rulekit.graph.nodes import Column, Family, LevelPoints, Linear, LinearThreshold, Node, Step
 
 SINGLE_BITS, DOUBLE_BITS = 24, 53
 ZERO_GRID, NO_GRID = 5000, -5000  # of zero, which lies on every grid, and of what is no multiple of any power of two
@@ -90,6 +90,8 @@ def span_of_term(child: Node) -> Span | None:
         return Span(Fraction(1), 0)
     if isinstance(child, Step):
         return Span.of(*child.values, child.missing)
+    if isinstance(child, LevelPoints):
+        return Span.of(*(points for _, points in child.points), child.missing, child.unseen)
     if isinstance(child, Column) and child.step:
         rounded = Span(max(abs(Fraction(end)) for end in (child.low, child.high)) + Fraction(child.step) / 2)
         missing = Span.of(child.missing)

@@ -14,6 +14,7 @@ from rulekit.graph.nodes import (
     Column,
     Constant,
     IsTrue,
+    LevelPoints,
     Logistic,
     Missing,
     Node,
@@ -23,7 +24,7 @@ from rulekit.graph.nodes import (
 )
 from rulekit.graph.traversal import topological
 from rulekit.numbers import crossing, float32
-from rulekit.program.lower import Program, alike, cleaned, members
+from rulekit.program.lower import Program, alike, cleaned, members, points_of_texts
 from rulekit.program.nodes import (
     Arithmetic,
     Choice,
@@ -90,6 +91,12 @@ def _step(node: Step, cell: Cell, feature: Any) -> float:
     return node.missing if math.isnan(x) else node.values[sum(x > crossing(c, feature.precision) for c in node.cuts)]
 
 
+def _level_points(node: LevelPoints, cell: Cell, feature: Any) -> float:
+    by_text = points_of_texts(node, feature)
+    level = read_level(cell, feature)
+    return by_text.get(level if level in feature.levels or level is None else str(cell), node.unseen)
+
+
 def _largest(node: Largest, children: Sequence[Value]) -> float:
     best, result = -math.inf, node.otherwise
     for value, threshold, own in zip(children, node.thresholds, node.results, strict=True):
@@ -130,6 +137,7 @@ _LEAVES: dict[type[Node], Callable[[Any, Cell, Any], Value]] = {
     Among: lambda node, cell, feature: _text(cell, feature) in alike(members(node, feature), feature),
     Column: _column,
     Step: _step,
+    LevelPoints: _level_points,
     RawNumber: lambda node, cell, feature: _raw(cell, feature),
 }
 

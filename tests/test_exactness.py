@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rulekit.exactness import DOUBLE_BITS, SINGLE_BITS, Span, grid_of, is_exact_difference, span_of_sum, total
-from rulekit.graph.nodes import Column, Compare, Linear, LinearThreshold, Step
+from rulekit.graph.nodes import Column, Compare, LevelPoints, Linear, LinearThreshold, Step
 
 NUMBERS = st.one_of(
     st.builds(lambda n, e: math.ldexp(n, e), st.integers(-4096, 4096), st.integers(-40, 40)),
@@ -73,6 +73,9 @@ def test_an_exact_difference_is_no_rounded_number(a, b):
         (Step("x", (0.0,), (0.25, 3.0), -1.5), True),
         (Step("x", (0.0,), (0.25, 2.0**60), -1.5), False),
         (Step("x", (0.0,), (0.1, 0.2), 0.3), False),
+        (LevelPoints("c", (("red", 0.25), ("blue", 3.0)), -1.5, 0.5), True),
+        (LevelPoints("c", (("red", 0.25), ("blue", 2.0**60))), False),
+        (LevelPoints("c", (("red", 0.1),), 0.2), False),
         (Column("x", 0.0, -8.0, 8.0, 0.25), True),
         (Column("x", 0.1, -8.0, 8.0, 0.25), False),
         (Column("x", 0.0, -8.0, 8.0, 0.0), False),

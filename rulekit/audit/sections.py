@@ -22,6 +22,7 @@ from rulekit.graph.nodes import (
     Difference,
     Family,
     Hidden,
+    LevelPoints,
     Linear,
     Logistic,
     Missing,
@@ -174,15 +175,18 @@ def _sentence(node: Node, words: Words) -> tuple[str, ...]:
 
 
 def _missing_rows(graph: RuleGraph, k: int) -> list[Row]:
-    """What the step functions in the score of a class give where their column is missing."""
+    """What step functions and points by level in the score of a class give where their column is missing, or unseen."""
     score = next(part.score for part in graph.decision.parts if part.class_index == k)
     score = score.linear if isinstance(score, Logistic) else score
     terms = score.terms if isinstance(score, Linear) else ((1.0, score),)
-    return [
-        Row("", k, (f"{name(node.feature)} is missing",), factor * node.missing)
-        for factor, node in terms
-        if isinstance(node, Step) and factor * node.missing != 0
-    ]
+    found = []
+    for factor, node in terms:
+        if not isinstance(node, Step | LevelPoints):
+            continue
+        found.append(("missing", node.feature, factor * node.missing))
+        if isinstance(node, LevelPoints) and graph.schema[node.feature].unseen == "unseen":
+            found.append(("unseen", node.feature, factor * node.unseen))
+    return [Row("", k, (f"{name(column)} is {what}",), points) for what, column, points in found if points != 0]
 
 
 def _is_clause(node: Node) -> bool:

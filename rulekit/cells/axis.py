@@ -24,8 +24,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.errors import GraphError
-from rulekit.graph.leaves import column_of, cuts_of_leaf, levels_of_leaf, truth_by_code
-from rulekit.graph.nodes import Column, Compare, IsTrue, Missing, Node, Step
+from rulekit.graph.leaves import by_code, column_of, cuts_of_leaf, levels_of_leaf, truth_by_code
+from rulekit.graph.nodes import Column, Compare, IsTrue, LevelPoints, Missing, Node, Step
 from rulekit.numbers import crossing, float32, next_float32
 from rulekit.program.nodes import RawCompare
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature, Schema
@@ -101,6 +101,8 @@ class Cells:
             places = [self.place(cut) for cut in node.cuts]
             index = np.searchsorted(places, np.arange(len(self) - 1), side="left")
             return np.append(np.asarray(node.values)[index], node.missing)
+        if isinstance(node, LevelPoints) and self.feature.kind == "categorical":
+            return by_code(node, self.feature)[self._codes]
         if isinstance(node, Column) and self.feature.kind != "categorical":
             return cleaned(self.feature, node, np.array([values[0] if values else math.nan for values in self.shown()]))
         mask = self.mask(node)
@@ -365,10 +367,7 @@ def axis_of(feature: Feature, nodes: Sequence[Node], texts: Sequence[str] = (), 
     # a column that refuses unseen levels holds no text that is no level
     further = [text for text in texts if text not in known and feature.unseen != "error"]
     codes = codes_of(feature, further)
-    merged = {
-        node: np.append(row, [truth_by_code(node, feature)[code] for code in codes]).astype(bool)
-        for node, row in merged.items()
-    }
+    merged = {node: np.append(row, by_code(node, feature)[codes]) if codes else row for node, row in merged.items()}
     values = _padded([*kept, *([text] for text in further)], object)
     encoded = np.array(codes_of(feature, values.reshape(-1).tolist()), dtype=encoded_dtype(feature))
     return Axis(feature, values, encoded.reshape(values.shape), merged)

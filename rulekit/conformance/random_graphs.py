@@ -24,6 +24,7 @@ from rulekit.graph.nodes import (
     Family,
     Hidden,
     IsTrue,
+    LevelPoints,
     Linear,
     LinearThreshold,
     Logistic,
@@ -148,10 +149,10 @@ def random_terms(rng: np.random.Generator, schema: Schema) -> tuple[tuple[float,
 
 
 def random_real(rng: np.random.Generator, schema: Schema) -> Node:
-    usable = [f for f in schema if f.kind != "categorical"]
-    if not usable:
-        return Linear(((1.0, random_leaf(rng, schema)),), 0.25)
-    feature = usable[int(rng.integers(len(usable)))]
+    feature = schema.features[int(rng.integers(len(schema)))]
+    if feature.kind == "categorical":
+        drawn = np.round(rng.normal(size=len(feature.levels) + 2), 1).tolist()
+        return LevelPoints(feature.name, tuple(zip(feature.levels, drawn[2:], strict=True)), drawn[0], drawn[1])
     if feature.kind == "numeric" and rng.random() < 0.5:
         cuts = sorted({random_threshold(rng, feature.precision) for _ in range(int(rng.integers(1, 4)))})
         if feature.precision == "float32":  # cuts that are one float32 are one cut

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from rulekit.errors import GraphError
-from rulekit.graph.node import BOOLEAN, PROBABILITY, Child, Family, Finite, Levels, Reads
+from rulekit.graph.node import BOOLEAN, PROBABILITY, Child, Family, Finite, LevelNumbers, Levels, Reads
 from rulekit.graph.nodes import AtLeast, Hidden, Node, Or, Probability, Strength, Vocabulary, kinds_of
 from rulekit.graph.probability.compilation import hidden_bits
 from rulekit.graph.rules import Rule, columns_of, rules_of
@@ -68,6 +68,8 @@ def _check_node(node: Node, schema: Schema) -> None:
             _check_thresholds(node, feature, held if isinstance(held, tuple) else (held,))
         elif isinstance(kind, Levels):
             _check_levels(node, feature, held)
+        elif isinstance(kind, LevelNumbers):
+            _check_levels(node, feature, tuple(level for level, _ in held))
     if isinstance(node, AtLeast) and not 0 <= node.k <= len(node.children):
         raise GraphError(
             f"it asks for {node.k} of {len(node.children)} children",

@@ -19,6 +19,7 @@ from rulekit.graph.nodes import (
     Column,
     Compare,
     Constant,
+    LevelPoints,
     Node,
     Not,
     Or,
@@ -74,6 +75,26 @@ def truth_by_code(leaf: Node, feature: Feature) -> Array:
     truth[MISSING_CODE] = getattr(leaf, "missing", True)  # a leaf without the field asks whether x is missing
     truth[UNSEEN_CODE] = getattr(leaf, "unseen", False)
     return truth
+
+
+def by_code(leaf: Node, feature: Feature) -> Array:
+    """What a node says of each code of a category [codes]: the truth of a Boolean leaf, the number of points."""
+    if not isinstance(leaf, LevelPoints):
+        return truth_by_code(leaf, feature)
+    points = dict(leaf.points)
+    return np.array([leaf.missing, leaf.unseen, *(points.get(level, 0.0) for level in feature.levels)])
+
+
+def reachable_codes(feature: Feature) -> list[int]:
+    """The codes that a table of a category may hold: that of the unseen only where the column lets them through."""
+    unseen = [UNSEEN_CODE] * (feature.unseen == "unseen")
+    return [MISSING_CODE, *unseen, *range(FIRST_LEVEL_CODE, FIRST_LEVEL_CODE + len(feature.levels))]
+
+
+def conditions_of_points(node: LevelPoints) -> list[Node]:
+    """The memberships on which points by level hang: one for each group of levels, missing, unseen."""
+    groups = [Among(node.feature, levels) for _, levels in node.groups]
+    return [*groups, Among(node.feature, (), True), Among(node.feature, (), False, True)]
 
 
 def leaf_of_codes(feature: Feature, truth: Sequence[bool]) -> Node:

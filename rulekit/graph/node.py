@@ -14,7 +14,7 @@ import math
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from itertools import islice
+from itertools import islice, pairwise
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform
 
@@ -171,6 +171,19 @@ class Levels(Text):
     def held(self, value: Any) -> Any:
         one = super(Levels, self).held
         return tuple(sorted({one(level) for level in value}))
+
+
+@dataclass(frozen=True, slots=True)
+class LevelNumbers(Kind):
+    """Pairs of a level of a category and a finite double, held in order of the levels' texts; 0 is not held."""
+
+    def held(self, value: Any) -> Any:
+        level, number = Text("a level"), Finite(self.what)
+        pairs = sorted((level.held(one), number.held(points)) for one, points in value)
+        twice = next((one for (one, _), (other, _) in pairwise(pairs) if one == other), None)
+        if twice is not None:
+            raise GraphError(f"the level {twice!r} stands twice", fix="name each level once")
+        return tuple(pair for pair in pairs if pair[1] != 0.0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,7 @@ from rulekit.graph.node import (
     Count,
     Extended,
     Finite,
+    LevelNumbers,
     Levels,
     Numbers,
     OneOf,
@@ -220,6 +221,31 @@ class Step(Node, family=REAL):
             raise GraphError("the cuts of a step function do not ascend")
 
 
+class LevelPoints(Node, family=REAL):
+    """Points by level of a categorical column, 0 for a level that is not named.
+
+    `missing` and `unseen` are the points where x is missing, and of a level that training never saw.
+    """
+
+    feature: str = of(Reads(columns=("categorical",)))
+    points: tuple[tuple[str, float], ...] = of(LevelNumbers("the points of a level"))
+    missing: float = of(Finite("a value for missing"), default=0.0)
+    unseen: float = of(Finite("a value for unseen"), default=0.0)
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """The levels with other points than 0."""
+        return tuple(level for level, _ in self.points)
+
+    @property
+    def groups(self) -> tuple[tuple[float, tuple[str, ...]], ...]:
+        """The points that are not 0, the most first, each with its levels."""
+        found: dict[float, list[str]] = {}
+        for level, points in self.points:
+            found.setdefault(points, []).append(level)
+        return tuple((points, tuple(found[points])) for points in sorted(found, reverse=True))
+
+
 class Linear(Node, family=REAL):
     """bias + sum of weight * child, in double from left to right; children are Real or Boolean (0 and 1)."""
 
@@ -307,7 +333,7 @@ class Vocabulary:
         cls.__name__: cls
         for cls in (
             *(Compare, Among, IsTrue, Missing, Constant, Not, And, Or, AtLeast, LinearThreshold, Above),
-            *(Hidden, Column, Step, Linear, Strength, Probability, Logistic, Rescaled, Difference, Sided),
+            *(Hidden, Column, Step, LevelPoints, Linear, Strength, Probability, Logistic, Rescaled, Difference, Sided),
         )
     }
 

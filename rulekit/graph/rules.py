@@ -1,8 +1,9 @@
 """The rules that a reader of a model is shown: what counts as a rule and as a literal, and which rules fire.
 
 Rules: of a Boolean decision the children of the outermost Or; of a noisy-logical one the children of the outermost
-connective, each hidden bit a literal; of a sum its live terms, where each segment of a step function is a rule of one
-literal; of several classes the rules of each class. A weight of a linear threshold unit that is not zero is a literal.
+connective, each hidden bit a literal; of a sum its live terms, where each segment of a step function and each group of
+levels with the same points is a rule of one literal; of several classes the rules of each class. A weight of a linear
+threshold unit that is not zero is a literal.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from rulekit.graph.decisions import Part
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.leaves import readers
 from rulekit.graph.nodes import (
+    Among,
     And,
     AtLeast,
     Compare,
@@ -26,6 +28,7 @@ from rulekit.graph.nodes import (
     Difference,
     Family,
     Hidden,
+    LevelPoints,
     Linear,
     LinearThreshold,
     Logistic,
@@ -101,7 +104,7 @@ def rules_of_parts(questions: Iterable[Part]) -> tuple[Rule, ...]:
             names[part.node],
             k,
             part.node,
-            # A segment between two cuts is one literal: the value of its step function.
+            # A segment between two cuts is one literal, and so are levels with the same points.
             1 if part.connective == "segment" else size[part.node],
             part.node.family is Family.RANDOM,
             "sum" if part.connective == "segment" else part.connective,
@@ -175,11 +178,13 @@ def literals(nodes: Iterable[Node]) -> dict[Node, int]:
 def literals_over(node: Node, below: Sequence[int]) -> int:
     """The literals of a node over children with so many literals; what stands twice counts twice.
 
-    A leaf, a column and each segment of a step function count once, a live term of a sum at least once; a hidden bit
-    counts once, and a cause of several literals beside it.
+    A leaf, a column, each segment of a step function and each group of levels with the same points count once, a live
+    term of a sum at least once; a hidden bit counts once, and a cause of several literals beside it.
     """
     if isinstance(node, Step):
         return len(node.values)
+    if isinstance(node, LevelPoints):
+        return max(1, len(node.groups))
     if hasattr(node, "feature"):
         return 1
     if isinstance(node, Linear | LinearThreshold):
@@ -238,6 +243,8 @@ def _terms(score: Node) -> tuple[tuple[float, Node], ...]:
 
 
 def _summands(weight: float, node: Node) -> list[_Part]:
+    if isinstance(node, LevelPoints):
+        return [_Part(Among(node.feature, levels), "segment", weight * points) for points, levels in node.groups]
     if not isinstance(node, Step):
         return [_Part(node, "sum", weight)]
     return [

@@ -20,6 +20,7 @@ from rulekit.graph.nodes import (
     Constant,
     Family,
     IsTrue,
+    LevelPoints,
     Missing,
     Node,
     Not,
@@ -50,6 +51,7 @@ from rulekit.program.spelling import CHOICE, PRODUCT, SUM, Spelling
 from rulekit.schema import Feature
 
 MAX_FACTORS = 16
+_OF_A_CELL = (Column, Step, LevelPoints)  # numbers made of one cell
 
 
 class Body:
@@ -117,7 +119,7 @@ class Body:
         shared = self.uses[node] > 1 and not _is_short(node)
         alone = node in self._alone or (isinstance(node, Arithmetic) and len(expression.parts) >= MAX_FACTORS)
         if (large or shared or alone) and not expression.text.isidentifier():
-            wish = "value" if isinstance(node, Column | Step) else "p" if node.family is not Family.BOOLEAN else "holds"
+            wish = "value" if isinstance(node, _OF_A_CELL) else "p" if node.family is not Family.BOOLEAN else "holds"
             variable = self.context.labels.get(node, "") or self.fresh(wish)
             self.assign(variable, replace(expression, comment=comment or expression.comment))
             return atom(variable)
@@ -173,7 +175,7 @@ def _is_short(node: Node) -> bool:
     if isinstance(node, Arithmetic) and node.operator == "-" and not isinstance(node.children[1], Arithmetic):
         return True
     leaf = node.children[0] if isinstance(node, Not) and isinstance(node.children[0], Among) else node
-    return not leaf.children and not isinstance(leaf, Column | Step)
+    return not leaf.children and not isinstance(leaf, _OF_A_CELL)
 
 
 def _statements(order: Iterable[Node], roots: Iterable[Node]) -> set[Node]:

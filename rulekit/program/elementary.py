@@ -1,6 +1,6 @@
 """Steps for a language without functions of ours: comparisons, choices and single operations of IEEE 754 alone.
 
-`lower(graph, elementary)` gives a program without Column, Step, Logistic and Largest.
+`lower(graph, elementary)` gives a program without Column, Step, LevelPoints, Logistic and Largest.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from rulekit.errors import Unsupported
-from rulekit.graph.nodes import Column, Logistic, Missing, Node, Or, Step
+from rulekit.graph.nodes import Among, Column, LevelPoints, Logistic, Missing, Node, Or, Step
 from rulekit.numbers import OVERFLOW, crossing
 from rulekit.program.nodes import (
     LOWEST,
@@ -80,6 +80,17 @@ def _step(node: Step, schema: Schema) -> Node:
     return chain([missing, *reversed(pairs)], Number(node.values[0]))
 
 
+def _level_points(node: LevelPoints, schema: Schema) -> Node:
+    """One membership for each number of points but that of the unseen, for which no membership holds."""
+    points = dict(node.points)
+    by_points: dict[float, list[str]] = {node.missing: []}
+    for level in schema[node.feature].levels:
+        by_points.setdefault(points.get(level, 0.0), []).append(level)
+    by_points.pop(node.unseen, None)
+    sets = [(Among(node.feature, tuple(held), value == node.missing), value) for value, held in by_points.items()]
+    return chain([(held, Number(value)) for held, value in sets], Number(node.unseen))
+
+
 def _logistic(node: Logistic, _: Schema) -> Node:
     """1 / (1 + exp(-z)) of z in the bounds between which the exponential is finite and not 0; 0 below them."""
     z, low, high = node.linear, Number(-709.78), Number(745.0)
@@ -119,6 +130,7 @@ def in_words(label: Node, texts: Sequence[str]) -> Node:
 _RULES: dict[type[Node], Callable[[Any, Schema], Node]] = {
     Column: _column,
     Step: _step,
+    LevelPoints: _level_points,
     Logistic: _logistic,
     Largest: _largest,
 }

@@ -8,9 +8,9 @@ nothing else:
     Constant, Not, And, Or, AtLeast      logic
     Number, Choice, Sum, Arithmetic      numbers: one IEEE 754 operation at a time, in the order that is written
     Count, Greater, Largest              numbers to decisions
-    Column, Step, Logistic               a number of a row, cleaned; a step function; 1 / (1 + exp(-z))
+    Column, Step, LevelPoints, Logistic  a number of a row, cleaned; a step function; points by level; 1 / (1 + exp(-z))
 
-For languages that have no functions for these three and Largest, `rulekit.program.elementary` takes them apart.
+For languages that have no functions for these four and Largest, `rulekit.program.elementary` takes them apart.
 
 Hidden bits, circuits, decisions, unseen policies and thresholds of float32 are resolved.
 """
@@ -37,6 +37,7 @@ from rulekit.graph.nodes import (
     Difference,
     Family,
     IsTrue,
+    LevelPoints,
     Linear,
     LinearThreshold,
     Logistic,
@@ -141,6 +142,15 @@ def members(node: Among, feature: Feature) -> tuple[str | None, ...]:
     return tuple(dict.fromkeys((*texts_of_levels(node.levels, feature), *(absent if node.missing else ()))))
 
 
+def points_of_texts(node: LevelPoints, feature: Feature) -> dict[str | None, float]:
+    """By cell of a category the points of a program's LevelPoints, but for the cells with those of the unseen."""
+    by_level = dict(node.points)
+    found: dict[str | None, float] = dict.fromkeys((None, "", *feature.missing_tokens), node.missing)
+    for level in feature.levels:
+        found.update(dict.fromkeys(texts_of_levels((level,), feature), by_level.get(level, 0.0)))
+    return {text: points for text, points in found.items() if points != node.unseen}
+
+
 def texts_of_levels(levels: Iterable[str], feature: Feature) -> list[str]:
     """Levels in the order of the column; one that means missing is one in another spelling ("0.0" for "0") only."""
     absent, wanted = {"", *feature.missing_tokens}, set(levels)
@@ -213,6 +223,12 @@ def _membership(feature: Feature, levels: tuple[str, ...], missing: bool, unseen
         return Among(feature.name, levels, missing, False)
     wanted = set(levels)
     return Not(Among(feature.name, tuple(level for level in feature.levels if level not in wanted), not missing, False))
+
+
+def _level_points(node: LevelPoints, _: Mapping[Node, Node], schema: Schema) -> Node:
+    """The same where a level never seen means missing, too."""
+    absent = schema[node.feature].unseen == "missing"
+    return LevelPoints(node.feature, node.points, node.missing, node.missing if absent else node.unseen)
 
 
 def _column(node: Column, _: Mapping[Node, Node], schema: Schema) -> Node:
@@ -306,6 +322,7 @@ _RULES: dict[type[Node], Callable[[Any, Mapping[Node, Node], Schema], Node]] = {
     Strength: _strength,
     Column: _column,
     Step: lambda node, lowered, schema: node,
+    LevelPoints: _level_points,
     Linear: _linear,
     Probability: lambda node, lowered, schema: _circuit(build_circuit(node.formula), lowered),
     Logistic: lambda node, lowered, schema: Logistic(lowered[node.linear]),

@@ -35,7 +35,7 @@ from rulekit.graph.nodes import (
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.sides import on_the_side_of_the_decision, with_sides
 from rulekit.graph.traversal import topological
-from rulekit.simplification import blocks, covers, logic, rewriting, sums
+from rulekit.simplification import blocks, column_terms, covers, logic, rewriting, sums
 from rulekit.simplification.agreement import agree
 from rulekit.simplification.rewriting import Change, Context, Image, Law, context_of
 
@@ -148,6 +148,8 @@ PASSES: tuple[Pass, ...] = (
     everywhere("dead terms", sums.dead_terms, "a term of weight 0 or over a constant adds no term", _SUMS),
     everywhere("linear thresholds", sums.threshold_logic,
                "a unit that is constant, r of k or a short form is that", (LinearThreshold,)),
+    everywhere("terms of a column", column_terms.join_terms,
+               "terms of an exact sum over one column are one: a step function, points by level", _SUMS),
     everywhere("conditions", logic.gather_conditions,
                "conditions beside hidden bits are one condition", _JOINS, _RANDOM, random="exact"),
     everywhere("random flattening", logic.flatten_random,

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.cells.space import cell_rows
-from rulekit.graph.leaves import has_column, negate
+from rulekit.graph.leaves import by_code, has_column, leaf_of_codes, negate, reachable_codes
 from rulekit.graph.nodes import (
     FALSE,
     TRUE,
@@ -21,6 +21,7 @@ from rulekit.graph.nodes import (
     Compare,
     Constant,
     Family,
+    LevelPoints,
     Linear,
     LinearThreshold,
     Node,
@@ -40,7 +41,7 @@ def dead_terms(node: Node, context: Context) -> Node:
     bias = node.bias
     kept: list[tuple[float, Node]] = []
     for weight, child in node.terms:
-        value = _constant_value(child)
+        value = _constant_value(child, context)
         if weight == 0 or value == 0:
             continue
         if value is not None and not kept and math.isfinite(bias + weight * value):
@@ -52,17 +53,26 @@ def dead_terms(node: Node, context: Context) -> Node:
     return type(node)(kept, bias) if len(kept) < len(node.children) else node
 
 
-def _constant_value(node: Node) -> float | None:
+def _constant_value(node: Node, context: Context) -> float | None:
     if isinstance(node, Constant):
         return float(node.value)
     if isinstance(node, Step) and len(set(node.values) | {node.missing}) == 1:
         return node.missing
+    if isinstance(node, LevelPoints) and len(values := _values(node, context)) == 1:
+        return values.pop()
     if isinstance(node, Column) and node.low == node.high == node.missing:
         rounded = float(np.rint(node.low / node.step) * node.step) if node.step else node.low
         return rounded if rounded == node.missing else None
     if isinstance(node, Linear) and not node.children:
         return node.bias
     return None
+
+
+def _values(node: LevelPoints, context: Context) -> set[float]:
+    """The points that some row has."""
+    feature = context.schema[node.feature]
+    values: list[float] = by_code(node, feature)[reachable_codes(feature)].tolist()
+    return set(values)
 
 
 def threshold_logic(node: Node, context: Context) -> Node:
@@ -102,6 +112,9 @@ def _two_valued(child: Node, context: Context) -> tuple[Node, float, float] | No
     if isinstance(child, Step) and len(child.cuts) == 1 and child.missing in child.values:
         low, high = child.values
         return Compare(child.feature, ">", child.cuts[0], low != high and child.missing == high), low, high
+    if isinstance(child, LevelPoints) and len(values := _values(child, context)) == 2:
+        feature, (low, high) = context.schema[child.feature], sorted(values)
+        return leaf_of_codes(feature, (by_code(child, feature) == high).tolist()), low, high
     return None
 
 
@@ -172,6 +185,8 @@ def _ends(child: Node) -> tuple[float, ...] | None:
         return 0.0, 1.0
     if isinstance(child, Step):
         return (*child.values, child.missing)
+    if isinstance(child, LevelPoints):
+        return (0.0, *(points for _, points in child.points), child.missing, child.unseen)
     if isinstance(child, Column):
         ends = (child.low, child.high)
         rounded = tuple(float(np.rint(v / child.step) * child.step) for v in ends) if child.step else ends

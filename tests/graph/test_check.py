@@ -22,6 +22,7 @@ from rulekit.graph.nodes import (
     Compare,
     Hidden,
     IsTrue,
+    LevelPoints,
     Linear,
     LinearThreshold,
     Missing,
@@ -96,6 +97,8 @@ def test_an_illegal_boolean_node_is_named(node, named):
         (Step("x", (0.0, 1e39), (0.0, 1.0, 2.0), 0.0), "Step of column 'x'"),
         (Step("b", (0.5,), (0.0, 1.0), 0.0), "Step of column 'b'"),
         (Column("c", 0.0, 0.0, 1.0), "Column of column 'c'"),
+        (LevelPoints("x", (("red", 1.0),)), "LevelPoints of column 'x'"),
+        (LevelPoints("c", (("green", 1.0),)), "'green'"),
     ],
 )
 def test_an_illegal_real_node_is_named(node, named):

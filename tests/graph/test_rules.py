@@ -22,6 +22,7 @@ from rulekit.graph.nodes import (
     Compare,
     Hidden,
     IsTrue,
+    LevelPoints,
     Linear,
     LinearThreshold,
     Logistic,
@@ -74,6 +75,8 @@ def shape(model: RuleGraph) -> list[tuple[int, Node, int]]:
         (Hidden("h", TRUE, 1.0), 1),
         (Column("x", 0.0, 0.0, 1.0), 1),
         (Step("x", (0.0, 1.0), (1.0, 2.0, 3.0), 0.0), 3),
+        (LevelPoints("c", (("red", 1.0), ("blue", -1.0), ("green", 1.0)), 2.0, 3.0), 2),
+        (LevelPoints("c", (), 2.0), 1),
     ],
 )
 def test_literals(node, expected):
@@ -109,6 +112,14 @@ def _below(formula: Node) -> set[Node]:
     from rulekit.graph.traversal import topological
 
     return set(topological([formula]))
+
+
+def test_the_levels_with_the_same_points_are_a_rule_of_one_literal():
+    points = LevelPoints("c", (("red", 1.5), ("blue", -1.0), ("green", 1.5)), missing=4.0)
+    model = graph(Fires(Above(Linear(((2.0, points), (-3.0, A)), 0.0), 0.0)))
+    groups = [Among("c", ("green", "red")), Among("c", ("blue",)), A]
+    assert [(rule.node, rule.weight) for rule in rules_of(model)] == list(zip(groups, [3.0, -2.0, -3.0], strict=True))
+    assert shape(model) == [(1, node, 1) for node in groups]
 
 
 def test_the_segments_of_a_step_function_are_rules_of_one_literal():

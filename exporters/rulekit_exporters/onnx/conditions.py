@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rulekit.graph.leaves import column_of, truth_by_code
-from rulekit.graph.nodes import Compare, IsTrue, Missing, Node
+from rulekit.graph.nodes import Compare, Family, IsTrue, Missing, Node
 from rulekit.numbers import float32, next_float32
 from rulekit.schema import Feature, Schema
 
@@ -39,7 +39,7 @@ Bit = Condition | Membership
 
 def bit_of(leaf: Node, schema: Schema) -> tuple[Bit, bool] | None:
     """What a leaf asks of its column, and the sign; None for a node of another kind, or one that is constant."""
-    name = column_of(leaf)
+    name = column_of(leaf) if leaf.family is Family.BOOLEAN else None
     feature = schema[name] if name is not None else None
     if feature is not None and feature.kind == "categorical":
         table = tuple(truth_by_code(leaf, feature).tolist())

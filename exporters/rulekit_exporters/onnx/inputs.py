@@ -11,7 +11,7 @@ import numpy as np
 from rulekit.errors import Unsupported
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import UNSEEN_CODE, Feature, Schema
-from rulekit.tables.table import Array, encoded_dtype
+from rulekit.tables.table import encoded_dtype
 from rulekit_exporters.onnx.builder import Builder, Port, element_type
 from rulekit_exporters.onnx.conditions import Bit, Condition, Membership, is_wide
 from rulekit_exporters.onnx.forms import ML_DOMAIN
@@ -178,10 +178,14 @@ class Inputs:
         )
         return self._flat(codes)
 
-    def _table(self, membership: Membership) -> Array:
-        """Truth by category index; once more that of the unseen for codes out of range."""
-        again = [membership.table[1]] if self._plan.form == "codes" else []
-        return np.array([*membership.table, *again])
+    def by_category(self, values: Sequence[Any]) -> list[Any]:
+        """Values by code as a table by category index: once more that of the unseen for codes out of range."""
+        return [*values, *([values[UNSEEN_CODE]] if self._plan.form == "codes" else [])]
+
+    def looked_up(self, column: str, values: Sequence[Any], dtype: Any) -> str:
+        """[1, N]: what a table says of each code of a category."""
+        table = self._builder.constant(self.by_category(values), dtype)
+        return self._builder.operate("Gather", table, self.category(column), axis=0)
 
     # The literal block: all comparisons of a tensor input at once ---------------------
 
@@ -224,7 +228,7 @@ class Inputs:
                 continue
             order.extend(group)
             if kind == "member":
-                tables = np.array([self._table(bit) for bit in group if isinstance(bit, Membership)])
+                tables = np.array([self.by_category(bit.table) for bit in group if isinstance(bit, Membership)])
                 stacked = builder.operate("Gather", builder.constant(tables), self.category(feature), axis=1)
                 shape = builder.constant([len(group), -1], np.int64)
                 parts.append(builder.operate("Reshape", stacked, shape))
@@ -292,11 +296,9 @@ class Inputs:
 
     def points(self, column: str, tables: Sequence[Sequence[float]], width: Any) -> str:
         """[len(tables), N]: what each table holds for the code of a category (missing, unseen, the levels)."""
-        builder = self._builder
-        again = 1 if self._plan.form == "codes" else 0
-        entries = np.array([[*table, *[table[UNSEEN_CODE]] * again] for table in tables], dtype=width)
         if len(tables) == 1:
-            return builder.operate("Gather", builder.constant(entries[0]), self.category(column), axis=0)
+            return self.looked_up(column, tables[0], width)
+        builder, entries = self._builder, np.array([self.by_category(table) for table in tables], dtype=width)
         found = builder.operate("Gather", builder.constant(entries), self.category(column), axis=1)
         return builder.operate("Reshape", found, builder.constant([len(tables), -1], np.int64))
 
@@ -321,8 +323,7 @@ class Inputs:
         if place is not None:
             result = self.block_rows([place])
         elif isinstance(bit, Membership):
-            table = builder.constant(self._table(bit))
-            result = builder.operate("Gather", table, self.category(bit.feature), axis=0)
+            result = self.looked_up(bit.feature, bit.table, bool)
         elif bit.relation == "missing":
             result = builder.operate("IsNaN", self.row(bit.feature))
         else:

@@ -12,7 +12,7 @@ import datetime
 import math
 import re
 import struct
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from math import inf, nan
 from typing import Any
 
@@ -311,6 +311,11 @@ def among(np: Any, column: Any, levels: Container[str | None]) -> Any:
     """Where a category is one of the levels."""
     holds = np.array([value in levels for value in column[1]], dtype=bool)
     return holds[column[0]]
+
+
+def pointed(np: Any, column: Any, points: Mapping[str | None, float], unseen: float) -> Any:
+    """The points of a category's levels."""
+    return np.array([points.get(value, unseen) for value in column[1]], dtype=np.float64)[column[0]]
 
 
 def count(np: Any, conditions: Iterable[Any]) -> Any:

@@ -6,10 +6,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from rulekit.graph.nodes import Column, Logistic, Node, Step
+from rulekit.graph.nodes import Column, LevelPoints, Logistic, Node, Step
 from rulekit.numbers import crossing
 from rulekit.program.body import Body
 from rulekit.program.expressions import ATOM, Expression, atom, bracketed
+from rulekit.program.lower import points_of_texts
 from rulekit.program.nodes import Choice, Largest, Number, Sum, is_weight
 from rulekit.program.spelling import CHOICE, LOW, MIDDLE, PRODUCT, Rule, Spelling
 from rulekit.schema import Feature
@@ -31,6 +32,7 @@ class Scalar(Spelling):
     logistic = "logistic({z})"
     membership: tuple[str, str, int] = ("{name} in ", "", Spelling.comparison)
     step = ("{values}[bisect_left({cuts}, {name})] if {name} <= inf else {missing}", CHOICE)
+    points: tuple[str, int] = ("{points}.get({name}, {unseen})", ATOM)
     more, term_rank = "{total} += ", CHOICE
 
     def literal(self, value: object) -> str:
@@ -82,6 +84,13 @@ class Scalar(Spelling):
         template, rank = self.step
         return atom(template.format(name=body.cell(node.feature), missing=literal(node.missing), **names), rank)
 
+    def pointed(self, body: Body, node: LevelPoints) -> Expression:
+        by_text = points_of_texts(node, body.feature(node))
+        pairs = tuple(atom(f"{literal(text)}: {literal(points)}") for text, points in by_text.items())
+        constant = body.constant(node.feature, "points", bracketed("{", pairs, "}"))
+        template, rank = self.points
+        return atom(template.format(points=constant, name=body.cell(node.feature), unseen=literal(node.unseen)), rank)
+
     def largest(self, body: Body, node: Largest) -> Expression:
         """Statements, class by class."""
         body.put(self.no_best.format(otherwise=node.otherwise))
@@ -95,7 +104,14 @@ class Scalar(Spelling):
     def linked(self, body: Body, node: Logistic) -> Expression:
         return atom(self.logistic.format(z=body.text(node.linear, CHOICE)))
 
-    own: Mapping[type[Node], Rule] = {Sum: added, Column: cleaned, Step: stepped, Largest: largest, Logistic: linked}
+    own: Mapping[type[Node], Rule] = {
+        Sum: added,
+        Column: cleaned,
+        Step: stepped,
+        LevelPoints: pointed,
+        Largest: largest,
+        Logistic: linked,
+    }
 
     def negated(self, part: Expression) -> Expression:
         """`not in` is what readers and linters expect."""
@@ -139,6 +155,7 @@ class Vector(Scalar):
     column = "clipped_column(np, {name}, {missing}, {low}, {high}, {step})"
     float32 = "float32_column(np, {name})"
     step = ("stepped(np, {name}, {cuts}, {values}, {missing})", ATOM)
+    points = ("pointed(np, {name}, {points}, {unseen})", ATOM)
     logistic = "logistic_column(np, {z})"
     more, term_rank = "{total} = {total} + ", PRODUCT
     max_operands = 100

@@ -16,7 +16,7 @@ import numpy as np
 
 from rulekit.errors import GraphError, InputError
 from rulekit.graph.evaluation.circuit_values import circuit_values, prepare
-from rulekit.graph.leaves import truth_by_code
+from rulekit.graph.leaves import by_code
 from rulekit.graph.nodes import (
     Above,
     Among,
@@ -28,6 +28,7 @@ from rulekit.graph.nodes import (
     Difference,
     Family,
     IsTrue,
+    LevelPoints,
     Linear,
     LinearThreshold,
     Logistic,
@@ -134,11 +135,11 @@ class _Columns:
         self.feature(node, *kinds)
         return self._arrays[node.feature][self.rows]
 
-    def truth_by_code(self, node: Node) -> Array:
-        """Truth [2 + levels] of a membership for each code of its column."""
+    def by_code(self, node: Node) -> Array:
+        """Truth or number [2 + levels] for each code of a category."""
         known = self._tables.get(node)
         if known is None:
-            known = self._tables[node] = truth_by_code(node, self.feature(node, "categorical"))
+            known = self._tables[node] = by_code(node, self.feature(node, "categorical"))
         return known
 
 
@@ -159,9 +160,9 @@ def _above(x: Array, threshold: Any, above: bool, missing: bool) -> Array:
     return np.logical_not(result, out=result) if missing else result
 
 
-def _among(node: Among, _: list[Array], columns: _Columns) -> Array:
+def _by_code(node: Among | LevelPoints, _: list[Array], columns: _Columns) -> Array:
     codes = columns.block(node, "categorical")
-    result: Array = columns.truth_by_code(node).take(codes)
+    result: Array = columns.by_code(node).take(codes)
     return result
 
 
@@ -260,7 +261,7 @@ def _sided(node: Sided, children: list[Array], columns: _Columns) -> Array:
 
 _RULES: dict[type[Node], Callable[..., Array]] = {
     Compare: _compare,
-    Among: _among,
+    Among: _by_code,
     IsTrue: _is_true,
     Missing: _missing,
     Constant: lambda node, children, columns: np.full(columns.n, node.value),
@@ -272,6 +273,7 @@ _RULES: dict[type[Node], Callable[..., Array]] = {
     Above: lambda node, children, columns: children[0] > node.threshold,
     Column: _column,
     Step: _step,
+    LevelPoints: _by_code,
     Linear: _weighted_sum,
     Strength: _strength,
     Probability: _probability,

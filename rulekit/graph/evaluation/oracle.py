@@ -27,6 +27,7 @@ from rulekit.graph.nodes import (
     Difference,
     Family,
     IsTrue,
+    LevelPoints,
     Linear,
     LinearThreshold,
     Logistic,
@@ -307,6 +308,18 @@ def _step(row: _Row, node: Step, _: list[Value]) -> float:
     return node.values[sum(x > row.precise(node.feature, cut) for cut in node.cuts)]
 
 
+def _level_points(row: _Row, node: LevelPoints, _: list[Value]) -> float:
+    level = row.level(node.feature)
+    if level is None:
+        return node.missing
+    if not row.knows(node.feature, level):
+        return node.unseen
+    for named, points in node.points:
+        if named == level:
+            return points
+    return 0.0
+
+
 def _logistic(z: float) -> float:
     try:
         return 1.0 / (1.0 + math.exp(-z))
@@ -336,6 +349,7 @@ _RULES: dict[type[Node], Callable[..., Value]] = {
     Above: lambda row, node, children: float(children[0]) > node.threshold,
     Column: _column,
     Step: _step,
+    LevelPoints: _level_points,
     Linear: lambda row, node, children: _sum(node.weights, node.bias, children),
     Strength: lambda row, node, children: _strength(node, dict(zip(inputs(node), children, strict=True))),
     Probability: lambda row, node, children: run_circuit(

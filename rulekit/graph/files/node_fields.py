@@ -22,6 +22,7 @@ from rulekit.graph.node import (
     Extendeds,
     Finite,
     Kind,
+    LevelNumbers,
     Levels,
     Numbers,
     OneOf,
@@ -115,11 +116,22 @@ def read_node(value: object, nodes: Nodes) -> Node:
     return node
 
 
-def _read_terms(value: object, nodes: Nodes) -> tuple[tuple[float, Node], ...]:
+def _two(value: object, what: str) -> list[list[Any]]:
+    """A list of lists of two; raises FormatError."""
     pairs = [read_list(pair) for pair in read_list(value)]
     if any(len(pair) != 2 for pair in pairs):
-        raise FormatError("expected terms as lists of a weight and an id")
+        raise FormatError(f"expected {what}")
+    return pairs
+
+
+def _read_terms(value: object, nodes: Nodes) -> tuple[tuple[float, Node], ...]:
+    pairs = _two(value, "terms as lists of a weight and an id")
     return tuple((read_number(weight), read_node(child, nodes)) for weight, child in pairs)
+
+
+def _read_pairs(value: object) -> tuple[tuple[str, float], ...]:
+    pairs = _two(value, "points as lists of a level and a number")
+    return tuple((read_text(level), read_number(number)) for level, number in pairs)
 
 
 def plain(read: Callable[[object], Any], schema: dict[str, Any], write: Callable[[Any], Any] = lambda v: v) -> Codec:
@@ -149,6 +161,7 @@ _COUNT = plain(read_count, {"type": "integer"}, int)
 _NUMBER = plain(read_number, {"type": "number"}, float)
 _EXTENDED = plain(read_extended, {"anyOf": [{"type": "number"}, {"enum": ["inf", "-inf"]}]}, write_extended)
 _NODE = Codec(lambda node, ids: ids[node], read_node, {"$ref": "#/$defs/id"})
+_PAIR = {"type": "array", "prefixItems": [TEXT.schema, _NUMBER.schema], "minItems": 2, "maxItems": 2}
 _TERM = {"type": "array", "prefixItems": [_NUMBER.schema, _NODE.schema], "minItems": 2, "maxItems": 2}
 
 _CODECS: dict[type[Kind], Codec] = {
@@ -165,6 +178,7 @@ _CODECS: dict[type[Kind], Codec] = {
         {"type": "array", "items": _TERM},
     ),
     Levels: TEXTS,
+    LevelNumbers: plain(_read_pairs, {"type": "array", "items": _PAIR}, lambda pairs: [list(pair) for pair in pairs]),
     Counts: each(_COUNT),
     Numbers: each(_NUMBER),
     Extendeds: each(_EXTENDED),

@@ -14,7 +14,7 @@ from rulekit.dates import is_dated, moment_value
 from rulekit.errors import FormatError, RulekitError
 from rulekit.graph.decisions import ArgMax, Decision, Fires, Median
 from rulekit.graph.language.bounds import lone_value
-from rulekit.graph.language.expressions import Beside, Condition, Decided, Piece, bounded, integer, real
+from rulekit.graph.language.expressions import Beside, Condition, Decided, LevelGroup, Piece, bounded, integer, real
 from rulekit.graph.language.words import label, unquoted
 from rulekit.graph.nodes import Node
 from rulekit.graph.rule_graph import ClassLabel, Required, RuleGraph
@@ -72,7 +72,8 @@ class Builder:
             raise FormatError(f"no column {name!r}", fix=_nearest(name, self.columns, "columns are"))
         if self.columns[name].kind != "categorical":
             return
-        levels = next((item for item in rest if isinstance(item, tuple)), ())
+        sets = (item.levels if isinstance(item, LevelGroup) else item for item in rest if isinstance(item, tuple))
+        levels = (level for levels in sets for level in levels)
         unknown = next((level for level in levels if level not in self.levels[name]), None)
         if unknown is not None:
             hint = _nearest(unknown, self.columns[name].levels, "levels are")

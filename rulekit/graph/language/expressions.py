@@ -25,6 +25,7 @@ from rulekit.graph.nodes import (
     Difference,
     Hidden,
     IsTrue,
+    LevelPoints,
     Linear,
     LinearThreshold,
     Logistic,
@@ -63,6 +64,13 @@ class Piece(NamedTuple):
 
     value: float
     cut: Any
+
+
+class LevelGroup(NamedTuple):
+    """Levels of a category that have the same points."""
+
+    points: float
+    levels: tuple[str, ...]
 
 
 def real(token: Any) -> float:
@@ -189,6 +197,12 @@ def _step(feature: str, *parts: Any) -> Node:
     return Step(feature, cuts, (*values, real(last)), real(missing))
 
 
+def _points(feature: str, *parts: Any) -> Node:
+    groups, (missing, unseen) = parts[:-2], parts[-2:]
+    points = [(level, group.points) for group in groups for level in group.levels]
+    return LevelPoints(feature, tuple(points), real(missing), real(unseen))
+
+
 def _clip(feature: str, low: Any, high: Any, *rest: Any) -> Node:
     step = rest[0] if len(rest) == 2 else 0.0
     return Column(feature, real(rest[-1]), real(low), real(high), step)
@@ -225,6 +239,8 @@ EXPRESSIONS: dict[str, Callable[..., Any]] = {
     "threshold_unit": _threshold_unit,
     "step": _step,
     "piece": lambda value, cut: Piece(real(value), cut),
+    "points": _points,
+    "level_group": lambda points, levels: LevelGroup(real(points), levels),
     "clip": _clip,
     "grid": real,
     "above": _above,
@@ -237,5 +253,7 @@ EXPRESSIONS: dict[str, Callable[..., Any]] = {
 }
 JOINS_BOUNDS = frozenset({"conjunction", "all_of"})
 # The place of the column's name among the parts of what reads a column.
-READS_COLUMN = dict.fromkeys(("is_true", "is_false", "compare", "equal", "among", "is_missing", "step", "clip"), 0)
+READS_COLUMN = dict.fromkeys(
+    ("is_true", "is_false", "compare", "equal", "among", "is_missing", "step", "points", "clip"), 0
+)
 READS_COLUMN["between"] = 2

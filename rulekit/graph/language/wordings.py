@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -24,6 +24,7 @@ from rulekit.graph.nodes import (
     Family,
     Hidden,
     IsTrue,
+    LevelPoints,
     Linear,
     LinearThreshold,
     Logistic,
@@ -200,6 +201,7 @@ class Exact:
 
     def table(self) -> dict[type[Node], Callable[..., Text]]:
         own: dict[type[Node], Callable[..., Text]] = {Compare: self.compare, Column: self.column, Step: self.step}
+        own[LevelPoints] = self.points
         return {**_WORDING, **own, And: self.conjunction, Linear: self.sum, LinearThreshold: self.sum}
 
     def feature(self, column: str) -> Feature | None:
@@ -269,6 +271,14 @@ class Exact:
         items = ", ".join([*pieces, f"then {self.weight(node.values[-1])}", f"missing {self.weight(node.missing)}"])
         return Text(f"step({name(node.feature)}: {items})")
 
+    def points(self, node: LevelPoints, _: Children) -> Text:
+        groups = [f"{self.weight(points)} in {self.level_set(levels)}" for points, levels in node.groups]
+        apart = [f"{what} {self.weight(getattr(node, what))}" for what in ("missing", "unseen")]
+        return Text(f"points({name(node.feature)}: {', '.join([*groups, *apart])})")
+
+    def level_set(self, levels: Sequence[str]) -> str:
+        return names(levels)
+
     def sum(self, node: Linear | LinearThreshold, children: Children) -> Text:
         compared = " >= 0" if isinstance(node, LinearThreshold) else ""
         return Text(f"sum({', '.join(terms(node, children, self.weight))}){compared}")
@@ -297,15 +307,18 @@ class ForPeople(Exact):
     def weight(self, value: float) -> str:
         return weight(value)
 
+    def level_set(self, levels: Sequence[str]) -> str:
+        return level_set(levels, self.most_levels)
+
     def among(self, node: Among, _: Children) -> Text:
         markers = ["missing"] * node.missing
         feature = self.feature(node.feature)
         if node.unseen and feature is not None:
             beside = [level for level in feature.levels if level not in node.levels]
             if 0 < len(beside) < len(node.levels):
-                return _leaf(f"{name(node.feature)} not in {level_set(beside, self.most_levels)}", *markers)
+                return _leaf(f"{name(node.feature)} not in {self.level_set(beside)}", *markers)
         markers += ["unseen"] * node.unseen
-        return _leaf(f"{name(node.feature)} in {level_set(node.levels, self.most_levels)}", *markers)
+        return _leaf(f"{name(node.feature)} in {self.level_set(node.levels)}", *markers)
 
     def above(self, node: Above, children: Children) -> Text:
         said = weight(node.threshold)

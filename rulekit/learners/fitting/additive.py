@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 
 from rulekit.errors import InputError
-from rulekit.graph.nodes import Linear, Logistic, Node, Step
+from rulekit.graph.nodes import LevelPoints, Linear, Logistic, Node, Step
 from rulekit.learners.binned.binning import BinnedColumn
 from rulekit.learners.binned.codes import Codes
 from rulekit.learners.binned.conditions import condition_node, cut_of
+from rulekit.learners.binned.problem import FixedColumn
 from rulekit.learners.contract import Frame, Score
 from rulekit.learners.counting.histograms import Bools, Floats
+from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE
 
 _BITS = 24
 
@@ -61,13 +63,19 @@ def finest_unit(values: Iterable[float]) -> float:
 
 
 def terms_of(column: BinnedColumn, points: Floats) -> list[tuple[float, Node]]:
-    """The terms of a sum that give each code its points: a step function, or a weight for sets of codes."""
+    """The terms of a sum that give each code its points: a step function, points by level, or a weighted condition."""
     if column.feature.kind == "numeric" and column.n_codes > 2 and len(np.unique(points)) > 1:
         jumps = [code for code in range(1, column.n_codes - 1) if points[code] != points[code + 1]]
         values = [float(points[code]) for code in (1, *(code + 1 for code in jumps))]
         cuts = [cut_of(column, code) for code in jumps]
         return [(1.0, Step(column.feature.name, tuple(cuts), tuple(values), float(points[0])))]
-    return [(value, condition_node(column, points == value)) for value in np.unique(points).tolist() if value != 0.0]
+    weights = [value for value in np.unique(points).tolist() if value != 0.0]
+    if column.feature.kind == "categorical" and len(weights) > 1 and not isinstance(column, FixedColumn):
+        unseen = float(points[UNSEEN_CODE])  # of the levels too that no training row has
+        known = dict(zip(column.levels, points[FIRST_LEVEL_CODE:].tolist(), strict=True))
+        by_level = tuple((level, known.get(level, unseen)) for level in column.feature.levels)
+        return [(1.0, LevelPoints(column.feature.name, by_level, float(points[MISSING_CODE]), unseen))]
+    return [(value, condition_node(column, points == value)) for value in weights]
 
 
 def refuse_for_sums(settings: Any, classes: Sequence[Any]) -> None:

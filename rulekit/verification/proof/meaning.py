@@ -28,6 +28,7 @@ from rulekit.graph.nodes import (
     Constant,
     Difference,
     Family,
+    LevelPoints,
     Linear,
     LinearThreshold,
     Logistic,
@@ -215,7 +216,7 @@ class Meaning:
         return found or atom(self.numbers.name(("lookup", node.values, index), bound))
 
 
-def _step(meaning: Meaning, node: Step) -> Sum:
+def _by_cell(meaning: Meaning, node: Step | LevelPoints) -> Sum:
     axis = meaning._axis[node.feature]
     return table(axis, np.asarray(meaning.space.axes[axis].readings[node]).tolist())
 
@@ -286,7 +287,8 @@ _TRUTHS: dict[type[Node], Callable[[Meaning, Any], int]] = {
 
 _SUMS: dict[type[Node], Callable[[Meaning, Any], Sum]] = {
     Column: Meaning.column,
-    Step: _step,
+    Step: _by_cell,
+    LevelPoints: _by_cell,
     Linear: lambda meaning, node: meaning.linear(node.weights, node.children, node.bias),
     Strength: _strength,
     Probability: lambda meaning, node: meaning.circuit(build_circuit(node.formula)),

@@ -23,7 +23,8 @@ from rulekit.cells.axis import Axis
 from rulekit.cells.space import CellSpace, cell_space
 from rulekit.errors import BudgetError, GraphError, InputError, RulekitError
 from rulekit.graph.decisions import Decision
-from rulekit.graph.nodes import Column, Compare, Missing, Node, Step
+from rulekit.graph.leaves import conditions_of_points
+from rulekit.graph.nodes import Column, Compare, LevelPoints, Missing, Node, Step
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.traversal import topological
 from rulekit.program.nodes import ARTIFACT_LEAVES, Labels
@@ -273,7 +274,7 @@ def _shown(cells: int) -> str:
 
 
 def leaves_below(nodes: Iterable[Node]) -> frozenset[Node]:
-    """The leaves by which rows reach some nodes, those of step functions included, and the cleaned columns."""
+    """The leaves by which rows reach some nodes, those of steps and points included, and the cleaned columns."""
     leaves: set[Node] = set()
     for node in topological(nodes):
         if isinstance(node, (*ARTIFACT_LEAVES, Column)):
@@ -281,6 +282,8 @@ def leaves_below(nodes: Iterable[Node]) -> frozenset[Node]:
         elif isinstance(node, Step):
             leaves.add(Missing(node.feature))
             leaves.update(Compare(node.feature, ">", cut) for cut in node.cuts)
+        elif isinstance(node, LevelPoints):
+            leaves.update(conditions_of_points(node))
     return frozenset(leaves)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rulekit.cells.axis import cuts_of
-from rulekit.graph.leaves import column_of, levels_of_leaf, truth_by_code
-from rulekit.graph.nodes import Column, Node
+from rulekit.graph.leaves import column_of, conditions_of_points, levels_of_leaf, truth_by_code
+from rulekit.graph.nodes import Column, LevelPoints, Node
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.traversal import topological
 from rulekit.numbers import canonical_threshold, crossing, float32, next_float32
@@ -35,7 +35,8 @@ def threshold_differences(graph: RuleGraph, reading: Reading) -> tuple[str, ...]
 
 
 def _of(nodes: Iterable[Node], feature: Feature) -> list[Node]:
-    return [node for node in nodes if column_of(node) == feature.name and not isinstance(node, Column)]
+    own = [node for node in nodes if column_of(node) == feature.name and not isinstance(node, Column)]
+    return [leaf for node in own for leaf in (conditions_of_points(node) if isinstance(node, LevelPoints) else [node])]
 
 
 def _numbers(feature: Feature, ours: list[Node], theirs: list[Node], complete: bool) -> list[str]:

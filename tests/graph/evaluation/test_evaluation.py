@@ -25,6 +25,7 @@ from rulekit.graph.nodes import (
     Compare,
     Hidden,
     IsTrue,
+    LevelPoints,
     Linear,
     Missing,
     Node,
@@ -154,7 +155,13 @@ def test_a_node_without_values_is_refused_by_name(node):
 
 
 def test_a_leaf_on_the_wrong_kind_of_column_is_refused():
-    for node in (Compare("c", ">", 0.0), Among("x", ("red",)), IsTrue("x"), Step("b", (), (1.0,), 0.0)):
+    for node in (
+        Compare("c", ">", 0.0),
+        Among("x", ("red",)),
+        IsTrue("x"),
+        Step("b", (), (1.0,), 0.0),
+        LevelPoints("x", ()),
+    ):
         with pytest.raises(GraphError, match=type(node).__name__):
             evaluate_nodes([node], small_table())
 

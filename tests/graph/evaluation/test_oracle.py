@@ -21,6 +21,7 @@ from rulekit.graph.nodes import (
     Constant,
     Hidden,
     IsTrue,
+    LevelPoints,
     Linear,
     LinearThreshold,
     Logistic,
@@ -152,6 +153,19 @@ def test_a_column_without_a_step_is_not_rounded():
 @pytest.mark.parametrize(("x", "expected"), [(-1.0, 1.0), (0.1, 1.0), (0.2, 2.0), (5.0, 2.0), (6.0, 4.0), (NAN, 8.0)])
 def test_a_step_function_counts_the_cuts_below(x, expected):
     assert value(Step("x", (0.1, 5.0), (1.0, 2.0, 4.0), 8.0), x=x) == expected
+
+
+@pytest.mark.parametrize(
+    ("cell", "expected"), [("red", 1.5), (3, -2.0), (3.0, -2.0), ("true", 0.0), ("blue", 0.25), (None, 8.0), ("", 8.0)]
+)
+def test_points_by_level(cell, expected):
+    assert value(LevelPoints("c", (("red", 1.5), ("3", -2.0)), 8.0, 0.25), c=cell) == expected
+
+
+def test_a_level_never_seen_has_the_points_that_the_schema_says():
+    assert value(LevelPoints("m", (("red", 1.5),), missing=8.0, unseen=0.25), m="blue") == 8.0
+    with pytest.raises(InputError, match="blue"):
+        value(LevelPoints("e", (("red", 1.5),)), e="blue")
 
 
 def test_a_sum_runs_from_left_to_right_in_double():

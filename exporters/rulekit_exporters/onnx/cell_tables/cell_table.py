@@ -17,10 +17,10 @@ import numpy as np
 from rulekit.cells.axis import cells_of
 from rulekit.cells.space import product
 from rulekit.graph.evaluation.evaluator import decide, probabilities
-from rulekit.graph.leaves import readers, truth_by_code
+from rulekit.graph.leaves import by_code, readers
 from rulekit.graph.nodes import Node
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.schema import UNSEEN_CODE, Feature
+from rulekit.schema import Feature
 from rulekit.tables.table import Array, encoded_dtype
 from rulekit_exporters.onnx.cell_tables.graph_bits import NotOfBitsError, reads
 from rulekit_exporters.onnx.conditions import Condition, is_wide, next_above
@@ -93,9 +93,9 @@ class _Axis:
 
 def _axis(feature: Feature, leaves: Sequence[Node]) -> _Axis:
     if feature.kind == "categorical":
-        patterns: dict[tuple[bool, ...], tuple[int, int]] = {}
+        patterns: dict[tuple[float, ...], tuple[int, int]] = {}
         codes = []
-        for code, pattern in enumerate(zip(*(truth_by_code(leaf, feature).tolist() for leaf in leaves), strict=True)):
+        for code, pattern in enumerate(zip(*(by_code(leaf, feature).tolist() for leaf in leaves), strict=True)):
             codes.append(patterns.setdefault(pattern, (len(patterns), code))[0])
         return _Axis(feature, [float(code) for _, code in patterns.values()], [], None, tuple(codes))
     cells = cells_of(feature, leaves)
@@ -154,9 +154,8 @@ def _index(emitter: Emitter, table: CellTable) -> str:
         for condition, count in digit.conditions:
             steps[condition] = count * stride
         if digit.codes:
-            again = [digit.codes[UNSEEN_CODE]] if emitter.plan.form == "codes" else []
-            entries = builder.constant([float(code * stride) for code in (*digit.codes, *again)], np.float32)
-            looked_up.append(builder.operate("Gather", entries, emitter.inputs.category(digit.feature), axis=0))
+            entries = [float(code * stride) for code in digit.codes]
+            looked_up.append(emitter.inputs.looked_up(digit.feature, entries, np.float32))
     parts, weights = [], []
     if steps:
         bits, order = emitter.inputs.conditions(list(steps))

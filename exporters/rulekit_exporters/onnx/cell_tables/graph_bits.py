@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from rulekit.graph.nodes import Column, Family, Node, Step, is_logic
+from rulekit.graph.leaves import by_code
+from rulekit.graph.nodes import Column, Family, LevelPoints, Node, Step, is_logic
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.traversal import fold
 from rulekit.numbers import float32
-from rulekit_exporters.onnx.conditions import Bit, Condition, is_wide, next_above
+from rulekit_exporters.onnx.conditions import Bit, Condition, Membership, is_wide, next_above
 
 
 class NotOfBitsError(Exception):
@@ -14,7 +15,7 @@ class NotOfBitsError(Exception):
 
 
 def reads(graph: RuleGraph) -> tuple[list[Node], list[Bit]]:
-    """The largest nodes of pure logic that the decision and the probabilities read, and the bits of step functions.
+    """The largest nodes of pure logic that the decision and the probabilities read, and the bits of steps and points.
 
     Raises NotOfBitsError where a sum takes up the values of a column.
     """
@@ -35,6 +36,8 @@ def reads(graph: RuleGraph) -> tuple[list[Node], list[Bit]]:
             raise NotOfBitsError(f"a sum takes up the values of the column {node.feature!r}")
         elif isinstance(node, Step):
             bits.update(dict.fromkeys(bits_of_steps(graph, node)))
+        elif isinstance(node, LevelPoints):
+            bits.update(dict.fromkeys(bits_of_points(graph, node)))
         else:
             stack.extend(reversed(node.children))
     return list(roots), list(bits)
@@ -53,3 +56,10 @@ def bits_of_steps(graph: RuleGraph, node: Step) -> list[Bit]:
         return [Condition(node.feature, "<", next_above(cut, wide)) for cut in cuts]
     passed: list[Bit] = [Condition(node.feature, ">", cut) for cut in cuts]
     return passed if node.missing == node.values[0] else [*passed, Condition(node.feature, "missing")]
+
+
+def bits_of_points(graph: RuleGraph, node: LevelPoints) -> list[Bit]:
+    """The sets of codes with the same points, but for the last one: it is what no other is."""
+    values = by_code(node, graph.schema[node.feature]).tolist()
+    sets = [tuple(value == points for value in values) for points in dict.fromkeys(values)]
+    return [Membership(node.feature, held) for held in sets[:-1]]

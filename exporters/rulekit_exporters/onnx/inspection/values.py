@@ -35,6 +35,7 @@ from rulekit.graph.nodes import (
     Constant,
     Family,
     IsTrue,
+    LevelPoints,
     Linear,
     Missing,
     Node,
@@ -42,7 +43,7 @@ from rulekit.graph.nodes import (
 )
 from rulekit.numbers import crossing, next_float32
 from rulekit.program.nodes import Greater, Lookup, Number, Opaque, RawCompare
-from rulekit.schema import FIRST_LEVEL_CODE, UNSEEN_CODE, Feature
+from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature
 
 BITS = {"f4": 24, "f8": 53, "i8": 53}
 SMALLEST, LARGEST = 2.0**-60, 2.0**100  # of factors, and of numbers in either width, far from the ends of their range
@@ -231,6 +232,8 @@ def to_node(element: Element) -> Node:
     if isinstance(element, Picked):
         return _lookup(element)
     known = exact(element)
+    if known is None and isinstance(element, Category):
+        return _points(element)
     if known is None:
         raise UnreadableError(refusal(element))
     if not known.terms:
@@ -337,6 +340,15 @@ def _sum_of_levels(category: Category) -> Exact | None:
             terms.append((leaf_of_codes(category.feature, held), Fraction(value) - Fraction(base)))
     found = Exact(Fraction(base), tuple(terms))
     return found if found.span.fits(BITS["f8"]) else None
+
+
+def _points(category: Category) -> LevelPoints:
+    """Numbers for each code whose sum with others may be rounded."""
+    values, feature = category.known, category.feature
+    if not all(isinstance(value, int | float) and math.isfinite(value) for value in values):
+        raise UnreadableError(refusal(category))
+    points = zip(feature.levels, map(float, values[FIRST_LEVEL_CODE:]), strict=True)
+    return LevelPoints(feature.name, tuple(points), float(values[MISSING_CODE]), float(values[UNSEEN_CODE]))
 
 
 def column_of(cleaned: Cleaned, when_missing: float) -> Exact | Node | Unused:

@@ -16,7 +16,8 @@ from fractions import Fraction
 from itertools import pairwise
 
 from rulekit.exactness import SINGLE_BITS, Span, is_exact_difference, total
-from rulekit.graph.nodes import Column, Family, Linear, Node, Step
+from rulekit.graph.leaves import by_code
+from rulekit.graph.nodes import Column, Family, LevelPoints, Linear, Node, Step
 from rulekit.numbers import float32
 from rulekit.schema import Schema
 from rulekit_exporters.onnx.conditions import Condition, Membership, is_wide
@@ -107,6 +108,8 @@ def _add(parts: _Parts, weight: float, child: Node, within: bool = False) -> boo
         return _add_column(parts, weight, child)
     if isinstance(child, Step):
         return _add_step(parts, weight, child)
+    if isinstance(child, LevelPoints):
+        return _add_points(parts, weight, child)
     if child.family is not Family.BOOLEAN:
         return False
     found = indicator_of(child, parts.schema)
@@ -151,6 +154,16 @@ def _add_step(parts: _Parts, weight: float, step: Step) -> bool:
     for cut, (low, high) in zip(step.cuts, steps, strict=False):
         parts.add_jump(Condition(step.feature, ">", cut if wide else float32(cut)), high - low)
     parts.add_jump(Condition(step.feature, "missing"), values[-1] - values[0])
+    return True
+
+
+def _add_points(parts: _Parts, weight: float, points: LevelPoints) -> bool:
+    values = [weight * value for value in by_code(points, parts.schema[points.feature]).tolist()]
+    if not all(map(math.isfinite, values)):
+        return False
+    parts.spans.append(Span.of(*values))
+    known = parts.points.setdefault(points.feature, [Fraction(0)] * len(values))
+    parts.points[points.feature] = [before + Fraction(value) for before, value in zip(known, values, strict=True)]
     return True
 
 

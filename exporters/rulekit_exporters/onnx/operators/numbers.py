@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rulekit.graph.leaves import by_code
 from rulekit.graph.nodes import (
     Column,
     Difference,
     Family,
+    LevelPoints,
     Linear,
     Logistic,
     Node,
@@ -67,6 +69,12 @@ def step(emitter: Emitter, node: Step, weight: float = 1.0) -> Number:
     return builder.operate("Gather", builder.constant(values, np.float64), builder.cast(count, np.int64), axis=0)
 
 
+def level_points(emitter: Emitter, node: LevelPoints, weight: float = 1.0) -> Number:
+    """Weight * points by code of the category: one table lookup, whose products are made when it is written."""
+    values = [weight * value for value in by_code(node, emitter.graph.schema[node.feature]).tolist()]
+    return emitter.inputs.looked_up(node.feature, values, np.float64) if len(set(values)) > 1 else values[0]
+
+
 def linear(emitter: Emitter, node: Linear) -> Number:
     block = emitter.sums.block_of(node)
     if block is not None:
@@ -88,6 +96,8 @@ def term(emitter: Emitter, weight: float, child: Node) -> Number:
         return emitter.builder.choose(emitter.truth(child), weight, 0.0)
     if isinstance(child, Step):
         return step(emitter, child, weight)
+    if isinstance(child, LevelPoints):
+        return level_points(emitter, child, weight)
     return emitter.builder.multiply(weight, emitter.number(child))
 
 
@@ -121,6 +131,7 @@ def logistic(emitter: Emitter, node: Logistic) -> Number:
 NUMBERS: dict[type[Node], Callable[[Emitter, Any], Number]] = {
     Column: column,
     Step: step,
+    LevelPoints: level_points,
     Linear: linear,
     Strength: strengths,
     Probability: lambda emitter, node: probability(emitter, node.formula),
