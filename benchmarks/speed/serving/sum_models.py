@@ -12,7 +12,7 @@ from benchmarks.speed.serving.models import COLUMNS, SCHEMA, Array
 from benchmarks.speed.serving.models import rows as normal_rows
 from benchmarks.speed.serving.ways import Pool
 from rulekit.graph.decisions import Fires
-from rulekit.graph.nodes import Above, Among, And, Compare, Linear, Logistic, Node, Step
+from rulekit.graph.nodes import Above, And, Compare, LevelPoints, Linear, Logistic, Node, Step
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.numbers import canonical_threshold, float32
 from rulekit.schema import FIRST_LEVEL_CODE, Feature, Schema
@@ -93,15 +93,15 @@ class StumpSum:
     points: Array
 
     def graph(self) -> RuleGraph:
-        """One step function for each number, a level set for each level with points."""
+        """One step function for each number, points by level for each category."""
         terms: list[tuple[float, Node]] = []
         for column in sorted({column for column, _ in self.jumps}):
             cuts = sorted(cut for other, cut in self.jumps if other == column)
             values = np.cumsum([0.0, *(self.jumps[column, cut] for cut in cuts)]).tolist()
             terms.append((1.0, Step(f"x{column}", tuple(cuts), tuple(values), 0.0)))
-        for (category, level), points in np.ndenumerate(self.points):
-            if points:
-                terms.append((float(points), Among(f"x{NUMBERS + category}", (f"level{level}",))))
+        for category, points in enumerate(self.points.tolist()):
+            by_level = tuple((f"level{level}", value) for level, value in enumerate(points))
+            terms.append((1.0, LevelPoints(f"x{NUMBERS + category}", by_level, 0.0, 0.0)))
         return RuleGraph(MIXED, (0, 1), Fires(Above(Linear(terms, self.start), 0.0)))
 
     def header(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.speed.conversion import STUMPS, convert
+from benchmarks.speed.serving import by_hand
 from benchmarks.speed.serving.bench import NAMES, Bench, compiled, export
 from benchmarks.speed.serving.models import Array
 from benchmarks.speed.serving.report import Agreement, Part, Verdict, compare, faster, times_table
@@ -28,6 +29,7 @@ from benchmarks.speed.serving.ways import (
     identity_model,
     labels,
     module,
+    sequence_way,
     session_way,
 )
 from rulekit.graph.evaluation.evaluator import decide
@@ -56,8 +58,9 @@ def sums(bench: Bench) -> Part:
     part = Part(
         "Sums.",
         f"AdaBoostClassifier(500) of scikit-learn on {STUMP_ROWS:,} rows of 27 numbers and 3 categories of 10 levels, "
-        "one-hot for scikit-learn and skl2onnx; its stumps as one sum of steps and level sets, as ONNX with codes and "
-        "as a C loop on rows that hold the codes. 20 weighted conjunctions of 3 literals. A score card of 25 numbers.",
+        "one-hot for scikit-learn and skl2onnx; its stumps as one sum of steps and points by level, as ONNX with codes "
+        "and as a C loop on rows that hold the codes. 20 weighted conjunctions of 3 literals. A score card of 25 "
+        "numbers.",
     )
     _stumps(bench, part)
     _conjunctions(bench, part)
@@ -141,11 +144,14 @@ def _python(bench: Bench, part: Part, graph: RuleGraph, pool: MixedPool) -> None
     def many() -> list[dict[str, Array]]:
         return [pool.texts(start, start + CHUNK) for start in range(0, CHUNK, CHUNK)]
 
-    times = measure(
-        {"sequence": Way(generated.predict, single), "many": Way(generated.predict_many, many, CHUNK)}, bench.rounds
-    )
+    ways = {
+        "hand": sequence_way(by_hand.decide, bench.pool, PYTHON_ROWS, 92),
+        "sequence": Way(generated.predict, single),
+        "many": Way(generated.predict_many, many, CHUNK),
+    }
+    times = measure(ways, bench.rounds)
     part.times.append(times)
-    part.tables.append(times_table(times, WAYS, "500 stumps, generated Python"))
+    part.tables.append(times_table(times, WAYS, "500 stumps, generated Python; by hand: 20 literals", ("hand",)))
     part.verdicts.append(Verdict(f"{what}, one row, a list", "below", 3.0, times.call("sequence"), "us"))
     row = times.row("many", 1e-6)
     part.verdicts.append(Verdict(f"{what}, a row of predict_many", "below", 3.0, row, "us"))

@@ -32,6 +32,8 @@ class Scalar(Spelling):
     logistic = "logistic({z})"
     membership: tuple[str, str, int] = ("{name} in ", "", Spelling.comparison)
     step = ("{values}[bisect_left({cuts}, {name})] if {name} <= inf else {missing}", CHOICE)
+    # NaN is above no cut; None has no order and is an error of bisect as it is of a comparison
+    first_if_missing = ("{values}[bisect_left({cuts}, {name})]", ATOM)
     points: tuple[str, int] = ("{points}.get({name}, {unseen})", ATOM)
     more, term_rank = "{total} += ", CHOICE
 
@@ -81,7 +83,7 @@ class Scalar(Spelling):
         cuts = tuple(crossing(cut, body.feature(node).precision) for cut in node.cuts)
         pairs = (("cuts", cuts), ("values", node.values))
         names = {key: body.constant(node.feature, key, collection(values)) for key, values in pairs}
-        template, rank = self.step
+        template, rank = self.first_if_missing if node.missing == node.values[0] and cuts else self.step
         return atom(template.format(name=body.cell(node.feature), missing=literal(node.missing), **names), rank)
 
     def pointed(self, body: Body, node: LevelPoints) -> Expression:
@@ -155,6 +157,7 @@ class Vector(Scalar):
     column = "clipped_column(np, {name}, {missing}, {low}, {high}, {step})"
     float32 = "float32_column(np, {name})"
     step = ("stepped(np, {name}, {cuts}, {values}, {missing})", ATOM)
+    first_if_missing = step
     points = ("pointed(np, {name}, {points}, {unseen})", ATOM)
     logistic = "logistic_column(np, {z})"
     more, term_rank = "{total} = {total} + ", PRODUCT

@@ -27,6 +27,7 @@ from rulekit.graph.nodes import (
     AtLeast,
     Compare,
     IsTrue,
+    LevelPoints,
     Linear,
     LinearThreshold,
     Logistic,
@@ -34,6 +35,7 @@ from rulekit.graph.nodes import (
     Node,
     Not,
     Or,
+    Step,
 )
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature, Schema
@@ -75,7 +77,11 @@ def weight(rng: np.random.Generator, grid: float = 2.0**-6) -> float:
 
 
 def score(rng: np.random.Generator, count: int, grid: float = 2.0**-6) -> Linear:
-    return Linear([(weight(rng, grid), formula(rng)) for _ in range(count)], weight(rng, grid))
+    """A sum of formulas, and of a step function and points by level."""
+    points = LevelPoints("city", tuple((level, weight(rng, 0.25)) for level in LEVELS), weight(rng, 0.25), 0.5)
+    steps = Step("wide", (-1.5, 0.1), (0.5, -0.25, 1.0), weight(rng, 0.25))
+    terms: list[tuple[float, Node]] = [(weight(rng, grid), formula(rng)) for _ in range(count)]
+    return Linear([*terms, (weight(rng, grid), points), (1.0, steps)], weight(rng, grid))
 
 
 def conjunctions(count: int, length: int, schema: Schema = NUMBERS, seed: int = 0) -> list[tuple[float, Node]]:
