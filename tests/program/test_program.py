@@ -27,6 +27,7 @@ from rulekit.graph.nodes import (
     Compare,
     Hidden,
     IsTrue,
+    LevelPoints,
     Linear,
     Logistic,
     Missing,
@@ -58,7 +59,7 @@ def check(graph: RuleGraph, n_rows: int, seed: int = 0) -> None:
     """The program, and that of elementary steps alone."""
     programs = lower(graph), lower(graph, elementary)
     steps = topological((programs[1].label, *programs[1].probabilities))
-    assert not set(map(type, steps)) & {Column, Step, Logistic, Largest}
+    assert not set(map(type, steps)) & {Column, Step, LevelPoints, Logistic, Largest}
     for row in rows_of(graph, n_rows, seed):
         expected, reported = evaluate_row(graph, row)
         for program in programs:

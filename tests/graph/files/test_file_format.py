@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rulekit.conformance.random_graphs import random_graph
-from rulekit.errors import FormatError, GraphError
+from rulekit.errors import FormatError, GraphError, RulekitError
 from rulekit.graph.decisions import ArgMax, Fires, Median
 from rulekit.graph.files.file_format import MAX_NODES, from_json, node_from_json, node_to_json, to_json
 from rulekit.graph.files.json_schema import model_schema
@@ -32,6 +32,7 @@ from rulekit.graph.nodes import (
     Compare,
     Hidden,
     IsTrue,
+    LevelPoints,
     Linear,
     Missing,
     Node,
@@ -302,6 +303,25 @@ def test_every_wrong_value_is_one_line_that_says_where(path: tuple[Any, ...], va
 def test_hostile_texts_are_refused(text: str, message: str) -> None:
     with pytest.raises(FormatError, match=message):
         from_json(text)
+
+
+@pytest.mark.parametrize(
+    ("points", "message"),
+    [
+        ([["cook", 1.0], ["cook", 1.0]], "the level 'cook' stands twice"),
+        ([["cook"]], "expected points as lists of a level and a number"),
+        ([[1.0, ["cook"]]], "expected a text, not 1.0"),
+        ([["cook", "2"]], "expected a number, not the text '2'"),
+    ],
+)
+def test_wrong_points_are_one_line_that_says_where(points: Any, message: str) -> None:
+    decision = Fires(Above(LevelPoints("job", (("cook", 1.5),), 0.5), 0.0))
+    graph = small_graph().with_(decision=decision, probability=())
+    assert from_json(to_json(graph)) == graph
+    with pytest.raises(RulekitError) as caught:
+        from_json(edited(graph, "nodes", 0, "points", to=points), verify=False)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
 
 
 def test_an_edited_file_is_accepted_when_asked_for() -> None:
