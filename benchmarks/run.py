@@ -49,7 +49,7 @@ BENCHMARKS = {
     "curves": Benchmark("learning", "accuracy against size", 10, WRITE, ("--curves",), "accuracy"),
     "small_models": Benchmark("learning", "20 units beside HistGradientBoosting and FIGS", 6),
     "paper_cnll": Benchmark(
-        "learning", "the tables of the CNLL paper and adult, beside AdaBoost, a tree and boosting", 10
+        "learning", "the tables of the CNLL paper and adult, beside AdaBoost, a tree and boosting", 10, WRITE
     ),
     "paper_uci": Benchmark("learning", "the CNLL paper's UCI tables beside AdaBoost and a random forest", 30, WRITE),
     "paper_boosting": Benchmark(
