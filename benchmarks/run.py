@@ -51,7 +51,7 @@ BENCHMARKS = {
         "learning", "20 units or rules beside HistGradientBoosting, FIGS and FasterRisk", 20, WRITE
     ),
     "paper_cnll": Benchmark(
-        "learning", "the tables of the CNLL paper and adult, beside AdaBoost, a tree and boosting", 10
+        "learning", "the tables of the CNLL paper and adult, beside AdaBoost, a tree and boosting", 10, WRITE
     ),
     "paper_uci": Benchmark("learning", "the CNLL paper's UCI tables beside AdaBoost and a random forest", 30, WRITE),
     "paper_boosting": Benchmark(

@@ -118,6 +118,28 @@ def boosted_stumps(data: str, rounds: int = 20, repeats: int = 1) -> dict[str, A
     return {**cost, "units": len(model.path_), "per_unit": float(np.diff(moments).mean()) if len(moments) > 1 else 0.0}
 
 
+def boosted_rounds(data: str, rounds: int = 100, repeats: int = 1) -> dict[str, Any]:
+    """AdaBoostStumpClassifier at its defaults, without inner folds."""
+    from rulekit import AdaBoostStumpClassifier
+
+    def fit(X: Any, y: Any) -> Any:
+        return AdaBoostStumpClassifier(rounds, stopping="none").fit(X, y)
+
+    model, cost = _timed(fit, *load(data), repeats)
+    return {**cost, "units": len(model.path_), "per_unit": cost["seconds"] / len(model.path_)}
+
+
+def additive_rules(data: str, repeats: int = 1) -> dict[str, Any]:
+    """AdditiveRulesClassifier at its defaults, without inner folds."""
+    from rulekit import AdditiveRulesClassifier
+
+    def fit(X: Any, y: Any) -> Any:
+        return AdditiveRulesClassifier(stopping="none").fit(X, y)
+
+    model, cost = _timed(fit, *load(data), repeats)
+    return {**cost, "units": len(model.path_), "per_unit": cost["seconds"] / len(model.path_)}
+
+
 def adaboost(data: str, rounds: int = 20) -> dict[str, Any]:
     """scikit-learn's AdaBoostClassifier with its stumps (numbers as they are, levels one-hot)."""
     from sklearn.ensemble import AdaBoostClassifier

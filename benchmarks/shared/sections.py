@@ -14,6 +14,8 @@ TITLES = {
     "cost laws": ("Cost laws: time and memory against rows, columns and units", "cost_laws --write"),
     "out of core": ("A file larger than the memory budget", "out_of_core --write"),
     "same model": ("The same model everywhere", "same_model --write"),
+    "noisy logical": ("Noisy-logical data", "learning.paper_cnll noisy --write"),
+    "paper uci stumps": ("AdaBoost on the paper's UCI tables", "learning.paper_uci --only stumps --write"),
     "paper boosting": ("AdaBoost as in its source", "learning.paper_boosting --write"),
     "prediction": ("Prediction: latency and throughput", "prediction --write"),
     "serving": ("Serving: exports beside an empty call, C, skl2onnx and Python by hand", "serving --write"),

@@ -74,14 +74,15 @@ def leads_by_code(problem: Problem, weights: Ints, n_threads: int) -> list[Ints]
     each = max(1, -(-len(signed) // n_threads))
     found: dict[int, Ints] = {}
     for group in side_by_side(problem.codes, np.arange(len(problem.columns)), _TOGETHER):
-        matrix, places = matrix_of(problem.codes, group)
+        whole, places = matrix_of(problem.codes, group)
+        matrix = whole[:, places[0] : places[-1] + 1]
         starts = np.cumsum([0, *(problem.columns[j].n_codes for j in group)])
         sums = [np.zeros(starts[-1], dtype=np.int64) for _ in range(0, len(signed), each)]
 
-        def add(part: int, of: Any = (matrix, places, starts, sums)) -> None:
-            matrix, places, starts, sums = of
+        def add(part: int, of: Any = (matrix, starts, sums)) -> None:
+            matrix, starts, sums = of
             rows = slice(part * each, (part + 1) * each)
-            add_by_code(matrix[rows], places, starts, signed[rows], sums[part])
+            add_by_code(matrix[rows], starts, signed[rows], sums[part])
 
         run_threads(add, range(len(sums)), n_threads)
         total = np.sum(sums, axis=0)

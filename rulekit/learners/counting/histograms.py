@@ -220,26 +220,27 @@ def _count_cells(cell: Any, labels: Any, weights: Any, each: bool, counts: Any) 
         counts[cell[i], labels[i]] += 1 if each else weights[i]
 
 
-def add_by_code(matrix: npt.NDArray[Any], columns: Ints, starts: Ints, values: Ints, sums: Ints) -> None:
-    """Add to sums, from starts[j] on, the values [n] of the rows by the code that matrix [n, :] has in column j.
+def add_by_code(matrix: npt.NDArray[Any], starts: Ints, values: Ints, sums: Ints) -> None:
+    """Add to sums, from starts[j] on, the values [n] of the rows by their codes in column j of a matrix [n, k].
 
-    The total size of the values is below 2^53.
+    The total size of the values is below 2^53, and there are fewer than 2^32 sums.
     """
-    _add_by_code(matrix, columns, starts, values, sums)
+    # An index that may be negative would be looked at for that, which takes as long as the sum.
+    _add_by_code(matrix, starts.astype(np.uint32), values, sums)
 
 
-def _add_by_bins(matrix: Any, columns: Any, starts: Any, values: Any, sums: Any) -> None:
-    for j, column in enumerate(columns.tolist()):
-        place = slice(starts[j], starts[j + 1])
-        sums[place] += np.bincount(matrix[:, column], values, starts[j + 1] - starts[j]).astype(np.int64)
+def _add_by_bins(matrix: Any, starts: Any, values: Any, sums: Any) -> None:
+    for j in range(matrix.shape[1]):
+        n = int(starts[j + 1]) - int(starts[j])
+        sums[starts[j] : starts[j + 1]] += np.bincount(matrix[:, j], values, n).astype(np.int64)
 
 
 @compiled_unless(_add_by_bins)
-def _add_by_code(matrix: Any, columns: Any, starts: Any, values: Any, sums: Any) -> None:
+def _add_by_code(matrix: Any, starts: Any, values: Any, sums: Any) -> None:
     for i in range(len(values)):
         value = values[i]
-        for j in range(len(columns)):
-            sums[starts[j] + np.int64(matrix[i, columns[j]])] += value
+        for j in range(matrix.shape[1]):
+            sums[starts[j] + np.uint32(matrix[i, j])] += value
 
 
 # Histograms -----------------------------------------------------------------------------------------------------------
