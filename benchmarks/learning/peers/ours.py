@@ -96,6 +96,7 @@ ENTRIES = (
     entry("rulekit 20, units by CV", {**SMALL, "stopping": "cv"}),
     entry("rulekit rules 8", {"form": "rules", "stopping": "cv", "n_units": 20}, (8, 20)),
     additive("additive 20", {}),
+    additive("additive 20 points", {"points": True}),
     additive("additive 20, no folds", {"stopping": "none"}),
     additive("additive 10", {"max_rules": 10}),
     additive("additive 20, beam 1", {"beam": 1}),
