@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from rulekit.audit.score_table import total_of
+from rulekit.cells.totals import MOST_TOTALS
+from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.rules import Rule, fired, rules_of
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature
 
@@ -36,7 +39,8 @@ def rule_statistics(graph: RuleGraph, table: Table, y: Array, weight: Array | No
     share of its class among all rows), true_positive, error, cumulative_true_positive, cumulative_error (the last three
     None for a term of a sum, which decides nothing by itself). A rule speaks for its class; a rule of `above[j]`
     of a median, whose class is j + 1, for that class or a higher one. `columns`: of each used column `missing`, and
-    `low` and `high`, or `levels` and `unseen` (frequencies). `rows`: n.
+    `low` and `high`, or `levels` and `unseen` (frequencies). `rows`: n. `totals`, where one sum decides two classes and
+    the rows have no more than 200: of each total the share of the rows, and `observed`, that of the positive class.
     """
     y = np.asarray(y)
     weight = None if weight is None else np.asarray(weight, dtype=np.float64)
@@ -52,7 +56,8 @@ def rule_statistics(graph: RuleGraph, table: Table, y: Array, weight: Array | No
         tally.add(block, y[rows], weights or Weights(None, block.n_rows), squares)
         start += block.n_rows
     columns = {name: tally.columns[name].entry(tally.total) for name in graph.used_features}
-    return {"rows": table.n_rows, "rules": tally.entries(), "columns": columns}
+    found = {"rows": table.n_rows, "rules": tally.entries(), "columns": columns}
+    return found | ({"totals": totals} if (totals := tally.of_totals()) else {})
 
 
 class _Tally:
@@ -64,6 +69,8 @@ class _Tally:
         self.classes = np.array([rule.class_index for rule in rules], dtype=np.int64)
         self.total = 0
         self.sums: dict[str, list[int]] = {}
+        self.score = total_of(graph)
+        self.totals: dict[float, tuple[int, int]] = {}
         self.columns = {name: _ColumnSums(graph.schema[name]) for name in graph.used_features}
 
     def add(self, table: Table, y: Array, weights: Weights, squares: Weights | None) -> None:
@@ -82,6 +89,25 @@ class _Tally:
         self._add("wrong together", weights.of(together != positive))
         for name, column in self.columns.items():
             column.add(table.array(name), weights)
+        if self.score is not None and len(self.totals) <= MOST_TOTALS:
+            self._add_totals(np.asarray(evaluate_nodes([self.score], table)[self.score]), y, weights)
+
+    def _add_totals(self, totals: Array, y: Array, weights: Weights) -> None:
+        """The weight of the rows of each total, and of those of the positive class."""
+        different, place = np.unique(totals, return_inverse=True)
+        found = weights.by(2 * place + (y == 1), 2 * len(different))
+        for k, total in enumerate(different.tolist()):
+            before = self.totals.get(total, (0, 0))
+            self.totals[total] = before[0] + found[2 * k] + found[2 * k + 1], before[1] + found[2 * k + 1]
+
+    def of_totals(self) -> list[dict[str, Any]]:
+        """What is said of each total, ascending; nothing of too many."""
+        if len(self.totals) > MOST_TOTALS:
+            return []
+        return [
+            {"total": total, "share": share_of(both, self.total), "observed": share_of(positive, both)}
+            for total, (both, positive) in sorted(self.totals.items())
+        ]
 
     def _add(self, name: str, found: list[int]) -> None:
         self.sums[name] = [a + b for a, b in zip(self.sums.get(name, [0] * len(found)), found, strict=True)]

@@ -7,10 +7,11 @@ import json
 import numpy as np
 import pytest
 
+from rulekit.audit.score_table import score_table
 from rulekit.audit.statistics import rule_statistics
 from rulekit.graph.decisions import ArgMax, Fires, Median
 from rulekit.graph.language.figures import interval
-from rulekit.graph.nodes import TRUE, Above, Among, And, Compare, Hidden, IsTrue, Or, Probability
+from rulekit.graph.nodes import TRUE, Above, Among, And, Compare, Hidden, IsTrue, Linear, Logistic, Or, Probability
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
 from rulekit.schema import Feature, Schema
@@ -124,3 +125,23 @@ def test_no_rows_give_no_rates_and_everything_is_json():
     assert json.loads(json.dumps(empty, allow_nan=False)) == empty
     full = rule_statistics(model, TABLE, Y)
     assert json.loads(json.dumps(full, allow_nan=False)) == full
+
+
+def test_totals_of_a_sum_are_counted_in_any_blocks_and_by_weight() -> None:
+    schema = Schema((Feature("x"), Feature("y")))
+    total = Linear([(2.0, Compare("x", ">", 0.5)), (-1.0, Compare("y", ">", 0.5))], 0.0)
+    graph = RuleGraph(schema, ("no", "yes"), Fires(Above(total, 0.5)), (Logistic(total),))
+    rows = graph.table({"x": [0.0, 1.0, 1.0, 1.0], "y": [1.0, 1.0, 0.0, 0.0]})
+
+    found = rule_statistics(graph, rows, np.array([0, 1, 1, 0]), np.array([1.0, 1.0, 1.0, 5.0]))["totals"]
+
+    assert found == [
+        {"total": -1.0, "share": 1 / 8, "observed": 0.0},
+        {"total": 1.0, "share": 1 / 8, "observed": 1.0},
+        {"total": 2.0, "share": 6 / 8, "observed": 1 / 6},
+    ]
+    table = score_table(graph.with_(statistics={"totals": found}))
+    assert table is not None
+    broken = graph.with_(statistics={"totals": [3, {"total": "x"}]})
+    assert score_table(broken) == score_table(graph.with_(statistics={}))
+    assert [(row.total, row.share) for row in table] == [(-1.0, 1 / 8), (0.0, 0.0), (1.0, 1 / 8), (2.0, 6 / 8)]

@@ -18,15 +18,19 @@ from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import Candidate, Kind
 from rulekit.learners.counting.histograms import Bools, Floats, Ints
 from rulekit.learners.fitting.additive import Summed, Terms
+from rulekit.learners.fitting.assembly import Prior
 from rulekit.learners.fitting.calibration import Links, calibrated, smoothed_counts
 from rulekit.learners.fitting.integer_points import Parts, Whole, whole_points
 from rulekit.learners.fitting.learning import Run
 from rulekit.learners.fitting.pointed import Pointed
 from rulekit.learners.fitting.rule_sets import covered
 from rulekit.learners.fitting.sizing import row_sizes
+from rulekit.numbers import log_odds
 from rulekit.schema import FIRST_LEVEL_CODE
 
 MOST = 10
+_FINER = (1.0, 1.5, 2.0, 3.0, 5.0)
+_LEAST_SHARE = 1e-6
 _STEPS = 30
 _KEYS = 1 << 62
 
@@ -40,6 +44,8 @@ def give_points(runs: Sequence[Run], kind: Kind, points: bool | int) -> None:
     scale = _common_scale(runs, most) if kind == "several" else None
     for run in runs:
         rows = {*row_sizes(run.longest), run.chosen}  # of all other sizes the points are only rounded
+        if scale is not None:
+            run.nothing = _without_rules(run, scale)
         run.path = tuple(
             _with_points(candidate, run, most, scale, thorough=place in rows)
             for place, candidate in enumerate(run.path, start=1)
@@ -47,13 +53,48 @@ def give_points(runs: Sequence[Run], kind: Kind, points: bool | int) -> None:
 
 
 def _common_scale(runs: Sequence[Run], most: int) -> float | None:
-    """What one point is worth to each of several classes: at the largest size no part of a sum is beyond `most`."""
-    models = [run.path[-1].model for run in runs if run.path]
-    sums = [model.terms() for model in models if isinstance(model, Summed)]
+    """What one point is worth to each of several classes: that with the least training error at the largest size.
+
+    At the coarsest no part of a sum is beyond `most` points; at finer ones the largest parts are cut off there.
+    """
+    ends = [run.path[-1] for run in runs if run.path]
+    sums = [each.model.terms() for each in ends if isinstance(each.model, Summed)]
     sizes = [terms.scale * abs(weight) for terms in sums for _, weight in terms.rules]
     sizes += [terms.scale * float(np.ptp(values)) for terms in sums for values in terms.columns.values()]
-    largest = max(sizes, default=0.0)
-    return largest / most if largest > 0.0 else None
+    if not max(sizes, default=0.0) > 0.0:
+        return None
+    scales = [max(sizes) / (most * finer) for finer in _FINER]
+    return min(scales, key=lambda scale: _joint_error(runs, most, scale))
+
+
+def _joint_error(runs: Sequence[Run], most: int, scale: float) -> int:
+    """The weight of the training rows whose class has not the largest total at the largest size."""
+    nothing = [_without_rules(run, scale).model for run in runs]
+    ends = [_with_points(run.path[-1], run, most, scale, thorough=False).model if run.path else None for run in runs]
+    models = [one if isinstance(one, Pointed) else other for one, other in zip(ends, nothing, strict=True)]
+    problem, wrong = runs[0].question.problem, 0
+    for rows, codes in problem.codes.parts(len(problem.labels)):
+        totals = np.array(
+            [model.totals(codes, rows.stop - rows.start) for model in models if isinstance(model, Pointed)]
+        )
+        yes = np.array([run.question.problem.labels[rows] for run in runs])
+        missed = yes[totals.argmax(axis=0), np.arange(totals.shape[1])] == 0
+        wrong += int(problem.weights[rows][missed].sum())
+    return wrong
+
+
+def _without_rules(run: Run, scale: float) -> Candidate:
+    """What stands for a class beside others where it has no rules: its share, in points."""
+    problem = run.question.problem
+    share = min(max(problem.share, _LEAST_SHARE), 1.0 - _LEAST_SHARE)
+    error = min(problem.positive, problem.total - problem.positive)
+    bias = _quarters(log_odds(share) / scale)
+    return Candidate(0, error, error, Pointed(Prior(problem.share), Terms((), {}, bias), 0.0, scale, 0.0))
+
+
+def _quarters(value: float) -> float:
+    """A start of a total: of several classes no two then have the same total often."""
+    return round(4.0 * value) / 4.0
 
 
 def _with_points(candidate: Candidate, run: Run, most: int, scale: float | None, thorough: bool) -> Candidate:
@@ -76,10 +117,10 @@ def _with_points(candidate: Candidate, run: Run, most: int, scale: float | None,
     offset = float(link.scale[0] * split.starting + link.offset[0])
     parts = Parts(groups, starts, values, np.concatenate(split.fixed), offset, wanted)
     whole = whole_points(parts, most, scale, thorough=thorough and not run.question.watch.over)
-    bias = 0 if scale is None else round(whole.offset / scale)
+    bias = 0.0 if scale is None else _quarters(whole.offset / scale)
     totals = parts.totals(whole.points) + bias
     reported = Links.single(whole.scale, whole.offset - bias * whole.scale)
-    reported = _linked(labelled, totals.astype(np.float64), reported, terms.fitted)
+    reported = _linked(labelled, np.asarray(totals, dtype=np.float64), reported, terms.fitted)
     model = _pointed(candidate, split, whole, bias, reported, scale is None)
     error = float(np.where(totals > model.threshold, counts[:, 0], counts[:, 1]).sum()) * problem.weight_unit
     size = len(model.points.rules) or candidate.size
@@ -92,11 +133,11 @@ def _linked(counts: Floats, sums: Floats, at: Links, fixed: bool) -> Links:
     return found if found.scale[0] > 0.0 else at
 
 
-def _pointed(candidate: Candidate, split: _Split, whole: Whole, bias: int, link: Links, decides: bool) -> Pointed:
+def _pointed(candidate: Candidate, split: _Split, whole: Whole, bias: float, link: Links, decides: bool) -> Pointed:
     """The model; decides: by its own total, so that its threshold is where the reported probability crosses 1/2."""
     threshold = 0.0
     scale, offset = (float(f"{value:.4g}") for value in link.at(0)[:2])
-    points = split.points(whole.points, float(bias))
+    points = split.points(whole.points, bias)
     if decides:
         ends = [own[reach] for own in split.by_part(whole.points) for reach in (0, -1)]
         lowest, highest = sum(ends[::2]), sum(ends[1::2])

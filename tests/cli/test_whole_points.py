@@ -1,0 +1,30 @@
+"""Score cards of whole points from the table to a proved export, by the command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from command_line import Run, assert_refused
+
+
+@pytest.mark.parametrize(("learner", "size"), [("additive", "max_rules=4"), ("adaboost", "n_units=8")])
+def test_a_score_card_is_trained_moved_exported_and_proved(run: Run, table: Path, learner: str, size: str) -> None:
+    words = ("--target", "label", "--learner", learner, "--param", size, "--param", "points=true", "-q")
+    assert run("train", str(table), *words, "-o", "card.json").status == 0
+    assert run("threshold", "card.json", str(table), "--recall", "0.95", "-o", "moved.json").status == 0
+    for name in ("card", "moved"):
+        shown = run("show", f"{name}.json").out
+        assert ".5\n" in shown.splitlines()[0] + "\n", shown
+        for target in ("onnx", "python"):
+            out = f"{name}.{'py' if target == 'python' else target}"
+            assert run("export", f"{name}.json", "--to", target, "-o", out).status == 0
+            verified = run("verify", f"{name}.json", out, "--rows", "500")
+            assert verified.status == 0, verified.err
+            assert "proved" in verified.out
+
+
+def test_what_points_may_be_is_said(run: Run, table: Path) -> None:
+    words = ("--target", "label", "--learner", "additive", "-o", "card.json")
+
+    assert_refused(run("train", str(table), *words, "--param", "points=0"), "points", "True, False, or a whole number")
