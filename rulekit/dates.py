@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from rulekit.numbers import separates, threshold_between
 from rulekit.schema import Feature
@@ -47,6 +48,7 @@ def moment_value(text: str, display: str) -> float:
     return (datetime.datetime.fromisoformat(text) - EPOCH) / _LENGTHS[display]
 
 
+@lru_cache(maxsize=4096)
 def cut_between(low: float, high: float, feature: Feature) -> float:
     """The most readable threshold t of a column with low <= t < high in its precision; see `threshold_between`.
 

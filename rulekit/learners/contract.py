@@ -125,7 +125,7 @@ class Question:
 
     label: the class that it speaks for; index: its number; settings: the learner's, with nothing left to be "auto";
     seed: of every random choice; watch: may be asked within a long step; plan: what `prepare` made of all questions;
-    groups [n]: of rows that belong together.
+    groups [n]: of rows that belong together. fold: what is learned is only measured, on the rows of a fold.
     """
 
     label: ClassLabel
@@ -137,6 +137,7 @@ class Question:
     watch: Watch
     plan: Any = None
     groups: npt.NDArray[Any] | None = None
+    fold: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,7 +7,7 @@ of the rows, on threads or on the library of matrices.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -96,47 +96,55 @@ class Loss:
     ridge: float
     unit: float
     signs: Floats
+    holds: Floats = field(init=False)
+    totals: Floats = field(init=False)
+    scale: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        totals = self.cells.counts.sum(axis=1).astype(np.float64)
+        object.__setattr__(self, "holds", self.cells.holds.astype(np.float64))
+        object.__setattr__(self, "totals", totals)
+        object.__setattr__(self, "scale", float(2.0 ** (np.frexp(totals.sum())[1] - _BITS)))
 
     def at(self, bias: float, weights: Floats) -> Weights:
         """The loss at some weights, which are rounded to the grid first."""
         weights = np.minimum(np.maximum(np.rint(weights / _GRID) * _GRID, -_LARGEST), _LARGEST)
         weights = np.where(self.signs * weights < 0.0, 0.0, weights)
         bias = min(max(round(bias / _GRID) * _GRID, -_LARGEST), _LARGEST)
-        found = Weights(bias, weights, 0.0)
-        scores, counts = found.scores(self.cells.holds), self.cells.counts
-        away = np.log1p(np.exp(-np.abs(scores)))
-        losses = counts[:, 0] * (np.maximum(scores, 0.0) + away) + counts[:, 1] * (np.maximum(-scores, 0.0) + away)
-        return replace(found, loss=float(losses.sum()) * self.unit + 0.5 * self.ridge * float((weights**2).sum()))
+        scores = self.holds @ weights + bias
+        # counts * log(1 + exp(z)) + counts * log(1 + exp(-z)), which differ by z
+        losses = self.totals * (np.maximum(scores, 0.0) + np.log1p(np.exp(-np.abs(scores))))
+        losses -= self.cells.counts[:, 1] * scores
+        ridge = 0.5 * self.ridge * float((weights**2).sum())
+        return Weights(bias, weights, float(losses.sum()) * self.unit + ridge)
 
     def slopes(self, at: Weights) -> Floats:
         """The gradient [K + 1], of the bias first."""
-        shares = probabilities(at.scores(self.cells.holds))
-        each = self._integers(self.cells.counts.sum(axis=1) * shares - self.cells.counts[:, 1])
-        own = each @ self.cells.holds.astype(np.float64)
+        each = self._integers(self.totals * self.shares(at) - self.cells.counts[:, 1])
+        own = each @ self.holds
         found = np.concatenate([[each.sum()], own]) * self._step + np.concatenate([[0.0], self.ridge * at.weights])
         return np.asarray(found)
 
     def curvatures(self, at: Weights) -> Floats:
         """The second derivatives [K + 1, K + 1], of the bias first."""
-        shares = probabilities(at.scores(self.cells.holds))
-        each = self._integers(self.cells.counts.sum(axis=1) * (shares * (1.0 - shares)))
-        holds = np.column_stack([np.ones(len(each)), self.cells.holds])
+        shares = self.shares(at)
+        each = self._integers(self.totals * (shares * (1.0 - shares)))
+        holds = np.column_stack([np.ones(len(each)), self.holds])
         found = (holds * each[:, None]).T @ holds * self._step
         found[np.arange(1, len(found)), np.arange(1, len(found))] += self.ridge
         return np.asarray(found)
 
+    def shares(self, at: Weights) -> Floats:
+        """The probability of label 1 [C]."""
+        return probabilities(self.holds @ at.weights + at.bias)
+
     @property
     def _step(self) -> float:
         """What one of the integers that are added up is in rows: all together they have less than 52 bits."""
-        return float(self._scale * self.unit)
-
-    @property
-    def _scale(self) -> float:
-        total = float(self.cells.counts.sum())
-        return float(2.0 ** (np.frexp(total)[1] - _BITS))
+        return self.scale * self.unit
 
     def _integers(self, values: Floats) -> Floats:
-        return np.asarray(np.rint(values / self._scale))
+        return np.asarray(np.rint(values / self.scale))
 
 
 def newton(loss: Loss, at: Weights, steps: int, tolerance: float = 1e-9) -> Weights:

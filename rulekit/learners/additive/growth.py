@@ -11,7 +11,7 @@ from rulekit.learners.additive.corrective import Cells, Loss, Weights, newton
 from rulekit.learners.additive.extensions import CURVATURE, extensions, gain_of
 from rulekit.learners.additive.layout import Layout
 from rulekit.learners.additive.literals import Penalties
-from rulekit.learners.additive.rows import mark, mask_of, rows_of
+from rulekit.learners.additive.rows import mask_of, rows_of
 from rulekit.learners.additive.search import Held, Rule, Slopes, best_rule
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import Watch
@@ -66,7 +66,7 @@ def grown(
     found = begun(problem, penalties)
     for _ in range(most):
         slopes = Slopes.of(problem, layout, found.cells, found.at, n_threads)
-        rule = best_rule(slopes, penalties, watch, width, {mark(rule.rows, len(problem.labels)) for rule in found.rules})
+        rule = best_rule(slopes, penalties, watch, width, {rule.mark for rule in found.rules})
         if rule is None:
             return
         found = found.with_rule(problem, rule).fitted(problem, penalties, _STEPS)
@@ -107,25 +107,25 @@ def _reconsidered(
     if len(literals) < penalties.most:
         tried.append(Held(literals, rule.rows, rule.sign))
     bases = slopes.bases(tried)
-    known = {mark(other.rows, n) for other in found.rules[1:]}
-    candidates = list[Rule]()
-    for each in extensions(layout, bases, slopes.over, penalties, 1):
-        own = slopes.extended(each, tried, bases)
-        candidates.append(Rule(own.literals, own.rows, each.value, own.sign))
+    known = {other.mark for other in found.rules[1:]}
+    candidates = [
+        (each.value, slopes.extended(each, tried, bases))
+        for each in extensions(layout, bases, slopes.over, penalties, 1)
+    ]
     for base, own in zip(bases, tried, strict=True):
         if own.literals and own.literals is not literals:
             price = 2.0 * penalties.per_literal * (len(own.literals) - 1)
-            value = gain_of(base.total, slopes.over, penalties.damping) - price
-            candidates.append(Rule(own.literals, own.rows, value, own.sign))
+            candidates.append((gain_of(base.total, slopes.over, penalties.damping) - price, own))
+    rules = [Rule.of(own, value, n) for value, own in candidates]
     if width:
         anew = best_rule(slopes, penalties, watch, width, known)
-        candidates += [] if anew is None else [anew]
+        rules += [] if anew is None else [anew]
     moved = found.exchanged(problem, 0, rule)
-    candidates = [each for each in candidates if mark(each.rows, n) not in known]
-    if not candidates:
+    rules = [each for each in rules if each.mark not in known]
+    if not rules:
         return moved
-    best = max(candidates, key=lambda each: each.value)
-    if np.array_equal(best.rows, rule.rows):
+    best = max(rules, key=lambda each: each.value)
+    if best.mark == rule.mark:
         return moved
     other = found.exchanged(problem, 0, best).fitted(problem, penalties, _STEPS)
     price = penalties.per_literal * (len(best.literals) - len(literals))

@@ -1,8 +1,8 @@
 """The kernel of the search: of each column the best partial sum of its codes, as they were put in a row.
 
-Every partial sum is a literal: the codes up to one that has rows, those after it, or that one alone and all but it; each
-without what is unknown, the codes that have no place, and with it, where there is any. The sums are integers, and each gain is computed one
-operation at a time.
+Every partial sum is a literal: the codes up to one that has rows, those after it, or that one alone and all but it;
+each without what is unknown, the codes that have no place, and with it, where there is any. The sums are integers, and
+each gain is computed one operation at a time.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
@@ -21,11 +21,12 @@ from rulekit.learners.counting.histograms import Floats, exact_sum
 from rulekit.learners.fitting.additive import refuse_for_sums
 from rulekit.learners.fitting.allowed import Allowed
 from rulekit.learners.fitting.assembly import Prior
-from rulekit.learners.fitting.folds import fold_of_rows
+from rulekit.learners.fitting.folds import fold_of_rows, some_of
 from rulekit.learners.fitting.inputs import TrainingData
 from rulekit.learners.rule_learner import RuleLearner
 from rulekit.numbers import log_odds
 
+_ENOUGH = 16384.0
 _PARTS = 3
 _NEVER = 1e-9
 
@@ -58,35 +59,53 @@ class WeightedRules(RuleLearner):
     def learn(self, question: Question) -> Learning:
         """The sums of 1, 2, ... rules by the first complexity."""
         plan: Plan = question.plan
-        yield from sums_of(question.problem, plan, plan.complexities[0], question.n_threads, question.watch)
+        yield from _sums(question, plan.complexities[0])
         return None
 
     def finish(self, question: Question, candidates: Sequence[Candidate]) -> Variants | None:
         """The same by every complexity; the one that is taken is looked at once more."""
         plan: Plan = question.plan
-        args = (question.problem, plan), (question.n_threads, question.watch)
-        others = [partial(_path, *args[0], each, *args[1]) for each in plan.complexities[1:]]
+        others = [partial(_path, question, each) for each in plan.complexities[1:]]
+        threads = question.n_threads, question.watch
         return Variants(
             [lambda: candidates, *others],
             partial(_raced, question),
             loss=_held_out_losses,
-            final=lambda variant: best_sums(*args[0], plan.complexities[variant], *args[1]),
+            final=lambda variant: best_sums(question.problem, plan, plan.complexities[variant], *threads),
         )
 
 
 def complexities(settings: AdditiveRulesSettings, rows: float) -> tuple[Penalties, ...]:
-    """What is compared on held-out rows: rules of up to 2, 4 and 1 literals, and bold ones of up to 4."""
+    """What is compared on held-out rows: rules of up to 1, 2 and 4 literals, and bold ones of up to 4."""
     careful, bold = least_side(rows) * 2.0, least_side(rows)
-    lengths = (2, 4, 1) if settings.rule_length == "auto" else (settings.rule_length,)
+    lengths = (1, 2, 4) if settings.rule_length == "auto" else (settings.rule_length,)
     ridge = 5.0 if settings.ridge == "auto" else float(settings.ridge)
     found = [Penalties(ridge, 20.0, careful, 1.0, length) for length in lengths]
     if settings.ridge == "auto":
-        found.insert(1, Penalties(0.3, 1.0, bold, 0.3, max(lengths)))
+        found.append(Penalties(0.3, 1.0, bold, 0.3, max(lengths)))
     return tuple(found)
 
 
-def _path(problem: Problem, plan: Plan, penalties: Penalties, n_threads: int, watch: Any) -> list[Candidate]:
-    return list(sums_of(problem, plan, penalties, n_threads, watch))
+def _seen(question: Question) -> Problem:
+    """The rows that are learned from: in a fold, where learning is to be measured only, so many tell enough."""
+    problem = question.problem
+    if not question.fold or problem.total <= _ENOUGH:
+        return problem
+    return problem.take(some_of(problem, _ENOUGH, question.seed + 1))
+
+
+def _compared(question: Question) -> Plan:
+    """How hard is looked for rules: in a fold each literal is the best one, without a second look."""
+    plan: Plan = question.plan
+    return replace(plan, width=1) if question.fold else plan
+
+
+def _sums(question: Question, penalties: Penalties) -> Iterator[Candidate]:
+    return sums_of(_seen(question), _compared(question), penalties, question.n_threads, question.watch)
+
+
+def _path(question: Question, penalties: Penalties) -> list[Candidate]:
+    return list(_sums(question, penalties))
 
 
 def _held_out_losses(candidate: Candidate, held: Problem) -> Floats:
@@ -103,7 +122,8 @@ def _raced(question: Question) -> int:
     fold = fold_of_rows(problem, _PARTS, question.groups, question.seed)
     if len(plan.complexities) == 1 or int(fold.max(initial=0)) == 0:
         return 0
-    training, held = problem.take(fold != 0), problem.take(fold == 0)
-    paths = [_path(training, plan, each, question.n_threads, NO_WATCH) for each in plan.complexities]
+    held = problem.take(fold == 0)
+    question = replace(question, problem=problem.take(fold != 0), watch=NO_WATCH, fold=True)
+    paths = [_path(question, each) for each in plan.complexities]
     losses = [exact_sum(held.weights * _held_out_losses(path[-1], held)) if path else np.inf for path in paths]
     return int(np.argmin(losses))

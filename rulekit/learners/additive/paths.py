@@ -17,7 +17,7 @@ from rulekit.learners.contract import Candidate, Watch
 from rulekit.learners.fitting.additive import finest_unit
 
 _FINEST = 20
-_FEW = 5
+_FEW = 3
 _LOSS = 1e-3
 _COST_OF_A_LITERAL = 1e-3
 

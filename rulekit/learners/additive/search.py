@@ -22,16 +22,6 @@ _BETTER = 1.01
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rule:
-    """A conjunction, its rows, what it was worth when it was found, and the sign its weight must have (0: any)."""
-
-    literals: Literals
-    rows: RowNumbers
-    value: float
-    sign: int
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Held:
     """A rule that may get one literal more; left: the rows that it has not of another one, whose sums are known."""
 
@@ -40,6 +30,22 @@ class Held:
     sign: int
     left: RowNumbers | None = None
     of: Ints | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rule:
+    """A conjunction, its rows and their `mark`, what it was worth when found, and the sign of its weight (0: any)."""
+
+    literals: Literals
+    rows: RowNumbers
+    mark: int
+    value: float
+    sign: int
+
+    @classmethod
+    def of(cls, held: Held, value: float, n: int) -> Rule:
+        """A rule of that value, of n rows."""
+        return cls(held.literals, held.rows, mark(held.rows, n), value, held.sign)
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,9 +128,9 @@ def best_rule(
                 break
             held = slopes.extended(each, kept, bases)
             grown.append(held)
-            if not taken and mark(held.rows, n) not in known:
-                taken = True
-                if best is None or each.value > _BETTER * best.value:
-                    best = Rule(held.literals, held.rows, each.value, held.sign)
+            if not taken and (best is None or each.value > _BETTER * best.value):
+                rule = Rule.of(held, each.value, n)
+                if rule.mark not in known:
+                    taken, best = True, rule
         kept = grown
     return best

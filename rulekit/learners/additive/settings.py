@@ -26,3 +26,4 @@ class AdditiveRulesSettings(PointSettings):
     beam: int = setting(5, whole(1), "rules that are kept while one more literal is looked for")
     polish: int = setting(2, whole(0), "times that all rules are looked at once more when the last one is found")
     max_bins: Any = setting(128, whole(2, optional=True), "bins of a numeric column (None: one for each value)")
+    n_folds: int = setting(3, whole(2), "folds of the cross-validation, inside the training rows")

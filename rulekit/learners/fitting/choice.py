@@ -169,6 +169,12 @@ def likely_best(folds: Sequence[Losses], errors: float = 1.5) -> list[int]:
     return likely
 
 
+def rivals(folds: Sequence[Losses], costs: Sequence[float]) -> list[int]:
+    """Of the variants that may still be the best one, that of the least loss and the first of the least cost."""
+    (best, *_), likely = likely_best(folds, errors=0.0), likely_best(folds)
+    return sorted({best, min(likely, key=lambda v: costs[v])})
+
+
 def settled(error: Floats, longest: int) -> int:
     """The first place from which on error rates [T] are as at the last, but for one row in a thousand."""
     moved = np.flatnonzero(np.abs(error - error[-1]) > _SETTLED)

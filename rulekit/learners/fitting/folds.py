@@ -55,6 +55,15 @@ def fold_of_rows(problem: Problem, n_folds: int, groups: npt.NDArray[Any] | None
     return fold[unit]
 
 
+def some_of(problem: Problem, most: float, seed: int) -> npt.NDArray[np.bool_]:
+    """Which rows [n] are drawn so that they weigh at most so much; identical rows come together."""
+    hashes = row_hashes(problem, seed)
+    order = np.argsort(hashes, kind="stable")
+    weight = np.cumsum(problem.weights[order]) * problem.weight_unit
+    end = int(np.searchsorted(weight, most, side="right"))
+    return np.ones(len(hashes), dtype=bool) if end == len(hashes) else np.asarray(hashes < hashes[order[end]])
+
+
 def row_hashes(problem: Problem, seed: int) -> npt.NDArray[np.uint64]:
     """A 64-bit hash [n] of the codes of each row."""
     h = np.full(len(problem.labels), first_hash(seed), dtype=np.uint64)

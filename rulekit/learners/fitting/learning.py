@@ -21,7 +21,7 @@ from rulekit.learners.binned.codes import MemoryCodes
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import Candidate, Learning, OutOfTimeError, Question, Stopped, Variants, Watch
 from rulekit.learners.counting.histograms import Floats, Ints
-from rulekit.learners.fitting.choice import Curve, Losses, cheapest, likely_best, settled
+from rulekit.learners.fitting.choice import Curve, Losses, cheapest, likely_best, rivals, settled
 from rulekit.learners.fitting.folds import Folds, row_hashes
 
 _IN_STEP = 1 << 27
@@ -256,7 +256,7 @@ class _Group:
 
     def _fold_course(self, run: Run, k: int, until: float) -> Course:
         training = run.question.problem.take(np.asarray(self._fold() != k))
-        return self._course(replace(run.question, problem=training, groups=None), until)
+        return self._course(replace(run.question, problem=training, groups=None, fold=True), until)
 
     def _choose(self, run: Run, over: Stopped) -> Stopped:
         """Check the sizes of a path on held-out rows and take one; over: what has stopped the learning already."""
@@ -289,7 +289,8 @@ class _Group:
             if sum(weights) >= _ENOUGH:  # what each variant costs, where rows are many, pays no more
                 asked = [_best(_curves(run.folds, weights), run.folds).variant]
             elif found.losses is not None:
-                asked = likely_best(_losses(run.folds))
+                costs = [path[-1].cost if path else 0.0 for path in found.paths]
+                asked = rivals(_losses(run.folds), costs)
             cut = cut or self._tell_fold(run, k + 1)
             if cut or (k + 1 >= _FEWEST_FOLDS and sum(weights) >= _PLENTY):
                 break

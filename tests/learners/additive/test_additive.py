@@ -144,7 +144,9 @@ def test_cells_know_which_rules_hold() -> None:
         (found.exchanged(problem, 1, found.rules[1]).cells, (found.rules[0], *found.rules[2:], found.rules[1])),
         (found.without(2).cells, (*found.rules[:2], *found.rules[3:])),
     ):
-        assert np.array_equal(cells.holds[cells.cell].T, [mask_of(rows_of(problem.codes, n, rule.literals), n) for rule in rules])
+        assert np.array_equal(
+            cells.holds[cells.cell].T, [mask_of(rows_of(problem.codes, n, rule.literals), n) for rule in rules]
+        )
         counts = np.zeros_like(cells.counts)
         np.add.at(counts, (cells.cell, problem.labels), problem.weights)
         assert np.array_equal(counts, cells.counts)
@@ -171,7 +173,7 @@ def test_logical_data_need_no_more_rules_than_there_are() -> None:
 
     assert (counts.rules, counts.literals) == (2, 4)
     assert np.array_equal(model.predict(X), truth)
-    assert model.ladder_.why == "larger sizes are no better on held-out or training rows (5-fold cross-validation)"
+    assert model.ladder_.why == "larger sizes are no better on held-out or training rows (3-fold cross-validation)"
 
 
 def test_sums_are_exact_and_short_weights_change_no_decision() -> None:
