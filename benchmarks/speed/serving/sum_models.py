@@ -30,7 +30,7 @@ MIXED = Schema(
     ),
     target="y",
 )
-GRID = 2.0**-12
+GRID = 2.0**-16
 
 
 class MixedPool(Pool):

@@ -49,6 +49,7 @@ WAYS = {
     "stumps 500": "AdaBoost(500), skl2onnx",
     "conjunctions": "20 conjunctions, ONNX, tensor",
     "reported": "20 conjunctions, logistic function reported",
+    "single": "20 conjunctions, optimize=latency",
     "many": "generated predict_many, columns",
 }
 
@@ -162,8 +163,9 @@ def _python(bench: Bench, part: Part, graph: RuleGraph, pool: MixedPool) -> None
 
 def _conjunctions(bench: Bench, part: Part) -> None:
     """One row beside an Identity, chunks beside HistGradientBoosting(100)."""
-    graphs = {"conjunctions": conjunctions(), "reported": conjunctions(reported=True)}
+    graphs = {"conjunctions": conjunctions(), "reported": conjunctions(reported=True), "single": conjunctions()}
     made = {name: export(graph) for name, graph in graphs.items()} | {"boosting": bench.boosting()}
+    made["single"] = export(graphs["single"], optimize="latency")
     absent = {name: each.absent for name, each in made.items() if not each}
     single = {"identity": session_way(identity_model(), bench.pool, 1, SINGLE, 85)}
     chunks: dict[str, Way] = {}

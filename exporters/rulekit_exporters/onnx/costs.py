@@ -52,7 +52,7 @@ LOOKED_UP = 9.0
 ROWS = {"throughput": 256, "latency": 1}
 # Microseconds by which each kilobyte has to pay: a model is also sent, loaded and held in the cache. Whoever asks for
 # latency asks for it at any size.
-KILOBYTE = {"throughput": 0.1, "latency": 0.0}
+KILOBYTE = {"throughput": 0.2, "latency": 0.0}
 
 
 def cost(model: Any, optimize: str) -> float:

@@ -266,3 +266,15 @@ def test_a_changed_number_of_the_product_is_found() -> None:
         else:
             found += 1
     assert found > 15
+
+
+def test_a_score_card_of_25_numbers_is_a_sum_and_no_table() -> None:
+    """Its table had 7,776 cells and 65 kB."""
+    rng = np.random.default_rng(0)
+    cuts = (-1.0, -0.25, 0.5, 1.25)
+    terms = [(1.0, Step(f"x{j}", cuts, tuple(map(float, rng.integers(-10, 11, 5))), 0.0)) for j in range(5)]
+    graph = binary(Linear(terms, 0.5), schema=NUMBERS)
+    artifact = TARGET.emit(graph, {})
+    assert "table" in every_formulation(graph)
+    assert len(artifact.main) < 8000
+    assert verify(graph, artifact, target=TARGET, rows=300).proof == "proved"
