@@ -1,4 +1,4 @@
-"""Points by code of a category as the terms of a sum: every level has the points of its code, pooled ones those of 1."""
+"""Points by code of a category as terms of a sum: every level has the points of its code, pooled ones those of 1."""
 
 import numpy as np
 from hypothesis import given
