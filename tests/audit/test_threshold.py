@@ -137,7 +137,12 @@ _BITS = Or([Hidden(f"h{i}", Compare("x", ">", i / 4), strength_of((i + 1) / 40),
 @pytest.mark.parametrize("threshold", [0.125, 0.5, 0.9])
 @pytest.mark.parametrize(
     ("decides", "reported"),
-    [(_SCORE, Logistic(_SCORE)), (Strength(_BITS), Probability(_BITS)), (Probability(_BITS), Probability(_BITS))],
+    [
+        (_SCORE, Logistic(_SCORE)),
+        (_SCORE, Logistic(Linear([(0.6, _SCORE)], 1.5))),
+        (Strength(_BITS), Probability(_BITS)),
+        (Probability(_BITS), Probability(_BITS)),
+    ],
 )
 def test_a_model_that_is_proved_stays_proved(decides: Node, reported: Node, threshold: float) -> None:
     """A moved threshold compared the logistic itself, whose last bit differs between platforms."""

@@ -145,3 +145,16 @@ def test_promises_are_proved_with_whole_points(learner, size, rows) -> None:  # 
 def test_a_majority_vote_has_no_points() -> None:
     with pytest.raises(InputError, match="count alike"):
         AdaBoostStumpClassifier(points=True, vote="majority").fit([[0.0], [1.0]], [0, 1])
+
+
+@pytest.mark.parametrize(("learner", "size"), LEARNERS)
+def test_points_depend_neither_on_the_order_of_rows_nor_on_where_they_are_kept(learner, size, rows) -> None:  # type: ignore[no-untyped-def]
+    columns, labels = rows
+    order = np.random.default_rng(0).permutation(len(labels))
+    shuffled = {name: [values[i] for i in order] for name, values in columns.items()}
+    settings = {"points": True, "stopping": "none", "positive": "yes", **size}
+
+    first = learner(**settings).fit(columns, labels).rule_graph_
+
+    assert learner(**settings).fit(shuffled, [labels[i] for i in order]).rule_graph_ == first
+    assert learner(memory="2GB", n_threads=1, **settings).fit(columns, labels).rule_graph_ == first
