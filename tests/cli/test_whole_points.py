@@ -8,7 +8,7 @@ import pytest
 from command_line import Run, assert_refused
 
 
-@pytest.mark.parametrize(("learner", "size"), [("additive", "max_rules=4"), ("adaboost", "n_units=8")])
+@pytest.mark.parametrize(("learner", "size"), [("additive", "max_rules=4"), ("adaboost", "n_estimators=8")])
 def test_a_score_card_is_trained_moved_exported_and_proved(run: Run, table: Path, learner: str, size: str) -> None:
     words = ("--target", "label", "--learner", learner, "--param", size, "--param", "points=true", "-q")
     assert run("train", str(table), *words, "-o", "card.json").status == 0

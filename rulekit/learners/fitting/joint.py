@@ -58,7 +58,9 @@ def joint_curve(
     right = confusion[1:, np.arange(n_classes), np.arange(n_classes)]
     f1 = macro_f1(right, confusion[1:].sum(axis=1), confusion[1:].sum(axis=2))
     rare = any(run.curve is not None and run.curve.rare for run in runs)
-    return Curve(wrong[:, 1:], weights, nothing=wrong[:, 0], macro_f1=f1, rare=rare, classes=n_classes)
+    by_loss = all(run.curve is not None and run.curve.by_loss for run in runs)
+    nothing, found = wrong[:, 0], wrong[:, 1:]
+    return Curve(found, weights, nothing=nothing, macro_f1=f1, rare=rare, classes=n_classes, by_loss=by_loss)
 
 
 def _decisions(frame: Frame, runs: Sequence[Run], k: int, rows: Sequence[Sequence[int]]) -> list[Decision]:

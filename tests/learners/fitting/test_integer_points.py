@@ -64,7 +64,7 @@ def test_points_are_bounded_ordered_and_no_worse_than_rounded_ones(seed: int, mo
     assert whole_points(parts, most).points.tolist() == found.points.tolist()
 
 
-LEARNERS = [(AdditiveRulesClassifier, {"max_rules": 6}), (AdaBoostStumpClassifier, {"n_units": 12})]
+LEARNERS = [(AdditiveRulesClassifier, {"max_rules": 6}), (AdaBoostStumpClassifier, {"n_estimators": 12})]
 
 
 @pytest.fixture(scope="module")
