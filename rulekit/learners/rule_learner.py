@@ -127,6 +127,13 @@ class RuleLearner(ABC):
         """What sizes are counted in."""
         return self.noun
 
+    def revise(self, runs: Sequence[Run], folds: Folds | None, stopped: Stopped) -> None:
+        """Change the candidates of the paths once all are learned, but not what they decide.
+
+        folds: on which they were checked, if on any; stopped: what ended the learning early.
+        """
+        return
+
     def conclude(self, runs: Sequence[Run], path: ModelPath) -> None:
         """Keep what attributes of its own are made from; the training rows are still there."""
         return
@@ -193,6 +200,7 @@ class RuleLearner(ABC):
         plan = Plan(folds, parsimony, n_units, settings.callback, deadline, size, several, len(questions))
         self.folds_ = None if folds is None or not isinstance(problem.codes, MemoryCodes) else folds.of_rows()
         runs, stopped = learn_all(self, questions, plan)
+        self.revise(runs, folds, stopped)
         if getattr(settings, "points", False):
             give_points(runs, kind, settings.points)
         odds = odds_of(kind, factors[order], totals[order])

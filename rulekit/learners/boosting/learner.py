@@ -9,11 +9,14 @@ from typing import Any, ClassVar
 from rulekit.errors import InputError
 from rulekit.learners.binned.binning import least_side
 from rulekit.learners.binned.problem import Problem
+from rulekit.learners.boosting.reported import fit_probabilities
 from rulekit.learners.boosting.rounds import rounds
 from rulekit.learners.boosting.settings import AdaBoostSettings
-from rulekit.learners.contract import Ability, Learning, Question
+from rulekit.learners.contract import Ability, Learning, Question, Stopped
 from rulekit.learners.fitting.additive import refuse_for_sums
+from rulekit.learners.fitting.folds import Folds
 from rulekit.learners.fitting.inputs import TrainingData
+from rulekit.learners.fitting.learning import Run
 from rulekit.learners.rule_learner import RuleLearner
 
 
@@ -44,6 +47,12 @@ class AdaBoostStumps(RuleLearner):
         if settings.vote == "majority" and settings.points:
             why = "the conditions of a majority vote count alike, so that there are no points to be made whole"
             raise InputError(why, where="points", fix="leave it out, or take another vote")
+        if settings.probability == "platt" and settings.vote == "majority":
+            why = "a majority vote has no sum to which a probability could be fitted"
+            raise InputError(why, where="probability", fix="leave it out, or take another vote")
+        if settings.probability == "platt" and settings.points:
+            why = "whole points have a probability of their own that is fitted to the training rows"
+            raise InputError(why, where="probability", fix="leave out probability or points")
 
     def prepare(
         self, problem: Problem, questions: Sequence[Question], data: TrainingData, classes: tuple[Any, ...]
@@ -58,3 +67,9 @@ class AdaBoostStumps(RuleLearner):
     def learn(self, question: Question) -> Learning:
         """A model after each round."""
         return rounds(question)
+
+    def revise(self, runs: Sequence[Run], folds: Folds | None, stopped: Stopped) -> None:
+        """With probability=platt the candidates report what held-out rows say of their sums."""
+        for run in runs:
+            if run.question.settings.probability == "platt":
+                fit_probabilities(run, folds, self.learn, stopped)

@@ -29,6 +29,9 @@ class AdaBoostSettings(PointSettings):
     factor: float = setting(
         1.5, number(1), "by which a row's weight is multiplied or divided, with vote=multiplicative"
     )
+    probability: Literal["sigmoid", "platt"] = setting(
+        "sigmoid", one_of("sigmoid", "platt"), "what is reported of a sum: of twice the sum, or fitted to held-out rows"
+    )
     early_stop: bool = setting(
         True, TRUTH, "end at the first condition that is no better than guessing; False: keep it"
     )

@@ -21,6 +21,7 @@ from rulekit.learners.fitting.additive import ScoreCard
 
 FINE = 2.0**-32
 LARGEST_SUM = 2.0**13
+SIGMOID = 2.0  # the scale of the reported probability
 SEVERAL = 2.0**-10  # where the largest of several sums decides, its side of 0 says nothing
 _COARSE = 2.0**-6
 _BITS = 24  # of every sum of the votes of a model, as `on_grid` has it
@@ -63,7 +64,7 @@ class Votes:
     @property
     def card(self) -> Boosted:
         """The score card of the votes so far."""
-        return Boosted(dict(self.points), self.bias, 2.0, self.votes)
+        return Boosted(dict(self.points), self.bias, SIGMOID, votes=self.votes)
 
     def add(self, stump: Stump, vote: float, codes: npt.NDArray[Any]) -> Bools:
         """One stump more, with its codes of the rows [n]; says which rows [n] are answered by yes."""

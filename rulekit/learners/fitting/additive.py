@@ -48,14 +48,16 @@ class Summed(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoreCard:
-    """Says yes where bias + the points of the columns' codes is above 0, with the probability 1 / (1 + exp(-scale z)).
+    """Says yes where bias + the points of the columns' codes is above 0.
 
-    points: by column [n_codes]. They and the bias are multiples of one power of two (see `on_grid`).
+    The probability of a sum z is 1 / (1 + exp(-(scale z + offset))). points: by column [n_codes]. They and the bias are
+    multiples of one power of two (see `on_grid`).
     """
 
     points: Mapping[int, Floats]
     bias: float
     scale: float = 1.0
+    offset: float = 0.0
 
     def decides(self, codes: Codes, n_rows: int) -> Bools:
         """The rows [n] whose sum is above 0."""
@@ -74,8 +76,11 @@ class ScoreCard:
             term for column, points in sorted(self.points.items()) for term in terms_of(frame.columns[column], points)
         ]
         total = Linear(terms, self.bias)
-        scaled = total if self.scale == 1.0 else Linear([(self.scale, total)], 0.0)
-        return Score(total, probability=Logistic(scaled), silent=not terms and self.bias <= 0.0)
+        scaled = total if (self.scale, self.offset) == (1.0, 0.0) else Linear([(self.scale, total)], self.offset)
+        silent = not terms and self.bias <= 0.0
+        # Ranked classes are reported by differences, several by sums that are compared: there is no side to be kept to.
+        sided = bool(self.offset) and frame.kind == "two" and not frame.unreported
+        return Score(total, probability=Logistic(scaled), silent=silent, sided=sided)
 
 
 def on_grid(points: Mapping[int, Floats], bias: float) -> tuple[dict[int, Floats], float]:
