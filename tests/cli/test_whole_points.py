@@ -15,7 +15,7 @@ def test_a_score_card_is_trained_moved_exported_and_proved(run: Run, table: Path
     assert run("threshold", "card.json", str(table), "--recall", "0.95", "-o", "moved.json").status == 0
     for name in ("card", "moved"):
         shown = run("show", f"{name}.json").out
-        assert "exceeds" in shown.splitlines()[0], shown
+        assert "add up to" in shown.splitlines()[0], shown
         for target in ("onnx", "python"):
             out = f"{name}.{'py' if target == 'python' else target}"
             assert run("export", f"{name}.json", "--to", target, "-o", out).status == 0

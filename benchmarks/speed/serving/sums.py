@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.speed.conversion import STUMPS, convert
-from benchmarks.speed.serving import by_hand
+from benchmarks.speed.conversion import STUMPS
+from benchmarks.speed.serving import by_hand, others
 from benchmarks.speed.serving.bench import NAMES, Bench, compiled, export
 from benchmarks.speed.serving.models import Array
 from benchmarks.speed.serving.report import Agreement, Part, Verdict, compare, faster, times_table
@@ -78,9 +78,11 @@ def _stumps(bench: Bench, part: Part) -> None:
     files = [bench.folder / name for name in names]
     for path, values in zip(files, (one_hot(X), _mixed_labels(X), one_hot(pool.rows[:COMPARED])), strict=False):
         np.save(path, values)
-    stopped = convert(STUMPS_500, files)
+    stopped = others.convert(STUMPS_500, files)
+    words = f"chunks of {CHUNK:,}, 500 stumps with categories: ONNX, codes"
+    beside = f"{words}, beside AdaBoostClassifier(500)"
     if stopped:
-        part.remarks.append(f"AdaBoost(500): {stopped}")
+        part.verdicts.append(Verdict(f"{beside}: times faster", "at least", 100.0, absent=stopped))
         return
     found = dict(np.load(files[4]))
     model = stump_sum(found)
@@ -96,14 +98,11 @@ def _stumps(bench: Bench, part: Part) -> None:
     chunks = measure(ways, bench.rounds)
     both = measure({"codes": ways["codes"], **theirs}, min(bench.rounds, THEIRS_ROUNDS)) if "codes" in ways else None
     part.tables.append(times_table(chunks, WAYS, f"500 stumps, {CHUNK:,} rows a call", ("floor",)))
-    words = f"chunks of {CHUNK:,}, 500 stumps with categories: ONNX, codes"
     part.verdicts.append(compare(chunks, f"{words}, over C on rows", "codes", "floor", "at most", 8.0, absent))
     part.times.append(chunks)
     if both is not None:
         part.tables.append(times_table(both, WAYS, f"500 stumps, {CHUNK:,} rows a call", (), ("stumps 500",)))
-        part.verdicts.append(
-            faster(both, f"{words}, beside AdaBoostClassifier(500)", "codes", "stumps 500", 100.0, absent)
-        )
+        part.verdicts.append(faster(both, beside, "codes", "stumps 500", 100.0, absent))
         part.times.append(both)
     _python(bench, part, graph, pool)
     expected = decide(graph, pool.table())

@@ -313,7 +313,7 @@ def among(np: Any, column: Any, levels: Container[str | None]) -> Any:
     return holds[column[0]]
 
 
-def pointed(np: Any, column: Any, points: Mapping[str | None, float], unseen: float) -> Any:
+def pointed(np: Any, column: Any, points: Mapping[Any, float], unseen: float) -> Any:
     """The points of a category's levels."""
     return np.array([points.get(value, unseen) for value in column[1]], dtype=np.float64)[column[0]]
 

@@ -26,9 +26,10 @@ MOST = 10**9
 """No number that is a parameter is larger: of rows, units, seconds."""
 
 
-def whole(least: int, *, optional: bool = False) -> Allowed:
-    """A whole number (no bool) from `least` to MOST."""
-    return Allowed(lambda value: is_whole(value) and least <= value <= MOST, _range("whole number", least), optional)
+def whole(least: int, most: int = MOST, *, optional: bool = False) -> Allowed:
+    """A whole number (no bool) from `least` to `most`."""
+    words = _range("whole number", least, most)
+    return Allowed(lambda value: is_whole(value) and least <= value <= most, words, optional)
 
 
 def number(least: float, *, optional: bool = False) -> Allowed:
@@ -36,8 +37,8 @@ def number(least: float, *, optional: bool = False) -> Allowed:
     return Allowed(lambda value: is_number(value) and least <= value <= MOST, _range("number", least), optional)
 
 
-def _range(what: str, least: float) -> str:
-    return f"a {what} from {least:g} to {MOST:,}"
+def _range(what: str, least: float, most: int = MOST) -> str:
+    return f"a {what} from {least:g} to {most:,}"
 
 
 def or_automatic(allowed: Allowed) -> Allowed:

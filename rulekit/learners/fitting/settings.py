@@ -117,7 +117,9 @@ class PointSettings(SizeSettings):
     """Whether sums are of whole points."""
 
     points: bool | int = setting(
-        False, or_true(whole(1)), "whole points in sums: the largest in size (True: 10; False: weights as learned)"
+        False,
+        or_true(whole(1, 1000)),
+        "whole points in sums: the largest in size (True: 10; False: weights as learned)",
     )
 
 
