@@ -112,11 +112,6 @@ class Curve:
         place, alone = int(np.argmax(shown)), 2.0 / self.classes * (total - missed) / (2.0 * total - missed)
         return (place + 1, float(shown[place])) if shown[place] > alone + 1e-12 else (0, alone)
 
-    def not_worse(self, place: int, than: int) -> int:
-        """The first place from one to another whose held-out errors are not more, by a standard error, than there."""
-        errors = self.wrong[:, min(than, self.wrong.shape[1]) - 1]
-        return next((n for n in range(place, than) if not self._worse(n, errors)), than)
-
     def _worse(self, place: int, than: Floats) -> bool:
         """Whether a place has a larger error than the errors of other models, `than` [F], by a standard error."""
         more = self.wrong[:, min(place, self.wrong.shape[1]) - 1] - than

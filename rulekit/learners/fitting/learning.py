@@ -363,7 +363,7 @@ class _Group:
             run.chosen = min(run.chosen, run.curve.taken(run.chosen, self.plan.parsimony, all_stay=run.all_stay))
             if run.curve.by_loss and run.chosen > 1:  # what decides the training rows alike with fewer units has fewer
                 error = np.array([each.error for each in run.path[: run.chosen]]) / run.question.problem.total
-                run.chosen = run.curve.not_worse(settled(error, run.chosen), run.chosen)
+                run.chosen = settled(error, run.chosen)
             run.checked = not run.all_stay or run.chosen < run.longest
 
     @staticmethod

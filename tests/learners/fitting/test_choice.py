@@ -166,10 +166,3 @@ def test_of_variants_the_least_error_and_cost_is_taken() -> None:
     better = Curve(np.array([[20.0, 7], [30, 17], [26, 12]]), weights, variant=2, cost=0.005)
     assert cheapest([short, long]) is short
     assert cheapest([short, long, better]) is better
-
-
-def test_a_smaller_size_that_decides_training_rows_alike_may_not_be_clearly_worse_on_held_out_ones() -> None:
-    """Three of six rules decided the training rows as six, and held-out rows clearly worse."""
-    wrong = np.array([[15.0, 10.0, 8.5, 5.5], [15.0, 9.0, 8.0, 5.0], [14.0, 9.5, 8.6, 5.6]])
-    assert Curve(wrong, np.array([100.0] * 3)).not_worse(3, 4) == 4
-    assert Curve(wrong[:, [0, 1, 3, 3]], np.array([100.0] * 3)).not_worse(3, 4) == 3
