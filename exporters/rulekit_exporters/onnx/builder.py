@@ -128,6 +128,11 @@ class Builder:
     def cast(self, tensor: str, dtype: Any) -> str:
         return self.operate("Cast", tensor, to=element_type(dtype))
 
+    def logistic(self, doubles: str) -> str:
+        """1 / (1 + exp(-z)) of doubles, by operators that every runtime has in double; Sigmoid is not one of them."""
+        growth = self.operate("Exp", self.operate("Neg", doubles))
+        return self.operate("Div", self.double(1.0), self.operate("Add", growth, self.double(1.0)))
+
     # Double arithmetic, one rounding per operation; what is constant is folded with the same IEEE operations ----------
 
     def add(self, a: Number, b: Number) -> Number:

@@ -58,7 +58,7 @@ FORMS: dict[tuple[str, str], tuple[Form, ...]] = {
         **dict.fromkeys(("Add", "Mul", "Greater", "GreaterOrEqual", "Less"), _form("f4 f4 | f8 f8")),
         **dict.fromkeys(("Sub", "Div", "Equal"), _form("f8 f8")),
         **dict.fromkeys(("Min", "Max"), _form("f4 f4")),
-        **dict.fromkeys(("Neg", "Exp", "Tanh", "Sigmoid"), _form("f8")),
+        **dict.fromkeys(("Neg", "Exp", "Tanh"), _form("f8")),
         **dict.fromkeys(("Round", "IsNaN"), _form("f4 | f8")),
         "Not": _form("bool"),
         "Relu": _form("f4"),

@@ -261,7 +261,6 @@ UNARY: dict[str, Callable[[Element, str], Element]] = {
     "Identity": lambda a, width: a,
     "Exp": lambda a, width: opaque("Exp", a),
     "Tanh": lambda a, width: opaque("Tanh", a),
-    "Sigmoid": lambda a, width: opaque("Sigmoid", a),
 }
 BINARY: dict[str, Callable[[Element, Element, str], Element]] = {
     "And": logical_and,

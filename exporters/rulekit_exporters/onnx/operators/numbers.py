@@ -125,7 +125,7 @@ def sided(emitter: Emitter, node: Sided) -> Number:
 
 def logistic(emitter: Emitter, node: Logistic) -> Number:
     """1 / (1 + exp(-z)): reported only, since an exponential is not the same bits everywhere."""
-    return emitter.builder.operate("Sigmoid", emitter.row(emitter.number(node.linear)))
+    return emitter.builder.logistic(emitter.row(emitter.number(node.linear)))
 
 
 NUMBERS: dict[type[Node], Callable[[Emitter, Any], Number]] = {

@@ -81,7 +81,7 @@ def emit_logistic_pair(emitter: Emitter, formula: Node) -> tuple[str, str] | Non
     if limit:
         compared = builder.operate("Add", pair, builder.constant([float(2 * limit), 0.0], width))
     doubles = pair if width is np.float64 else builder.cast(pair, np.float64)
-    chances = builder.cast(builder.operate("Sigmoid", doubles), np.float32)
+    chances = builder.cast(builder.logistic(doubles), np.float32)
     return builder.operate("ArgMax", compared, axis=1, keepdims=0), chances
 
 
@@ -189,7 +189,7 @@ def logistic_shares(emitter: Emitter) -> str | None:
     builder, (scores, width) = emitter.builder, found
     size = len(reported)
     doubles = scores if width is np.float64 else builder.cast(scores, np.float64)
-    chances = builder.operate("Sigmoid", doubles)
+    chances = builder.logistic(doubles)
     total = builder.operate("MatMul", builder.constant(np.ones((1, size))), chances)
     default = builder.constant(np.eye(size)[:, [emitter.graph.default]], np.float64)
     none = builder.operate("Equal", total, builder.double(0.0))
