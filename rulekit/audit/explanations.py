@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.audit.cards import card_of
+from rulekit.audit.score_cards.cards import card_of
 from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes, probabilities
 from rulekit.graph.leaves import cuts_of_leaf
 from rulekit.graph.nodes import LEAVES, And, Family, Hidden, IsTrue, Node, Not, Or, Probability, Strength, with_children
@@ -23,7 +23,7 @@ from rulekit.names import label_text, printable
 from rulekit.numbers import probability_of
 
 if TYPE_CHECKING:
-    from rulekit.audit.nearest import NearestChange
+    from rulekit.audit.nearest_change.nearest import NearestChange
     from rulekit.graph.rule_graph import ClassLabel, RuleGraph
     from rulekit.schema import Schema
     from rulekit.tables.table import Table
@@ -72,11 +72,11 @@ def explain(graph: RuleGraph, table: Table) -> list[dict[str, Any]]:
 
     Where sums decide, `rules` are sorted by the size of their weights. `scores` has for each sum `class`, `total`,
     `threshold`, and `points`, each with `id`, `text` and `points`, the largest first. `change` is the nearest change
-    that turns the decision (rulekit.audit.nearest): `to` (the class then), `columns` (each with `column`, `from`, `to`,
-    None for missing), `distance`, `proved` (that no smaller one does it) and `text`.
+    that turns the decision (rulekit.audit.nearest_change.nearest): `to` (the class then), `columns` (each with
+    `column`, `from`, `to`, None for missing), `distance`, `proved` (that no smaller one does it) and `text`.
     """
-    from rulekit.audit.nearest import nearest_changes
-    from rulekit.audit.row_points import row_scores
+    from rulekit.audit.nearest_change.nearest import nearest_changes
+    from rulekit.audit.score_cards.row_points import row_scores
     from rulekit.graph.language.text import print_node
 
     rules = rules_of(graph)
@@ -165,7 +165,7 @@ def reasons(graph: RuleGraph, rows: list[dict[str, Any]]) -> dict[str, list[Any]
     `conditions` says with each condition what the probability would lose without it: `sex in {female} 0.41`. Of sums
     there are totals, `points` (`income <= 25000: +0.77; amount <= 8000: -0.33`) and `change` (`income: 30000 -> 1`).
     """
-    from rulekit.audit.row_points import total_names
+    from rulekit.audit.score_cards.row_points import total_names
 
     columns: dict[str, list[Any]] = {"rules": [_rule_ids(row["rules"]) or None for row in rows]}
     if has_conditions(graph):
@@ -183,7 +183,7 @@ def reasons(graph: RuleGraph, rows: list[dict[str, Any]]) -> dict[str, list[Any]
 
 def reason_names(graph: RuleGraph) -> list[str]:
     """The columns of `reasons`."""
-    from rulekit.audit.row_points import total_names
+    from rulekit.audit.score_cards.row_points import total_names
 
     sums = [*total_names(graph), "points", "change"] if has_scores(graph) else []
     return ["rules", *["conditions"] * has_conditions(graph), *sums]

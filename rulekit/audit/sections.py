@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 
-from rulekit.audit.cards import card_of
 from rulekit.audit.outline import Words
-from rulekit.audit.rule_rows import Row, card_rows, rule_row
+from rulekit.audit.score_cards.cards import card_of
+from rulekit.audit.score_cards.rule_rows import Row, card_rows, rule_row
 from rulekit.graph.decisions import Part
 from rulekit.graph.language.figures import base_rates, rule_figures, speaks_for
 from rulekit.graph.language.readable import chance, counted, listed, share, weight

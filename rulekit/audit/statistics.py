@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.audit.score_table import total_of
+from rulekit.audit.score_cards.score_table import total_of
 from rulekit.cells.totals import MOST_TOTALS
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.rules import Rule, fired, rules_of

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from rulekit.audit.lines import wrapped
 from rulekit.audit.outline import Line, legend
 from rulekit.audit.promises import promises
-from rulekit.audit.rule_rows import Row
+from rulekit.audit.score_cards.rule_rows import Row
+from rulekit.audit.score_cards.total_lines import table_lines, total_table
 from rulekit.audit.sections import Section, closing, links, missing_note, reported, sections, summary
-from rulekit.audit.total_lines import table_lines, total_table
 from rulekit.graph.language.figures import worded
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.names import printable

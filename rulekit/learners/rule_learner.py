@@ -49,11 +49,11 @@ from rulekit.learners.fitting.classes import (
 from rulekit.learners.fitting.constraints import required_of, under_constraints
 from rulekit.learners.fitting.costs import prices_of
 from rulekit.learners.fitting.folds import Folds
-from rulekit.learners.fitting.giving_points import give_points
 from rulekit.learners.fitting.inputs import TrainingData
 from rulekit.learners.fitting.learning import Plan, Run, learn_all
 from rulekit.learners.fitting.parameters import check_parameters
 from rulekit.learners.fitting.path import ModelPath, QuestionPath, SizeLimits
+from rulekit.learners.fitting.points.giving_points import give_points
 from rulekit.learners.fitting.sizing import Wanted, sized, sized_jointly
 from rulekit.learners.fitting.start_schema import under_start
 from rulekit.learners.fitting.training_rows import binned, training_data

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rulekit.audit.outline import legend
+from rulekit.audit.score_cards.total_lines import total_table
 from rulekit.audit.sections import Section, closing, links, missing_note, reported, sections, summary
-from rulekit.audit.total_lines import total_table
 from rulekit.graph.language.readable import percent, weight
 from rulekit.graph.language.words import quoted
 from rulekit.graph.rule_graph import RuleGraph

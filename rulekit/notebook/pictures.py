@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.audit.curves import draw_curve, require_matplotlib
-from rulekit.audit.rule_rows import Row
+from rulekit.audit.score_cards.rule_rows import Row
 from rulekit.audit.sections import sections
 from rulekit.errors import InputError
 from rulekit.graph.evaluation.evaluator import decide, probabilities

@@ -97,7 +97,7 @@ def score(request: ScoringRequest) -> Scores:
     test = ""
     if request.explain:
         from rulekit.audit.explanations import explain, meanings_of, reasons
-        from rulekit.audit.row_points import threshold_words
+        from rulekit.audit.score_cards.row_points import threshold_words
 
         explained = explain(graph, table)
         columns |= reasons(graph, explained)

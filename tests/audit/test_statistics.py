@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from rulekit.audit.score_table import score_table
+from rulekit.audit.score_cards.score_table import score_table
 from rulekit.audit.statistics import rule_statistics
 from rulekit.graph.decisions import ArgMax, Fires, Median
 from rulekit.graph.language.figures import interval

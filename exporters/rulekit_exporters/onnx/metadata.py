@@ -12,7 +12,7 @@ from typing import Any
 from onnx import ModelProto
 
 import rulekit
-from rulekit.audit.total_lines import total_table
+from rulekit.audit.score_cards.total_lines import total_table
 from rulekit.errors import FormatError, RulekitError
 from rulekit.graph.files.file_format import from_json, to_json
 from rulekit.graph.rule_graph import RuleGraph

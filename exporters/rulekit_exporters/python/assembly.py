@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.resources import files
 
-from rulekit.audit.total_lines import total_table
+from rulekit.audit.score_cards.total_lines import total_table
 from rulekit.audit.view import show
 from rulekit.dates import is_dated
 from rulekit.graph.nodes import Hidden

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from rulekit.audit.total_lines import comment_lines
+from rulekit.audit.score_cards.total_lines import comment_lines
 from rulekit.graph.nodes import Node
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of

@@ -7,9 +7,9 @@ import io
 
 from rulekit.audit.lines import wrapped
 from rulekit.audit.promises import promises
-from rulekit.audit.rule_rows import Row
+from rulekit.audit.score_cards.rule_rows import Row
+from rulekit.audit.score_cards.total_lines import table_lines, total_table
 from rulekit.audit.sections import closing, missing_note, reported, sections
-from rulekit.audit.total_lines import table_lines, total_table
 from rulekit.audit.view import outlined
 from rulekit.graph.language.figures import worded
 from rulekit.graph.language.words import label, number, quoted

@@ -17,7 +17,7 @@ from rulekit.learners.boosting.sums import Boosted
 from rulekit.learners.contract import Frame, Model
 from rulekit.learners.counting.histograms import Floats
 from rulekit.learners.fitting.inputs import check_rows
-from rulekit.learners.fitting.pointed import Pointed
+from rulekit.learners.fitting.points.pointed import Pointed
 from rulekit.tables.table import Table
 
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from rulekit.audit.total_lines import total_table
+from rulekit.audit.score_cards.total_lines import total_table
 from rulekit.graph.language.text import parse_graph
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.notebook.html import graph_html

@@ -1,8 +1,8 @@
 """The nearest change: the smallest change of a row's values that turns how a score card decides it.
 
-Fewest columns first, then the least sum of distances (`rulekit.audit.moves`). Where each term of a sum reads one column
-the search is exact: which columns go to which cells is a small knapsack, of gains against distances. Where rules read
-several columns every combination of cells of one column, of two, and so on is looked at, up to a bound. Every change
+Fewest columns first, then the least sum of distances (`moves`). Where each term of a sum reads one column the search
+is exact: which columns go to which cells is a small knapsack, of gains against distances. Where rules read several
+columns every combination of cells of one column, of two, and so on is looked at, up to a bound. Every change
 that is told has been decided by the graph itself.
 """
 
@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rulekit.audit.cards import Card, card_of
-from rulekit.audit.knapsack import Option, cheapest
-from rulekit.audit.moves import Moves, moves_of
+from rulekit.audit.nearest_change.knapsack import Option, cheapest
+from rulekit.audit.nearest_change.moves import Moves, moves_of
+from rulekit.audit.score_cards.cards import Card, card_of
 from rulekit.cells.space import product
 from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes
 from rulekit.graph.language.readable import counted

@@ -19,10 +19,10 @@ from rulekit.learners.contract import Candidate, Kind
 from rulekit.learners.counting.histograms import Bools, Floats, Ints
 from rulekit.learners.fitting.additive import Summed, Terms
 from rulekit.learners.fitting.assembly import Prior
-from rulekit.learners.fitting.calibration import Links, calibrated, smoothed_counts
-from rulekit.learners.fitting.integer_points import Parts, Whole, whole_points
 from rulekit.learners.fitting.learning import Run
-from rulekit.learners.fitting.pointed import Pointed
+from rulekit.learners.fitting.points.calibration import Links, calibrated, smoothed_counts
+from rulekit.learners.fitting.points.integer_points import Parts, Whole, whole_points
+from rulekit.learners.fitting.points.pointed import Pointed
 from rulekit.learners.fitting.rule_sets import covered
 from rulekit.learners.fitting.sizing import row_sizes
 from rulekit.numbers import log_odds

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from rulekit import AdaBoostStumpClassifier, AdditiveRulesClassifier
 from rulekit.audit.checking import check_model, unproved
-from rulekit.audit.score_table import score_table, total_of
+from rulekit.audit.score_cards.score_table import score_table, total_of
 from rulekit.audit.threshold import with_threshold
 from rulekit.cells.totals import attainable_totals
 from rulekit.errors import InputError
 from rulekit.graph.nodes import Above, Step
-from rulekit.learners.fitting.calibration import Links, calibrated
-from rulekit.learners.fitting.integer_points import Parts, by_total, whole_points
+from rulekit.learners.fitting.points.calibration import Links, calibrated
+from rulekit.learners.fitting.points.integer_points import Parts, by_total, whole_points
 from rulekit.synthetic import loans
 from rulekit.verification.guarantee import guarantee
 

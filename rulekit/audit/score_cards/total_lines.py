@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rulekit.audit.cards import card_of
 from rulekit.audit.lines import wrapped
-from rulekit.audit.score_table import ScoreRow, score_table, total_of
+from rulekit.audit.score_cards.cards import card_of
+from rulekit.audit.score_cards.score_table import ScoreRow, score_table, total_of
 from rulekit.graph.language.readable import counted
 from rulekit.graph.language.words import number, quoted
 from rulekit.graph.rule_graph import RuleGraph

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import rulekit.audit.nearest as nearest
-from rulekit.audit.cards import card_of
-from rulekit.audit.nearest import nearest_changes
+import rulekit.audit.nearest_change.nearest as nearest
+from rulekit.audit.nearest_change.nearest import nearest_changes
+from rulekit.audit.score_cards.cards import card_of
 from rulekit.graph.language.text import parse_graph
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.verification.rows.adversarial import adversarial_rows

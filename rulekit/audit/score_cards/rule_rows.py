@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from rulekit.audit.cards import Card, Entry
 from rulekit.audit.outline import Line, Words, conditions_of, outline
-from rulekit.audit.value_words import UNSEEN, is_unseen, value_words
+from rulekit.audit.score_cards.cards import Card, Entry
+from rulekit.audit.score_cards.value_words import UNSEEN, is_unseen, value_words
 from rulekit.graph.language.figures import RuleFigures
 from rulekit.graph.language.readable import chance
 from rulekit.graph.language.words import name

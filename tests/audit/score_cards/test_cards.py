@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rulekit_exporters.text import show
 
-from rulekit.audit.cards import card_of
+from rulekit.audit.score_cards.cards import card_of
 from rulekit.audit.sections import sections
 from rulekit.graph.language.text import parse_graph
 from rulekit.graph.rule_graph import RuleGraph

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rulekit.audit.cards import card_of
-from rulekit.audit.rule_rows import ALWAYS
-from rulekit.audit.value_words import UNSEEN, is_unseen
+from rulekit.audit.score_cards.cards import card_of
+from rulekit.audit.score_cards.rule_rows import ALWAYS
+from rulekit.audit.score_cards.value_words import UNSEEN, is_unseen
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.language.text import print_node
 from rulekit.graph.language.words import number, quoted
