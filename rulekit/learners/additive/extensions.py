@@ -148,7 +148,7 @@ def _bound(layout: Layout, column: int) -> bool:
 
 def _cuts(layout: Layout, bases: Sequence[Base], over: Sums, penalties: Penalties) -> _Cuts:
     block = layout.ordered
-    sums = np.array([base.sums[block.places] for base in bases])
+    sums = np.array([base.sums.take(block.places, axis=0) for base in bases])
     prices = np.zeros(sums.shape[:2])
     return _Cuts(judged(_asked(layout, block, sums, prices, bases, over, penalties, alone=False)))
 
@@ -159,7 +159,7 @@ def _sets(layout: Layout, bases: Sequence[Base], over: Sums, penalties: Penaltie
     A list of s of L levels is one of many: it costs as much as there are ways to choose it, beyond those for one level.
     """
     block, within = layout.unordered, layout.unordered.within
-    sums = np.array([base.sums[block.places] for base in bases])
+    sums = np.array([base.sums.take(block.places, axis=0) for base in bases])
     hidden = block.places - layout.offsets[block.columns][within] < layout.allowed.unknown[block.columns][within]
     if hidden.any():
         sums[:, hidden] = 0

@@ -10,7 +10,7 @@ import numpy as np
 from rulekit.learners.additive.corrective import Weights
 from rulekit.learners.additive.growth import Sum, grown, polished
 from rulekit.learners.additive.layout import Layout
-from rulekit.learners.additive.literals import Penalties, clause_of
+from rulekit.learners.additive.literals import Penalties
 from rulekit.learners.additive.models import AdditiveRules
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import Candidate, Watch
@@ -80,7 +80,7 @@ def candidate_of(found: Sum, at: Weights, problem: Problem) -> Candidate:
     at = replace(at, bias=round(at.bias / unit) * unit, weights=np.rint(at.weights / unit) * unit)
     scores, counts = at.scores(found.cells.holds), found.cells.counts
     error = float(np.where(scores > 0.0, counts[:, 0], counts[:, 1]).sum()) * problem.weight_unit
-    clauses = tuple(clause_of(rule.literals) for rule in found.rules)
+    clauses = tuple(rule.clause for rule in found.rules)
     model = AdditiveRules(clauses, tuple(at.weights.tolist()), at.bias)
     literals = sum(len(rule.literals) for rule in found.rules)
     return Candidate(len(found.rules), at.loss, error, model, cost=_COST_OF_A_LITERAL * literals)

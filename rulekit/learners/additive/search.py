@@ -9,13 +9,14 @@ from functools import cached_property
 from rulekit.learners.additive.corrective import Cells, Weights
 from rulekit.learners.additive.extensions import Base, Extension, Sums, extensions
 from rulekit.learners.additive.layout import Layout
-from rulekit.learners.additive.literals import Literals, Penalties, with_literal
+from rulekit.learners.additive.literals import Literals, Penalties, clause_of, with_literal
 from rulekit.learners.additive.rows import all_rows, mark, others, parted
 from rulekit.learners.additive.sums import RowNumbers, Values, sums_by_code, values_of
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import Watch
 from rulekit.learners.counting.histograms import Ints
 from rulekit.learners.counting.kernels import run_threads
+from rulekit.learners.fitting.rule_sets import Clause
 
 _WIDTH = 5
 _BETTER = 1.01
@@ -34,9 +35,13 @@ class Held:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rule:
-    """A conjunction, its rows and their `mark`, what it was worth when found, and the sign of its weight (0: any)."""
+    """A conjunction, its rows and their `mark`, what it was worth when found, and the sign of its weight (0: any).
+
+    clause: the literals by column.
+    """
 
     literals: Literals
+    clause: Clause
     rows: RowNumbers
     mark: int
     value: float
@@ -45,7 +50,7 @@ class Rule:
     @classmethod
     def of(cls, held: Held, value: float, n: int) -> Rule:
         """A rule of that value, of n rows."""
-        return cls(held.literals, held.rows, mark(held.rows, n), value, held.sign)
+        return cls(held.literals, clause_of(held.literals), held.rows, mark(held.rows, n), value, held.sign)
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,14 +8,15 @@ a field could overflow, then taken apart.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from rulekit.learners.additive.corrective import Cells, Weights, probabilities
 from rulekit.learners.additive.layout import Layout
-from rulekit.learners.binned.codes import Codes, matrix_of, side_by_side
+from rulekit.learners.binned.codes import Codes, columns_in_matrix, groups_of, matrix_of
 from rulekit.learners.counting.histograms import Floats, Ints
 from rulekit.learners.counting.kernels import compiled_unless
 
@@ -79,13 +80,29 @@ def _spread(by_cell: Any, cell: Any, labels: Any, each: Any) -> None:
 def sums_by_code(codes: Codes, layout: Layout, rows: RowNumbers, values: Values) -> Ints:
     """The sums [codes, 3] over some rows, whose numbers are given, by the code of every column."""
     sums = np.zeros((layout.size, 3), dtype=np.int64)
-    columns = np.arange(len(layout.columns))
     kernel = _add_fields if values.each.ndim == 1 else _add
-    for group in side_by_side(codes, columns, _TOGETHER):
-        matrix, where = matrix_of(codes, columns[group])
-        starts, ends = layout.offsets[columns[group]], layout.offsets[columns[group] + 1]
-        kernel(matrix, where.astype(np.uint64), starts.astype(np.uint64), ends, rows, values.each, sums)
+    for group in _groups(layout, columns_in_matrix(codes)):
+        matrix, where = matrix_of(codes, group.columns)
+        kernel(matrix, where.astype(np.uint64), group.starts, group.ends, rows, values.each, sums)
     return sums
+
+
+class _Group(NamedTuple):
+    """Columns [k] that are read together, and where the codes of each begin [k] and end [k] among all."""
+
+    columns: Ints
+    starts: npt.NDArray[np.uint64]
+    ends: Ints
+
+
+@lru_cache(maxsize=4)
+def _groups(layout: Layout, width: int) -> tuple[_Group, ...]:
+    """Kept, since the sums of a few rows take no longer than to find these; width: see `columns_in_matrix`."""
+    columns = np.arange(len(layout.columns))
+    return tuple(
+        _Group(group, layout.offsets[group].astype(np.uint64), layout.offsets[group + 1])
+        for group in groups_of(columns, width, _TOGETHER)
+    )
 
 
 def _fields_at_once(matrix: Any, where: Any, starts: Any, ends: Any, rows: Any, values: Any, sums: Any) -> None:

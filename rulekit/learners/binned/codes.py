@@ -57,10 +57,19 @@ class MemoryCodes:
             yield rows, MemoryCodes(tuple(codes[rows] for codes in self.arrays))
 
 
+def columns_in_matrix(codes: Codes) -> int:
+    """How many columns, the first ones, are those of one matrix."""
+    matrix = codes.matrix if isinstance(codes, MemoryCodes) else None
+    return 0 if matrix is None else int(matrix.shape[1])
+
+
 def side_by_side(codes: Codes, columns: npt.NDArray[np.int64], most: int) -> list[npt.NDArray[np.int64]]:
     """Positions in `columns` that may be read together as one matrix, at most so many at once; the others alone."""
-    matrix = codes.matrix if isinstance(codes, MemoryCodes) else None
-    width = 0 if matrix is None else matrix.shape[1]
+    return groups_of(columns, columns_in_matrix(codes), most)
+
+
+def groups_of(columns: npt.NDArray[np.int64], width: int, most: int) -> list[npt.NDArray[np.int64]]:
+    """The same for codes whose first columns, so many, are those of one matrix."""
     inside = np.flatnonzero(columns < width)
     groups = [inside[i : i + most] for i in range(0, len(inside), most)]
     return [*groups, *(np.array([i]) for i in np.flatnonzero(columns >= width))]

@@ -10,7 +10,8 @@ import numpy as np
 
 from rulekit.learners.counting.histograms import Floats, Ints, exact_sum
 
-_SETTLED = 1e-3
+_SETTLED, _UNSEEN = 1e-3, 3.0
+"""Rates by which a settled error may still differ; what n rows have not shown may be as much as 3 / n (95 %)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,7 +93,10 @@ class Curve:
             return min(longest, self.finds_most()[0])
         best = self.best(parsimony)
         if self.by_loss:  # errors did not choose the path, so that one more unit may be one too many
-            longest, jointly = settled(self.error[: min(longest, self.wrong.shape[1])], longest), True
+            error, rows = self.error[: min(longest, self.wrong.shape[1])], float(self.weights.sum())
+            # each of several classes has its own units, which are many: there one row of difference is none
+            longest = settled(error, longest, max(_SETTLED, 1.0 / rows) if jointly else shown_by(rows))
+            jointly = True
         places: tuple[int, ...] = (best,)
         if all_stay and parsimony == 0.0 and not (jointly and self._worse(longest, self.wrong[:, best - 1])):
             places = (longest, best)
@@ -175,10 +179,18 @@ def rivals(folds: Sequence[Losses], costs: Sequence[float]) -> list[int]:
     return sorted({best, min(likely, key=lambda v: costs[v])})
 
 
-def settled(error: Floats, longest: int) -> int:
-    """The first place from which on error rates [T] are as at the last, but for one row in a thousand."""
-    moved = np.flatnonzero(np.abs(error - error[-1]) > _SETTLED)
+def settled(error: Floats, longest: int, slack: float) -> int:
+    """The first place from which on error rates [T] are as at the last, but for some slack; below 0 the longest."""
+    moved = np.flatnonzero(np.abs(error - error[-1]) > slack + 1e-12)
     return min(longest, int(moved[-1]) + 2) if len(moved) else 1
+
+
+def shown_by(rows: float) -> float:
+    """The slack with which so many rows show that a size is as good as the longest.
+
+    Below 0 where rows are too few to show it: further units then make a sum more accurate more often than not.
+    """
+    return _SETTLED - _UNSEEN / rows
 
 
 def smoothed(error: Floats) -> Floats:

@@ -9,7 +9,7 @@ and folds are learned one after the other, each in its share of the time.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
@@ -17,11 +17,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from rulekit.graph.ladder import macro_f1
-from rulekit.learners.binned.codes import MemoryCodes
+from rulekit.learners.binned.codes import Codes, MemoryCodes
 from rulekit.learners.binned.problem import Problem
-from rulekit.learners.contract import Candidate, Learning, OutOfTimeError, Question, Stopped, Variants, Watch
-from rulekit.learners.counting.histograms import Floats, Ints
-from rulekit.learners.fitting.choice import Curve, Losses, cheapest, likely_best, rivals, settled
+from rulekit.learners.contract import Candidate, Learning, Model, OutOfTimeError, Question, Stopped, Variants, Watch
+from rulekit.learners.counting.histograms import Bools, Floats, Ints
+from rulekit.learners.fitting.choice import Curve, Losses, cheapest, likely_best, rivals, settled, shown_by
 from rulekit.learners.fitting.folds import Folds, row_hashes
 
 _IN_STEP = 1 << 27
@@ -362,8 +362,9 @@ class _Group:
         elif run.curve is not None:
             run.chosen = min(run.chosen, run.curve.taken(run.chosen, self.plan.parsimony, all_stay=run.all_stay))
             if run.curve.by_loss and run.chosen > 1:  # what decides the training rows alike with fewer units has fewer
-                error = np.array([each.error for each in run.path[: run.chosen]]) / run.question.problem.total
-                run.chosen = settled(error, run.chosen)
+                rows = run.question.problem.total
+                error = np.array([each.error for each in run.path[: run.chosen]]) / rows
+                run.chosen = settled(error, run.chosen, shown_by(rows))
             run.checked = not run.all_stay or run.chosen < run.longest
 
     @staticmethod
@@ -403,6 +404,15 @@ def _losses(folds: Sequence[Fold]) -> list[Losses]:
     return [fold.losses for fold in folds if fold.losses is not None]
 
 
+def _decisions(models: Sequence[Model], codes: Codes, n_rows: int) -> Iterator[Bools]:
+    """What each model decides [n]; those of one kind that can, together."""
+    kind = type(models[0])
+    if hasattr(kind, "decide_all") and all(type(model) is kind for model in models):
+        found: Iterator[Bools] = kind.decide_all(models, codes, n_rows)
+        return found
+    return (model.decides(codes, n_rows) for model in models)
+
+
 def _aligned(errors: Sequence[Floats]) -> Floats:
     """Errors [2, T] of folds as one array [F, 2, T]; one that ended early goes on as it was."""
     longest = max(fold.shape[1] for fold in errors)
@@ -422,8 +432,7 @@ def held_out_errors(path: Sequence[Candidate], training: Problem, held: Problem,
     wrong = [(0, 0)] * len(path)
     for rows, codes in held.codes.parts(len(held.labels)):
         positive, weights = held.labels[rows] == 1, held.weights[rows]
-        for t, candidate in enumerate(path):
-            decided = candidate.model.decides(codes, len(positive))
+        for t, decided in enumerate(_decisions([candidate.model for candidate in path], codes, len(positive))):
             false, missed = weights[decided & ~positive].sum(), weights[~decided & positive].sum()
             wrong[t] = (wrong[t][0] + int(false), wrong[t][1] + int(missed))
     for t, weight in enumerate(wrong):

@@ -10,7 +10,7 @@ from rulekit.learners.fitting.choice import Curve
 from rulekit.learners.fitting.folds import Folds
 from rulekit.learners.fitting.joint import joint_curve
 from rulekit.learners.fitting.learning import Run
-from rulekit.learners.fitting.path import NO_LIMITS, ModelPath
+from rulekit.learners.fitting.path import NO_LIMITS, ModelPath, QuestionPath
 from rulekit.tables.table import Table
 
 MOST_ROWS = 12
@@ -43,6 +43,8 @@ def row_sizes(longest: int) -> tuple[int, ...]:
 def sized(path: ModelPath, run: Run, wanted: Wanted) -> ModelPath:
     """The path of one question with its rows, of which one is the model."""
     curve, chosen = run.curve, path.within_limits([run.chosen])
+    if wanted.size is None and curve is not None and _decides_nothing(path.paths[0], curve, chosen[0]):
+        run.chosen, chosen = 0, (0,)
     smallest = None if curve is None else min(curve.best(1.0), run.longest)
     rows = path.rows_of({*row_sizes(run.longest), *chosen, *(() if smallest is None else (smallest,))} - {0})
     found = {} if curve is None else {size: (curve.at(*places), curve.f1_at(*places)) for size, places in rows.items()}
@@ -51,6 +53,16 @@ def sized(path: ModelPath, run: Run, wanted: Wanted) -> ModelPath:
     lowered = chosen != (run.chosen,)
     path = replace(path, chosen=chosen, rows=rows, errors=errors, smallest=_size_of(rows, least))
     return _with_words(path, curve, wanted, checked=run.checked, nothing=run.chosen == 0 < run.longest, lowered=lowered)
+
+
+def _decides_nothing(path: QuestionPath, curve: Curve, place: int) -> bool:
+    """Whether a sum has no fewer errors than no rule at all, on training rows and on held-out ones.
+
+    As where it never comes to say yes: it may put rows in an order, which is not what was asked for.
+    """
+    if not curve.by_loss or curve.nothing is None or not place or path.at(place).error < path.nothing.error:
+        return False
+    return bool(curve.error[min(place, len(curve.error)) - 1] >= curve.nothing.sum() / curve.weights.sum() - 1e-12)
 
 
 def sized_jointly(
@@ -108,7 +120,7 @@ def _with_words(
         if path.size != wanted.size:
             why += f", the largest that was found is {path.size}"
     elif nothing:
-        why = f"no rule: by {by} rules do worse than the most frequent class"
+        why = f"no rule: by {by} rules do no better than the most frequent class"
     elif not checked:
         why = f"all {wanted.noun}s that were found"
     elif curve is not None and curve.rare and not wanted.parsimony:

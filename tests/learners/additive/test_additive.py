@@ -230,3 +230,18 @@ def test_weights_may_start_anywhere() -> None:
     share = problem.positive / problem.total
 
     assert at.bias == pytest.approx(np.log(share / (1.0 - share)), abs=1e-4)
+
+
+def test_a_sum_that_never_says_yes_ends_as_no_rule() -> None:
+    random = np.random.default_rng(4)
+    X = random.integers(0, 2, (3000, 3)).astype(bool)
+    labels = random.random(3000) < np.where(X[:, 0], 0.2, 0.02)  # which rows are likelier is known, yes is never right
+    for points in (False, True):
+        model = AdditiveRulesClassifier(points=points).fit(X, labels)
+
+        assert not model.predict(X).any()
+        assert sum(each.rules for each in counts_by_class(model.rule_graph_).values()) == 0
+        assert (
+            model.ladder_.why == "no rule: by 3-fold cross-validation rules do no better than the most frequent class"
+        )
+        assert len(model.path_) > 1

@@ -11,7 +11,7 @@ from rulekit.learners.cnll.formula.objectives import Objective
 from rulekit.learners.cnll.search.best_step import SearchSettings
 from rulekit.learners.cnll.search.growth import GrowthSettings
 from rulekit.learners.fitting import learning
-from rulekit.learners.fitting.choice import Curve, cheapest, smoothed
+from rulekit.learners.fitting.choice import Curve, cheapest, settled, shown_by, smoothed
 from rulekit.learners.fitting.folds import fold_of_rows
 from rulekit.learners.fitting.learning import held_out_errors
 
@@ -166,3 +166,11 @@ def test_of_variants_the_least_error_and_cost_is_taken() -> None:
     better = Curve(np.array([[20.0, 7], [30, 17], [26, 12]]), weights, variant=2, cost=0.005)
     assert cheapest([short, long]) is short
     assert cheapest([short, long, better]) is better
+
+
+def test_a_smaller_size_is_as_good_only_where_rows_are_enough_to_show_it() -> None:
+    error = np.array([0.3, 0.1, 0.1004, 0.1])
+    assert settled(error, 4, shown_by(20_000)) == 2
+    assert settled(error, 4, shown_by(4_000)) == 4  # of them the difference is 1.6 rows, and 3 more may be unseen
+    assert settled(np.array([0.3, 0.1, 0.1, 0.1]), 4, shown_by(4_000)) == 2
+    assert settled(np.array([0.3, 0.1, 0.1, 0.1]), 4, shown_by(1_000)) == 4
