@@ -45,6 +45,12 @@ class Sum:
         rules = (*self.rules[:k], *self.rules[k + 1 :])
         return Sum(rules, self.cells.without(k), replace(self.at, weights=np.delete(self.at.weights, k)))
 
+    def first_last(self) -> Sum:
+        """With the first rule at the end."""
+        cells = replace(self.cells, holds=np.roll(self.cells.holds, -1, axis=1))
+        at = replace(self.at, weights=np.roll(self.at.weights, -1))
+        return Sum((*self.rules[1:], self.rules[0]), cells, at)
+
     def exchanged(self, problem: Problem, k: int, rule: Rule) -> Sum:
         """With another rule in the place of one, at the end."""
         cells = self.cells.exchanged(k, mask_of(rule.rows, len(problem.labels)), problem.labels, problem.weights)
@@ -99,8 +105,9 @@ def _reconsidered(
     rule = found.rules[0]
     without = replace(found.at, weights=np.concatenate([[0.0], found.at.weights[1:]]))
     slopes = Slopes.of(problem, layout, found.cells, without, n_threads)
+    moved = found.first_last()
     if not slopes.over.everything[CURVATURE]:
-        return found.exchanged(problem, 0, rule)
+        return moved
     n, literals = len(problem.labels), rule.literals
     shorter = [literals[:i] + literals[i + 1 :] for i in range(len(literals))]
     tried = [Held(each, rows_of(problem.codes, n, each), rule.sign) for each in shorter]
@@ -120,7 +127,6 @@ def _reconsidered(
     if width:
         anew = best_rule(slopes, penalties, watch, width, known)
         rules += [] if anew is None else [anew]
-    moved = found.exchanged(problem, 0, rule)
     rules = [each for each in rules if each.mark not in known]
     if not rules:
         return moved
