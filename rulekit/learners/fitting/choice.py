@@ -10,8 +10,8 @@ import numpy as np
 
 from rulekit.learners.counting.histograms import Floats, Ints, exact_sum
 
-_SETTLED, _UNSEEN = 1e-3, 3.0
-"""Rates by which a settled error may still differ; what n rows have not shown may be as much as 3 / n (95 %)."""
+_SETTLED, _WITH_UNSEEN, _UNSEEN = 1e-3, 2e-3, 3.0
+"""Rates by which a settled error may still differ: as seen, and with what n rows have not shown, 3 / n (95 %)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,24 +83,36 @@ class Curve:
         slack = parsimony * _over_folds(by_fold - by_fold[:, [at]])
         return int(np.flatnonzero(self.smooth <= self.smooth[at] + slack + 1e-12)[0]) + 1
 
-    def taken(self, longest: int, parsimony: float, *, all_stay: bool, jointly: bool = False) -> int:
+    def taken(
+        self,
+        longest: int,
+        parsimony: float,
+        *,
+        all_stay: bool,
+        jointly: bool = False,
+        training: Floats | None = None,
+    ) -> int:
         """The place that the model has; 0 (no rule) where held-out rows say that rules do clearly worse than none.
 
         all_stay: the longest, unless a smaller model is asked for; where sizes are chosen for several questions
-        together (jointly) unless a smaller one is better by a standard error of the difference.
+        together (jointly) unless a smaller one is better by a standard error of the difference. training [T]: the
+        error rates on the training rows: what is as good there with fewer units is so elsewhere.
         """
         if self.rare and parsimony == 0.0:
             return min(longest, self.finds_most()[0])
         best = self.best(parsimony)
-        if self.by_loss:  # errors did not choose the path, so that one more unit may be one too many
-            error, rows = self.error[: min(longest, self.wrong.shape[1])], float(self.weights.sum())
-            # each of several classes has its own units, which are many: there one row of difference is none
-            longest = settled(error, longest, max(_SETTLED, 1.0 / rows) if jointly else shown_by(rows))
-            jointly = True
+        rows = float(self.weights.sum())
+        if self.by_loss and jointly:  # each class has its own units, which are many: one row of difference is none
+            longest = settled(self.error, longest, max(_SETTLED, 1.0 / rows))
         places: tuple[int, ...] = (best,)
+        # errors did not choose a path by its loss, so that one more unit may be one too many
+        jointly = jointly or self.by_loss
         if all_stay and parsimony == 0.0 and not (jointly and self._worse(longest, self.wrong[:, best - 1])):
             places = (longest, best)
-        return next((n for n in places if self.nothing is None or not self._worse(n, self.nothing)), 0)
+        place = next((n for n in places if self.nothing is None or not self._worse(n, self.nothing)), 0)
+        if place and self.by_loss and training is not None:
+            return settled(training, place, shown_by(rows))
+        return place
 
     def finds_most(self) -> tuple[int, float]:
         """The place with the largest macro F1, and that; 0 (no rule) where none has more than the majority alone.
@@ -180,9 +192,9 @@ def rivals(folds: Sequence[Losses], costs: Sequence[float]) -> list[int]:
 
 
 def settled(error: Floats, longest: int, slack: float) -> int:
-    """The first place from which on error rates [T] are as at the last, but for some slack; below 0 the longest."""
-    moved = np.flatnonzero(np.abs(error - error[-1]) > slack + 1e-12)
-    return min(longest, int(moved[-1]) + 2) if len(moved) else 1
+    """The first place with no more errors (rates [T]) than the longest, but for some slack; below 0 the longest."""
+    error = error[:longest]
+    return int(np.argmax(error <= error[-1] + slack + 1e-12)) + 1 if slack >= 0.0 else longest
 
 
 def shown_by(rows: float) -> float:
@@ -190,7 +202,7 @@ def shown_by(rows: float) -> float:
 
     Below 0 where rows are too few to show it: further units then make a sum more accurate more often than not.
     """
-    return _SETTLED - _UNSEEN / rows
+    return min(_SETTLED, _WITH_UNSEEN - _UNSEEN / rows)
 
 
 def smoothed(error: Floats) -> Floats:

@@ -21,7 +21,7 @@ from rulekit.learners.binned.codes import Codes, MemoryCodes
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import Candidate, Learning, Model, OutOfTimeError, Question, Stopped, Variants, Watch
 from rulekit.learners.counting.histograms import Bools, Floats, Ints
-from rulekit.learners.fitting.choice import Curve, Losses, cheapest, likely_best, rivals, settled, shown_by
+from rulekit.learners.fitting.choice import Curve, Losses, cheapest, likely_best, rivals
 from rulekit.learners.fitting.folds import Folds, row_hashes
 
 _IN_STEP = 1 << 27
@@ -360,11 +360,9 @@ class _Group:
         if self.plan.joint or self.plan.size is not None:
             run.chosen = min(run.longest, run.chosen if self.plan.size is None else self.plan.size)
         elif run.curve is not None:
-            run.chosen = min(run.chosen, run.curve.taken(run.chosen, self.plan.parsimony, all_stay=run.all_stay))
-            if run.curve.by_loss and run.chosen > 1:  # what decides the training rows alike with fewer units has fewer
-                rows = run.question.problem.total
-                error = np.array([each.error for each in run.path[: run.chosen]]) / rows
-                run.chosen = settled(error, run.chosen, shown_by(rows))
+            training = np.array([each.error for each in run.path]) / run.question.problem.total
+            taken = run.curve.taken(run.chosen, self.plan.parsimony, all_stay=run.all_stay, training=training)
+            run.chosen = min(run.chosen, taken)
             run.checked = not run.all_stay or run.chosen < run.longest
 
     @staticmethod

@@ -125,8 +125,10 @@ def _with_words(
         why = f"largest macro F1 where the error is near the least ({by})"
     elif wanted.parsimony:
         why = f"the smallest that is not worse than the best by {wanted.parsimony:g} standard errors ({by})"
+    elif curve is not None and curve.by_loss and curve.classes > 2:
+        why = f"larger sizes make no fewer errors on held-out rows ({by})"
     elif curve is not None and curve.by_loss:  # its row of the ladder may have more errors, see Curve.taken
-        why = f"larger sizes are no better on held-out or training rows ({by})"
+        why = f"larger sizes make no fewer errors on the training rows, or more on held-out rows ({by})"
     else:
         why = f"least error by {by}, smoothed over neighbouring sizes"
     if lowered or (path.frame.limits != NO_LIMITS and path.size and path.size == max(path.rows)):
