@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from rulekit.learners.additive.corrective import Cells, Loss, Weights, newton
 from rulekit.learners.additive.extensions import CURVATURE, extensions, gain_of
+from rulekit.learners.additive.known import Known
 from rulekit.learners.additive.layout import Layout
 from rulekit.learners.additive.literals import Penalties
 from rulekit.learners.additive.rows import mask_of, rows_of
@@ -26,6 +27,11 @@ class Sum:
     rules: tuple[Rule, ...]
     cells: Cells
     at: Weights
+
+    @property
+    def stays(self) -> bool:
+        """Whether none of its rules may leave."""
+        return all(rule.role != "free" for rule in self.rules)
 
     def loss(self, problem: Problem, penalties: Penalties) -> Loss:
         signs = np.array([rule.sign for rule in self.rules], dtype=np.float64)
@@ -59,18 +65,31 @@ class Sum:
         return Sum(rules, cells, replace(self.at, weights=weights))
 
 
-def begun(problem: Problem, penalties: Penalties) -> Sum:
-    """The sum without any rule."""
+def begun(problem: Problem, penalties: Penalties, known: Sequence[Known] = ()) -> Sum:
+    """The sum of the known rules that stay alone."""
     cells = Cells.of_all(problem.labels, problem.weights)
-    return Sum((), cells, Weights(0.0, np.zeros(0), np.inf)).fitted(problem, penalties, _LAST_STEPS)
+    found = Sum((), cells, Weights(0.0, np.zeros(0), np.inf))
+    for each in known:
+        if each.role != "free":
+            found = found.with_rule(problem, each.rule(problem))
+    return found.fitted(problem, penalties, _LAST_STEPS)
 
 
 def grown(
-    problem: Problem, layout: Layout, penalties: Penalties, most: int, n_threads: int, watch: Watch, width: int = 5
+    problem: Problem,
+    layout: Layout,
+    penalties: Penalties,
+    most: int,
+    n_threads: int,
+    watch: Watch,
+    width: int = 5,
+    known: Sequence[Known] = (),
 ) -> Iterator[Sum]:
-    """Sums of 1, 2, .. rules."""
-    found = begun(problem, penalties)
-    for _ in range(most):
+    """Sums of 1, 2, .. rules; the first one has all that stay."""
+    found = begun(problem, penalties, known)
+    if found.rules:
+        yield found
+    for _ in range(most - len(found.rules)):
         slopes = Slopes.of(problem, layout, found.cells, found.at, n_threads)
         rule = best_rule(slopes, penalties, watch, width, {rule.mark for rule in found.rules})
         if rule is None:
@@ -103,6 +122,8 @@ def _reconsidered(
 ) -> Sum:
     """The first rule exchanged for the best one like it, where that lowers the loss, else moved to the end."""
     rule = found.rules[0]
+    if rule.role != "free":
+        return found.exchanged(problem, 0, rule)
     without = replace(found.at, weights=np.concatenate([[0.0], found.at.weights[1:]]))
     slopes = Slopes.of(problem, layout, found.cells, without, n_threads)
     moved = found.first_last()

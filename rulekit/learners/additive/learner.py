@@ -9,10 +9,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from rulekit.errors import InputError
+from rulekit.learners.additive.growth import begun
+from rulekit.learners.additive.known import with_known
 from rulekit.learners.additive.layout import Layout
 from rulekit.learners.additive.literals import Penalties
 from rulekit.learners.additive.models import AdditiveRules, log_losses
-from rulekit.learners.additive.paths import Plan, best_sums, sums_of
+from rulekit.learners.additive.paths import Plan, best_sums, candidate_of, sums_of
 from rulekit.learners.additive.settings import AdditiveRulesSettings
 from rulekit.learners.binned.binning import least_side
 from rulekit.learners.binned.problem import Problem
@@ -42,19 +45,35 @@ class WeightedRules(RuleLearner):
     abilities: ClassVar[frozenset[Ability]] = frozenset(
         (
             *("missing", "categories", "memory", "several", "ranked", "weights"),
-            *("monotone", "apart", "missing_never_helps"),
+            *("monotone", "apart", "require", "missing_never_helps"),
         )
     )
+
+    def check(self, settings: AdditiveRulesSettings) -> None:
+        """Raise InputError where whole points are to outweigh all others."""
+        if settings.require and settings.points:
+            why = "a required decision outweighs all other rules, which no point of limited size does"
+            raise InputError(why, where="points", fix="leave out points or require")
 
     def prepare(
         self, problem: Problem, questions: Sequence[Question], data: TrainingData, classes: tuple[Any, ...]
     ) -> list[Question]:
-        """The questions with their plan; raises InputError for several classes where missing values must not help."""
+        """The questions with their plan; raises InputError for promises that sums cannot keep."""
         settings: AdditiveRulesSettings = questions[0].settings
         refuse_for_sums(settings, classes)
         layout = Layout.of(problem.columns, Allowed.of(problem.columns, data.table.constraints))
         plan = Plan(layout, complexities(settings, problem.total), settings.max_rules, settings.beam, settings.polish)
-        return [replace(question, plan=plan) for question in questions]
+        problem, known = with_known(problem, questions, data, classes)
+        return [
+            replace(question, problem=replace(problem, labels=question.problem.labels), plan=replace(plan, known=own))
+            for question, own in zip(questions, known, strict=True)
+        ]
+
+    def nothing(self, question: Question) -> Candidate:
+        """The rules that stay, or the share of the positive rows where there are none."""
+        plan: Plan = question.plan
+        found = begun(question.problem, plan.complexities[0], plan.known)
+        return candidate_of(found, found.at, question.problem) if found.rules else super().nothing(question)
 
     def learn(self, question: Question) -> Learning:
         """The sums of 1, 2, ... rules by the first complexity."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from rulekit.learners.additive.corrective import Weights
 from rulekit.learners.additive.growth import Sum, grown, polished
+from rulekit.learners.additive.known import Known, outweighing
 from rulekit.learners.additive.layout import Layout
 from rulekit.learners.additive.literals import Penalties
 from rulekit.learners.additive.models import AdditiveRules
@@ -26,7 +27,7 @@ _COST_OF_A_LITERAL = 1e-3
 class Plan:
     """How one question is learned: what may stand in a rule, the complexities that are compared, and how hard to look.
 
-    complexities: the first one is learned while the folds are; most: rules.
+    complexities: the first one is learned while the folds are; most: rules; known: rules that are there before.
     """
 
     layout: Layout
@@ -34,11 +35,12 @@ class Plan:
     most: int
     width: int
     passes: int
+    known: tuple[Known, ...] = ()
 
 
 def sums_of(problem: Problem, plan: Plan, penalties: Penalties, n_threads: int, watch: Watch) -> Iterator[Candidate]:
     """The sums of 1, 2, .. rules as they grow."""
-    for found in grown(problem, plan.layout, penalties, plan.most, n_threads, watch, plan.width):
+    for found in grown(problem, plan.layout, penalties, plan.most, n_threads, watch, plan.width, plan.known):
         yield candidate_of(found, found.at, problem)
 
 
@@ -49,7 +51,7 @@ def best_sums(
 
     The last one's rules are looked at once more; then those leave it one by one without which the loss is least.
     """
-    path = list(grown(problem, plan.layout, penalties, plan.most, n_threads, watch, plan.width))
+    path = list(grown(problem, plan.layout, penalties, plan.most, n_threads, watch, plan.width, plan.known))
     if not path:
         return ()
     if plan.passes:
@@ -71,19 +73,22 @@ def _without_least(found: Sum, problem: Problem, penalties: Penalties) -> Sum:
     curvatures = loss.curvatures(found.at)
     curvatures[np.diag_indices_from(curvatures)] += 1e-9 * (1.0 + curvatures.diagonal())
     rise = found.at.weights**2 / np.maximum(np.linalg.inv(curvatures).diagonal()[1:], 1e-12)
+    rise[[rule.role != "free" for rule in found.rules]] = np.inf
     return found.without(int(np.argmin(rise))).fitted(problem, penalties, 2)
 
 
 def candidate_of(found: Sum, at: Weights, problem: Problem) -> Candidate:
     """A sum with these weights, on a grid that leaves every sum exact; its objective is the log loss with the ridge."""
-    unit = finest_unit([at.bias, *at.weights.tolist()])
-    at = replace(at, bias=round(at.bias / unit) * unit, weights=np.rint(at.weights / unit) * unit)
+    weights = outweighing(found.rules, at.weights, at.bias)
+    unit = finest_unit([at.bias, *weights.tolist()])
+    bias, weights = round(at.bias / unit) * unit, np.rint(weights / unit) * unit
+    at = replace(at, bias=bias, weights=outweighing(found.rules, weights, bias))
     scores, counts = at.scores(found.cells.holds), found.cells.counts
     error = float(np.where(scores > 0.0, counts[:, 0], counts[:, 1]).sum()) * problem.weight_unit
     clauses = tuple(rule.clause for rule in found.rules)
     model = AdditiveRules(clauses, tuple(at.weights.tolist()), at.bias)
     literals = sum(len(rule.literals) for rule in found.rules)
-    return Candidate(len(found.rules), at.loss, error, model, cost=_COST_OF_A_LITERAL * literals)
+    return Candidate(len(found.rules), at.loss, error, model, found.stays, _COST_OF_A_LITERAL * literals)
 
 
 def _shortened(found: Sum, problem: Problem, penalties: Penalties) -> Weights:

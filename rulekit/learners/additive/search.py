@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 from rulekit.learners.additive.corrective import Cells, Weights
 from rulekit.learners.additive.extensions import Base, Extension, Sums, extensions
@@ -17,6 +18,9 @@ from rulekit.learners.contract import Watch
 from rulekit.learners.counting.histograms import Ints
 from rulekit.learners.counting.kernels import run_threads
 from rulekit.learners.fitting.rule_sets import Clause
+
+Role = Literal["free", "stays", "decides"]
+"""What becomes of a rule: it may change and leave, it stays, or it stays and outweighs all others."""
 
 _WIDTH = 5
 _BETTER = 1.01
@@ -46,11 +50,12 @@ class Rule:
     mark: int
     value: float
     sign: int
+    role: Role = "free"
 
     @classmethod
-    def of(cls, held: Held, value: float, n: int) -> Rule:
+    def of(cls, held: Held, value: float, n: int, role: Role = "free") -> Rule:
         """A rule of that value, of n rows."""
-        return cls(held.literals, clause_of(held.literals), held.rows, mark(held.rows, n), value, held.sign)
+        return cls(held.literals, clause_of(held.literals), held.rows, mark(held.rows, n), value, held.sign, role)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,8 +10,10 @@ from dataclasses import replace
 from typing import Any
 
 from rulekit.errors import FormatError, InputError
+from rulekit.graph.decisions import Fires
 from rulekit.graph.language.text import parse_condition
-from rulekit.graph.rule_graph import ClassLabel, Required
+from rulekit.graph.nodes import Node, Not, Or
+from rulekit.graph.rule_graph import ClassLabel, Required, RuleGraph
 from rulekit.names import label_text, suggestion
 from rulekit.schema import Constraints, Feature, Schema
 from rulekit.tables.table import Table
@@ -68,6 +70,21 @@ def _directed(feature: Feature, direction: int) -> Feature:
 def required_of(texts: Iterable[str], schema: Schema, classes: Sequence[ClassLabel]) -> tuple[Required, ...]:
     """What texts such as `amount > 9000 -> yes` require; raises InputError that names the text."""
     return tuple(_required(text, schema, classes) for text in texts)
+
+
+def refuse_broken(nodes: Sequence[Node], schema: Schema, against: Sequence[Node] = ()) -> None:
+    """Raise InputError where rules that must stand do not keep what is promised; against: those for the other class."""
+    from rulekit.audit.kept_promises import verdicts
+    from rulekit.audit.model_searches import Searches
+
+    if against:
+        refuse_broken([Not(Or(against))], schema)
+    required = tuple(Required(0, node) for node in against)
+    graph = RuleGraph(schema, ("no", "yes"), Fires(Or(nodes)), required=required) if nodes else None
+    for verdict in () if graph is None else verdicts(Searches(graph)):
+        if verdict.outcome != "proved":
+            said = f"{verdict.promise.text}: this is broken by a rule that is required or stays"
+            raise InputError(said, where="promises", fix="leave one of the two out")
 
 
 def _required(text: str, schema: Schema, classes: Sequence[ClassLabel]) -> Required:

@@ -7,13 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from rulekit.errors import InputError
-from rulekit.graph.decisions import Fires
-from rulekit.graph.nodes import Node, Or
-from rulekit.graph.rule_graph import RuleGraph
 from rulekit.learners.binned.problem import HOLDS, Problem, with_fixed
 from rulekit.learners.cnll.plain.rule_paths import RuleSettings
 from rulekit.learners.fitting.allowed import Allowed
-from rulekit.learners.fitting.constraints import CONSTRAINTS, required_of
+from rulekit.learners.fitting.constraints import CONSTRAINTS, refuse_broken, required_of
 from rulekit.learners.fitting.rule_sets import clause_node
 from rulekit.schema import Schema
 from rulekit.tables.table import Table
@@ -53,19 +50,9 @@ def with_promises(
         assert own is not None
         kept = (*standing, *own.kept)
         if not allowed.free:
-            _refuse_broken([clause_node(clause, problem.columns) for clause in kept], schema)
+            refuse_broken([clause_node(clause, problem.columns) for clause in kept], schema)
         found.append(replace(own, kept=kept, allowed=None if allowed.free else allowed))
     return problem, found
-
-
-def _refuse_broken(nodes: Sequence[Node], schema: Schema) -> None:
-    """Raise InputError where rules that must stand do not keep what is promised."""
-    from rulekit.audit.checking import check_model
-
-    for verdict in check_model(RuleGraph(schema, ("no", "yes"), Fires(Or(nodes)))).verdicts if nodes else ():
-        if verdict.outcome != "proved":
-            said = f"{verdict.promise.text}: this is broken by a rule that is required or stays"
-            raise InputError(said, where="promises", fix="leave one of the two out")
 
 
 def _only_rules(what: str) -> InputError:
