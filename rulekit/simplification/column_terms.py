@@ -29,7 +29,7 @@ def join_terms(node: Node, context: Context) -> Node:
     readings: dict[str, list[tuple[int, Numbers]]] = {}
     for place, (weight, child) in enumerate(node.terms):
         read = _reading(child, context)
-        if read is not None and weight != 0.0:
+        if read is not None and weight != 0.0 and child not in context.keep:
             readings.setdefault(read[0], []).append((place, weight * read[1]))
     several = {name: parts for name, parts in readings.items() if len(parts) > 1}
     span = span_of_sum(node) if several else None

@@ -176,7 +176,7 @@ def simplify(graph: RuleGraph, keep: Iterable[Node] = (), passes: Sequence[Pass]
     graph : RuleGraph
         The model.
     keep : iterable of Node
-        Hidden bits that are not merged.
+        Hidden bits that are not merged, and terms of sums that are not joined with others.
     passes : sequence of Pass
         The passes that are applied, in this order (docs/simplification.md).
 

@@ -43,7 +43,7 @@ class Context:
 
     messages: what was left undone, and why. work, cover_steps: how much minimisation
     the graph has had. blocks: the shorter form of each block that was minimised, or None. keep: hidden bits that are
-    not merged with others.
+    not merged with others, and terms of sums that are not joined.
     """
 
     schema: Schema

@@ -13,7 +13,7 @@ from rulekit.audit.metrics import Figures
 from rulekit.graph.ladder import RARE
 from rulekit.graph.language.readable import counted, listed, percent
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.graph.rules import counts
+from rulekit.graph.rules import counts, rules_of
 from rulekit.tables.labels import LabelledTable
 
 if TYPE_CHECKING:
@@ -34,10 +34,11 @@ def surprises(model: RuleGraph, start: Start | None, figures: Figures) -> list[s
     found += [f"{verdict.promise.text}: {verdict.outcome}, {verdict.reason}" for verdict in unproved(model)]
     covered = [] if start is None else start.covered(model)
     if covered:
-        verb = "is" if len(covered) == 1 else "are"
-        found.append(
-            f"{listed(covered)} of --start {verb} covered by other rules and left out; --no-simplify keeps all"
-        )
+        one = len(covered) == 1
+        why = f"{'is' if one else 'are'} covered by other rules and left out; --no-simplify keeps all"
+        if any(rule.connective == "sum" for rule in rules_of(model)):
+            why = f"{'has' if one else 'have'} weight 0 on these rows, or a shorter form"
+        found.append(f"{listed(covered)} of --start {why}")
     return found
 
 

@@ -31,9 +31,10 @@ class Start:
 
         return replace(rows, table=under_start(self.graph, rows.table))
 
-    def hidden_bits(self) -> tuple[Node, ...]:
-        """The hidden bits of the rules: those that stay are not to be merged with new ones."""
-        return tuple(node for node in self.graph.nodes() if isinstance(node, Hidden))
+    def unmerged(self) -> tuple[Node, ...]:
+        """The hidden bits of the rules, and those of a sum that stay: they are not to be merged with new ones."""
+        bits = tuple(node for node in self.graph.nodes() if isinstance(node, Hidden))
+        return (*bits, *(rule.node for rule in rules_of(self.graph) if self.freeze == "all" or rule.id in self.freeze))
 
     def covered(self, model: RuleGraph) -> list[str]:
         """The ids of the Boolean rules that were to stay and do not stand in the model: other rules cover them."""

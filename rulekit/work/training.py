@@ -288,7 +288,7 @@ def _finished(
     def finished(learned: RuleGraph) -> RuleGraph:
         model = learned
         if request.simplified:
-            simpler = simplify(learned, () if start is None else start.hidden_bits())
+            simpler = simplify(learned, () if start is None else start.unmerged())
             # fewer literals may stand in more rules, and limits and promises are those of the saved model
             if learner.path_.keeps_limits(simpler) and len(unproved(simpler)) <= len(unproved(learned)):
                 model = simpler

@@ -48,6 +48,18 @@ def test_rules_of_an_expert_are_gone_on_from(run: Run, table: Path, rules: Path)
     assert ran.status == 0, ran.err
 
 
+def test_a_sum_goes_on_from_rules_and_from_its_own_text(run: Run, table: Path, rules: Path) -> None:
+    train = ("train", str(table), "--target", "label", "--learner", "additive", "--param", "max_rules=4")
+    start = rulekit.load(rules)
+
+    ran = run(*train, "--start", str(rules), "-o", "all.json")
+    assert f"{rules_of(start)[0].id} of --start has weight 0 on these rows" in ran.err  # no row is violet
+    assert run("export", "all.json", "--to", "text", "-o", "all.rules").status == 0
+    assert run(*train, "--start", "all.rules", "--freeze", "none", "-o", "free.json").status == 0
+
+    assert rules_of(start)[1].node in {rule.node for rule in rules_of(rulekit.load("all.json"))}
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [

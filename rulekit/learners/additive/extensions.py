@@ -196,7 +196,7 @@ def _asked(
     barred = np.zeros((len(bases), len(block.columns)), dtype=bool)
     if len(allowed.apart):
         for b, base in enumerate(bases):
-            beside = [literal.column for literal in base.literals]
+            beside = [j for literal in base.literals for j in literal.reads or (literal.column,)]
             barred[b] = allowed.apart[block.columns][:, beside].any(axis=1)
     return Asked(
         sums,

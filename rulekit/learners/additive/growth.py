@@ -85,13 +85,16 @@ def grown(
     width: int = 5,
     known: Sequence[Known] = (),
 ) -> Iterator[Sum]:
-    """Sums of 1, 2, .. rules; the first one has all that stay."""
+    """Sums of 1, 2, .. rules; the first one has all that stay, then come the other known ones, best first."""
     found = begun(problem, penalties, known)
     if found.rules:
         yield found
+    left = [each.rule(problem) for each in known if each.role == "free"]
     for _ in range(most - len(found.rules)):
         slopes = Slopes.of(problem, layout, found.cells, found.at, n_threads)
-        rule = best_rule(slopes, penalties, watch, width, {rule.mark for rule in found.rules})
+        marks = {rule.mark for rule in found.rules}
+        left = [rule for rule in left if rule.mark not in marks and 0 < len(rule.rows) < len(problem.labels)]
+        rule = slopes.best_of(left, penalties) if left else best_rule(slopes, penalties, watch, width, marks)
         if rule is None:
             return
         found = found.with_rule(problem, rule).fitted(problem, penalties, _STEPS)

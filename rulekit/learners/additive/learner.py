@@ -44,7 +44,7 @@ class WeightedRules(RuleLearner):
     size_parameter = "max_rules"
     abilities: ClassVar[frozenset[Ability]] = frozenset(
         (
-            *("missing", "categories", "memory", "several", "ranked", "weights"),
+            *("missing", "categories", "start", "memory", "several", "ranked", "weights"),
             *("monotone", "apart", "require", "missing_never_helps"),
         )
     )
@@ -58,7 +58,7 @@ class WeightedRules(RuleLearner):
     def prepare(
         self, problem: Problem, questions: Sequence[Question], data: TrainingData, classes: tuple[Any, ...]
     ) -> list[Question]:
-        """The questions with their plan; raises InputError for promises that sums cannot keep."""
+        """The questions with their plan; raises InputError for promises or a start that sums cannot keep."""
         settings: AdditiveRulesSettings = questions[0].settings
         refuse_for_sums(settings, classes)
         layout = Layout.of(problem.columns, Allowed.of(problem.columns, data.table.constraints))

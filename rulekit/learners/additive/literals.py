@@ -10,11 +10,15 @@ from rulekit.learners.fitting.rule_sets import Clause
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Literal:
-    """A condition [n_codes] on the codes of one column; above: +1 `x > c`, -1 `x <= c`, 0 a set of levels."""
+    """A condition [n_codes] on the codes of one column; above: +1 `x > c`, -1 `x <= c`, 0 a set of levels.
+
+    reads: the columns of the table below one that is a fixed condition.
+    """
 
     column: int
     condition: Bools
     above: int
+    reads: tuple[int, ...] = ()
 
 
 Literals = tuple[Literal, ...]

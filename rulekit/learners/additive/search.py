@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Literal
 
 from rulekit.learners.additive.corrective import Cells, Weights
-from rulekit.learners.additive.extensions import Base, Extension, Sums, extensions
+from rulekit.learners.additive.extensions import CURVATURE, Base, Extension, Sums, extensions, gain_of
 from rulekit.learners.additive.layout import Layout
 from rulekit.learners.additive.literals import Literals, Penalties, clause_of, with_literal
 from rulekit.learners.additive.rows import all_rows, mark, others, parted
@@ -99,6 +99,14 @@ class Slopes:
     def _base_of(self, literals: Literals, sums: Ints, sign: int) -> Base:
         first = slice(0, int(self.layout.offsets[1])) if len(self.layout.columns) else slice(0, 0)
         return Base(literals, sums, sums[first].sum(axis=0), sign)
+
+    def best_of(self, rules: Sequence[Rule], penalties: Penalties) -> Rule:
+        """The rule of the largest gain among some; the first one where the sums are certain of every row."""
+        if not self.over.everything[CURVATURE]:
+            return rules[0]
+        bases = self.bases([Held(rule.literals, rule.rows, rule.sign) for rule in rules])
+        gains = [gain_of(base.total, self.over, penalties.damping) for base in bases]
+        return rules[gains.index(max(gains))]
 
     def bases(self, rules: Sequence[Held]) -> list[Base]:
         """The same of several, side by side."""

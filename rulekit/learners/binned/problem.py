@@ -105,7 +105,9 @@ def with_fixed(problem: Problem, nodes: Sequence[Node], table: Table, schema: Sc
     if not nodes:
         return problem
     values = evaluate_nodes(nodes, table)
-    own = {column.feature.name: i for i, column in enumerate(problem.columns)}
+    own: dict[str, int] = {}
+    for i, column in enumerate(problem.columns):
+        own.setdefault(column.feature.name, i)  # fixed conditions, which have names too, stand behind
     columns = []
     for node in nodes:
         names = sorted(columns_of(node))

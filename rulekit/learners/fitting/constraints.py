@@ -74,17 +74,22 @@ def required_of(texts: Iterable[str], schema: Schema, classes: Sequence[ClassLab
 
 def refuse_broken(nodes: Sequence[Node], schema: Schema, against: Sequence[Node] = ()) -> None:
     """Raise InputError where rules that must stand do not keep what is promised; against: those for the other class."""
+    required = tuple(Required(0, node) for node in against)
+    roots = [(Not(Or(against)), ())] if against else []
+    for root, beside in [*roots, *([(Or(nodes), required)] if nodes else [])]:
+        broken = broken_promise(root, schema, beside)
+        if broken:
+            said = f"{broken}: this is broken by a rule that is required or stays"
+            raise InputError(said, where="promises", fix="leave one of the two out")
+
+
+def broken_promise(root: Node, schema: Schema, required: tuple[Required, ...] = ()) -> str:
+    """The first promise, in words, that is not proved of what a Boolean node decides; "" where all are."""
     from rulekit.audit.kept_promises import verdicts
     from rulekit.audit.model_searches import Searches
 
-    if against:
-        refuse_broken([Not(Or(against))], schema)
-    required = tuple(Required(0, node) for node in against)
-    graph = RuleGraph(schema, ("no", "yes"), Fires(Or(nodes)), required=required) if nodes else None
-    for verdict in () if graph is None else verdicts(Searches(graph)):
-        if verdict.outcome != "proved":
-            said = f"{verdict.promise.text}: this is broken by a rule that is required or stays"
-            raise InputError(said, where="promises", fix="leave one of the two out")
+    made = verdicts(Searches(RuleGraph(schema, ("no", "yes"), Fires(root), required=required)))
+    return next((verdict.promise.text for verdict in made if verdict.outcome != "proved"), "")
 
 
 def _required(text: str, schema: Schema, classes: Sequence[ClassLabel]) -> Required:

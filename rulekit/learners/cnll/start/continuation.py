@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 from rulekit.errors import InputError
 from rulekit.graph.decisions import Part
@@ -32,21 +31,25 @@ from rulekit.graph.nodes import (
 )
 from rulekit.graph.probability.prime_implicants import threshold_rule
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
-from rulekit.graph.rules import conjuncts, disjuncts, rules_of
+from rulekit.graph.rules import conjuncts
 from rulekit.learners.binned.problem import HOLDS, KNOWN, Problem, with_fixed
 from rulekit.learners.cnll.formula.noisy_formula import Bit
 from rulekit.learners.cnll.formula.read_once import Operator, ReadOnceTree
 from rulekit.learners.cnll.start.first_formula import Start
 from rulekit.learners.counting.histograms import Bools
 from rulekit.learners.fitting.rule_sets import Clause
-from rulekit.names import suggestion
+from rulekit.learners.fitting.starts import (
+    WHERE,
+    Freeze,
+    check_classes,
+    clauses_of,
+    given_rules,
+    staying,
+    with_given,
+)
 from rulekit.numbers import strength_of
 from rulekit.schema import Schema
 from rulekit.tables.table import Table
-
-WHERE = "start"
-
-Freeze = Literal["all", "none"] | Sequence[str]
 
 _HALF = 0.5
 _MOST_LITERALS = 1000
@@ -82,21 +85,8 @@ def known_rules(graph: RuleGraph, freeze: Freeze, table: Table) -> list[KnownRul
     a threshold other than 1/2, or an unknown rule id.
     """
     formulas = _formulas(graph)
-    stays = None if freeze == "all" else _chosen(graph, () if freeze == "none" else tuple(freeze))
+    stays = staying(graph, freeze)
     return [_rules_of_formula(formula, stays, graph.schema, table) for formula in formulas]
-
-
-def _chosen(graph: RuleGraph, ids: Sequence[str]) -> frozenset[Node]:
-    """The nodes of the rules with these ids."""
-    rules = {rule.id: rule for rule in rules_of(graph)}
-    for name in ids:
-        if name not in rules:
-            raise InputError(f"no rule {name!r} in the start", where="freeze", fix=suggestion(name, rules, "its rules"))
-        if rules[name].connective != "or":
-            raise InputError(
-                f"rule {name} is joined to the others by {rules[name].connective}", where="freeze", fix="freeze all"
-            )
-    return frozenset(rules[name].node for name in ids)
 
 
 def has_plain_rules(graph: RuleGraph) -> bool:
@@ -111,26 +101,8 @@ def plain_starts(
 
     classes, table: as of `starts_of`. A rule that need not stay is one clause of its conditions.
     """
-    stays = None if freeze == "all" else _chosen(graph, () if freeze == "none" else tuple(freeze))
-    found = [
-        (
-            [clause for clause in clauses if stays is None or clause in stays],
-            [clause for clause in clauses if not (stays is None or clause in stays)],
-        )
-        for clauses in (_clauses(part.score) for part in graph.decision.parts)
-    ]
-    if len(found) == len(graph.classes):
-        found = [found[list(graph.classes).index(label)] for label in classes]
-    nodes = [node for kept, begun in found for node in (*kept, *(part for rule in begun for part in conjuncts(rule)))]
-    column = {node: len(problem.columns) + i for i, node in enumerate(dict.fromkeys(nodes))}
-    starts = [
-        (
-            tuple({column[rule]: HOLDS} for rule in kept),
-            tuple({column[part]: HOLDS for part in conjuncts(rule)} for rule in begun),
-        )
-        for kept, begun in found
-    ]
-    return with_fixed(problem, list(column), table, Schema(table.features)), starts
+    rules = [clauses_of(part.score) for part in graph.decision.parts]
+    return with_given(problem, given_rules(graph, freeze, classes, rules), table)
 
 
 # Which formulas there are ------------------------------------------------------------------------------------------
@@ -195,7 +167,7 @@ def _cumulative(graph: RuleGraph, cut: int) -> Node | None:
 
 
 def _rules_of_formula(formula: _Formula, stays: frozenset[Node] | None, schema: Schema, table: Table) -> KnownRules:
-    clauses = _clauses(formula.root)
+    clauses = clauses_of(formula.root)
     frozen = tuple(clause for clause in clauses if stays is None or clause in stays)
     free = tuple(clause for clause in clauses if clause not in frozen)
     if formula.root.family is Family.RANDOM:
@@ -210,17 +182,13 @@ def _rules_of_formula(formula: _Formula, stays: frozenset[Node] | None, schema: 
     return KnownRules(kept, tuple(part for part in whole if part not in kept), frozen, True)
 
 
-def _clauses(root: Node) -> tuple[Node, ...]:
-    return () if root is FALSE else disjuncts(root)
-
-
 def _with_strengths(clauses: tuple[Node, ...], report: Node, schema: Schema, table: Table) -> list[Node] | None:
     """The clauses of the report and those that it lacks, or None where together they do not decide as `clauses` do."""
     score = Probability(report)
     values = evaluate_nodes([*clauses, score], table)
     above: Bools = values[score] > _HALF
     rule = threshold_rule(report, _HALF, _MOST_LITERALS, schema=schema, budget=_MOST_PATTERNS)
-    terms = {frozenset(conjuncts(term)) for term in (_clauses(rule) if rule is not None else ())}
+    terms = {frozenset(conjuncts(term)) for term in (clauses_of(rule) if rule is not None else ())}
     lacking = [
         clause
         for clause in clauses
@@ -231,7 +199,7 @@ def _with_strengths(clauses: tuple[Node, ...], report: Node, schema: Schema, tab
         wanted |= values[clause]
     for clause in lacking:
         got |= values[clause]
-    return [*_clauses(report), *lacking] if bool((wanted == got).all()) else None
+    return [*clauses_of(report), *lacking] if bool((wanted == got).all()) else None
 
 
 def _conditions(clause: Node) -> frozenset[Node]:
@@ -279,25 +247,7 @@ def check_start(graph: RuleGraph, classes: Sequence[ClassLabel], ordered: bool, 
     """Raise InputError unless the graph decides between these classes, in this order where the order counts."""
     if init == "and":
         raise InputError("rules joined by or cannot go on as a conjunction", where=WHERE, fix="leave out init")
-    same = set(map(repr, graph.classes)) == set(map(repr, classes))
-    if not same:
-        raise InputError(
-            f"it decides between {_listed(graph.classes)}, the data between {_listed(classes)}",
-            where=WHERE,
-            fix="give a start with the classes of the data",
-        )
-    if ordered != graph.decision.ordered:
-        has, wants = ("no order of the classes", "ordered") if ordered else ("ordered classes", "not ordered")
-        raise InputError(f"it has {has}, the labels are {wants}", where=WHERE, fix="declare both or neither")
-    if len(graph.decision.roots) < len(classes) and tuple(map(repr, graph.classes)) != tuple(map(repr, classes)):
-        what = "ranks its classes" if ordered else "is about the class"
-        one = _listed(graph.classes) if ordered else repr(graph.classes[1])
-        other = _listed(classes) if ordered else repr(classes[1])
-        raise InputError(f"it {what} {one}, the learner {other}", where=WHERE, fix="say the same")
-
-
-def _listed(classes: Sequence[ClassLabel]) -> str:
-    return ", ".join(map(str, classes))
+    check_classes(graph, classes, ordered)
 
 
 # From clauses to a read-once tree ----------------------------------------------------------------------------------
