@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rulekit.errors import InputError
 from rulekit.learners.contract import Parameter, find_learner, refuse_unable
-from rulekit.learners.fitting.parameters import check_parameters
+from rulekit.learners.fitting.parameters import check_parameters, value_of
 from rulekit.names import near_names
 
 if TYPE_CHECKING:
@@ -67,20 +66,9 @@ def parse_parameters(learner: str, items: Sequence[str]) -> dict[str, Any]:
             raise InputError(f"{learner} has no parameter {name!r}", where="--param", fix=fix)
         # a parameter that is a word by default takes words: stopping=none is no null
         default = known[name].default
-        values[name] = text if isinstance(default, str) and default != "auto" else _value(text)
+        values[name] = text if isinstance(default, str) and default != "auto" else value_of(text)
     check_parameters("--param", values, {name: known[name] for name in values})
     return values
-
-
-def _value(text: str) -> Any:
-    """A number, true, false, none, a JSON value, or else the text itself."""
-    lowered = text.lower()
-    if lowered in ("true", "false", "none", "null"):
-        return {"true": True, "false": False}.get(lowered)
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
 
 
 def fitted(

@@ -11,6 +11,7 @@ from rulekit.errors import InputError
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.nodes import Linear
 from rulekit.learners.base import RuleClassifier
+from rulekit.learners.boosting.learned_votes import LearnedVotes
 from rulekit.learners.boosting.learner import AdaBoostStumps
 from rulekit.learners.boosting.majority import MajorityVote
 from rulekit.learners.boosting.sums import Boosted
@@ -29,7 +30,7 @@ class AdaBoostStumpClassifier(RuleClassifier, AdaBoostStumps):
     exaggerates as rounds are added. `history_` has of each round the edge 1/2 - error over guessing, the vote alpha,
     and of AdaBoost the factor z by which the weights of all rows change, and what the training error cannot be above:
     `bound`, the product of all z, and `edge_bound`, exp(-2 * the sum of all edges squared) (Freund & Schapire, 1997,
-    theorem 6).
+    theorem 6). With `base` models of another learner vote in the place of conditions.
     """
 
     def margins(self, X: Any, y: Any) -> Floats:
@@ -75,7 +76,7 @@ def _votes(model: Model, frame: Frame, rows: Table) -> Floats:
     """The share of the votes for yes less that of those for no, by row [n]; of whole points that before they were."""
     model = model.source if isinstance(model, Pointed) else model
     node = model.score(frame, "").node
-    if isinstance(model, Boosted) and isinstance(node, Linear):
+    if isinstance(model, Boosted | LearnedVotes) and isinstance(node, Linear):
         return np.asarray(evaluate_nodes([node], rows)[node]) / (model.votes or 1.0)
     if isinstance(model, MajorityVote):
         return np.asarray(np.mean([2.0 * answers - 1.0 for answers in model.answers(frame, rows)], axis=0))

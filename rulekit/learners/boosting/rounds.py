@@ -29,9 +29,10 @@ from rulekit.learners.contract import Candidate, Learning, Question
 from rulekit.learners.counting.histograms import Bools, Floats, Ints
 
 ADAPTIVE = ("adaboost", "multiplicative")
-_LEAST_VOTE = 2.0**-11
+LEAST_VOTE = 2.0**-11
 _LEAST_ERROR = 1e-6  # a stump without an error gets a finite vote
 _MORE_ERROR = 1e-4  # what the code of the source adds to the error for that
+_ROW_BITS, _SEEN_BITS = 16, 40
 _BITS = 52  # of the weights of all rows together
 
 
@@ -39,8 +40,8 @@ def rounds(question: Question) -> Learning:
     """A model after each round; with early_stop until a stump is always right or none is better than guessing."""
     problem, settings = question.problem, question.settings
     adaptive = settings.vote in ADAPTIVE
-    weak, weights = _Weak(question), _Weights(problem)
-    votes, majority, bounds = Votes(problem, bool(question.plan)), MajorityVote(()), _Bounds()
+    weak, weights = _Weak(question), RowWeights(problem)
+    votes, majority, bounds = Votes(problem, bool(question.plan)), MajorityVote(()), Bounds()
     for size in range(1, int(settings.n_estimators) + 1):
         question.watch.check()
         shown = weights.whole() if adaptive else weak.part(weights.rows)
@@ -49,11 +50,11 @@ def rounds(question: Question) -> Learning:
             stump = judged(problem, weights.rows, stump.column, stump.votes)
         vote, error = vote_of(stump, settings), stump.error
         ended = settings.early_stop and adaptive
-        if (ended and (vote < _LEAST_VOTE or error >= 0.5)) or votes.largest + abs(vote) > LARGEST_SUM:
+        if (ended and (vote < LEAST_VOTE or error >= 0.5)) or votes.largest + abs(vote) > LARGEST_SUM:
             return None
         codes = stump.codes(problem)
         yes = votes.add(stump, vote, codes)
-        wrong = _weight_of(problem, yes != (problem.labels == 1))
+        wrong = weight_of(problem, yes != (problem.labels == 1))
         said = {"edge": 0.5 - error, "alpha": vote}
         objective = wrong
         if adaptive:
@@ -69,7 +70,7 @@ def rounds(question: Question) -> Learning:
     return None
 
 
-def _weight_of(problem: Problem, rows: Bools) -> float:
+def weight_of(problem: Problem, rows: Bools) -> float:
     """What some rows [n] of a problem weigh."""
     if problem.weights.strides == (0,):
         return int(np.count_nonzero(rows)) * int(problem.weights[0]) * problem.weight_unit
@@ -133,10 +134,11 @@ class _Weak:
         return shown
 
 
-class _Weights:
+class RowWeights:
     """The weights of the rows from round to round: rows [n], and a factor of each.
 
-    The sum of rows * factors, that of the exponential loss, is total * 2^exponent, and total from 1/2 to 1.
+    The sum of rows * factors, that of the exponential loss, is total * 2^exponent, and total from 1/2 to 1; first: the
+    exponent before the first round.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -145,6 +147,7 @@ class _Weights:
         self.rows = problem.weights // max(1, int(np.gcd.reduce(problem.weights)))
         self.scale = problem.total / float(self.rows.sum())
         self.total, self.exponent = math.frexp(float(self.rows.sum()))
+        self.first = self.exponent
         self.factors = np.full(len(self.rows), math.ldexp(1.0, -self.exponent))
 
     @property
@@ -155,6 +158,16 @@ class _Weights:
     def whole(self) -> Ints:
         """The weights [n] as integers."""
         return self.rows * np.rint(self.factors * 2.0**_BITS).astype(np.int64)
+
+    def coarse(self) -> Ints:
+        """The weights [n] as learners take them, of at most 2^40 in all.
+
+        They are in steps of 2^-16 of what one of `rows` weighs at first, so that a row of weight 2 weighs as two rows
+        do; where that is too fine, each row is rounded by itself.
+        """
+        if self.first + _ROW_BITS > _SEEN_BITS:
+            return np.rint(self.rows * (self.factors * 2.0**_SEEN_BITS)).astype(np.int64)
+        return self.rows * np.rint(self.factors * 2.0 ** (self.first + _ROW_BITS)).astype(np.int64)
 
     def turn(self, stump: Stump, codes: npt.NDArray[Any], by: float) -> float:
         """Multiply by exp(-by) where a stump is right and by exp(by) where it is wrong; says by what their sum was."""
@@ -171,7 +184,7 @@ class _Weights:
 
 
 @dataclass(slots=True)
-class _Bounds:
+class Bounds:
     """What the training error cannot be above: the product of all Z, and exp(-2 * the sum of the edges' squares)."""
 
     product: float = 1.0

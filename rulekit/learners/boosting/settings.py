@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from rulekit.learners.boosting.base_learners import BASE
 from rulekit.learners.contract import setting
 from rulekit.learners.fitting.parameters import TRUTH, number, one_of, or_automatic, whole
 from rulekit.learners.fitting.settings import PointSettings
@@ -17,6 +18,9 @@ class AdaBoostSettings(PointSettings):
     """Rounds and their conditions; all else is shared by every learner."""
 
     n_estimators: int = setting(100, whole(1), "most rounds, each of which adds one condition")
+    base: Any = setting(
+        "stump", BASE, "what votes: stump (one condition), or models of another learner, as cnll(size=1)"
+    )
     weak: Literal["exact", "resampled"] = setting(
         "exact", one_of("exact", "resampled"), "exact: of all rows by weight; resampled: of rows drawn by weight"
     )

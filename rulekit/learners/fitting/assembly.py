@@ -101,9 +101,9 @@ def decision_of(frame: Frame, models: Sequence[Model], scores: Sequence[Score]) 
     classes: the median (question j asks whether the label lies above class j).
     """
     if frame.kind == "two":
-        return Fires(_decides(scores[0]))
+        return Fires(deciding_node(scores[0]))
     if frame.kind == "ranked":
-        return Median(tuple(map(_decides, scores)))
+        return Median(tuple(map(deciding_node, scores)))
     if _are_sums(scores):
         least = -math.inf if frame.default is None else 0.0
         sums = (_as_sum(model, score) for model, score in zip(models, scores, strict=True))
@@ -120,7 +120,7 @@ def _first_of(frame: Frame, scores: Sequence[Score]) -> ArgMax:
     A rule of the default that holds on no row with a rule of a class after it would change nothing, and is left out.
     """
     order = sorted(frame.preference, key=lambda k: -scores[k].precedence)
-    rules = {k: _decides(scores[k]) for k in order if scores[k].rule is not FALSE}
+    rules = {k: deciding_node(scores[k]) for k in order if scores[k].rule is not FALSE}
     default, speaking = default_of(frame), list(rules)
     if default in rules and not scores[default].stays:
         later = speaking[speaking.index(default) + 1 :]
@@ -145,7 +145,7 @@ def _are_sums(scores: Sequence[Score]) -> bool:
     return any(score.node.family is Family.REAL for score in scores)
 
 
-def _decides(score: Score) -> Node:
+def deciding_node(score: Score) -> Node:
     """The Boolean node that holds where a question is answered by yes."""
     if score.rule is not None:
         return score.rule
@@ -164,7 +164,7 @@ def _reported(score: Score, odds: float) -> Node:
     # where one half of the weighted rows is of the rows as they are
     half = odds / (1.0 + odds)
     beside = min(half, 1.0 - half) * _BESIDE
-    return Sided(node, _decides(score), _short(half + beside), _short(half - beside))
+    return Sided(node, deciding_node(score), _short(half + beside), _short(half - beside))
 
 
 def _short(p: float) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -192,3 +193,14 @@ def check_parameters(learner: str, values: Mapping[str, Any], table: Mapping[str
 def _shown(value: Any) -> str:
     text = " ".join(repr(value).split())
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+def value_of(text: str) -> Any:
+    """A number, true, false, none, a JSON value, or else the text itself."""
+    lowered = text.lower()
+    if lowered in ("true", "false", "none", "null"):
+        return {"true": True, "false": False}.get(lowered)
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

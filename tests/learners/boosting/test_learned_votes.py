@@ -1,0 +1,114 @@
+"""AdaBoost over models of other learners: votes, bounds, one ordinary rule graph, and what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from rulekit import AdaBoostStumpClassifier, AdditiveRulesClassifier, CNLLClassifier, simplify
+from rulekit.audit.checking import check_model
+from rulekit.conformance.learners import learner_checks
+from rulekit.errors import InputError
+from rulekit.graph.check import check
+from rulekit.graph.language.text import parse_graph, print_graph
+from rulekit.graph.nodes import Above, Linear
+from rulekit.synthetic import loans
+
+SMALL: dict[str, Any] = {"n_estimators": 5, "stopping": "none", "target": "default", "positive": "yes"}
+BASES = ("additive(max_rules=1)", "additive(max_rules=2)", "cnll(n_units=3, size=1)", "adaboost(n_estimators=2)")
+
+
+def data(seed: int = 1, n: int = 400) -> tuple[dict[str, Any], Any]:
+    rows = loans(n, seed=seed)
+    return rows, np.array(rows.pop("default"))
+
+
+@pytest.mark.parametrize("base", BASES)
+@pytest.mark.parametrize("weak", ["exact", "resampled"])
+def test_the_training_error_is_below_the_product_of_all_z(base: str, weak: str) -> None:
+    rows, y = data()
+    model = AdaBoostStumpClassifier(**SMALL, base=base, weak=weak, random_state=0).fit(rows, y)
+    history = [record for record in model.history_ if "alpha" in record]
+
+    assert len(history) == len(model.path_) > 1
+    for record, size in zip(history, model.path_, strict=True):
+        assert 0.0 < record["edge"] <= 0.5
+        assert record["alpha"] == pytest.approx(0.5 * np.log((0.5 + record["edge"]) / (0.5 - record["edge"])), abs=1e-3)
+        assert record["z"] == pytest.approx(np.sqrt(1.0 - 4.0 * record["edge"] ** 2), abs=1e-6)
+        assert np.mean(size.predict(rows) != y) <= record["bound"] <= record["edge_bound"] + 1e-6
+
+
+@pytest.mark.parametrize("base", BASES)
+def test_votes_are_an_ordinary_sum_that_decides_as_the_models_do(base: str) -> None:
+    rows, y = data()
+    model = AdaBoostStumpClassifier(**SMALL, base=base).fit(rows, y)
+    graph = model.rule_graph_
+    (root,) = graph.decision.roots
+
+    check(graph)
+    assert isinstance(root, Above)
+    assert isinstance(root.score, Linear)
+    assert parse_graph(print_graph(simplify(graph))) == simplify(graph)
+    assert np.mean(graph.predict(rows) != y) == model.path_.points[-1].training_error
+    margins = model.margins(rows, y)
+    assert np.array_equal(margins > 0.0, graph.predict(rows) == y) or np.any(margins == 0.0)
+    assert np.abs(margins).max() <= 1.0
+
+
+def test_a_model_of_one_rule_is_that_rule_and_equal_ones_are_one_term() -> None:
+    graph = (
+        AdaBoostStumpClassifier(**{**SMALL, "n_estimators": 8}, base="additive(max_rules=1)").fit(*data()).rule_graph_
+    )
+    terms = [node for _, node in graph.decision.roots[0].score.terms]
+
+    assert not any(isinstance(node, Above) for node in terms)
+    assert len(set(terms)) == len(terms)
+
+
+def test_a_learner_may_be_given_unfitted() -> None:
+    rows, y = data()
+    written = AdaBoostStumpClassifier(**SMALL, base="additive(max_rules=1)").fit(rows, y)
+    given = AdaBoostStumpClassifier(**SMALL, base=AdditiveRulesClassifier(1))
+
+    assert clone(given).fit(rows, y).rule_graph_.decision == written.rule_graph_.decision
+
+
+def test_promises_are_kept_by_each_model_and_so_by_their_votes() -> None:
+    promises = {"monotone": {"amount": "decreasing", "age": "increasing"}, "missing_never_helps": True}
+    for base in BASES[1:3]:
+        graph = AdaBoostStumpClassifier(**SMALL, base=base, **promises).fit(*data()).rule_graph_
+        assert {verdict.outcome for verdict in check_model(graph).verdicts} == {"proved"}
+
+
+CHECKS = learner_checks(AdaBoostStumpClassifier, {"base": BASES[0], "n_estimators": 2, "n_folds": 2}, sklearn=False)
+ASKED = ("a legal model", "weights 0 and 2", "memory and blocks", "a time limit")
+
+
+@pytest.mark.parametrize("one", [each for each in CHECKS if any(word in each.name for word in ASKED)], ids=str)
+def test_it_keeps_what_a_learner_promises(one: Any) -> None:
+    one.run()
+
+
+CASES: dict[str, tuple[dict[str, Any], str]] = {
+    "learner": ({"base": "cnl"}, "no learner 'cnl'; did you mean cnll"),
+    "parameter": ({"base": "cnll(sze=1)"}, "cnll has no parameter 'sze'; did you mean size"),
+    "value": ({"base": "cnll(size=0)"}, "base: size is 0"),
+    "words": ({"base": "cnll(size)"}, "'size' is not K=V"),
+    "brackets": ({"base": "cnll(size=1"}, "names no learner"),
+    "whole": ({"base": CNLLClassifier(memory="1GB")}, "memory of cnll is said of the whole model"),
+    "other": ({"base": 3}, "base is 3"),
+    "vote": ({"base": "cnll", "vote": "majority"}, "vote: the forms before AdaBoost join stumps"),
+    "points": ({"base": "cnll", "points": True}, "points: models that vote have no points"),
+    "platt": ({"base": "cnll", "probability": "platt"}, "probability: it is fitted to the sums of stumps"),
+    "apart": ({"base": "cnll", "forbid": ["age, amount"]}, "forbid: a model that votes is one rule"),
+}
+
+
+@pytest.mark.parametrize(("parameters", "said"), CASES.values(), ids=CASES)
+def test_what_cannot_vote_is_refused_in_one_line(parameters: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said) as caught:
+        AdaBoostStumpClassifier(**{**SMALL, **parameters}).fit(*data(1, 60))
+    assert "\n" not in str(caught.value)
