@@ -126,7 +126,7 @@ def _reconsidered(
     """The first rule exchanged for the best one like it, where that lowers the loss, else moved to the end."""
     rule = found.rules[0]
     if rule.role != "free":
-        return found.exchanged(problem, 0, rule)
+        return found.first_last()
     without = replace(found.at, weights=np.concatenate([[0.0], found.at.weights[1:]]))
     slopes = Slopes.of(problem, layout, found.cells, without, n_threads)
     moved = found.first_last()
