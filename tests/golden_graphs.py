@@ -33,6 +33,8 @@ score = partial(_read, "score")
 grades = partial(_read, "grades")
 # Three ordered classes by the median of two noisy decisions.
 ranks = partial(_read, "ranks")
+# A score card: points by level, a step, rules with points, a threshold of its own, a logistic of the total.
+card = partial(_read, "card")
 
 INCOME = income().schema
-MODELS = {"income": income, "score": score, "grades": grades, "ranks": ranks}
+MODELS = {"income": income, "score": score, "grades": grades, "ranks": ranks, "card": card}

@@ -8,7 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
+from rulekit.audit.kept_promises import verdicts
 from rulekit.audit.metrics import Figures, measured
+from rulekit.audit.model_searches import Searches
+from rulekit.audit.promises import promises
 from rulekit.audit.statistics import rule_statistics
 from rulekit.audit.threshold import Choice, Purpose, choose_threshold, with_threshold
 from rulekit.errors import InputError
@@ -97,7 +100,7 @@ def move_threshold(
 
     A threshold that decides every row as the model does leaves the model as it is.
     Raises InputError where the model has no threshold, was edited so that its rules do not follow from its probability,
-    or can serve the purpose only by deciding every row positive.
+    can serve the purpose only by deciding every row positive, or would no longer keep a promise.
     """
     check_outputs([output], data)
     if output is not None:
@@ -125,12 +128,24 @@ def move_threshold(
         choice = replace(choice, chosen=replace(choice.chosen, threshold=current))
     threshold = choice.chosen.threshold
     moved = graph if threshold == current else with_threshold(graph, threshold)
+    _refuse_broken(graph, moved, threshold)
     statistics = rule_statistics(moved, rows.table, rows.y, rows.weight)
     moved = moved.with_(statistics={**moved.statistics, **statistics})
     if output is not None:
         moved.save(output)
     changed = _by_probability(moved) and not _by_probability(graph)
     return MovedThreshold(moved, choice, len(rows), changed, found.notes)
+
+
+def _refuse_broken(graph: RuleGraph, moved: RuleGraph, threshold: float) -> None:
+    """Raise InputError where a model breaks a promise at its new threshold that it kept before."""
+    if moved is graph or not promises(graph):
+        return
+    kept = {verdict.promise.text for verdict in verdicts(Searches(graph)) if verdict.outcome != "fails"}
+    for verdict in verdicts(Searches(moved)):
+        if verdict.outcome == "fails" and verdict.promise.text in kept:
+            said = f"with yes above {threshold!r} the model breaks a promise: {verdict.promise.text}"
+            raise InputError(said, where="threshold", fix="take another threshold, or train without the promise")
 
 
 def _by_probability(graph: RuleGraph) -> bool:
