@@ -17,7 +17,7 @@ import numpy.typing as npt
 from rulekit.audit.score_cards.score_table import total_of
 from rulekit.cells.totals import MOST_TOTALS
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
-from rulekit.graph.rules import Rule, fired, rules_of
+from rulekit.graph.rules import Rule, firing, rule_values, rules_of
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ Array = npt.NDArray[Any]
 _UNIT = 1 << 1074
 _LOW_BITS = 26
 _MOST = 1 << 25
+_TOGETHER = 1 << 15  # rows of which it is held what each rule says
 
 
 def rule_statistics(graph: RuleGraph, table: Table, y: Array, weight: Array | None = None) -> dict[str, Any]:
@@ -50,7 +51,7 @@ def rule_statistics(graph: RuleGraph, table: Table, y: Array, weight: Array | No
     squared = None if weight is None else np.ldexp(weight, -exponent) ** 2
     tally = _Tally(graph, rules_of(graph), exponent)
     start = 0
-    for block in table.blocks(graph.used_features):
+    for block in table.blocks(graph.used_features, _TOGETHER):
         rows = slice(start, start + block.n_rows)
         weights, squares = (None if w is None else Weights(w[rows], block.n_rows) for w in (weight, squared))
         tally.add(block, y[rows], weights or Weights(None, block.n_rows), squares)
@@ -75,7 +76,7 @@ class _Tally:
 
     def add(self, table: Table, y: Array, weights: Weights, squares: Weights | None) -> None:
         self.total += weights.total()
-        active = fired(self.graph, table)
+        active = firing(self.rules, rule_values(self.rules, table), table.n_rows)
         positive = y[:, None] >= self.classes if self.graph.decision.ordered else y[:, None] == self.classes
         together = self._together(active)
         self._add("rows", np.count_nonzero(active, axis=0).tolist())

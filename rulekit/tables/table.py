@@ -105,7 +105,7 @@ class Table:
         names : tuple of str or None
             The columns that are needed; the others come all missing.
         size : int
-            Rows at a time of a table on disk; one in memory comes whole.
+            Rows at a time.
 
         Yields
         ------
@@ -113,7 +113,13 @@ class Table:
 
         """
         if not isinstance(self.arrays, StoredArrays):
-            yield self
+            if self.n_rows <= size:
+                yield self
+                return
+            for start in range(0, self.n_rows, size):
+                arrays = tuple(array[start : start + size] for array in self.arrays)
+                n_rows = min(size, self.n_rows - start)
+                yield Table(self.features, arrays, n_rows, self.source, constraints=self.constraints)
             return
         read = [names is None or feature.name in names for feature in self.features]
         for start in range(0, self.n_rows, size):

@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 
+from rulekit.audit import statistics
 from rulekit.audit.score_cards.score_table import score_table
 from rulekit.audit.statistics import rule_statistics
 from rulekit.graph.decisions import ArgMax, Fires, Median
@@ -145,3 +146,11 @@ def test_totals_of_a_sum_are_counted_in_any_blocks_and_by_weight() -> None:
     broken = graph.with_(statistics={"totals": [3, {"total": "x"}]})
     assert score_table(broken) == score_table(graph.with_(statistics={}))
     assert [(row.total, row.share) for row in table] == [(-1.0, 1 / 8), (0.0, 0.0), (1.0, 1 / 8), (2.0, 6 / 8)]
+
+
+def test_blocks_of_rows_say_what_all_rows_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = RuleGraph(SCHEMA, ("no", "yes"), Fires(Or((X, B, C))))
+    weights = np.linspace(0.1, 3.0, len(Y))
+    whole = rule_statistics(model, TABLE, Y, weights)
+    monkeypatch.setattr(statistics, "_TOGETHER", 3)
+    assert rule_statistics(model, TABLE, Y, weights) == whole

@@ -28,6 +28,7 @@ from rulekit.tables.table import Table
 _CAPPINGS = 8
 _WORTH_A_THREAD = 50_000
 _MOST_SMALL = 256
+_PART = 1 << 16  # values that whole arrays hold between their steps
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,7 +114,8 @@ def bin_column(
     if feature.kind == "categorical":
         return _bin_levels(feature, index, array, weights, least_level)
     if feature.kind == "boolean":
-        codes = np.where(np.isnan(array), 0, 1 + (array > 0.5)).astype(np.uint8)
+        codes = (array > 0.5).view(np.uint8) + np.uint8(1)
+        codes[np.isnan(array)] = MISSING_CODE
         return BinnedColumn(feature, index, 3, none, none), codes
     # A column of a matrix is gathered once, and not kept.
     array = array + array.dtype.type(0)  # minus zero is zero
@@ -151,7 +153,8 @@ def assign_bins(array: npt.NDArray[Any], high: npt.NDArray[Any], codes: npt.NDAr
     are more values than such places.
     """
     if not numba_runs() or len(array) < 1 << _LOOKED_UP_BITS or not 0 < len(high) < _MOST_LOOKED_UP:
-        codes[:] = np.where(np.isnan(array), 0, np.searchsorted(high, array) + 1)
+        for part in _parts(len(array)):
+            codes[part] = np.where(np.isnan(array[part]), 0, np.searchsorted(high, array[part]) + 1)
         return
     bits = np.dtype(np.int32 if array.dtype.itemsize == 4 else np.int64)
     shift = 8 * bits.itemsize - _LOOKED_UP_BITS
@@ -205,10 +208,21 @@ def _distinct(array: npt.NDArray[Any], weights: npt.NDArray[Any]) -> tuple[npt.N
 
 
 def _runs_at_once(values: Any, counts: Any) -> int:
-    starts = np.flatnonzero(np.concatenate([np.ones(min(1, len(values)), dtype=bool), values[1:] != values[:-1]]))
-    counts[: len(starts)] = np.diff(starts, append=len(values))
-    values[: len(starts)] = values[starts]
-    return len(starts)
+    m, begun = 0, 0
+    for part in _parts(len(values)):
+        some = values[part]
+        new = np.concatenate([[m == 0 or values[m - 1] != some[0]], some[1:] != some[:-1]])
+        starts = part.start + np.flatnonzero(new)
+        if not len(starts):
+            continue
+        if m:
+            counts[m - 1] = starts[0] - begun
+        counts[m : m + len(starts)] = np.diff(starts, append=starts[-1])
+        values[m : m + len(starts)] = some[new]
+        m, begun = m + len(starts), starts[-1]
+    if m:
+        counts[m - 1] = len(values) - begun
+    return m
 
 
 @compiled_unless(_runs_at_once)
@@ -268,13 +282,17 @@ def first_of_bins(counts: npt.NDArray[Any], max_bins: int | None) -> npt.NDArray
 
 
 def _first_of_bins_at_once(counts: Any, cap: float, total: float, max_bins: int, first: Any) -> int:
-    capped = np.minimum(counts, cap)
-    middle = (np.cumsum(capped) - capped / 2) / total * max_bins
-    own = np.minimum(middle, max_bins - 1.0).astype(np.int64)
-    last = np.maximum.accumulate(np.concatenate([[-1], own]))[:-1]
-    begins = np.flatnonzero(own > last)
-    first[: len(begins)] = begins
-    return len(begins)
+    bins, last, reached = 0, np.full(1, -1), np.zeros(1)
+    for part in _parts(len(counts)):
+        capped = np.minimum(counts[part], cap)
+        reached = np.cumsum(np.concatenate([reached[-1:], capped]))[1:]
+        middle = (reached - capped / 2) / total * max_bins
+        own = np.minimum(middle, max_bins - 1.0).astype(np.int64)
+        last = np.maximum.accumulate(np.concatenate([last[-1:], own]))
+        begins = part.start + np.flatnonzero(own > last[:-1])
+        first[bins : bins + len(begins)] = begins
+        bins += len(begins)
+    return bins
 
 
 @compiled_unless(_first_of_bins_at_once)
@@ -311,8 +329,12 @@ def capped_total(below: Callable[[float], tuple[float, int]], max_bins: int) -> 
 
 
 def _below_at_once(counts: Any, cap: float) -> tuple[float, int]:
-    inside = counts <= cap
-    return float(counts[inside].astype(np.int64).sum()), int(len(counts) - np.count_nonzero(inside))
+    total, above = 0, 0
+    for part in _parts(len(counts)):
+        inside = counts[part] <= cap
+        total += int(counts[part][inside].astype(np.int64).sum())
+        above += len(inside) - int(np.count_nonzero(inside))
+    return float(total), above
 
 
 @compiled_unless(_below_at_once)
@@ -324,6 +346,11 @@ def _below(counts: Any, cap: float) -> tuple[float, int]:
         total += int(counts[i]) if inside else 0
         above += 0 if inside else 1
     return float(total), above
+
+
+def _parts(n: int) -> list[slice]:
+    """All of n values in their order, some at a time."""
+    return [slice(start, min(start + _PART, n)) for start in range(0, n, _PART)]
 
 
 def code_type(n_codes: int) -> np.dtype[Any]:

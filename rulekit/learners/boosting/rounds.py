@@ -22,6 +22,7 @@ import numpy.typing as npt
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.boosting.majority import MajorityVote
 from rulekit.learners.boosting.resampled import drawn_rows, resampled_stump
+from rulekit.learners.boosting.row_passes import multiply, parts_of, weigh
 from rulekit.learners.boosting.settings import AdaBoostSettings
 from rulekit.learners.boosting.stumps import Stump, best_stump, cuts_of, judged, known_codes
 from rulekit.learners.boosting.sums import FINE, LARGEST_SUM, Votes
@@ -40,8 +41,8 @@ def rounds(question: Question) -> Learning:
     """A model after each round; with early_stop until a stump is always right or none is better than guessing."""
     problem, settings = question.problem, question.settings
     adaptive = settings.vote in ADAPTIVE
-    weak, weights = _Weak(question), RowWeights(problem)
-    votes, majority, bounds = Votes(problem, bool(question.plan)), MajorityVote(()), Bounds()
+    weak, weights = _Weak(question), RowWeights(problem, question.n_threads)
+    votes, majority, bounds = Votes(problem, bool(question.plan), question.n_threads), MajorityVote(()), Bounds()
     for size in range(1, int(settings.n_estimators) + 1):
         question.watch.check()
         shown = weights.whole() if adaptive else weak.part(weights.rows)
@@ -74,7 +75,7 @@ def weight_of(problem: Problem, rows: Bools) -> float:
     """What some rows [n] of a problem weigh."""
     if problem.weights.strides == (0,):
         return int(np.count_nonzero(rows)) * int(problem.weights[0]) * problem.weight_unit
-    return int(problem.weights[rows].sum()) * problem.weight_unit
+    return sum(int(problem.weights[part][rows[part]].sum()) for part in parts_of(len(rows))) * problem.weight_unit
 
 
 def vote_of(stump: Stump, settings: AdaBoostSettings) -> float:
@@ -137,18 +138,24 @@ class _Weak:
 class RowWeights:
     """The weights of the rows from round to round: rows [n], and a factor of each.
 
+    What is computed of all rows goes where the last round's was: there is no further array of them.
+
     The sum of rows * factors, that of the exponential loss, is total * 2^exponent, and total from 1/2 to 1; first: the
     exponent before the first round.
     """
 
-    def __init__(self, problem: Problem) -> None:
-        self.problem = problem
+    def __init__(self, problem: Problem, n_threads: int = 1) -> None:
+        self.problem, self.n_threads = problem, n_threads
         # small, where they are counts of rows
-        self.rows = problem.weights // max(1, int(np.gcd.reduce(problem.weights)))
+        if problem.weights.strides == (0,):
+            self.rows = np.broadcast_to(np.ones(1, dtype=np.int64), problem.weights.shape)
+        else:
+            self.rows = problem.weights // max(1, int(np.gcd.reduce(problem.weights)))
         self.scale = problem.total / float(self.rows.sum())
         self.total, self.exponent = math.frexp(float(self.rows.sum()))
         self.first = self.exponent
         self.factors = np.full(len(self.rows), math.ldexp(1.0, -self.exponent))
+        self._whole = np.empty(len(self.rows), dtype=np.int64)
 
     @property
     def loss(self) -> float:
@@ -156,8 +163,9 @@ class RowWeights:
         return math.ldexp(self.total, self.exponent) * self.scale
 
     def whole(self) -> Ints:
-        """The weights [n] as integers."""
-        return self.rows * np.rint(self.factors * 2.0**_BITS).astype(np.int64)
+        """The weights [n] as integers, until they are asked for again."""
+        weigh(self.rows, self.factors, 2.0**_BITS, self._whole, self.n_threads)
+        return self._whole
 
     def coarse(self) -> Ints:
         """The weights [n] as learners take them, of at most 2^40 in all.
@@ -178,8 +186,7 @@ class RowWeights:
         self.exponent += shift
         agreed = np.outer((-1.0, 1.0), stump.votes)  # by label and code: 1 where the stump is right, 0 for no vote
         by_code = np.where(agreed > 0.0, right, np.where(agreed < 0.0, wrong, 1.0))
-        no, yes = np.ldexp(by_code, -shift)
-        self.factors *= np.where(self.problem.labels == 1, yes[codes], no[codes])
+        multiply(self.factors, self.problem.labels, codes, np.ldexp(by_code, -shift), self.n_threads)
         return after / before
 
 

@@ -12,11 +12,12 @@ import numpy.typing as npt
 from rulekit.learners.binned.binning import BinnedColumn
 from rulekit.learners.binned.codes import matrix_of, side_by_side
 from rulekit.learners.binned.problem import Problem
-from rulekit.learners.counting.histograms import Bools, Floats, Ints, add_by_code, count_cells
+from rulekit.learners.counting.histograms import Bools, Floats, Ints, count_cells, lead_by_code
 from rulekit.learners.counting.kernels import run_threads
 from rulekit.schema import FIRST_LEVEL_CODE
 
 _TOGETHER = 64  # columns whose sums stay in a cache
+_PART = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,25 +65,30 @@ def first_code(column: BinnedColumn) -> int:
 
 def known_codes(problem: Problem) -> list[Bools]:
     """By column which codes [n_codes] some row has."""
-    counts = (np.bincount(problem.codes[j], minlength=column.n_codes) for j, column in enumerate(problem.columns))
-    return [each > 0 for each in counts]
+    return [_known(problem.codes[j], column.n_codes) for j, column in enumerate(problem.columns)]
+
+
+def _known(codes: npt.NDArray[Any], n_codes: int) -> Bools:
+    known = np.zeros(n_codes, dtype=bool)
+    for start in range(0, len(codes), _PART):
+        known[codes[start : start + _PART]] = True
+    return known
 
 
 def leads_by_code(problem: Problem, weights: Ints, n_threads: int) -> list[Ints]:
     """By column the weight [n_codes] of the rows with label 1 less that of the others."""
-    signed = np.where(problem.labels == 1, weights, -weights)
-    each = max(1, -(-len(signed) // n_threads))
+    each = max(1, -(-len(weights) // n_threads))
     found: dict[int, Ints] = {}
     for group in side_by_side(problem.codes, np.arange(len(problem.columns)), _TOGETHER):
         whole, places = matrix_of(problem.codes, group)
         matrix = whole[:, places[0] : places[-1] + 1]
         starts = np.cumsum([0, *(problem.columns[j].n_codes for j in group)])
-        sums = [np.zeros(starts[-1], dtype=np.int64) for _ in range(0, len(signed), each)]
+        sums = [np.zeros(starts[-1], dtype=np.int64) for _ in range(0, len(weights), each)]
 
         def add(part: int, of: Any = (matrix, starts, sums)) -> None:
             matrix, starts, sums = of
             rows = slice(part * each, (part + 1) * each)
-            add_by_code(matrix[rows], starts, signed[rows], sums[part])
+            lead_by_code(matrix[rows], starts, problem.labels[rows], weights[rows], sums[part])
 
         run_threads(add, range(len(sums)), n_threads)
         total = np.sum(sums, axis=0)
@@ -106,9 +112,10 @@ def best_stump(
     weights [n]: in place of the problem's, of a total below 2^53, so that every count is exact. cuts: see `cuts_of`;
     known: see `known_codes`.
     """
-    total = int(weights.sum())
-    lead = 2 * int(weights[problem.labels == 1].sum()) - total
     leads = leads_by_code(problem, weights, n_threads)
+    total = int(weights.sum())
+    # of all codes of any column together
+    lead = int(leads[0].sum()) if leads else 2 * int(weights[problem.labels == 1].sum()) - total
     best: tuple[int, int | None, Floats] = (abs(lead), None, np.array([1.0 if lead > 0 else -1.0]))
     for j, column in enumerate(problem.columns):
         against = first_code(column) if missing_never_helps else 0

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.learners.binned.problem import Problem
+from rulekit.learners.boosting.row_passes import add_votes
 from rulekit.learners.boosting.stumps import Stump
 from rulekit.learners.counting.histograms import Bools, Floats
 from rulekit.learners.fitting.additive import ScoreCard
@@ -45,6 +46,7 @@ class Votes:
 
     problem: Problem
     searched: bool
+    n_threads: int = 1
     stumps: list[tuple[Stump, float]] = field(default_factory=list)
     sums: Floats = field(default_factory=lambda: np.zeros(0))
     step: float = SEVERAL
@@ -71,11 +73,10 @@ class Votes:
         self.stumps.append((stump, vote))
         self.largest += abs(vote)
         self.least = min(self.least, abs(vote) or math.inf)
-        self.sums += (vote * stump.votes)[codes]
-        yes = np.asarray(self.sums > 0.0)
         size = self._join(stump, vote)
+        steps = self._in_steps(size * stump.votes) if self.searched else None
+        yes = add_votes(self.sums, self.rounded, codes, vote * stump.votes, steps, self.n_threads)
         if self.searched:
-            self.rounded += self._in_steps(size * stump.votes)[codes]
             self._refine(yes)
         return yes
 

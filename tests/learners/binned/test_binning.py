@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rulekit.learners.binned.binning import assign_bins, bin_column, bin_table, capped_quantiles
+from rulekit.learners.binned import binning
+from rulekit.learners.binned.binning import assign_bins, bin_column, bin_table, capped_quantiles, first_of_bins
 from rulekit.schema import Feature
 from rulekit.tables.table import Table
 
@@ -87,3 +88,17 @@ def test_each_value_gets_the_bin_that_ends_at_or_above_it(dtype: type, n_bins: i
     codes = np.empty(len(values), dtype=np.uint16)
     assign_bins(values, high, codes)
     assert np.array_equal(codes, np.where(np.isnan(values), 0, np.searchsorted(high, values) + 1))
+
+
+@pytest.mark.parametrize("distinct", [3, 70_000, 400_000])
+def test_whole_arrays_by_parts_are_the_kernels(distinct: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    array = np.sort(rng.integers(0, distinct, 200_000)).astype(np.float32)
+    runs = []
+    for off in ("0", "1"):
+        monkeypatch.setenv("RULEKIT_NO_NUMBA", off)
+        values, counts = array.copy(), np.empty(len(array))
+        m = binning._runs(values, counts)
+        runs.append((values[:m].tolist(), counts[:m].tolist(), first_of_bins(counts[:m], 255).tolist()))
+    assert runs[0] == runs[1]
+    assert runs[0][:2] == tuple(part.tolist() for part in np.unique(array, return_counts=True))
