@@ -12,7 +12,7 @@ from rulekit.learners.additive.extensions import CURVATURE, extensions, gain_of
 from rulekit.learners.additive.known import Known
 from rulekit.learners.additive.layout import Layout
 from rulekit.learners.additive.literals import Penalties
-from rulekit.learners.additive.rows import mask_of, rows_of
+from rulekit.learners.additive.rows import rows_of
 from rulekit.learners.additive.search import Held, Rule, Slopes, best_rule
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import Watch
@@ -43,7 +43,7 @@ class Sum:
 
     def with_rule(self, problem: Problem, rule: Rule) -> Sum:
         """With one rule more, of no weight yet."""
-        cells = self.cells.with_rule(mask_of(rule.rows, len(problem.labels)), problem.labels, problem.weights)
+        cells = self.cells.with_rule(rule.mask, problem.labels, problem.weights)
         return Sum((*self.rules, rule), cells, replace(self.at, weights=np.append(self.at.weights, 0.0)))
 
     def without(self, k: int) -> Sum:
@@ -57,9 +57,13 @@ class Sum:
         at = replace(self.at, weights=np.roll(self.at.weights, -1))
         return Sum((*self.rules[1:], self.rules[0]), cells, at)
 
+    def without_rows(self) -> Sum:
+        """The same, no longer saying which cell each row has: no rule can be added, and weights still be fitted."""
+        return replace(self, cells=replace(self.cells, cell=np.zeros(0, dtype=np.int32)))
+
     def exchanged(self, problem: Problem, k: int, rule: Rule) -> Sum:
         """With another rule in the place of one, at the end."""
-        cells = self.cells.exchanged(k, mask_of(rule.rows, len(problem.labels)), problem.labels, problem.weights)
+        cells = self.cells.exchanged(k, rule.mask, problem.labels, problem.weights)
         rules = (*self.rules[:k], *self.rules[k + 1 :], rule)
         weights = np.append(np.delete(self.at.weights, k), self.at.weights[k])
         return Sum(rules, cells, replace(self.at, weights=weights))

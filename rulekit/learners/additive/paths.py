@@ -51,7 +51,11 @@ def best_sums(
 
     The last one's rules are looked at once more; then those leave it one by one without which the loss is least.
     """
-    path = list(grown(problem, plan.layout, penalties, plan.most, n_threads, watch, plan.width, plan.known))
+    path = list[Sum]()
+    for found in grown(problem, plan.layout, penalties, plan.most, n_threads, watch, plan.width, plan.known):
+        if len(path) > _FEW:
+            path[-1] = path[-1].without_rows()
+        path.append(found)
     if not path:
         return ()
     if plan.passes:
@@ -61,7 +65,7 @@ def best_sums(
         watch.check()
         left = _without_least(left, problem, penalties)
         if left.at.loss < path[n].at.loss:
-            path[n] = left
+            path[n] = left if n < _FEW else left.without_rows()
         if plan.passes and n < _FEW:  # where each rule carries much; costs little
             path[n] = polished(path[n], problem, plan.layout, penalties, n_threads, watch, 1, plan.width)
     return tuple(candidate_of(found, _shortened(found, problem, penalties), problem) for found in path)

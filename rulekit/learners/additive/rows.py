@@ -16,6 +16,7 @@ from rulekit.learners.counting.kernels import compiled_unless
 
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 _HALF = np.uint64(32)
+_PART = 1 << 16
 
 
 def all_rows(n: int) -> RowNumbers:
@@ -27,7 +28,7 @@ def parted(codes: Codes, rows: RowNumbers, literal: Literal) -> tuple[RowNumbers
     """The rows on which a literal holds, and the others."""
     inside, outside = np.empty_like(rows), np.empty_like(rows)
     n = _part(codes[literal.column], rows, literal.condition, inside, outside)
-    return inside[:n].copy(), outside[: len(rows) - n]
+    return inside[:n].copy(), outside[: len(rows) - n].copy()
 
 
 def _part_at_once(codes: Any, rows: Any, condition: Any, inside: Any, outside: Any) -> int:
@@ -81,8 +82,11 @@ def _hash_of_all(n: int) -> int:
 
 def _hash(rows: npt.NDArray[np.uint32]) -> int:
     """The sum of a hash of each; a row in its place is no more than a number, so that any hash does."""
-    mixed = (rows.astype(np.uint64) + np.uint64(1)) * _SPREAD
-    mixed ^= mixed >> _HALF
-    mixed *= _SPREAD
-    mixed ^= mixed >> _HALF
-    return int(mixed.sum(dtype=np.uint64))
+    total = 0
+    for start in range(0, len(rows), _PART):
+        mixed = (rows[start : start + _PART].astype(np.uint64) + np.uint64(1)) * _SPREAD
+        mixed ^= mixed >> _HALF
+        mixed *= _SPREAD
+        mixed ^= mixed >> _HALF
+        total += int(mixed.sum(dtype=np.uint64))
+    return total % 2**64

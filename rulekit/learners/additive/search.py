@@ -7,15 +7,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+import numpy as np
+import numpy.typing as npt
+
 from rulekit.learners.additive.corrective import Cells, Weights
 from rulekit.learners.additive.extensions import CURVATURE, Base, Extension, Sums, extensions, gain_of
 from rulekit.learners.additive.layout import Layout
 from rulekit.learners.additive.literals import Literals, Penalties, clause_of, with_literal
-from rulekit.learners.additive.rows import all_rows, mark, others, parted
+from rulekit.learners.additive.rows import all_rows, mark, mask_of, others, parted
 from rulekit.learners.additive.sums import RowNumbers, Values, sums_by_code, values_of
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import Watch
-from rulekit.learners.counting.histograms import Ints
+from rulekit.learners.counting.histograms import Bools, Ints
 from rulekit.learners.counting.kernels import run_threads
 from rulekit.learners.fitting.rule_sets import Clause
 
@@ -41,21 +44,34 @@ class Held:
 class Rule:
     """A conjunction, its rows and their `mark`, what it was worth when found, and the sign of its weight (0: any).
 
-    clause: the literals by column.
+    clause: the literals by column. bits: which of the n rows it has, eight in a byte, since it stays while others are
+    looked for.
     """
 
     literals: Literals
     clause: Clause
-    rows: RowNumbers
+    bits: npt.NDArray[np.uint8]
+    n: int
     mark: int
     value: float
     sign: int
     role: Role = "free"
 
+    @property
+    def mask(self) -> Bools:
+        """Which rows [n] it has."""
+        return np.unpackbits(self.bits, count=self.n).view(bool)
+
+    @property
+    def rows(self) -> RowNumbers:
+        """Their numbers."""
+        return np.flatnonzero(self.mask).astype(np.uint32)
+
     @classmethod
     def of(cls, held: Held, value: float, n: int, role: Role = "free") -> Rule:
         """A rule of that value, of n rows."""
-        return cls(held.literals, clause_of(held.literals), held.rows, mark(held.rows, n), value, held.sign, role)
+        bits, clause = np.packbits(mask_of(held.rows, n)), clause_of(held.literals)
+        return cls(held.literals, clause, bits, n, mark(held.rows, n), value, held.sign, role)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +96,8 @@ class Slopes:
     @cached_property
     def everything(self) -> Base:
         """The rule without any literal."""
-        return self._base_of((), self._sums(all_rows(len(self.problem.labels))), 0)
+        rows = np.array_split(all_rows(len(self.problem.labels)), self.n_threads)
+        return self._base_of((), np.sum(run_threads(self._sums, rows, self.n_threads), axis=0), 0)
 
     def base(self, held: Held) -> Base:
         """A rule that may get one literal more; of it and what it has not the fewer rows are added up."""
@@ -110,6 +127,8 @@ class Slopes:
 
     def bases(self, rules: Sequence[Held]) -> list[Base]:
         """The same of several, side by side."""
+        # What all of them need is found before, by all threads together.
+        _ = self.everything
         return run_threads(self.base, rules, self.n_threads)
 
     def extended(self, extension: Extension, kept: Sequence[Held], bases: Sequence[Base]) -> Held:
@@ -117,6 +136,8 @@ class Slopes:
         base, literal = kept[extension.base], extension.literal
         inside, outside = parted(self.problem.codes, base.rows, literal)
         literals, sign = with_literal(base.literals, literal), base.sign or extension.sign
+        if len(outside) >= len(inside):  # the rule's own rows are added up
+            return Held(literals, inside, sign)
         return Held(literals, inside, sign, outside, bases[extension.base].sums)
 
 
