@@ -44,6 +44,8 @@ ELEMENT = {
 ELSE = (0.45, 1.1)
 # Nanoseconds for each multiplication of a matrix product and row.
 MULTIPLICATION = (0.06, 0.11)
+# Microseconds of each further tree of an operator that adds trees up, for each row.
+TREE = 0.03
 # Nanoseconds for each row that is looked up in a table.
 LOOKED_UP = 9.0
 
@@ -68,7 +70,12 @@ def microseconds(model: Any, rows: int) -> float:
     for node in model.graph.node:
         total += CALLS.get(node.op_type, CALL)
         total += 1e-3 * rows * _row(node, shapes, constants)
+        total += TREE * rows * _further_trees(node)
     return total
+
+
+def _further_trees(node: Any) -> int:
+    return next((max(given.ints) for given in node.attribute if given.name == "nodes_treeids"), 0)
 
 
 def _row(node: Any, shapes: dict[str, tuple[int, bool]], constants: dict[str, Any]) -> float:

@@ -10,6 +10,7 @@ import numpy as np
 
 from rulekit.errors import RulekitError, Unsupported
 from rulekit.graph.check import check
+from rulekit.graph.nodes import Above, Linear, LinearThreshold
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.targets import Artifact
 from rulekit_exporters.onnx.builder import Builder, Contents, Port, element_type, serialize
@@ -24,6 +25,7 @@ from rulekit_exporters.onnx.options import ROLES, InputForm, Optimize, Options, 
 from rulekit_exporters.onnx.self_check import check_artifact
 
 MAX_SHOWN = 20
+MOST_OF_SUM = 4  # times the size of a sum that a table in its place may have
 FALLEN_BACK = "it is the portable graph of least time for one row"
 
 
@@ -40,8 +42,10 @@ def emit_model(graph: RuleGraph, parsed: Options) -> Artifact:
     summary = f"opset {parsed.opset}, input {plan.form}: {shown}, outputs {', '.join(names.values())}"
     if cheapest == "tree":
         summary += f", a tree of {candidates.leaves} leaves"
+    if cheapest == "trees":
+        summary += ", a sum of trees"
     warnings = warnings_of(graph, plan, names)
-    if candidates.no_tree:
+    if candidates.no_tree and cheapest != "trees":
         warnings += (
             f"optimize=latency: this model cannot be one tree operator, because {candidates.no_tree}; {FALLEN_BACK}",
         )
@@ -54,8 +58,19 @@ def cheapest_model(graph: RuleGraph, options: Options) -> tuple[Any, str, InputP
     names = public_outputs(plan.names, ROLES if options.fired else ROLES[:2])
     candidates = formulations(graph, plan, options)
     models = {name: build(graph, plan, options, names, emit) for name, emit in candidates.emitters.items()}
+    if _is_outweighed(models, graph):
+        del models["table"]
     cheapest = min(models, key=lambda name: cost(models[name], options.optimize)) if len(models) > 1 else "operators"
     return models[cheapest], cheapest, plan, names, candidates
+
+
+def _is_outweighed(models: dict[str, Any], graph: RuleGraph) -> bool:
+    """Whether a table over cells is far larger than the sum that it is a table of, which is about as fast."""
+    roots = graph.decision.roots
+    score = roots[0].score if isinstance(roots[0], Above) else roots[0]
+    if "table" not in models or len(roots) != 1 or not isinstance(score, Linear | LinearThreshold):
+        return False
+    return bool(models["table"].ByteSize() > MOST_OF_SUM * models["operators"].ByteSize())
 
 
 def is_written(contents: Contents, graph: RuleGraph) -> bool:

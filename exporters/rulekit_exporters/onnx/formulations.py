@@ -3,12 +3,14 @@
 * operators: the literal block, matrix products, slots, fixed-order circuits of `decisions`;
 * the same with parts of the circuits looked up in tables (`circuits`);
 * a table over the cells of the columns (`cell_table`), where more than Boolean logic decides or is reported;
-* one tree operator (`trees`), only on request, because not every runtime has it.
+* one tree operator (`trees`), only on request, because not every runtime has it: the whole graph as one tree, or the
+  sum that decides as one of trees.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +25,7 @@ from rulekit_exporters.onnx.labels import integer_labels, label_texts
 from rulekit_exporters.onnx.operators.decisions import emit_outputs
 from rulekit_exporters.onnx.operators.emitter import Emitter
 from rulekit_exporters.onnx.options import Options
+from rulekit_exporters.onnx.trees.sum_trees import check_sum_trees
 from rulekit_exporters.onnx.trees.tree_operator import emit_tree, tree_for
 
 # The tensors of the label, as the model gives it, and of the probabilities.
@@ -60,6 +63,10 @@ def formulations(graph: RuleGraph, plan: InputPlan, options: Options) -> Formula
             found["tree"] = lambda emitter: emit_tree(emitter, tree)
         except NotOfBitsError as error:
             no_tree = str(error)
+        if not options.fired:
+            with suppress(NotOfBitsError):
+                check_sum_trees(graph)
+                found["trees"] = _trees
     return Formulations(found, no_tree, leaves)
 
 
@@ -69,6 +76,11 @@ def _operators(emitter: Emitter) -> tuple[str, str]:
 
 def _component_tables(emitter: Emitter) -> tuple[str, str]:
     emitter.tables = True
+    return _operators(emitter)
+
+
+def _trees(emitter: Emitter) -> tuple[str, str]:
+    emitter.trees = True
     return _operators(emitter)
 
 

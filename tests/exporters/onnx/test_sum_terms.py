@@ -150,14 +150,13 @@ def test_scores_of_several_classes_are_one_product(thresholds: tuple[float, ...]
 def test_conjunctions_take_no_operator_of_their_own() -> None:
     """Twenty conjunctions of three literals were 156 operators, one And and one Where for each."""
     graph = binary(Linear(conjunctions(20, 3), 0.25), schema=NUMBERS, reported=False)
-    expected = "Transpose Gather Mul Greater Gather Cast ReduceMin Gemm Clip ArgMax"
     latency = emit(graph, {"optimize": "latency"})
-    assert operator_kinds(latency.main) == expected.split()
+    assert operator_kinds(latency.main) == ["TreeEnsembleClassifier", "Clip", "ArgMax"]
     many_rows = "Greater Gather Less Concat Gather Gather And Gather And Cast Gemm Transpose Clip ArgMax"
     throughput = emit(graph, {})
     assert sorted(operator_kinds(throughput.main)) == sorted(f"Transpose Gather {many_rows}".split())
     reported = binary(Linear(conjunctions(20, 3), 0.25), schema=NUMBERS)
-    assert len(operator_kinds(emit(reported, {"optimize": "latency"}).main)) == 15
+    assert len(operator_kinds(emit(reported, {"optimize": "latency"}).main)) == 8
     for artifact in (latency, throughput):
         assert verify(graph, artifact, target=TARGET, rows=500).proof == "proved"
 

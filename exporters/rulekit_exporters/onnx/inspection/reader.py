@@ -31,6 +31,7 @@ from rulekit_exporters.onnx.inputs import TENSOR_NAME, plan_of_form
 from rulekit_exporters.onnx.inspection.contents import contents_of
 from rulekit_exporters.onnx.inspection.operators import READERS
 from rulekit_exporters.onnx.inspection.tensors import Attributes, Reach, Rows, Value, elementwise, rows, type_of
+from rulekit_exporters.onnx.inspection.tree_sums import summed_trees
 from rulekit_exporters.onnx.inspection.trees import Outcome, tree_classifier
 from rulekit_exporters.onnx.inspection.values import (
     Category,
@@ -168,7 +169,8 @@ class _Reader:
         if kind == "LabelEncoder":
             return (self._encoded(rows(inputs[0]), attributes),)
         if kind == "TreeEnsembleClassifier":
-            return tree_classifier(self.reach, inputs, attributes)
+            read = summed_trees if any(attributes["nodes_treeids"]) else tree_classifier
+            return read(self.reach, inputs, attributes)
         return (READERS[kind](self.reach, inputs, attributes),)
 
     def _check_outputs(self, contents: Contents, inputs: Sequence[str]) -> None:

@@ -90,21 +90,18 @@ class _Tree:
                 if i in self.decided:
                     holds[i] = TRUE if self.decided[i] == k else FALSE
                 else:
-                    holds[i] = _either(self.tests[i], holds[self.yes[i]], holds[self.no[i]])
+                    holds[i] = either(self.tests[i], holds[self.yes[i]], holds[self.no[i]])
             found.append(holds[0])
         return tuple(found)
 
     def _test(self, i: int) -> Node:
         element, bound, passes = self.columns[self.features[i]], self.bounds[i], self.missing[i]
-        if self.modes[i] != "BRANCH_GT" or passes not in (0, 1) or not isinstance(element, Given | Category | Code):
-            raise UnreadableError("a tree with a test of another kind")
         if isinstance(element, Code):
             codes = range(FIRST_LEVEL_CODE + len(element.feature.levels))
             if not -1 <= bound < len(codes):
                 raise UnreadableError(f"a test of codes of {element.feature.name!r} that are not there")
             element = Category(element.feature, tuple(codes))
-        passed = truth(greater(element, bound, "f4"))
-        return Or((passed, Missing(element.feature.name))) if passes and isinstance(element, Given) else passed
+        return test_of(element, self.modes[i], bound, passes)
 
     def _labels(self, attributes: Attributes, classes: int) -> dict[int, int]:
         """The class of each leaf."""
@@ -177,7 +174,16 @@ class _Tree:
         return numbers[0]
 
 
-def _either(test: Node, yes: Node, no: Node) -> Node:
+def test_of(element: Element, mode: str, bound: float, passes: int) -> Node:
+    """When a test holds; passes: 1 where missing does."""
+    if mode != "BRANCH_GT" or passes not in (0, 1) or not isinstance(element, Given | Category):
+        raise UnreadableError("a tree with a test of another kind")
+    passed = truth(greater(element, bound, "f4"))
+    return Or((passed, Missing(element.feature.name))) if passes and isinstance(element, Given) else passed
+
+
+def either(test: Node, yes: Node, no: Node) -> Node:
+    """What holds where a test does, and what where it does not."""
     if yes is no:
         return yes
     if test in (TRUE, FALSE):

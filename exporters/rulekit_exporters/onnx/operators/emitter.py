@@ -23,7 +23,8 @@ class Emitter:
     """Emits nodes children first, without recursion; each node once.
 
     The value of a Boolean node is a constant or a [1, N] bool tensor, that of any other node a constant or a [1, N]
-    double tensor. `optimize`: "latency" asks for the fewest operators; `tables`: parts of circuits are looked up.
+    double tensor. `optimize`: "latency" asks for the fewest operators; `tables`: parts of circuits are looked up;
+    `trees`: the sum that decides is one of trees.
     """
 
     graph: RuleGraph
@@ -32,6 +33,7 @@ class Emitter:
     inputs: Inputs
     optimize: Optimize = "throughput"
     tables: bool = False
+    trees: bool = False
     truths: dict[Node, Truth] = field(default_factory=dict)
     numbers: dict[Node, Number] = field(default_factory=dict)
     sums: SumBlocks = field(default_factory=SumBlocks)

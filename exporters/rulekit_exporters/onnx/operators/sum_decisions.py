@@ -20,6 +20,7 @@ from rulekit.graph.decisions import Ranked
 from rulekit.graph.nodes import Above, Linear, LinearThreshold, Logistic, Node
 from rulekit_exporters.onnx.operators.exact_sums import ExactSum
 from rulekit_exporters.onnx.operators.sum_blocks import SumBlock, totals, weighted_rows
+from rulekit_exporters.onnx.trees.sum_trees import emit_sum_trees
 
 if TYPE_CHECKING:
     from rulekit_exporters.onnx.operators.emitter import Emitter
@@ -91,6 +92,9 @@ def _columns(emitter: Emitter, decided: _Decided, factor: Fraction, bound: Fract
     A product that turns its rows is one operator, but takes 1.7 ns a row for each of them; so only for single rows.
     Otherwise both columns are rows of the product first, or one is, from which a small product makes the other.
     """
+    if emitter.trees:
+        exactly = Fraction(decided.found.constant) * factor - bound
+        return emit_sum_trees(emitter, decided.found, float(factor), (float(offset - exactly), float(exactly)))
     builder, width = emitter.builder, decided.block.width
     rows, weights, constants = weighted_rows(emitter, decided.block)
     own = weights[decided.place] * float(factor)
