@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,7 @@ SECOND: Mapping[str, Any] = {
 }
 WARM_ROWS = 1000
 QUICK = 4.0
+_NUMBA = "RULEKIT_NO_NUMBA"
 
 
 def load(data: str, form: str = "typed") -> tuple[Any, Any]:
@@ -47,6 +50,18 @@ def load(data: str, form: str = "typed") -> tuple[Any, Any]:
     return frame.astype(dict.fromkeys(text, "category")), y
 
 
+@contextmanager
+def _compiling_at_once() -> Iterator[None]:
+    """Kernels are loaded or compiled when first called; without this so few rows would not be worth it."""
+    before = os.environ.get(_NUMBA)
+    os.environ.setdefault(_NUMBA, "0")
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_NUMBA]
+
+
 def _timed(fit: Callable[[Any, Any], Any], X: Any, y: Any, repeats: int = 1) -> tuple[Any, dict[str, Any]]:
     """The fitted model and its cost, after a fit of a few rows that compiles and imports whatever is needed.
 
@@ -54,7 +69,8 @@ def _timed(fit: Callable[[Any, Any], Any], X: Any, y: Any, repeats: int = 1) -> 
     of each, `seconds` the median, the rest is of the first.
     """
     few = np.unique(np.linspace(0, len(y) - 1, WARM_ROWS).astype(int))
-    fit(X.iloc[few] if hasattr(X, "iloc") else X[few], y[few])
+    with _compiling_at_once():
+        fit(X.iloc[few] if hasattr(X, "iloc") else X[few], y[few])
     with Watch() as watch:
         model = fit(X, y)
     seconds, processor = [watch.cost.seconds], [watch.cost.processor]
