@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from loan_rules import RULES
 
 from rulekit import AdaBoostStumpClassifier, AdditiveRulesClassifier, CNLLClassifier, RuleGraph, simplify
 from rulekit.audit.checking import check_model
@@ -19,19 +20,6 @@ from rulekit.graph.rules import rules_of
 from rulekit.synthetic import loans
 
 SMALL: dict[str, Any] = {"max_rules": 6, "n_folds": 2, "n_threads": 1, "positive": "yes", "target": "default"}
-
-RULES = """rulekit rules 1
-column purpose: categorical {gambling, "space flight"}
-column amount: numeric, integer
-column late_payments: numeric
-column homeowner: boolean
-label "default": {no, yes}
-default no
-decide yes when any of (
-  purpose in {gambling, "space flight"},
-  amount > 8123.5 and late_payments > 1.75 and not homeowner,
-)
-"""
 
 
 def data(seed: int, n: int = 500) -> tuple[dict[str, Any], Any]:

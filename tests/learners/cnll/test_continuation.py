@@ -10,6 +10,7 @@ import pytest
 from cnll_cases import TREE, loan_rows
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from loan_rules import RULES
 from sklearn.base import clone
 
 from rulekit import CNLLClassifier, RuleGraph, simplify
@@ -24,19 +25,6 @@ from rulekit.schema import Constraints, Feature, Schema
 
 SMALL: dict[str, Any] = {"stopping": "none", "positive": "yes", "target": "default"}
 BEST: dict[str, Any] = {**SMALL, **TREE, "backfit": 2, "max_bins": 64, "min_rows": 5}
-
-RULES = """rulekit rules 1
-column purpose: categorical {gambling, "space flight"}
-column amount: numeric, integer
-column late_payments: numeric
-column homeowner: boolean
-label "default": {no, yes}
-default no
-decide yes when any of (
-  purpose in {gambling, "space flight"},
-  amount > 8123.5 and late_payments > 1.75 and not homeowner,
-)
-"""
 
 
 def data(seed: int, n: int = 400) -> tuple[dict[str, Any], Any]:
