@@ -56,11 +56,14 @@ def sized(path: ModelPath, run: Run, wanted: Wanted) -> ModelPath:
 
 
 def _decides_nothing(path: QuestionPath, curve: Curve, place: int) -> bool:
-    """Whether a sum has no fewer errors on the training rows than no rule at all, as where it never comes to say yes.
+    """Whether a sum has no fewer errors than no rule at all, on the training rows or on held-out ones.
 
-    It may put rows in an order, which is not what was asked for.
+    As where it hardly ever says yes: it may put rows in an order, which is not what was asked for.
     """
-    return curve.by_loss and place > 0 and path.at(place).error >= path.nothing.error
+    if not curve.by_loss or curve.nothing is None or not place:
+        return False
+    held_out = curve.error[min(place, len(curve.error)) - 1] * curve.weights.sum() >= curve.nothing.sum() - 1e-9
+    return bool(held_out or path.at(place).error >= path.nothing.error)
 
 
 def sized_jointly(

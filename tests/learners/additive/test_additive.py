@@ -247,3 +247,15 @@ def test_a_sum_that_never_says_yes_ends_as_no_rule() -> None:
             model.ladder_.why == "no rule: by 3-fold cross-validation rules do no better than the most frequent class"
         )
         assert len(model.path_) > 1
+
+
+def test_a_sum_no_better_on_held_out_rows_than_the_most_frequent_class_ends_as_no_rule() -> None:
+    random = np.random.default_rng(5)
+    shops = random.integers(0, 300, 2500)
+    rows = {"shop": [f"shop{k}" for k in shops], "amount": random.gamma(2.0, 40.0, 2500)}
+    labels = random.random(2500) < np.where(shops < 20, 0.6, 0.02)  # too few returns of a shop to tell which are bad
+    model = AdditiveRulesClassifier(n_threads=1).fit(rows, labels)
+
+    assert sum(each.rules for each in counts_by_class(model.rule_graph_).values()) == 0
+    assert model.ladder_.why.startswith("no rule: ")
+    assert model.path_.points[-1].training_error < labels.mean()
