@@ -260,7 +260,10 @@ def links(graph: RuleGraph) -> str:
         return f"{_reports(graph, k)}: {_link(node, 'that sum' if len(scores) == 1 else 'its sum', scores)}"
     if any(isinstance(node, Difference) for _, node in found):
         return "probabilities: the differences of the logistic of each sum, divided by their total"
-    return "probabilities: the logistic of each sum, divided by their total" * bool(found)
+    if not found:
+        return ""
+    alike = {_link(node, "each sum", scores) for _, node in found}
+    return f"probabilities: {alike.pop() if len(alike) == 1 else 'the logistic of each sum'}, divided by their total"
 
 
 def _follows(node: Node, scores: Sequence[Node]) -> bool:

@@ -15,6 +15,9 @@ from rulekit.learners.counting.histograms import Bools, Floats
 from rulekit.learners.fitting.additive import Terms
 from rulekit.learners.fitting.rule_sets import Clause, clause_node, covered
 
+_BESIDE_OTHERS = 2.0
+"""What the sums of several classes are lessened by for their probabilities (docs/additive.md has the measurement)."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AdditiveRules:
@@ -52,11 +55,16 @@ class AdditiveRules:
         return Terms(tuple(zip(self.clauses, self.weights, strict=True)), {}, self.bias, fitted=True)
 
     def score(self, frame: Frame, prefix: str) -> Score:
-        """The sum, and 1 / (1 + exp(-sum)) as the probability."""
+        """The sum, and 1 / (1 + exp(-sum)) as the probability; of several classes of _BESIDE_OTHERS less than the sum.
+
+        The probabilities of several classes are divided by their total. That of sums as they stand takes each class as
+        one against all others; of sums that are much less it would be their soft-max.
+        """
         pairs = zip(self.clauses, self.weights, strict=True)
         terms = [(weight, clause_node(clause, frame.columns)) for clause, weight in pairs if weight != 0.0]
         total = Linear(terms, self.bias)
-        return Score(total, probability=Logistic(total), silent=not terms and self.bias <= 0.0)
+        said = Linear([(1.0, total)], -_BESIDE_OTHERS) if frame.kind == "several" else total
+        return Score(total, probability=Logistic(said), silent=not terms and self.bias <= 0.0)
 
 
 def log_losses(model: AdditiveRules, held: Problem) -> Floats:

@@ -97,6 +97,7 @@ def _refuse_beside_base(settings: AdaBoostSettings) -> None:
     """Raise InputError for what is known of stumps alone, and for a base learner that there is not."""
     why = {
         "vote": (settings.vote != "adaboost", "the forms before AdaBoost join stumps"),
+        "weak": (settings.weak == "gini", "impurity is of the two sides of a condition"),
         "points": (bool(settings.points), "models that vote have no points to be made whole"),
         "probability": (settings.probability != "sigmoid", "it is fitted to the sums of stumps"),
         "early_stop": (not settings.early_stop, "models that are worse than guessing are kept of stumps alone"),

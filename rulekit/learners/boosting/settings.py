@@ -21,8 +21,10 @@ class AdaBoostSettings(PointSettings):
     base: Any = setting(
         "stump", BASE, "what votes: stump (one condition), or models of another learner, as cnll(size=1)"
     )
-    weak: Literal["exact", "resampled"] = setting(
-        "exact", one_of("exact", "resampled"), "exact: of all rows by weight; resampled: of rows drawn by weight"
+    weak: Literal["exact", "gini", "resampled"] = setting(
+        "exact",
+        one_of("exact", "gini", "resampled"),
+        "exact: the least error, gini: the least impurity, of all rows by weight; resampled: of rows drawn by weight",
     )
     draws: int = setting(500, whole(1), "rows drawn in a round, with weak=resampled")
     vote: Vote = setting(

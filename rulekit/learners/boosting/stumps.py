@@ -75,8 +75,11 @@ def _known(codes: npt.NDArray[Any], n_codes: int) -> Bools:
     return known
 
 
-def leads_by_code(problem: Problem, weights: Ints, n_threads: int) -> list[Ints]:
-    """By column the weight [n_codes] of the rows with label 1 less that of the others."""
+def leads_by_code(
+    problem: Problem, weights: Ints, n_threads: int, labels: npt.NDArray[Any] | None = None
+) -> list[Ints]:
+    """By column the weight [n_codes] of the rows with label 1 less that of the others; labels [n]: the problem's."""
+    labels = problem.labels if labels is None else labels
     each = max(1, -(-len(weights) // n_threads))
     found: dict[int, Ints] = {}
     for group in side_by_side(problem.codes, np.arange(len(problem.columns)), _TOGETHER):
@@ -88,7 +91,7 @@ def leads_by_code(problem: Problem, weights: Ints, n_threads: int) -> list[Ints]
         def add(part: int, of: Any = (matrix, starts, sums)) -> None:
             matrix, starts, sums = of
             rows = slice(part * each, (part + 1) * each)
-            lead_by_code(matrix[rows], starts, problem.labels[rows], weights[rows], sums[part])
+            lead_by_code(matrix[rows], starts, labels[rows], weights[rows], sums[part])
 
         run_threads(add, range(len(sums)), n_threads)
         total = np.sum(sums, axis=0)

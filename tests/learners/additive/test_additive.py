@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from rulekit import AdditiveRulesClassifier
 from rulekit.conformance.learners import learner_checks
 from rulekit.exactness import SINGLE_BITS, span_of_sum
+from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.language.text import print_node
 from rulekit.graph.nodes import Above, Linear
 from rulekit.graph.rules import counts_by_class
@@ -232,6 +233,20 @@ def test_weights_may_start_anywhere() -> None:
     share = problem.positive / problem.total
 
     assert at.bias == pytest.approx(np.log(share / (1.0 - share)), abs=1e-4)
+
+
+def test_probabilities_of_several_classes_are_between_one_against_the_rest_and_the_soft_max() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 10, (600, 3)).astype(np.float32)
+    y = np.where(X[:, 0] > 6, 2, np.where(X[:, 1] > 4, 1, 0)) * (rng.random(600) > 0.1)
+    model = AdditiveRulesClassifier(8).fit(X, y)
+    graph = model.rule_graph_
+    values = evaluate_nodes(graph.decision.roots, graph.table(X))
+    scores = np.array([values[node] for node in graph.decision.roots]).T
+    share = 1.0 / (1.0 + np.exp(2.0 - scores))
+    found = model.predict_proba(X)
+    np.testing.assert_allclose(found, share / share.sum(axis=1, keepdims=True), rtol=1e-6)
+    np.testing.assert_array_equal(np.argmax(found, axis=1), model.predict(X))
 
 
 def test_a_sum_that_never_says_yes_ends_as_no_rule() -> None:

@@ -15,6 +15,7 @@ from rulekit.exactness import SINGLE_BITS, span_of_sum
 from rulekit.graph.nodes import Above, Linear
 from rulekit.learners.binned.binning import bin_table
 from rulekit.learners.binned.problem import Problem
+from rulekit.learners.boosting.gini import purest_stump
 from rulekit.learners.boosting.stumps import best_stump, cuts_of, known_codes
 from rulekit.schema import Feature
 from rulekit.tables.table import Table
@@ -51,6 +52,55 @@ def test_no_stump_has_a_smaller_error(data: st.DataObject) -> None:
     assert found.right + found.wrong == weights.sum()
     votes = np.broadcast_to(found.votes, n) if found.column is None else found.votes[codes[found.column]]
     assert int(weights[(votes > 0) != (labels == 1)].sum()) == found.wrong
+
+
+@given(st.data())
+def test_no_stump_is_purer(data: st.DataObject) -> None:
+    """Of all cuts of a number whose missing cells are a side of their own, and of all sets of levels."""
+    n = data.draw(st.integers(2, 14))
+    cells = st.lists(st.integers(0, 4), min_size=n, max_size=n)
+    number, level = (np.array(data.draw(cells)) for _ in range(2))
+    labels = np.array(data.draw(st.lists(st.integers(0, 1), min_size=n, max_size=n)), dtype=np.int8)
+    weights = np.array(data.draw(st.lists(st.integers(1, 9), min_size=n, max_size=n)), dtype=np.int64)
+    features = (Feature("x"), Feature("c", "categorical", ("a", "b", "c")))
+    table = Table(features, (np.where(number == 0, np.nan, number).astype(np.float32), level.astype(np.int32)), n)
+    columns, codes = bin_table(table, weights, 255)
+    problem = Problem(columns, codes, labels, weights, 1.0)
+
+    def purity(sides: np.ndarray) -> float:
+        leads = np.bincount(sides, np.where(labels == 1, weights, -weights))
+        return float(np.sum(leads**2 / np.maximum(np.bincount(sides, weights), 1)))
+
+    purest = max(purity(np.where(number == 0, 0, np.where(number < cut, 1, 2))) for cut in range(6))
+    for chosen in itertools.product((2, 3), repeat=3):  # missing cells, and levels that are none, are two more sides
+        purest = max(purest, purity(np.array([0, 1, *chosen])[level]))
+    found = purest_stump(problem, weights, cuts_of(problem, 0.0), known_codes(problem), 1)
+    votes = np.broadcast_to(found.votes, n) if found.column is None else found.votes[codes[found.column]]
+    assert int(weights[(votes > 0) != (labels == 1)].sum()) == found.wrong
+    assert found.right + found.wrong == weights.sum()
+    assert found.wrong <= min(weights[labels == 1].sum(), weights[labels == 0].sum())
+    if found.column is not None:
+        first = 1 if found.column == 0 else 2
+        code = codes[found.column]
+        if len({*votes[code >= first]}) == 2:  # both sides of a cut may vote alike, and do not show it then
+            sides = np.where(code < first, code, np.where(votes > 0, 2, 3))
+            assert purity(sides) == pytest.approx(purest)
+
+
+def test_by_gini_impurity_it_is_scikit_learn_s() -> None:
+    """Round by round the decisions of scikit-learn's AdaBoost, whose stumps are those of the least Gini impurity."""
+    from sklearn.datasets import load_breast_cancer
+    from sklearn.ensemble import AdaBoostClassifier
+
+    X, y = load_breast_cancer(return_X_y=True)
+    X = X.astype(np.float32)
+    settings: dict[str, object] = {"stopping": "none", "early_stop": False, "max_bins": None, "min_rows": 0}
+    ours = AdaBoostStumpClassifier(40, weak="gini", **settings).fit(X, y)
+    theirs = AdaBoostClassifier(n_estimators=40, random_state=0).fit(X, y)
+    differ = [(a.predict(X) != b).sum() for a, b in zip(ours.path_, theirs.staged_predict(X), strict=True)]
+    assert max(differ) <= 2  # of 569 rows, where sums are 0 but for rounding, or stumps are equally pure
+    by_error = AdaBoostStumpClassifier(40, **settings).fit(X, y)
+    assert max((a.predict(X) != b).sum() for a, b in zip(by_error.path_, theirs.staged_predict(X), strict=True)) > 2
 
 
 def test_it_decides_as_the_textbook_s() -> None:

@@ -101,6 +101,7 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
     "whole": ({"base": CNLLClassifier(memory="1GB")}, "memory of cnll is said of the whole model"),
     "other": ({"base": 3}, "base is 3"),
     "vote": ({"base": "cnll", "vote": "majority"}, "vote: the forms before AdaBoost join stumps"),
+    "weak": ({"base": "cnll", "weak": "gini"}, "weak: impurity is of the two sides of a condition"),
     "points": ({"base": "cnll", "points": True}, "points: models that vote have no points"),
     "platt": ({"base": "cnll", "probability": "platt"}, "probability: it is fitted to the sums of stumps"),
     "apart": ({"base": "cnll", "forbid": ["age, amount"]}, "forbid: a model that votes is one rule"),
