@@ -71,7 +71,7 @@ def _votes_of(
     cut = int(np.argmax(np.where(allowed, sides, -1.0)))
     votes[order[: cut + 1]], votes[order[cut + 1 :]] = low[cut], high[cut]
     if not column.ordered:
-        votes[~known] = 0.0
+        votes[first:][~known[first:]] = 0.0
     return purity + float(sides[cut]), votes
 
 

@@ -85,6 +85,9 @@ def test_no_stump_is_purer(data: st.DataObject) -> None:
         if len({*votes[code >= first]}) == 2:  # both sides of a cut may vote alike, and do not show it then
             sides = np.where(code < first, code, np.where(votes > 0, 2, 3))
             assert purity(sides) == pytest.approx(purest)
+    against = purest_stump(problem, weights, cuts_of(problem, 0.0), known_codes(problem), 1, missing_never_helps=True)
+    if against.column is not None:  # missing cells and levels never seen, whether a training row has one or not
+        assert (against.votes[: 1 if against.column == 0 else 2] == -1.0).all()
 
 
 def test_by_gini_impurity_it_is_scikit_learn_s() -> None:
