@@ -10,7 +10,7 @@ from benchmarks.learning.peers.pages import PAGE, replace_section
 from benchmarks.shared.kept import RESULTS, Kept
 
 TITLES = {
-    "training time": ("Training time and memory", "training_time"),
+    "training time": ("Training time and memory", "speed.training_time --write"),
     "cost laws": ("Cost laws: time and memory against rows, columns and units", "cost_laws --write"),
     "out of core": ("A file larger than the memory budget", "out_of_core --write"),
     "same model": ("The same model everywhere", "same_model --write"),

@@ -1,11 +1,12 @@
 """Training time and peak memory beside HistGradientBoosting, interleaved, each fit in a process of its own.
 
     python -m benchmarks.speed.training_time [--rounds 5] [--rows 1000000] [--data ../shared/data] [--tables adult big]
+                                             [--write]
 
 Binning is included; compilation is not: every process first fits 1,000 rows. 20 units, or 100 rounds, no inner
-cross-validation (stated beside it), exact search, all cores. Prints medians and ranges with the required figures,
-writes docs/benchmarks.md (section "training time"), docs/pictures/training_time.png and
-build/benchmarks/training_time.json.
+cross-validation (stated beside it), exact search, all cores. Prints medians and ranges with the required figures and
+writes build/benchmarks/training_time.json; --write replaces the section "training time" of docs/benchmarks.md and
+docs/pictures/training_time.png.
 With the defaults it takes about 7 minutes on two cores.
 """
 
@@ -25,8 +26,8 @@ from benchmarks.learning.peers.pages import PAGE
 from benchmarks.shared import made_tables
 from benchmarks.shared.machine import stamp
 from benchmarks.shared.measuring import ProcessFailedError, Spread, in_process, ratios, spread
-from benchmarks.shared.pictures import FOLDER, draw_bars
-from benchmarks.shared.sections import write_section
+from benchmarks.shared.pictures import draw_bars
+from benchmarks.shared.sections import picture, publish
 
 RESULTS = Path(__file__).parents[2] / "build" / "benchmarks"
 DATA = Path(__file__).parents[3] / "shared" / "data"
@@ -228,7 +229,10 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--tables", nargs="*", default=["adult", "big"], choices=["adult", "big"])
-    parser.add_argument("--page", type=Path, default=PAGE)
+    parser.add_argument(
+        "--write", action="store_true", help="replace the section of docs/benchmarks.md and its picture"
+    )
+    parser.add_argument("--page", type=Path, default=PAGE, help="the page to write")
     arguments = parser.parse_args()
     begun = time.monotonic()
     found: dict[str, Results] = {}
@@ -240,28 +244,27 @@ def main() -> None:
             data = made_tables.write(Path(folder), arguments.rows) if table == "big" else arguments.data.resolve()
             print(f"{table}", flush=True)
             found[table] = run(str(data), contenders(table), arguments.rounds)
-    report(found, arguments.rounds, arguments.page)
+    report(found, arguments)
     print(f"{time.monotonic() - begun:.0f} s in all")
 
 
-def report(found: Mapping[str, Results], rounds: int, page: Path) -> None:
-    """Print the figures and write section, picture and JSON."""
+def report(found: Mapping[str, Results], arguments: argparse.Namespace) -> None:
+    """Print the figures and write the JSON, and with --write section and picture."""
     runs = [run for results in found.values() for timed in results.values() for run in timed.runs]
     others = max((run["others"] for run in runs), default=0.0)
-    lines = [stamp(others), *explanation(rounds)]
+    lines = [stamp(others), *explanation(arguments.rounds)]
     if others > QUIET:
         lines += ["**The machine was not quiet; wall times of boosting suffer most from that.**", ""]
     for table, results in found.items():
         lines += section(table, results)
-    print("\n".join(lines))
-    write_section(page, "training time", lines)
-    draw(found)
     RESULTS.mkdir(parents=True, exist_ok=True)
+    publish(arguments, "training time", lines)
+    draw(found, picture(arguments, "training_time"))
     saved = {table: {name: timed.runs for name, timed in results.items()} for table, results in found.items()}
     (RESULTS / "training_time.json").write_text(json.dumps(saved, indent=1))
 
 
-def draw(found: Mapping[str, Results], path: Path = FOLDER / "training_time.png") -> None:
+def draw(found: Mapping[str, Results], path: Path) -> None:
     """The wall times as bars."""
     bars = {}
     for table, results in found.items():

@@ -6,6 +6,7 @@ import numpy as np
 import onnx
 import pytest
 
+from rulekit.conformance.models import MODELS
 from rulekit.graph.decisions import Fires
 from rulekit.graph.nodes import Above, And, Compare, IsTrue, Linear, Logistic, Missing, Node, Or, Step
 from rulekit.graph.rule_graph import RuleGraph
@@ -42,6 +43,14 @@ def conjunctions(missing: bool) -> list[tuple[float, Node]]:
         ]
         found.append((float(rng.integers(1, 100)) / 64, Or(literals) if k % 5 == 0 else And(literals)))
     return [*found, (0.25, IsTrue("b")), (0.5, Missing("x0")), (-0.75, Compare("x1", "<=", 0.5, missing=True))]
+
+
+def test_the_shipped_suite_has_a_sum_of_this_form() -> None:
+    artifact = TARGET.emit(MODELS["sum of steps and conjunctions"](), LATENCY)
+    (operator, *_) = onnx.load_from_string(artifact.main).graph.node
+    trees = next(attribute.ints for attribute in operator.attribute if attribute.name == "nodes_treeids")
+    assert operator.op_type == "TreeEnsembleClassifier"
+    assert len(set(trees)) == 22  # of 8 columns, and of 14 conjunctions
 
 
 @pytest.mark.parametrize("form", ["tensor", "columns"])

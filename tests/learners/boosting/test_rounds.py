@@ -48,7 +48,9 @@ def learned(problem: Problem, n_estimators: int, **settings: Any) -> list[Candid
     return list(rounds(Question("yes", 0, problem, chosen, 0, 1, NO_WATCH, plan=True)))
 
 
-@pytest.mark.parametrize(("weak", "early_stop"), [("exact", True), ("exact", False), ("gini", True), ("resampled", False)])
+@pytest.mark.parametrize(
+    ("weak", "early_stop"), [("exact", True), ("exact", False), ("gini", True), ("resampled", False)]
+)
 def test_the_training_error_keeps_to_both_bounds(weak: str, early_stop: bool) -> None:
     """On 200 problems; the second is of the best votes, which the source's .0001 and rounding leave a little."""
     some = 0
