@@ -223,8 +223,9 @@ class Variants:
     preferred: which one is taken where there is no cross-validation. nothing: what stands where none of their
     candidates does (None: what the learner says of a question). rare: the class is rare, so that of sizes whose errors
     are nearly alike the one with the largest macro F1 is taken. loss: of a candidate on each of the held-out rows [n],
-    by which variants are compared at their largest size (None: by its error and cost). final: the path of the one that
-    is taken, where more work is spent on that (None: as it was compared).
+    by which variants are compared at their largest size (None: by its error and cost); bold: those that are taken only
+    where they are clearly better by it. final: the path of the one that is taken, where more work is spent on that
+    (None: as it was compared).
     """
 
     paths: Sequence[Callable[[], Sequence[Candidate]]]
@@ -232,6 +233,7 @@ class Variants:
     nothing: Callable[[], Candidate] | None = None
     rare: bool = False
     loss: Callable[[Candidate, Problem], Floats] | None = None
+    bold: frozenset[int] = frozenset()
     final: Callable[[int], Sequence[Candidate]] | None = None
 
 

@@ -24,12 +24,13 @@ from rulekit.learners.counting.histograms import Floats, exact_sum
 from rulekit.learners.fitting.additive import refuse_for_sums
 from rulekit.learners.fitting.allowed import Allowed
 from rulekit.learners.fitting.assembly import Prior
-from rulekit.learners.fitting.folds import fold_of_rows, some_of
+from rulekit.learners.fitting.folds import fold_of_rows
 from rulekit.learners.fitting.inputs import TrainingData
 from rulekit.learners.rule_learner import RuleLearner
 from rulekit.numbers import log_odds
 
-_ENOUGH = 16384.0
+_ROWS_OF_A_FOLD, _ROWS = 1 << 15, 1 << 17
+"""From how many rows rules are looked for at most, where sizes are compared and where they are kept."""
 _PARTS = 3
 _NEVER = 1e-9
 
@@ -78,19 +79,21 @@ class WeightedRules(RuleLearner):
     def learn(self, question: Question) -> Learning:
         """The sums of 1, 2, ... rules by the first complexity."""
         plan: Plan = question.plan
-        yield from _sums(question, plan.complexities[0])
+        yield from _sums(question, plan.complexities[0], _seen(question))
         return None
 
     def finish(self, question: Question, candidates: Sequence[Candidate]) -> Variants | None:
         """The same by every complexity; the one that is taken is looked at once more."""
         plan: Plan = question.plan
-        others = [partial(_path, question, each) for each in plan.complexities[1:]]
+        seen = _seen(question)
+        others = [partial(_path, question, each, seen) for each in plan.complexities[1:]]
         threads = question.n_threads, question.watch
         return Variants(
             [lambda: candidates, *others],
             partial(_raced, question),
             loss=_held_out_losses,
-            final=lambda variant: best_sums(question.problem, plan, plan.complexities[variant], *threads),
+            bold=frozenset(v for v, each in enumerate(plan.complexities) if each.bold),
+            final=lambda variant: best_sums(seen, question.problem, plan, plan.complexities[variant], *threads),
         )
 
 
@@ -101,16 +104,18 @@ def complexities(settings: AdditiveRulesSettings, rows: float) -> tuple[Penaltie
     ridge = 5.0 if settings.ridge == "auto" else float(settings.ridge)
     found = [Penalties(ridge, 20.0, careful, 1.0, length) for length in lengths]
     if settings.ridge == "auto":
-        found.append(Penalties(0.3, 1.0, bold, 0.3, max(lengths)))
+        found.append(Penalties(0.3, 1.0, bold, 0.3, max(lengths), bold=True))
     return tuple(found)
 
 
 def _seen(question: Question) -> Problem:
-    """The rows that are learned from: in a fold, where learning is to be measured only, so many tell enough."""
-    problem = question.problem
-    if not question.fold or problem.total <= _ENOUGH:
+    """The rows from which rules are looked for; those that are kept weigh as much as all rows do."""
+    problem, most = question.problem, _ROWS_OF_A_FOLD if question.fold else _ROWS
+    if problem.total <= most:
         return problem
-    return problem.take(some_of(problem, _ENOUGH, question.seed + 1))
+    plan: Plan = question.plan
+    seen = plan.drawn.of(problem, most, question.seed + 1)
+    return seen if question.fold else replace(seen, weight_unit=problem.total / most)
 
 
 def _compared(question: Question) -> Plan:
@@ -119,12 +124,12 @@ def _compared(question: Question) -> Plan:
     return replace(plan, width=1) if question.fold else plan
 
 
-def _sums(question: Question, penalties: Penalties) -> Iterator[Candidate]:
-    return sums_of(_seen(question), _compared(question), penalties, question.n_threads, question.watch)
+def _sums(question: Question, penalties: Penalties, seen: Problem) -> Iterator[Candidate]:
+    return sums_of(seen, _compared(question), penalties, question.n_threads, question.watch)
 
 
-def _path(question: Question, penalties: Penalties) -> list[Candidate]:
-    return list(_sums(question, penalties))
+def _path(question: Question, penalties: Penalties, seen: Problem) -> list[Candidate]:
+    return list(_sums(question, penalties, seen))
 
 
 def _held_out_losses(candidate: Candidate, held: Problem) -> Floats:
@@ -143,6 +148,7 @@ def _raced(question: Question) -> int:
         return 0
     held = problem.take(fold == 0)
     question = replace(question, problem=problem.take(fold != 0), watch=NO_WATCH, fold=True)
-    paths = [_path(question, each) for each in plan.complexities]
+    seen = _seen(question)
+    paths = [_path(question, each, seen) for each in plan.complexities]
     losses = [exact_sum(held.weights * _held_out_losses(path[-1], held)) if path else np.inf for path in paths]
     return int(np.argmin(losses))

@@ -47,7 +47,8 @@ class Penalties:
     """What a rule has to be worth.
 
     ridge: of its weight; damping: added to its curvature; least: weight of rows inside and outside of it;
-    per_literal: price of each literal but the first, as a decrease of the loss; most: literals of a rule.
+    per_literal: price of each literal but the first, as a decrease of the loss; most: literals of a rule. bold: rules
+    cost so little that they are taken only where they are clearly better.
     """
 
     ridge: float
@@ -55,3 +56,4 @@ class Penalties:
     least: float
     per_literal: float
     most: int
+    bold: bool = False

@@ -2,25 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from rulekit.learners.additive.corrective import Weights
+from rulekit.learners.additive.corrective import Cells, Weights
 from rulekit.learners.additive.growth import Sum, grown, polished
 from rulekit.learners.additive.known import Known, outweighing
 from rulekit.learners.additive.layout import Layout
 from rulekit.learners.additive.literals import Penalties
 from rulekit.learners.additive.models import AdditiveRules
+from rulekit.learners.additive.rows import mask_of, rows_of
+from rulekit.learners.additive.search import Rule
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import Candidate, Watch
+from rulekit.learners.counting.kernels import run_threads
 from rulekit.learners.fitting.additive import finest_unit
+from rulekit.learners.fitting.folds import drawn
 
 _FINEST = 20
+_ON_ALL_ROWS = 4
 _FEW = 3
 _LOSS = 1e-3
 _COST_OF_A_LITERAL = 1e-3
+
+
+@dataclass(slots=True, eq=False)
+class Drawn:
+    """The rows that were drawn last: a path is learned in step with its first fold, and its variants after both."""
+
+    last: list[tuple[Problem, Problem]] = field(default_factory=list)
+
+    def of(self, problem: Problem, most: int, seed: int) -> Problem:
+        """The rows that are drawn from those of a problem."""
+        found = next((rows for of, rows in self.last if of is problem), None)
+        if found is None:
+            found = drawn(problem, most, seed)
+            self.last = [*self.last[-1:], (problem, found)]
+        return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,6 +56,7 @@ class Plan:
     width: int
     passes: int
     known: tuple[Known, ...] = ()
+    drawn: Drawn = field(default_factory=Drawn)
 
 
 def sums_of(problem: Problem, plan: Plan, penalties: Penalties, n_threads: int, watch: Watch) -> Iterator[Candidate]:
@@ -45,9 +66,17 @@ def sums_of(problem: Problem, plan: Plan, penalties: Penalties, n_threads: int, 
 
 
 def best_sums(
-    problem: Problem, plan: Plan, penalties: Penalties, n_threads: int, watch: Watch
+    seen: Problem, problem: Problem, plan: Plan, penalties: Penalties, n_threads: int, watch: Watch
 ) -> tuple[Candidate, ...]:
-    """The candidates of all sizes: of each the better one of two, as it grew and as it is left of the last one.
+    """The candidates of all sizes, their rules those of the rows that are seen, their weights those of all rows."""
+    path = _best_path(seen, plan, penalties, n_threads, watch)
+    if seen is not problem:
+        path = _of_all_rows(path, problem, penalties, n_threads, watch)
+    return tuple(candidate_of(found, _shortened(found, problem, penalties), problem) for found in path)
+
+
+def _best_path(problem: Problem, plan: Plan, penalties: Penalties, n_threads: int, watch: Watch) -> list[Sum]:
+    """The sums of all sizes: of each the better one of two, as it grew and as it is left of the last one.
 
     The last one's rules are looked at once more; then those leave it one by one without which the loss is least.
     """
@@ -57,7 +86,7 @@ def best_sums(
             path[-1] = path[-1].without_rows()
         path.append(found)
     if not path:
-        return ()
+        return path
     if plan.passes:
         path[-1] = polished(path[-1], problem, plan.layout, penalties, n_threads, watch, plan.passes, plan.width)
     left = path[-1]
@@ -68,7 +97,36 @@ def best_sums(
             path[n] = left if n < _FEW else left.without_rows()
         if plan.passes and n < _FEW:  # where each rule carries much; costs little
             path[n] = polished(path[n], problem, plan.layout, penalties, n_threads, watch, 1, plan.width)
-    return tuple(candidate_of(found, _shortened(found, problem, penalties), problem) for found in path)
+    return path
+
+
+def _of_all_rows(
+    path: Sequence[Sum], problem: Problem, penalties: Penalties, n_threads: int, watch: Watch
+) -> list[Sum]:
+    """The same rules with weights that are fitted to all rows."""
+    found = list[Sum]()
+    larger: Sum | None = None
+    for each in reversed(path):
+        watch.check()
+        larger = (_left_of(larger, each.rules) if larger else None) or _on_rows(each.rules, problem, n_threads)
+        found.append(replace(larger, at=each.at).fitted(problem, penalties, _ON_ALL_ROWS))
+    return found[::-1]
+
+
+def _left_of(larger: Sum, rules: tuple[Rule, ...]) -> Sum | None:
+    """What is left of a sum without its other rules; None where it has not all of these, or in another order."""
+    for k in range(len(larger.rules) - 1, -1, -1):
+        if larger.rules[k] not in rules:
+            larger = larger.without(k)
+    return larger if larger.rules == rules else None
+
+
+def _on_rows(rules: Sequence[Rule], problem: Problem, n_threads: int) -> Sum:
+    """The sum of some rules, which may have been found on other rows, of no weights yet."""
+    cells, n = Cells.of_all(problem.labels, problem.weights), len(problem.labels)
+    for held in run_threads(lambda rule: mask_of(rows_of(problem.codes, n, rule.literals), n), rules, n_threads):
+        cells = cells.with_rule(held, problem.labels, problem.weights)
+    return Sum(tuple(rules), cells, Weights(0.0, np.zeros(len(rules)), np.inf)).without_rows()
 
 
 def _without_least(found: Sum, problem: Problem, penalties: Penalties) -> Sum:

@@ -10,6 +10,10 @@ import numpy as np
 
 from rulekit.learners.counting.histograms import Floats, Ints, exact_sum
 
+_CLEARLY_FEWER = 4.0
+"""Errors less than without a rule: two standard errors of as many rows that are decided otherwise."""
+_CLEARLY = 6.0
+"""Standard errors by which a bold variant must be better: they do not know how much chance is in growing rules."""
 _SETTLED, _WITH_UNSEEN, _UNSEEN = 1e-3, 2e-3, 3.0
 """Rates by which a settled error may still differ: as seen, and with what n rows have not shown, 3 / n (95 %)."""
 
@@ -101,7 +105,7 @@ class Curve:
         if self.rare and parsimony == 0.0:
             return min(longest, self.finds_most()[0])
         best = self.best(parsimony)
-        rows = float(self.weights.sum())
+        rows, alone = float(self.weights.sum()), not jointly
         if self.by_loss and jointly:  # each class has its own units, which are many: one row of difference is none
             longest = settled(self.error, longest, max(_SETTLED, 1.0 / rows))
         places: tuple[int, ...] = (best,)
@@ -110,9 +114,20 @@ class Curve:
         if all_stay and parsimony == 0.0 and not (jointly and self._worse(longest, self.wrong[:, best - 1])):
             places = (longest, best)
         place = next((n for n in places if self.nothing is None or not self._worse(n, self.nothing)), 0)
+        smaller = place
         if place and self.by_loss and training is not None:
-            return settled(training, place, shown_by(rows))
-        return place
+            smaller = settled(training, place, shown_by(rows))
+        # It may put rows in an order, which is not what was asked for.
+        sure = self.nothing is None or self._saved(place) >= _CLEARLY_FEWER
+        if self.by_loss and alone and not sure and self._saved(smaller) <= 1e-9:
+            return 0
+        return smaller
+
+    def _saved(self, place: int) -> float:
+        """How many errors fewer a place from 1 has than no rule at all; 0 where either is not known."""
+        if self.nothing is None or not place:
+            return 0.0
+        return float(self.nothing.sum() - self.wrong[:, min(place, self.wrong.shape[1]) - 1].sum())
 
     def finds_most(self) -> tuple[int, float]:
         """The place with the largest macro F1, and that; 0 (no rule) where none has more than the majority alone.
@@ -155,40 +170,80 @@ def cheapest(curves: Sequence[Curve]) -> Curve:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Losses:
-    """Of held-out rows: the loss [n] by variant (none where it was not asked for), the weight, which are identical."""
+    """Of held-out rows: the loss [n] by variant (none where it was not asked for), the weight, which are identical.
+
+    bold: the variants that are taken only where they are clearly better than all others.
+    """
 
     by_variant: tuple[Floats, ...]
     weights: Floats
     unit: Ints
+    bold: frozenset[int] = frozenset()
 
 
 def likely_best(folds: Sequence[Losses], errors: float = 1.5) -> list[int]:
     """The variants that may still be the best one.
 
     Left out are those not asked for in the last fold, and those whose mean is above the least one by more than so many
-    standard errors of the difference. These are over distinct rows: many equal ones may all be an exception.
+    standard errors of the difference; a bold one, unless its mean is below those of the others by _CLEARLY of them.
     """
-    asked = [v for v, own in enumerate(folds[-1].by_variant) if len(own)]
-    weights = np.concatenate([each.weights for each in folds])
-    first = np.cumsum([0, *(int(each.unit.max(initial=-1)) + 1 for each in folds)])
-    unit = np.concatenate([each.unit + begin for each, begin in zip(folds, first[:-1].tolist(), strict=True)])
-    rows = {v: np.concatenate([each.by_variant[v] for each in folds]) for v in asked}
-    best = min(asked, key=lambda v: exact_sum(weights * rows[v]))
-    total, likely = exact_sum(weights), []
-    for v in asked:
-        more = weights * (rows[v] - rows[best])
-        mean = exact_sum(more) / total if total else 0.0
-        # Equal rows have one loss for each label, so that their sums hardly depend on the order; a bit decides nothing.
-        deviation = np.bincount(unit, more - mean * weights, int(first[-1]))
-        if mean * total <= errors * math.sqrt(exact_sum(deviation**2)) * (1.0 + 1e-9):
-            likely.append(v)
-    return likely
+    joined = _Joined.of(folds)
+    careful = [v for v in joined.asked if v not in folds[-1].bold]
+    if not careful:
+        return joined.near(joined.asked, errors)
+    own = min(careful, key=joined.loss)
+    clear = [v for v in joined.asked if v in folds[-1].bold and joined.errors_above(own, v) > _CLEARLY]
+    return joined.near([*careful, *clear], errors)
 
 
 def rivals(folds: Sequence[Losses], costs: Sequence[float]) -> list[int]:
-    """Of the variants that may still be the best one, that of the least loss and the first of the least cost."""
-    (best, *_), likely = likely_best(folds, errors=0.0), likely_best(folds)
-    return sorted({best, min(likely, key=lambda v: costs[v])})
+    """Of the variants that may still be the best one, that of the least loss and the first of the least cost.
+
+    Where a bold one has the least loss of all, which further rows may show to be clearly better, all of them.
+    """
+    joined = _Joined.of(folds)
+    (best, *_), likely, least = likely_best(folds, errors=0.0), likely_best(folds), min(joined.asked, key=joined.loss)
+    chosen = {best, min(likely, key=lambda v: costs[v])}
+    return sorted(chosen if least in likely else {*likely, least})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Joined:
+    """The losses of all folds together, of the variants that were asked for in the last one."""
+
+    asked: list[int]
+    rows: dict[int, Floats]
+    weights: Floats
+    unit: Ints
+
+    @classmethod
+    def of(cls, folds: Sequence[Losses]) -> _Joined:
+        asked = [v for v, own in enumerate(folds[-1].by_variant) if len(own)]
+        first = np.cumsum([0, *(int(each.unit.max(initial=-1)) + 1 for each in folds)])
+        unit = np.concatenate([each.unit + begin for each, begin in zip(folds, first[:-1].tolist(), strict=True)])
+        rows = {v: np.concatenate([each.by_variant[v] for each in folds]) for v in asked}
+        return cls(asked, rows, np.concatenate([each.weights for each in folds]), unit)
+
+    def loss(self, v: int) -> float:
+        """The sum over all rows, exact in any order."""
+        return exact_sum(self.weights * self.rows[v])
+
+    def errors_above(self, v: int, other: int) -> float:
+        """By how many standard errors of the difference the mean of a variant is above that of another.
+
+        These are over distinct rows: many equal ones may all be an exception.
+        """
+        total, more = exact_sum(self.weights), self.weights * (self.rows[v] - self.rows[other])
+        above = exact_sum(more)
+        mean = above / total if total else 0.0
+        # Equal rows have one loss for each label, so that their sums hardly depend on the order; a bit decides nothing.
+        deviation = math.sqrt(exact_sum(np.bincount(self.unit, more - mean * self.weights) ** 2))
+        return above / deviation if deviation else math.inf * above if above else 0.0
+
+    def near(self, variants: Sequence[int], errors: float) -> list[int]:
+        """Those that are above the least one by so many standard errors at most."""
+        best = min(variants, key=self.loss)
+        return [v for v in variants if self.errors_above(v, best) <= errors * (1.0 + 1e-9)]
 
 
 def settled(error: Floats, longest: int, slack: float) -> int:

@@ -1,8 +1,9 @@
 """The folds of the rows inside the training data.
 
 Rows that are identical (in all binned columns) or of one group stay in one fold; the folds depend on the distinct rows
-and their weights alone, not on the order of the rows, so a row of weight 2 counts like two rows. Classes are spread
-evenly over the folds: rows that stay together count for the class that has most of their weight.
+and their weights alone, not on the order of the rows, so a row of weight 2 counts like two rows. Only where there are
+few kinds of rows, of hundreds each, those of one kind are dealt to all folds. Classes are spread evenly over the folds:
+rows that stay together count for the class that has most of their weight.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy.typing as npt
 from rulekit.learners.binned.disk_codes import DiskCodes
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.counting.histograms import Ints
-from rulekit.learners.fitting.folds_on_disk import first_hash, folds_on_disk, main_classes, mix
+from rulekit.learners.fitting.folds_on_disk import first_hash, folds_on_disk, in_pieces, main_classes, mix
 
 
 @dataclass(slots=True, eq=False)
@@ -47,6 +48,8 @@ def fold_of_rows(problem: Problem, n_folds: int, groups: npt.NDArray[Any] | None
     _, unit = np.unique(row_hashes(problem, seed), return_inverse=True)
     if groups is not None:
         unit = _joined(unit, np.unique(groups, return_inverse=True)[1])
+    else:
+        unit = in_pieces(unit, problem.labels, problem.weights, int(problem.weights.sum()), n_folds)
     weight = np.bincount(unit, problem.weights)
     # Units come in the order of their hashes, which is as good as random; heavy ones are dealt out first.
     dealt = np.lexsort((np.arange(len(weight)), -weight, main_classes(unit, problem.labels, problem.weights)))
@@ -55,21 +58,29 @@ def fold_of_rows(problem: Problem, n_folds: int, groups: npt.NDArray[Any] | None
     return fold[unit]
 
 
-def some_of(problem: Problem, most: float, seed: int) -> npt.NDArray[np.bool_]:
-    """Which rows [n] are drawn so that they weigh at most so much; identical rows come together."""
+def drawn(problem: Problem, most: int, seed: int) -> Problem:
+    """A problem of so many rows, each of weight 1, that are drawn evenly from the weight of all; some come repeatedly.
+
+    They depend on the distinct rows, their labels and weights alone, not on the order of the rows, and a row of weight
+    2 is drawn as two rows are.
+    """
     hashes = row_hashes(problem, seed)
-    order = np.argsort(hashes, kind="stable")
-    weight = np.cumsum(problem.weights[order]) * problem.weight_unit
-    end = int(np.searchsorted(weight, most, side="right"))
-    return np.ones(len(hashes), dtype=bool) if end == len(hashes) else np.asarray(hashes < hashes[order[end]])
+    mix(hashes, problem.labels)
+    order = np.argsort(hashes)  # whatever it does with equal ones, which are the same row
+    below = np.cumsum(problem.weights[order])
+    marks = (np.arange(most) + 0.5) * (float(below[-1]) / most)  # at equal distances
+    rows, times = np.unique(order[np.searchsorted(below, marks)], return_counts=True)
+    weights = times.astype(np.int64) if times.max() > 1 else np.broadcast_to(np.ones(1, dtype=np.int64), rows.shape)
+    return Problem(problem.columns, problem.codes.take(rows), problem.labels[rows], weights, 1.0)
 
 
 def row_hashes(problem: Problem, seed: int) -> npt.NDArray[np.uint64]:
     """A 64-bit hash [n] of the codes of each row."""
-    h = np.full(len(problem.labels), first_hash(seed), dtype=np.uint64)
-    for column in range(len(problem.codes)):
-        mix(h, problem.codes[column])
-    return h
+    hashes = np.full(len(problem.labels), first_hash(seed), dtype=np.uint64)
+    for rows, codes in problem.codes.parts(len(hashes)):  # which stay in a cache
+        for column in range(len(codes)):
+            mix(hashes[rows], codes[column])
+    return hashes
 
 
 def _joined(unit: Ints, group: Ints) -> Ints:

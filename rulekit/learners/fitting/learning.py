@@ -21,14 +21,18 @@ from rulekit.learners.binned.codes import Codes, MemoryCodes
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import Candidate, Learning, Model, OutOfTimeError, Question, Stopped, Variants, Watch
 from rulekit.learners.counting.histograms import Bools, Floats, Ints
+from rulekit.learners.counting.kernels import run_threads
 from rulekit.learners.fitting.choice import Curve, Losses, cheapest, likely_best, rivals
-from rulekit.learners.fitting.folds import Folds, row_hashes
+from rulekit.learners.fitting.folds import Folds, drawn, row_hashes
 
 _IN_STEP = 1 << 27
 """Codes of all questions together up to which they are learned in step."""
 
 _ENOUGH = 4096.0
 """Held-out rows on which one of several variants is taken, and the others are looked for no more."""
+
+_HELD_OUT = 1 << 17
+"""Rows of a fold that are looked at: so many tell its errors to a tenth of a point."""
 
 _FEWEST_FOLDS, _PLENTY = 3, 16384.0
 """Folds that are looked at in any case, and the held-out rows after which there are no more."""
@@ -281,16 +285,18 @@ class _Group:
                 course = self._fold_course(run, k, self.until)
             cut = cut or self._to_the_end(course)
             held = run.question.problem.take(fold == k)
+            if held.total > _HELD_OUT:
+                held = drawn(held, _HELD_OUT, run.question.seed)
             found = None if cut and k else self._held_out(course, held, len(run.grown), asked)
             if found is None:
                 break
             run.folds.append(found)
             weights.append(held.total)
-            if sum(weights) >= _ENOUGH:  # what each variant costs, where rows are many, pays no more
-                asked = [_best(_curves(run.folds, weights), run.folds).variant]
-            elif found.losses is not None:
+            if found.losses is not None:
                 costs = [path[-1].cost if path else 0.0 for path in found.paths]
                 asked = rivals(_losses(run.folds), costs)
+            elif sum(weights) >= _ENOUGH:  # what each variant costs, where rows are many, pays no more
+                asked = [_best(_curves(run.folds, weights), run.folds).variant]
             cut = cut or self._tell_fold(run, k + 1)
             if cut or (k + 1 >= _FEWEST_FOLDS and sum(weights) >= _PLENTY):
                 break
@@ -325,24 +331,32 @@ class _Group:
         variants = self.learner.finish(course.question, course.candidates)
         if not course.ended and (variants is not None or not course.candidates):
             return None
-        paths: list[Sequence[Candidate] | None] = [course.candidates]
-        if variants is not None:
-            paths = [make() if asked is None or v in asked else None for v, make in enumerate(variants.paths)]
         least = 1 if variants is not None else max(1, places) if course.ended else 0
-        training = course.question.problem
-        wrong = tuple(
-            np.zeros((2, 0)) if path is None else held_out_errors(path, training, held, max(least, len(path)))
-            for path in paths
-        )
+        training, loss = course.question.problem, None if variants is None else variants.loss
+        prior, rare = self.learner.nothing(course.question), variants is not None and variants.rare
+
+        def measured(make: Callable[[], Sequence[Candidate]] | None) -> tuple[Sequence[Candidate], Floats, Floats]:
+            if make is None:
+                return (), np.zeros((2, 0)), np.zeros(0)
+            path = make()
+            errors = held_out_errors(path, training, held, max(least, len(path)))
+            return path, errors, np.zeros(0) if loss is None else loss((path or [prior])[-1], held)
+
+        makes: list[Callable[[], Sequence[Candidate]] | None] = [lambda: course.candidates]
+        if variants is not None:
+            makes = [make if asked is None or v in asked else None for v, make in enumerate(variants.paths)]
+        # learners that compare by loss learn from few rows here, so that threads have more to do side by side
+        together = 1 if loss is None else course.question.n_threads
+        paths, wrong, each = zip(*run_threads(measured, makes, together), strict=True)
         nothing = float(held_out_errors((), training, held, 1).sum())
         totals: Floats = np.bincount(held.labels, held.weights, 2).astype(np.float64) * held.weight_unit
-        prior, rare = self.learner.nothing(course.question), variants is not None and variants.rare
         losses = None
-        if variants is not None and variants.loss is not None:
-            each = [np.zeros(0) if path is None else variants.loss((path or [prior])[-1], held) for path in paths]
+        if loss is not None:
             unit = np.unique(row_hashes(held, course.question.seed), return_inverse=True)[1]
-            losses = Losses(tuple(each), np.asarray(held.weights * held.weight_unit, dtype=np.float64), unit)
-        return Fold(tuple(tuple(path or ()) for path in paths), prior, totals, wrong, nothing, rare, losses)
+            assert variants is not None
+            weights = np.asarray(held.weights * held.weight_unit, dtype=np.float64)
+            losses = Losses(each, weights, unit, variants.bold)
+        return Fold(tuple(tuple(path) for path in paths), prior, totals, wrong, nothing, rare, losses)
 
     def _take(self, run: Run, why: Stopped) -> None:
         """End a path and choose the size; where sizes are chosen together, up to which it goes then."""

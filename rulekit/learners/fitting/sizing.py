@@ -10,7 +10,7 @@ from rulekit.learners.fitting.choice import Curve
 from rulekit.learners.fitting.folds import Folds
 from rulekit.learners.fitting.joint import joint_curve
 from rulekit.learners.fitting.learning import Run
-from rulekit.learners.fitting.path import NO_LIMITS, ModelPath, QuestionPath
+from rulekit.learners.fitting.path import NO_LIMITS, ModelPath
 from rulekit.tables.table import Table
 
 MOST_ROWS = 12
@@ -43,7 +43,8 @@ def row_sizes(longest: int) -> tuple[int, ...]:
 def sized(path: ModelPath, run: Run, wanted: Wanted) -> ModelPath:
     """The path of one question with its rows, of which one is the model."""
     curve, chosen = run.curve, path.within_limits([run.chosen])
-    if wanted.size is None and curve is not None and _decides_nothing(path.paths[0], curve, chosen[0]):
+    decides_nothing = bool(chosen[0]) and path.paths[0].at(chosen[0]).error >= path.paths[0].nothing.error
+    if wanted.size is None and curve is not None and curve.by_loss and decides_nothing:
         run.chosen, chosen = 0, (0,)
     smallest = None if curve is None else min(curve.best(1.0), run.longest)
     rows = path.rows_of({*row_sizes(run.longest), *chosen, *(() if smallest is None else (smallest,))} - {0})
@@ -53,17 +54,6 @@ def sized(path: ModelPath, run: Run, wanted: Wanted) -> ModelPath:
     lowered = chosen != (run.chosen,)
     path = replace(path, chosen=chosen, rows=rows, errors=errors, smallest=_size_of(rows, least))
     return _with_words(path, curve, wanted, checked=run.checked, nothing=run.chosen == 0 < run.longest, lowered=lowered)
-
-
-def _decides_nothing(path: QuestionPath, curve: Curve, place: int) -> bool:
-    """Whether a sum has no fewer errors than no rule at all, on the training rows or on held-out ones.
-
-    As where it hardly ever says yes: it may put rows in an order, which is not what was asked for.
-    """
-    if not curve.by_loss or curve.nothing is None or not place:
-        return False
-    held_out = curve.error[min(place, len(curve.error)) - 1] * curve.weights.sum() >= curve.nothing.sum() - 1e-9
-    return bool(held_out or path.at(place).error >= path.nothing.error)
 
 
 def sized_jointly(

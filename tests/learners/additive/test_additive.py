@@ -16,7 +16,7 @@ from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.language.text import print_node
 from rulekit.graph.nodes import Above, Linear
 from rulekit.graph.rules import counts_by_class
-from rulekit.learners.additive import judging
+from rulekit.learners.additive import judging, learner
 from rulekit.learners.additive.corrective import Cells, Loss, Weights, newton
 from rulekit.learners.additive.extensions import Base, Sums, extensions
 from rulekit.learners.additive.growth import grown, polished
@@ -274,3 +274,34 @@ def test_a_sum_no_better_on_held_out_rows_than_the_most_frequent_class_ends_as_n
     assert sum(each.rules for each in counts_by_class(model.rule_graph_).values()) == 0
     assert model.ladder_.why.startswith("no rule: ")
     assert model.path_.points[-1].training_error < labels.mean()
+
+
+@pytest.mark.parametrize("rows", [4_000, 200_000])
+def test_many_rows_of_few_kinds_have_their_rule(rows: int) -> None:
+    """Where all rows of a kind stay in one fold, small sums may be poor there and as good as any on the training rows.
+
+    And where rows are drawn, those of one kind are no single draw.
+    """
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (rows, 8)).astype(np.float32)
+    y = ((X[:, 0] > 0) & (X[:, 1] > 0)) ^ (rng.random(rows) < 0.1)
+    model = AdditiveRulesClassifier().fit(X, y)
+    assert counts_by_class(model.rule_graph_)[True].rules == 1
+    assert (model.predict(X) == y).mean() == pytest.approx(0.9, abs=0.01)
+
+
+def test_where_rows_are_drawn_the_model_is_that_of_all_rows_in_any_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rules are those of some rows, weights those of all; rows of weight 2 are drawn as two rows are."""
+    monkeypatch.setattr(learner, "_ROWS_OF_A_FOLD", 300)
+    monkeypatch.setattr(learner, "_ROWS", 400)
+    rng = np.random.default_rng(0)
+    X = np.round(rng.normal(size=(2000, 4)), 1).astype(np.float32)
+    y = (X[:, 0] > 0.3) & (X[:, 1] < 0.5) ^ (rng.random(2000) < 0.1)
+    order, heavy = rng.permutation(2000), np.arange(300)
+    model = AdditiveRulesClassifier(6).fit(X, y)
+    assert AdditiveRulesClassifier(6).fit(X[order], y[order]).rule_graph_.decision == model.rule_graph_.decision
+    weighted = AdditiveRulesClassifier(6).fit(X, y, sample_weight=1.0 + (np.arange(2000) < 300))
+    twice = AdditiveRulesClassifier(6).fit(np.concatenate([X, X[heavy]]), np.concatenate([y, y[heavy]]))
+    assert twice.rule_graph_.decision == weighted.rule_graph_.decision
+    for point, graph in zip(model.path_.points, model.path_, strict=True):
+        assert point.training_error == pytest.approx(float(np.mean(graph.predict(X) != y)))
