@@ -12,8 +12,8 @@ from rulekit.learners.counting.histograms import Floats, Ints, exact_sum
 
 _CLEARLY_FEWER = 4.0
 """Errors less than without a rule: two standard errors of as many rows that are decided otherwise."""
-_CLEARLY = 6.0
-"""Standard errors by which a bold variant must be better: they do not know how much chance is in growing rules."""
+_CLEARLY = 0.05
+"""By what share of the loss a bold variant must be better; errors over rows leave out the chance in growing rules."""
 _SETTLED, _WITH_UNSEEN, _UNSEEN = 1e-3, 2e-3, 3.0
 """Rates by which a settled error may still differ: as seen, and with what n rows have not shown, 3 / n (95 %)."""
 
@@ -185,14 +185,16 @@ def likely_best(folds: Sequence[Losses], errors: float = 1.5) -> list[int]:
     """The variants that may still be the best one.
 
     Left out are those not asked for in the last fold, and those whose mean is above the least one by more than so many
-    standard errors of the difference; a bold one, unless its mean is below those of the others by _CLEARLY of them.
+    standard errors of the difference; a bold one, unless its mean is below those of the others by one of them and by
+    _CLEARLY, a share.
     """
     joined = _Joined.of(folds)
     careful = [v for v in joined.asked if v not in folds[-1].bold]
     if not careful:
         return joined.near(joined.asked, errors)
     own = min(careful, key=joined.loss)
-    clear = [v for v in joined.asked if v in folds[-1].bold and joined.errors_above(own, v) > _CLEARLY]
+    less, bold = (1.0 - _CLEARLY) * joined.loss(own), [v for v in joined.asked if v in folds[-1].bold]
+    clear = [v for v in bold if joined.loss(v) <= less and joined.errors_above(own, v) > 1.0]
     return joined.near([*careful, *clear], errors)
 
 
