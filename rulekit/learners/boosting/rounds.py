@@ -20,7 +20,6 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.learners.binned.problem import Problem
-from rulekit.learners.boosting.gini import purest_stump
 from rulekit.learners.boosting.majority import MajorityVote
 from rulekit.learners.boosting.resampled import drawn_rows, resampled_stump
 from rulekit.learners.boosting.row_passes import multiply, parts_of, weigh
@@ -109,8 +108,8 @@ class _Weak:
         """The stump for rows of these weights [n]."""
         problem, never = self.question.problem, self.settings.missing_never_helps
         if not self.resampled:
-            of_all = purest_stump if self.settings.weak == "gini" else best_stump
-            stump = of_all(problem, weights, self.cuts, self.known, self.question.n_threads, never)
+            threads, impurity = self.question.n_threads, self.settings.weak == "gini"
+            stump = best_stump(problem, weights, self.cuts, self.known, threads, never, impurity=impurity)
             if self.sees_all or stump.column is None:
                 return stump
             return self._for_all(weights, weights, stump.column, stump.votes)

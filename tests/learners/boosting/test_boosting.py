@@ -15,25 +15,35 @@ from rulekit.exactness import SINGLE_BITS, span_of_sum
 from rulekit.graph.nodes import Above, Linear
 from rulekit.learners.binned.binning import bin_table
 from rulekit.learners.binned.problem import Problem
-from rulekit.learners.boosting.gini import purest_stump
-from rulekit.learners.boosting.stumps import best_stump, cuts_of, known_codes
+from rulekit.learners.boosting.stumps import Stump, best_stump, cuts_of, known_codes
 from rulekit.schema import Feature
 from rulekit.tables.table import Table
 
 
-@given(st.data())
-def test_no_stump_has_a_smaller_error(data: st.DataObject) -> None:
-    """Of all cuts and all sets of levels, with a missing cell on either side, that keep what is promised."""
+def drawn_problem(data: st.DataObject, monotone: int = 0) -> tuple[np.ndarray, np.ndarray, Problem]:
+    """A column of numbers, 0 for a missing cell, and one of levels, of few rows, and the problem that they make."""
     n = data.draw(st.integers(2, 14))
     cells = st.lists(st.integers(0, 4), min_size=n, max_size=n)
     number, level = (np.array(data.draw(cells)) for _ in range(2))
     labels = np.array(data.draw(st.lists(st.integers(0, 1), min_size=n, max_size=n)), dtype=np.int8)
     weights = np.array(data.draw(st.lists(st.integers(1, 9), min_size=n, max_size=n)), dtype=np.int64)
-    way, never = data.draw(st.sampled_from((-1, 0, 1))), data.draw(st.booleans())
-    features = (Feature("x", monotone=way), Feature("c", "categorical", ("a", "b", "c")))
+    features = (Feature("x", monotone=monotone), Feature("c", "categorical", ("a", "b", "c")))
     table = Table(features, (np.where(number == 0, np.nan, number).astype(np.float32), level.astype(np.int32)), n)
     columns, codes = bin_table(table, weights, 255)
-    problem = Problem(columns, codes, labels, weights, 1.0)
+    return number, level, Problem(columns, codes, labels, weights, 1.0)
+
+
+def found_by(problem: Problem, *, impurity: bool = False, never: bool = False) -> Stump:
+    cuts, known = cuts_of(problem, 0.0), known_codes(problem)
+    return best_stump(problem, problem.weights, cuts, known, 1, never, impurity=impurity)
+
+
+@given(st.data())
+def test_no_stump_has_a_smaller_error(data: st.DataObject) -> None:
+    """Of all cuts and all sets of levels, with a missing cell on either side, that keep what is promised."""
+    way, never = data.draw(st.sampled_from((-1, 0, 1))), data.draw(st.booleans())
+    number, level, problem = drawn_problem(data, way)
+    labels, weights, codes, n = problem.labels, problem.weights, problem.codes, len(problem.labels)
 
     errors = [int(weights[labels == 1].sum()), int(weights[labels == 0].sum())]
     for cut, missing in itertools.product(range(6), (0, 1)):
@@ -47,7 +57,7 @@ def test_no_stump_has_a_smaller_error(data: st.DataObject) -> None:
         if never and any(chosen[:2]):
             continue
         errors.append(int(weights[np.array(chosen)[level] != labels].sum()))
-    found = best_stump(problem, weights, cuts_of(problem, 0.0), known_codes(problem), 1, never)
+    found = found_by(problem, never=never)
     assert found.wrong == min(errors)
     assert found.right + found.wrong == weights.sum()
     votes = np.broadcast_to(found.votes, n) if found.column is None else found.votes[codes[found.column]]
@@ -57,15 +67,8 @@ def test_no_stump_has_a_smaller_error(data: st.DataObject) -> None:
 @given(st.data())
 def test_no_stump_is_purer(data: st.DataObject) -> None:
     """Of all cuts of a number whose missing cells are a side of their own, and of all sets of levels."""
-    n = data.draw(st.integers(2, 14))
-    cells = st.lists(st.integers(0, 4), min_size=n, max_size=n)
-    number, level = (np.array(data.draw(cells)) for _ in range(2))
-    labels = np.array(data.draw(st.lists(st.integers(0, 1), min_size=n, max_size=n)), dtype=np.int8)
-    weights = np.array(data.draw(st.lists(st.integers(1, 9), min_size=n, max_size=n)), dtype=np.int64)
-    features = (Feature("x"), Feature("c", "categorical", ("a", "b", "c")))
-    table = Table(features, (np.where(number == 0, np.nan, number).astype(np.float32), level.astype(np.int32)), n)
-    columns, codes = bin_table(table, weights, 255)
-    problem = Problem(columns, codes, labels, weights, 1.0)
+    number, level, problem = drawn_problem(data)
+    labels, weights, codes, n = problem.labels, problem.weights, problem.codes, len(problem.labels)
 
     def purity(sides: np.ndarray) -> float:
         leads = np.bincount(sides, np.where(labels == 1, weights, -weights))
@@ -74,7 +77,7 @@ def test_no_stump_is_purer(data: st.DataObject) -> None:
     purest = max(purity(np.where(number == 0, 0, np.where(number < cut, 1, 2))) for cut in range(6))
     for chosen in itertools.product((2, 3), repeat=3):  # missing cells, and levels that are none, are two more sides
         purest = max(purest, purity(np.array([0, 1, *chosen])[level]))
-    found = purest_stump(problem, weights, cuts_of(problem, 0.0), known_codes(problem), 1)
+    found = found_by(problem, impurity=True)
     votes = np.broadcast_to(found.votes, n) if found.column is None else found.votes[codes[found.column]]
     assert int(weights[(votes > 0) != (labels == 1)].sum()) == found.wrong
     assert found.right + found.wrong == weights.sum()
@@ -85,7 +88,7 @@ def test_no_stump_is_purer(data: st.DataObject) -> None:
         if len({*votes[code >= first]}) == 2:  # both sides of a cut may vote alike, and do not show it then
             sides = np.where(code < first, code, np.where(votes > 0, 2, 3))
             assert purity(sides) == pytest.approx(purest)
-    against = purest_stump(problem, weights, cuts_of(problem, 0.0), known_codes(problem), 1, missing_never_helps=True)
+    against = found_by(problem, impurity=True, never=True)
     if against.column is not None:  # missing cells and levels never seen, whether a training row has one or not
         assert (against.votes[: 1 if against.column == 0 else 2] == -1.0).all()
 
