@@ -20,7 +20,8 @@ from rulekit.learners.contract import Candidate, Frame
 from rulekit.learners.counting.histograms import Ints
 from rulekit.learners.fitting.assembly import decision_of, default_of, prefixes
 from rulekit.learners.fitting.choice import Curve
-from rulekit.learners.fitting.learning import Fold, Run
+from rulekit.learners.fitting.held_out import Fold
+from rulekit.learners.fitting.learning import Run
 from rulekit.tables.table import Table
 
 

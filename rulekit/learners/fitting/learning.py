@@ -9,30 +9,23 @@ and folds are learned one after the other, each in its share of the time.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
 
-from rulekit.graph.ladder import macro_f1
-from rulekit.learners.binned.codes import Codes, MemoryCodes
+from rulekit.learners.binned.codes import MemoryCodes
 from rulekit.learners.binned.problem import Problem
-from rulekit.learners.contract import Candidate, Learning, Model, OutOfTimeError, Question, Stopped, Variants, Watch
-from rulekit.learners.counting.histograms import Bools, Floats, Ints
-from rulekit.learners.counting.kernels import run_threads
-from rulekit.learners.fitting.choice import Curve, Losses, cheapest, likely_best, rivals
-from rulekit.learners.fitting.folds import Folds, drawn, row_hashes
+from rulekit.learners.contract import Candidate, Learning, OutOfTimeError, Question, Stopped, Variants, Watch
+from rulekit.learners.counting.histograms import Ints
+from rulekit.learners.fitting.choice import Curve
+from rulekit.learners.fitting.folds import Folds
+from rulekit.learners.fitting.held_out import Fold, best_curve, curves_of, fold_of, still_asked
 
 _IN_STEP = 1 << 27
 """Codes of all questions together up to which they are learned in step."""
-
-_ENOUGH = 4096.0
-"""Held-out rows on which one of several variants is taken, and the others are looked for no more."""
-
-_HELD_OUT = 1 << 17
-"""Rows of a fold that are looked at: so many tell its errors to a tenth of a point."""
 
 _FEWEST_FOLDS, _PLENTY = 3, 16384.0
 """Folds that are looked at in any case, and the held-out rows after which there are no more."""
@@ -93,24 +86,6 @@ class Course:
             self.candidates.pop()
         self.candidates.append(candidate)
         return True
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Fold:
-    """What was learned without the rows of one fold: the candidates, by variant, and what stands where none does.
-
-    totals [2]: the weight of the held-out rows of label 0 and 1. wrong: by variant the weight of their errors [2, T],
-    none where it was not asked for; nothing_wrong: that of all errors without any candidate. rare: see Variants.
-    losses: of the held-out rows, where variants are compared by it.
-    """
-
-    paths: tuple[Sequence[Candidate], ...]
-    nothing: Candidate
-    totals: Floats
-    wrong: tuple[Floats, ...]
-    nothing_wrong: float
-    rare: bool = False
-    losses: Losses | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -285,24 +260,18 @@ class _Group:
                 course = self._fold_course(run, k, self.until)
             cut = cut or self._to_the_end(course)
             held = run.question.problem.take(fold == k)
-            if held.total > _HELD_OUT:
-                held = drawn(held, _HELD_OUT, run.question.seed)
             found = None if cut and k else self._held_out(course, held, len(run.grown), asked)
             if found is None:
                 break
             run.folds.append(found)
-            weights.append(held.total)
-            if found.losses is not None:
-                costs = [path[-1].cost if path else 0.0 for path in found.paths]
-                asked = rivals(_losses(run.folds), costs)
-            elif sum(weights) >= _ENOUGH:  # what each variant costs, where rows are many, pays no more
-                asked = [_best(_curves(run.folds, weights), run.folds).variant]
+            weights.append(float(found.totals.sum()))  # of the rows that were looked at
+            asked = still_asked(run.folds, weights, asked)
             cut = cut or self._tell_fold(run, k + 1)
             if cut or (k + 1 >= _FEWEST_FOLDS and sum(weights) >= _PLENTY):
                 break
         if run.folds:
-            curves = _curves(run.folds, weights, short=len(run.folds) == 1 and not course.ended)
-            run.curve = _best(curves, run.folds)
+            short = len(run.folds) == 1 and not course.ended
+            run.curve = best_curve(curves_of(run.folds, weights, short), run.folds)
         return over or cut
 
     def _to_the_end(self, course: Course) -> Stopped:
@@ -331,32 +300,9 @@ class _Group:
         variants = self.learner.finish(course.question, course.candidates)
         if not course.ended and (variants is not None or not course.candidates):
             return None
+        nothing = self.learner.nothing(course.question)
         least = 1 if variants is not None else max(1, places) if course.ended else 0
-        training, loss = course.question.problem, None if variants is None else variants.loss
-        prior, rare = self.learner.nothing(course.question), variants is not None and variants.rare
-
-        def measured(make: Callable[[], Sequence[Candidate]] | None) -> tuple[Sequence[Candidate], Floats, Floats]:
-            if make is None:
-                return (), np.zeros((2, 0)), np.zeros(0)
-            path = make()
-            errors = held_out_errors(path, training, held, max(least, len(path)))
-            return path, errors, np.zeros(0) if loss is None else loss((path or [prior])[-1], held)
-
-        makes: list[Callable[[], Sequence[Candidate]] | None] = [lambda: course.candidates]
-        if variants is not None:
-            makes = [make if asked is None or v in asked else None for v, make in enumerate(variants.paths)]
-        # learners that compare by loss learn from few rows here, so that threads have more to do side by side
-        together = 1 if loss is None else course.question.n_threads
-        paths, wrong, each = zip(*run_threads(measured, makes, together), strict=True)
-        nothing = float(held_out_errors((), training, held, 1).sum())
-        totals: Floats = np.bincount(held.labels, held.weights, 2).astype(np.float64) * held.weight_unit
-        losses = None
-        if loss is not None:
-            unit = np.unique(row_hashes(held, course.question.seed), return_inverse=True)[1]
-            assert variants is not None
-            weights = np.asarray(held.weights * held.weight_unit, dtype=np.float64)
-            losses = Losses(each, weights, unit, variants.bold)
-        return Fold(tuple(tuple(path) for path in paths), prior, totals, wrong, nothing, rare, losses)
+        return fold_of(course.question, course.candidates, nothing, variants, held, least, asked)
 
     def _take(self, run: Run, why: Stopped) -> None:
         """End a path and choose the size; where sizes are chosen together, up to which it goes then."""
@@ -386,67 +332,3 @@ class _Group:
             with suppress(OutOfTimeError):
                 return tuple(variants.final(variant))
         return tuple(variants.paths[variant]())
-
-
-def _curves(folds: Sequence[Fold], weights: Sequence[float], short: bool = False) -> list[Curve]:
-    """The held-out errors of each variant that was asked for in every fold."""
-    nothing = np.array([fold.nothing_wrong for fold in folds])
-    curves = []
-    true = np.sum([fold.totals for fold in folds], axis=0)
-    for v, errors in enumerate(zip(*(fold.wrong for fold in folds), strict=True)):
-        if all(each.shape[-1] for each in errors):
-            cost = float(np.mean([fold.paths[v][-1].cost if fold.paths[v] else 0.0 for fold in folds]))
-            wrong = _aligned(errors)
-            missed = wrong.sum(axis=0).T
-            f1 = macro_f1(true - missed, true - missed + missed[:, ::-1], true)
-            rare, by_loss = folds[0].rare, folds[0].losses is not None
-            curves.append(Curve(wrong.sum(axis=1), np.array(weights), v, short, nothing, cost, f1, rare, 2, by_loss))
-    return curves
-
-
-def _best(curves: Sequence[Curve], folds: Sequence[Fold]) -> Curve:
-    """The curve of the variant that is taken: the cheapest; by losses, of those as good as the best within an error."""
-    if folds[0].losses is not None:
-        likely = likely_best(_losses(folds), errors=1.0)
-        return min((curve for curve in curves if curve.variant in likely), key=lambda curve: curve.cost)
-    return cheapest(curves)
-
-
-def _losses(folds: Sequence[Fold]) -> list[Losses]:
-    return [fold.losses for fold in folds if fold.losses is not None]
-
-
-def _decisions(models: Sequence[Model], codes: Codes, n_rows: int) -> Iterator[Bools]:
-    """What each model decides [n]; those of one kind that can, together."""
-    kind = type(models[0])
-    if hasattr(kind, "decide_all") and all(type(model) is kind for model in models):
-        found: Iterator[Bools] = kind.decide_all(models, codes, n_rows)
-        return found
-    return (model.decides(codes, n_rows) for model in models)
-
-
-def _aligned(errors: Sequence[Floats]) -> Floats:
-    """Errors [2, T] of folds as one array [F, 2, T]; one that ended early goes on as it was."""
-    longest = max(fold.shape[1] for fold in errors)
-    return np.array([np.pad(fold, ((0, 0), (0, longest - fold.shape[1])), mode="edge") for fold in errors])
-
-
-def held_out_errors(path: Sequence[Candidate], training: Problem, held: Problem, places: int) -> Floats:
-    """The weight of held-out errors [2, places] of label 0 and 1.
-
-    A path that ended early goes on as it was, and without any candidate as its prior.
-    """
-    found = np.zeros((2, places))
-    if not path:
-        missed = 0 if training.share > 0.5 else 1
-        found[missed] = float(held.weights[held.labels == missed].sum()) * held.weight_unit
-        return found
-    wrong = [(0, 0)] * len(path)
-    for rows, codes in held.codes.parts(len(held.labels)):
-        positive, weights = held.labels[rows] == 1, held.weights[rows]
-        for t, decided in enumerate(_decisions([candidate.model for candidate in path], codes, len(positive))):
-            false, missed = weights[decided & ~positive].sum(), weights[~decided & positive].sum()
-            wrong[t] = (wrong[t][0] + int(false), wrong[t][1] + int(missed))
-    for t, weight in enumerate(wrong):
-        found[:, t:] = np.array(weight, dtype=np.float64)[:, None] * held.weight_unit
-    return found

@@ -26,8 +26,9 @@ from rulekit.learners.additive.rows import mark, mask_of, rows_of
 from rulekit.learners.binned.binning import bin_table
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import NO_WATCH
+from rulekit.learners.fitting import held_out
 from rulekit.learners.fitting.allowed import all_allowed
-from rulekit.learners.fitting.choice import Losses, likely_best
+from rulekit.learners.fitting.losses import Losses, likely_best
 from rulekit.schema import Feature
 from rulekit.synthetic import loans
 from rulekit.tables.table import Table
@@ -294,6 +295,7 @@ def test_where_rows_are_drawn_the_model_is_that_of_all_rows_in_any_order(monkeyp
     """Rules are those of some rows, weights those of all; rows of weight 2 are drawn as two rows are."""
     monkeypatch.setattr(learner, "_ROWS_OF_A_FOLD", 300)
     monkeypatch.setattr(learner, "_ROWS", 400)
+    monkeypatch.setattr(held_out, "_HELD_OUT", 200)
     rng = np.random.default_rng(0)
     X = np.round(rng.normal(size=(2000, 4)), 1).astype(np.float32)
     y = (X[:, 0] > 0.3) & (X[:, 1] < 0.5) ^ (rng.random(2000) < 0.1)
@@ -303,5 +305,9 @@ def test_where_rows_are_drawn_the_model_is_that_of_all_rows_in_any_order(monkeyp
     weighted = AdditiveRulesClassifier(6).fit(X, y, sample_weight=1.0 + (np.arange(2000) < 300))
     twice = AdditiveRulesClassifier(6).fit(np.concatenate([X, X[heavy]]), np.concatenate([y, y[heavy]]))
     assert twice.rule_graph_.decision == weighted.rule_graph_.decision
+    (curve,) = model.curve_
+    assert curve is not None
+    np.testing.assert_array_equal(curve.weights, 200.0)
+    assert curve.error[-1] == pytest.approx(0.12, abs=0.05)  # of 600 rows, a tenth of all are decided otherwise
     for point, graph in zip(model.path_.points, model.path_, strict=True):
         assert point.training_error == pytest.approx(float(np.mean(graph.predict(X) != y)))

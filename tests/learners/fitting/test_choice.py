@@ -13,7 +13,7 @@ from rulekit.learners.cnll.search.growth import GrowthSettings
 from rulekit.learners.fitting import learning
 from rulekit.learners.fitting.choice import Curve, cheapest, settled, shown_by, smoothed
 from rulekit.learners.fitting.folds import fold_of_rows
-from rulekit.learners.fitting.learning import held_out_errors
+from rulekit.learners.fitting.held_out import held_out_errors
 
 
 def rows(seed: int, n: int = 200, values: int = 5) -> tuple[np.ndarray, np.ndarray]:
