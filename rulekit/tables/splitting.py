@@ -1,4 +1,8 @@
-"""Holding rows out: identical rows and rows of one group stay on one side, the classes are spread evenly."""
+"""Holding rows out: identical rows and rows of one group stay on one side, the classes are spread evenly.
+
+Only where there are few kinds of rows, of a hundred or more each, those of one kind go to both sides: held-out rows
+without some of the kinds would say nothing about these.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,9 @@ from rulekit.tables.table import Table
 SPLIT_BYTES = 60
 """What a row takes while equal rows are looked for."""
 _TOLERANCE = 0.005
+_PIECES = 30
+FEW_KINDS, _MANY_ROWS = 60, 100
+"""Where there are more kinds, and of those of fewer rows, none is in pieces."""
 
 
 def held_out(
@@ -30,7 +37,10 @@ def held_out(
     Raises InputError where either side would have a class too few.
     """
     # A draw belongs to a set (equal rows, or a group), not to a row, so that equal rows go one way.
-    number = _equal_rows(table) if group is None else np.unique(group, return_inverse=True)[1]
+    if group is None:
+        number = in_pieces(_equal_rows(table), y, np.ones(len(y), dtype=np.int64), _PIECES)
+    else:
+        number = np.unique(group, return_inverse=True)[1]
     sizes = np.bincount(number)
     draws = np.random.default_rng(seed).random(len(sizes))
     first = np.full(len(sizes), len(y), dtype=np.int64)
@@ -56,6 +66,23 @@ def held_out(
         if len(np.unique(y[part])) < len(np.unique(y)):
             raise InputError(f"the {name} rows would lack a class", fix="give more rows or another --holdout")
     return chosen
+
+
+def in_pieces(
+    unit: npt.NDArray[np.int64], labels: npt.NDArray[Any], weights: npt.NDArray[np.int64], pieces: int
+) -> npt.NDArray[np.int64]:
+    """Units [n] of equal rows, numbered from 0, those of many rows in so many pieces where units are few.
+
+    The pieces of a unit have the same rows but for one, and stand where it stood.
+    """
+    sizes = np.bincount(unit)
+    rows = np.flatnonzero((sizes >= _MANY_ROWS)[unit]) if len(sizes) <= FEW_KINDS else np.zeros(0, dtype=np.int64)
+    if not len(rows):
+        return unit
+    order = rows[np.lexsort((weights[rows], labels[rows], unit[rows]))]
+    piece = np.zeros(len(unit), dtype=np.int64)
+    piece[order] = (np.arange(len(order)) - np.searchsorted(unit[order], unit[order])) % pieces
+    return np.asarray(np.unique(unit * pieces + piece, return_inverse=True)[1], dtype=np.int64)
 
 
 def share_note(chosen: npt.NDArray[np.bool_], share: float, grouped: bool = False) -> str | None:

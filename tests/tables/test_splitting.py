@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from rulekit.errors import InputError
@@ -62,6 +62,9 @@ def test_the_share_is_the_one_asked_for_where_sets_of_equal_rows_allow_it(
     sizes = [*sizes, *[1] * 60, *([largest] if largest else [])]
     values = np.repeat(np.arange(len(sizes)), sizes).astype(float)
     y = np.repeat(np.arange(len(sizes)) % 2, sizes)
+    # Where one set has most of its class, no other ones make up for it.
+    beside = (y == y[-1]).sum() - largest
+    assume(beside >= share * (y == y[-1]).sum())
     chosen = held_out(infer({"a": values}), y, share, seed=seed)
     assert len(set(values[chosen]) & set(values[~chosen])) == 0
     # sixty rows stand alone, and the others have at most sixty: what is left open is less than one of them
@@ -88,3 +91,16 @@ def test_a_share_that_cannot_be_is_said() -> None:
         "25.0% of the rows are held out in place of 10.0%, since rows of one group stay on one side, "
         "and every class needs one there"
     )
+
+
+def test_kinds_of_many_rows_are_on_both_sides() -> None:
+    """Held-out rows without the only kind that is positive would say nothing of the rule."""
+    rng = np.random.default_rng(0)
+    bits = rng.integers(0, 2, (2000, 3)).astype(np.float32)
+    y = ((bits[:, 0] > 0) & (bits[:, 1] > 0)).astype(np.int64)
+    table = infer({f"q{j}": bits[:, j] for j in range(3)})
+    for seed in range(5):
+        chosen = held_out(table, y, 0.3, seed=seed)
+        assert chosen.mean() == pytest.approx(0.3, abs=0.02)
+        for kind in np.unique(bits, axis=0):
+            assert 0.05 < chosen[(bits == kind).all(axis=1)].mean() < 0.65

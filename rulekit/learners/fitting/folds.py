@@ -2,8 +2,8 @@
 
 Rows that are identical (in all binned columns) or of one group stay in one fold; the folds depend on the distinct rows
 and their weights alone, not on the order of the rows, so a row of weight 2 counts like two rows. Only where there are
-few kinds of rows, of hundreds each, those of one kind are dealt to all folds. Classes are spread evenly over the folds:
-rows that stay together count for the class that has most of their weight.
+few kinds of rows, of a hundred or more each, those of one kind are dealt to all folds. Classes are spread evenly over
+the folds: rows that stay together count for the class that has most of their weight.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ import numpy.typing as npt
 from rulekit.learners.binned.disk_codes import DiskCodes
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.counting.histograms import Ints
-from rulekit.learners.fitting.folds_on_disk import first_hash, folds_on_disk, in_pieces, main_classes, mix
+from rulekit.learners.fitting.folds_on_disk import first_hash, folds_on_disk, main_classes, mix
+from rulekit.tables.splitting import in_pieces
 
 
 @dataclass(slots=True, eq=False)
@@ -49,7 +50,7 @@ def fold_of_rows(problem: Problem, n_folds: int, groups: npt.NDArray[Any] | None
     if groups is not None:
         unit = _joined(unit, np.unique(groups, return_inverse=True)[1])
     else:
-        unit = in_pieces(unit, problem.labels, problem.weights, int(problem.weights.sum()), n_folds)
+        unit = in_pieces(unit, problem.labels, problem.weights, n_folds)
     weight = np.bincount(unit, problem.weights)
     # Units come in the order of their hashes, which is as good as random; heavy ones are dealt out first.
     dealt = np.lexsort((np.arange(len(weight)), -weight, main_classes(unit, problem.labels, problem.weights)))

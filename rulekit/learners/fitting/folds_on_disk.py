@@ -6,7 +6,7 @@ enough to be sorted one after the other; and in the order of these files the has
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,12 +14,12 @@ import numpy.typing as npt
 
 from rulekit.learners.binned.disk_codes import DiskCodes
 from rulekit.learners.binned.problem import Problem
+from rulekit.tables.splitting import FEW_KINDS, in_pieces
 from rulekit.tables.table import Store, StoredColumn, Writer
 
 Array = npt.NDArray[Any]
 
 _BITS = 6
-_FEW_KINDS, _MANY_ROWS = 20, 100
 
 
 def first_hash(seed: int) -> int:
@@ -41,16 +41,17 @@ def folds_on_disk(problem: Problem, n_folds: int, seed: int) -> Array:
     codes = problem.codes
     assert isinstance(codes, DiskCodes)
     files = _dealt(codes, seed)
+    pieces = n_folds if _are_few_kinds(files) else 1
     # Sets of equal rows are dealt to the folds by majority, then weight, then hash: counted first, then numbered.
     keys = np.zeros((0, 2), dtype=np.int64)
     counts = np.zeros(0, dtype=np.int64)
     for hashes, rows in files:
-        _, _, key = _sets(problem, hashes.read(), rows.read(), n_folds)
+        _, _, key = _sets(problem, hashes.read(), rows.read(), pieces)
         keys, counts = _counted(np.concatenate([keys, key]), np.concatenate([counts, np.ones(len(key), np.int64)]))
     begin = np.concatenate([[0], np.cumsum(counts)[:-1]])
     fold = np.empty(len(problem.labels), dtype=np.min_scalar_type(n_folds - 1))
     for hashes, rows in files:
-        row, number, key = _sets(problem, hashes.read(), rows.read(), n_folds)
+        row, number, key = _sets(problem, hashes.read(), rows.read(), pieces)
         which = _positions(keys, key)
         order = np.argsort(which, kind="stable")
         first = np.searchsorted(which[order], np.arange(len(keys)))
@@ -90,35 +91,28 @@ def _deal(writers: list[tuple[Writer, Writer]], h: npt.NDArray[np.uint64], start
         rows.add(order[low:high] + start)
 
 
-def _sets(problem: Problem, hashes: Array, rows: Array, n_folds: int) -> tuple[Array, Array, Array]:
+def _are_few_kinds(files: Sequence[tuple[StoredColumn, StoredColumn]]) -> bool:
+    kinds = 0
+    for hashes, _ in files:
+        kinds += len(np.unique(hashes.read()))
+        if kinds > FEW_KINDS:
+            return False
+    return True
+
+
+def _sets(problem: Problem, hashes: Array, rows: Array, pieces: int) -> tuple[Array, Array, Array]:
     """The rows of one file, the number of each row's set of equal rows, and of each set its key [sets, 2].
 
     The key: the class that has most of its weight, and its weight, negated, since heavy ones are dealt out first.
     """
     weights = problem.weights[rows]
     _, number = np.unique(hashes, return_inverse=True)
-    number = in_pieces(number, problem.labels[rows], weights, int(problem.weights.sum()), n_folds)
+    number = in_pieces(number, problem.labels[rows], weights, pieces) if pieces > 1 else number
     n_sets = int(number.max(initial=-1)) + 1
     # whole numbers, of which no sum is above 2^53: exact in any order
     weight = np.bincount(number, weights, n_sets).astype(np.int64)
     main = main_classes(number, problem.labels[rows], weights, n_sets)
     return rows, number, np.column_stack([main, -weight]).astype(np.int64)
-
-
-def in_pieces(unit: Array, labels: Array, weights: Array, total: int, n_folds: int) -> Array:
-    """Units [n] of rows, those of many rows that weigh much of the total in as many pieces as there are folds.
-
-    Where there are few kinds of rows, a fold without some of them would say nothing about these. The pieces of a unit
-    have the same rows but for one; they stand where it stood.
-    """
-    heavy = (np.bincount(unit, weights) * (_FEW_KINDS * n_folds) > total) & (np.bincount(unit) >= _MANY_ROWS * n_folds)
-    rows = np.flatnonzero(heavy[unit])
-    if not len(rows):
-        return unit
-    order = rows[np.lexsort((weights[rows], labels[rows], unit[rows]))]
-    piece = np.zeros(len(unit), dtype=np.int64)
-    piece[order] = (np.arange(len(order)) - np.searchsorted(unit[order], unit[order])) % n_folds
-    return np.unique(unit * n_folds + piece, return_inverse=True)[1]
 
 
 def main_classes(unit: Array, labels: Array, weights: Array, n_units: int = 0) -> Array:
