@@ -107,6 +107,11 @@ class RowCells:
         found = RowCells(self.indptr, held, self.attribute[chosen])
         return found.kept(held >= 0)
 
+    def followed_by(self, other: RowCells) -> RowCells:
+        """These rows and then those of another one, of the same cells."""
+        indptr = np.concatenate([self.indptr, self.indptr[-1] + other.indptr[1:]])
+        return RowCells(indptr, np.concatenate([self.indices, other.indices]), self.attribute)
+
     def sorted(self) -> RowCells:
         """The rows with the cells of each in ascending order, none twice."""
         for start, end in self.parts():
