@@ -31,10 +31,9 @@ class Gated:
     inhibitors: Strengths
     objective: float
 
-    def log_odds(self, rows: RowCells) -> Floats:
-        """The logarithm of P(C = 1) / P(C = 0) [n], by which a threshold can be tuned without ties."""
-        positive, negative = _logarithms(self.causes.activations(rows), self.inhibitors.activations(rows))
-        return np.asarray(positive - negative)
+    def activations(self, rows: RowCells) -> Floats:
+        """-log P(C = 0 | row) [n], which is what a threshold cuts; it is that of the causes where nothing inhibits."""
+        return np.asarray(-_logarithms(self.causes.activations(rows), self.inhibitors.activations(rows))[1])
 
     def probabilities(self, rows: RowCells) -> Floats:
         """P(C = 1 | row) [n]."""
