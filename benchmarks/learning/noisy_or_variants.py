@@ -44,7 +44,7 @@ class Variant:
 
     @property
     def name(self) -> str:
-        return f"{self.kind}, {self.setting}, {'nats' if self.least == LEAST_GAIN else 'bits'}"
+        return f"{self.kind}, {self.setting}, gain {self.least:.4f}"
 
 
 def _noisy_or(prior: float) -> Callable[[RowCells, Array], Strengths]:
@@ -91,8 +91,14 @@ def variants() -> list[Variant]:
     found += [Variant("gated", f"priors {p:g}, {h:g}", IN_BITS, _gated(p, h)) for p, h in ((1, 0.3), (2, 0.5))]
     found += [Variant("dnf", f"prior {p:g}, 4 literals", IN_BITS, _dnf(p, 4)) for p in (4, 8)]
     found += [
-        Variant("gated-dnf", f"priors {p:g}, {h:g}, {d} literals", IN_BITS, _gated_dnf(p, h, d))
-        for p, h, d in ((8, 2, 4), (4, 2, 4), (4, 1, 6))
+        Variant("gated-dnf", f"priors {p:g}, {h:g}, {d} literals", least, _gated_dnf(p, h, d))
+        for p, h, d, least in (
+            (8, 2, 4, LEAST_GAIN),
+            (8, 2, 4, IN_BITS),
+            (4, 2, 4, IN_BITS),
+            (4, 1, 6, IN_BITS),
+            (6, 2, 6, IN_BITS / 2.0),
+        )
     ]
     return [*found, *(Variant("linear SVM", f"C {c:g}", IN_BITS, _svm(c)) for c in (0.03, 0.1, 0.3, 1.0))]
 

@@ -24,8 +24,8 @@ def information_gain(counts: npt.NDArray[Any]) -> Floats:
     total = counts.sum(axis=(-2, -1))
     parts = _x_log_x(counts).sum(axis=(-2, -1)) + _x_log_x(total)
     gain = parts - _x_log_x(counts.sum(axis=-1)).sum(axis=-1) - _x_log_x(counts.sum(axis=-2)).sum(axis=-1)
-    return np.maximum(gain / np.where(total > 0, total, 1.0), 0.0)
+    return np.asarray(np.maximum(gain / np.where(total > 0, total, 1.0), 0.0))
 
 
 def _x_log_x(values: Floats) -> Floats:
-    return values * np.log(np.where(values > 0, values, 1.0))
+    return np.asarray(values * np.log(np.where(values > 0, values, 1.0)))
