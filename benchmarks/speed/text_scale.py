@@ -112,8 +112,8 @@ def made_lines(found: Mapping[str, Mapping[int, Mapping[str, Any]]]) -> list[str
             at = f"{line.fixed:.2g} {unit} + {1e6 * line.each:.3g} {unit} a million entries"
             laws.append((f"{name}, {what}", f"{slope:.2f}", at, words))
     return [
-        f"**Made texts**: 50 words a row of {WORDS:,}, labels of a noisy-or of one word in 500. Linear in the entries means "
-        f"an exponent over the upper decade of at most {1 + TOLERANCE:g}.",
+        f"**Made texts**: 50 words a row of {WORDS:,}, labels of a noisy-or of one word in 500. Linear in the entries "
+        f"means an exponent over the upper decade of at most {1 + TOLERANCE:g}.",
         "",
         *markdown(("", "entries", "CPU seconds", "memory, MB", "memory over CSR"), rows),
         "",
