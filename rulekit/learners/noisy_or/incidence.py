@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.errors import InputError
-from rulekit.learners.counting.histograms import Bools, Floats, Ints, exact_sum
+from rulekit.learners.counting.histograms import Floats, Ints, exact_sum
 from rulekit.learners.noisy_or.row_cells import RowCells
 
 
@@ -52,7 +52,7 @@ class Incidence:
             raise InputError("no row of the class has any weight", where="noisy-or", fix="pass rows of both classes")
         # All but the positive ones by one subtraction would be rounded twice where the weights are not whole numbers.
         of_negative = rows.cell_sums(np.where(chosen, 0.0, each))
-        distinct, own = _merged(rows.take(chosen), each[chosen])
+        distinct, own = merged(rows.take(chosen), each[chosen])
         of_positive = distinct.cell_sums(own)
         negative = exact_sum(each[~chosen])
         return cls(distinct, own, of_positive, of_negative, exact_sum(own), negative, absent)
@@ -67,7 +67,7 @@ class Incidence:
         return self.rows.n_cells
 
 
-def _merged(rows: RowCells, weights: Floats) -> tuple[RowCells, Floats]:
+def merged(rows: RowCells, weights: Floats) -> tuple[RowCells, Floats]:
     """The rows in an order of their own, equal ones as one row of the sum of their weights."""
     first, second = _fingerprints(rows)
     order = np.lexsort((weights, second, first))
@@ -106,10 +106,3 @@ def _mix(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return values ^ (values >> np.uint64(31))
-
-
-def mask_of(cells: Ints, n_cells: int) -> Bools:
-    """A mask [n_cells] of some cells."""
-    mask = np.zeros(n_cells, dtype=bool)
-    mask[cells] = True
-    return mask

@@ -1,8 +1,8 @@
 """Noisy-and, noisy-max and noisy-min as noisy-ors: which rows each of them is learned from, and what they say together.
 
 Noisy-and: P(C = 1 | a) is a product, so that C = 0 is a noisy-or of the same cells. Noisy-max over classes 0 .. K - 1:
-P(C <= c | a) is the product over c' > c of exp(-d_c'), where d_c' is the activation of cut c' (Vomlel 2003, section 2.1,
-with the state of each A' counted by its steps). The conditional log-likelihood then is the sum of those of K - 1
+P(C <= c | a) is the product over c' > c of exp(-d_c'), where d_c' is the activation of cut c' (Vomlel 2003, section
+2.1, with the state of each A' counted by its steps). The conditional log-likelihood then is the sum of those of K - 1
 noisy-ors, and cut c is learned from the rows with C <= c, positive iff C = c. Noisy-min: the classes in reverse.
 """
 
@@ -28,7 +28,7 @@ class Cut:
 
 
 def cuts_of_max(labels: npt.NDArray[Any], n_classes: int) -> Iterator[Cut]:
-    """The K - 1 noisy-ors of a noisy-max, from class 1 on; the labels [n] are 0 .. K - 1, those of a cut of its rows."""
+    """The K - 1 noisy-ors of a noisy-max over labels [n] 0 .. K - 1; the labels of a cut are of its rows only."""
     for c in range(1, n_classes):
         rows = np.asarray(labels) <= c
         yield Cut(c, rows, (np.asarray(labels)[rows] == c).astype(np.int64))

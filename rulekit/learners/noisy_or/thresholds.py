@@ -1,7 +1,7 @@
 """Where to cut the activations s of a restricted noisy-or: class 1 iff s > -log t, with t tuned on given rows.
 
 P(C = 0 | a) = exp(-s) is 0 for many rows where s is large, and these would tie: the cut is of s. The rows may be those
-that the strengths were learned from, or folds that they were not; for one t of several classes, the rows of all of them.
+that the strengths were learned from, or folds that they were not; for one t of several classes, those of all classes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Goal = Literal["accuracy", "f1", "break-even"]
 def best_cut(
     activations: Floats, labels: npt.NDArray[Any], goal: Goal = "accuracy", weights: Floats | Ints | None = None
 ) -> float:
-    """The value -log t that serves a goal best, in the middle between two activations; rows of one activation go one way.
+    """The value -log t that serves a goal best, in the middle between two activations; equal ones go the same way.
 
     Parameters
     ----------
