@@ -58,7 +58,12 @@ class NoisyOrs(RuleLearner):
     )
 
     def check(self, settings: NoisyOrSettings) -> None:
-        """Raise InputError where settings contradict each other."""
+        """Raise InputError where settings contradict each other, or ask for what is not learned."""
+        if settings.family in ("add", "parity"):
+            why = f"noisy-{settings.family} is not learned from tables, only or and and are"
+            raise InputError(
+                why, where="family", fix="see rulekit.learners.noisy_or.factorised for models of few causes"
+            )
         if settings.n_init > 1 and settings.method != "em":
             why = "coordinate descent reaches the same maximum from every start"
             raise InputError(why, where="n_init", fix="leave it out, or take method=em")

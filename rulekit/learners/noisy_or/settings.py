@@ -9,7 +9,7 @@ from rulekit.learners.contract import setting
 from rulekit.learners.fitting.parameters import number, one_of, whole
 from rulekit.learners.fitting.settings import SizeSettings
 
-Family = Literal["auto", "or", "and"]
+Family = Literal["auto", "or", "and", "add", "parity"]
 Aim = Literal["half", "accuracy", "f1", "break-even"]
 
 
@@ -20,7 +20,7 @@ class NoisyOrSettings(SizeSettings):
     max_causes: int | None = setting(20, whole(1, optional=True), "most causes of a class (None: all that help)")
     family: Family = setting(
         "auto",
-        one_of("auto", "or", "and"),
+        one_of("auto", "or", "and", "add", "parity"),
         "or: causes speak for the positive class (of ranked classes noisy-max); and: against it (noisy-min); "
         "auto: of two classes the better on held-out rows, else or",
     )
