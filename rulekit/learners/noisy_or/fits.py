@@ -9,7 +9,7 @@ import numpy as np
 
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import Watch
-from rulekit.learners.counting.histograms import Bools, Floats, Ints
+from rulekit.learners.counting.histograms import Bools, Floats
 from rulekit.learners.noisy_or.causes import Cause
 from rulekit.learners.noisy_or.coordinate_descent import coordinate_descent
 from rulekit.learners.noisy_or.em import expectation_maximisation, start_of
@@ -153,9 +153,3 @@ def _cells_of(cells: Sequence[Bools], n: int) -> RowCells:
     held = np.stack(cells, axis=1) if k else np.zeros((n, 0), dtype=bool)
     indptr = np.concatenate([[0], np.cumsum(held.sum(axis=1))]).astype(np.int64)
     return RowCells(indptr, np.nonzero(held)[1].astype(np.int32), np.arange(k, dtype=np.int32))
-
-
-def share_of(labels: Ints, problem: Problem) -> float:
-    """The share of the positive weight, away from 0 and 1 by half a row."""
-    total = problem.total
-    return min(max(problem.share, 0.5 / (total + 1.0)), 1.0 - 0.5 / (total + 1.0))

@@ -98,7 +98,7 @@ class NoisyOrs(RuleLearner):
         if plan.kind == "two":
             return super().nothing(question)
         problem = question.problem
-        share = min(max(problem.share, 0.5 / (problem.total + 1.0)), 1.0 - 0.5 / (problem.total + 1.0))
+        share = _share(problem)
         flipped = plan.families[0] == "and"
         leak = strength_of(float(f"{1.0 - share if flipped else share:.4g}"))
         model = NoisyOr((Part((), (), leak),), HALF, flipped, question.settings.threshold == "half")
@@ -191,8 +191,8 @@ def _learned(question: Question, family: str) -> Iterator[_Learned]:
         return
     cuts = range(question.index + 1) if flipped else range(question.index + 1, plan.n_classes)
     paths = {cut: _of_cut(question, cut, flipped) for cut in cuts}
-    for size in range(1, max(len(path) for path, _ in paths.values()) + 1):
-        chosen = [(cut, path[min(size, len(path)) - 1], total) for cut, (path, total) in paths.items() if path]
+    for size in range(1, max(len(path) for path, _ in paths.values())):
+        chosen = [(cut, path[min(size + 1, len(path)) - 1], total) for cut, (path, total) in paths.items()]
         model = NoisyOr(tuple(Part.of(fit, total, cut) for cut, fit, total in chosen), HALF, flipped, half)
         likelihood, objective = sum(fit.likelihood for _, fit, _ in chosen), sum(fit.objective for _, fit, _ in chosen)
         yield _Learned(model, likelihood, objective)
@@ -228,7 +228,9 @@ def _search(question: Question, problem: Problem, family: str) -> Search:
 
 
 def _of_cut(question: Question, cut: int, flipped: bool) -> tuple[list[Fit], float]:
-    """The noisy-ors of one cut: of the rows up to a class (flipped: from it on) that of the class; their weight."""
+    """The noisy-ors of 0, 1, ... causes of one cut: in the rows up to a class (flipped: from it on) that of the class;
+    the weight of these rows.
+    """
     plan: Plan = question.plan
     problem = question.problem
     ranks = problem.codes[plan.columns]
@@ -237,8 +239,15 @@ def _of_cut(question: Question, cut: int, flipped: bool) -> tuple[list[Fit], flo
     key = _key(own, cut)
     if key not in plan.known:
         family = "and" if flipped else "or"
-        plan.known[key] = list(grown(own, _search(question, own, family), question.watch))
+        alone = Fit((), (), strength_of(_share(own)))
+        plan.known[key] = [alone, *grown(own, _search(question, own, family), question.watch)]
     return plan.known[key], own.total
+
+
+def _share(problem: Problem) -> float:
+    """The share of the positive weight, away from 0 and 1 by half a row."""
+    least = 0.5 / (problem.total + 1.0)
+    return min(max(problem.share, least), 1.0 - least)
 
 
 def _key(problem: Problem, cut: int) -> bytes:

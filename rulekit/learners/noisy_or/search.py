@@ -23,22 +23,22 @@ from rulekit.learners.noisy_or.strengths import log_positive
 
 _TRIED = np.array([0.05, 0.15, 0.4, 1.0, 2.5])
 """The strengths that a further cause is tried with, from a probability of 5 to one of 92 %."""
-_WORTH = 1.0
-"""The least number of nats, beyond the prior, that a further cause gains."""
+_LEAST_GAIN = 0.01
+"""The least number of nats that a further cause gains, beyond its prior."""
 _BITS = 50  # of the exact sums
 _FINE = 2.0**30
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Search:
-    """What is looked for: the possible causes, how they are fitted, at most how many (None: all), and of how many rows.
+    """What is looked for: the possible causes, how they are fitted, at most how many, and of how many rows.
 
     summed: the columns of which missing cells are summed out; least: the weight of the rows on which a cause holds.
     """
 
     causes: Sequence[Causes]
     method: Method
-    most: int | None
+    most: int
     least: float
     summed: Bools
 
@@ -53,14 +53,14 @@ def grown(problem: Problem, search: Search, watch: Watch) -> Iterator[Fit]:
     weights = np.asarray(own.weights * own.weight_unit, dtype=np.float64)
     counts = [_by_code(problem, causes) for causes in search.causes]
     fit, largest = fitted(rows, (), search.method, watch), 0
-    tried: list[Cause] = []
-    while search.most is None or len(fit.causes) < search.most:
+    while len(fit.causes) < search.most:
         watch.check()
         found = _best(own, weights, _activations(fit, rows, positive), counts, search, fit.causes)
-        if found is None or any(cause.same(found) for cause in tried):
+        if found is None:
             return
-        tried.append(found)
-        fit = fitted(rows, (*fit.causes, found), search.method, watch, fit)
+        before, fit = fit, fitted(rows, (*fit.causes, found), search.method, watch, fit)
+        if fit.objective - before.objective <= _LEAST_GAIN:
+            return
         if len(fit.causes) > largest:
             largest = len(fit.causes)
             yield fit
@@ -92,7 +92,7 @@ def _best(
     each = np.rint(each * _FINE) / _FINE * weights[:, None]
     unit = 2.0 ** (np.frexp(max(exact_sum(each[:, -1]), 1e-300))[1] - _BITS)
     each = np.rint(each / unit) * unit  # sums are exact, in any order
-    best, found = _WORTH, None
+    best, found = _LEAST_GAIN, None
     for causes, by_class in zip(search.causes, counts, strict=True):
         gains = np.zeros((causes.n_codes, len(_TRIED)))
         _add_by_code(own.codes[causes.column], each, gains)

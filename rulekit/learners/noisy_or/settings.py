@@ -17,7 +17,7 @@ Aim = Literal["half", "accuracy", "f1", "break-even"]
 class NoisyOrSettings(SizeSettings):
     """Which causes there are, how their strengths are fitted, and where it is decided; all else is shared."""
 
-    max_causes: int | None = setting(20, whole(1, optional=True), "most causes of a class (None: all that help)")
+    max_causes: int = setting(20, whole(1), "most causes of a class")
     family: Family = setting(
         "auto",
         one_of("auto", "or", "and", "add", "parity"),
@@ -49,4 +49,4 @@ class NoisyOrSettings(SizeSettings):
         one_of("sum", "level"),
         "a missing cell is summed out (any value, as often as the column has it), or is a level that may be a cause",
     )
-    max_bins: Any = setting(32, whole(2, optional=True), "bins of a numeric column (None: one for each value)")
+    max_bins: Any = setting(10, whole(2, optional=True), "bins of a numeric column (None: one for each value)")

@@ -100,6 +100,10 @@ def summed_out(
         if check is not None:
             check()
         s = at.activations(incidence.rows)
+        reached = log_likelihood(incidence, at, s) - prior * float(at.present[:k].sum())
+        if reached - before <= _SETTLED:
+            break
+        before = reached
         each = incidence.weights / -np.expm1(-s)
         acted, total = incidence.rows.cell_sums(each), float(each.sum())
         often, innocent = unknown.of_causes(at.present[:k])
@@ -116,10 +120,6 @@ def summed_out(
         p = np.where(held > 0.0, np.clip(p, 0.0, _LARGEST), 0.0)
         leak = -np.expm1(-at.leak) * total / incidence.total
         at = _tied(np.minimum(-np.log1p(-p), STRONGEST), float(-np.log1p(-min(leak, _LARGEST))), unknown)
-        reached = log_likelihood(incidence, at) - prior * float(at.present[:k].sum())
-        if reached - before <= _SETTLED:
-            break
-        before = reached
     return at
 
 
