@@ -14,7 +14,6 @@ split.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
 SHORTEST = 2
 
@@ -85,37 +84,24 @@ UPPER_CASE = (
 """Capital letters: first and last code point of a run, the step between two, and what is added for the small letter."""
 
 
-@lru_cache(maxsize=1)
-def letters() -> tuple[tuple[int, int], ...]:
-    """First and last code point of the runs of letters and digits: what lies between the separators."""
-    ends = [last + 1 for _, last in SEPARATORS[:-1]]
-    return tuple((end, first - 1) for end, (first, _) in zip(ends, SEPARATORS[1:], strict=True))
+LETTERS = tuple(
+    (before + 1, first - 1)
+    for (_, before), (first, _) in zip(SEPARATORS[:-1], SEPARATORS[1:], strict=True)  # noqa: RUF007 - no import
+)
+"""First and last code point of the runs of letters and digits: what lies between the separators."""
 
+SMALL_LETTERS = {code: code + shift for first, last, step, shift in UPPER_CASE for code in range(first, last + 1, step)}
+"""The small letter of each capital letter, as code points."""
 
-@lru_cache(maxsize=1)
-def token_pattern() -> str:
-    """The regular expression of a token of a text in lower case, for any engine that reads `\\U` and eight digits."""
-    return f"[{''.join(f'{_escaped(first)}-{_escaped(last)}' for first, last in letters())}]{{{SHORTEST},}}"
+TOKEN_PATTERN = f"[{''.join(f'{chr(first)}-{chr(last)}' for first, last in LETTERS)}]{{{SHORTEST},}}"
+"""The regular expression of a token of a text in lower case; its ends of ranges are no signs of any engine."""
 
-
-def _escaped(code: int) -> str:
-    return f"\\U{code:08x}"
-
-
-@lru_cache(maxsize=1)
-def lower_case() -> dict[int, int]:
-    """The small letter of each capital letter, as code points."""
-    return {code: code + shift for first, last, step, shift in UPPER_CASE for code in range(first, last + 1, step)}
-
-
-@lru_cache(maxsize=1)
-def _pattern() -> re.Pattern[str]:
-    return re.compile(token_pattern())
+TOKEN = re.compile(TOKEN_PATTERN)
 
 
 def tokens(text: str) -> list[str]:
     """The tokens of a text in their order, each as often as it stands there."""
-    return _pattern().findall(text.translate(lower_case()))
+    return TOKEN.findall(text.translate(SMALL_LETTERS))
 
 
 def is_token(text: str) -> bool:
@@ -126,4 +112,4 @@ def is_token(text: str) -> bool:
 def spellings(character: str) -> str:
     """The characters whose lower case is this one."""
     code = ord(character)
-    return character + "".join(chr(capital) for capital, small in lower_case().items() if small == code)
+    return character + "".join(chr(capital) for capital, small in SMALL_LETTERS.items() if small == code)

@@ -16,6 +16,8 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from math import inf, nan
 from typing import Any
 
+from rulekit.tokens import SMALL_LETTERS, TOKEN
+
 # A column that the rules read: position in the schema, name, kind, cells that mean missing.
 Used = tuple[int, str, str, tuple[str, ...]]
 NUMBER = re.compile(r"[+-]?(([0-9]+[.]?[0-9]*|[.][0-9]+)(e[+-]?[0-9]+)?|inf(inity)?|nan)", re.ASCII | re.IGNORECASE)
@@ -123,6 +125,14 @@ def level(value: Any, known: Container[str | None] = (), tokens: Sequence[str] =
     return text if meant in tokens else meant
 
 
+def words(value: Any, tokens: Sequence[str] = ()) -> set[str | None]:
+    """The words of the cell of a text column, the set of None where it is missing; a number is its text, 3.0 is "3"."""
+    text = level(value)
+    if text is None or text == "" or text in tokens:
+        return {None}
+    return set(TOKEN.findall(text.translate(SMALL_LETTERS)))
+
+
 def absent(value: Any) -> bool:
     """Whether a cell is None, NaN or the missing value of a data frame."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
@@ -135,7 +145,7 @@ def absent(value: Any) -> bool:
 
 def cell(value: Any, column: str, kind: str, tokens: Sequence[str]) -> Any:
     """A cell as the rules take it; raises ValueError naming the column."""
-    if kind == "level":
+    if kind in ("level", "text"):
         return None if absent(value) else value
     return {"flag": flag, "day": day, "moment": moment}.get(kind, number)(value, column, tokens)
 
@@ -222,7 +232,8 @@ def numpy_or_none() -> Any:
 def columns_of(np: Any, data: Any, width: int, used: Sequence[Used]) -> list[Any]:
     """The used columns of a mapping or frame of columns, or of a two-dimensional array in schema order.
 
-    A number is a float64 array; a category is a pair (index of each row's level, distinct cells).
+    A number is a float64 array, a text an array of sets of words, a category is a pair (index of each row's level,
+    distinct cells).
     Raises KeyError, ValueError.
     """
     if not hasattr(data, "keys") and not hasattr(data, "columns") and data.shape[1] != width:
@@ -235,7 +246,11 @@ def columns_of(np: Any, data: Any, width: int, used: Sequence[Used]) -> list[Any
             values = array_of(np, data[name], kind)
         else:
             values = np.asarray(data[:, position])
-        if kind == "level":
+        if kind == "text":
+            sets = np.empty(len(values), dtype=object)
+            sets[:] = [words(value, tokens) for value in values.tolist()]
+            found.append(sets)
+        elif kind == "level":
             found.append(distinct(np, values))
         elif values.dtype.kind in "bf" or (values.dtype.kind in "iu" and not (abs(values) > 2**53).any()):
             found.append(values.astype(np.float64))
@@ -249,7 +264,7 @@ def columns_of(np: Any, data: Any, width: int, used: Sequence[Used]) -> list[Any
 
 def array_of(np: Any, column: Any, kind: str) -> Any:
     """A column as an array; a list keeps its cells as they are: numpy would make NaN beside text the text "nan"."""
-    if isinstance(column, list | tuple) and (kind == "level" or len(set(map(type, column))) > 1):
+    if isinstance(column, list | tuple) and (kind in ("level", "text") or len(set(map(type, column))) > 1):
         values = np.empty(len(column), dtype=object)
         values[:] = column
         return values
@@ -311,6 +326,11 @@ def among(np: Any, column: Any, levels: Container[str | None]) -> Any:
     """Where a category is one of the levels."""
     holds = np.array([value in levels for value in column[1]], dtype=bool)
     return holds[column[0]]
+
+
+def containing(np: Any, column: Any, wanted: Container[str | None]) -> Any:
+    """Where a text has one of the words; None stands for missing."""
+    return np.array([not own.isdisjoint(wanted) for own in column], dtype=bool)
 
 
 def pointed(np: Any, column: Any, points: Mapping[Any, float], unseen: float) -> Any:

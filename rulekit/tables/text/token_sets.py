@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.tokens import lower_case, token_pattern
+from rulekit.tokens import SMALL_LETTERS, TOKEN_PATTERN
 
 if TYPE_CHECKING:
     import polars as pl
@@ -164,9 +164,9 @@ def tokenised(texts: pl.Series) -> tuple[pl.Series, npt.NDArray[np.int64]]:
     if (texts.str.len_bytes() == texts.str.len_chars()).all():
         small = texts.str.to_lowercase()
     else:
-        capitals = lower_case()
-        small = texts.str.replace_many([chr(code) for code in capitals], [chr(code) for code in capitals.values()])
-    found = small.str.extract_all(token_pattern())
+        capitals, smalls = map(chr, SMALL_LETTERS), map(chr, SMALL_LETTERS.values())
+        small = texts.str.replace_many(list(capitals), list(smalls))
+    found = small.str.extract_all(TOKEN_PATTERN)
     lengths = found.list.len().fill_null(0).to_numpy().astype(np.int64)
     return found.filter(pl.Series(lengths > 0)).explode(), lengths
 
