@@ -20,6 +20,7 @@ from rulekit.graph.nodes import And, Contains, IsTrue, Missing, Node, Not, Or, w
 from rulekit.graph.rule_graph import Required, RuleGraph
 from rulekit.graph.traversal import topological
 from rulekit.schema import Feature, Schema
+from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.table import Array, Table
 from rulekit.tables.text.token_sets import TokenSets
 
@@ -82,6 +83,15 @@ class WordsApart:
             features += [self.apart[name] for name in names]
             arrays += [array.missing.astype(np.float32), *_words(array, feature, self.schema[feature.name].levels)]
         return Table(tuple(features), tuple(arrays), table.n_rows, table.source)
+
+    def raw(self, columns: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
+        """Raw cells of the schema of the model as cells of the columns of words, and of others."""
+        found = {name: cells for name, cells in columns.items() if name not in self.columns}
+        texts = {name: columns[name] for name in self.columns if name in columns}
+        if texts:
+            table = self.table(encode(texts, self.schema, used=texts).select(tuple(texts)))
+            found |= {f.name: array.astype(np.float64) for f, array in zip(table.features, table.arrays, strict=True)}
+        return found
 
     def texts(self, columns: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
         """Raw cells of the columns of words, and of others, as cells of the schema of the model."""

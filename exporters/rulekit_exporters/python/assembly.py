@@ -102,7 +102,7 @@ def _tables(graph: RuleGraph) -> list[str]:
     used = []
     for name in graph.used_features:
         feature = graph.schema[name]
-        kind = {"categorical": "level", "boolean": "flag", "text": "text"}.get(feature.kind, "number")
+        kind = {"categorical": "level", "boolean": "flag", "text": "level"}.get(feature.kind, "number")
         kind = {"date": "day", "datetime": "moment"}.get(feature.display, kind) if kind == "number" else kind
         used.append(f"    {literal((graph.schema.positions[name], name, kind, feature.missing_tokens))},")
     return [

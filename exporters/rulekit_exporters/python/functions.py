@@ -169,7 +169,8 @@ def guards(context: Context, body: Body) -> list[str]:
             continue
         if feature.kind == "text":
             tokens = f", {literal(feature.missing_tokens)}" if feature.missing_tokens else ""
-            lines += [f"{column} = words({column}{tokens})"] * (body.spelling is SCALAR)
+            called = "words(" if body.spelling is SCALAR else "words_of(np, "
+            lines.append(f"{column} = {called}{column}{tokens})")
         elif feature.kind == "categorical":
             lines += _level_guard(feature, column, context, body.spelling is SCALAR)
         elif numbers := feature.missing_numbers:

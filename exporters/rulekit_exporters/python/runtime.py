@@ -145,7 +145,7 @@ def absent(value: Any) -> bool:
 
 def cell(value: Any, column: str, kind: str, tokens: Sequence[str]) -> Any:
     """A cell as the rules take it; raises ValueError naming the column."""
-    if kind in ("level", "text"):
+    if kind == "level":
         return None if absent(value) else value
     return {"flag": flag, "day": day, "moment": moment}.get(kind, number)(value, column, tokens)
 
@@ -232,8 +232,7 @@ def numpy_or_none() -> Any:
 def columns_of(np: Any, data: Any, width: int, used: Sequence[Used]) -> list[Any]:
     """The used columns of a mapping or frame of columns, or of a two-dimensional array in schema order.
 
-    A number is a float64 array, a text an array of sets of words, a category is a pair (index of each row's level,
-    distinct cells).
+    A number is a float64 array; a category is a pair (index of each row's level, distinct cells).
     Raises KeyError, ValueError.
     """
     if not hasattr(data, "keys") and not hasattr(data, "columns") and data.shape[1] != width:
@@ -246,11 +245,7 @@ def columns_of(np: Any, data: Any, width: int, used: Sequence[Used]) -> list[Any
             values = array_of(np, data[name], kind)
         else:
             values = np.asarray(data[:, position])
-        if kind == "text":
-            sets = np.empty(len(values), dtype=object)
-            sets[:] = [words(value, tokens) for value in values.tolist()]
-            found.append(sets)
-        elif kind == "level":
+        if kind == "level":
             found.append(distinct(np, values))
         elif values.dtype.kind in "bf" or (values.dtype.kind in "iu" and not (abs(values) > 2**53).any()):
             found.append(values.astype(np.float64))
@@ -264,7 +259,7 @@ def columns_of(np: Any, data: Any, width: int, used: Sequence[Used]) -> list[Any
 
 def array_of(np: Any, column: Any, kind: str) -> Any:
     """A column as an array; a list keeps its cells as they are: numpy would make NaN beside text the text "nan"."""
-    if isinstance(column, list | tuple) and (kind in ("level", "text") or len(set(map(type, column))) > 1):
+    if isinstance(column, list | tuple) and (kind == "level" or len(set(map(type, column))) > 1):
         values = np.empty(len(column), dtype=object)
         values[:] = column
         return values
@@ -326,6 +321,13 @@ def among(np: Any, column: Any, levels: Container[str | None]) -> Any:
     """Where a category is one of the levels."""
     holds = np.array([value in levels for value in column[1]], dtype=bool)
     return holds[column[0]]
+
+
+def words_of(np: Any, column: Any, tokens: Sequence[str] = ()) -> Any:
+    """The words of each row of a text column, which came as (index [n], distinct cells)."""
+    found = np.empty(len(column[0]), dtype=object)
+    found[:] = [words(column[1][place], tokens) for place in column[0].tolist()]
+    return found
 
 
 def containing(np: Any, column: Any, wanted: Container[str | None]) -> Any:
