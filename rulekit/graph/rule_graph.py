@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from rulekit.errors import GraphError
 from rulekit.graph.decisions import Decision
+from rulekit.graph.leaves import with_named_tokens
 from rulekit.graph.nodes import Node
 from rulekit.graph.traversal import topological
 from rulekit.schema import Schema
@@ -44,7 +45,7 @@ class RuleGraph:
     Parameters
     ----------
     schema : Schema
-        The columns.
+        The columns; the vocabulary of a text is what the nodes name, whatever the schema that was given says.
     classes : tuple of str, int, bool or float
         The K labels in order of listing; of two, the second is the positive one.
     decision : Fires, ArgMax or Median
@@ -88,6 +89,8 @@ class RuleGraph:
         for promise in self.required:
             if not 0 <= promise.class_index < k:
                 raise GraphError(f"class {promise.class_index}, which is required somewhere, is not one of {k}")
+        if any(feature.kind == "text" for feature in self.schema):
+            object.__setattr__(self, "schema", with_named_tokens(self.schema, self.written))
 
     @property
     def roots(self) -> tuple[Node, ...]:

@@ -5,6 +5,7 @@ nothing else:
 
     RawCompare, IsTrue, Among, Missing   conditions on a cell: thresholds are doubles at which rounding to the column's
                                          width crosses them; an Among is false for a level never seen (`members`)
+    Contains                             of a text; with no token and `missing`, whether it is missing
     Constant, Not, And, Or, AtLeast      logic
     Number, Choice, Sum, Arithmetic      numbers: one IEEE 754 operation at a time, in the order that is written
     Count, Greater, Largest              numbers to decisions
@@ -34,6 +35,7 @@ from rulekit.graph.nodes import (
     Column,
     Compare,
     Constant,
+    Contains,
     Difference,
     Family,
     IsTrue,
@@ -210,6 +212,8 @@ def _compare(node: Compare, _: Mapping[Node, Node], schema: Schema) -> Node:
 
 def _missing(node: Missing, _: Mapping[Node, Node], schema: Schema) -> Node:
     feature = schema[node.feature]
+    if feature.kind == "text":
+        return Contains(feature.name, (), True)
     return node if feature.kind != "categorical" else _membership(feature, (), True, False)
 
 
@@ -311,6 +315,7 @@ _RULES: dict[type[Node], Callable[[Any, Mapping[Node, Node], Schema], Node]] = {
     Compare: _compare,
     Among: _among,
     IsTrue: lambda node, lowered, schema: node,
+    Contains: lambda node, lowered, schema: node,
     Missing: _missing,
     Constant: lambda node, lowered, schema: node,
     Not: lambda node, lowered, schema: Not(lowered[node.child]),

@@ -99,9 +99,9 @@ def read_table(
     """
     if schema is not None:
         wanted = schema.names if used is None else tuple(name for name in schema.names if name in used)
-        codes = [feature.name for feature in schema if feature.kind == "categorical"]
+        codes = [feature.name for feature in schema if feature.has_text_cells]
         return encode_columns(read_columns(path, options, columns=wanted, keep_text=codes), schema, used)
-    raw = read_columns(path, options, keep_text=options.categories(), without=options.dropped())
+    raw = read_columns(path, options, keep_text=options.kept_texts(), without=options.dropped())
     return infer_columns(raw, options)
 
 

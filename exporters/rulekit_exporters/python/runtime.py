@@ -16,6 +16,8 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from math import inf, nan
 from typing import Any
 
+from rulekit.tokens import SMALL_LETTERS, TOKEN
+
 # A column that the rules read: position in the schema, name, kind, cells that mean missing.
 Used = tuple[int, str, str, tuple[str, ...]]
 NUMBER = re.compile(r"[+-]?(([0-9]+[.]?[0-9]*|[.][0-9]+)(e[+-]?[0-9]+)?|inf(inity)?|nan)", re.ASCII | re.IGNORECASE)
@@ -121,6 +123,14 @@ def level(value: Any, known: Container[str | None] = (), tokens: Sequence[str] =
     if re.fullmatch("-?[0-9]+[.]0", text):
         meant = text[:-2]
     return text if meant in tokens else meant
+
+
+def words(value: Any, tokens: Sequence[str] = ()) -> set[str | None]:
+    """The words of the cell of a text column, the set of None where it is missing; a number is its text, 3.0 is "3"."""
+    text = level(value)
+    if text is None or text == "" or text in tokens:
+        return {None}
+    return set(TOKEN.findall(text.translate(SMALL_LETTERS)))
 
 
 def absent(value: Any) -> bool:
@@ -311,6 +321,18 @@ def among(np: Any, column: Any, levels: Container[str | None]) -> Any:
     """Where a category is one of the levels."""
     holds = np.array([value in levels for value in column[1]], dtype=bool)
     return holds[column[0]]
+
+
+def words_of(np: Any, column: Any, tokens: Sequence[str] = ()) -> Any:
+    """The words of each row of a text column, which came as (index [n], distinct cells)."""
+    found = np.empty(len(column[0]), dtype=object)
+    found[:] = [words(column[1][place], tokens) for place in column[0].tolist()]
+    return found
+
+
+def containing(np: Any, column: Any, wanted: Container[str | None]) -> Any:
+    """Where a text has one of the words; None stands for missing."""
+    return np.array([not own.isdisjoint(wanted) for own in column], dtype=bool)
 
 
 def pointed(np: Any, column: Any, points: Mapping[Any, float], unseen: float) -> Any:

@@ -17,7 +17,7 @@ from rulekit.schema import Feature
 from rulekit_exporters.python.names import FROZENSET, collection, literal
 
 MAX_INLINE_LEVELS = 8
-_MEMBERSHIP = re.compile(r"\w+ in ")
+_MEMBERSHIP = re.compile(r"(?:\w+|\"[^\"]*\") in ")
 
 
 class Scalar(Spelling):
@@ -31,6 +31,9 @@ class Scalar(Spelling):
     float32 = "float32({name})"
     logistic = "logistic({z})"
     membership: tuple[str, str, int] = ("{name} in ", "", Spelling.comparison)
+    # what says that a text has a token, and what that it has none (`apart`) or one of several
+    one_token, one_rank = "{token} in {name}", Spelling.comparison
+    many_tokens, apart = ("{name}.isdisjoint(", ")"), True
     step = ("{values}[bisect_left({cuts}, {name})] if {name} <= inf else {missing}", CHOICE)
     # NaN is above no cut; None has no order and is an error of bisect as it is of a comparison
     first_if_missing = ("{values}[bisect_left({cuts}, {name})]", ATOM)
@@ -49,6 +52,18 @@ class Scalar(Spelling):
             return collection(texts, f"{before.format(name=name)}{{", "}" + after, rank)
         constant = body.constant(feature.name, "levels", collection(texts, *FROZENSET))
         return atom(before.format(name=name) + constant + after, rank)
+
+    def containing(self, body: Body, feature: Feature, tokens: tuple[str, ...], missing: bool) -> Expression:
+        """A text is the set of its tokens, a missing one the set of None."""
+        wanted, name = ((None,) if missing else ()) + tokens, body.cell(feature.name)
+        if len(wanted) == 1:
+            return atom(self.one_token.format(name=name, token=literal(wanted[0])), self.one_rank)
+        before, after = self.many_tokens
+        words = collection(wanted, before.format(name=name) + "{", "}" + after, ATOM)
+        if len(wanted) > MAX_INLINE_LEVELS:
+            constant = body.constant(feature.name, "words", collection(wanted, *FROZENSET))
+            words = atom(before.format(name=name) + constant + after)
+        return self.negated(words) if self.apart else words
 
     def counted(self, parts: tuple[Expression, ...]) -> Expression:
         return bracketed(self.count[0], parts, self.count[1], ATOM, ",")
@@ -154,6 +169,8 @@ class Vector(Scalar):
     count = ("count(np, (", "))")
     no_best = "best, chosen = np.full(n, -inf), np.full(n, {otherwise})"
     membership = ("among(np, {name}, ", ")", ATOM)
+    one_token, one_rank = "containing(np, {name}, {{{token}}})", ATOM
+    many_tokens, apart = ("containing(np, {name}, ", ")"), False
     column = "clipped_column(np, {name}, {missing}, {low}, {high}, {step})"
     float32 = "float32_column(np, {name})"
     step = ("stepped(np, {name}, {cuts}, {values}, {missing})", ATOM)

@@ -93,7 +93,8 @@ def check_encoding(graph: RuleGraph, table: Table) -> None:
         if name not in own:
             raise InputError(f"no column {name!r}", where=table.source or "table", fix="give every column of the model")
         wanted, given = graph.schema[name], own[name]
-        for what in ("kind", "precision", "levels"):
+        wider = wanted.kind == "text" and set(wanted.levels) <= set(given.levels)
+        for what in ("kind", "precision", *(() if wider else ("levels",))):
             if getattr(wanted, what) != getattr(given, what):
                 raise InputError(
                     f"encoded with another {what} than the model's",

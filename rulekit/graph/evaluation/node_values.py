@@ -25,6 +25,7 @@ from rulekit.graph.nodes import (
     Column,
     Compare,
     Constant,
+    Contains,
     Difference,
     Family,
     IsTrue,
@@ -44,8 +45,9 @@ from rulekit.graph.nodes import (
 )
 from rulekit.graph.probability.compilation import inputs
 from rulekit.graph.traversal import topological
-from rulekit.schema import MISSING_CODE, Feature
-from rulekit.tables.table import Array, Table
+from rulekit.schema import Feature
+from rulekit.tables.table import Array, Table, absent
+from rulekit.tables.text.token_sets import TokenSets
 
 Values = dict[Node, Array]
 
@@ -115,6 +117,7 @@ class _Columns:
         self._features = {feature.name: feature for feature in table.features}
         self._source = table.source
         self._tables: dict[Node, Array] = {}
+        self._rows_of_words: dict[str, _RowsOfWords] = {}
         self.rows = slice(0, table.n_rows)
 
     @property
@@ -141,6 +144,34 @@ class _Columns:
         if known is None:
             known = self._tables[node] = by_code(node, self.feature(node, "categorical"))
         return known
+
+    def rows_of_words(self, node: Contains) -> _RowsOfWords:
+        self.feature(node, "text")
+        known = self._rows_of_words.get(node.feature)
+        if known is None:
+            sets, feature = self._arrays[node.feature], self._features[node.feature]
+            assert isinstance(sets, TokenSets)
+            known = self._rows_of_words[node.feature] = _RowsOfWords(feature, *sets.by_token())
+        return known
+
+
+class _RowsOfWords:
+    """In which rows of a table each word of a text column stands."""
+
+    def __init__(self, feature: Feature, starts: Array, rows: Array) -> None:
+        self._number = {word: number for number, word in enumerate(feature.levels)}
+        self._column, self._starts, self._rows = feature.name, starts, rows
+
+    def within(self, word: str, block: slice) -> Array:
+        """The rows of a block with a word, counted from its beginning."""
+        number = self._number.get(word)
+        if number is None:
+            where, fix = f"column {self._column!r}", "encode the data by the model's schema (RuleGraph.table)"
+            raise InputError(f"the texts were read without the word {word!r}", where=where, fix=fix)
+        rows = self._rows[self._starts[number] : self._starts[number + 1]]
+        first, last = np.searchsorted(rows, (block.start, block.stop))
+        found: Array = rows[first:last] - block.start
+        return found
 
 
 # One rule per node type: node, values of its inputs, columns -> value ------------------------------------------------
@@ -170,12 +201,17 @@ def _is_true(node: IsTrue, _: list[Array], columns: _Columns) -> Array:
     return _above(columns.block(node, "boolean"), np.float32(0.5), True, node.missing)
 
 
+def _contains(node: Contains, _: list[Array], columns: _Columns) -> Array:
+    words, result = columns.rows_of_words(node), np.zeros(columns.n, dtype=bool)
+    for token in node.tokens:
+        result[words.within(token, columns.rows)] = True
+    if node.missing:
+        result |= absent(columns.block(node))
+    return result
+
+
 def _missing(node: Missing, _: list[Array], columns: _Columns) -> Array:
-    return _absent(columns.block(node), columns.feature(node))
-
-
-def _absent(x: Array, feature: Feature) -> Array:
-    return x == MISSING_CODE if feature.kind == "categorical" else np.isnan(x)
+    return absent(columns.block(node))
 
 
 def _joined(node: Node, children: list[Array], columns: _Columns) -> Array:
@@ -263,6 +299,7 @@ _RULES: dict[type[Node], Callable[..., Array]] = {
     Compare: _compare,
     Among: _by_code,
     IsTrue: _is_true,
+    Contains: _contains,
     Missing: _missing,
     Constant: lambda node, children, columns: np.full(columns.n, node.value),
     Not: lambda node, children, columns: ~children[0],

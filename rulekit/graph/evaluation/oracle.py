@@ -24,6 +24,7 @@ from rulekit.graph.nodes import (
     Column,
     Compare,
     Constant,
+    Contains,
     Difference,
     Family,
     IsTrue,
@@ -45,6 +46,7 @@ from rulekit.graph.probability.circuit import Bit, Circuit, Complement, Fixed, G
 from rulekit.graph.probability.compilation import build_circuit, hidden_bits, inputs, is_random_logic, random_nodes
 from rulekit.numbers import float32
 from rulekit.schema import Feature, Schema
+from rulekit.tokens import tokens
 
 if TYPE_CHECKING:
     from rulekit.graph.rule_graph import RuleGraph
@@ -105,8 +107,8 @@ class _Row:
     def number(self, feature: str) -> float:
         """A numeric or Boolean cell in the precision of its column; NaN is missing."""
         column = self._schema[feature]
-        if column.kind == "categorical":
-            raise InputError("a category has no numeric value", where=f"column {feature!r}")
+        if column.has_text_cells:
+            raise InputError(f"a column of kind {column.kind} has no numeric value", where=f"column {feature!r}")
         return read_number(self.cell(feature), column)
 
     def level(self, feature: str) -> str | None:
@@ -116,7 +118,16 @@ class _Row:
             raise InputError(f"a {column.kind} column has no levels", where=f"column {feature!r}")
         return read_level(self.cell(feature), column)
 
+    def text(self, feature: str) -> str | None:
+        """The text of a cell; None is missing."""
+        column = self._schema[feature]
+        if column.kind != "text":
+            raise InputError(f"a {column.kind} column has no texts", where=f"column {feature!r}")
+        return read_text(self.cell(feature), column)
+
     def is_missing(self, feature: str) -> bool:
+        if self._schema[feature].kind == "text":
+            return self.text(feature) is None
         if self._schema[feature].kind == "categorical":
             return self.level(feature) is None
         return math.isnan(self.number(feature))
@@ -224,16 +235,9 @@ def read_number(cell: Cell, column: Feature) -> float:
 
 
 def read_level(cell: Cell, column: Feature) -> str | None:
-    """The level's key of a cell: text, "true", "false", an integral number without its `.0`; None is missing."""
-    if cell is None or (isinstance(cell, float) and math.isnan(cell)):
-        return None
-    if isinstance(cell, bool):
-        key = "true" if cell else "false"
-    elif isinstance(cell, float) and cell.is_integer():
-        key = str(int(cell))
-    else:
-        key = str(cell)
-    if key == "" or key in column.missing_tokens:
+    """The level of a category; None is missing. A level that the schema does not know comes back as it is."""
+    key = read_text(cell, column)
+    if key is None:
         return None
     if key not in column.levels and isinstance(cell, str):
         key = next((level for level in column.levels if key in _look_alikes(level)), key)
@@ -243,6 +247,19 @@ def read_level(cell: Cell, column: Feature) -> str | None:
         if column.unseen == "error":
             raise InputError(f"level {key!r} was never seen in training", where=f"column {column.name!r}")
     return key
+
+
+def read_text(cell: Cell, column: Feature) -> str | None:
+    """The key of a cell: text, "true", "false", an integral number without its `.0`; None is missing."""
+    if cell is None or (isinstance(cell, float) and math.isnan(cell)):
+        return None
+    if isinstance(cell, bool):
+        key = "true" if cell else "false"
+    elif isinstance(cell, float) and cell.is_integer():
+        key = str(int(cell))
+    else:
+        key = str(cell)
+    return None if key == "" or key in column.missing_tokens else key
 
 
 def _look_alikes(level: str) -> tuple[str, ...]:
@@ -268,6 +285,11 @@ def _among(row: _Row, node: Among, _: list[Value]) -> bool:
     if level is None:
         return node.missing
     return level in node.levels if row.knows(node.feature, level) else node.unseen
+
+
+def _contains(row: _Row, node: Contains, _: list[Value]) -> bool:
+    text = row.text(node.feature)
+    return node.missing if text is None else not set(node.tokens).isdisjoint(tokens(text))
 
 
 def _is_true(row: _Row, node: IsTrue, _: list[Value]) -> bool:
@@ -342,6 +364,7 @@ _RULES: dict[type[Node], Callable[..., Value]] = {
     Compare: _compare,
     Among: _among,
     IsTrue: _is_true,
+    Contains: _contains,
     Missing: lambda row, node, children: row.is_missing(node.feature),
     Constant: lambda row, node, children: node.value,
     **{kind: lambda row, node, children: _LOGIC[type(node)](node, children) for kind in _LOGIC},

@@ -112,7 +112,7 @@ def with_fixed(problem: Problem, nodes: Sequence[Node], table: Table, schema: Sc
     for node in nodes:
         names = sorted(columns_of(node))
         feature = schema[names[0]] if names else Feature("")
-        reads = tuple(own[name] for name in names)
+        reads = tuple(own[name] for name in names if name in own)  # no word of a text may be a column
         columns.append(FixedColumn(feature, -1, 3, NO_BOUNDS, NO_BOUNDS, node=node, reads=reads, schema=schema))
     return with_columns(problem, columns, [codes_of(values[node]) for node in nodes])
 

@@ -18,12 +18,14 @@ from rulekit.tables.raw.columns import (
     NumberColumn,
     RawTable,
     TextColumn,
+    TokenColumn,
     canonical_key,
     column_length,
     factorize,
     natural_order,
 )
 from rulekit.tables.table import Array, Table
+from rulekit.tables.text.token_sets import TokenSets
 
 _EXACT_DIGITS = 15
 _NANOSECONDS = {"ns": 1_000_000_000, "us": 1_000_000, "ms": 1_000}
@@ -159,6 +161,8 @@ def polars_column(name: str, series: Any) -> Column:
 def column_of_table(table: Table, j: int) -> Column:
     """Column j of an encoded table as a raw column; what the encoding called unseen becomes missing."""
     feature, array = table.features[j], table.arrays[j]
+    if isinstance(array, TokenSets):
+        return TokenColumn(feature.name, array, feature.levels)
     if feature.kind == "categorical":
         return LevelColumn(feature.name, np.maximum(array - 2, -1).astype(np.int32), feature.levels, feature.ordered)
     if feature.kind == "boolean":
