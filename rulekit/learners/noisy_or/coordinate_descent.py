@@ -116,8 +116,9 @@ class _Descent:
                 check()
             full = wait == 0
             chosen = self.all if full else active
-            with np.errstate(over="ignore"):
-                state[:, 1] = np.expm1(self.a[-1] + self.incidence.rows.row_sums(self.a[:-1]))
+            if full:  # what has been rounded since is forgotten
+                with np.errstate(over="ignore"):
+                    state[:, 1] = np.expm1(self.a[-1] + self.incidence.rows.row_sums(self.a[:-1]))
             largest = np.zeros(len(chosen))
             _sweep(chosen, self.starts, self.rows, self.linear, self.a, state, largest)
             worst = float(largest.max(initial=0.0))
