@@ -73,6 +73,7 @@ def summed_out(
     prior: float,
     iterations: int,
     check: Callable[[], None] | None = None,
+    settled: float = _SETTLED,
 ) -> Strengths:
     """The strengths of the causes, and behind them those of the missing columns, after EM.
 
@@ -87,9 +88,11 @@ def summed_out(
     prior : float
         Beta(1, 1 + prior) on the probability of every cause.
     iterations : int
-        At most; fewer where one raises the objective by less than 1e-4 nats.
+        At most.
     check : callable, optional
         Called before each iteration; it raises to stop.
+    settled : float, default 1e-4
+        Stop where an iteration has raised the objective by no more than this, in nats.
 
     """
     k = len(unknown.column)
@@ -101,7 +104,7 @@ def summed_out(
             check()
         s = at.activations(incidence.rows)
         reached = log_likelihood(incidence, at, s) - prior * float(at.present[:k].sum())
-        if reached - before <= _SETTLED:
+        if reached - before <= settled:
             break
         before = reached
         each = incidence.weights / -np.expm1(-s)
