@@ -365,6 +365,9 @@ def axis_of(feature: Feature, nodes: Sequence[Node], texts: Sequence[str] = (), 
     apart: missing and unseen have cells of their own, and so has each level of an ordered category, so that the cells
     of known values stand in the column's order.
     """
+    if feature.kind == "text":
+        where, fix = f"column {feature.name!r}", "ask it of a model without texts"
+        raise GraphError("what rules over the words of a text can do is not searched for yet", where=where, fix=fix)
     cells = cells_of(feature, nodes, raw=True)
     if apart and feature.ordered and feature.kind == "categorical":
         cells = Cells(feature, (), feature.levels, (), raw=True)

@@ -21,6 +21,7 @@ from rulekit.graph.rule_graph import Required, RuleGraph
 from rulekit.graph.traversal import topological
 from rulekit.schema import Feature, Schema
 from rulekit.tables.kinds.encoding import encode
+from rulekit.tables.raw.columns import text_of_words
 from rulekit.tables.table import Array, Table
 from rulekit.tables.text.token_sets import TokenSets
 
@@ -106,7 +107,7 @@ class WordsApart:
             for word in (word for word in words if word in columns):
                 for row in np.flatnonzero(columns[word] > 0.5).tolist():
                     lists[row].append(level[word])
-            found[text][:] = [" ".join(one) or "-" for one in lists]
+            found[text][:] = [text_of_words(one, self.schema[text].missing_tokens) for one in lists]
             if missing in columns:
                 found[text][columns[missing] > 0.5] = None
         return found

@@ -34,7 +34,6 @@ class Spelling(ABC):
     (spelling, body, step) for what is better than the common way, or than `rulekit.program.elementary`.
     """
 
-    language = "text"
     comparison = 4
     conjunction = ("and", MIDDLE)
     disjunction = ("or", LOW)
@@ -60,7 +59,7 @@ class Spelling(ABC):
 
     def containing(self, body: Body, feature: Feature, tokens: tuple[str, ...], missing: bool) -> Expression:
         """Whether a text has one of the tokens (or, if `missing`, is missing); raises Unsupported where no one says."""
-        raise Unsupported("Contains", self.language, "score texts in generated Python")
+        raise Unsupported("Contains", "this target", "score texts in generated Python")
 
     def truth(self, value: bool) -> Expression:
         return atom(self.truths[value])

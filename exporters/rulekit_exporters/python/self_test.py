@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.cells.axis import cuts_of, unseen_text
+from rulekit.cells.axis import cuts_of, fresh_text, unseen_text
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.leaves import column_of, levels_of_leaf, readers, tokens_of_leaf
 from rulekit.graph.nodes import Column, IsTrue, Node
@@ -32,7 +32,6 @@ MAX_LEAVES = 40
 MAX_TEXT = 8000
 CANDIDATES = 200
 MOST_CHARACTERS = 200
-_NO_WORDS = "-"
 MAX_CELLS = 10_000_000
 
 
@@ -122,7 +121,7 @@ def _candidates(graph: RuleGraph) -> dict[str, _Cells]:
     for name in graph.used_features:
         feature = graph.schema[name]
         if feature.kind == "text":
-            found[name] = _texts(raw.columns[name].tolist())
+            found[name] = _texts(raw.columns[name].tolist(), fresh_text("-", feature.missing_tokens))
         elif feature.kind == "categorical":
             codes = raw.table.array(name).astype(np.intp)
             others = (*feature.missing_tokens, *_look_alikes(feature))
@@ -132,10 +131,10 @@ def _candidates(graph: RuleGraph) -> dict[str, _Cells]:
     return found
 
 
-def _texts(given: list[str | None]) -> _Cells:
-    """Missing, a text without a word, then the texts that came; of a long one the second stands there."""
-    shown = [text if text is None or len(text) <= MOST_CHARACTERS else _NO_WORDS for text in given]
-    place: dict[str | None, int] = {None: 0, _NO_WORDS: 1}
+def _texts(given: list[str | None], plain: str) -> _Cells:
+    """Missing, a text without a word (`plain`), then the texts that came; for a long one the second stands there."""
+    shown = [text if text is None or len(text) <= MOST_CHARACTERS else plain for text in given]
+    place: dict[str | None, int] = {None: 0, plain: 1}
     index = np.array([place.setdefault(text, len(place)) for text in shown], dtype=np.intp)
     return _Cells(tuple(place), index)
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rulekit.audit.score_cards.total_lines import comment_lines
+from rulekit.errors import Unsupported
 from rulekit.graph.nodes import Node
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
@@ -59,6 +60,13 @@ class Sql(Spelling):
         levels = ", ".join(self.literal(text) for text in alike(texts, feature) if text not in missing)
         inside = (atom(f"{name} IN ({levels})", self.comparison),) if levels else ()
         return self.any_of((*inside, *((self.absent(name),) if None in texts else ())))
+
+    def containing(self, body: Body, feature: Feature, tokens: tuple[str, ...], missing: bool) -> Expression:
+        name = body.cell(feature.name)
+        if self.dialect.words is None:
+            raise Unsupported("Contains", "this dialect", "score texts in SQLite, DuckDB, ONNX or generated Python")
+        found = self.dialect.words(name, tokens) if tokens else []
+        return self.any_of((*(atom(one, self.comparison) for one in found), *((self.absent(name),) if missing else ())))
 
     def chosen(self, body: Body, node: Choice) -> Expression:
         """One CASE for a chain of choices."""

@@ -62,7 +62,9 @@ def check_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
         _refuse_equal_names(list(X.column_names if hasattr(X, "column_names") else X.columns))
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         return X
-    values = X if issparse(X) or hasattr(X, "dtype") else _array_of(X)
+    if issparse(X):  # one column of words, of which values that are not 0 are present
+        return validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype="numeric")
+    values = X if hasattr(X, "dtype") else _array_of(X)
     kind = getattr(getattr(values, "dtype", None), "kind", "f")
     checked = validate_data(
         estimator,

@@ -6,7 +6,7 @@ Conversions are vectorised; Python touches distinct values only, never rows.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -329,13 +329,24 @@ def factorize(column: Column, tokens: tuple[str, ...] = ()) -> tuple[list[str], 
     return distinct.to_list(), np.asarray(codes.cast(pl.Int32).fill_null(-1).to_numpy(), dtype=np.int32)
 
 
-def texts_of_sets(column: TokenColumn) -> list[str | None]:
-    """The words of each row in the order of the vocabulary, a space between; `-` for none, None where it is missing."""
+def texts_of_sets(column: TokenColumn, tokens: tuple[str, ...] = ()) -> list[str | None]:
+    """The words of each row in the order of the vocabulary, a space between; `-` for none, None where it is missing.
+
+    tokens: the missing tokens of the column; a text that would be one of them ends with full stops.
+    """
     words, starts, ids = column.words, column.sets.starts.tolist(), column.sets.ids.tolist()
     return [
-        None if gap else " ".join(words[i] for i in ids[start:end]) or "-"
+        None if gap else text_of_words([words[i] for i in ids[start:end]], tokens)
         for start, end, gap in zip(starts[:-1], starts[1:], column.sets.missing.tolist(), strict=True)
     ]
+
+
+def text_of_words(words: Sequence[str], tokens: tuple[str, ...] = ()) -> str:
+    """A text with these words that is no missing token."""
+    text = " ".join(words) or "-"
+    while text in tokens:
+        text += "."
+    return text
 
 
 def as_texts(column: Column, tokens: tuple[str, ...] = ()) -> pl.Series:

@@ -102,7 +102,7 @@ def raw_columns(table: Table) -> Columns:
 def _decode(feature: Feature, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     if isinstance(array, TokenSets):
         texts = np.empty(len(array), dtype=object)
-        texts[:] = texts_of_sets(TokenColumn(feature.name, array, feature.levels))
+        texts[:] = texts_of_sets(TokenColumn(feature.name, array, feature.levels), feature.missing_tokens)
         return texts
     if feature.kind != "categorical":
         return array.astype(np.float64)
