@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def evaluate(
-    model: options.Model,
+    model: options.ModelOrFolder,
     data: options.Data,
     target: Annotated[
         str | None, typer.Option("--target", metavar="COL", help="The label column; the model's by default.")
@@ -35,19 +35,25 @@ def evaluate(
     delimiter: options.Delimiter = None,
     decimal: options.Decimal = None,
     encoding: options.Encoding = None,
+    curves: options.ThresholdCurves = None,
     json_: options.Json = False,
 ) -> None:
-    """Measure a model on labelled rows.
+    """Measure a model on labelled rows, or the models of a folder, one a label, together.
 
-    Counts, precision, recall and F1 per class, macro and micro; AUC, log loss, rules, literals.
+    Counts, precision, recall and F1 by class; of one model accuracy, AUC, log loss, rules, literals; of a folder the
+    macro and the micro average, and where precision equals recall.
 
     \b
-    Example:
+    Examples:
       rulekit evaluate model.json test.csv
+      rulekit evaluate topics test.csv --curve curve.png
     """
     given = locals()
     from rulekit.work.evaluating import evaluate as measure
 
+    if curves or model.is_dir():
+        _several(model, data, curves or [], given)
+        return
     found = measure(model, data, options.reading(given))
     if json_:
         size = {"rules": found.size.rules, "literals": found.size.literals, "digest": found.digest}
@@ -57,6 +63,22 @@ def evaluate(
         log(f"note: {note}")
     for line in (*_per_class(found), *_totals(found)):
         result(line)
+
+
+def _several(model: Path, data: Path, curves: list[Path], given: dict[str, Any]) -> None:
+    """Figures of the models of a folder, or of one with its curve."""
+    from rulekit.audit.curves import check_curve
+    from rulekit.work.label_models import evaluate_labels, model_paths
+    from rulekit.work.outputs import check_outputs
+    from rulekit_cli.label_models import evaluate_each_label, write_threshold_curves
+
+    models = model_paths(model)
+    check_outputs(curves, data, *models)
+    for path in curves:
+        check_curve(path)
+    found = evaluate_labels(models, data, options.reading(given))
+    write_threshold_curves(curves, found)
+    evaluate_each_label(found, json=given["json_"])
 
 
 def _per_class(found: Evaluation) -> list[str]:
@@ -84,7 +106,6 @@ def _totals(found: Evaluation) -> list[str]:
         [
             f"accuracy {figures.accuracy:.3f} ± {figures.accuracy_error:.3f} (majority class {figures.majority:.3f})",
             f"macro F1 {figures.macro_f1:.3f}",
-            f"micro F1 {figures.micro_f1:.3f}",
             f"AUC {area}",
             f"log loss {figures.log_loss:.3f}",
             str(found.size),

@@ -28,6 +28,9 @@ class Require(StrEnum):
 # Files ---------------------------------------------------------------------------------------------------------------
 
 Model = Annotated[Path, typer.Argument(help="A model file (.json), or an artifact that carries its rules.")]
+ModelOrFolder = Annotated[
+    Path, typer.Argument(help="A model file (.json), an artifact that carries its rules, or a folder of models.")
+]
 Data = Annotated[Path, typer.Argument(help="A CSV (also .gz), Parquet or JSON-lines file.")]
 ModelOutput = Annotated[Path, typer.Option("-o", "--output", help="The model file to write (.json).")]
 Weight = Annotated[str | None, typer.Option("--weight", metavar="COL", help="Column of row weights.")]
@@ -53,6 +56,14 @@ Positive = Annotated[
 ]
 Ordered = Annotated[
     str | None, typer.Option("--ordered", metavar="A,B,C", help="The classes are ranks, from low to high.")
+]
+LabelSeparator = Annotated[
+    str | None,
+    typer.Option(
+        "--label-separator",
+        metavar="SIGN",
+        help="The cells of the label column hold several labels with this sign between them; each gets a model.",
+    ),
 ]
 Group = Annotated[
     str | None, typer.Option("--group", metavar="COL", help="Rows of one group stay together in every split.")
@@ -115,6 +126,14 @@ NoBaselines = Annotated[bool, typer.Option("--no-baselines", help="Measure no ot
 Curves = Annotated[
     list[Path] | None,
     typer.Option("--curve", metavar="FILE", help="Write error against size: curve.csv, or drawn curve.png."),
+]
+ThresholdCurves = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--curve",
+        metavar="FILE",
+        help="Write precision and recall against the threshold, one for all labels: curve.csv, or drawn curve.png.",
+    ),
 ]
 Start = Annotated[
     Path | None,

@@ -19,6 +19,7 @@ def train(
     output: options.ModelOutput,
     learner: options.Learner = "cnll",
     positive: options.Positive = None,
+    label_separator: options.LabelSeparator = None,
     form: options.Form = None,
     param: options.Param = None,
     smallest: options.Smallest = False,
@@ -66,6 +67,7 @@ def train(
       rulekit train loans.csv --target default --holdout 0.25 --holdout-out held.csv -o model.json
       rulekit train adult.csv --target income --positive ">50K" --type zip=categorical --missing "?" -o income.json
       rulekit train big.parquet --target y --memory 500MB -o model.json
+      rulekit train news.csv --target topics --label-separator ";" -o topics
       rulekit train loans.csv --target default --smallest --curve curve.png -o model.json
       rulekit train loans.csv --target default --start rules.txt --freeze all -o grown.json
       rulekit train big.parquet --target y --param n_units=10 --param stopping=none --time-limit 60 -o model.json
@@ -74,6 +76,7 @@ def train(
     from rulekit.work.learning import parse_parameters
     from rulekit.work.training import TrainingRequest
     from rulekit.work.training import train as learn
+    from rulekit_cli.label_models import train_each_label
     from rulekit_cli.progress import shown_progress
 
     asked = [*(param or []), *([] if form is None else [f"form={form}"])]
@@ -85,6 +88,9 @@ def train(
         "curves": tuple(curves or ()),
     }
     request = TrainingRequest(**{item.name: given[item.name] for item in fields(TrainingRequest)})
+    if label_separator is not None and positive is None:
+        train_each_label(request, json=json_, quiet=quiet)
+        return
     with shown_progress(quiet, time_limit) as progress:
         result = learn(request, progress)
     report(request, result, json=json_, quiet=quiet)

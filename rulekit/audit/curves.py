@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rulekit.audit.pictures import picture_bytes
 from rulekit.errors import InputError
 from rulekit.graph.language.readable import counted
 
@@ -61,15 +62,12 @@ def _numbers(points: Sequence[PathPoint]) -> bytes:
 
 def _picture(points: Sequence[PathPoint], target: str, noun: str, ending: str) -> bytes:
     """One panel per formula: held-out error with a band of one standard error, training error, the chosen size."""
-    from matplotlib import rc_context
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     labels = list(dict.fromkeys(point.label for point in points))[:_MOST_PANELS]
     across = min(3, len(labels))
     down = -(-len(labels) // across)
     figure = Figure(figsize=(6.4 if across == 1 else 4.2 * across, 4.0 if down == 1 else 3.2 * down))
-    FigureCanvasAgg(figure)
     for i, label in enumerate(labels):
         panel = figure.add_subplot(down, across, i + 1)
         draw_curve(panel, [point for point in points if point.label == label], noun)
@@ -80,12 +78,7 @@ def _picture(points: Sequence[PathPoint], target: str, noun: str, ending: str) -
         if i == 0:
             panel.legend(frameon=False, fontsize=8)
     figure.tight_layout()
-    content = io.BytesIO()
-    # No time and no random names, so that the same fit gives the same bytes.
-    metadata: dict[str, Any] = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}[ending]
-    with rc_context({"svg.hashsalt": "rulekit"}):
-        figure.savefig(content, format=ending, dpi=150, metadata=metadata)
-    return content.getvalue()
+    return picture_bytes(figure, ending)
 
 
 def draw_curve(panel: Any, points: Sequence[PathPoint], noun: str) -> None:

@@ -44,7 +44,6 @@ class Figures:
     majority: float
     classes: tuple[ClassFigures, ...]
     macro_f1: float
-    micro_f1: float
     auc: float | None
     log_loss: float
     confusion: tuple[tuple[float, ...], ...]
@@ -78,7 +77,6 @@ class Figures:
                 for c in self.classes
             ],
             "macro_f1": self.macro_f1,
-            "micro_f1": self.micro_f1,
             "auc": self.auc,
             "log_loss": self.log_loss,
             "confusion": [list(row) for row in self.confusion],
@@ -121,7 +119,6 @@ def figures(
             for k in indices
         ),
         macro_f1=float(macro_f1(right, chosen, support)),
-        micro_f1=accuracy,
         auc=_area(y, probabilities, weight),
         log_loss=float(np.average(-np.log(given), weights=weight)),
         confusion=tuple(tuple(float(v) for v in row) for row in confusion),

@@ -17,10 +17,11 @@ from rulekit.errors import InputError
 from rulekit.schema import Feature
 from rulekit.tables.budget import Budget
 from rulekit.tables.kinds.builders import Dictionary, TextAllowance
-from rulekit.tables.kinds.classes import classes_of_keys
+from rulekit.tables.kinds.classes import class_key, classes_of_keys
 from rulekit.tables.kinds.column_builder import ColumnBuilder, KindChanged
 from rulekit.tables.kinds.conversion import numeric_values
 from rulekit.tables.kinds.inference import assembled
+from rulekit.tables.label_sets import one_label, without_label
 from rulekit.tables.labels import LabelledTable, check_weight, parse_cost, unlabelled_note
 from rulekit.tables.options import ReadingOptions
 from rulekit.tables.raw.columns import Column, column_place, place, take_column
@@ -54,6 +55,9 @@ def _labelled(
     if options.target is None:
         raise InputError("no label column is named", where=source.source or "table", fix="name it as the target")
     options.check(source.names, source.source)
+    if options.label_separator is not None and options.positive is None:
+        why = "cells hold several labels, and none of them is asked for"
+        raise InputError(why, where=column_place(source.source, options.target), fix="name it as the positive one")
     labels = options.label_columns()
     names = [n for n in source.names if n not in options.dropped() or n in labels]
     features = [n for n in names if n not in labels]
@@ -103,6 +107,11 @@ class _Rows:
             self.group = Dictionary(self.options.group, self.store, self.allowance, where)
         if self.options.weight is not None:
             self.weight = self.store.writer(np.float64)
+
+    @property
+    def _asked(self) -> str:
+        """The label that is asked for, of cells that hold several."""
+        return "" if self.options.positive is None else class_key(self.options.positive)
 
     @property
     def kept_rows(self) -> int:
@@ -162,7 +171,11 @@ class _Rows:
         """Which rows of a block have a label; None if all have."""
         if self.label not in columns:
             return self._dropped_mask(start, n_rows)
-        missing = self.target.add(columns[self.label], self._tokens.get(self.label, ()))
+        labels, tokens = columns[self.label], self._tokens.get(self.label, ())
+        separator = self.options.label_separator
+        if separator is not None:
+            labels = one_label(labels, self._asked, separator, tokens)
+        missing = self.target.add(labels, tokens)
         if not missing.any():
             return None
         self._dropped.append(np.flatnonzero(missing) + start)
@@ -199,6 +212,15 @@ class _Rows:
         where = column_place(self.source.source, self.label)
         return (unlabelled_note(first, count, self.n_rows, where, self.options.missing_target),)
 
+    def _refuse_constant(self, rows: Mapping[str, int]) -> None:
+        """Raise InputError where the one label that is asked for is that of no row, or of all."""
+        label = self._asked
+        if self.options.label_separator is None or (rows.get(label) and rows.get(without_label(label))):
+            return
+        which = "every" if rows.get(label) else "no"
+        where = column_place(self.source.source, self.label)
+        raise InputError(f"{which} row has the label {label!r}", where=where, fix="name another label")
+
     def _integers(self, n: int) -> npt.DTypeLike:
         """What holds numbers below n; beside columns on disk in as few bytes as can be."""
         return np.int64 if isinstance(self.store, Memory) else np.min_scalar_type(max(0, n - 1))
@@ -212,6 +234,7 @@ class _Rows:
             raise InputError("there is a header but no row", where=where, fix="give at least one row")
         dropped = self._note_dropped()
         keys, counts, place_of = self.target.ordered()
+        self._refuse_constant(dict(zip(keys, counts.tolist(), strict=True)))
         class_of, classes, found_notes = classes_of_keys(
             keys,
             counts,

@@ -18,6 +18,7 @@ from rulekit.schema import Feature, Schema, require_column
 from rulekit.tables.kinds.classes import Label, class_key
 from rulekit.tables.kinds.conversion import numeric_values
 from rulekit.tables.kinds.encoding import encode_columns
+from rulekit.tables.label_sets import one_label
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.tables.raw.columns import Codes, Column, RawTable, column_place, factorize, place, take_column
 from rulekit.tables.raw.sources import raw_table
@@ -101,6 +102,9 @@ def label_for_model(
         if name is not None:
             require_column(name, raw.known_names, raw.source)
     tokens = options.missing_tokens(raw.known_names)
+    if options.label_separator is not None:
+        asked = one_label(_column(raw, target), class_key(classes[-1]), options.label_separator, tokens.get(target, ()))
+        raw = replace(raw, columns=tuple(asked if column.name == target else column for column in raw.columns))
     raw, keys, codes, notes = _labelled_rows(raw, target, options, tokens.get(target, ()))
     index_of = {class_key(label): i for i, label in enumerate(classes)}
     found = [index_of.get(class_key(key), -1) for key in keys]

@@ -28,6 +28,9 @@ class ReadingOptions:
         The class that rules describe, by default the rarer of two.
     ordered : sequence of labels
         The classes from low to high.
+    label_separator : str or None
+        What stands between the labels of a cell that holds several; `positive` is then the label that is asked for, and
+        a row without it, or without any, is of the other class.
     missing_target : "error" or "drop"
         Whether rows without a label are refused or left out.
     weight : str or None
@@ -62,6 +65,7 @@ class ReadingOptions:
     target: str | None = None
     positive: Label | None = None
     ordered: Sequence[Label] = ()
+    label_separator: str | None = None
     missing_target: str = "error"
     weight: str | None = None
     group: str | None = None
@@ -192,6 +196,12 @@ class ReadingOptions:
         if self.target is None:
             return
         where = column_place(source, self.target)
+        if self.label_separator is not None:
+            if not self.label_separator.strip():
+                why = "labels may have spaces in them, so that a space cannot stand between two"
+                raise InputError(why, where="label separator", fix="give another sign, ; or |")
+            if self.ordered:
+                raise InputError("a cell with several labels has no rank", where=where, fix="leave out the order")
         for other, what in ((self.weight, "weight"), (self.group, "group")):
             if other == self.target:
                 raise InputError(f"the target is the {what} column too", where=where, fix="name another column")

@@ -45,7 +45,9 @@ def labelled_rows(graph: RuleGraph, data: Path, reading: ReadingOptions, also: C
     Which of them trained the model is told by all columns of its table, also by those that it does not use. also: other
     columns that are read in any case.
     """
-    used = {*graph.used_features, *also}
+    used, separator = {*graph.used_features, *also}, graph.provenance.get("label_separator")
+    if reading.label_separator is None and isinstance(separator, str):
+        reading = replace(reading, label_separator=separator)
     known = graph.provenance.get("row_hashes")
     if known is None:
         rows = read_for_model(data, graph.schema, graph.classes, reading, used=used)

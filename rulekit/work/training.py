@@ -292,6 +292,9 @@ def _finished(
             # fewer literals may stand in more rules, and limits and promises are those of the saved model
             if learner.path_.keeps_limits(simpler) and len(unproved(simpler)) <= len(unproved(learned)):
                 model = simpler
+        separator = request.reading.label_separator
+        if separator is not None:
+            model = model.with_(provenance={**model.provenance, "label_separator": separator})
         statistics = rule_statistics(model, rows.table, class_indices(model, rows), rows.weight)
         if held is not None:
             of_held = rule_statistics(model, held.table, class_indices(model, held), held.weight)

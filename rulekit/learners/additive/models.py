@@ -12,8 +12,8 @@ from rulekit.learners.binned.codes import Codes
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import Frame, Score
 from rulekit.learners.counting.histograms import Bools, Floats
-from rulekit.learners.fitting.additive import Terms
-from rulekit.learners.fitting.rule_sets import Clause, clause_node, covered
+from rulekit.learners.fitting.additive import Terms, terms_of_rules
+from rulekit.learners.fitting.rule_sets import Clause, covered
 
 _BESIDE_OTHERS = 2.0
 """What the sums of several classes are lessened by for their probabilities (docs/additive.md has the measurement)."""
@@ -60,9 +60,8 @@ class AdditiveRules:
         The probabilities of several classes are divided by their total. That of sums as they stand takes each class as
         one against all others; of sums that are much less it would be their soft-max.
         """
-        pairs = zip(self.clauses, self.weights, strict=True)
-        terms = [(weight, clause_node(clause, frame.columns)) for clause, weight in pairs if weight != 0.0]
-        total = Linear(terms, self.bias)
+        terms, constant = terms_of_rules(zip(self.clauses, self.weights, strict=True), frame.columns)
+        total = Linear(terms, self.bias + constant)
         said = Linear([(1.0, total)], -_BESIDE_OTHERS) if frame.kind == "several" else total
         return Score(total, probability=Logistic(said), silent=not terms and self.bias <= 0.0)
 

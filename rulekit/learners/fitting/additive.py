@@ -17,7 +17,7 @@ from rulekit.learners.binned.conditions import condition_node, cut_of
 from rulekit.learners.binned.problem import FixedColumn
 from rulekit.learners.contract import Frame, Score
 from rulekit.learners.counting.histograms import Bools, Floats
-from rulekit.learners.fitting.rule_sets import Clause
+from rulekit.learners.fitting.rule_sets import Clause, clause_node
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE
 
 _BITS = 24
@@ -109,6 +109,32 @@ def terms_of(column: BinnedColumn, points: Floats) -> list[tuple[float, Node]]:
         by_level = tuple((level, known.get(level, unseen)) for level in column.feature.levels)
         return [(1.0, LevelPoints(column.feature.name, by_level, float(points[MISSING_CODE]), unseen))]
     return [(value, condition_node(column, points == value)) for value in weights]
+
+
+def terms_of_rules(
+    rules: Iterable[tuple[Clause, float]], columns: Sequence[BinnedColumn]
+) -> tuple[list[tuple[float, Node]], float]:
+    """The terms of weighted rules, and what is to be added to the bias.
+
+    A rule that speaks of all levels but a few, of missing and of unseen ones is said of these few, against the class:
+    so the bias is what is true of most rows, and only what is special about a row adds to it.
+    """
+    terms, constant = list[tuple[float, Node]](), 0.0
+    for clause, weight in rules:
+        if weight == 0.0:
+            continue
+        if len(clause) == 1 and _but_a_few(columns[next(iter(clause))], *clause.values()):
+            clause, weight, constant = {j: ~held for j, held in clause.items()}, -weight, constant + weight
+        terms.append((weight, clause_node(clause, columns)))
+    return terms, constant
+
+
+def _but_a_few(column: BinnedColumn, held: Bools) -> bool:
+    """Whether a condition has the larger part of the levels of a category, and missing and unseen ones."""
+    named = held[FIRST_LEVEL_CODE:]
+    if column.ordered or isinstance(column, FixedColumn) or not (held[MISSING_CODE] and held[UNSEEN_CODE]):
+        return False
+    return 0 < int(np.count_nonzero(~named)) <= int(np.count_nonzero(named))
 
 
 def refuse_for_sums(settings: Any, classes: Sequence[Any]) -> None:

@@ -15,8 +15,8 @@ from rulekit.graph.nodes import Above, Linear, Logistic, Node
 from rulekit.learners.binned.codes import Codes
 from rulekit.learners.contract import Frame, Model, Score
 from rulekit.learners.counting.histograms import Bools, Floats
-from rulekit.learners.fitting.additive import Terms, terms_of
-from rulekit.learners.fitting.rule_sets import clause_node, covered
+from rulekit.learners.fitting.additive import Terms, terms_of, terms_of_rules
+from rulekit.learners.fitting.rule_sets import covered
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,14 +42,17 @@ class Pointed:
 
     def score(self, frame: Frame, prefix: str) -> Score:
         """The total, the rule that decides by it, and the probability that is reported."""
-        rules = [(weight, clause_node(clause, frame.columns)) for clause, weight in self.points.rules if weight]
+        rules, constant = terms_of_rules(self.points.rules, frame.columns)
         columns: list[tuple[float, Node]] = [
             term for j, points in sorted(self.points.columns.items()) for term in terms_of(frame.columns[j], points)
         ]
-        total = Linear([*rules, *columns], self.points.bias)
+        # Where a threshold decides, it takes the constant; sums that compete need it.
+        competes = frame.kind == "several"
+        total = Linear([*rules, *columns], self.points.bias + constant * competes)
+        constant *= not competes
         asked = frame.kind != "several" and not frame.unreported
-        threshold = half_way(total, frame.schema, self.threshold) if asked else self.threshold
-        linked = Logistic(Linear([(self.scale, total)], self.offset))
+        threshold = half_way(total, frame.schema, self.threshold - constant) if asked else self.threshold
+        linked = Logistic(Linear([(self.scale, total)], self.offset + self.scale * constant))
         return Score(total, rule=Above(total, threshold), probability=linked)
 
 

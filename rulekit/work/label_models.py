@@ -1,0 +1,149 @@
+"""Rows with several labels each: a model for every label, in one folder, and figures of them together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rulekit.audit.label_figures import LabelFigures, macro_average, micro_average
+from rulekit.audit.threshold_curves import Judged, ThresholdCurve, threshold_curve
+from rulekit.errors import InputError
+from rulekit.graph.evaluation.evaluator import decide, probabilities
+from rulekit.graph.files.model_files import load
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.tables.label_sets import label_counts
+from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
+from rulekit.work.evaluating import labelled_rows
+from rulekit.work.progress import Progress, unseen
+from rulekit.work.training import TrainingRequest, TrainingResult, train
+
+LEAST_ROWS = 10
+"""Rows of a label below which there is no model of it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LabelModels:
+    """What was learned of each label, and how many labels have too few rows."""
+
+    trained: dict[str, TrainingResult]
+    rare: int
+
+
+def train_labels(
+    request: TrainingRequest, progress: Progress = unseen, begun: Callable[[str, int], object] | None = None
+) -> LabelModels:
+    """Train a model for each label of at least LEAST_ROWS rows; `output` is the folder of their files.
+
+    begun: called with each label before its model is learned, and how many models there will be. Raises InputError
+    where the folder holds other files, or would hold two of one name.
+    """
+    if request.held_rows is not None or request.curves or request.start is not None:
+        why = "a file of one model is asked for, and there is a model for each label"
+        raise InputError(why, where="--label-separator", fix="name one label with --positive")
+    counts = label_counts(request.data, request.reading)
+    asked = [label for label, rows in counts.items() if rows >= LEAST_ROWS]
+    if not asked:
+        raise InputError(f"no label has {LEAST_ROWS} rows", where=str(request.data), fix="give more rows")
+    files, trained = _files(request.output, asked), dict[str, TrainingResult]()
+    with _folder(request.output):
+        for label, file in zip(asked, files, strict=True):
+            if begun is not None:
+                begun(label, len(asked))
+            reading = replace(request.reading, positive=label)
+            trained[label] = train(replace(request, reading=reading, output=file), progress)
+    return LabelModels(trained, len(counts) - len(asked))
+
+
+def _files(folder: Path | None, labels: Sequence[str]) -> list[Path | None]:
+    """The files of the models of some labels; raises InputError where a folder cannot hold them."""
+    if folder is None:
+        return [None] * len(labels)
+    if folder.suffix.lower() == ".json" or folder.is_file():
+        fix = f"call it {folder.stem}, or name one label with --positive"
+        raise InputError(f"a folder is needed for the models of {len(labels)} labels", where=str(folder), fix=fix)
+    names = [re.sub(r"[^\w.-]", "_", label).lstrip(".") + ".json" for label in labels]
+    twice = [label for label, name in zip(labels, names, strict=True) if names.count(name) > 1]
+    if twice:
+        said = f"the labels {twice[0]!r} and {twice[1]!r} would have one file"
+        raise InputError(said, where=str(folder), fix="rename one, or name one label at a time with --positive")
+    strange = sorted(path.name for path in folder.iterdir() if path.name not in names) if folder.is_dir() else []
+    if strange:
+        raise InputError(f"the folder holds another file, {strange[0]}", where=str(folder), fix="name a new folder")
+    return [folder / name for name in names]
+
+
+@contextmanager
+def _folder(path: Path | None) -> Iterator[None]:
+    """A folder that is made where there is none, and does not stay where nothing was written."""
+    if path is None or path.is_dir():
+        yield
+        return
+    try:
+        path.mkdir()
+    except OSError as error:
+        raise InputError(f"cannot be made: {error.strerror}", where=str(path), fix="name another folder") from None
+    try:
+        yield
+    finally:
+        if not any(path.iterdir()):
+            path.rmdir()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LabelEvaluation:
+    """Figures of the models of some labels on the same rows, and their precision and recall against one threshold."""
+
+    figures: tuple[LabelFigures, ...]
+    curve: ThresholdCurve
+    rows: int
+    notes: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, object]:
+        """JSON values."""
+        averages = {"macro": macro_average(self.figures), "micro": micro_average(self.figures)}
+        found = self.curve.break_even
+        return {
+            "rows": self.rows,
+            "per_label": [each.as_dict() for each in self.figures],
+            **{name: {"precision": r.precision, "recall": r.recall, "f1": r.f1} for name, r in averages.items()},
+            "break_even": {"threshold": found.threshold, "rate": found.rate},
+        }
+
+
+def model_paths(model: Path) -> list[Path]:
+    """The models of a folder, by name, or the one model that a path names; raises InputError for an empty folder."""
+    if not model.is_dir():
+        return [model]
+    found = sorted(path for path in model.iterdir() if path.suffix.lower() == ".json")
+    if not found:
+        raise InputError("the folder holds no model", where=str(model), fix="name a model, or a folder of models")
+    return found
+
+
+def evaluate_labels(models: Sequence[Path], data: Path, reading: ReadingOptions = DEFAULT_OPTIONS) -> LabelEvaluation:
+    """Measure models that each tell one label from the rest on the labelled rows of a file.
+
+    Raises InputError for a model with more than two classes, or one that reports no probability.
+    """
+    figures, judged, notes, rows = list[LabelFigures](), list[Judged](), dict[str, None](), 0
+    for path in models:
+        graph = load(path)
+        _refuse_unlike(graph, path)
+        found = labelled_rows(graph, data, reading)
+        notes |= dict.fromkeys(found.notes)
+        has, given = found.rows.y == 1, decide(graph, found.rows.table) == 1
+        figures.append(LabelFigures.of(graph.classes[1], has, given, found.rows.weight))
+        judged.append((has, probabilities(graph, found.rows.table)[:, 1], found.rows.weight))
+        rows = len(has)
+    return LabelEvaluation(tuple(figures), threshold_curve(judged), rows, tuple(notes))
+
+
+def _refuse_unlike(graph: RuleGraph, path: Path) -> None:
+    if len(graph.classes) != 2:
+        why = f"this model has {len(graph.classes)} classes, and does not tell one label from the rest"
+        raise InputError(why, where=str(path), fix="evaluate it by itself, without --curve")
+    if not graph.probability:
+        raise InputError("this model reports no probability", where=str(path), fix="evaluate it without --curve")
