@@ -67,18 +67,10 @@ def evaluate(
 
 def _several(model: Path, data: Path, curves: list[Path], given: dict[str, Any]) -> None:
     """Figures of the models of a folder, or of one with its curve."""
-    from rulekit.audit.curves import check_curve
-    from rulekit.work.label_models import evaluate_labels, model_paths
-    from rulekit.work.outputs import check_outputs
-    from rulekit_cli.label_models import evaluate_each_label, write_threshold_curves
+    from rulekit.work.label_models import evaluate_labels
+    from rulekit_cli.label_models import evaluate_each_label
 
-    models = model_paths(model)
-    check_outputs(curves, data, *models)
-    for path in curves:
-        check_curve(path)
-    found = evaluate_labels(models, data, options.reading(given))
-    write_threshold_curves(curves, found)
-    evaluate_each_label(found, json=given["json_"])
+    evaluate_each_label(evaluate_labels(model, data, options.reading(given), curves), json=given["json_"])
 
 
 def _per_class(found: Evaluation) -> list[str]:

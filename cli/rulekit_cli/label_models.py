@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rulekit.audit.label_figures import LabelFigures, Rates, macro_average, micro_average
 from rulekit.audit.lines import wrapped
-from rulekit.graph.language.readable import counted
 from rulekit.names import label_text
 from rulekit_cli.console import aligned, log, result, result_json, width
 
@@ -20,7 +18,7 @@ if TYPE_CHECKING:
 
 def train_each_label(request: TrainingRequest, *, json: bool, quiet: bool) -> None:
     """Train a model for each label of a column, and print a line of each."""
-    from rulekit.work.label_models import LEAST_ROWS, train_labels
+    from rulekit.work.label_models import train_labels
     from rulekit_cli.progress import shown_progress
 
     started = list[str]()
@@ -47,9 +45,9 @@ def train_each_label(request: TrainingRequest, *, json: bool, quiet: bool) -> No
     measured_on = next(iter(found.trained.values())).measured_on
     for line in wrapped(f"measured on {measured_on}", width(), "  "):
         result(line)
-    if found.rare and not quiet:
-        log(f"note: {counted(found.rare, 'label')} of fewer than {LEAST_ROWS} rows got no model")
     if not quiet:
+        for note in found.notes:
+            log(f"note: {note}")
         log(f"wrote {request.output}   next: rulekit evaluate {request.output} test.csv --curve curve.png")
 
 
@@ -93,12 +91,3 @@ def _table(figures: Sequence[LabelFigures], sizes: Sequence[Sequence[str]] = ())
 
 def _cells(rates: Rates) -> list[str]:
     return [f"{rates.precision:.3f}", f"{rates.recall:.3f}", f"{rates.f1:.3f}"]
-
-
-def write_threshold_curves(paths: Sequence[Path], found: LabelEvaluation) -> None:
-    """Write precision and recall against the threshold into files, as their endings say."""
-    from rulekit.audit.threshold_curves import threshold_curve_bytes
-    from rulekit.graph.files.model_files import write_atomically
-
-    for path in paths:
-        write_atomically(path, threshold_curve_bytes(path, found.curve))

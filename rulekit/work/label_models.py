@@ -8,15 +8,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from rulekit.audit.curves import check_curve
 from rulekit.audit.label_figures import LabelFigures, macro_average, micro_average
-from rulekit.audit.threshold_curves import Judged, ThresholdCurve, threshold_curve
+from rulekit.audit.threshold_curves import Judged, ThresholdCurve, threshold_curve, threshold_curve_bytes
 from rulekit.errors import InputError
 from rulekit.graph.evaluation.evaluator import decide, probabilities
-from rulekit.graph.files.model_files import load
+from rulekit.graph.files.model_files import load, write_atomically
+from rulekit.graph.language.readable import counted
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.tables.label_sets import label_counts
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.work.evaluating import labelled_rows
+from rulekit.work.outputs import check_outputs
 from rulekit.work.progress import Progress, unseen
 from rulekit.work.training import TrainingRequest, TrainingResult, train
 
@@ -26,10 +29,10 @@ LEAST_ROWS = 10
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LabelModels:
-    """What was learned of each label, and how many labels have too few rows."""
+    """What was learned of each label, and what was noticed."""
 
     trained: dict[str, TrainingResult]
-    rare: int
+    notes: tuple[str, ...] = ()
 
 
 def train_labels(
@@ -54,7 +57,9 @@ def train_labels(
                 begun(label, len(asked))
             reading = replace(request.reading, positive=label)
             trained[label] = train(replace(request, reading=reading, output=file), progress)
-    return LabelModels(trained, len(counts) - len(asked))
+    rare = len(counts) - len(asked)
+    note = f"{counted(rare, 'label')} of fewer than {LEAST_ROWS} rows got no model"
+    return LabelModels(trained, (note,) if rare else ())
 
 
 def _files(folder: Path | None, labels: Sequence[str]) -> list[Path | None]:
@@ -113,7 +118,7 @@ class LabelEvaluation:
         }
 
 
-def model_paths(model: Path) -> list[Path]:
+def _model_paths(model: Path) -> list[Path]:
     """The models of a folder, by name, or the one model that a path names; raises InputError for an empty folder."""
     if not model.is_dir():
         return [model]
@@ -123,11 +128,18 @@ def model_paths(model: Path) -> list[Path]:
     return found
 
 
-def evaluate_labels(models: Sequence[Path], data: Path, reading: ReadingOptions = DEFAULT_OPTIONS) -> LabelEvaluation:
-    """Measure models that each tell one label from the rest on the labelled rows of a file.
+def evaluate_labels(
+    model: Path, data: Path, reading: ReadingOptions = DEFAULT_OPTIONS, curves: Sequence[Path] = ()
+) -> LabelEvaluation:
+    """Measure a model that tells one label from the rest, or those of a folder, on the labelled rows of a file.
 
-    Raises InputError for a model with more than two classes, or one that reports no probability.
+    curves: files to which precision and recall against the threshold are written, as their endings say. Raises
+    InputError for a model with more than two classes, or one that reports no probability.
     """
+    models = _model_paths(model)
+    check_outputs(curves, data, *models)
+    for path in curves:
+        check_curve(path)
     figures, judged, notes, rows = list[LabelFigures](), list[Judged](), dict[str, None](), 0
     for path in models:
         graph = load(path)
@@ -138,7 +150,10 @@ def evaluate_labels(models: Sequence[Path], data: Path, reading: ReadingOptions 
         figures.append(LabelFigures.of(graph.classes[1], has, given, found.rows.weight))
         judged.append((has, probabilities(graph, found.rows.table)[:, 1], found.rows.weight))
         rows = len(has)
-    return LabelEvaluation(tuple(figures), threshold_curve(judged), rows, tuple(notes))
+    curve = threshold_curve(judged)
+    for path in curves:
+        write_atomically(path, threshold_curve_bytes(path, curve))
+    return LabelEvaluation(tuple(figures), curve, rows, tuple(notes))
 
 
 def _refuse_unlike(graph: RuleGraph, path: Path) -> None:
