@@ -91,7 +91,7 @@ def coordinate_descent(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Descent:
-    """What the sweeps change in place: the strengths a [k + 1], the leak last, s [n] of the rows and exp(s) - 1."""
+    """What the sweeps read, and the strengths a [k + 1], the leak last, that they change in place."""
 
     incidence: Incidence
     starts: Any
@@ -110,16 +110,17 @@ class _Descent:
 
     def run(self, allowed: float, sweeps: int, check: Callable[[], None] | None) -> int:
         active, wait = self.all, 0
+        state = np.column_stack([self.incidence.weights, self.incidence.weights])  # side by side: read together
         for sweep in range(sweeps):
             if check is not None:
                 check()
             full = wait == 0
             chosen = self.all if full else active
-            s = self.a[-1] + self.incidence.rows.row_sums(self.a[:-1])
-            with np.errstate(over="ignore"):
-                excess = np.expm1(s)
+            if full:  # what has been rounded since is forgotten
+                with np.errstate(over="ignore"):
+                    state[:, 1] = np.expm1(self.a[-1] + self.incidence.rows.row_sums(self.a[:-1]))
             largest = np.zeros(len(chosen))
-            _sweep(chosen, self.starts, self.rows, self.incidence.weights, self.linear, self.a, s, excess, largest)
+            _sweep(chosen, self.starts, self.rows, self.linear, self.a, state, largest)
             worst = float(largest.max(initial=0.0))
             if full and worst <= allowed:
                 return sweep + 1
@@ -128,29 +129,25 @@ class _Descent:
         return sweeps
 
 
-def _sweep_cell_by_cell(
-    chosen: Any, starts: Any, rows: Any, weights: Any, linear: Any, a: Any, s: Any, excess: Any, largest: Any
-) -> None:
+def _sweep_cell_by_cell(chosen: Any, starts: Any, rows: Any, linear: Any, a: Any, state: Any, largest: Any) -> None:
     for place, cell in enumerate(chosen):
         held = slice(None) if cell == len(starts) - 1 else rows[starts[cell] : starts[cell + 1]]
-        with np.errstate(over="ignore"):
-            odds = 1.0 / excess[held]
-            each = weights[held] * odds
-            slope = np.cumsum(each)[-1] - linear[cell]
-            curvature = np.cumsum(each * (1.0 + odds))[-1]
+        before = state[held, 1]
+        odds = 1.0 / before
+        each = state[held, 0] * odds
+        slope = np.cumsum(each)[-1] - linear[cell]
+        curvature = np.cumsum(each * (1.0 + odds))[-1]
         floor = LEAK_FLOOR if cell == len(starts) - 1 else 0.0
         largest[place] = _violation(slope, a[cell], floor)
         move = _move(slope, curvature, a[cell], floor)
         if move == 0.0:
             continue
         a[cell] += move
-        growth = math.expm1(move)
-        s[held] += move
-        before = excess[held]
-        after = before + growth * (1.0 + before)
+        with np.errstate(over="ignore", invalid="ignore"):
+            after = before + math.expm1(move) * (1.0 + before)
         anew = ~((after > 0.1 * before) & (after < _LARGE) & (after > _SMALL))
-        after[anew] = [_excess(value) for value in s[held][anew].tolist()]
-        excess[held] = after
+        after[anew] = [_excess(value, move) for value in before[anew].tolist()]
+        state[held, 1] = after
 
 
 def _violation(slope: float, strength: float, floor: float) -> float:
@@ -171,25 +168,25 @@ def _move(slope: float, curvature: float, strength: float, floor: float) -> floa
     return min(max(strength + step, floor), STRONGEST) - strength
 
 
-def _excess(s: float) -> float:
-    """exp(s) - 1; infinite where that is no double."""
+def _excess(before: float, move: float) -> float:
+    """The value of exp(s) - 1 after s has moved; infinite where that is no double."""
+    s = math.log1p(before) + move
     return math.expm1(s) if s < 709.0 else math.inf
 
 
 @compiled_unless(_sweep_cell_by_cell)
-def _sweep(
-    chosen: Any, starts: Any, rows: Any, weights: Any, linear: Any, a: Any, s: Any, excess: Any, largest: Any
-) -> None:
+def _sweep(chosen: Any, starts: Any, rows: Any, linear: Any, a: Any, state: Any, largest: Any) -> None:
+    # state [n, 2]: of each row the weight and exp(s) - 1, which a move changes without an exponential of its own
     leak = len(starts) - 1
     for place in range(len(chosen)):
         cell = chosen[place]
         all_rows = cell == leak
-        first, last = (0, len(s)) if all_rows else (starts[cell], starts[cell + 1])
+        first, last = (0, len(state)) if all_rows else (starts[cell], starts[cell + 1])
         slope, curvature = 0.0, 0.0
         for at in range(first, last):
             i = at if all_rows else rows[at]
-            odds = 1.0 / excess[i]
-            each = weights[i] * odds
+            odds = 1.0 / state[i, 1]
+            each = state[i, 0] * odds
             slope += each
             curvature += each * (1.0 + odds)
         slope -= linear[cell]
@@ -202,9 +199,8 @@ def _sweep(
         growth = math.expm1(move)
         for at in range(first, last):
             i = at if all_rows else rows[at]
-            s[i] += move
-            before = excess[i]
+            before = state[i, 1]
             after = before + growth * (1.0 + before)
             if not (after > 0.1 * before and after < _LARGE and after > _SMALL):
-                after = _excess(s[i])
-            excess[i] = after
+                after = _excess(before, move)
+            state[i, 1] = after

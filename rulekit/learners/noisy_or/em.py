@@ -15,9 +15,10 @@ import numpy as np
 from rulekit.errors import InputError
 from rulekit.learners.counting.histograms import Bools, Floats
 from rulekit.learners.noisy_or.incidence import Incidence
-from rulekit.learners.noisy_or.strengths import STRONGEST, Strengths, log_likelihood, objective
+from rulekit.learners.noisy_or.strengths import Strengths, log_likelihood, penalty
 
 _LARGEST = 1.0 - 1e-12
+"""No probability is above it, as no strength is above STRONGEST."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,36 +103,33 @@ def expectation_maximisation(
 
     """
     at = start_of(incidence) if start is None else start
-    rows, weights = incidence.rows, incidence.weights
-    held = incidence.of_positive + incidence.of_negative
+    rows, k = incidence.rows, incidence.n_cells
     s = at.activations(rows)
     if not np.all(s > 0.0):
         why = "a row of the class holds nothing that may cause it"
         raise InputError(why, where="noisy-or", fix="allow a leak, or start from strengths above 0")
+    held = incidence.of_positive + incidence.of_negative + prior
+    others = np.zeros(0) if at.absent is None else incidence.total + 2.0 * prior - held
+    weights = np.concatenate([held, others, [incidence.total]])
+    joined = np.concatenate([at.present, np.zeros(0) if at.absent is None else at.absent, [at.leak]])
+    p, seen = -np.expm1(-joined), weights > 0.0
     likelihoods = [log_likelihood(incidence, at, s)]
-    objectives = [objective(incidence, at, prior, s)]
+    objectives = [likelihoods[0] - penalty(at, prior)]
     for _ in range(iterations):
         if check is not None:
             check()
-        each = weights / -np.expm1(-s)
+        each = incidence.weights / -np.expm1(-s)
         acted, total = rows.cell_sums(each), float(each.sum())
-        present = _maximised(at.present, acted, held + prior)
-        absent = None
-        if at.absent is not None:
-            absent = _maximised(at.absent, np.maximum(total - acted, 0.0), incidence.total - held + prior)
-        leak = _maximised(np.array([at.leak]), np.array([total]), np.array([incidence.total]))
-        at = Strengths(present, absent, float(leak[0]))
+        of_absent = np.zeros(0) if at.absent is None else np.maximum(total - acted, 0.0)
+        # The M-step: p becomes p * acted / weight; a cell that no row holds keeps its probability.
+        np.multiply(p, np.concatenate([acted, of_absent, [total]]), out=p, where=seen)
+        np.divide(p, weights, out=p, where=seen)
+        np.minimum(p, _LARGEST, out=p)
+        joined = -np.log1p(-p)
+        at = Strengths(joined[:k], None if at.absent is None else joined[k:-1], float(joined[-1]))
         s = at.activations(rows)
         likelihoods.append(log_likelihood(incidence, at, s))
-        objectives.append(objective(incidence, at, prior, s))
+        objectives.append(likelihoods[-1] - penalty(at, prior))
         if tolerance > 0.0 and objectives[-1] - objectives[-2] <= tolerance:
             break
     return Fitted(at, np.array(likelihoods), np.array(objectives))
-
-
-def _maximised(strengths: Floats, acted: Floats, weights: Floats) -> Floats:
-    """The M-step: p becomes p * acted / weight; a cell that no row holds keeps its strength."""
-    seen = weights > 0.0
-    with np.errstate(invalid="ignore", divide="ignore"):
-        p = -np.expm1(-strengths) * acted / weights
-    return np.where(seen, np.minimum(-np.log1p(-np.minimum(p, _LARGEST)), STRONGEST), strengths)

@@ -41,7 +41,7 @@ class RowCells:
         _check_sparse(indptr, indices, data, n, n_words)
         attribute = np.arange(n_words, dtype=np.int32)
         found = cls(indptr.astype(np.int64), indices.astype(np.int32, copy=False), attribute)
-        if data is not None and not np.all(data):
+        if data is not None and np.count_nonzero(data) < len(indices):
             found = found.kept(np.asarray(data) != 0)
         return found.sorted()
 
@@ -80,7 +80,7 @@ class RowCells:
 
     def row_of_each(self, start: int, end: int) -> Ints:
         """The row, counted from `start`, of each cell of the rows from start to end."""
-        return np.repeat(np.arange(end - start), self.lengths[start:end])
+        return np.repeat(np.arange(end - start), np.diff(self.indptr[start : end + 1]))
 
     def take(self, rows: Ints | Bools) -> RowCells:
         """Some of the rows: a Boolean mask [n] or row numbers."""
@@ -89,7 +89,8 @@ class RowCells:
         found = RowCells(indptr, np.empty(indptr[-1], dtype=np.int32), self.attribute)
         for start, end in found.parts():
             first, last = indptr[start], indptr[end]
-            shift = np.repeat(self.indptr[chosen[start:end]] - indptr[start:end], found.lengths[start:end])
+            lengths = np.diff(indptr[start : end + 1])
+            shift = np.repeat(self.indptr[chosen[start:end]] - indptr[start:end], lengths)
             found.indices[first:last] = self.indices[np.arange(first, last) + shift]
         return found
 
@@ -127,8 +128,8 @@ class RowCells:
         """The rows with the cells of each in ascending order, none twice."""
         for start, end in self.parts():
             held = self.indices[self.indptr[start] : self.indptr[end]]
-            inside = np.ones(len(held), dtype=bool)
-            inside[self.indptr[start:end][self.lengths[start:end] > 0] - self.indptr[start]] = False
+            first, inside = self.indptr[start : end + 1] - self.indptr[start], np.ones(len(held), dtype=bool)
+            inside[first[:-1][np.diff(first) > 0]] = False
             if np.any(inside[1:] & (held[1:] <= held[:-1])):
                 return self._sorted_anew()
         return self
@@ -193,7 +194,7 @@ def _row_sums(indptr: Any, indices: Any, values: Any, sums: Any) -> None:
 def _cell_sums_at_once(indptr: Any, indices: Any, values: Any, sums: Any) -> None:
     rows = RowCells(indptr, indices, np.empty(0, dtype=np.int32))
     for start, end in rows.parts():
-        each = np.repeat(values[start:end], rows.lengths[start:end])
+        each = np.repeat(values[start:end], np.diff(indptr[start : end + 1]))
         np.add.at(sums, indices[indptr[start] : indptr[end]], each)
 
 

@@ -15,7 +15,7 @@ from rulekit.learners.counting.histograms import Bools, Floats
 from rulekit.learners.noisy_or.incidence import Incidence
 from rulekit.learners.noisy_or.row_cells import RowCells
 
-STRONGEST = 12.0 * float(np.log(10.0))
+STRONGEST = -float(np.log1p(-(1.0 - 1e-12)))
 """No strength is above that of the probability 1 - 1e-12: every algorithm stops there."""
 
 
@@ -57,10 +57,15 @@ def log_likelihood(incidence: Incidence, strengths: Strengths, activations: Floa
     return float(incidence.weights @ log_positive(s) - of_negative)
 
 
-def objective(incidence: Incidence, strengths: Strengths, prior: float, activations: Floats | None = None) -> float:
-    """The log-likelihood less prior times all strengths but the leak: the logarithm of Beta(1, 1 + prior) on each."""
+def penalty(strengths: Strengths, prior: float) -> float:
+    """Prior times all strengths but the leak: less it, the logarithm of Beta(1, 1 + prior) on each probability."""
     total = strengths.present.sum() + (0.0 if strengths.absent is None else strengths.absent.sum())
-    return log_likelihood(incidence, strengths, activations) - prior * float(total)
+    return prior * float(total)
+
+
+def objective(incidence: Incidence, strengths: Strengths, prior: float) -> float:
+    """The log-likelihood less the penalty."""
+    return log_likelihood(incidence, strengths) - penalty(strengths, prior)
 
 
 def slopes(incidence: Incidence, strengths: Strengths, prior: float) -> Strengths:

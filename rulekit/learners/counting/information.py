@@ -1,0 +1,31 @@
+"""Expected information gain: what an attribute tells of the class, on average, in nats.
+
+The gain of an attribute is the entropy of the class less its mean entropy given the value (J. R. Quinlan, Induction of
+Decision Trees, 1986): sum over values v and classes c of n(v, c) log(n(v, c) N / (n(v) n(c))) / N. It is 0 where value
+and class are independent, at most the entropy of the class, and never negative but for a rounding.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rulekit.learners.counting.histograms import Floats
+
+
+def information_gain(counts: npt.NDArray[Any]) -> Floats:
+    """The gain [...] in nats of attributes whose values and classes occur so often: counts [..., values, classes] >= 0.
+
+    An attribute of any kind is its table of counts: two values of a word or of a threshold, one for each level.
+    """
+    counts = np.asarray(counts, dtype=np.float64)
+    total = counts.sum(axis=(-2, -1))
+    parts = _x_log_x(counts).sum(axis=(-2, -1)) + _x_log_x(total)
+    gain = parts - _x_log_x(counts.sum(axis=-1)).sum(axis=-1) - _x_log_x(counts.sum(axis=-2)).sum(axis=-1)
+    return np.asarray(np.maximum(gain / np.where(total > 0, total, 1.0), 0.0))
+
+
+def _x_log_x(values: Floats) -> Floats:
+    return np.asarray(values * np.log(np.where(values > 0, values, 1.0)))
