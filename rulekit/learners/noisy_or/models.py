@@ -114,7 +114,8 @@ class NoisyOr:
         formula = Or(bits)
         strength, above = Strength(formula), Above(Strength(formula), self.bound)
         reported = Not(formula) if self.flipped else formula
-        silent = not any(part.causes or part.unknown for part in self.parts) and sum(p.leak for p in self.parts) <= HALF
+        leak = sum(part.leak for part in self.parts)
+        silent = not any(part.causes or part.unknown for part in self.parts) and (leak <= self.bound) != self.flipped
         if frame.kind == "two":
             return Score(reported, Not(above) if self.flipped else above, silent=silent)
         node: Node = strength
