@@ -61,6 +61,10 @@ BENCHMARKS = {
     "paper_noisy_or": Benchmark(
         "learning", "the noisy-or paper's tables on Reuters beside peers, and readable variants", 10, WRITE
     ),
+    "noisy_family": Benchmark(
+        "learning", "every noisy-or on data of known models, and ranked classes of wine beside mord", 10
+    ),
+    "missing_values": Benchmark("learning", "noisy-ors where 30 % of all values are deleted, beside imputation", 3),
     "logical": Benchmark("learning", "tic_tac_toe and kr_vs_kp, ten folds", 3, WRITE),
     "constraints": Benchmark(
         "proofs", "promises of learned models: kept, proved, and what they cost", 12, frozenset({"--small"})

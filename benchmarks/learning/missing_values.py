@@ -34,7 +34,7 @@ POSITIVE = {
 ASKED, LARGEST = ("tic_tac_toe", "titanic", "house_votes_84"), 0.65
 SHARE = 0.3
 WAYS = ("summed out", "own level", "most frequent")
-SETTINGS: dict[str, Any] = {"family": "or", "stopping": "none", "positive": True}
+SETTINGS: dict[str, Any] = {"stopping": "none", "positive": True}
 
 
 def table(name: str, folder: Path) -> tuple[pl.DataFrame, npt.NDArray[np.bool_]]:

@@ -57,6 +57,10 @@ class NoisyOrs(RuleLearner):
         ("missing", "categories", "memory", "several", "ranked", "weights", "monotone", "apart")
     )
 
+    def resolve(self, settings: NoisyOrSettings, rows: float) -> NoisyOrSettings:
+        """A threshold that is to find the class makes more errors, by which sizes would be chosen: all causes stay."""
+        return replace(settings, stopping="none") if settings.threshold in ("f1", "break-even") else settings
+
     def check(self, settings: NoisyOrSettings) -> None:
         """Raise InputError where settings contradict each other, or ask for what is not learned."""
         if settings.family in ("add", "parity"):

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from rulekit.graph.nodes import TRUE, Above, Hidden, Linear, Missing, Node, Not, Or, Probability, Strength
+from rulekit.graph.probability.deciding import none_fires_decision
 from rulekit.learners.binned.codes import Codes
 from rulekit.learners.binned.conditions import condition_node
 from rulekit.learners.contract import Frame, Score
 from rulekit.learners.counting.histograms import Bools, Floats
 from rulekit.learners.noisy_or.causes import Cause
 from rulekit.learners.noisy_or.fits import Fit
+from rulekit.learners.noisy_or.strengths import log_positive
 from rulekit.numbers import short_probability, strength_of
 
 HALF = strength_of(0.5)
@@ -52,10 +55,10 @@ class Part:
             cut,
         )
 
-    def bits(self, frame: Frame, prefix: str) -> list[Node]:
+    def bits(self, frame: Frame, prefix: str) -> list[Hidden]:
         """Its hidden bits."""
         before = prefix if self.cut < 0 else f"H{self.cut + 1}."
-        bits: list[Node] = [
+        bits = [
             Hidden(f"{before}{k}", condition_node(frame.columns[cause.column], cause.condition), strength)
             for k, (cause, strength) in enumerate(self.causes, start=1)
         ]
@@ -103,8 +106,6 @@ class NoisyOr:
 
     def log_losses(self, codes: Codes, labels: Bools) -> Floats:
         """Of each row [n] the negative log of the probability that is said of its label (bool)."""
-        from rulekit.learners.noisy_or.strengths import log_positive
-
         s = self.activations(codes, len(labels))
         return np.where(labels != self.flipped, -log_positive(s), s)
 
@@ -112,14 +113,16 @@ class NoisyOr:
         """The sum of strengths that decides, and the noisy-or that is reported."""
         bits = [bit for part in self.parts for bit in part.bits(frame, prefix)]
         formula = Or(bits)
-        strength, above = Strength(formula), Above(Strength(formula), self.bound)
-        reported = Not(formula) if self.flipped else formula
-        silent = not any(part.causes or part.unknown for part in self.parts) and sum(p.leak for p in self.parts) <= HALF
+        strength, reported = Strength(formula), Not(formula) if self.flipped else formula
+        # That no cause acts is decided by what they take off, line by line, as a score card is read.
+        decides = none_fires_decision(bits, math.exp(-self.bound)) if self.flipped else Above(strength, self.bound)
+        leak = sum(part.leak for part in self.parts)
+        silent = not any(part.causes or part.unknown for part in self.parts) and (leak <= self.bound) != self.flipped
         if frame.kind == "two":
-            return Score(reported, Not(above) if self.flipped else above, silent=silent)
+            return Score(reported, decides, silent=silent)
         node: Node = strength
         if self.flipped:
             node = Linear([(-1.0, strength)], self.bound)
         elif frame.kind == "several" and (not self.compared or frame.default is not None):
             node = Linear([(1.0, strength)], -self.bound)
-        return Score(node, Not(above) if self.flipped else above, Probability(reported), silent=silent)
+        return Score(node, decides, Probability(reported), silent=silent)

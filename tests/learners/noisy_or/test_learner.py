@@ -13,7 +13,20 @@ from rulekit import NoisyOrClassifier
 from rulekit.conformance.learners import learner_checks
 from rulekit.conformance.targets import Check
 from rulekit.errors import InputError
-from rulekit.graph.nodes import TRUE, Above, Among, Compare, Hidden, IsTrue, Missing, Not, Or, Probability, Strength
+from rulekit.graph.nodes import (
+    TRUE,
+    Above,
+    Among,
+    Compare,
+    Hidden,
+    IsTrue,
+    Linear,
+    Missing,
+    Not,
+    Or,
+    Probability,
+    Strength,
+)
 from rulekit.learners.binned.binning import bin_column
 from rulekit.learners.noisy_or.causes import Causes
 from rulekit.schema import Feature
@@ -52,11 +65,10 @@ def test_which_class_is_the_or_is_found_out() -> None:
     """A noisy-and is a noisy-or of the other class."""
     data, y = rows(4_000, (0.8, 0.6, 0.4), 0.05)
     for positive, flipped in (("yes", False), ("no", True)):
-        formula = NoisyOrClassifier(positive=positive, n_folds=3).fit(data, y).rule_graph_.decision.formula
-        assert isinstance(formula, Not) == flipped
-        above = formula.child if isinstance(formula, Not) else formula
-        assert isinstance(above, Above)
-        assert isinstance(above.score, Strength)
+        graph = NoisyOrClassifier(positive=positive, n_folds=3).fit(data, y).rule_graph_
+        assert isinstance(graph.decision.formula, Above)
+        assert isinstance(graph.decision.formula.score, Linear if flipped else Strength)
+        assert isinstance(graph.probability[0].formula, Not) == flipped
 
 
 def test_the_model_is_a_noisy_or_with_a_leak() -> None:
