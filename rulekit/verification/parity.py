@@ -30,6 +30,7 @@ Columns = Mapping[str, npt.NDArray[Any]]
 BLOCK_ROWS = 65_536
 MAX_BYTES = 1 << 30  # of an exported file
 MOST_ANSWERS = 4_000_000  # probabilities of all adversarial rows
+MOST_CELLS = 20_000_000  # of the columns that are read, on all adversarial rows
 SKIPPED = "no proof was asked for"
 OTHER = "it is not what the exporter writes"
 RUN_ANYWAY = "rulekit verify --run-untrusted runs it all the same"
@@ -61,7 +62,7 @@ def verify(
     data : anything that `graph.predict` takes, or None
         Rows to compare as well.
     rows : int
-        How many adversarial rows are made, fewer beyond 200 classes.
+        How many adversarial rows are made, fewer beyond 200 classes or 1,000 columns that are read.
     seed : int
         Of the adversarial rows.
     proving : bool
@@ -84,7 +85,7 @@ def verify(
 
     """
     content, found = _artifact(artifact, target)
-    rows = min(rows, MOST_ANSWERS // len(graph.classes))
+    rows = min(rows, MOST_ANSWERS // len(graph.classes), MOST_CELLS // max(1, len(graph.used_features)))
     table = None if data is None else graph.table(data)
     carried, rows_sha256, decisions_sha256 = "none", "", ""
     try:

@@ -55,7 +55,7 @@ from rulekit.program.nodes import (
     Number,
 )
 from rulekit.program.nodes import Sum as AddedUp
-from rulekit.verification.proof.exact_numbers import Sum, add, atom, number, table
+from rulekit.verification.proof.exact_numbers import Sum, add, add_all, atom, number, table
 from rulekit.verification.proof.forms import FALSE, TRUE
 from rulekit.verification.proof.roundings import ONE, ZERO, Roundings
 from rulekit.verification.proof.tabulated import Numbers
@@ -165,10 +165,10 @@ class Meaning:
 
     def linear(self, weights: Sequence[float], children: Sequence[Node], bias: float) -> Sum:
         """Bias + sum of weight * child, in double from left to right."""
-        total = number(bias)
-        for weight, child in zip(weights, children, strict=True):
-            total = self.numbers.plus(total, self.numbers.times(number(weight), self.sum(child)))
-        return total
+        products = (
+            self.numbers.times(number(weight), self.sum(child)) for weight, child in zip(weights, children, strict=True)
+        )
+        return self.numbers.total((number(bias), *products))
 
     def column(self, node: Column) -> Sum:
         """A table over the cells where the column takes few values, else an atom, on a grid where it is rounded."""
@@ -222,24 +222,20 @@ def _by_cell(meaning: Meaning, node: Step | LevelPoints) -> Sum:
 
 
 def _at_least(meaning: Meaning, node: AtLeast) -> int:
-    count = ZERO
-    for edge in meaning.edges(node.children):
-        count = add(count, meaning.numbers.of_truth(edge))
+    count = add_all([ZERO, *map(meaning.numbers.of_truth, meaning.edges(node.children))])
     return meaning.numbers.above(count, number(node.k - 1))
 
 
 def _sum(meaning: Meaning, node: AddedUp) -> Sum:
-    total = meaning.sum(node.children[0])
-    for child in node.children[1:]:
-        total = meaning.numbers.plus(total, meaning.sum(child))
-    return total
+    return meaning.numbers.total(map(meaning.sum, node.children))
 
 
 def _strength(meaning: Meaning, node: Strength) -> Sum:
-    numbers, total = meaning.numbers, ZERO
-    for cause, on, off in node.terms:
-        total = numbers.plus(total, numbers.choose(meaning.truth(cause), numbers.constant(on), numbers.constant(off)))
-    return total
+    numbers = meaning.numbers
+    return numbers.total(
+        numbers.choose(meaning.truth(cause), numbers.constant(on), numbers.constant(off))
+        for cause, on, off in node.terms
+    )
 
 
 def _rescaled(meaning: Meaning, node: Rescaled) -> Sum:

@@ -146,7 +146,8 @@ def _follow(
     goal: Goal, rows: npt.NDArray[np.intp], cells: dict[str, npt.NDArray[np.intp]], rng: np.random.Generator
 ) -> None:
     for name, allowed in goal.items():
-        cells[name][rows] = rng.choice(np.flatnonzero(allowed), len(rows))
+        places = np.flatnonzero(allowed)
+        cells[name][rows] = places[rng.integers(len(places), size=len(rows))]
 
 
 def _perturb(
