@@ -15,6 +15,7 @@ import numpy.typing as npt
 from rulekit.errors import GraphError
 from rulekit.graph.decisions import Decision
 from rulekit.graph.nodes import Node
+from rulekit.graph.probability.exponentials import as_reported
 from rulekit.graph.traversal import topological
 from rulekit.schema import Schema
 
@@ -93,6 +94,11 @@ class RuleGraph:
     def roots(self) -> tuple[Node, ...]:
         """Every root node: those of the decision, then those of the probability."""
         return (*self.decision.roots, *self.probability)
+
+    @cached_property
+    def reported(self) -> tuple[Node, ...]:
+        """The nodes of `probability` as they are computed: products of exponentials where they are such."""
+        return tuple(map(as_reported, self.probability))
 
     @property
     def written(self) -> tuple[Node, ...]:

@@ -192,6 +192,24 @@ def logistic(z: float) -> float:
         return 0.0
 
 
+def exponentials(none: float, *some: float) -> float:
+    """exp(-strength) of the first strength, times 1 - exp(-strength) of the others, without loss where it is small."""
+    result = math.exp(-none)
+    for strength in some:
+        result *= -math.expm1(-strength)
+    return result
+
+
+def at_least(chances: Sequence[float], most: int) -> list[float]:
+    """The probability that at least 0, 1, ... `most` of independent events happen, the last event taken first."""
+    tails = [1.0] + [0.0] * most
+    for i, chance in enumerate(reversed(chances), start=1):
+        rest = 1.0 - chance
+        for j in range(min(i, most), 0, -1):
+            tails[j] = chance * tails[j - 1] + rest * tails[j]
+    return tails
+
+
 def normalised(values: Sequence[float], default: int) -> list[float]:
     """The values divided by their sum; where all are zero, the default class has probability 1."""
     total = 0.0
@@ -345,6 +363,18 @@ def stepped(np: Any, column: Any, cuts: Sequence[float], values: Sequence[float]
     """A step function of a column: the value at the number of cuts that lie below."""
     present = column <= inf
     return np.where(present, np.array(values)[np.searchsorted(cuts, np.where(present, column, 0.0))], missing)
+
+
+def at_least_columns(np: Any, n: int, chances: Sequence[Any], most: int) -> Any:
+    """As `at_least`, for n rows at once: [most + 1, n]."""
+    tails = np.zeros((most + 1, n))
+    tails[0] = 1.0
+    for i, chance in enumerate(reversed(chances), start=1):
+        top = min(i, most)
+        moved = chance * tails[:top]
+        tails[1 : top + 1] *= 1.0 - chance
+        tails[1 : top + 1] += moved
+    return tails
 
 
 def logistic_column(np: Any, z: Any) -> Any:

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from rulekit.graph.nodes import Column, LevelPoints, Logistic, Node, Step
+from rulekit.graph.probability.counting import Tail, Tails
+from rulekit.graph.probability.exponentials import Exponentials
 from rulekit.numbers import crossing
 from rulekit.program.body import Body
 from rulekit.program.expressions import ATOM, Expression, atom, bracketed
@@ -30,6 +32,7 @@ class Scalar(Spelling):
     column = "clipped({name}, {missing}, {low}, {high}, {step})"
     float32 = "float32({name})"
     logistic = "logistic({z})"
+    counting = "at_least(("
     membership: tuple[str, str, int] = ("{name} in ", "", Spelling.comparison)
     step = ("{values}[bisect_left({cuts}, {name})] if {name} <= inf else {missing}", CHOICE)
     # NaN is above no cut; None has no order and is an error of bisect as it is of a comparison
@@ -65,10 +68,8 @@ class Scalar(Spelling):
         for term in terms:
             if is_weight(term) and term.children[2] is Number(0.0):
                 self.add_if(body, total, body.expression(term.children[0]), body.text(term.children[1]))
-            elif is_weight(term):
-                condition, yes, no = (body.expression(child) for child in term.children)
-                value = replace(self.choose(condition, yes.text, no.text), comment=condition.comment)
-                body.say(self.more.format(total=total), value)
+            elif is_weight(term) and isinstance(term, Choice):
+                body.say(self.more.format(total=total), self.chosen(body, term))
             else:
                 body.put(self.more.format(total=total) + body.text(term, self.term_rank))
         return atom(total)
@@ -106,6 +107,14 @@ class Scalar(Spelling):
     def linked(self, body: Body, node: Logistic) -> Expression:
         return atom(self.logistic.format(z=body.text(node.linear, CHOICE)))
 
+    def tails(self, body: Body, node: Tails) -> Expression:
+        """One list for all counts of the same events."""
+        parts = tuple(replace(body.expression(part), comment="") for part in node.parts)
+        return bracketed(self.counting, parts, f"), {node.most})", CHOICE, ",")
+
+    def exponentials(self, body: Body, node: Exponentials) -> Expression:
+        return atom(f"exponentials({', '.join(body.text(child, CHOICE) for child in node.children)})")
+
     own: Mapping[type[Node], Rule] = {
         Sum: added,
         Column: cleaned,
@@ -113,6 +122,9 @@ class Scalar(Spelling):
         LevelPoints: pointed,
         Largest: largest,
         Logistic: linked,
+        Exponentials: exponentials,
+        Tails: tails,
+        Tail: lambda spelling, body, node: atom(f"{body.text(node.tails, ATOM)}[{node.k}]"),
     }
 
     def negated(self, part: Expression) -> Expression:
@@ -160,6 +172,7 @@ class Vector(Scalar):
     first_if_missing = step
     points = ("pointed(np, {name}, {points}, {unseen})", ATOM)
     logistic = "logistic_column(np, {z})"
+    counting = "at_least_columns(np, n, ("
     more, term_rank = "{total} = {total} + ", PRODUCT
     max_operands = 100
     chosen = Spelling.chosen

@@ -16,6 +16,7 @@ import numpy as np
 
 from rulekit.errors import GraphError, InputError
 from rulekit.graph.evaluation.circuit_values import circuit_values, prepare
+from rulekit.graph.evaluation.strength_values import exponential_values, strength_values
 from rulekit.graph.leaves import by_code
 from rulekit.graph.nodes import (
     Above,
@@ -42,7 +43,9 @@ from rulekit.graph.nodes import (
     Step,
     Strength,
 )
-from rulekit.graph.probability.compilation import inputs
+from rulekit.graph.probability.compilation import inputs, is_count
+from rulekit.graph.probability.counting import Counted, Tails
+from rulekit.graph.probability.exponentials import Exponentials
 from rulekit.graph.traversal import topological
 from rulekit.schema import MISSING_CODE, Feature
 from rulekit.tables.table import Array, Table
@@ -67,10 +70,12 @@ class _Plan:
 def _plan(roots: tuple[Node, ...]) -> _Plan:
     needed: dict[Node, tuple[Node, ...]] = {}
 
+    counted = Counted(roots)
+
     def read(node: Node) -> tuple[Node, ...]:
         if type(node) not in _RULES or node.family is Family.RANDOM:
             raise GraphError(f"{type(node).__name__} ({node.family.value}) has no value for a row", where=repr(node))
-        needed[node] = inputs(node)
+        needed[node] = counted.inputs(node)
         return needed[node]
 
     order = topological(roots, read)
@@ -206,11 +211,7 @@ def _weighted_sum(node: Any, children: list[Array], columns: _Columns) -> Array:
 
 
 def _strength(node: Strength, children: list[Array], columns: _Columns) -> Array:
-    truth = dict(zip(inputs(node), children, strict=True))
-    total = np.zeros(columns.n)
-    for cause, on, off in node.terms:
-        total += np.array((off, on)).take(truth[cause].view(np.uint8))
-    return total
+    return strength_values(node, dict(zip(inputs(node), children, strict=True)), columns.n)
 
 
 def _column(node: Column, _: list[Array], columns: _Columns) -> Array:
@@ -239,7 +240,22 @@ def _step(node: Step, _: list[Array], columns: _Columns) -> Array:
     return values.take(index)
 
 
+def _tails(node: Tails, children: list[Array], columns: _Columns) -> Array:
+    """[most + 1, n]: the row of numbers of each row."""
+    tails = np.zeros((node.most + 1, columns.n))
+    tails[0] = 1.0
+    for i, chance in enumerate(reversed(children), start=1):
+        top = min(i, node.most)
+        moved = chance * tails[:top]
+        tails[1 : top + 1] *= 1.0 - chance
+        tails[1 : top + 1] += moved
+    return tails
+
+
 def _probability(node: Probability, children: list[Array], columns: _Columns) -> Array:
+    if is_count(node.formula):
+        row: Array = children[0][node.formula.k]  # type: ignore[attr-defined]
+        return row
     return circuit_values(prepare(node.formula), children, columns.n)
 
 
@@ -277,6 +293,8 @@ _RULES: dict[type[Node], Callable[..., Array]] = {
     Linear: _weighted_sum,
     Strength: _strength,
     Probability: _probability,
+    Tails: _tails,
+    Exponentials: lambda node, children, columns: exponential_values(children[0], children[1:]),
     Logistic: _logistic,
     Rescaled: _rescaled,
     Difference: lambda node, children, columns: np.maximum(children[0] - children[1], 0.0),

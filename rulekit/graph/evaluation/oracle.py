@@ -43,11 +43,13 @@ from rulekit.graph.nodes import (
 )
 from rulekit.graph.probability.circuit import Bit, Circuit, Complement, Fixed, Given, Mix, Product
 from rulekit.graph.probability.compilation import build_circuit, hidden_bits, inputs, is_random_logic, random_nodes
-from rulekit.numbers import float32
+from rulekit.graph.probability.exponentials import Exponentials
+from rulekit.numbers import contrary_strength, float32, probability_of
 from rulekit.schema import Feature, Schema
 
 if TYPE_CHECKING:
-    from rulekit.graph.rule_graph import RuleGraph
+    from rulekit.graph.probability.exponentials import Exponentials
+from rulekit.graph.rule_graph import RuleGraph
 
 Cell = float | int | str | bool | None
 Value = float | bool
@@ -86,7 +88,7 @@ def _report(graph: RuleGraph, row: _Row, label: int) -> list[float]:
     k = len(graph.classes)
     if not graph.probability:
         return [float(i == label) for i in range(k)]
-    values = [row.reported(node) for node in graph.probability]
+    values = [row.reported(*pair) for pair in zip(graph.probability, graph.reported, strict=True)]
     if len(values) == 1:
         return [1.0 - values[0], values[0]]
     total = 0.0
@@ -153,13 +155,13 @@ class _Row:
                 stack.pop()
         return self._known[root]
 
-    def reported(self, node: Node) -> float:
-        """A reported probability: by its definition where the hidden bits are few, else by the circuit."""
+    def reported(self, node: Node, computed: Node) -> float:
+        """A reported probability: by its definition where the hidden bits are few, else as it is computed."""
         if isinstance(node, Probability) and len(hidden_bits(node.formula)) <= ENUMERATED_BITS:
             leaves = [n for n in random_nodes(node.formula) if n.family is Family.BOOLEAN]
             causes = [bit.cause for bit in hidden_bits(node.formula).values()]
             return probability_by_states(node.formula, {n: bool(self.value(n)) for n in [*leaves, *causes]})
-        return float(self.value(node))
+        return float(self.value(computed))
 
 
 def probability_by_states(formula: Node, truth: Mapping[Node, bool]) -> float:
@@ -168,7 +170,8 @@ def probability_by_states(formula: Node, truth: Mapping[Node, bool]) -> float:
     truth: the value of every Boolean node of the formula and of every cause. Takes 2^bits evaluations.
     """
     bits = list(hidden_bits(formula).values())
-    chances = [bit.probability_on if truth[bit.cause] else bit.probability_off for bit in bits]
+    strengths = [bit.on if truth[bit.cause] else bit.off for bit in bits]
+    chances = [(probability_of(contrary_strength(s)), probability_of(s)) for s in strengths]  # of being 0, and 1
     order = random_nodes(formula)
     terms = []
     for states in itertools.product((False, True), repeat=len(bits)):
@@ -179,7 +182,7 @@ def probability_by_states(formula: Node, truth: Mapping[Node, bool]) -> float:
             elif is_random_logic(node):
                 value[node] = bool(_LOGIC[type(node)](node, [value[child] for child in node.children]))
         if value[formula]:
-            terms.append(math.prod(p if state else 1.0 - p for p, state in zip(chances, states, strict=True)))
+            terms.append(math.prod(chance[state] for chance, state in zip(chances, states, strict=True)))
     return math.fsum(terms)
 
 
@@ -327,6 +330,10 @@ def _logistic(z: float) -> float:
         return 0.0
 
 
+def _exponentials(none: float, some: Sequence[float]) -> float:
+    return math.prod((-math.expm1(-strength) for strength in some), start=math.exp(-none))
+
+
 def _rescaled(p: float, odds: float) -> float:
     return odds * p / (1.0 - p + odds * p)
 
@@ -353,8 +360,9 @@ _RULES: dict[type[Node], Callable[..., Value]] = {
     Linear: lambda row, node, children: _sum(node.weights, node.bias, children),
     Strength: lambda row, node, children: _strength(node, dict(zip(inputs(node), children, strict=True))),
     Probability: lambda row, node, children: run_circuit(
-        build_circuit(node.formula), dict(zip(build_circuit(node.formula).causes, children, strict=True))
+        build_circuit(node.formula), dict(zip(inputs(node), children, strict=True))
     ),
+    Exponentials: lambda row, node, children: _exponentials(float(children[0]), list(map(float, children[1:]))),
     Logistic: lambda row, node, children: _logistic(float(children[0])),
     Rescaled: lambda row, node, children: _rescaled(float(children[0]), node.odds),
     Difference: lambda row, node, children: max(float(children[0]) - float(children[1]), 0.0),
