@@ -22,6 +22,8 @@ from rulekit.graph.nodes import (
     Or,
     Step,
 )
+from rulekit.graph.probability.counting import Tail, Tails
+from rulekit.graph.probability.exponentials import Exponentials
 from rulekit.graph.traversal import topological
 from rulekit.numbers import crossing, float32
 from rulekit.program.lower import Program, alike, cleaned, members, points_of_texts
@@ -130,6 +132,19 @@ def _logistic(z: float) -> float:
         return 0.0
 
 
+def _exponentials(children: Sequence[Value]) -> float:
+    none, *some = map(float, children)
+    return math.prod((-math.expm1(-strength) for strength in some), start=math.exp(-none))
+
+
+def _tails(node: Tails, chances: Sequence[Value]) -> Any:
+    """The whole row of numbers; a step of its own takes one of them."""
+    tails = [1.0, *[0.0] * node.most]
+    for p in map(float, reversed(chances)):
+        tails = [1.0, *(p * tails[j - 1] + (1.0 - p) * tails[j] for j in range(1, node.most + 1))]
+    return tails
+
+
 _LEAVES: dict[type[Node], Callable[[Any, Cell, Any], Value]] = {
     RawCompare: _compare,
     IsTrue: _is_true,
@@ -154,6 +169,9 @@ _STEPS: dict[type[Node], Callable[[Any, Sequence[Value]], Value]] = {
     Count: lambda node, children: float(sum(map(bool, children))),
     Greater: lambda node, children: children[0] > children[1],
     Largest: _largest,
+    Exponentials: lambda node, children: _exponentials(children),
+    Tails: _tails,
+    Tail: lambda node, children: children[0][node.k],
     Logistic: lambda node, children: _logistic(float(children[0])),
     Exponential: lambda node, children: _exponential(float(children[0])),
 }

@@ -15,8 +15,13 @@ from typing import Any
 import numpy as np
 
 from rulekit.errors import GraphError, InputError
-from rulekit.graph.evaluation.circuit_values import circuit_values, prepare
-from rulekit.graph.evaluation.strength_values import exponential_values, strength_values
+from rulekit.graph.evaluation.circuit_values import circuit_values, index_of_truths, prepare
+from rulekit.graph.evaluation.strength_values import (
+    causes_of,
+    exponential_table,
+    exponential_values,
+    strength_values,
+)
 from rulekit.graph.leaves import by_code
 from rulekit.graph.nodes import (
     Above,
@@ -56,6 +61,7 @@ Values = dict[Node, Array]
 
 ROWS_PER_BLOCK = 16384
 
+_LOOKED_UP = 12  # Boolean nodes of a table
 _COUNTED_CUTS = 32  # above it a binary search beats counting
 
 
@@ -78,6 +84,8 @@ def _plan(roots: tuple[Node, ...]) -> _Plan:
         if type(node) not in _RULES or node.family is Family.RANDOM:
             raise GraphError(f"{type(node).__name__} ({node.family.value}) has no value for a row", where=repr(node))
         needed[node] = counted.inputs(node)
+        if isinstance(node, Exponentials) and len(causes_of(node)) <= _LOOKED_UP:
+            needed[node] = causes_of(node)
         return needed[node]
 
     order = topological(roots, read)
@@ -295,6 +303,14 @@ def _probability(node: Probability, children: list[Array], columns: _Columns) ->
     return circuit_values(prepare(node.formula), children, columns.n)
 
 
+def _exponentials(node: Exponentials, children: list[Array], columns: _Columns) -> Array:
+    """Looked up where it hangs on few Boolean nodes, whose truth the children are."""
+    if len(causes_of(node)) > _LOOKED_UP:
+        return exponential_values(children[0], children[1:])
+    table = exponential_table(node)
+    return table.take(index_of_truths(children)) if children else np.full(columns.n, table[0])
+
+
 def _logistic(node: Logistic, children: list[Array], columns: _Columns) -> Array:
     result: Array = 1.0 / (1.0 + np.exp(-children[0]))
     return result
@@ -331,7 +347,7 @@ _RULES: dict[type[Node], Callable[..., Array]] = {
     Strength: _strength,
     Probability: _probability,
     Tails: _tails,
-    Exponentials: lambda node, children, columns: exponential_values(children[0], children[1:]),
+    Exponentials: _exponentials,
     Logistic: _logistic,
     Rescaled: _rescaled,
     Difference: lambda node, children, columns: np.maximum(children[0] - children[1], 0.0),

@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rulekit.exactness import Span, is_exact_difference, total
-from rulekit.graph.evaluation.strength_values import exponential_values, strength_values
-from rulekit.graph.nodes import FALSE, TRUE, Constant, Hidden, Node, Strength
+from rulekit.graph.evaluation.strength_values import causes_of, exponential_table
+from rulekit.graph.nodes import Constant, Hidden, Strength
 from rulekit.graph.probability.exponentials import NOTHING, Exponentials
 from rulekit.graph.traversal import topological
-from rulekit.tables.table import Array
 from rulekit_exporters.onnx.builder import Number
 from rulekit_exporters.onnx.operators.circuits import looked_up
 from rulekit_exporters.onnx.operators.exact_sums import FEWEST_ROWS
@@ -64,10 +63,10 @@ def exponentials(emitter: Emitter, node: Exponentials) -> Number:
 
     Of few causes it is looked up; else all strengths that decide nothing are one product.
     """
-    sums = [child for child in node.children if isinstance(child, Strength)]
-    causes = tuple(dict.fromkeys(c for s in sums for c, _, _ in s.terms if not isinstance(c, Constant)))
+    causes = causes_of(node)
     if len(causes) <= FEW_BITS:
-        return looked_up(emitter, causes, _values(node, causes))
+        return looked_up(emitter, causes, exponential_table(node))
+    sums = [child for child in node.children if isinstance(child, Strength)]
     deciding = set(topological(emitter.graph.decision.roots))
     own = [s for s in sums if s not in deciding and s is not NOTHING]
     rows = iter(_products(emitter, own) if own else ())
@@ -78,15 +77,6 @@ def exponentials(emitter: Emitter, node: Exponentials) -> Number:
     for strength in some:
         result = emitter.builder.multiply(_from_strength(emitter, strength), result)
     return result
-
-
-def _values(node: Exponentials, causes: Sequence[Node]) -> Array:
-    """The probability [2^k] by the truth of k causes, the first the highest bit."""
-    patterns = np.arange(1 << len(causes))
-    truths = {cause: (patterns >> (len(causes) - 1 - i) & 1).astype(bool) for i, cause in enumerate(causes)}
-    fixed = {value: np.full(len(patterns), value is TRUE) for value in (TRUE, FALSE)}
-    none, *some = (strength_values(s, truths | fixed, len(patterns)) for s in node.children if isinstance(s, Strength))
-    return exponential_values(none, some)
 
 
 def _product(emitter: Emitter, node: Strength) -> str:
