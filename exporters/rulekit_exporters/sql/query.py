@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rulekit.audit.score_cards.total_lines import comment_lines
-from rulekit.errors import Unsupported
 from rulekit.graph.nodes import Node
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
@@ -63,9 +62,7 @@ class Sql(Spelling):
 
     def containing(self, body: Body, feature: Feature, tokens: tuple[str, ...], missing: bool) -> Expression:
         name = body.cell(feature.name)
-        if self.dialect.words is None:
-            raise Unsupported("Contains", "this dialect", "score texts in SQLite, DuckDB, ONNX or generated Python")
-        found = self.dialect.words(name, tokens) if tokens else []
+        found = self.dialect.words(name, tokens) if tokens and self.dialect.words else []
         return self.any_of((*(atom(one, self.comparison) for one in found), *((self.absent(name),) if missing else ())))
 
     def chosen(self, body: Body, node: Choice) -> Expression:
@@ -80,6 +77,14 @@ class Sql(Spelling):
         text = f"CASE {' '.join(when.text for when in whens)} {end}"
         depth = 1 + max(when.depth for when in whens)
         return Expression(text, ATOM, tuple(whens), " ", "CASE", end, depth)
+
+
+def refuses(graph: RuleGraph, options: Options) -> str:
+    """Words are found by patterns whose classes of characters are known to be those of rulekit, or not at all."""
+    texts = [name for name in graph.used_features if graph.schema[name].kind == "text"]
+    if not texts or DIALECTS[options.dialect].words is not None:
+        return ""
+    return f"the words of the text {texts[0]!r} in {options.dialect}: export to sqlite, duckdb, python or onnx"
 
 
 class Query(Body):

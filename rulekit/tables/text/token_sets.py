@@ -128,7 +128,8 @@ class TokenSets:
 
 def token_sets(rows: npt.NDArray[np.int64], ids: npt.NDArray[Any], missing: Mask, size: int) -> TokenSets:
     """Sets from pairs of a row and a token, in any order and any number of times; rows that are missing have none."""
-    keys = np.unique(rows * np.int64(max(size, 1)) + ids)
+    keys = np.sort(rows * np.int64(max(size, 1)) + ids)
+    keys = keys[np.concatenate([np.ones(min(1, len(keys)), dtype=bool), keys[1:] != keys[:-1]])]
     rows, ids = np.divmod(keys, max(size, 1))
     present = ~missing[rows]
     lengths = np.bincount(rows[present], minlength=len(missing))
@@ -189,5 +190,8 @@ def distinct_words(words: pl.Series) -> tuple[list[str], npt.NDArray[np.int64]]:
         return [], np.zeros(0, np.int64)
     # categories are numbered by first use, in some versions of polars over all columns of the process
     numbers = words.cast(pl.Categorical).to_physical().to_numpy()
-    _, first, codes = np.unique(numbers, return_index=True, return_inverse=True)
-    return words.gather(first).to_list(), codes.astype(np.int64).reshape(-1)
+    first = np.full(int(numbers.max()) + 1, -1, dtype=np.int64)
+    first[numbers[::-1]] = np.arange(len(numbers))[::-1]
+    used = first >= 0
+    codes = (np.cumsum(used) - 1)[numbers]
+    return words.gather(first[used]).to_list(), codes
