@@ -26,13 +26,17 @@ from rulekit.tables.table import Table
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Problem:
-    """Binned columns, labels [n] of 0 and 1, quantised weights [n] and what one unit of them weighs."""
+    """Binned columns, labels [n] of 0 and 1, quantised weights [n] and what one unit of them weighs.
+
+    texts: a hash [n] of the words of the rows, of which columns ask for some alone (None: there are no texts).
+    """
 
     columns: tuple[BinnedColumn, ...]
     codes: Codes
     labels: Ints
     weights: Ints
     weight_unit: float
+    texts: npt.NDArray[np.uint64] | None = None
 
     @property
     def total(self) -> float:
@@ -55,7 +59,8 @@ class Problem:
         # Weights that are one number seen n times stay so: see share_equal.
         each = self.weights.strides == (0,) and len(self.weights) > 0
         weights = np.broadcast_to(self.weights[:1], labels.shape) if each else self.weights[rows]
-        return Problem(self.columns, self.codes.take(rows), labels, weights, self.weight_unit)
+        texts = None if self.texts is None else self.texts[rows]
+        return Problem(self.columns, self.codes.take(rows), labels, weights, self.weight_unit, texts)
 
 
 HOLDS = np.array([False, False, True])

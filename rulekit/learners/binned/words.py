@@ -16,6 +16,7 @@ import numpy.typing as npt
 from rulekit.graph.nodes import Contains, Node, Not
 from rulekit.learners.binned.binning import BinnedColumn
 from rulekit.learners.binned.problem import NO_BOUNDS, Problem, with_columns
+from rulekit.learners.counting.hashes import mix
 from rulekit.learners.counting.information import gain_of_each_class, word_counts
 from rulekit.schema import Feature
 from rulekit.tables.table import StoredArrays, Table
@@ -44,14 +45,16 @@ def with_words(problem: Problem, table: Table, n_classes: int, least: int = 0) -
 
     The labels of the problem are class indices; least: the least weight, in units, of the rows with a word.
     """
-    columns, codes = [], []
+    columns, codes, texts = [], [], np.zeros(len(problem.labels), dtype=np.uint64)
     held = table.arrays.columns if isinstance(table.arrays, StoredArrays) else table.arrays
     for index, (feature, sets) in enumerate(zip(table.features, held, strict=True)):
         if isinstance(sets, TokenSets) and feature.role == "use":
             chosen = telling_words(sets, problem.labels, n_classes, problem.weights, least)
             columns += [_column(feature, index, feature.levels[word]) for word in chosen]
             codes += _codes(sets, chosen)
-    return with_columns(problem, columns, codes) if columns else problem
+            # columns ask for few of the words, and rows are equal where all of them are
+            mix(texts, sets.hashes())
+    return with_columns(replace(problem, texts=texts), columns, codes) if columns else problem
 
 
 def telling_words(

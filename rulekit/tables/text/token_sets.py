@@ -89,6 +89,15 @@ class TokenSets:
         found[np.searchsorted(self.starts, np.flatnonzero(wanted[self.ids]), side="right") - 1] = True
         return found
 
+    def hashes(self) -> npt.NDArray[np.uint64]:
+        """A hash [n] of each row's set, by the numbers of its tokens; 1 where the row is missing."""
+        number = self.ids.astype(np.uint64) + np.uint64(1)
+        for shift, factor in ((29, 0xBF58476D1CE4E5B9), (32, 0x94D049BB133111EB)):
+            number *= np.uint64(factor)
+            number ^= number >> np.uint64(shift)
+        below = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(number, dtype=np.uint64)])
+        return np.asarray(below[self.starts[1:]] - below[self.starts[:-1]] + self.missing.astype(np.uint64))
+
     def rows_with(self) -> npt.NDArray[np.int64]:
         """In how many rows each token [size] stands."""
         return np.bincount(self.ids, minlength=self.size)

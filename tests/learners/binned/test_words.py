@@ -10,6 +10,7 @@ from rulekit.learners.binned.codes import MemoryCodes
 from rulekit.learners.binned.conditions import condition_node
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.binned.words import WordColumn, with_words
+from rulekit.learners.fitting.folds import fold_of_rows
 from rulekit.tables.kinds.inference import infer
 from rulekit.tables.options import ReadingOptions
 
@@ -63,3 +64,12 @@ def test_every_learner_uses_texts(make: type) -> None:
     fresh, about = texts(200, seed=1)
     assert (model.predict({"story": fresh}) == about).mean() > 0.85
     assert "row_hashes" not in model.rule_graph_.provenance
+
+
+def test_texts_are_told_apart_by_all_their_words_where_folds_are_dealt() -> None:
+    """Two words decide; by these alone most texts are equal, and would stand in one fold together."""
+    rows, grain = texts(400)
+    assert len(np.unique(fold_of_rows(problem_of(list(rows), grain), 5, None, 0)[~grain])) == 5
+    model = CNLLClassifier(types={"story": "text"}).fit({"story": rows}, grain)
+    more, also = texts(400, seed=1)
+    assert np.mean(model.predict({"story": more}) == also) > 0.98
