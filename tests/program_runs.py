@@ -6,13 +6,14 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from rulekit.graph.evaluation.oracle import Cell, read_level, read_number
+from rulekit.graph.evaluation.oracle import Cell, read_level, read_number, read_text
 from rulekit.graph.nodes import (
     Among,
     And,
     AtLeast,
     Column,
     Constant,
+    Contains,
     IsTrue,
     LevelPoints,
     Logistic,
@@ -40,6 +41,7 @@ from rulekit.program.nodes import (
     Sum,
 )
 from rulekit.schema import Schema
+from rulekit.tokens import tokens
 
 Value = float | bool
 
@@ -145,10 +147,20 @@ def _tails(node: Tails, chances: Sequence[Value]) -> Any:
     return tails
 
 
+def _missing(node: Missing, cell: Cell, feature: Any) -> bool:
+    return read_text(cell, feature) is None if feature.kind == "text" else math.isnan(_raw(cell, feature))
+
+
+def _contains(node: Contains, cell: Cell, feature: Any) -> bool:
+    text = read_text(cell, feature)
+    return node.missing if text is None else not set(node.tokens).isdisjoint(tokens(text))
+
+
 _LEAVES: dict[type[Node], Callable[[Any, Cell, Any], Value]] = {
     RawCompare: _compare,
     IsTrue: _is_true,
-    Missing: lambda node, cell, feature: math.isnan(_raw(cell, feature)),
+    Missing: _missing,
+    Contains: _contains,
     Among: lambda node, cell, feature: _text(cell, feature) in alike(members(node, feature), feature),
     Column: _column,
     Step: _step,

@@ -81,6 +81,7 @@ class RuleLearner(ABC):
     rule_graph_: RuleGraph
     path_: ModelPath
     folds_: npt.NDArray[Any] | None = None
+    sparse_rows_: bool = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
