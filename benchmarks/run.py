@@ -40,6 +40,7 @@ BENCHMARKS = {
     "same_model": Benchmark(
         "proofs", "the same model file with any number of threads, without numba, in blocks", 3, BOTH
     ),
+    "text_scale": Benchmark("speed", "noisy-ors on texts beside logistic regression; time and memory by size", 8, BOTH),
     "start_up": Benchmark("speed", "cold starts of the command", 1),
     "first_training": Benchmark("speed", "the first trainings in a new installation", 1),
     "reading": Benchmark("speed", "a large CSV beside polars", 1),
@@ -57,6 +58,13 @@ BENCHMARKS = {
     "paper_boosting": Benchmark(
         "learning", "AdaBoost on adult as in its source, the forms before it, beside scikit-learn's", 8, WRITE
     ),
+    "paper_noisy_or": Benchmark(
+        "learning", "the noisy-or paper's tables on Reuters beside peers, and readable variants", 10, WRITE
+    ),
+    "noisy_family": Benchmark(
+        "learning", "every noisy-or on data of known models, and ranked classes of wine beside mord", 10
+    ),
+    "missing_values": Benchmark("learning", "noisy-ors where 30 % of all values are deleted, beside imputation", 3),
     "logical": Benchmark("learning", "tic_tac_toe and kr_vs_kp, ten folds", 3, WRITE),
     "constraints": Benchmark(
         "proofs", "promises of learned models: kept, proved, and what they cost", 12, frozenset({"--small"})

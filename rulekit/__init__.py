@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from rulekit.learners.additive.estimator import AdditiveRulesClassifier
     from rulekit.learners.boosting.estimator import AdaBoostStumpClassifier
     from rulekit.learners.cnll.estimator import CNLLClassifier
+    from rulekit.learners.noisy_or.estimator import NoisyOrClassifier
     from rulekit.schema import Feature, Schema
     from rulekit.simplification.passes import simplify
     from rulekit.tables.reading import read_table
@@ -24,6 +25,7 @@ _LAZY = {
     "AdditiveRulesClassifier": "rulekit.learners.additive.estimator",
     "CNLLClassifier": "rulekit.learners.cnll.estimator",
     "Feature": "rulekit.schema",
+    "NoisyOrClassifier": "rulekit.learners.noisy_or.estimator",
     "RuleGraph": "rulekit.graph.rule_graph",
     "Schema": "rulekit.schema",
     "Table": "rulekit.tables.table",
@@ -38,6 +40,7 @@ __all__ = [
     "AdditiveRulesClassifier",
     "CNLLClassifier",
     "Feature",
+    "NoisyOrClassifier",
     "RuleGraph",
     "Schema",
     "Table",

@@ -115,6 +115,29 @@ def probability_of(strength: float) -> float:
 
 
 @lru_cache(maxsize=65536)
+def contrary_strength(strength: float) -> float:
+    """The strength -log(1 - exp(-s)) of the contrary: of a bit that fires where one of strength s does not."""
+    if not strength >= 0.0:
+        raise ValueError(f"a strength is not negative, unlike {strength!r}")
+    if strength == 0.0 or math.isinf(strength):
+        return 0.0 if strength else math.inf
+    s = Decimal(strength)
+    if strength < 1e-20:  # 1 - exp(-s) is s (1 - s / 2 + ...)
+        return float(_CONTEXT.subtract(s / 2, _CONTEXT.ln(s)))
+    if strength > 40.0:  # -log(1 - x) is x (1 + x / 2 + ...)
+        x = _CONTEXT.exp(-s)
+        return float(_CONTEXT.fma(x, x / 2, x))
+    return float(-_CONTEXT.ln(_CONTEXT.subtract(Decimal(1), _CONTEXT.exp(-s)))) + 0.0
+
+
+def log_of(probability: float) -> float:
+    """log(p) of a probability above 0, correctly rounded."""
+    if not 0.0 < probability <= 1.0:
+        raise ValueError(f"a logarithm is of a probability above 0, not {probability!r}")
+    return float(_CONTEXT.ln(Decimal(probability))) + 0.0
+
+
+@lru_cache(maxsize=65536)
 def shortest_probability(strength: float) -> str:
     """The shortest decimal p with strength_of(p) == strength, or `s` followed by the strength where there is none."""
     if math.isinf(strength):

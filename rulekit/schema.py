@@ -2,7 +2,8 @@
 
 Shapes and conventions: a schema has d features in column order; arrays that follow a schema ("encoded" arrays) are
 one [n] array per feature: float32 or float64 with NaN for missing (numeric, Boolean: 0, 1), int32 codes for
-categories (0 missing, 1 a level never seen in training, 2.. the levels in order).
+categories (0 missing, 1 a level never seen in training, 2.. the levels in order), sets of tokens for texts
+(`rulekit.tables.text.token_sets`).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Literal, get_args
 from rulekit.errors import InputError
 from rulekit.names import suggestion
 
-Kind = Literal["numeric", "boolean", "categorical"]
+Kind = Literal["numeric", "boolean", "categorical", "text"]
 Precision = Literal["float32", "float64"]
 Display = Literal["plain", "integer", "date", "datetime", "money"]
 Unseen = Literal["unseen", "missing", "error"]
@@ -50,10 +51,11 @@ class Feature:
     ----------
     name : str
         The name of the column.
-    kind : "numeric", "boolean" or "categorical"
-        What its cells are; dates are numeric.
+    kind : "numeric", "boolean", "categorical" or "text"
+        What its cells are; dates are numeric, a text is a set of tokens (`rulekit.tokens`).
     levels : tuple of str
-        The known levels of a category, in code order (the rank order if `ordered`).
+        The known levels of a category, in code order (the rank order if `ordered`). The vocabulary of a text: of a
+        table the tokens that a rule may be learned from, of a model those that its nodes name.
     ordered : bool
         Whether the levels are ranks, from low to high.
     precision : "float32" or "float64"
@@ -93,8 +95,13 @@ class Feature:
                 raise InputError(f"{what} is {value!r}", where=f"column {self.name!r}", fix=fix)
         if len(set(self.levels)) != len(self.levels):
             raise InputError("a level is listed twice", where=f"column {self.name!r}")
-        if self.levels and self.kind != "categorical":
+        if self.levels and not self.has_text_cells:
             raise InputError(f"a {self.kind} column has no levels", where=f"column {self.name!r}")
+
+    @property
+    def has_text_cells(self) -> bool:
+        """Whether the cells are texts as they are written, such as `007`: of categories and texts."""
+        return self.kind in ("categorical", "text")
 
     @property
     def missing_numbers(self) -> tuple[float, ...]:

@@ -159,7 +159,7 @@ def every_formulation(graph: RuleGraph, form: str | None = None, **options: Any)
     plan = plan_inputs(graph, parsed.input)
     names = public_outputs(plan.names, ROLES[:2])
     found = formulations(graph, plan, parsed).emitters
-    return {name: serialize(build(graph, plan, parsed, names, write)) for name, write in found.items()}
+    return {name: serialize(build(graph, plan, parsed, names, write, graph)) for name, write in found.items()}
 
 
 def assert_formulations_agree(graph: RuleGraph, table: Table | None = None) -> set[str]:

@@ -6,13 +6,14 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from rulekit.graph.evaluation.oracle import Cell, read_level, read_number
+from rulekit.graph.evaluation.oracle import Cell, read_level, read_number, read_text
 from rulekit.graph.nodes import (
     Among,
     And,
     AtLeast,
     Column,
     Constant,
+    Contains,
     IsTrue,
     LevelPoints,
     Logistic,
@@ -22,6 +23,8 @@ from rulekit.graph.nodes import (
     Or,
     Step,
 )
+from rulekit.graph.probability.counting import Tail, Tails
+from rulekit.graph.probability.exponentials import Exponentials
 from rulekit.graph.traversal import topological
 from rulekit.numbers import crossing, float32
 from rulekit.program.lower import Program, alike, cleaned, members, points_of_texts
@@ -38,6 +41,7 @@ from rulekit.program.nodes import (
     Sum,
 )
 from rulekit.schema import Schema
+from rulekit.tokens import tokens
 
 Value = float | bool
 
@@ -130,10 +134,33 @@ def _logistic(z: float) -> float:
         return 0.0
 
 
+def _exponentials(children: Sequence[Value]) -> float:
+    none, *some = map(float, children)
+    return math.prod((-math.expm1(-strength) for strength in some), start=math.exp(-none))
+
+
+def _tails(node: Tails, chances: Sequence[Value]) -> Any:
+    """The whole row of numbers; a step of its own takes one of them."""
+    tails = [1.0, *[0.0] * node.most]
+    for p in map(float, reversed(chances)):
+        tails = [1.0, *(p * tails[j - 1] + (1.0 - p) * tails[j] for j in range(1, node.most + 1))]
+    return tails
+
+
+def _missing(node: Missing, cell: Cell, feature: Any) -> bool:
+    return read_text(cell, feature) is None if feature.kind == "text" else math.isnan(_raw(cell, feature))
+
+
+def _contains(node: Contains, cell: Cell, feature: Any) -> bool:
+    text = read_text(cell, feature)
+    return node.missing if text is None else not set(node.tokens).isdisjoint(tokens(text))
+
+
 _LEAVES: dict[type[Node], Callable[[Any, Cell, Any], Value]] = {
     RawCompare: _compare,
     IsTrue: _is_true,
-    Missing: lambda node, cell, feature: math.isnan(_raw(cell, feature)),
+    Missing: _missing,
+    Contains: _contains,
     Among: lambda node, cell, feature: _text(cell, feature) in alike(members(node, feature), feature),
     Column: _column,
     Step: _step,
@@ -154,6 +181,9 @@ _STEPS: dict[type[Node], Callable[[Any, Sequence[Value]], Value]] = {
     Count: lambda node, children: float(sum(map(bool, children))),
     Greater: lambda node, children: children[0] > children[1],
     Largest: _largest,
+    Exponentials: lambda node, children: _exponentials(children),
+    Tails: _tails,
+    Tail: lambda node, children: children[0][node.k],
     Logistic: lambda node, children: _logistic(float(children[0])),
     Exponential: lambda node, children: _exponential(float(children[0])),
 }

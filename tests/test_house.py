@@ -124,7 +124,10 @@ def test_no_family_of_learners_knows_another() -> None:
 
 EXPORTERS_IMPORT = (
     *(f"rulekit.{room}" for room in ("graph", "cells", "program", "audit")),
-    *(f"rulekit.{page}" for page in ("numbers", "exactness", "dates", "schema", "names", "errors", "targets")),
+    *(
+        f"rulekit.{page}"
+        for page in ("numbers", "exactness", "dates", "schema", "names", "errors", "targets", "tokens")
+    ),
     "rulekit.tables.table",
     # what a proof and a self-test still need beside these
     "rulekit.tables.kinds.encoding",

@@ -82,7 +82,7 @@ Types = Annotated[
     typer.Option(
         "--type",
         metavar="COL=KIND",
-        help="What a column is: numeric, categorical, boolean, date, datetime, money, or ordered:low,mid,high.",
+        help="What a column is: numeric, categorical, boolean, text, date, datetime, money, or ordered:low,mid,high.",
     ),
 ]
 TypesFile = Annotated[

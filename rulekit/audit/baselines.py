@@ -20,6 +20,7 @@ import numpy.typing as npt
 from rulekit.graph.ladder import RARE, macro_f1
 from rulekit.schema import FIRST_LEVEL_CODE, Feature
 from rulekit.tables.table import Table
+from rulekit.tables.text.token_sets import TokenSets
 
 Array = npt.NDArray[Any]
 
@@ -27,6 +28,7 @@ MOST_FREQUENT = "most frequent class"
 _CELLS = 1 << 19
 _LEAST_ROWS = 2_000
 _MOST_LEVELS = 32
+_MOST_WORDS = 200
 _MOST_COLUMNS = 512
 _TREES = 40
 
@@ -203,17 +205,23 @@ def _boosted(X: Array, y: Array, weight: Array) -> Callable[[Array], Array]:
 
 def _width(feature: Feature) -> int:
     """How many columns of numbers a feature becomes."""
+    if feature.kind == "text":
+        return min(len(feature.levels), _MOST_WORDS)
     return min(len(feature.levels), _MOST_LEVELS) + 1 if feature.kind == "categorical" and not feature.ordered else 1
 
 
 def _columns(table: Table) -> tuple[Array, Array]:
-    """Numbers [n, d], NaN where missing, and which columns [d] are levels of categories: the most frequent, one-hot.
+    """Numbers [n, d], NaN where missing, and which columns [d] are the most frequent levels or words, one for each.
 
     Ordered categories are their ranks. At most 512 columns are taken.
     """
     columns, is_level = list[Array](), list[bool]()
     for feature, array in zip(table.features, table.arrays, strict=True):
-        if feature.kind != "categorical":
+        if isinstance(array, TokenSets):
+            frequent = np.argsort(-array.rows_with(), kind="stable")[:_MOST_WORDS]
+            columns += [array.contains((word,)).astype(np.float32) for word in frequent.tolist()]
+            is_level += [True] * len(frequent)
+        elif feature.kind != "categorical":
             columns.append(np.clip(np.asarray(array, dtype=np.float32), -1e30, 1e30))
             is_level.append(False)
         elif feature.ordered:

@@ -14,7 +14,7 @@ from rulekit.graph.language.bounds import grouped
 from rulekit.graph.language.readable import MOST_LEVELS, chance
 from rulekit.graph.language.text import print_node
 from rulekit.graph.leaves import column_of, levels_of_leaf
-from rulekit.graph.nodes import And, AtLeast, Constant, Family, Hidden, Node, Not, Or
+from rulekit.graph.nodes import TRUE, And, AtLeast, Constant, Family, Hidden, Node, Not, Or
 from rulekit.graph.rules import literals
 from rulekit.graph.traversal import short_ids, topological
 from rulekit.names import printable
@@ -22,6 +22,7 @@ from rulekit.schema import Schema
 
 DEEPEST = 10
 MOST_IN_LINE = 6
+ALWAYS = "always"
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +152,8 @@ def legend(weights: Sequence[str]) -> str:
 
 def conditions_of(node: Node, words: Words) -> tuple[str, ...]:
     """The literals of a conjunction, or the whole condition as one text."""
+    if node is TRUE:
+        return (ALWAYS,)
     if isinstance(node, And) and len(node.children) > 1 and node.family is Family.BOOLEAN:
         parts = ((words.text(part), one) for part, one in _parts(node))
         return tuple(text if one else f"({text})" for text, one in parts)

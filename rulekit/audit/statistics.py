@@ -19,6 +19,7 @@ from rulekit.cells.totals import MOST_TOTALS
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.rules import Rule, firing, rule_values, rules_of
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature
+from rulekit.tables.table import absent
 
 if TYPE_CHECKING:
     from rulekit.graph.rule_graph import RuleGraph
@@ -167,7 +168,9 @@ class _ColumnSums:
             sums = weights.by(values, len(self.codes))
             self.codes = [a + b for a, b in zip(self.codes, sums, strict=True)]
             return
-        self.codes[MISSING_CODE] += weights.of(np.isnan(values)[:, None])[0]
+        self.codes[MISSING_CODE] += weights.of(absent(values)[:, None])[0]
+        if self.feature.kind == "text":
+            return
         known = values[np.isfinite(values)]
         if len(known):
             self.low, self.high = min(self.low, float(known.min())), max(self.high, float(known.max()))
@@ -177,6 +180,8 @@ class _ColumnSums:
             shares = [share_of(part, total) or 0.0 for part in self.codes]
             levels = dict(zip(self.feature.levels, shares[FIRST_LEVEL_CODE:], strict=True))
             return {"missing": shares[MISSING_CODE], "unseen": shares[UNSEEN_CODE], "levels": levels}
+        if self.feature.kind == "text":
+            return {"missing": share_of(self.codes[MISSING_CODE], total)}
         known = self.low <= self.high
         return {
             "missing": share_of(self.codes[MISSING_CODE], total),

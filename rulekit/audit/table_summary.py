@@ -6,18 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from rulekit.audit.lines import wrapped
 from rulekit.dates import is_dated
 from rulekit.graph.language.readable import counted
 from rulekit.names import printable
+from rulekit.tables.table import absent
 
 if TYPE_CHECKING:
     from rulekit.tables.table import Table
 
 MOST_LINES = 3
-_KINDS = ("numeric", "date", "datetime", "categorical", "boolean")
+_KINDS = ("numeric", "date", "datetime", "categorical", "boolean", "text")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +58,6 @@ def summary_of(table: Table) -> TableSummary:
     gaps = []
     for feature, array in zip(table.features, table.arrays, strict=True):
         by_kind[feature.display if is_dated(feature) else feature.kind].append(feature.name)
-        if (np.isnan(array) if array.dtype.kind == "f" else array == 0).any():
+        if absent(array).any():
             gaps.append(feature.name)
     return TableSummary(table.n_rows, {kind: tuple(names) for kind, names in by_kind.items() if names}, tuple(gaps))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,6 +21,7 @@ from rulekit.graph.nodes import (
     Linear,
     Logistic,
     Node,
+    Not,
     Or,
     Probability,
     Rescaled,
@@ -27,8 +29,10 @@ from rulekit.graph.nodes import (
     Strength,
 )
 from rulekit.graph.probability.compilation import adds_strengths
+from rulekit.graph.probability.deciding import noisy_and_decision, none_fires_decision
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import disjuncts
+from rulekit.graph.traversal import topological
 from rulekit.numbers import log_odds, strength_of
 from rulekit.schema import Schema
 from rulekit.tables.labels import parse_cost
@@ -227,21 +231,25 @@ def with_threshold(graph: RuleGraph, threshold: float) -> RuleGraph:
     if len(graph.probability) != 1:
         raise InputError("only a two-class model that reports a probability has a threshold to choose")
     bits = sum(isinstance(part, Hidden) for part in graph.nodes())
-    decision = Fires(_exceeding(graph.probability[0], threshold, graph.schema, 2 * max(bits, 1)))
+    known = [node.formula for node in topological(graph.decision.roots) if isinstance(node, Strength)]
+    decision = Fires(_exceeding(graph.probability[0], threshold, graph.schema, 2 * max(bits, 1), known))
     statistics = {key: value for key, value in graph.statistics.items() if key not in ("rules", "held_out")}
     provenance = {**graph.provenance, "threshold": threshold}
     return graph.with_(decision=decision, statistics=statistics, provenance=provenance)
 
 
-def _exceeding(node: Node, threshold: float, schema: Schema, most_literals: int) -> Node:
-    """[probability > threshold] as a Boolean node, of rules where at most so many literals say it."""
+def _exceeding(node: Node, threshold: float, schema: Schema, most_literals: int, known: Sequence[Node]) -> Node:
+    """[probability > threshold] as a Boolean node, of rules where at most so many literals say it.
+
+    known: formulas by whose strengths the model decides so far.
+    """
     from rulekit.graph.probability.prime_implicants import threshold_rule
 
     if isinstance(node, Sided):
         # at least `above` where its rule holds, at most `below` elsewhere
         if node.below <= threshold < node.above:
             return node.rule
-        inner = _exceeding(node.probability, threshold, schema, most_literals)
+        inner = _exceeding(node.probability, threshold, schema, most_literals, known)
         if threshold < node.below:
             return _joined(Or, (*disjuncts(node.rule), *disjuncts(inner)), FALSE)
         return _joined(And, (node.rule, inner), TRUE)
@@ -251,7 +259,7 @@ def _exceeding(node: Node, threshold: float, schema: Schema, most_literals: int)
         rule = threshold_rule(node.formula, threshold, most_literals, schema=schema)
         if rule is not None:
             return rule
-    return _above(node, threshold, schema)
+    return _above(node, threshold, schema, known)
 
 
 def _joined(connective: type[And | Or], parts: tuple[Node, ...], nothing: Node) -> Node:
@@ -260,13 +268,36 @@ def _joined(connective: type[And | Or], parts: tuple[Node, ...], nothing: Node) 
     return different[0] if len(different) == 1 else connective(different)
 
 
-def _above(node: Node, threshold: float, schema: Schema) -> Node:
+def _above(node: Node, threshold: float, schema: Schema, known: Sequence[Node]) -> Node:
     """[probability > threshold], by the sum that the probability rises with where there is one."""
     if isinstance(node, Logistic) and 0 < threshold < 1:
         return _total_above(node.linear, log_odds(threshold), schema)
-    if isinstance(node, Probability) and adds_strengths(node.formula) and 0 <= threshold < 1:
-        return Above(Strength(node.formula), strength_of(threshold))
+    if isinstance(node, Probability) and 0 <= threshold < 1:
+        return _formula_above(node.formula, threshold, known)
     return Above(node, threshold)
+
+
+def _formula_above(formula: Node, threshold: float, known: Sequence[Node]) -> Node:
+    """[P(formula) > threshold] by a sum of strengths or of logarithms, if there is one, else by the probability.
+
+    A model that decides by the strengths of the same bits, rounded to a grid, keeps to these.
+    """
+    if adds_strengths(formula):
+        same = (other for other in known if adds_strengths(other) and _causes(other) == _causes(formula))
+        return Above(Strength(next(same, formula)), strength_of(threshold))
+    bits = formula.child.children if isinstance(formula, Not) else formula.children
+    if threshold > 0 and len(set(bits)) == len(bits) and all(isinstance(bit, Hidden) for bit in bits):
+        hidden = [bit for bit in bits if isinstance(bit, Hidden)]
+        if isinstance(formula, And):
+            return noisy_and_decision(hidden, threshold)
+        if isinstance(formula, Not) and isinstance(formula.child, Or):
+            return none_fires_decision(hidden, threshold)
+    return Above(Probability(formula), threshold)
+
+
+def _causes(formula: Node) -> tuple[tuple[str, Node], ...]:
+    """The hidden bits of an Or by name, with their causes, and its other parts."""
+    return tuple((p.name, p.cause) if isinstance(p, Hidden) else ("", p) for p in formula.children)
 
 
 def _total_above(node: Node, bound: float, schema: Schema) -> Node:

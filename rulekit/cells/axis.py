@@ -1,7 +1,9 @@
 """The cells of one column: the values that some nodes cannot tell apart, and values that show each cell.
 
 A numeric column has a cell for each interval between neighbouring cuts, and missing; a Boolean one false, true and
-missing; a category each level that a node names, all its other levels together, a level never seen, and missing.
+missing; a category each level that a node names, all its other levels together, a level never seen, and missing; a
+text each set of the tokens that nodes name, and missing (`rulekit.cells.words` takes the words apart where these are
+too many).
 Cells that hold no value (above an infinite cut, a level never seen where the schema lets none through) are no part of
 `full`. Two formulas that agree on every combination of cells agree on every row, unless a `Column` is added up.
 
@@ -24,16 +26,18 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.errors import GraphError
-from rulekit.graph.leaves import by_code, column_of, cuts_of_leaf, levels_of_leaf, truth_by_code
+from rulekit.graph.leaves import by_code, column_of, cuts_of_leaf, levels_of_leaf, tokens_of_leaf, truth_by_code
 from rulekit.graph.nodes import Column, Compare, IsTrue, LevelPoints, Missing, Node, Step
 from rulekit.numbers import crossing, float32, next_float32
 from rulekit.program.nodes import RawCompare
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature, Schema
 from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.table import Array, encoded_dtype
+from rulekit.tables.text.token_sets import TokenSets, token_sets
 
 MOST_SHOWN = 6
 MOST_STEPS = 1024  # of a cleaned column whose every value is a cell
+_MOST_BITS = 40  # tokens of a text, whose sets are counted no further
 READ_AT_ONCE = 1024  # nodes whose readings are compared together
 
 
@@ -41,7 +45,8 @@ READ_AT_ONCE = 1024  # nodes whose readings are compared together
 class Cells:
     """The cells of one column, in order: intervals or levels, (others, unseen,) missing.
 
-    cuts: ascending (numeric); levels: those with a cell of their own, others: those that share one (category).
+    cuts: ascending (numeric); levels: those with a cell of their own, others: those that share one (category); of a
+    text the named tokens, of which cell i has those at the bits of i.
     full: the set of all cells that hold a value, a bit for each; missing: the bit of missing.
     """
 
@@ -54,6 +59,8 @@ class Cells:
     def __len__(self) -> int:
         if self.feature.kind == "boolean":
             return 3
+        if self.feature.kind == "text":
+            return (1 << min(len(self.levels), _MOST_BITS)) + 1
         return len(self.cuts) + 2 if self.feature.kind == "numeric" else len(self.levels) + 3
 
     @cached_property
@@ -117,6 +124,8 @@ class Cells:
     def encoded(self) -> Array:
         """One encoded value for each cell of `full`: of an interval the largest finite one, then the infinities."""
         dtype = encoded_dtype(self.feature)
+        if self.feature.kind == "text":
+            return self._subsets()  # type: ignore[return-value]
         if self.feature.kind == "categorical":
             return np.array([code for i, code in enumerate(self._codes) if self.full >> i & 1], dtype=dtype)
         if self.feature.kind == "boolean":
@@ -125,6 +134,15 @@ class Cells:
         last = [_next(self.feature, finite[-1])] if finite else [0.0]
         values = [*finite, *(value for value in last if math.isfinite(value)), math.inf, -math.inf, math.nan]
         return np.array(values, dtype=dtype)
+
+    def _subsets(self) -> TokenSets:
+        """A row for each set of the named tokens, then a missing one."""
+        place = {token: number for number, token in enumerate(self.feature.levels)}
+        missing = np.arange(len(self)) == len(self) - 1
+        bits = np.arange(len(self))[:, None] >> np.arange(len(self.levels)) & 1
+        rows, which = np.nonzero(bits & ~missing[:, None])
+        ids = np.array([place[token] for token in self.levels], dtype=np.int64)[which]
+        return token_sets(rows, ids, missing, len(self.feature.levels))
 
     def shown(self) -> list[list[Any]]:
         """Raw values of each cell: ends of an interval and values in it, texts; none for a cell without a value."""
@@ -172,6 +190,8 @@ def cells_of(feature: Feature, nodes: Iterable[Node], raw: bool = False) -> Cell
         return Cells(feature, tuple(cuts_of(feature, own, raw)), raw=raw)
     if feature.kind == "boolean":
         return Cells(feature, raw=raw)
+    if feature.kind == "text":
+        return Cells(feature, (), tuple(sorted({token for node in own for token in tokens_of_leaf(node)})), raw=raw)
     named = {level for node in own for level in levels_of_leaf(node)}
     levels = tuple(level for level in feature.levels if level in named)
     return Cells(feature, (), levels, tuple(level for level in feature.levels if level not in named), raw)
@@ -271,6 +291,8 @@ def inferred_feature(name: str, leaves: Sequence[Node]) -> Feature:
     For use where no schema is known: float64 separates every two thresholds that float32 separates, and a category
     has one level beyond those that are mentioned.
     """
+    if any(hasattr(leaf, "tokens") for leaf in leaves):
+        return Feature(name, "text", tuple(sorted({token for leaf in leaves for token in tokens_of_leaf(leaf)})))
     if any(hasattr(leaf, "levels") for leaf in leaves):
         levels = sorted({level for leaf in leaves for level in levels_of_leaf(leaf)})
         return Feature(name, "categorical", (*levels, fresh_text("other", levels)))
@@ -343,6 +365,9 @@ def axis_of(feature: Feature, nodes: Sequence[Node], texts: Sequence[str] = (), 
     apart: missing and unseen have cells of their own, and so has each level of an ordered category, so that the cells
     of known values stand in the column's order.
     """
+    if feature.kind == "text":
+        where, fix = f"column {feature.name!r}", "ask it of a model without texts"
+        raise GraphError("what rules over the words of a text can do is not searched for yet", where=where, fix=fix)
     cells = cells_of(feature, nodes, raw=True)
     if apart and feature.ordered and feature.kind == "categorical":
         cells = Cells(feature, (), feature.levels, (), raw=True)

@@ -7,6 +7,7 @@ text and None) in a fixed order, beginning with those that a rule of the graph t
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -15,13 +16,14 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.graph.leaves import cuts_of_leaf, readers
-from rulekit.graph.nodes import Column, Node
+from rulekit.graph.nodes import And, AtLeast, Column, Contains, Linear, LinearThreshold, Node
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.numbers import double_crossing, float32, next_float32
 from rulekit.schema import Feature
 
 FLOAT32_MAX = float(np.finfo(np.float32).max)
 TINIEST_FLOAT32 = 2.0**-149
+_MOST_SETS = 256
 
 # Zeros, subnormals of both widths and their rounding edge, the largest numbers and where float32 overflows, integers
 # that collide in float32 or in double, ordinary numbers.
@@ -127,8 +129,51 @@ def categorical_pool(feature: Feature) -> Pool:
     return Pool(values, len(values))
 
 
-def pool_of(feature: Feature, thresholds: tuple[float, ...]) -> Pool:
+def text_pool(feature: Feature, wanted: Iterable[Collection[str]] = ()) -> Pool:
+    """Texts with each word alone, with all, all but one and none of them, with some at random; words within others.
+
+    wanted: sets of words of which a text each is to be there, such as those of a conjunction.
+    """
+    words, rng = feature.levels, np.random.default_rng(0)
+    texts: list[str | None] = [None, "", *feature.missing_tokens, "-", *words, " ".join(words)]
+    texts += [" ".join(sorted(some)) for some in wanted]
+    texts += [" ".join(other for other in words if other != word) for word in words[:64]]
+    for share in (0.5, 0.15) if len(words) > 2 else ():
+        for row in rng.random((32, len(words))) < share:
+            texts.append(" ".join(word for word, has in zip(words, row, strict=True) if has))
+    for word in words[:64]:
+        first, rest = word[:1], word[1:]
+        texts += [word.upper(), word.title(), f"x{word}", f"{word}s", word[:-1], rest, f"{word} {word}"]
+        texts += [f"{word}_{word}", f"({word})", f"1{word}2", f"a\u00a0{word}\u2014b", f"{word}\u0301"]
+        texts += [f"{first} {rest}", f"{first}\u200b{rest}"]
+        texts += [f"\n{word}\r\n", f"{word}\x00", f"\x00{word}", f"{word}'s", f"{word}\U0001f600"]
+        texts.append(word.replace("k", "\u212a").replace("s", "\u017f").replace("i", "\u0130"))
+    for token in feature.missing_tokens[:64]:
+        texts += [f" {token}", token.upper(), f"{token} {token}"]
+    values = np.empty(len(found := dict.fromkeys(texts)), dtype=object)
+    values[:] = list(found)
+    return Pool(values, len(values))
+
+
+def words_met(graph: RuleGraph) -> dict[str, list[frozenset[str]]]:
+    """By text the words that stand together in some conjunction, one of each of its conditions, by the text's name."""
+    found: dict[str, dict[frozenset[str], None]] = {}
+    for node in graph.nodes():
+        if isinstance(node, And | AtLeast | Linear | LinearThreshold):
+            met: dict[str, set[str]] = {}
+            for child in node.children:
+                for leaf in (child, *child.children):
+                    if isinstance(leaf, Contains) and leaf.tokens:
+                        met.setdefault(leaf.feature, set()).add(leaf.tokens[0])
+            for name, words in met.items():
+                found.setdefault(name, {})[frozenset(words)] = None
+    return {name: list(sets)[:_MOST_SETS] for name, sets in found.items()}
+
+
+def pool_of(feature: Feature, thresholds: tuple[float, ...], wanted: Iterable[Collection[str]] = ()) -> Pool:
     """The pool of any column."""
+    if feature.kind == "text":
+        return text_pool(feature, wanted)
     if feature.kind == "categorical":
         return categorical_pool(feature)
     return boolean_pool() if feature.kind == "boolean" else numeric_pool(feature, thresholds)

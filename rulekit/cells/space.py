@@ -26,7 +26,10 @@ def cell_rows(nodes: Iterable[Node], schema: Schema | None, most: int) -> Table 
     """A row of every combination of the cells of the columns that the nodes read; None where these are above `most`."""
     found = readers(nodes)
     features = features_read(found, schema)
-    columns = [cells_of(feature, found[feature.name]).encoded() for feature in features]
+    cells = [cells_of(feature, found[feature.name]) for feature in features]
+    if any(one.feature.kind == "text" and len(one) > most for one in cells):
+        return None
+    columns = [one.encoded() for one in cells]
     return product(features, columns) if math.prod(map(len, columns)) <= most else None
 
 
@@ -43,7 +46,7 @@ def product(features: Sequence[Feature], columns: Sequence[Array]) -> Table:
     arrays = []
     for column in columns:
         inner //= len(column)
-        arrays.append(np.tile(np.repeat(column, inner), n // (inner * len(column))))
+        arrays.append(column[np.tile(np.repeat(np.arange(len(column)), inner), n // (inner * len(column)))])
     return Table(tuple(features), tuple(arrays), n, source="cells")
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from functools import cache, partial
 from importlib.resources import files
 
+from rulekit.conformance.noisy_family import FAMILY
 from rulekit.graph.rule_graph import RuleGraph
 
 Models = Mapping[str, Callable[[], RuleGraph]]
@@ -42,4 +43,4 @@ TABLES = _models("tables")  # tables of special shapes: wide, doubles, dates, hu
 NETWORKS = _models("networks")  # large and deep: trees and layers of linear units, long sums, formulas of many bits
 LEARNED = _models("learned")  # learned from a table with every kind of column, missing cells and several classes
 SMALL = _models("small")  # few enough cells to enumerate
-MODELS: Models = {**NODES, **TABLES, **NETWORKS, **LEARNED}
+MODELS: Models = {**NODES, **TABLES, **NETWORKS, **LEARNED, **FAMILY}

@@ -7,6 +7,7 @@ Every node with a field `feature` reads that column, those that only an artifact
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -65,6 +66,27 @@ def levels_of_leaf(leaf: Node) -> tuple[str, ...]:
     """The levels that a leaf names."""
     found: tuple[str, ...] = getattr(leaf, "levels", ())
     return found
+
+
+def tokens_of_leaf(leaf: Node) -> tuple[str, ...]:
+    """The tokens that a leaf names."""
+    found: tuple[str, ...] = getattr(leaf, "tokens", ())
+    return found
+
+
+def with_named_tokens(schema: Schema, nodes: Iterable[Node]) -> Schema:
+    """The schema whose texts have the vocabulary that the nodes name, and no other token."""
+    named: dict[str, set[str]] = {feature.name: set() for feature in schema if feature.kind == "text"}
+    if not named:
+        return schema
+    for node in topological(nodes):
+        if (name := column_of(node)) in named:
+            named[name].update(tokens_of_leaf(node))
+    features = tuple(
+        replace(feature, levels=tuple(sorted(named[feature.name]))) if feature.name in named else feature
+        for feature in schema
+    )
+    return schema if features == schema.features else replace(schema, features=features)
 
 
 def truth_by_code(leaf: Node, feature: Feature) -> Array:

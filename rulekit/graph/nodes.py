@@ -48,6 +48,7 @@ from rulekit.graph.node import Node as Node
 from rulekit.graph.node import kinds_of as kinds_of
 from rulekit.graph.node import with_children as with_children
 from rulekit.numbers import is_power_of_two, probability_of
+from rulekit.tokens import is_token
 
 _NUMBERS = (REAL, BOOLEAN)  # a Boolean node counts as 0 and 1
 _FORMULA = (RANDOM, BOOLEAN)
@@ -82,10 +83,24 @@ class IsTrue(Node, family=BOOLEAN):
     missing: bool = of(_MISSING, default=False)
 
 
+class Contains(Node, family=BOOLEAN):
+    """A text has at least one of the tokens (`rulekit.tokens`); `missing` is the truth where the text is missing."""
+
+    feature: str = of(Reads(columns=("text",)))
+    tokens: tuple[str, ...] = of(Levels("a token"))
+    missing: bool = of(_MISSING, default=False)
+
+    def _check(self) -> None:
+        for token in self.tokens:
+            if not is_token(token):
+                fix = "write one word of two or more letters and digits, in lower case"
+                raise GraphError(f"{token!r} is no token, so that no text would have it", fix=fix)
+
+
 class Missing(Node, family=BOOLEAN):
     """x is missing (any kind of column)."""
 
-    feature: str = of(Reads(columns=("numeric", "boolean", "categorical")))
+    feature: str = of(Reads(columns=("numeric", "boolean", "categorical", "text")))
 
 
 # Logic: Boolean, or Random with a Random child ---------------------------------------------------------------------
@@ -332,13 +347,13 @@ class Vocabulary:
     TYPES: ClassVar[dict[str, type[Node]]] = {
         cls.__name__: cls
         for cls in (
-            *(Compare, Among, IsTrue, Missing, Constant, Not, And, Or, AtLeast, LinearThreshold, Above),
+            *(Compare, Among, IsTrue, Contains, Missing, Constant, Not, And, Or, AtLeast, LinearThreshold, Above),
             *(Hidden, Column, Step, LevelPoints, Linear, Strength, Probability, Logistic, Rescaled, Difference, Sided),
         )
     }
 
 
-LEAVES = (Compare, Among, IsTrue, Missing)
+LEAVES = (Compare, Among, IsTrue, Contains, Missing)
 LOGIC = (Not, And, Or, AtLeast)
 TRUE = Constant(True)
 FALSE = Constant(False)

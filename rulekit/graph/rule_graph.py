@@ -14,7 +14,9 @@ import numpy.typing as npt
 
 from rulekit.errors import GraphError
 from rulekit.graph.decisions import Decision
+from rulekit.graph.leaves import with_named_tokens
 from rulekit.graph.nodes import Node
+from rulekit.graph.probability.exponentials import as_reported
 from rulekit.graph.traversal import topological
 from rulekit.schema import Schema
 
@@ -44,7 +46,7 @@ class RuleGraph:
     Parameters
     ----------
     schema : Schema
-        The columns.
+        The columns; the vocabulary of a text is what the nodes name, whatever the schema that was given says.
     classes : tuple of str, int, bool or float
         The K labels in order of listing; of two, the second is the positive one.
     decision : Fires, ArgMax or Median
@@ -88,11 +90,18 @@ class RuleGraph:
         for promise in self.required:
             if not 0 <= promise.class_index < k:
                 raise GraphError(f"class {promise.class_index}, which is required somewhere, is not one of {k}")
+        if any(feature.kind == "text" for feature in self.schema):
+            object.__setattr__(self, "schema", with_named_tokens(self.schema, self.written))
 
     @property
     def roots(self) -> tuple[Node, ...]:
         """Every root node: those of the decision, then those of the probability."""
         return (*self.decision.roots, *self.probability)
+
+    @cached_property
+    def reported(self) -> tuple[Node, ...]:
+        """The nodes of `probability` as they are computed: products of exponentials where they are such."""
+        return tuple(map(as_reported, self.probability))
 
     @property
     def written(self) -> tuple[Node, ...]:

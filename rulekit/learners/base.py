@@ -156,6 +156,7 @@ class RuleClassifier(ClassifierMixin, BaseEstimator, RuleLearner):  # type: igno
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
         tags.input_tags.allow_nan = "missing" in self.abilities
         tags.input_tags.categorical = "categories" in self.abilities
         return tags

@@ -21,6 +21,7 @@ from rulekit.graph.rule_graph import RuleGraph, class_array
 from rulekit.learners.binned.binning import least_level
 from rulekit.learners.binned.codes import MemoryCodes
 from rulekit.learners.binned.problem import Problem
+from rulekit.learners.binned.words import with_words
 from rulekit.learners.contract import (
     Ability,
     Candidate,
@@ -80,6 +81,7 @@ class RuleLearner(ABC):
     rule_graph_: RuleGraph
     path_: ModelPath
     folds_: npt.NDArray[Any] | None = None
+    sparse_rows_: bool = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -224,7 +226,7 @@ class RuleLearner(ABC):
         weights = share_equal(weights)
         least, threads = least_level(settings.min_level_rows, weights, unit), available_threads(settings.n_threads)
         columns, codes = binned(settings.callback, data.table, weights, settings.max_bins, least, threads)
-        return Problem(columns, codes, labels, weights, unit)
+        return with_words(Problem(columns, codes, labels, weights, unit), data.table, len(data.classes), least)
 
     def _path(
         self,

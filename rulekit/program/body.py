@@ -18,6 +18,7 @@ from rulekit.graph.nodes import (
     AtLeast,
     Column,
     Constant,
+    Contains,
     Family,
     IsTrue,
     LevelPoints,
@@ -241,12 +242,19 @@ def _member(body: Body, node: Among) -> Expression:
     return body.spelling.within(body, body.feature(node), texts) if texts else body.spelling.truth(False)
 
 
+def _contained(body: Body, node: Contains) -> Expression:
+    if not node.tokens and not node.missing:
+        return body.spelling.truth(False)
+    return body.spelling.containing(body, body.feature(node), node.tokens, node.missing)
+
+
 _RULES: dict[type[Node], Callable[[Body, Any], Expression]] = {
     RawCompare: _compared,
     IsTrue: lambda body, node: body.spelling.above(body.cell(node.feature), 0.5, True, node.missing),
     Missing: lambda body, node: body.spelling.absent(body.cell(node.feature)),
     RawNumber: lambda body, node: atom(body.cell(node.feature)),
     Among: _member,
+    Contains: _contained,
     Constant: lambda body, node: body.spelling.truth(node.value),
     Not: _negated,
     And: _connected,

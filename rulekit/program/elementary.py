@@ -1,6 +1,7 @@
 """Steps for a language without functions of ours: comparisons, choices and single operations of IEEE 754 alone.
 
-`lower(graph, elementary)` gives a program without Column, Step, LevelPoints, Logistic and Largest.
+`lower(graph, elementary)` gives a program without Column, Step, LevelPoints, Logistic, Exponentials,
+Tail and Largest.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from typing import Any
 
 from rulekit.errors import Unsupported
 from rulekit.graph.nodes import Among, Column, LevelPoints, Logistic, Missing, Node, Or, Step
+from rulekit.graph.probability.counting import Tail, Tails
+from rulekit.graph.probability.exponentials import Exponentials
 from rulekit.numbers import OVERFLOW, crossing
 from rulekit.program.nodes import (
     LOWEST,
@@ -99,6 +102,44 @@ def _logistic(node: Logistic, _: Schema) -> Node:
     return Choice(Greater(low, z), ZERO, inside)
 
 
+def _exponentials(node: Exponentials, _: Schema) -> Node:
+    """exp(-s) of one strength times 1 - exp(-s) of the others; PostgreSQL raises an error where a product is 0."""
+    parts = [] if node.none is ZERO else [_none_fires(node.none)]
+    parts += map(_some_fires, node.some)
+    result = parts[0]
+    for part in parts[1:]:
+        result = Arithmetic("*", result, part)
+    return result
+
+
+def _tail(node: Tail, _: Schema) -> Node:
+    """At least k of several events, the last one first, and only the counts that are asked for."""
+    tails = node.tails
+    assert isinstance(tails, Tails)
+    row: list[Node] = [ONE, *[ZERO] * node.k]
+    for i in range(len(tails.parts) - 1, -1, -1):
+        chance, before = tails.parts[i], list(row)
+        for j in range(max(1, node.k - i), min(len(tails.parts) - i, node.k) + 1):
+            moved = chance if before[j - 1] is ONE else Arithmetic("*", chance, before[j - 1])
+            kept = Arithmetic("*", Arithmetic("-", ONE, chance), before[j])
+            row[j] = moved if before[j] is ZERO else Arithmetic("+", moved, kept)
+    return row[node.k]
+
+
+def _none_fires(strength: Node) -> Node:
+    """exp(-s), 0 from 600 on."""
+    most = Number(600.0)
+    bounded = Choice(Greater(strength, most), most, strength)
+    return Choice(Greater(strength, most), ZERO, Exponential(Arithmetic("-", ZERO, bounded)))
+
+
+def _some_fires(strength: Node) -> Node:
+    """1 - exp(-s); of a small s by s (1 - s / 2), whose relative error is s^2 / 6, and 0 below 2^-130."""
+    small = Arithmetic("*", strength, Arithmetic("-", ONE, Arithmetic("*", Number(0.5), strength)))
+    large = Arithmetic("-", ONE, _none_fires(strength))
+    return chain([(Greater(Number(2.0**-130), strength), ZERO), (Greater(Number(2.0**-18), strength), small)], large)
+
+
 def _largest(node: Largest, _: Schema) -> Node:
     """A tournament: of two neighbours the larger goes on, and where they are equal the first."""
     taking_part = [
@@ -132,5 +173,7 @@ _RULES: dict[type[Node], Callable[[Any, Schema], Node]] = {
     Step: _step,
     LevelPoints: _level_points,
     Logistic: _logistic,
+    Tail: _tail,
+    Exponentials: _exponentials,
     Largest: _largest,
 }

@@ -5,12 +5,15 @@ nothing else:
 
     RawCompare, IsTrue, Among, Missing   conditions on a cell: thresholds are doubles at which rounding to the column's
                                          width crosses them; an Among is false for a level never seen (`members`)
+    Contains                             of a text; with no token and `missing`, whether it is missing
     Constant, Not, And, Or, AtLeast      logic
     Number, Choice, Sum, Arithmetic      numbers: one IEEE 754 operation at a time, in the order that is written
     Count, Greater, Largest              numbers to decisions
     Column, Step, LevelPoints, Logistic  a number of a row, cleaned; a step function; points by level; 1 / (1 + exp(-z))
+    Tails, Tail                          the probabilities of at least 0, 1, 2, ... of several events; one of them
+    Exponentials                         a reported probability by sums of strengths
 
-For languages that have no functions for these four and Largest, `rulekit.program.elementary` takes them apart.
+For languages that have no functions for these and Largest, `rulekit.program.elementary` takes them apart.
 
 Hidden bits, circuits, decisions, unseen policies and thresholds of float32 are resolved.
 """
@@ -34,6 +37,7 @@ from rulekit.graph.nodes import (
     Column,
     Compare,
     Constant,
+    Contains,
     Difference,
     Family,
     IsTrue,
@@ -52,7 +56,9 @@ from rulekit.graph.nodes import (
     Strength,
 )
 from rulekit.graph.probability.circuit import Algebra, Bit, Circuit, Complement, Given, operands
-from rulekit.graph.probability.compilation import build_circuit, inputs
+from rulekit.graph.probability.compilation import build_circuit
+from rulekit.graph.probability.counting import Counted, Tail, Tails
+from rulekit.graph.probability.exponentials import NOTHING, Exponentials
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.traversal import topological
 from rulekit.numbers import crossing
@@ -118,21 +124,24 @@ def _as_it_is(step: Node, _: Schema) -> Node:
 
 def lower(graph: RuleGraph, finish: Finish = _as_it_is) -> Program:
     """The steps of a graph; raises Unsupported for a node that has none. finish: what is made of every step."""
-    lowered = lower_nodes(graph.roots, graph.schema, finish)
+    lowered = lower_nodes((*graph.decision.roots, *graph.reported), graph.schema, finish)
     label, decision = _label(graph.decision, graph.default, lowered)
     label = finish(label, graph.schema)
-    reported = tuple(_number(lowered[node]) for node in graph.probability)
+    reported = tuple(_number(lowered[node]) for node in graph.reported)
     return Program(graph.schema, len(graph.classes), graph.default, label, reported, decision, lowered)
 
 
 def lower_nodes(roots: Iterable[Node], schema: Schema, finish: Finish = _as_it_is) -> dict[Node, Node]:
     """By node below the roots, but for random ones, the step that has its value."""
     lowered: dict[Node, Node] = {}
-    for node in topological(roots, inputs):
-        rule = _RULES.get(type(node))
+    roots = tuple(roots)
+    counted = Counted(roots)
+    for node in topological(roots, counted.inputs):
+        entry = counted.entry(node)
+        rule = _RULES.get(type(entry or node))
         if rule is None:
             raise Unsupported(type(node).__name__, "program", "simplify it away")
-        lowered[node] = finish(rule(node, lowered, schema), schema)
+        lowered[node] = finish(rule(entry or node, lowered, schema), schema)
     return lowered
 
 
@@ -210,6 +219,8 @@ def _compare(node: Compare, _: Mapping[Node, Node], schema: Schema) -> Node:
 
 def _missing(node: Missing, _: Mapping[Node, Node], schema: Schema) -> Node:
     feature = schema[node.feature]
+    if feature.kind == "text":
+        return Contains(feature.name, (), True)
     return node if feature.kind != "categorical" else _membership(feature, (), True, False)
 
 
@@ -285,6 +296,11 @@ def _strength(node: Strength, lowered: Mapping[Node, Node], _: Schema) -> Node:
     return Sum((ZERO, *(Choice(lowered[cause], Number(on), Number(off)) for cause, on, off in node.terms)))
 
 
+def _exponentials(node: Exponentials, lowered: Mapping[Node, Node], _: Schema) -> Node:
+    none = ZERO if node.none is NOTHING else lowered[node.none]
+    return Exponentials(none, tuple(lowered[strength] for strength in node.some))
+
+
 def _circuit(circuit: Circuit, lowered: Mapping[Node, Node]) -> Node:
     """The arithmetic of a probability; the complement of a bit that is used nowhere else is one constant or another."""
     steps = circuit.steps
@@ -311,6 +327,7 @@ _RULES: dict[type[Node], Callable[[Any, Mapping[Node, Node], Schema], Node]] = {
     Compare: _compare,
     Among: _among,
     IsTrue: lambda node, lowered, schema: node,
+    Contains: lambda node, lowered, schema: node,
     Missing: _missing,
     Constant: lambda node, lowered, schema: node,
     Not: lambda node, lowered, schema: Not(lowered[node.child]),
@@ -325,6 +342,9 @@ _RULES: dict[type[Node], Callable[[Any, Mapping[Node, Node], Schema], Node]] = {
     LevelPoints: _level_points,
     Linear: _linear,
     Probability: lambda node, lowered, schema: _circuit(build_circuit(node.formula), lowered),
+    Tails: lambda node, lowered, schema: Tails(node.most, tuple(lowered[part] for part in node.parts)),
+    Tail: lambda node, lowered, schema: Tail(node.k, lowered[node.tails]),
+    Exponentials: _exponentials,
     Logistic: lambda node, lowered, schema: Logistic(lowered[node.linear]),
     Rescaled: _rescaled,
     Difference: _difference,

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from rulekit.errors import Unsupported
 from rulekit.graph.nodes import Node
 from rulekit.program.expressions import ATOM, Expression, atom, joined, parenthesised, surrounded
 from rulekit.program.nodes import Choice, cases
@@ -55,6 +56,10 @@ class Spelling(ABC):
     @abstractmethod
     def within(self, body: Body, feature: Feature, texts: tuple[str | None, ...]) -> Expression:
         """Whether a category's cell is one of the texts, None for missing (not empty)."""
+
+    def containing(self, body: Body, feature: Feature, tokens: tuple[str, ...], missing: bool) -> Expression:
+        """Whether a text has one of the tokens (or, if `missing`, is missing); raises Unsupported where no one says."""
+        raise Unsupported("Contains", "this target", "score texts in generated Python")
 
     def truth(self, value: bool) -> Expression:
         return atom(self.truths[value])

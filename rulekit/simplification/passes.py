@@ -35,7 +35,7 @@ from rulekit.graph.nodes import (
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.sides import on_the_side_of_the_decision, with_sides
 from rulekit.graph.traversal import topological
-from rulekit.simplification import blocks, column_terms, covers, logic, rewriting, sums
+from rulekit.simplification import blocks, column_terms, covers, logic, rewriting, sums, words
 from rulekit.simplification.agreement import agree
 from rulekit.simplification.rewriting import Change, Context, Image, Law, context_of
 
@@ -140,6 +140,8 @@ PASSES: tuple[Pass, ...] = (
                "a formula over one column is the shortest one of its cells", _FORMULAS, _BOOLEAN),
     everywhere("intervals and levels", rewriting.merge_columns,
                "x > 1 and x > 3 = x > 3; level sets likewise", _JOINS, _BOOLEAN),
+    everywhere("words", words.merge_words,
+               "contains a or contains b = contains any of {a, b}; likewise not a and not b", _JOINS, _BOOLEAN),
     everywhere("at least", logic.degenerate_at_least,
                "at least 1 = or, at least all = and; a + not a = 1", (AtLeast,), _BOOLEAN),
     everywhere("absorption", covers.absorb, "a or (a and b) = a, where a may also be implied", _JOINS, _BOOLEAN),

@@ -47,7 +47,7 @@ class Context:
     """
 
     schema: Schema
-    cells: dict[str, Cells]
+    cells: dict[str, Cells]  # of all columns but texts, whose cells are too many
     messages: list[str] = field(default_factory=list)
     work: int = 0
     cover_steps: int = 0
@@ -100,7 +100,8 @@ class Context:
 
 def context_of(schema: Schema, roots: Iterable[Node]) -> Context:
     found = readers(roots)
-    return Context(schema, {name: cells_of(schema[name], own) for name, own in found.items() if name in schema})
+    columns = {name: own for name, own in found.items() if name in schema and schema[name].kind != "text"}
+    return Context(schema, {name: cells_of(schema[name], own) for name, own in columns.items()})
 
 
 def _combine(node: Node, masks: list[int], full: int) -> int:

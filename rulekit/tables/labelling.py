@@ -119,7 +119,7 @@ class _Rows:
 
     def read(self) -> None:
         """All blocks; raises ReadAgain where the source must be read in another way."""
-        kept = ({*self.options.label_columns()} | self.options.categories()) - {self.options.weight or ""}
+        kept = ({*self.options.label_columns()} | self.options.kept_texts()) - {self.options.weight or ""}
         features = self.options.features(self.source.names)
         self.builders = {name: self._builder(features[name], reread=True) for name in self.features}
         again: set[str] = set()

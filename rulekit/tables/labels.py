@@ -24,6 +24,7 @@ from rulekit.tables.raw.columns import Codes, Column, RawTable, column_place, fa
 from rulekit.tables.raw.sources import raw_table
 from rulekit.tables.reading import read_columns
 from rulekit.tables.table import PART, Array, StoredArrays, Table
+from rulekit.tables.text.token_sets import TokenSets
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,7 +78,7 @@ def read_for_model(
     The label column is `options.target`, or else `schema.target`. Raises InputError for a label that is no class.
     """
     options = replace(options, target=options.target or schema.target)
-    codes = [feature.name for feature in schema if feature.kind == "categorical"]
+    codes = [feature.name for feature in schema if feature.has_text_cells]
     raw = read_columns(
         path,
         options,
@@ -243,6 +244,8 @@ def canonical_numbers(array: Array) -> Array:
     return array
 
 
-def _bytes(array: Array) -> memoryview:
+def _bytes(array: Array | TokenSets) -> bytes | memoryview:
+    if isinstance(array, TokenSets):
+        return array.tobytes()
     array = canonical_numbers(array)
     return np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")).data

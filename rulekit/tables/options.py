@@ -12,7 +12,7 @@ from rulekit.schema import Feature, Precision, Role, Unseen, require_column
 from rulekit.tables.kinds.classes import Label
 from rulekit.tables.raw.columns import column_place
 
-KINDS = ("numeric", "boolean", "categorical", "date", "datetime", "money", "ordered:LOW,...,HIGH", "ignore")
+KINDS = ("numeric", "boolean", "categorical", "text", "date", "datetime", "money", "ordered:LOW,...,HIGH", "ignore")
 _DROPPED = frozenset({"ignore", "id"})
 
 
@@ -115,6 +115,10 @@ class ReadingOptions:
     def categories(self) -> frozenset[str]:
         """The columns declared to be categories, ordered or not."""
         return frozenset(n for n, kind in self.types.items() if kind == "categorical" or kind.startswith("ordered:"))
+
+    def kept_texts(self) -> frozenset[str]:
+        """The columns whose cells stay as they are written: categories and texts."""
+        return self.categories() | {name for name, kind in self.types.items() if kind == "text"}
 
     def label_columns(self) -> dict[str, str]:
         """The columns that are no features, and what each is."""

@@ -20,6 +20,7 @@ from rulekit.tables.raw.delimited import DelimitedFile, ReadAgain
 from rulekit.tables.raw.files import first_bytes, plain_file
 from rulekit.tables.raw.json_lines import JsonLinesFile
 from rulekit.tables.raw.parquet import ParquetFile
+from rulekit.tables.raw.svmlight import SvmlightFile, is_svmlight
 from rulekit.tables.table import Store, Table
 
 _JSON_LINES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
@@ -60,6 +61,8 @@ def open_table(path: str | os.PathLike[str], options: ReadingOptions, store: Sto
     file = plain_file(Path(path), store)
     if first_bytes(file, 4) == b"PAR1" or name.endswith((".parquet", ".pq")):
         return ParquetFile(file, None if budget is None else budget.rows_per_block)
+    if is_svmlight(first_bytes(file), name):
+        return SvmlightFile(file)
     block_bytes = None if budget is None else budget.block_bytes
     if name.endswith(_JSON_LINES):
         return JsonLinesFile(file, block_bytes)
@@ -73,7 +76,7 @@ def read_table(
     schema: Schema | None = None,
     used: Collection[str] | None = None,
 ) -> Table:
-    """Read a typed table from CSV (.csv, .tsv, .txt, each also .gz), Parquet or JSON lines (.jsonl, .ndjson).
+    """Read a typed table from CSV (.csv, .tsv, .txt, each also .gz), Parquet, JSON lines or an svmlight file.
 
     Parameters
     ----------
@@ -99,9 +102,9 @@ def read_table(
     """
     if schema is not None:
         wanted = schema.names if used is None else tuple(name for name in schema.names if name in used)
-        codes = [feature.name for feature in schema if feature.kind == "categorical"]
+        codes = [feature.name for feature in schema if feature.has_text_cells]
         return encode_columns(read_columns(path, options, columns=wanted, keep_text=codes), schema, used)
-    raw = read_columns(path, options, keep_text=options.categories(), without=options.dropped())
+    raw = read_columns(path, options, keep_text=options.kept_texts(), without=options.dropped())
     return infer_columns(raw, options)
 
 

@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from rulekit.errors import InputError
 from rulekit.schema import FREE, MISSING_CODE, Constraints, Feature
+from rulekit.tables.text.token_sets import TEXT_DTYPE, TokenSets, no_tokens
 
 Array = npt.NDArray[Any]
 
@@ -39,7 +40,8 @@ class Table:
         The columns.
     arrays : sequence of ndarray [n]
         One for each feature. Numeric: float32 or float64 by the feature's precision, NaN for missing; Boolean: float32
-        of 0, 1, NaN; categorical: int32 codes (0 missing, 1 unseen, 2.. the feature's levels).
+        of 0, 1, NaN; categorical: int32 codes (0 missing, 1 unseen, 2.. the feature's levels); text: TokenSets over
+        the feature's levels, which stand in for an array.
     n_rows : int
         The number of rows.
     source : str
@@ -69,6 +71,11 @@ class Table:
             if array.dtype != encoded_dtype(feature) or array.shape != (self.n_rows,):
                 raise InputError(
                     f"array of {array.dtype}{array.shape}, expected {encoded_dtype(feature)}({self.n_rows},)",
+                    where=f"column {feature.name!r}",
+                )
+            if isinstance(array, TokenSets) and array.size != len(feature.levels):
+                raise InputError(
+                    f"sets over {array.size} tokens, the feature has {len(feature.levels)}",
                     where=f"column {feature.name!r}",
                 )
 
@@ -117,14 +124,14 @@ class Table:
                 yield self
                 return
             for start in range(0, self.n_rows, size):
-                arrays = tuple(array[start : start + size] for array in self.arrays)
+                parts = tuple(array[start : start + size] for array in self.arrays)
                 n_rows = min(size, self.n_rows - start)
-                yield Table(self.features, arrays, n_rows, self.source, constraints=self.constraints)
+                yield Table(self.features, parts, n_rows, self.source, constraints=self.constraints)
             return
         read = [names is None or feature.name in names for feature in self.features]
         for start in range(0, self.n_rows, size):
             rows = min(size, self.n_rows - start)
-            arrays = tuple(
+            arrays: tuple[Any, ...] = tuple(
                 column.read(start, start + rows) if wanted else missing_cells(feature, rows)
                 for feature, column, wanted in zip(self.features, self.arrays.columns, read, strict=True)
             )
@@ -184,15 +191,26 @@ class Table:
 
 def missing_cells(feature: Feature, n_rows: int) -> Array:
     """A read-only column of missing cells that takes no memory."""
+    if feature.kind == "text":
+        return no_tokens(n_rows, len(feature.levels))  # type: ignore[return-value]
     missing = MISSING_CODE if feature.kind == "categorical" else np.nan
     return np.broadcast_to(np.array(missing, dtype=encoded_dtype(feature)), (n_rows,))
 
 
 def encoded_dtype(feature: Feature) -> np.dtype[Any]:
     """The dtype of a feature's encoded array."""
+    if feature.kind == "text":
+        return TEXT_DTYPE
     if feature.kind == "categorical":
         return np.dtype(np.int32)
     return np.dtype(np.float64 if feature.kind == "numeric" and feature.precision == "float64" else np.float32)
+
+
+def absent(array: Array | TokenSets) -> npt.NDArray[np.bool_]:
+    """Which cells [n] of an encoded column are missing."""
+    if isinstance(array, TokenSets):
+        return array.missing
+    return np.asarray(np.isnan(array) if array.dtype.kind == "f" else array == MISSING_CODE)
 
 
 class Store:
@@ -350,9 +368,9 @@ class HeldColumn:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredArrays(Sequence[Array]):
-    """The columns of a table on disk; each is read when it is asked for, and not kept."""
+    """The columns of a table on disk; each is read when it is asked for, and not kept. Sets of tokens are in memory."""
 
-    columns: tuple[StoredColumn, ...]
+    columns: tuple[StoredColumn | TokenSets, ...]
 
     def __len__(self) -> int:
         return len(self.columns)
@@ -366,17 +384,23 @@ class StoredArrays(Sequence[Array]):
     def __getitem__(self, index: int | slice) -> Array | StoredArrays:
         if isinstance(index, slice):
             return StoredArrays(self.columns[index])
-        return self.columns[index].read()
+        return self.columns[index].read()  # type: ignore[return-value]
 
     def taken(self, rows: Array) -> StoredArrays:
         """The rows of a Boolean mask or of ascending row numbers, in files of their own."""
         return StoredArrays(tuple(column.taken(rows) for column in self.columns))
 
 
-def arrays_of(columns: Sequence[StoredColumn | HeldColumn]) -> Sequence[Array]:
+EncodedColumn = StoredColumn | HeldColumn | TokenSets
+"""An encoded column that was gathered block by block."""
+
+
+def arrays_of(columns: Sequence[EncodedColumn]) -> Sequence[Array]:
     """The columns of a table, where they are: on disk or in memory."""
-    stored = tuple(column for column in columns if isinstance(column, StoredColumn))
-    return StoredArrays(stored) if len(stored) == len(columns) else tuple(column.read() for column in columns)
+    stored = tuple(column for column in columns if not isinstance(column, HeldColumn))
+    if len(stored) == len(columns) and any(isinstance(column, StoredColumn) for column in stored):
+        return StoredArrays(stored)
+    return tuple(column.read() for column in columns)  # type: ignore[misc]
 
 
 def rows_within(rows: Array, start: int, stop: int) -> Array:

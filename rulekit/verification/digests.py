@@ -10,6 +10,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from rulekit.tables.table import Table
+from rulekit.tables.text.token_sets import TokenSets
 from rulekit.targets import Outcome
 
 PACKAGES = ("numpy", "onnxruntime")
@@ -19,6 +20,10 @@ def digest_of_rows(table: Table) -> str:
     """SHA-256 of encoded rows: of each column its name, type and little-endian values; every NaN and zero is one."""
     digest = hashlib.sha256()
     for feature, array in zip(table.features, table.arrays, strict=True):
+        if isinstance(array, TokenSets):
+            digest.update(f"{feature.name!a} words {len(array)}\n".encode())
+            digest.update(array.tobytes())
+            continue
         values = array
         if values.dtype.kind == "f":
             values = np.where(np.isnan(values), values.dtype.type(np.nan), values + values.dtype.type(0))

@@ -8,10 +8,11 @@ column in a sum, and a link function that decides, are tested and not proved (do
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
-from rulekit.exactness import span_of_sum
+from rulekit.exactness import Span, span_of_sum, total
 from rulekit.graph.decisions import Decision
 from rulekit.graph.nodes import Column, Family, Linear, LinearThreshold, Logistic, Node, Probability, Strength
 from rulekit.graph.rule_graph import RuleGraph
@@ -56,7 +57,9 @@ def _of_node(node: Node) -> Guarantee:
     if isinstance(node, Probability):
         return Guarantee("fixed order", "a circuit of probabilities")
     if isinstance(node, Strength):
-        return Guarantee("fixed order", "a sum of strengths")
+        sizes = [size for _, on, off in node.terms for size in (on, off)]
+        exact = all(map(math.isfinite, sizes)) and total(Span.of(on, off) for _, on, off in node.terms).fits()
+        return Guarantee("grid sum" if exact else "fixed order", "a sum of strengths")
     if isinstance(node, Linear | LinearThreshold):
         span = span_of_sum(node)
         if span is not None and span.fits():

@@ -15,6 +15,7 @@ from rulekit.errors import FormatError, GraphError, InputError, RulekitError
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.evaluation.oracle import evaluate_row
 from rulekit.graph.files.model_files import read_bounded
+from rulekit.graph.probability.exponentials import Exponentials
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.graph.rules import fired
 from rulekit.tables.table import Table
@@ -30,6 +31,8 @@ Columns = Mapping[str, npt.NDArray[Any]]
 BLOCK_ROWS = 65_536
 MAX_BYTES = 1 << 30  # of an exported file
 MOST_ANSWERS = 4_000_000  # probabilities of all adversarial rows
+MOST_CELLS = 20_000_000  # of the columns that are read, on all adversarial rows
+LEAST_PROBABILITY = 1e-30  # that is compared as a share of itself
 SKIPPED = "no proof was asked for"
 OTHER = "it is not what the exporter writes"
 RUN_ANYWAY = "rulekit verify --run-untrusted runs it all the same"
@@ -61,7 +64,7 @@ def verify(
     data : anything that `graph.predict` takes, or None
         Rows to compare as well.
     rows : int
-        How many adversarial rows are made, fewer beyond 200 classes.
+        How many adversarial rows are made, fewer beyond 200 classes or 1,000 columns that are read.
     seed : int
         Of the adversarial rows.
     proving : bool
@@ -84,7 +87,7 @@ def verify(
 
     """
     content, found = _artifact(artifact, target)
-    rows = min(rows, MOST_ANSWERS // len(graph.classes))
+    rows = min(rows, MOST_ANSWERS // len(graph.classes), MOST_CELLS // max(1, len(graph.used_features)))
     table = None if data is None else graph.table(data)
     carried, rows_sha256, decisions_sha256 = "none", "", ""
     try:
@@ -177,6 +180,9 @@ class _Comparison:
 
     def __init__(self, graph: RuleGraph, shown: Sequence[str] = ()) -> None:
         self.graph = graph
+        # of the classes whose probability is a product of exponentials, which loses nothing where it is small
+        rare = [isinstance(node, Exponentials) for node in graph.reported]
+        self.relative = [False, *rare] if len(rare) == 1 else rare or [False]
         self.shown = tuple(shown) or graph.used_features  # the columns of a counter-example
         self.different = 0
         self.gap = 0.0
@@ -227,8 +233,7 @@ class _Comparison:
             alike = found.fired.shape == expected.fired.shape
             self.misfired += int((found.fired != expected.fired).any(axis=1).sum()) if alike else len(found.labels)
         differ = found.labels != expected.labels
-        gaps = np.abs(found.probabilities - expected.probabilities)
-        gaps = np.where(np.isnan(gaps), 1.0, gaps).max(axis=1, initial=0.0)
+        gaps = _gaps(expected.probabilities, found.probabilities, self.relative).max(axis=1, initial=0.0)
         self.different += int(np.count_nonzero(differ))
         self.gap = max(self.gap, float(gaps.max(initial=0.0)))
         self.cells += len(differ) * len(self.graph.used_features)
@@ -272,6 +277,17 @@ class _Comparison:
             version=__version__,
             **known,
         )
+
+
+def _gaps(expected: npt.NDArray[Any], found: npt.NDArray[Any], relative: Sequence[bool]) -> npt.NDArray[Any]:
+    """How far probabilities [n, K] are apart: absolutely, but as a share of what is expected where that is asked for.
+
+    relative: by class; below `LEAST_PROBABILITY` shares say nothing.
+    """
+    gaps: npt.NDArray[Any] = np.abs(found - expected)
+    shares = np.asarray(relative, dtype=bool) & (expected >= LEAST_PROBABILITY)
+    np.divide(gaps, expected, out=gaps, where=shares)
+    return np.where(np.isnan(gaps), 1.0, gaps)
 
 
 def _artifact(artifact: str | os.PathLike[str] | bytes | Artifact, target: str | Target | None) -> tuple[bytes, Target]:

@@ -10,13 +10,14 @@ import numpy as np
 
 from rulekit.audit.table_summary import TableSummary, summary_of
 from rulekit.graph.files.model_files import write_atomically
-from rulekit.graph.language.readable import amount, percent
+from rulekit.graph.language.readable import amount, counted, percent
 from rulekit.names import printable
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, Feature
 from rulekit.tables.kinds.hints import Hint, hints_of
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.tables.reading import read_table
 from rulekit.tables.table import Array
+from rulekit.tables.text.token_sets import TokenSets
 from rulekit.tables.types_file import declaration, kind_of, read_types, types_text
 from rulekit.work.outputs import check_outputs
 
@@ -27,8 +28,9 @@ SHOWN_LEVELS = 4
 class ColumnDescription:
     """What a column holds.
 
-    n_values: different values; missing: cells without one. low, high, example: values as people read them, "" where
-    there are none. levels: of a category, with the number of rows of each, in the order of the schema.
+    n_values: different values, of a text different words that rules may name; missing: cells without one. low, high,
+    example: values as people read them, "" where there are none. levels: of a category, with the number of rows of
+    each, in the order of the schema.
     """
 
     feature: Feature
@@ -47,6 +49,8 @@ class ColumnDescription:
     def values(self, all_levels: bool = False) -> str:
         """The levels with their rows, the most frequent first unless they are ordered; or the range and an example."""
         if not self.levels:
+            if self.feature.kind == "text":
+                return self.example
             return f"{self.low} to {self.high}, such as {self.example}" if self.n_values > 1 else self.example
         levels = self.levels if self.feature.ordered else sorted(self.levels, key=lambda level: -level[1])
         shown = levels if all_levels or len(levels) <= SHOWN_LEVELS + 1 else levels[:SHOWN_LEVELS]
@@ -121,6 +125,11 @@ def _described(feature: Feature, array: Array, hint: Hint | None) -> ColumnDescr
         first = array[np.argmax(array >= FIRST_LEVEL_CODE)] - FIRST_LEVEL_CODE
         example = feature.levels[first] if known and first >= 0 else ""
         return ColumnDescription(feature, len(known), counts[MISSING_CODE], "", "", example, levels, hint)
+    if isinstance(array, TokenSets):
+        words = zip(feature.levels, array.rows_with().tolist(), strict=True)
+        frequent = [word for word, _ in sorted(words, key=lambda word: (-word[1], word[0]))[:SHOWN_LEVELS]]
+        example = f"{counted(len(feature.levels), 'word')}, such as {', '.join(frequent)}" if frequent else "no words"
+        return ColumnDescription(feature, len(feature.levels), int(array.missing.sum()), example=example, hint=hint)
     known_values = array[~np.isnan(array)]
     missing = len(array) - len(known_values)
     if not len(known_values):

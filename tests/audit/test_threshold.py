@@ -20,12 +20,14 @@ from rulekit.graph.nodes import (
     Linear,
     Logistic,
     Node,
+    Not,
     Or,
     Probability,
     Rescaled,
     Sided,
     Strength,
 )
+from rulekit.graph.probability.deciding import noisy_or_decision
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.numbers import strength_of
 from rulekit.schema import Feature, Schema
@@ -155,3 +157,16 @@ def test_a_model_that_is_proved_stays_proved(decides: Node, reported: Node, thre
     chances = moved.predict_proba({"x": x})[:, 1]
     apart = np.abs(chances - threshold) > 1e-12
     assert (moved.decide({"x": x}) == (chances > threshold))[apart].all()
+
+
+def test_a_noisy_or_that_decides_by_strengths_on_a_grid_stays_on_it():
+    """The reported strengths are not rounded; those that decide are, and a new threshold is one for these."""
+    bits = [Hidden(f"h{i}", Compare(f"x{i}", ">", 0.5), strength_of(0.1 + 0.02 * i), 0.001) for i in range(30)]
+    schema = Schema(tuple(Feature(f"x{i}") for i in range(30)), target="y")
+    decision = noisy_or_decision(bits)
+    graph = RuleGraph(schema, ("no", "yes"), Fires(decision), (Probability(Or(bits)),))
+    (moved,) = with_threshold(graph, 0.25).decision.roots
+    assert moved == Above(decision.score, strength_of(0.25))
+    for formula in (And(bits), Not(Or(bits))):
+        (moved,) = with_threshold(graph.with_(probability=(Probability(formula),)), 0.25).decision.roots
+        assert isinstance(moved.score, Linear)

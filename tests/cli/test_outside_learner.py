@@ -113,6 +113,7 @@ def test_every_option_of_train_works_or_is_refused_by_name(run: Run, table: Path
         },
         {"--types": ("types.toml",), "--ordered": ("no,yes",), "--holdout": ("0.3",), "--memory": ("2GB",)},
         {"--role": ("d=audit",)},
+        {"--label-separator": (";", "--positive", "yes")},
     ]
     fails = {
         "--start": (str(model),),

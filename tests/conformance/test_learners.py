@@ -17,6 +17,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "additive": {"max_rules": 3, "n_folds": 2},
     "adaboost": {"n_estimators": 8, "n_folds": 2},
     "cnll": {"n_units": 3, "n_folds": 2},
+    "noisy-or": {"max_causes": 4, "n_folds": 2},
 }
 CHECKS = [
     (name, check)

@@ -15,6 +15,7 @@ from rulekit.graph.nodes import (
     AtLeast,
     Compare,
     Constant,
+    Contains,
     Hidden,
     IsTrue,
     LevelPoints,
@@ -42,6 +43,7 @@ SCHEMA = Schema(
         Feature("p", "boolean"),
         Feature("q", "boolean"),
         Feature("r", "boolean"),
+        Feature("t", "text", ("corn", "rice", "wheat")),
     )
 )
 BY_NAME = {one.name: one for one in PASSES}
@@ -57,6 +59,10 @@ def gt(value, missing=False, name="x"):
 
 def among(*levels, missing=False, unseen=False, name="c"):
     return Among(name, levels, missing, unseen)
+
+
+def has(*tokens, missing=False):
+    return Contains("t", tokens, missing)
 
 
 P, Q, R = IsTrue("p"), IsTrue("q"), IsTrue("r")
@@ -107,6 +113,10 @@ LAWS = [
     ("constants", AtLeast(2, (P, TRUE, Q, FALSE)), AtLeast(1, (P, Q))),
     ("constants", AtLeast(0, (P, Q)), TRUE),
     ("constants", AtLeast(3, (P, Q)), FALSE),
+    ("words", Or((has("corn"), P, has("wheat", missing=True))), Or((has("corn", "wheat", missing=True), P))),
+    ("words", And((Not(has("corn")), Not(has("rice", "corn")))), Not(has("corn", "rice"))),
+    ("words", And((has("corn"), P, has("corn", "rice", missing=True))), And((has("corn"), P))),
+    ("words", Or((Not(has("corn")), Not(has("corn", "rice")))), Not(has("corn"))),
     ("flattening", And((P, And((Q, And((R, P)))))), And((P, Q, R))),
     ("flattening", Or((P, Or((Q, P)))), Or((P, Q))),
     ("flattening", And((P, P)), P),

@@ -44,7 +44,9 @@ def _graph(decision, k=2):
         (Fires(Above(Linear([(1.0, Step("x", (0.0,), (0.1, 2.0**70), 0.0))], 0.0), 0.0)), "fixed order"),
         (Fires(Above(Logistic(Linear([(1.0, LEAF)], 0.0)), 0.5)), "tested"),
         (Fires(Above(Probability(Or([Hidden("h", LEAF, 1.0)])), 0.5)), "fixed order"),
-        (Fires(Above(Strength(Or([Hidden("h", LEAF, 1.0)])), 0.5)), "fixed order"),
+        (Fires(Above(Strength(Or([Hidden("h", LEAF, 0.1), Hidden("i", LEAF, 0.3)])), 0.5)), "fixed order"),
+        (Fires(Above(Strength(Or([Hidden("h", LEAF, 0.125), Hidden("i", LEAF, 1.5)])), 0.5)), "grid sum"),
+        (Fires(Above(Strength(Or([Hidden("h", LEAF, 0.125), LEAF])), 0.5)), "fixed order"),
     ],
 )
 def test_the_weakest_part_is_named(decision, expected):

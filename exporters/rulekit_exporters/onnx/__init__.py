@@ -32,7 +32,10 @@ def _missing(package: str) -> str:
 
 
 def refuses(graph: RuleGraph, options: Options) -> str:
-    """A float tensor has no place for texts."""
+    """A float tensor has no place for levels, and rules over words are numbered otherwise than those over texts."""
+    texts = [name for name in graph.used_features if graph.schema[name].kind == "text"]
+    if texts and options.fired:
+        return f"which rules fired is not said of a model over the text {texts[0]!r}: leave fired out"
     used = [name for name in graph.used_features if graph.schema[name].kind == "categorical"]
     if not used or options.input != "tensor":
         return ""

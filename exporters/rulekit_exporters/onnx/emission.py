@@ -23,6 +23,7 @@ from rulekit_exporters.onnx.operators.emitter import Emitter
 from rulekit_exporters.onnx.operators.fired import emit_fired
 from rulekit_exporters.onnx.options import ROLES, InputForm, Optimize, Options, public_outputs
 from rulekit_exporters.onnx.self_check import check_artifact
+from rulekit_exporters.onnx.words import of_words
 
 MAX_SHOWN = 20
 MOST_OF_SUM = 4  # times the size of a sum that a table in its place may have
@@ -35,16 +36,17 @@ def emit_model(graph: RuleGraph, parsed: Options) -> Artifact:
     Raises Unsupported for what the target cannot express, GraphError for a graph that breaks the rules of composition.
     """
     check(graph)
-    model, cheapest, plan, names, candidates = cheapest_model(graph, parsed)
+    apart = of_words(graph)
+    model, cheapest, plan, names, candidates = cheapest_model(apart, parsed, graph)
     artifact = serialize(model)
-    check_artifact(artifact, graph)
+    check_artifact(artifact, apart)
     shown = ", ".join(plan.names[:MAX_SHOWN]) + (", ..." if len(plan.names) > MAX_SHOWN else "")
     summary = f"opset {parsed.opset}, input {plan.form}: {shown}, outputs {', '.join(names.values())}"
     if cheapest == "tree":
         summary += f", a tree of {candidates.leaves} leaves"
     if cheapest == "trees":
         summary += ", a sum of trees"
-    warnings = warnings_of(graph, plan, names)
+    warnings = warnings_of(apart, plan, names)
     if candidates.no_tree and cheapest != "trees":
         warnings += (
             f"optimize=latency: this model cannot be one tree operator, because {candidates.no_tree}; {FALLEN_BACK}",
@@ -52,12 +54,17 @@ def emit_model(graph: RuleGraph, parsed: Options) -> Artifact:
     return Artifact({"": artifact}, graph.digest, warnings, summary)
 
 
-def cheapest_model(graph: RuleGraph, options: Options) -> tuple[Any, str, InputPlan, dict[str, str], Formulations]:
-    """The ModelProto that is written, the name of its formulation, its inputs and outputs, and what there was."""
+def cheapest_model(
+    graph: RuleGraph, options: Options, carried: RuleGraph
+) -> tuple[Any, str, InputPlan, dict[str, str], Formulations]:
+    """The ModelProto that is written, the name of its formulation, its inputs and outputs, and what there was.
+
+    carried: the model that the metadata hold, of which `graph` is the form without texts.
+    """
     plan = plan_inputs(graph, options.input)
     names = public_outputs(plan.names, ROLES if options.fired else ROLES[:2])
     candidates = formulations(graph, plan, options)
-    models = {name: build(graph, plan, options, names, emit) for name, emit in candidates.emitters.items()}
+    models = {name: build(graph, plan, options, names, emit, carried) for name, emit in candidates.emitters.items()}
     if _is_outweighed(models, graph):
         del models["table"]
     cheapest = min(models, key=lambda name: cost(models[name], options.optimize)) if len(models) > 1 else "operators"
@@ -80,7 +87,7 @@ def is_written(contents: Contents, graph: RuleGraph) -> bool:
     for form, optimize in product(forms, get_args(Optimize)):
         options = Options(form, contents.opset, len(contents.outputs) > 2, False, optimize)
         try:
-            model = cheapest_model(graph, options)[0]
+            model = cheapest_model(graph, options, graph)[0]
         except RulekitError:
             continue
         model.ClearField("metadata_props")
@@ -90,7 +97,9 @@ def is_written(contents: Contents, graph: RuleGraph) -> bool:
     return False
 
 
-def build(graph: RuleGraph, plan: InputPlan, options: Options, names: dict[str, str], emit: Emit) -> Any:
+def build(
+    graph: RuleGraph, plan: InputPlan, options: Options, names: dict[str, str], emit: Emit, carried: RuleGraph
+) -> Any:
     """The ModelProto of one formulation."""
     builder = Builder(frozenset((*plan.names, *names.values())), options.opset)
     inputs = Inputs(plan, graph.schema, builder, options.optimize)
@@ -101,7 +110,7 @@ def build(graph: RuleGraph, plan: InputPlan, options: Options, names: dict[str, 
         (label, Port(names["label"], element_type(str if integer_labels(graph.classes) is None else np.int64), ("N",))),
         (probabilities, Port(names["probabilities"], element_type(np.float32), ("N", len(graph.classes)))),
     ]
-    metadata = describe(graph, plan, options, names)
+    metadata = describe(carried, plan, options, names)
     if options.fired:
         ids, tensor = emit_fired(emitter)
         outputs.append((tensor, Port(names["fired"], element_type(np.bool_), ("N", len(ids)))))

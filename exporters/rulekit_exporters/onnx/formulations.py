@@ -45,7 +45,7 @@ def formulations(graph: RuleGraph, plan: InputPlan, options: Options) -> Formula
     """What could be written for a graph."""
     found: dict[str, Emit] = {"operators": _operators}
     no_tree, leaves = "", 0
-    below = topological([*graph.decision.roots, *graph.probability])
+    below = topological([*graph.decision.roots, *graph.reported])
     if any(isinstance(node, Probability) for node in below):
         found["component tables"] = _component_tables
     if not all(is_logical(node) for node in below):

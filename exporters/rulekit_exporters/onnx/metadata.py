@@ -20,6 +20,7 @@ from rulekit.graph.rules import rules_of
 from rulekit_exporters.onnx.inputs import InputPlan
 from rulekit_exporters.onnx.labels import label_texts
 from rulekit_exporters.onnx.options import Options
+from rulekit_exporters.onnx.words import described
 
 MODEL_KEY = "rulekit.model"
 DIGEST_KEY = "rulekit.digest"
@@ -53,8 +54,15 @@ def interface(graph: RuleGraph, plan: InputPlan, names: Mapping[str, str]) -> di
     if plan.renamed or any(public != role for role, public in names.items()):
         columns = dict(zip(plan.names, plan.columns, strict=True)) if plan.form != "tensor" else {}
         metadata["rulekit.names"] = _compact({"inputs": columns, "outputs": names})
+    if texts := described(graph):
+        metadata["rulekit.words"] = _compact(texts)
+        metadata["rulekit.columns"] = _compact(plan.columns)
     if plan.form == "codes":
-        used = [graph.schema[name] for name in plan.columns if graph.schema[name].kind == "categorical"]
+        used = [
+            graph.schema[name]
+            for name in plan.columns
+            if name in graph.schema and graph.schema[name].kind == "categorical"
+        ]
         metadata["rulekit.codes"] = _compact({feature.name: feature.codes_of_texts for feature in used})
     if "fired" in names:
         metadata["rulekit.fired"] = json.dumps([rule.id for rule in rules_of(graph)])

@@ -19,6 +19,7 @@ from rulekit.targets import Outcome
 from rulekit_exporters.onnx.inputs import TENSOR_NAME, InputPlan, plan_of_form
 from rulekit_exporters.onnx.labels import integer_labels, label_texts
 from rulekit_exporters.onnx.metadata import model_of, properties_of
+from rulekit_exporters.onnx.words import taken_apart
 
 CHUNK = 8192
 ANYTHING = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1e300, -1.5)  # of an unused column
@@ -69,6 +70,8 @@ def reference_session(artifact: bytes) -> Session:
 def run_runtime(artifact: bytes, graph: RuleGraph, table: Table, session_of: SessionOf = runtime_session) -> Outcome:
     """By onnxruntime on one thread; raises InputError where it refuses the model."""
     session = session_of(artifact)
+    graph, words = taken_apart(graph)
+    table = table if words is None else words.table(table)
     return outcome(graph, in_chunks(session, feeds_of(plan_of(artifact, graph), graph, table)))
 
 
@@ -76,7 +79,10 @@ def run_raw(
     artifact: bytes, graph: RuleGraph, columns: Mapping[str, Array], session_of: SessionOf = runtime_session
 ) -> Outcome:
     """By onnxruntime on values as a user holds them: doubles cast to the declared type, texts as they are."""
-    feeds = raw_feeds(plan_of(artifact, graph), graph, columns)
+    apart, words = taken_apart(graph)
+    if words is not None:
+        columns = words.raw(columns)
+    feeds = raw_feeds(plan_of(artifact, apart), apart, columns)
     return outcome(graph, in_chunks(session_of(artifact), feeds))
 
 

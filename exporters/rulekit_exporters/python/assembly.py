@@ -102,7 +102,7 @@ def _tables(graph: RuleGraph) -> list[str]:
     used = []
     for name in graph.used_features:
         feature = graph.schema[name]
-        kind = {"categorical": "level", "boolean": "flag"}.get(feature.kind, "number")
+        kind = {"categorical": "level", "boolean": "flag", "text": "level"}.get(feature.kind, "number")
         kind = {"date": "day", "datetime": "moment"}.get(feature.display, kind) if kind == "number" else kind
         used.append(f"    {literal((graph.schema.positions[name], name, kind, feature.missing_tokens))},")
     return [
@@ -156,7 +156,21 @@ def _runtime() -> tuple[list[tuple[str, str, frozenset[str]]], list[ast.stmt]]:
                 name = statement.name if isinstance(statement, ast.FunctionDef) else ast.unparse(statement.targets[0])
                 text = ast.get_source_segment(source, statement) or ""
                 pieces.append((name, text, frozenset(_words_of(statement))))
-    return pieces, imports
+    return [*_tokeniser(), *pieces], imports
+
+
+def _tokeniser() -> list[tuple[str, str, frozenset[str]]]:
+    """The tables of `rulekit.tokens`, by which texts are cut into words."""
+    source = files("rulekit").joinpath("tokens.py").read_text("utf-8")
+    return [
+        (
+            ast.unparse(statement.targets[0]),
+            ast.get_source_segment(source, statement) or "",
+            frozenset(_words_of(statement)),
+        )
+        for statement in ast.parse(source).body
+        if isinstance(statement, ast.Assign)
+    ]
 
 
 def _runtime_for(code: str) -> tuple[str, list[str], list[str]]:

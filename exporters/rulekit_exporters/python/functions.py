@@ -51,7 +51,7 @@ def body_of(
     for name, column in context.columns.items() if keys is not None else ():
         feature = context.program.schema[name]
         assert keys is not None
-        cleaned = feature.kind == "categorical" or feature.missing_tokens
+        cleaned = feature.has_text_cells or feature.missing_tokens
         # numpy compares a float32 with a double in float32, which is right for a float32 column alone
         cell = f"row[{keys[name]}]" + (
             ".__float__()" if feature.kind == "numeric" and feature.precision == "float64" else ""
@@ -167,7 +167,11 @@ def guards(context: Context, body: Body) -> list[str]:
         feature = context.program.schema[name]
         if not body.reads[name]:
             continue
-        if feature.kind == "categorical":
+        if feature.kind == "text":
+            tokens = f", {literal(feature.missing_tokens)}" if feature.missing_tokens else ""
+            called = "words(" if body.spelling is SCALAR else "words_of(np, "
+            lines.append(f"{column} = {called}{column}{tokens})")
+        elif feature.kind == "categorical":
             lines += _level_guard(feature, column, context, body.spelling is SCALAR)
         elif numbers := feature.missing_numbers:
             if body.spelling is SCALAR:

@@ -7,6 +7,7 @@ import keyword
 import math
 from collections.abc import Iterable
 
+from rulekit import tokens
 from rulekit.program.expressions import ATOM, Expression, atom, bracketed
 from rulekit_exporters.python import command_line, runtime
 
@@ -19,6 +20,7 @@ TAKEN = (
     | {"TEST_CELLS", "TEST_ROWS", "TEST_CHANCES", "self_test"}
     | {"np", "n", "row", "data", "l", "O", "I", "best", "chosen", "score", "decide", "decide_many", "probabilities"}
     | {"predict", "predict_proba", "predict_many", "bisect_left", "nan", "inf"}
+    | set(vars(tokens))
     | {"CLASSES", "COLUMNS", "USED", "DIGEST", "TOTALS", "Row", "annotations"}
 )
 

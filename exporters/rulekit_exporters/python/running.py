@@ -24,6 +24,7 @@ from rulekit.schema import Feature
 from rulekit.tables.table import Array, Table
 from rulekit.targets import Outcome, Runtime
 from rulekit.verification.isolated import SECONDS, read_answer, run_bounded
+from rulekit.verification.rows.adversarial import raw_columns
 
 Labels = npt.NDArray[np.int64]
 
@@ -41,8 +42,13 @@ class _Rows:
 
 
 def _encoded(graph: RuleGraph, table: Table) -> _Rows:
-    used = [(graph.schema[name], table.array(name)) for name in graph.used_features]
-    cells = [_missing_by_turns(feature, cells_of(feature, array)) for feature, array in used]
+    texts = raw_columns(table.select(tuple(f.name for f in table.features if f.kind == "text")))
+    cells = [
+        texts[name].tolist()
+        if name in texts
+        else _missing_by_turns(graph.schema[name], cells_of(graph.schema[name], table.array(name)))
+        for name in graph.used_features
+    ]
     return _Rows(cells, table.n_rows, lambda: decide(graph, table))
 
 
@@ -50,7 +56,7 @@ def _raw(graph: RuleGraph, columns: Mapping[str, Array]) -> _Rows:
     cells = []
     for name in graph.used_features:
         values = columns[name].tolist()
-        cells.append(values if graph.schema[name].kind == "categorical" else [_exact(value) for value in values])
+        cells.append(values if graph.schema[name].has_text_cells else [_exact(value) for value in values])
     n_rows = max((len(column) for column in columns.values()), default=0)
     return _Rows(cells, n_rows, lambda: decide(graph, graph.table(dict(columns))))
 
@@ -149,7 +155,7 @@ def _missing_by_turns(feature: Feature, cells: list[Any]) -> list[Any]:
 
     Raw rows hold every text that means missing, but no such number: most targets take those for what they are.
     """
-    numbers = () if feature.kind == "categorical" else feature.missing_numbers
+    numbers = () if feature.has_text_cells else feature.missing_numbers
     if not numbers:
         return cells
     turns = itertools.cycle((None, *map(_exact, numbers)))

@@ -16,6 +16,8 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from math import inf, nan
 from typing import Any
 
+from rulekit.tokens import SMALL_LETTERS, TOKEN
+
 # A column that the rules read: position in the schema, name, kind, cells that mean missing.
 Used = tuple[int, str, str, tuple[str, ...]]
 NUMBER = re.compile(r"[+-]?(([0-9]+[.]?[0-9]*|[.][0-9]+)(e[+-]?[0-9]+)?|inf(inity)?|nan)", re.ASCII | re.IGNORECASE)
@@ -123,6 +125,14 @@ def level(value: Any, known: Container[str | None] = (), tokens: Sequence[str] =
     return text if meant in tokens else meant
 
 
+def words(value: Any, tokens: Sequence[str] = ()) -> set[str | None]:
+    """The words of the cell of a text column, the set of None where it is missing; a number is its text, 3.0 is "3"."""
+    text = level(value)
+    if text is None or text == "" or text in tokens:
+        return {None}
+    return set(TOKEN.findall(text.translate(SMALL_LETTERS)))
+
+
 def absent(value: Any) -> bool:
     """Whether a cell is None, NaN or the missing value of a data frame."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
@@ -190,6 +200,24 @@ def logistic(z: float) -> float:
         return 1.0 / (1.0 + math.exp(-z))
     except OverflowError:
         return 0.0
+
+
+def exponentials(none: float, *some: float) -> float:
+    """exp(-strength) of the first strength, times 1 - exp(-strength) of the others, without loss where it is small."""
+    result = math.exp(-none)
+    for strength in some:
+        result *= -math.expm1(-strength)
+    return result
+
+
+def at_least(chances: Sequence[float], most: int) -> list[float]:
+    """The probability that at least 0, 1, ... `most` of independent events happen, the last event taken first."""
+    tails = [1.0] + [0.0] * most
+    for i, chance in enumerate(reversed(chances), start=1):
+        rest = 1.0 - chance
+        for j in range(min(i, most), 0, -1):
+            tails[j] = chance * tails[j - 1] + rest * tails[j]
+    return tails
 
 
 def normalised(values: Sequence[float], default: int) -> list[float]:
@@ -313,6 +341,18 @@ def among(np: Any, column: Any, levels: Container[str | None]) -> Any:
     return holds[column[0]]
 
 
+def words_of(np: Any, column: Any, tokens: Sequence[str] = ()) -> Any:
+    """The words of each row of a text column, which came as (index [n], distinct cells)."""
+    found = np.empty(len(column[0]), dtype=object)
+    found[:] = [words(column[1][place], tokens) for place in column[0].tolist()]
+    return found
+
+
+def containing(np: Any, column: Any, wanted: Container[str | None]) -> Any:
+    """Where a text has one of the words; None stands for missing."""
+    return np.array([not own.isdisjoint(wanted) for own in column], dtype=bool)
+
+
 def pointed(np: Any, column: Any, points: Mapping[Any, float], unseen: float) -> Any:
     """The points of a category's levels."""
     return np.array([points.get(value, unseen) for value in column[1]], dtype=np.float64)[column[0]]
@@ -345,6 +385,18 @@ def stepped(np: Any, column: Any, cuts: Sequence[float], values: Sequence[float]
     """A step function of a column: the value at the number of cuts that lie below."""
     present = column <= inf
     return np.where(present, np.array(values)[np.searchsorted(cuts, np.where(present, column, 0.0))], missing)
+
+
+def at_least_columns(np: Any, n: int, chances: Sequence[Any], most: int) -> Any:
+    """As `at_least`, for n rows at once: [most + 1, n]."""
+    tails = np.zeros((most + 1, n))
+    tails[0] = 1.0
+    for i, chance in enumerate(reversed(chances), start=1):
+        top = min(i, most)
+        moved = chance * tails[:top]
+        tails[1 : top + 1] *= 1.0 - chance
+        tails[1 : top + 1] += moved
+    return tails
 
 
 def logistic_column(np: Any, z: Any) -> Any:

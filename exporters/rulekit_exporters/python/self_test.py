@@ -15,14 +15,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.cells.axis import cuts_of, unseen_text
+from rulekit.cells.axis import cuts_of, fresh_text, unseen_text
 from rulekit.graph.evaluation.evaluator import decide, probabilities
-from rulekit.graph.leaves import column_of, levels_of_leaf, readers
+from rulekit.graph.leaves import column_of, levels_of_leaf, readers, tokens_of_leaf
 from rulekit.graph.nodes import Column, IsTrue, Node
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature, look_alikes
 from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.table import Table, missing_cells
+from rulekit.tokens import tokens
 from rulekit.verification.rows.adversarial import adversarial_rows
 from rulekit_exporters.python.names import filled, literal
 
@@ -30,6 +31,7 @@ ROWS, MIN_ROWS = 64, 32
 MAX_LEAVES = 40
 MAX_TEXT = 8000
 CANDIDATES = 200
+MOST_CHARACTERS = 200
 MAX_CELLS = 10_000_000
 
 
@@ -118,13 +120,23 @@ def _candidates(graph: RuleGraph) -> dict[str, _Cells]:
     found, read = {}, readers(graph.roots)
     for name in graph.used_features:
         feature = graph.schema[name]
-        if feature.kind == "categorical":
+        if feature.kind == "text":
+            found[name] = _texts(raw.columns[name].tolist(), fresh_text("-", feature.missing_tokens))
+        elif feature.kind == "categorical":
             codes = raw.table.array(name).astype(np.intp)
             others = (*feature.missing_tokens, *_look_alikes(feature))
             found[name] = _Cells((None, unseen_text(feature), *feature.levels, *others), codes)
         else:
             found[name] = _numbers(feature, raw.columns[name], read[name])
     return found
+
+
+def _texts(given: list[str | None], plain: str) -> _Cells:
+    """Missing, a text without a word (`plain`), then the texts that came; for a long one the second stands there."""
+    shown = [text if text is None or len(text) <= MOST_CHARACTERS else plain for text in given]
+    place: dict[str | None, int] = {None: 0, plain: 1}
+    index = np.array([place.setdefault(text, len(place)) for text in shown], dtype=np.intp)
+    return _Cells(tuple(place), index)
 
 
 def _look_alikes(feature: Feature) -> list[str]:
@@ -191,9 +203,9 @@ def _uniform(graph: RuleGraph, columns: Mapping[str, _Cells]) -> Iterator[list[i
     """Rows of one kind of cell throughout: missing, lowest, highest, zero, levels never seen, look-alikes."""
     values = [columns[name].values for name in graph.used_features]
     features = [graph.schema[name] for name in graph.used_features]
-    last = [0 if f.kind == "categorical" else len(own) - 1 for f, own in zip(features, values, strict=True)]
+    last = [0 if f.has_text_cells else len(own) - 1 for f, own in zip(features, values, strict=True)]
     yield last
-    numeric = [f.kind != "categorical" for f in features]
+    numeric = [not f.has_text_cells for f in features]
     if any(numeric):
         yield [0 if is_number else place for is_number, place in zip(numeric, last, strict=True)]
         yield [place - 1 if is_number else place for is_number, place in zip(numeric, last, strict=True)]
@@ -220,12 +232,15 @@ def _edges(graph: RuleGraph, columns: Mapping[str, _Cells]) -> list[tuple[int, i
 
 def _sides(node: Node, feature: Feature, values: Sequence[Any]) -> Iterator[tuple[int, int]]:
     """Pairs of indices of cells between which the leaf changes its value."""
-    missing = 0 if feature.kind == "categorical" else len(values) - 1
+    missing = 0 if feature.has_text_cells else len(values) - 1
     for edge in _cuts(node, feature):
         if math.isfinite(edge):
             low = values.index(edge)
             yield low, low + 1
-    if levels_of_leaf(node):
+    if wanted_words := set(tokens_of_leaf(node)):
+        inside = [i for i, text in enumerate(values) if text and not wanted_words.isdisjoint(tokens(text))][:1]
+        yield from ((i, j) for i in inside for j in (1, missing))
+    elif levels_of_leaf(node):
         wanted = set(levels_of_leaf(node))
         inside = [i for i, level in enumerate(feature.levels, 2) if level in wanted][:1]
         outside = [i for i, level in enumerate(feature.levels, 2) if level not in wanted][:1]
@@ -235,7 +250,7 @@ def _sides(node: Node, feature: Feature, values: Sequence[Any]) -> Iterator[tupl
         yield values.index(0.0), values.index(1.0)
     elif isinstance(node, Column):
         yield values.index(node.low), values.index(node.high)
-    if feature.kind != "categorical":
+    if not feature.has_text_cells:
         yield missing, values.index(0.0)
 
 
@@ -244,7 +259,7 @@ def _table(graph: RuleGraph, columns: Mapping[str, _Cells], rows: npt.NDArray[np
     data: dict[str, npt.NDArray[Any]] = {}
     for name, places in zip(graph.used_features, rows.T, strict=True):
         own = columns[name].values
-        values = np.empty(len(own), dtype=object if graph.schema[name].kind == "categorical" else np.float64)
+        values = np.empty(len(own), dtype=object if graph.schema[name].has_text_cells else np.float64)
         values[:] = own
         data[name] = values[places]
     return encode(data, graph.schema, used=data) if data else _empty(graph, len(rows))

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from rulekit.graph.nodes import Column, LevelPoints, Logistic, Node, Step
+from rulekit.graph.probability.counting import Tail, Tails
+from rulekit.graph.probability.exponentials import Exponentials
 from rulekit.numbers import crossing
 from rulekit.program.body import Body
 from rulekit.program.expressions import ATOM, Expression, atom, bracketed
@@ -17,7 +19,7 @@ from rulekit.schema import Feature
 from rulekit_exporters.python.names import FROZENSET, collection, literal
 
 MAX_INLINE_LEVELS = 8
-_MEMBERSHIP = re.compile(r"\w+ in ")
+_MEMBERSHIP = re.compile(r"(?:\w+|\"[^\"]*\") in ")
 
 
 class Scalar(Spelling):
@@ -30,7 +32,11 @@ class Scalar(Spelling):
     column = "clipped({name}, {missing}, {low}, {high}, {step})"
     float32 = "float32({name})"
     logistic = "logistic({z})"
+    counting = "at_least(("
     membership: tuple[str, str, int] = ("{name} in ", "", Spelling.comparison)
+    # what says that a text has a token, and what that it has none (`apart`) or one of several
+    one_token, one_rank = "{token} in {name}", Spelling.comparison
+    many_tokens, apart = ("{name}.isdisjoint(", ")"), True
     step = ("{values}[bisect_left({cuts}, {name})] if {name} <= inf else {missing}", CHOICE)
     # NaN is above no cut; None has no order and is an error of bisect as it is of a comparison
     first_if_missing = ("{values}[bisect_left({cuts}, {name})]", ATOM)
@@ -50,6 +56,18 @@ class Scalar(Spelling):
         constant = body.constant(feature.name, "levels", collection(texts, *FROZENSET))
         return atom(before.format(name=name) + constant + after, rank)
 
+    def containing(self, body: Body, feature: Feature, tokens: tuple[str, ...], missing: bool) -> Expression:
+        """A text is the set of its tokens, a missing one the set of None."""
+        wanted, name = ((None,) if missing else ()) + tokens, body.cell(feature.name)
+        if len(wanted) == 1:
+            return atom(self.one_token.format(name=name, token=literal(wanted[0])), self.one_rank)
+        before, after = self.many_tokens
+        words = collection(wanted, before.format(name=name) + "{", "}" + after, ATOM)
+        if len(wanted) > MAX_INLINE_LEVELS:
+            constant = body.constant(feature.name, "words", collection(wanted, *FROZENSET))
+            words = atom(before.format(name=name) + constant + after)
+        return self.negated(words) if self.apart else words
+
     def counted(self, parts: tuple[Expression, ...]) -> Expression:
         return bracketed(self.count[0], parts, self.count[1], ATOM, ",")
 
@@ -65,10 +83,8 @@ class Scalar(Spelling):
         for term in terms:
             if is_weight(term) and term.children[2] is Number(0.0):
                 self.add_if(body, total, body.expression(term.children[0]), body.text(term.children[1]))
-            elif is_weight(term):
-                condition, yes, no = (body.expression(child) for child in term.children)
-                value = replace(self.choose(condition, yes.text, no.text), comment=condition.comment)
-                body.say(self.more.format(total=total), value)
+            elif is_weight(term) and isinstance(term, Choice):
+                body.say(self.more.format(total=total), self.chosen(body, term))
             else:
                 body.put(self.more.format(total=total) + body.text(term, self.term_rank))
         return atom(total)
@@ -106,6 +122,14 @@ class Scalar(Spelling):
     def linked(self, body: Body, node: Logistic) -> Expression:
         return atom(self.logistic.format(z=body.text(node.linear, CHOICE)))
 
+    def tails(self, body: Body, node: Tails) -> Expression:
+        """One list for all counts of the same events."""
+        parts = tuple(replace(body.expression(part), comment="") for part in node.parts)
+        return bracketed(self.counting, parts, f"), {node.most})", CHOICE, ",")
+
+    def exponentials(self, body: Body, node: Exponentials) -> Expression:
+        return atom(f"exponentials({', '.join(body.text(child, CHOICE) for child in node.children)})")
+
     own: Mapping[type[Node], Rule] = {
         Sum: added,
         Column: cleaned,
@@ -113,6 +137,9 @@ class Scalar(Spelling):
         LevelPoints: pointed,
         Largest: largest,
         Logistic: linked,
+        Exponentials: exponentials,
+        Tails: tails,
+        Tail: lambda spelling, body, node: atom(f"{body.text(node.tails, ATOM)}[{node.k}]"),
     }
 
     def negated(self, part: Expression) -> Expression:
@@ -154,12 +181,15 @@ class Vector(Scalar):
     count = ("count(np, (", "))")
     no_best = "best, chosen = np.full(n, -inf), np.full(n, {otherwise})"
     membership = ("among(np, {name}, ", ")", ATOM)
+    one_token, one_rank = "containing(np, {name}, {{{token}}})", ATOM
+    many_tokens, apart = ("containing(np, {name}, ", ")"), False
     column = "clipped_column(np, {name}, {missing}, {low}, {high}, {step})"
     float32 = "float32_column(np, {name})"
     step = ("stepped(np, {name}, {cuts}, {values}, {missing})", ATOM)
     first_if_missing = step
     points = ("pointed(np, {name}, {points}, {unseen})", ATOM)
     logistic = "logistic_column(np, {z})"
+    counting = "at_least_columns(np, n, ("
     more, term_rank = "{total} = {total} + ", PRODUCT
     max_operands = 100
     chosen = Spelling.chosen

@@ -8,13 +8,14 @@ double, and what is missing (NULL, NaN, the empty text) becomes NULL. Text that 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 
 from rulekit.errors import InputError
 from rulekit.schema import Feature
+from rulekit.tokens import LETTERS, spellings
 
 DIGITS, POWER = 2**53, 22  # whole numbers below 2^53 and powers of ten up to 10^22 are doubles: one division is exact
 
@@ -24,7 +25,8 @@ class Dialect:
     """How one engine spells what has no common form.
 
     number: a finite double; infinity: the positive one; text_type: of text; truth, double, flag, day, moment: templates
-    of a cell; truth: of a category that knows 1 but not true.
+    of a cell; truth: of a category that knows 1 but not true; text: of a text. words: conditions of which one holds
+    where a text has one of some tokens; None where no way is known that is that of `rulekit.tokens` on every text.
     """
 
     number: Callable[[float], str]
@@ -35,6 +37,8 @@ class Dialect:
     flag: str
     day: str
     moment: str
+    text: str = ""
+    words: Callable[[str, Sequence[str]], list[str]] | None = None
 
     def literal(self, value: object) -> str:
         """A number, a text or None."""
@@ -52,6 +56,8 @@ class Dialect:
             by_number = codes.get("true") is None and codes.get("1") is not None
             value = (self.truth if by_number else _texts(self.text_type)).format(x=x)
             return reduce("NULLIF({}, {})".format, tokens, value)
+        if feature.kind == "text":
+            return reduce("NULLIF({}, {})".format, tokens, self.text.format(x=x))
         kind = {"date": self.day, "datetime": self.moment}.get(feature.display, self.double)
         value = (self.flag if feature.kind == "boolean" else kind).format(x=x)
         value = reduce("NULLIF({}, {})".format, map(self.literal, feature.missing_numbers), value)
@@ -110,6 +116,26 @@ def _texts(cast: str) -> str:
     return f"NULLIF(CAST({{x}} AS {cast}), '')"
 
 
+_LETTERS = "".join(f"{chr(first)}-{chr(last)}" for first, last in LETTERS)
+
+
+def _any_case(token: str) -> str:
+    """A pattern of the ways to write a token, for the engine's own lower case may differ from that of rulekit."""
+    return "".join(c if len(ways := spellings(c)) == 1 else f"[{ways}]" for c in token)
+
+
+def _globs(name: str, tokens: Sequence[str]) -> list[str]:
+    """SQLite's GLOB has classes of characters by code point; blanks stand for the ends of the text."""
+    patterns = (f"*[^{_LETTERS}]{_any_case(token)}[^{_LETTERS}]*" for token in tokens)
+    return [f"' ' || {name} || ' ' GLOB {quoted(pattern, chr(39))}" for pattern in patterns]
+
+
+def _regular(name: str, tokens: Sequence[str]) -> list[str]:
+    """One regular expression of RE2, whose classes are by code point."""
+    pattern = f"(^|[^{_LETTERS}])({'|'.join(map(_any_case, tokens))})($|[^{_LETTERS}])"
+    return [f"regexp_matches({name}, {quoted(pattern, chr(39))})"]
+
+
 DIALECTS = {
     "sqlite": Dialect(
         number=exactly,
@@ -122,6 +148,9 @@ DIALECTS = {
         f" ELSE ({_SQLITE.replace('<CASES>', '')}) END",
         moment=f"CASE WHEN {{x}} LIKE '{_ISO}%' THEN strftime('%s', {{x}}) * 1.0"
         f" ELSE ({_SQLITE.replace('<CASES>', '')}) END",
+        # its texts go on behind a NUL, but its patterns do not
+        text="CASE WHEN instr(CAST({x} AS BLOB), x'00') THEN json('a text with a NUL') ELSE " + _texts("text") + " END",
+        words=_globs,
     ),
     "duckdb": Dialect(
         number=with_exponent,
@@ -134,6 +163,8 @@ DIALECTS = {
         f" CAST(CAST({{x}} AS VARCHAR) AS DATE)) * 1e0 ELSE NULLIF(CAST({_texts('VARCHAR')} AS DOUBLE), 'nan') END",
         moment=f"CASE WHEN CAST({{x}} AS VARCHAR) LIKE '{_ISO}%' THEN epoch(CAST(CAST({{x}} AS VARCHAR) AS TIMESTAMP))"
         f" ELSE NULLIF(CAST({_texts('VARCHAR')} AS DOUBLE), 'nan') END",
+        text=_texts("VARCHAR"),
+        words=_regular,
     ),
     "postgresql": Dialect(
         number=lambda value: f"'{value!r}'::float8",

@@ -43,12 +43,20 @@ def run_raw(artifact: bytes, graph: RuleGraph, columns: Mapping[str, Any]) -> Ou
     options = stated_options(text, "--", Options)
     n_rows, kept = len(next(iter(columns.values()), ())), len(options.kept)
     used = {name: columns[name] for name in graph.used_features}
+    if options.dialect == "sqlite":  # the query refuses a text with a NUL
+        used |= {name: _without_nul(cells) for name, cells in used.items() if graph.schema[name].kind == "text"}
     used |= {name: np.arange(n_rows) for name in options.kept if name not in used}
     rows = run_in(options.dialect, text, options.table, used or {"no column": np.zeros(n_rows)})
     index = {name: k for k, name in enumerate(label_texts(graph))}
     labels = np.array([index.get(str(row[kept]), -1) for row in rows], dtype=np.int64)
     numbers = [row[kept + 1 : kept + 1 + len(graph.classes)] for row in rows]
     return Outcome(labels, np.array(numbers, dtype=np.float64).reshape(len(rows), len(graph.classes)))
+
+
+def _without_nul(cells: Any) -> Any:
+    texts = np.empty(len(cells), dtype=object)
+    texts[:] = [cell.replace("\0", INSTEAD_OF_NUL) if isinstance(cell, str) else cell for cell in cells.tolist()]
+    return texts
 
 
 def run(artifact: bytes, graph: RuleGraph, table: Table) -> Outcome:

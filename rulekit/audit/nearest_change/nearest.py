@@ -20,6 +20,7 @@ from rulekit.audit.nearest_change.knapsack import Option, cheapest
 from rulekit.audit.nearest_change.moves import Moves, moves_of
 from rulekit.audit.score_cards.cards import Card, card_of
 from rulekit.cells.space import product
+from rulekit.cells.words import words_apart
 from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes
 from rulekit.graph.language.readable import counted
 from rulekit.graph.leaves import has_column, readers
@@ -67,24 +68,34 @@ class NearestChange:
 
 
 def nearest_changes(graph: RuleGraph, table: Table) -> list[NearestChange] | None:
-    """The nearest change of each row [n]; None where the decision is no score card."""
+    """The nearest change of each row [n]; None where the decision is no score card.
+
+    Of a text a word is added or removed, which is a change of a column of words (`rulekit.cells.words`).
+    """
+    words = words_apart(graph.schema)
+    fixed: frozenset[str] = frozenset()
+    if words is not None:
+        graph, table = words.graph(graph), words.table(table)
+        fixed = frozenset(columns[0] for columns in words.columns.values())
     cards = [card_of(part.score, graph.schema) for part in graph.decision.parts]
     known = [card for card in cards if card is not None]
     if len(known) < len(cards) or not any(card.terms for card in known):
         return None
-    search = _Search(graph, known, table)
+    search = _Search(graph, known, table, fixed)
     return search.by_points() if search.apart else search.by_trying(np.arange(table.n_rows))
 
 
 class _Search:
     """The columns of some rows, the cells that they may go to, and how far these are."""
 
-    def __init__(self, graph: RuleGraph, cards: Sequence[Card], table: Table) -> None:
+    def __init__(self, graph: RuleGraph, cards: Sequence[Card], table: Table, fixed: frozenset[str]) -> None:
         self.graph, self.cards = graph, cards
         self.table = table.select(graph.used_features)
         nodes = [node for card in cards for _, node in card.terms]
         self.moves: dict[str, Moves] = {
-            column: moves_of(graph, column, own) for column, own in sorted(readers(nodes).items())
+            column: moves_of(graph, column, own)
+            for column, own in sorted(readers(nodes).items())
+            if column not in fixed
         }
         self.values = {column: np.asarray(self.table.array(column)) for column in self.moves}
         self.cells = {column: moves.cell(self.values[column]) for column, moves in self.moves.items()}

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rulekit.audit.outline import ALWAYS
 from rulekit.audit.score_cards.cards import card_of
-from rulekit.audit.score_cards.rule_rows import ALWAYS
 from rulekit.audit.score_cards.value_words import UNSEEN, is_unseen
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.language.text import print_node

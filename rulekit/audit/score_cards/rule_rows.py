@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from rulekit.audit.outline import Line, Words, conditions_of, outline
+from rulekit.audit.outline import ALWAYS, Line, Words, conditions_of, outline
 from rulekit.audit.score_cards.cards import Card, Entry
 from rulekit.audit.score_cards.value_words import UNSEEN, is_unseen, value_words
 from rulekit.graph.language.figures import RuleFigures
 from rulekit.graph.language.readable import chance
 from rulekit.graph.language.words import name
 from rulekit.graph.leaves import column_of, levels_of_leaf
-from rulekit.graph.nodes import Among, Family, Hidden, Node
+from rulekit.graph.nodes import TRUE, Among, Family, Hidden, Node
 from rulekit.graph.rules import Rule
 
 
@@ -60,6 +60,8 @@ def _sentence(node: Node, words: Words) -> tuple[str, ...]:
     """A rule in words: its literals, or the whole condition as one text."""
     if isinstance(node, Hidden):
         cause = conditions_of(node.cause, words)
+        if node.cause is TRUE:
+            return (f"fires with probability {chance(node.on)} on every row",)
         beside = f" (else {chance(node.off)})" if node.off else ""
         return (f"fires with probability {chance(node.on)}{beside} when {cause[0]}", *cause[1:])
     if is_unseen(node):
@@ -71,7 +73,6 @@ def _sentence(node: Node, words: Words) -> tuple[str, ...]:
 
 # Score cards ---------------------------------------------------------------------------------------------------------
 
-ALWAYS = "always"
 SEVERAL = "several columns"
 
 

@@ -165,7 +165,7 @@ def circuit_values(circuit: PreparedCircuit, truths: Sequence[Array], n: int) ->
                 values[number] = step.values[0]
             else:
                 if step.causes not in indices:
-                    indices[step.causes] = _index([truths[c] for c in step.causes])
+                    indices[step.causes] = index_of_truths([truths[c] for c in step.causes])
                 values[number] = step.values.take(indices[step.causes])
         else:
             # An operand that no later step reads gives its memory to the result.
@@ -177,7 +177,7 @@ def circuit_values(circuit: PreparedCircuit, truths: Sequence[Array], n: int) ->
     return result if np.ndim(result) else np.full(n, result)
 
 
-def _index(truths: Sequence[Array]) -> Array:
+def index_of_truths(truths: Sequence[Array]) -> Array:
     """The truths [n] of up to 16 causes as the bits of a number [n], the first the highest."""
     high = _packed(truths[:_BITS_OF_A_BYTE])
     if len(truths) <= _BITS_OF_A_BYTE:

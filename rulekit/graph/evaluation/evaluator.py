@@ -55,7 +55,7 @@ def probabilities(graph: RuleGraph, table: Table) -> npt.NDArray[np.float64]:
 
 def _probabilities(graph: RuleGraph, table: Table) -> npt.NDArray[np.float64]:
     result = np.zeros((table.n_rows, len(graph.classes)))
-    needed = graph.probability or graph.decision.roots
+    needed = graph.reported or graph.decision.roots
     for rows, values in in_blocks(needed, table):
         _report(graph, values, result[rows])
     return result
@@ -93,7 +93,8 @@ def check_encoding(graph: RuleGraph, table: Table) -> None:
         if name not in own:
             raise InputError(f"no column {name!r}", where=table.source or "table", fix="give every column of the model")
         wanted, given = graph.schema[name], own[name]
-        for what in ("kind", "precision", "levels"):
+        wider = wanted.kind == "text" and set(wanted.levels) <= set(given.levels)
+        for what in ("kind", "precision", *(() if wider else ("levels",))):
             if getattr(wanted, what) != getattr(given, what):
                 raise InputError(
                     f"encoded with another {what} than the model's",
@@ -132,14 +133,14 @@ def _arg_max(ranked: Sequence[Ranked], values: Values, n: int, default: int) -> 
 def _report(graph: RuleGraph, values: Values, result: Array) -> None:
     """Fill a block [rows, K] of zeros with its probabilities."""
     n = len(result)
-    if not graph.probability:
+    if not graph.reported:
         result[np.arange(n), _labels(graph.decision, graph.default, values, n).astype(np.int64)] = 1.0
-    elif len(graph.probability) == 1:
-        result[:, 1] = values[graph.probability[0]]
+    elif len(graph.reported) == 1:
+        result[:, 1] = values[graph.reported[0]]
         np.subtract(1.0, result[:, 1], out=result[:, 0])
     else:
         total = np.zeros(n)
-        for k, node in enumerate(graph.probability):
+        for k, node in enumerate(graph.reported):
             result[:, k] = values[node]
             total += result[:, k]
         nothing = ~(total > 0)

@@ -15,7 +15,13 @@ from typing import Any
 import numpy as np
 
 from rulekit.errors import GraphError, InputError
-from rulekit.graph.evaluation.circuit_values import circuit_values, prepare
+from rulekit.graph.evaluation.circuit_values import circuit_values, index_of_truths, prepare
+from rulekit.graph.evaluation.strength_values import (
+    causes_of,
+    exponential_table,
+    exponential_values,
+    strength_values,
+)
 from rulekit.graph.leaves import by_code
 from rulekit.graph.nodes import (
     Above,
@@ -25,6 +31,7 @@ from rulekit.graph.nodes import (
     Column,
     Compare,
     Constant,
+    Contains,
     Difference,
     Family,
     IsTrue,
@@ -42,15 +49,19 @@ from rulekit.graph.nodes import (
     Step,
     Strength,
 )
-from rulekit.graph.probability.compilation import inputs
+from rulekit.graph.probability.compilation import inputs, is_count
+from rulekit.graph.probability.counting import Counted, Tails
+from rulekit.graph.probability.exponentials import Exponentials
 from rulekit.graph.traversal import topological
-from rulekit.schema import MISSING_CODE, Feature
-from rulekit.tables.table import Array, Table
+from rulekit.schema import Feature
+from rulekit.tables.table import Array, Table, absent
+from rulekit.tables.text.token_sets import TokenSets
 
 Values = dict[Node, Array]
 
 ROWS_PER_BLOCK = 16384
 
+_LOOKED_UP = 12  # Boolean nodes of a table
 _COUNTED_CUTS = 32  # above it a binary search beats counting
 
 
@@ -67,10 +78,14 @@ class _Plan:
 def _plan(roots: tuple[Node, ...]) -> _Plan:
     needed: dict[Node, tuple[Node, ...]] = {}
 
+    counted = Counted(roots)
+
     def read(node: Node) -> tuple[Node, ...]:
         if type(node) not in _RULES or node.family is Family.RANDOM:
             raise GraphError(f"{type(node).__name__} ({node.family.value}) has no value for a row", where=repr(node))
-        needed[node] = inputs(node)
+        needed[node] = counted.inputs(node)
+        if isinstance(node, Exponentials) and len(causes_of(node)) <= _LOOKED_UP:
+            needed[node] = causes_of(node)
         return needed[node]
 
     order = topological(roots, read)
@@ -115,6 +130,7 @@ class _Columns:
         self._features = {feature.name: feature for feature in table.features}
         self._source = table.source
         self._tables: dict[Node, Array] = {}
+        self._rows_of_words: dict[str, _RowsOfWords] = {}
         self.rows = slice(0, table.n_rows)
 
     @property
@@ -141,6 +157,34 @@ class _Columns:
         if known is None:
             known = self._tables[node] = by_code(node, self.feature(node, "categorical"))
         return known
+
+    def rows_of_words(self, node: Contains) -> _RowsOfWords:
+        self.feature(node, "text")
+        known = self._rows_of_words.get(node.feature)
+        if known is None:
+            sets, feature = self._arrays[node.feature], self._features[node.feature]
+            assert isinstance(sets, TokenSets)
+            known = self._rows_of_words[node.feature] = _RowsOfWords(feature, *sets.by_token())
+        return known
+
+
+class _RowsOfWords:
+    """In which rows of a table each word of a text column stands."""
+
+    def __init__(self, feature: Feature, starts: Array, rows: Array) -> None:
+        self._number = {word: number for number, word in enumerate(feature.levels)}
+        self._column, self._starts, self._rows = feature.name, starts, rows
+
+    def within(self, word: str, block: slice) -> Array:
+        """The rows of a block with a word, counted from its beginning."""
+        number = self._number.get(word)
+        if number is None:
+            where, fix = f"column {self._column!r}", "encode the data by the model's schema (RuleGraph.table)"
+            raise InputError(f"the texts were read without the word {word!r}", where=where, fix=fix)
+        rows = self._rows[self._starts[number] : self._starts[number + 1]]
+        first, last = np.searchsorted(rows, (block.start, block.stop))
+        found: Array = rows[first:last] - block.start
+        return found
 
 
 # One rule per node type: node, values of its inputs, columns -> value ------------------------------------------------
@@ -170,12 +214,17 @@ def _is_true(node: IsTrue, _: list[Array], columns: _Columns) -> Array:
     return _above(columns.block(node, "boolean"), np.float32(0.5), True, node.missing)
 
 
+def _contains(node: Contains, _: list[Array], columns: _Columns) -> Array:
+    words, result = columns.rows_of_words(node), np.zeros(columns.n, dtype=bool)
+    for token in node.tokens:
+        result[words.within(token, columns.rows)] = True
+    if node.missing:
+        result |= absent(columns.block(node))
+    return result
+
+
 def _missing(node: Missing, _: list[Array], columns: _Columns) -> Array:
-    return _absent(columns.block(node), columns.feature(node))
-
-
-def _absent(x: Array, feature: Feature) -> Array:
-    return x == MISSING_CODE if feature.kind == "categorical" else np.isnan(x)
+    return absent(columns.block(node))
 
 
 def _joined(node: Node, children: list[Array], columns: _Columns) -> Array:
@@ -206,11 +255,7 @@ def _weighted_sum(node: Any, children: list[Array], columns: _Columns) -> Array:
 
 
 def _strength(node: Strength, children: list[Array], columns: _Columns) -> Array:
-    truth = dict(zip(inputs(node), children, strict=True))
-    total = np.zeros(columns.n)
-    for cause, on, off in node.terms:
-        total += np.array((off, on)).take(truth[cause].view(np.uint8))
-    return total
+    return strength_values(node, dict(zip(inputs(node), children, strict=True)), columns.n)
 
 
 def _column(node: Column, _: list[Array], columns: _Columns) -> Array:
@@ -239,8 +284,31 @@ def _step(node: Step, _: list[Array], columns: _Columns) -> Array:
     return values.take(index)
 
 
+def _tails(node: Tails, children: list[Array], columns: _Columns) -> Array:
+    """[most + 1, n]: the row of numbers of each row."""
+    tails = np.zeros((node.most + 1, columns.n))
+    tails[0] = 1.0
+    for i, chance in enumerate(reversed(children), start=1):
+        top = min(i, node.most)
+        moved = chance * tails[:top]
+        tails[1 : top + 1] *= 1.0 - chance
+        tails[1 : top + 1] += moved
+    return tails
+
+
 def _probability(node: Probability, children: list[Array], columns: _Columns) -> Array:
+    if is_count(node.formula):
+        row: Array = children[0][node.formula.k]  # type: ignore[attr-defined]
+        return row
     return circuit_values(prepare(node.formula), children, columns.n)
+
+
+def _exponentials(node: Exponentials, children: list[Array], columns: _Columns) -> Array:
+    """Looked up where it hangs on few Boolean nodes, whose truth the children are."""
+    if len(causes_of(node)) > _LOOKED_UP:
+        return exponential_values(children[0], children[1:])
+    table = exponential_table(node)
+    return table.take(index_of_truths(children)) if children else np.full(columns.n, table[0])
 
 
 def _logistic(node: Logistic, children: list[Array], columns: _Columns) -> Array:
@@ -263,6 +331,7 @@ _RULES: dict[type[Node], Callable[..., Array]] = {
     Compare: _compare,
     Among: _by_code,
     IsTrue: _is_true,
+    Contains: _contains,
     Missing: _missing,
     Constant: lambda node, children, columns: np.full(columns.n, node.value),
     Not: lambda node, children, columns: ~children[0],
@@ -277,6 +346,8 @@ _RULES: dict[type[Node], Callable[..., Array]] = {
     Linear: _weighted_sum,
     Strength: _strength,
     Probability: _probability,
+    Tails: _tails,
+    Exponentials: _exponentials,
     Logistic: _logistic,
     Rescaled: _rescaled,
     Difference: lambda node, children, columns: np.maximum(children[0] - children[1], 0.0),

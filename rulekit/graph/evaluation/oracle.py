@@ -24,6 +24,7 @@ from rulekit.graph.nodes import (
     Column,
     Compare,
     Constant,
+    Contains,
     Difference,
     Family,
     IsTrue,
@@ -43,11 +44,14 @@ from rulekit.graph.nodes import (
 )
 from rulekit.graph.probability.circuit import Bit, Circuit, Complement, Fixed, Given, Mix, Product
 from rulekit.graph.probability.compilation import build_circuit, hidden_bits, inputs, is_random_logic, random_nodes
-from rulekit.numbers import float32
+from rulekit.graph.probability.exponentials import Exponentials
+from rulekit.numbers import contrary_strength, float32, probability_of
 from rulekit.schema import Feature, Schema
+from rulekit.tokens import tokens
 
 if TYPE_CHECKING:
-    from rulekit.graph.rule_graph import RuleGraph
+    from rulekit.graph.probability.exponentials import Exponentials
+from rulekit.graph.rule_graph import RuleGraph
 
 Cell = float | int | str | bool | None
 Value = float | bool
@@ -86,7 +90,7 @@ def _report(graph: RuleGraph, row: _Row, label: int) -> list[float]:
     k = len(graph.classes)
     if not graph.probability:
         return [float(i == label) for i in range(k)]
-    values = [row.reported(node) for node in graph.probability]
+    values = [row.reported(*pair) for pair in zip(graph.probability, graph.reported, strict=True)]
     if len(values) == 1:
         return [1.0 - values[0], values[0]]
     total = 0.0
@@ -105,8 +109,8 @@ class _Row:
     def number(self, feature: str) -> float:
         """A numeric or Boolean cell in the precision of its column; NaN is missing."""
         column = self._schema[feature]
-        if column.kind == "categorical":
-            raise InputError("a category has no numeric value", where=f"column {feature!r}")
+        if column.has_text_cells:
+            raise InputError(f"a column of kind {column.kind} has no numeric value", where=f"column {feature!r}")
         return read_number(self.cell(feature), column)
 
     def level(self, feature: str) -> str | None:
@@ -116,7 +120,16 @@ class _Row:
             raise InputError(f"a {column.kind} column has no levels", where=f"column {feature!r}")
         return read_level(self.cell(feature), column)
 
+    def text(self, feature: str) -> str | None:
+        """The text of a cell; None is missing."""
+        column = self._schema[feature]
+        if column.kind != "text":
+            raise InputError(f"a {column.kind} column has no texts", where=f"column {feature!r}")
+        return read_text(self.cell(feature), column)
+
     def is_missing(self, feature: str) -> bool:
+        if self._schema[feature].kind == "text":
+            return self.text(feature) is None
         if self._schema[feature].kind == "categorical":
             return self.level(feature) is None
         return math.isnan(self.number(feature))
@@ -153,13 +166,13 @@ class _Row:
                 stack.pop()
         return self._known[root]
 
-    def reported(self, node: Node) -> float:
-        """A reported probability: by its definition where the hidden bits are few, else by the circuit."""
+    def reported(self, node: Node, computed: Node) -> float:
+        """A reported probability: by its definition where the hidden bits are few, else as it is computed."""
         if isinstance(node, Probability) and len(hidden_bits(node.formula)) <= ENUMERATED_BITS:
             leaves = [n for n in random_nodes(node.formula) if n.family is Family.BOOLEAN]
             causes = [bit.cause for bit in hidden_bits(node.formula).values()]
             return probability_by_states(node.formula, {n: bool(self.value(n)) for n in [*leaves, *causes]})
-        return float(self.value(node))
+        return float(self.value(computed))
 
 
 def probability_by_states(formula: Node, truth: Mapping[Node, bool]) -> float:
@@ -168,7 +181,8 @@ def probability_by_states(formula: Node, truth: Mapping[Node, bool]) -> float:
     truth: the value of every Boolean node of the formula and of every cause. Takes 2^bits evaluations.
     """
     bits = list(hidden_bits(formula).values())
-    chances = [bit.probability_on if truth[bit.cause] else bit.probability_off for bit in bits]
+    strengths = [bit.on if truth[bit.cause] else bit.off for bit in bits]
+    chances = [(probability_of(contrary_strength(s)), probability_of(s)) for s in strengths]  # of being 0, and 1
     order = random_nodes(formula)
     terms = []
     for states in itertools.product((False, True), repeat=len(bits)):
@@ -179,7 +193,7 @@ def probability_by_states(formula: Node, truth: Mapping[Node, bool]) -> float:
             elif is_random_logic(node):
                 value[node] = bool(_LOGIC[type(node)](node, [value[child] for child in node.children]))
         if value[formula]:
-            terms.append(math.prod(p if state else 1.0 - p for p, state in zip(chances, states, strict=True)))
+            terms.append(math.prod(chance[state] for chance, state in zip(chances, states, strict=True)))
     return math.fsum(terms)
 
 
@@ -224,16 +238,9 @@ def read_number(cell: Cell, column: Feature) -> float:
 
 
 def read_level(cell: Cell, column: Feature) -> str | None:
-    """The level's key of a cell: text, "true", "false", an integral number without its `.0`; None is missing."""
-    if cell is None or (isinstance(cell, float) and math.isnan(cell)):
-        return None
-    if isinstance(cell, bool):
-        key = "true" if cell else "false"
-    elif isinstance(cell, float) and cell.is_integer():
-        key = str(int(cell))
-    else:
-        key = str(cell)
-    if key == "" or key in column.missing_tokens:
+    """The level of a category; None is missing. A level that the schema does not know comes back as it is."""
+    key = read_text(cell, column)
+    if key is None:
         return None
     if key not in column.levels and isinstance(cell, str):
         key = next((level for level in column.levels if key in _look_alikes(level)), key)
@@ -243,6 +250,19 @@ def read_level(cell: Cell, column: Feature) -> str | None:
         if column.unseen == "error":
             raise InputError(f"level {key!r} was never seen in training", where=f"column {column.name!r}")
     return key
+
+
+def read_text(cell: Cell, column: Feature) -> str | None:
+    """The key of a cell: text, "true", "false", an integral number without its `.0`; None is missing."""
+    if cell is None or (isinstance(cell, float) and math.isnan(cell)):
+        return None
+    if isinstance(cell, bool):
+        key = "true" if cell else "false"
+    elif isinstance(cell, float) and cell.is_integer():
+        key = str(int(cell))
+    else:
+        key = str(cell)
+    return None if key == "" or key in column.missing_tokens else key
 
 
 def _look_alikes(level: str) -> tuple[str, ...]:
@@ -268,6 +288,11 @@ def _among(row: _Row, node: Among, _: list[Value]) -> bool:
     if level is None:
         return node.missing
     return level in node.levels if row.knows(node.feature, level) else node.unseen
+
+
+def _contains(row: _Row, node: Contains, _: list[Value]) -> bool:
+    text = row.text(node.feature)
+    return node.missing if text is None else not set(node.tokens).isdisjoint(tokens(text))
 
 
 def _is_true(row: _Row, node: IsTrue, _: list[Value]) -> bool:
@@ -327,6 +352,10 @@ def _logistic(z: float) -> float:
         return 0.0
 
 
+def _exponentials(none: float, some: Sequence[float]) -> float:
+    return math.prod((-math.expm1(-strength) for strength in some), start=math.exp(-none))
+
+
 def _rescaled(p: float, odds: float) -> float:
     return odds * p / (1.0 - p + odds * p)
 
@@ -342,6 +371,7 @@ _RULES: dict[type[Node], Callable[..., Value]] = {
     Compare: _compare,
     Among: _among,
     IsTrue: _is_true,
+    Contains: _contains,
     Missing: lambda row, node, children: row.is_missing(node.feature),
     Constant: lambda row, node, children: node.value,
     **{kind: lambda row, node, children: _LOGIC[type(node)](node, children) for kind in _LOGIC},
@@ -353,8 +383,9 @@ _RULES: dict[type[Node], Callable[..., Value]] = {
     Linear: lambda row, node, children: _sum(node.weights, node.bias, children),
     Strength: lambda row, node, children: _strength(node, dict(zip(inputs(node), children, strict=True))),
     Probability: lambda row, node, children: run_circuit(
-        build_circuit(node.formula), dict(zip(build_circuit(node.formula).causes, children, strict=True))
+        build_circuit(node.formula), dict(zip(inputs(node), children, strict=True))
     ),
+    Exponentials: lambda row, node, children: _exponentials(float(children[0]), list(map(float, children[1:]))),
     Logistic: lambda row, node, children: _logistic(float(children[0])),
     Rescaled: lambda row, node, children: _rescaled(float(children[0]), node.odds),
     Difference: lambda row, node, children: max(float(children[0]) - float(children[1]), 0.0),

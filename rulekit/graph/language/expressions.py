@@ -22,6 +22,7 @@ from rulekit.graph.nodes import (
     Column,
     Compare,
     Constant,
+    Contains,
     Difference,
     Hidden,
     IsTrue,
@@ -217,6 +218,8 @@ EXPRESSIONS: dict[str, Callable[..., Any]] = {
     "compare": lambda feature, op, token: Condition(partial(Compare, feature, op, real(token)), ("missing",)),
     "between": _between,
     "among": lambda feature, levels: Condition(partial(Among, feature, levels), ("missing", "unseen")),
+    "contains": lambda feature, token: Condition(partial(Contains, feature, (token,)), ("missing",)),
+    "contains_any": lambda feature, tokens: Condition(partial(Contains, feature, tokens), ("missing",)),
     "is_missing": lambda feature: Condition(partial(Missing, feature), ()),
     "plain": _plain,
     "truth": _plain,
@@ -254,6 +257,19 @@ EXPRESSIONS: dict[str, Callable[..., Any]] = {
 JOINS_BOUNDS = frozenset({"conjunction", "all_of"})
 # The place of the column's name among the parts of what reads a column.
 READS_COLUMN = dict.fromkeys(
-    ("is_true", "is_false", "compare", "equal", "among", "is_missing", "step", "points", "clip"), 0
+    (
+        "is_true",
+        "is_false",
+        "compare",
+        "equal",
+        "among",
+        "contains",
+        "contains_any",
+        "is_missing",
+        "step",
+        "points",
+        "clip",
+    ),
+    0,
 )
 READS_COLUMN["between"] = 2

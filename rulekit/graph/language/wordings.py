@@ -20,6 +20,7 @@ from rulekit.graph.nodes import (
     Column,
     Compare,
     Constant,
+    Contains,
     Difference,
     Family,
     Hidden,
@@ -81,6 +82,12 @@ def _among(node: Among, _: Children) -> Text:
 
 def _is_true(node: IsTrue, _: Children) -> Text:
     return _leaf(name(node.feature), *["missing"] * node.missing)
+
+
+def contained(node: Contains, tokens: str) -> Text:
+    """A text contains some tokens, however these are listed."""
+    words = name(node.tokens[0]) if len(node.tokens) == 1 else f"any of {tokens}"
+    return _leaf(f"{name(node.feature)} contains {words}", *["missing"] * node.missing)
 
 
 def _not(node: Not, children: Children) -> Text:
@@ -176,6 +183,7 @@ def sides(node: Sided, rule: str) -> str:
 _WORDING: dict[type[Node], Callable[..., Text]] = {
     Among: _among,
     IsTrue: _is_true,
+    Contains: lambda node, _: contained(node, names(node.tokens)),
     Missing: lambda node, _: Text(f"{name(node.feature)} is missing"),
     Constant: lambda node, _: Text("true" if node.value else "false"),
     Not: _not,
@@ -292,7 +300,8 @@ class ForPeople(Exact):
     anywhere: ClassVar[bool] = True
 
     def table(self) -> dict[type[Node], Callable[..., Text]]:
-        return {**Exact.table(self), Among: self.among, Above: self.above, Hidden: self.hidden}
+        own: dict[type[Node], Callable[..., Text]] = {Among: self.among, Contains: self.contains}
+        return {**Exact.table(self), **own, Above: self.above, Hidden: self.hidden}
 
     def amount(self, value: float, column: str) -> str:
         return amount(value, self.feature(column))
@@ -319,6 +328,9 @@ class ForPeople(Exact):
                 return _leaf(f"{name(node.feature)} not in {self.level_set(beside)}", *markers)
         markers += ["unseen"] * node.unseen
         return _leaf(f"{name(node.feature)} in {self.level_set(node.levels)}", *markers)
+
+    def contains(self, node: Contains, _: Children) -> Text:
+        return contained(node, self.level_set(node.tokens))
 
     def above(self, node: Above, children: Children) -> Text:
         said = weight(node.threshold)

@@ -15,7 +15,7 @@ from rulekit.names import printable
 
 RESERVED = frozenset(
     (
-        *("above", "all", "and", "any", "apart", "at", "clip", "column", "decide", "decided"),
+        *("above", "all", "and", "any", "apart", "at", "clip", "column", "contains", "decide", "decided"),
         *("default", "difference", "else", "exceeds", "false", "fires", "from", "if", "in", "is"),
         *("label", "largest", "least", "let", "logistic", "median", "missing", "most", "not", "odds"),
         *("of", "or", "points", "preferring", "probability", "report", "require", "rule", "sided", "step", "strength"),

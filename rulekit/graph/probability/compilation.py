@@ -35,6 +35,7 @@ from rulekit.graph.probability.modules import modules_below
 from rulekit.graph.traversal import topological
 
 _FIRST_BOUND = 20_000
+FEWEST_COUNTED = 9  # bits of a count; of fewer the circuit is short, and may be looked up
 
 _Asking = Generator[Node, int, int]
 
@@ -53,6 +54,9 @@ def build_circuit(formula: Node, max_nodes: int = 1_000_000) -> Circuit:
 def inputs(node: Node) -> tuple[Node, ...]:
     """The nodes whose values for a row make the value of a node: of a random formula what causes its bits."""
     if isinstance(node, Probability):
+        if is_count(node.formula):
+            causes = (part.cause if isinstance(part, Hidden) else part for part in node.formula.children)
+            return tuple(dict.fromkeys(cause for cause in causes if not isinstance(cause, Constant)))
         return build_circuit(node.formula).causes
     if isinstance(node, Strength):
         return tuple(cause for cause, _, _ in node.terms)
@@ -62,6 +66,18 @@ def inputs(node: Node) -> tuple[Node, ...]:
 def adds_strengths(formula: Node) -> bool:
     """Whether a formula is an Or of different hidden bits, each of a name of its own, and Boolean nodes."""
     if not isinstance(formula, Or) or len(set(formula.children)) < len(formula.children):
+        return False
+    names = [child.name for child in formula.children if isinstance(child, Hidden)]
+    plain = all(isinstance(child, Hidden) or child.family is Family.BOOLEAN for child in formula.children)
+    return plain and len(set(names)) == len(names)
+
+
+@lru_cache(maxsize=1024)
+def is_count(formula: Node) -> bool:
+    """Whether a formula counts different hidden bits and Boolean nodes, enough of them for a row of numbers."""
+    if not isinstance(formula, AtLeast) or formula.family is not Family.RANDOM:
+        return False
+    if not 0 < formula.k <= len(formula.children) or len(formula.children) < FEWEST_COUNTED:
         return False
     names = [child.name for child in formula.children if isinstance(child, Hidden)]
     plain = all(isinstance(child, Hidden) or child.family is Family.BOOLEAN for child in formula.children)

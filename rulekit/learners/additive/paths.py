@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from rulekit.exactness import SINGLE_BITS, finest_unit
 from rulekit.learners.additive.corrective import Cells, Weights
 from rulekit.learners.additive.growth import Sum, grown, polished
 from rulekit.learners.additive.known import Known, outweighing
@@ -18,7 +19,6 @@ from rulekit.learners.additive.search import Rule
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import Candidate, Watch
 from rulekit.learners.counting.kernels import run_threads
-from rulekit.learners.fitting.additive import finest_unit
 from rulekit.learners.fitting.folds import drawn
 
 _FINEST = 20
@@ -142,7 +142,7 @@ def _without_least(found: Sum, problem: Problem, penalties: Penalties) -> Sum:
 def candidate_of(found: Sum, at: Weights, problem: Problem) -> Candidate:
     """A sum with these weights, on a grid that leaves every sum exact; its objective is the log loss with the ridge."""
     weights = outweighing(found.rules, at.weights, at.bias)
-    unit = finest_unit([at.bias, *weights.tolist()])
+    unit = finest_unit([at.bias, *weights.tolist()], SINGLE_BITS)
     bias, weights = round(at.bias / unit) * unit, np.rint(weights / unit) * unit
     at = replace(at, bias=bias, weights=outweighing(found.rules, weights, bias))
     scores, counts = at.scores(found.cells.holds), found.cells.counts

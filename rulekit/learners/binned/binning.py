@@ -69,8 +69,8 @@ def least_side(rows: float) -> float:
 def bin_table(
     table: Table, weights: npt.NDArray[Any], max_bins: int | None, least_level: int = 0, n_threads: int = 1
 ) -> tuple[tuple[BinnedColumn, ...], MemoryCodes]:
-    """The usable columns of a table and their codes; columns whose role is not "use" are left out."""
-    used = [(i, feature) for i, feature in enumerate(table.features) if feature.role == "use"]
+    """The usable columns of a table and their codes; texts and columns whose role is not "use" are left out."""
+    used = binned_features(table)
 
     def binned(column: tuple[int, Feature]) -> tuple[BinnedColumn, npt.NDArray[Any]]:
         index, feature = column
@@ -96,6 +96,11 @@ def bin_table(
         alone = (wide[i] if i in wide else np.ascontiguousarray(matrix[:, i]) for i in range(len(used)))
         return columns, MemoryCodes(tuple(alone))
     return columns, MemoryCodes.of_matrix(matrix)
+
+
+def binned_features(table: Table) -> list[tuple[int, Feature]]:
+    """The columns that are binned, each with its place; the words of a text are conditions of their own."""
+    return [(i, f) for i, f in enumerate(table.features) if f.role == "use" and f.kind != "text"]
 
 
 def bin_column(

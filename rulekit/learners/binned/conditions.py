@@ -10,6 +10,7 @@ from rulekit.graph.leaves import leaf_of_codes
 from rulekit.graph.nodes import FALSE, TRUE, And, Compare, IsTrue, Missing, Node, Not, Or
 from rulekit.learners.binned.binning import BinnedColumn
 from rulekit.learners.binned.problem import FixedColumn
+from rulekit.learners.binned.words import WordColumn
 from rulekit.learners.counting.histograms import Bools
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE
 
@@ -26,6 +27,8 @@ def condition_node(column: BinnedColumn, condition: Bools) -> Node:
         return _membership(column, condition)
     if len(held) == column.n_codes - 1:
         return Not(Missing(name)) if not missing else TRUE
+    if isinstance(column, WordColumn):
+        return column.holds(bool(held[0] == 2), missing)
     if column.feature.kind == "boolean":
         return IsTrue(name, missing) if held[0] == 2 else Not(IsTrue(name, not missing))
     breaks = np.flatnonzero(np.diff(held) > 1)

@@ -26,13 +26,17 @@ from rulekit.tables.table import Table
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Problem:
-    """Binned columns, labels [n] of 0 and 1, quantised weights [n] and what one unit of them weighs."""
+    """Binned columns, labels [n] of 0 and 1, quantised weights [n] and what one unit of them weighs.
+
+    texts: a hash [n] of the words of the rows, of which columns ask for some alone (None: there are no texts).
+    """
 
     columns: tuple[BinnedColumn, ...]
     codes: Codes
     labels: Ints
     weights: Ints
     weight_unit: float
+    texts: npt.NDArray[np.uint64] | None = None
 
     @property
     def total(self) -> float:
@@ -55,7 +59,8 @@ class Problem:
         # Weights that are one number seen n times stay so: see share_equal.
         each = self.weights.strides == (0,) and len(self.weights) > 0
         weights = np.broadcast_to(self.weights[:1], labels.shape) if each else self.weights[rows]
-        return Problem(self.columns, self.codes.take(rows), labels, weights, self.weight_unit)
+        texts = None if self.texts is None else self.texts[rows]
+        return Problem(self.columns, self.codes.take(rows), labels, weights, self.weight_unit, texts)
 
 
 HOLDS = np.array([False, False, True])
@@ -112,7 +117,7 @@ def with_fixed(problem: Problem, nodes: Sequence[Node], table: Table, schema: Sc
     for node in nodes:
         names = sorted(columns_of(node))
         feature = schema[names[0]] if names else Feature("")
-        reads = tuple(own[name] for name in names)
+        reads = tuple(own[name] for name in names if name in own)  # no word of a text may be a column
         columns.append(FixedColumn(feature, -1, 3, NO_BOUNDS, NO_BOUNDS, node=node, reads=reads, schema=schema))
     return with_columns(problem, columns, [codes_of(values[node]) for node in nodes])
 

@@ -17,6 +17,7 @@ from rulekit.learners.binned.binning import (
     assign_bins,
     bin_levels,
     bin_values,
+    binned_features,
     capped_total,
     code_type,
     numeric_column,
@@ -39,10 +40,12 @@ def bin_stored(
 ) -> tuple[tuple[BinnedColumn, ...], DiskCodes]:
     """What `bin_table` makes of the same table in memory; progress: called with the columns done and all of them."""
     assert isinstance(table.arrays, StoredArrays)
-    used = [(i, feature) for i, feature in enumerate(table.features) if feature.role == "use"]
+    used = binned_features(table)
     columns, codes = [], []
     for done, (index, feature) in enumerate(used):
-        column, stored = bin_stored_column(feature, index, table.arrays.columns[index], weights, max_bins, least_level)
+        values = table.arrays.columns[index]
+        assert isinstance(values, StoredColumn)
+        column, stored = bin_stored_column(feature, index, values, weights, max_bins, least_level)
         columns.append(column)
         codes.append(stored)
         if progress is not None:

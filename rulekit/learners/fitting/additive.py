@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
@@ -10,6 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from rulekit.errors import InputError
+from rulekit.exactness import SINGLE_BITS, finest_unit
 from rulekit.graph.nodes import LevelPoints, Linear, Logistic, Node, Step
 from rulekit.learners.binned.binning import BinnedColumn
 from rulekit.learners.binned.codes import Codes
@@ -19,8 +19,6 @@ from rulekit.learners.contract import Frame, Score
 from rulekit.learners.counting.histograms import Bools, Floats
 from rulekit.learners.fitting.rule_sets import Clause, clause_node
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE
-
-_BITS = 24
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,14 +83,8 @@ class ScoreCard:
 
 def on_grid(points: Mapping[int, Floats], bias: float) -> tuple[dict[int, Floats], float]:
     """Points and bias rounded to the finest power of two with which every sum has at most 24 bits."""
-    unit = finest_unit([bias, *(float(np.abs(values).max(initial=0.0)) for values in points.values())])
+    unit = finest_unit([bias, *(float(np.abs(values).max(initial=0.0)) for values in points.values())], SINGLE_BITS)
     return {column: np.rint(values / unit) * unit for column, values in points.items()}, round(bias / unit) * unit
-
-
-def finest_unit(values: Iterable[float]) -> float:
-    """The finest power of two of which no sum of some of these values has more than 24 bits."""
-    total = sum(map(abs, values))
-    return float(2.0 ** (math.frexp(total)[1] + 1 - _BITS)) if total > 0.0 else 1.0
 
 
 def terms_of(column: BinnedColumn, points: Floats) -> list[tuple[float, Node]]:

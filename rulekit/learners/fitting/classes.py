@@ -17,7 +17,7 @@ from rulekit.graph.rule_graph import ClassLabel
 from rulekit.learners.contract import Kind
 from rulekit.learners.counting.histograms import Bools, Floats, class_totals
 from rulekit.learners.fitting.inputs import TrainingData
-from rulekit.schema import MISSING_CODE
+from rulekit.tables.table import absent
 
 if TYPE_CHECKING:
     from rulekit.learners.rule_learner import RuleLearner
@@ -163,10 +163,8 @@ def refuse_columns(learner: type[RuleLearner], data: TrainingData, ranked: bool 
             continue
         if feature.kind == "categorical" and "categories" not in can:
             raise InputError(f"{name} takes no categories", where=where, fix="leave the column out")
-        if "missing" not in can:
-            gaps = np.isnan(array) if array.dtype.kind == "f" else array == MISSING_CODE
-            if gaps.any():
-                raise InputError(f"{name} takes no missing values", where=where, fix="fill them in")
+        if "missing" not in can and absent(array).any():
+            raise InputError(f"{name} takes no missing values", where=where, fix="fill them in")
     constraints, fix = data.table.constraints, "drop the declaration"
     stated = (("together", constraints.together, "interactions"), ("apart", constraints.apart, "apart"))
     for what, groups, ability in stated:

@@ -61,6 +61,8 @@ def _directed(feature: Feature, direction: int) -> Feature:
     if direction * feature.monotone < 0:
         raise InputError("it is declared monotone in both directions", where=where, fix="declare one")
     feature = replace(feature, monotone=direction) if direction else feature  # type: ignore[arg-type]
+    if feature.monotone and feature.kind == "text":
+        raise InputError("a text has no order, so that nothing can be monotone in it", where=where)
     if feature.monotone and feature.kind == "categorical" and not feature.ordered:
         fix = f"declare their order: --type {feature.name}=ordered:low,mid,high"
         raise InputError("its levels have no order, so that nothing can be monotone in it", where=where, fix=fix)

@@ -16,8 +16,9 @@ import numpy.typing as npt
 
 from rulekit.learners.binned.disk_codes import DiskCodes
 from rulekit.learners.binned.problem import Problem
+from rulekit.learners.counting.hashes import first_hash, mix
 from rulekit.learners.counting.histograms import Ints
-from rulekit.learners.fitting.folds_on_disk import first_hash, folds_on_disk, main_classes, mix
+from rulekit.learners.fitting.folds_on_disk import folds_on_disk, main_classes
 from rulekit.tables.splitting import in_pieces
 
 
@@ -76,8 +77,10 @@ def drawn(problem: Problem, most: int, seed: int) -> Problem:
 
 
 def row_hashes(problem: Problem, seed: int) -> npt.NDArray[np.uint64]:
-    """A 64-bit hash [n] of the codes of each row."""
+    """A 64-bit hash [n] of the codes of each row, and of all words of its texts."""
     hashes = np.full(len(problem.labels), first_hash(seed), dtype=np.uint64)
+    if problem.texts is not None:
+        mix(hashes, problem.texts)
     for rows, codes in problem.codes.parts(len(hashes)):  # which stay in a cache
         for column in range(len(codes)):
             mix(hashes[rows], codes[column])

@@ -14,26 +14,13 @@ import numpy.typing as npt
 
 from rulekit.learners.binned.disk_codes import DiskCodes
 from rulekit.learners.binned.problem import Problem
+from rulekit.learners.counting.hashes import first_hash, mix
 from rulekit.tables.splitting import FEW_KINDS, in_pieces
 from rulekit.tables.table import Store, StoredColumn, Writer
 
 Array = npt.NDArray[Any]
 
 _BITS = 6
-
-
-def first_hash(seed: int) -> int:
-    """What the hash of every row begins with."""
-    return int((seed * 0x9E3779B97F4A7C15 + 0x2545F4914F6CDD1D) % 2**64)
-
-
-def mix(h: npt.NDArray[np.uint64], codes: Array) -> None:
-    """Take another column of codes [n] into the hashes [n], in place."""
-    h ^= codes.astype(np.uint64)
-    h *= np.uint64(0xBF58476D1CE4E5B9)
-    h ^= h >> np.uint64(29)
-    h *= np.uint64(0x94D049BB133111EB)
-    h ^= h >> np.uint64(32)
 
 
 def folds_on_disk(problem: Problem, n_folds: int, seed: int) -> Array:

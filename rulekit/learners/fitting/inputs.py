@@ -49,10 +49,11 @@ def check_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
     """
     if isinstance(X, Table):
         if reset:
+            estimator.sparse_rows_ = False
             estimator.n_features_in_ = len(X.features)
             estimator.feature_names_in_ = np.array(X.names, dtype=object)
         return X
-    from scipy.sparse import issparse
+    from scipy.sparse import csr_array, issparse
     from sklearn.utils.validation import validate_data
 
     if isinstance(X, dict) or (isinstance(X, list) and X and isinstance(X[0], dict)):
@@ -62,7 +63,11 @@ def check_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
         _refuse_equal_names(list(X.column_names if hasattr(X, "column_names") else X.columns))
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         return X
-    values = X if issparse(X) or hasattr(X, "dtype") else _array_of(X)
+    if reset:
+        estimator.sparse_rows_ = issparse(X)
+    if issparse(X) or estimator.sparse_rows_:  # one column of words, of which values that are not 0 are present
+        return csr_array(validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype="numeric"))
+    values = X if hasattr(X, "dtype") else _array_of(X)
     kind = getattr(getattr(values, "dtype", None), "kind", "f")
     checked = validate_data(
         estimator,

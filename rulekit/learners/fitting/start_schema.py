@@ -54,6 +54,13 @@ def _adopted(known: Feature, own: Feature, array: Array) -> tuple[Feature, Array
     """The feature as the start has it, and the column encoded so."""
     if known.kind == own.kind == "categorical":
         return _levels(known, own, array)
+    if known.kind == own.kind == "text":
+        unknown = sorted(set(known.levels) - set(own.levels))
+        if unknown:
+            fix = "give rules without it, or more texts"
+            what = f"the start names the word {unknown[0]!r}, which fewer than two of these texts have"
+            raise InputError(what, where=f"column {known.name!r}", fix=fix)
+        return own, array
     if known.kind != own.kind and (known.kind, own.kind) != ("numeric", "boolean"):
         raise InputError(
             f"it is {own.kind} here and {known.kind} in the start",

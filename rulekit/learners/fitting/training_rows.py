@@ -31,6 +31,7 @@ from rulekit.tables.options import ReadingOptions
 from rulekit.tables.raw.columns import RawTable
 from rulekit.tables.raw.sources import raw_table
 from rulekit.tables.table import HeldColumn, Memory, Store, StoredArrays, Table, Writer, arrays_of
+from rulekit.tables.text.vocabulary import KnownWords
 
 Array = npt.NDArray[Any]
 Callback = Callable[[Mapping[str, Any]], object] | None
@@ -164,7 +165,7 @@ class _Gathering:
         self.source, self.notes = "", tuple[str, ...]()
         self.builders: dict[str, ColumnBuilder] = {}
         self.typed: Table | None = None
-        self.columns: list[Writer | HeldColumn] = []
+        self.columns: list[Writer | HeldColumn | KnownWords] = []
         self.n_rows = 0
         self.labels = self.store.writer(np.int32)
         self.number_of: dict[Any, int] = {}
@@ -244,11 +245,14 @@ class _Gathering:
             self.typed, self.names = table, table.names
             if isinstance(self.store, Memory):  # the only block
                 return table.n_rows
-            self.columns = [self.store.writer(array.dtype) for array in table.arrays]
+            self.columns = [
+                KnownWords(feature.levels) if feature.kind == "text" else self.store.writer(array.dtype)
+                for feature, array in zip(table.features, table.arrays, strict=True)
+            ]
         elif table.features != self.typed.features:
             raise InputError("the blocks are tables of different features", where="X", fix="give them one schema")
         for writer, array in zip(self.columns, table.arrays, strict=True):
-            writer.add(array)
+            writer.add(array)  # type: ignore[arg-type]
         return table.n_rows
 
     def _table(self) -> Table:

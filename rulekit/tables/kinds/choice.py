@@ -1,7 +1,8 @@
 """Kinds: what a column is taken for, decided from its distinct cells and counts, wherever the rows are kept.
 
 Boolean: bools, true/false text in any case, numbers that are all 0 or 1. Numeric: numbers and text that is all
-numbers. Categorical: text with at least one cell that is no number. Width: float32 where it tells the numbers apart.
+numbers. Text: sentences, hardly any of them twice. Categorical: other text with at least one cell that is no number.
+Width: float32 where it tells the numbers apart.
 """
 
 from __future__ import annotations
@@ -163,6 +164,23 @@ def decide_levels(
         if level.lower() in LIKELY_TOKENS
     ]
     return Decided(feature, suspects=tuple(suspects)), lookup
+
+
+FEWEST_TEXTS = 20
+MEAN_WORDS = 6
+
+
+def are_sentences(keys: list[str], counts: Counts) -> bool:
+    """Whether texts are free text: at least 20, half of them distinct, of six words or more on average."""
+    import polars as pl
+
+    from rulekit.tables.text.token_sets import tokenised
+
+    rows = int(counts.sum())
+    if rows < FEWEST_TEXTS or 2 * len(keys) < rows or sum(map(len, keys)) < 2 * MEAN_WORDS * len(keys):
+        return False
+    _, lengths = tokenised(pl.Series(keys, dtype=pl.String))
+    return int((lengths * counts).sum()) >= MEAN_WORDS * rows
 
 
 def ranks_of_keys(feature: Feature, keys: list[str]) -> Counts:

@@ -3,9 +3,9 @@
 A column keeps, in memory or on disk, what its kind depends on: numbers, or the numbers of distinct texts. A table in
 blocks and the same table in one piece have the same features, codes, notes and digest.
 
-Numbers are numeric, Boolean where all are 0 or 1; text is numeric or Boolean where all of it is, else categorical (see
-`rulekit.tables.kinds.choice`). Missing: the empty cell, NaN, None and what the user declares; other likely tokens are
-reported in the notes, never guessed.
+Numbers are numeric, Boolean where all are 0 or 1; text is numeric or Boolean where all of it is, a text where its cells
+are sentences, else categorical (see `rulekit.tables.kinds.choice`). Missing: the empty cell, NaN, None and what the
+user declares; other likely tokens are reported in the notes, never guessed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from rulekit.errors import InputError
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, Display, Feature
 from rulekit.tables.kinds.builders import Dictionary, NumberBuilder, TextAllowance, as_number_column
-from rulekit.tables.kinds.choice import Decided, decide_levels, ranks_of_keys, read_keys
+from rulekit.tables.kinds.choice import Decided, are_sentences, decide_levels, ranks_of_keys, read_keys
 from rulekit.tables.kinds.conversion import boolean_values, numeric_values
 from rulekit.tables.options import ReadingOptions, levels_declared
 from rulekit.tables.raw.columns import (
@@ -25,7 +25,9 @@ from rulekit.tables.raw.columns import (
     LevelColumn,
     NumberColumn,
     TextColumn,
+    TokenColumn,
     as_floats,
+    as_texts,
     blank_tokens,
     column_length,
     column_place,
@@ -40,7 +42,8 @@ from rulekit.tables.raw.columns import (
 from rulekit.tables.raw.columns import (
     place as placed,
 )
-from rulekit.tables.table import Array, HeldColumn, Memory, Store, StoredColumn
+from rulekit.tables.table import Array, EncodedColumn, HeldColumn, Memory, Store, StoredColumn
+from rulekit.tables.text.vocabulary import KnownWords, TextBuilder, with_vocabulary
 
 NUMERIC_KINDS: dict[str, Display] = {"numeric": "plain", "date": "date", "datetime": "datetime", "money": "money"}
 
@@ -64,6 +67,7 @@ class ColumnBuilder:
     reread: bool = False
     numbers: NumberBuilder | None = None
     keys: Dictionary | None = None
+    texts: TextBuilder | KnownWords | None = None
     _pending: list[tuple[int, np.dtype[np.generic]]] = field(default_factory=list)
     _decimal: str = "."
     _seconds: bool | None = None
@@ -86,6 +90,8 @@ class ColumnBuilder:
     def rows(self) -> int:
         if self.numbers is not None:
             return self.numbers.rows
+        if self.texts is not None:
+            return self.texts.rows
         return self.keys.rows if self.keys is not None else sum(rows for rows, _ in self._pending)
 
     def add(self, column: Column) -> None:
@@ -95,7 +101,11 @@ class ColumnBuilder:
             self._decimal = column.decimal
             column = blank_tokens(column, self.tokens)
         kind = self.kind
-        if kind == "boolean":
+        if kind == "text" or (isinstance(column, TokenColumn) and not kind):
+            self._add_texts(column)
+        elif isinstance(column, TokenColumn):
+            self._refuse_words(kind)
+        elif kind == "boolean":
             self._add_numbers(boolean_values(column, self.feature, self.source), np.dtype(np.bool_))
         elif kind in NUMERIC_KINDS:
             if isinstance(column, NumberColumn):
@@ -118,6 +128,25 @@ class ColumnBuilder:
             values = number_values(column, self.tokens) if narrow is None else narrow
             refuse_large_integers(column, values, self.source)
             self._add_numbers(values, column.values.dtype, bool(column.time))
+
+    def _add_texts(self, column: Column) -> None:
+        if self.texts is None:
+            self.texts = (
+                KnownWords(column.words)
+                if isinstance(column, TokenColumn)
+                else TextBuilder(self.name, self.source, self.allowance)
+            )
+        if isinstance(self.texts, KnownWords):
+            if not isinstance(column, TokenColumn) or column.words != self.texts.words:
+                where, fix = column_place(self.source, self.name), "give every block the same words"
+                raise InputError("the words differ between blocks of rows", where=where, fix=fix)
+            self.texts.add(column.sets)
+        else:
+            self.texts.add(as_texts(column, self.tokens))
+
+    def _refuse_words(self, kind: str) -> None:
+        fix = "leave the declaration out, or declare it text"
+        raise InputError(f"a column of words is not {kind}", where=column_place(self.source, self.name), fix=fix)
 
     def _note_time(self, column: NumberColumn) -> None:
         if self._seconds is None:
@@ -180,8 +209,11 @@ class ColumnBuilder:
 
     # The whole column ----------------------------------------------------------------------------------------------
 
-    def encoded(self) -> tuple[Decided, StoredColumn | HeldColumn]:
+    def encoded(self) -> tuple[Decided, EncodedColumn]:
         """The feature, decided, and its encoded column; raises InputError for an undeclared level."""
+        if self.texts is not None:
+            words, sets = self.texts.built()
+            return Decided(replace(self.feature, kind="text", levels=words)), sets
         if self.keys is not None:
             return self._encoded_keys(self.keys)
         if self.numbers is None:
@@ -205,7 +237,7 @@ class ColumnBuilder:
             return self.numbers.encoded(replace(feature, kind="boolean"))
         return self.numbers.encoded(feature, width=width)
 
-    def _encoded_keys(self, dictionary: Dictionary) -> tuple[Decided, StoredColumn | HeldColumn]:
+    def _encoded_keys(self, dictionary: Dictionary) -> tuple[Decided, EncodedColumn]:
         keys, counts, place = dictionary.ordered()
         kind = self.kind
         listed = dictionary.kind() is LevelColumn
@@ -231,11 +263,28 @@ class ColumnBuilder:
             decided, lookup = decide_levels(self.feature, keys, counts, listed=listed, ordered=ordered)
             return decided, self._codes(dictionary, lookup[place])
         reading = read_keys(self.feature, keys, counts, self._decimal)
+        if reading.lookup is not None and are_sentences(keys, counts):
+            return self._text_of_keys(dictionary)
         if reading.lookup is not None:
             return reading.decided, self._codes(dictionary, reading.lookup[place])
         assert reading.values is not None
         self._refuse_large(dictionary)
         return self._numbers_of(dictionary, reading.decided.feature, reading.values[place])
+
+    def _text_of_keys(self, dictionary: Dictionary) -> tuple[Decided, EncodedColumn]:
+        """A column of sentences, each distinct one of which is tokenised once."""
+        import polars as pl
+
+        sentences = TextBuilder(self.name, self.source, self.allowance)
+        sentences.add(pl.Series([*dictionary.number_of, None], dtype=pl.String))  # the last one is for -1
+        number = np.concatenate([np.zeros(0, np.int32), *dictionary.numbers().parts()])
+        dictionary.numbers().remove()
+        words, sets = with_vocabulary(list(sentences.number_of), sentences.sets()[number])
+        note = (
+            f"column {self.name!r} is read as text, whose words are conditions; "
+            f"--type {self.name}=categorical keeps whole texts as levels"
+        )
+        return Decided(replace(self.feature, kind="text", levels=words), (note,)), sets
 
     def _refuse_large(self, dictionary: Dictionary) -> None:
         import polars as pl
@@ -274,7 +323,9 @@ def _is_empty(column: Column) -> bool:
     """Whether no cell of a block has a value; such a block says nothing of the column's kind."""
     if isinstance(column, TextColumn):
         return bool(column.cells.null_count() == len(column.cells))
-    if isinstance(column, LevelColumn) or (column.missing is None and np.any(column.values[:64] == column.values[:64])):
+    if isinstance(column, LevelColumn | TokenColumn):
+        return False
+    if column.missing is None and np.any(column.values[:64] == column.values[:64]):
         return False
     missing = np.isnan(column.values) if column.values.dtype.kind == "f" else np.zeros(len(column.values), dtype=bool)
     if column.missing is not None:

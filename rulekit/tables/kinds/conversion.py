@@ -15,9 +15,11 @@ from rulekit.tables.raw.columns import (
     LevelColumn,
     NumberColumn,
     TextColumn,
+    TokenColumn,
     as_floats,
     blank_tokens,
     cell_text,
+    column_place,
     number_values,
     parse_booleans,
     parse_dates,
@@ -46,7 +48,7 @@ def numeric_values(column: Column, feature: Feature, source: str) -> Floats:
         return values
     if isinstance(column, LevelColumn):
         return _parsed_levels(column, feature, source)
-    text = blank_tokens(column, tokens)
+    text = _texts(column, tokens, source)
     numbers = parse_numbers(text)
     if feature.display in _DATES and numbers.null_count() > text.cells.null_count():
         parse, _ = _DATES[feature.display]
@@ -66,13 +68,20 @@ def boolean_values(column: Column, feature: Feature, source: str) -> Floats:
     elif isinstance(column, LevelColumn):
         values = _parsed_levels(column, feature, source)
     else:
-        text = blank_tokens(column, tokens)
+        text = _texts(column, tokens, source)
         parsed = parse_numbers(text)
         if parsed.null_count() > text.cells.null_count():
             parsed = parsed.zip_with(parsed.is_not_null(), parse_booleans(text.cells))
         _refuse_unparsed(text, parsed, "true, false, 1 or 0", source)
         values = blank_numbers(as_floats(parsed), tokens)
     return np.where(np.isnan(values), np.nan, values > 0.5)
+
+
+def _texts(column: TextColumn | TokenColumn, tokens: tuple[str, ...], source: str) -> TextColumn:
+    if isinstance(column, TokenColumn):
+        where, fix = column_place(source, column.name), "take it as text"
+        raise InputError("a column of words holds no numbers", where=where, fix=fix)
+    return blank_tokens(column, tokens)
 
 
 def blank_numbers(values: Floats, tokens: tuple[str, ...]) -> Floats:

@@ -18,6 +18,8 @@ from rulekit.tables.raw.columns import (
     NumberColumn,
     RawTable,
     TextColumn,
+    TokenColumn,
+    as_texts,
     canonical_key,
     factorize,
     place,
@@ -25,6 +27,7 @@ from rulekit.tables.raw.columns import (
 )
 from rulekit.tables.raw.sources import array_column, raw_table
 from rulekit.tables.table import Array, Table, encoded_dtype, missing_cells
+from rulekit.tables.text.token_sets import TokenSets, sets_of_texts
 
 BLOCK = 8192
 """Rows that are encoded and looked at together, few enough to stay in the processor's cache."""
@@ -111,6 +114,8 @@ def _refuse_width(width: int, schema: Schema, source: str) -> None:
 
 def encode_column(column: Column, feature: Feature, source: str = "") -> Array:
     """One raw column as the encoded array of a feature; raises InputError naming row, column and value."""
+    if feature.kind == "text":
+        return _sets(column, feature)  # type: ignore[return-value]
     if feature.kind == "categorical":
         return _codes(column, feature, source)
     read = boolean_values if feature.kind == "boolean" else numeric_values
@@ -120,6 +125,16 @@ def encode_column(column: Column, feature: Feature, source: str = "") -> Array:
             array += 0
             return array
         return (read(column, feature, source) + 0.0).astype(encoded_dtype(feature))  # minus zero is zero
+
+
+def _sets(column: Column, feature: Feature) -> TokenSets:
+    number_of = {word: number for number, word in enumerate(feature.levels)}
+    if not isinstance(column, TokenColumn):
+        return sets_of_texts(as_texts(column, feature.missing_tokens), number_of)
+    if column.words == feature.levels:
+        return column.sets
+    lookup = np.array([number_of.get(word, -1) for word in column.words], dtype=np.int64)
+    return column.sets.renumbered(lookup, len(number_of))
 
 
 def _is_plain(column: NumberColumn, feature: Feature) -> bool:

@@ -89,7 +89,9 @@ def hints_of(features: Sequence[Feature], arrays: Sequence[Array]) -> dict[str, 
     """A hint for each column that deserves one, in memory or on disk."""
     held = arrays.columns if isinstance(arrays, StoredArrays) else arrays
     found = {
-        feature.name: _of_levels(feature, _parts(column))
+        feature.name: None
+        if feature.kind == "text"
+        else _of_levels(feature, _parts(column))
         if feature.kind == "categorical"
         else _of_numbers(feature, _parts(column))
         for feature, column in zip(features, held, strict=True)

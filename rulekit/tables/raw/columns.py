@@ -6,7 +6,7 @@ Conversions are vectorised; Python touches distinct values only, never rows.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,6 +16,7 @@ import numpy.typing as npt
 from rulekit.dates import moment_text
 from rulekit.errors import InputError
 from rulekit.tables.table import Array
+from rulekit.tables.text.token_sets import TokenSets
 
 if TYPE_CHECKING:
     import polars as pl
@@ -70,7 +71,17 @@ class LevelColumn:
     first_row: int = 0
 
 
-Column = NumberColumn | TextColumn | LevelColumn
+@dataclass(frozen=True, slots=True, eq=False)
+class TokenColumn:
+    """A column whose words are known already: sets [n] over `words`, none of which stands twice."""
+
+    name: str
+    sets: TokenSets
+    words: tuple[str, ...]
+    first_row: int = 0
+
+
+Column = NumberColumn | TextColumn | LevelColumn | TokenColumn
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,6 +117,8 @@ class RawTable:
 def rows_of(column: Column, start: int, stop: int) -> Column:
     """The rows of a column from `start` to before `stop`."""
     first = column.first_row + start
+    if isinstance(column, TokenColumn):
+        return replace(column, sets=column.sets[start:stop], first_row=first)
     if isinstance(column, LevelColumn):
         return replace(column, codes=column.codes[start:stop], first_row=first)
     if isinstance(column, NumberColumn):
@@ -116,6 +129,8 @@ def rows_of(column: Column, start: int, stop: int) -> Column:
 
 def take_column(column: Column, rows: Array) -> Column:
     """The rows of a column that a Boolean mask or index array picks."""
+    if isinstance(column, TokenColumn):
+        return replace(column, sets=column.sets[rows])
     if isinstance(column, LevelColumn):
         return replace(column, codes=column.codes[rows])
     if isinstance(column, NumberColumn):
@@ -130,6 +145,8 @@ def cells_as_given(column: Column) -> Any:
         return column.cells
     if isinstance(column, LevelColumn):
         return [None if code < 0 else column.levels[code] for code in column.codes.tolist()]
+    if isinstance(column, TokenColumn):
+        return texts_of_sets(column)
     gaps = np.zeros(len(column.values), dtype=bool) if column.missing is None else column.missing
     return [None if gap else value for value, gap in zip(column.values.tolist(), gaps.tolist(), strict=True)]
 
@@ -138,6 +155,8 @@ def column_length(column: Column) -> int:
     """How many rows a raw column has."""
     if isinstance(column, TextColumn):
         return len(column.cells)
+    if isinstance(column, TokenColumn):
+        return len(column.sets)
     return len(column.codes if isinstance(column, LevelColumn) else column.values)
 
 
@@ -157,6 +176,8 @@ def cell_text(column: Column, row: int) -> str:
         text = repr(column.cells[row])
     elif isinstance(column, LevelColumn):
         text = repr(column.levels[int(column.codes[row])])
+    elif isinstance(column, TokenColumn):
+        text = repr(texts_of_sets(replace(column, sets=column.sets[row : row + 1]))[0])
     else:
         text = str(column.values[row])
     return text if len(text) <= 60 else text[:57] + "..."
@@ -270,7 +291,9 @@ def refuse_large_integers(column: Column, values: npt.NDArray[Any], source: str)
 
 def large_integers(column: Column, values: npt.NDArray[Any]) -> Mask | None:
     """Which cells are integers beyond 2^53; None where none can be. values: the cells as doubles."""
-    if isinstance(column, LevelColumn) or (isinstance(column, NumberColumn) and column.values.dtype.kind not in "iu"):
+    if isinstance(column, LevelColumn | TokenColumn):
+        return None
+    if isinstance(column, NumberColumn) and column.values.dtype.kind not in "iu":
         return None
     large: Mask = np.abs(values) >= LARGEST_EXACT_INTEGER
     if not large.any():
@@ -296,12 +319,47 @@ def factorize(column: Column, tokens: tuple[str, ...] = ()) -> tuple[list[str], 
         return _factorize_levels(column, tokens)
     if isinstance(column, NumberColumn):
         return _factorize_numbers(column, tokens)
+    if isinstance(column, TokenColumn):
+        raise InputError("a column of words has no levels", where=f"column {column.name!r}", fix="take it as text")
     import polars as pl
 
     cells = blank_tokens(column, tokens).cells
     distinct = cells.unique().drop_nulls().sort()
     codes = cells.replace_strict(distinct, pl.Series(np.arange(len(distinct), dtype=np.int32)), default=-1)
     return distinct.to_list(), np.asarray(codes.cast(pl.Int32).fill_null(-1).to_numpy(), dtype=np.int32)
+
+
+def texts_of_sets(column: TokenColumn, tokens: tuple[str, ...] = ()) -> list[str | None]:
+    """The words of each row in the order of the vocabulary, a space between; `-` for none, None where it is missing.
+
+    tokens: the missing tokens of the column; a text that would be one of them ends with full stops.
+    """
+    words, starts, ids = column.words, column.sets.starts.tolist(), column.sets.ids.tolist()
+    return [
+        None if gap else text_of_words([words[i] for i in ids[start:end]], tokens)
+        for start, end, gap in zip(starts[:-1], starts[1:], column.sets.missing.tolist(), strict=True)
+    ]
+
+
+def text_of_words(words: Sequence[str], tokens: tuple[str, ...] = ()) -> str:
+    """A text with these words that is no missing token."""
+    text = " ".join(words) or "-"
+    while text in tokens:
+        text += "."
+    return text
+
+
+def as_texts(column: Column, tokens: tuple[str, ...] = ()) -> pl.Series:
+    """The cells of a column as texts [n], null where missing; numbers as the keys of their levels."""
+    import polars as pl
+
+    if isinstance(column, TextColumn):
+        return blank_tokens(column, tokens).cells
+    if isinstance(column, TokenColumn):
+        return pl.Series(texts_of_sets(column), dtype=pl.String)
+    keys, codes = factorize(column, tokens)
+    numbers = pl.Series(codes.astype(np.int64))
+    return pl.Series(keys, dtype=pl.String).gather(numbers.set(numbers < 0, None))
 
 
 def canonical_key(key: str) -> str:

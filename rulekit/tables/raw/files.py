@@ -46,11 +46,6 @@ _MARKS = (
     (b"$FL2", "an SPSS file"),
 )
 _TEXTS = (
-    # a label, then numbered values, on every line
-    (
-        re.compile(rb"(?:[^\s,;:|]+(?:[ \t]+qid:\d+)?(?:[ \t]+\d+:[^\s,;:|]+)+[ \t]*(?:#.*)?\r?\n){1,}"),
-        "an svmlight file",
-    ),
     (re.compile(rb"\s*(?:%[^\n]*\n\s*)*@relation\s", re.IGNORECASE), "an ARFF file"),
     (re.compile(rb"\s*<(?:\?xml|!doctype|!--|[a-z][\w:.-]*[\s/>])", re.IGNORECASE), "XML or HTML"),
     (re.compile(rb"\s*\[\s*(?:[\[{]|\"(?:[^\"\\]|\\.)*\"\s*[,\]])"), "a JSON array"),

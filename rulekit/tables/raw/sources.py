@@ -18,20 +18,24 @@ from rulekit.tables.raw.columns import (
     NumberColumn,
     RawTable,
     TextColumn,
+    TokenColumn,
     canonical_key,
     column_length,
     factorize,
     natural_order,
 )
 from rulekit.tables.table import Array, Table
+from rulekit.tables.text.token_sets import TokenSets, token_sets
 
+WORDS = "words"
+"""What the column of a sparse matrix is called."""
 _EXACT_DIGITS = 15
 _NANOSECONDS = {"ns": 1_000_000_000, "us": 1_000_000, "ms": 1_000}
 
 
 def raw_table(data: Any, source: str = "") -> RawTable:
-    """Raw columns of an array [n, d], a pandas, polars or pyarrow frame, a mapping of columns, a sequence of
-    mappings or of rows, or a Table; raises InputError for anything else.
+    """Raw columns of an array [n, d], a sparse matrix, a pandas, polars or pyarrow frame, a mapping of columns, a
+    sequence of mappings or of rows, or a Table; raises InputError for anything else.
     """
     if isinstance(data, RawTable):
         return data
@@ -45,7 +49,7 @@ def raw_table(data: Any, source: str = "") -> RawTable:
     if package in ("polars", "pyarrow"):
         return _polars_table(data, source)
     if hasattr(data, "toarray") and hasattr(data, "nnz"):
-        raise InputError("a sparse matrix was given; rulekit reads dense tables", fix="give data.toarray()")
+        return _sparse_table(data, source)
     if isinstance(data, Mapping):
         names = [_column_name(label) for label in data]
         return _assemble(names, [raw_column(name, values) for name, values in zip(names, data.values(), strict=True)])
@@ -159,6 +163,8 @@ def polars_column(name: str, series: Any) -> Column:
 def column_of_table(table: Table, j: int) -> Column:
     """Column j of an encoded table as a raw column; what the encoding called unseen becomes missing."""
     feature, array = table.features[j], table.arrays[j]
+    if isinstance(array, TokenSets):
+        return TokenColumn(feature.name, array, feature.levels)
     if feature.kind == "categorical":
         return LevelColumn(feature.name, np.maximum(array - 2, -1).astype(np.int32), feature.levels, feature.ordered)
     if feature.kind == "boolean":
@@ -193,6 +199,26 @@ def _array_table(data: Any, source: str) -> RawTable:
         raise InputError("Complex data not supported", where=source or "data", fix="give real numbers")
     columns = [array_column(f"x{j}", data[:, j]) for j in range(data.shape[1])]
     return RawTable(tuple(columns), len(data), source, positional=True)
+
+
+def _sparse_table(data: Any, source: str) -> RawTable:
+    """A sparse matrix [n, d] as one column of words: f0, f1, ... where a value is stored that is not 0."""
+    rows = data.tocsr()
+    values = np.asarray(rows.data)
+    if values.dtype.kind not in "biuf":
+        raise InputError(f"a sparse matrix of {values.dtype}", where=source or "data", fix="give numbers")
+    if values.dtype.kind == "f" and np.isnan(values).any():
+        raise InputError("a sparse matrix with NaN", where=source or "data", fix="leave missing values out")
+    n_rows, width = rows.shape
+    present = values != 0
+    row = np.repeat(np.arange(n_rows), np.diff(rows.indptr))[present]
+    sets = token_sets(row, np.asarray(rows.indices)[present], np.zeros(n_rows, dtype=bool), width)
+    return RawTable((TokenColumn(WORDS, sets, word_names(width)),), n_rows, source)
+
+
+def word_names(width: int) -> tuple[str, ...]:
+    """The words of features that have no names: f0, f1, and so on."""
+    return tuple(f"f{j}" for j in range(width))
 
 
 def _polars_table(data: Any, source: str) -> RawTable:

@@ -9,7 +9,7 @@ needs no search.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -84,6 +84,24 @@ def add(first: Sum, second: Sum, factor: int | Fraction = 1) -> Sum:
     )
 
 
+def add_all(values: Sequence[Sum]) -> Sum:
+    """The sum of many, without rounding, in time linear in their parts."""
+    if len(values) == 1:
+        return values[0]
+    tables: dict[int, list[Fraction]] = {}
+    for axis, table_of_axis in (pair for value in values for pair in value.tables):
+        held = tables.setdefault(axis, [Fraction(0)] * len(table_of_axis))
+        for cell, own in enumerate(table_of_axis):
+            if own:
+                held[cell] += own
+    return Sum(
+        sum((value.constant for value in values), Fraction(0)),
+        tuple((axis, Table(held)) for axis, held in sorted(tables.items()) if any(held)),
+        _weighted((), (pair for value in values for pair in value.edges), 1),
+        _weighted((), (pair for value in values for pair in value.atoms), 1),
+    )
+
+
 def scale(value: Sum, factor: Fraction) -> Sum:
     """A multiple, without rounding."""
     return add(number(0), value, factor)
@@ -92,7 +110,7 @@ def scale(value: Sum, factor: Fraction) -> Sum:
 Weights = tuple[tuple[int, Fraction], ...]
 
 
-def _weighted(first: Weights, second: Weights, factor: int | Fraction) -> Weights:
+def _weighted(first: Weights, second: Iterable[tuple[int, Fraction]], factor: int | Fraction) -> Weights:
     weights = dict(first)
     for key, weight in second:
         weights[key] = weights.get(key, Fraction(0)) + factor * weight

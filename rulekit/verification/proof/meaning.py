@@ -42,7 +42,9 @@ from rulekit.graph.nodes import (
     Strength,
 )
 from rulekit.graph.probability.circuit import Algebra, Circuit, fold_circuit
-from rulekit.graph.probability.compilation import build_circuit, inputs
+from rulekit.graph.probability.compilation import build_circuit, inputs, is_count
+from rulekit.graph.probability.counting import Tail
+from rulekit.graph.probability.exponentials import Exponentials
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.traversal import topological
 from rulekit.program.nodes import (
@@ -55,7 +57,7 @@ from rulekit.program.nodes import (
     Number,
 )
 from rulekit.program.nodes import Sum as AddedUp
-from rulekit.verification.proof.exact_numbers import Sum, add, atom, number, table
+from rulekit.verification.proof.exact_numbers import Sum, add, add_all, atom, number, table
 from rulekit.verification.proof.forms import FALSE, TRUE
 from rulekit.verification.proof.roundings import ONE, ZERO, Roundings
 from rulekit.verification.proof.tabulated import Numbers
@@ -71,6 +73,7 @@ class Meaning:
         self._axis = {axis.feature.name: j for j, axis in enumerate(space.axes)}
         self._truths: dict[Node, int] = {}
         self._sums: dict[Node, Sum] = {}
+        self._tails: dict[tuple[Sum, ...], list[Sum]] = {}
 
     def reported(self, graph: RuleGraph, labels: Sequence[int] = ()) -> list[Sum] | None:
         """The probabilities that a graph reports, by class; labels: its edges, if known. None where they are shares."""
@@ -79,7 +82,7 @@ class Meaning:
             return [self.numbers.of_truth(edge) for edge in edges]
         if len(graph.probability) > 1:
             return None
-        positive = self.sum(graph.probability[0])
+        positive = self.sum(graph.reported[0])
         return [self.numbers.minus(ONE, positive), positive]
 
     def is_same(self, decision: Decision | Labels, default: int, other: Decision | Labels, others: int) -> bool:
@@ -140,7 +143,7 @@ class Meaning:
         return self.numbers.of_truth(self._truths[node]) if node in self._truths else self._sums[node]
 
     def _lower(self, root: Node) -> None:
-        for node in topological((root,), lambda node: () if self._knows(node) else inputs(node)):
+        for node in topological((root,), lambda node: () if self._knows(node) else _read(node)):
             if not self._knows(node):
                 self._lower_one(node)
 
@@ -165,10 +168,10 @@ class Meaning:
 
     def linear(self, weights: Sequence[float], children: Sequence[Node], bias: float) -> Sum:
         """Bias + sum of weight * child, in double from left to right."""
-        total = number(bias)
-        for weight, child in zip(weights, children, strict=True):
-            total = self.numbers.plus(total, self.numbers.times(number(weight), self.sum(child)))
-        return total
+        products = (
+            self.numbers.times(number(weight), self.sum(child)) for weight, child in zip(weights, children, strict=True)
+        )
+        return self.numbers.total((number(bias), *products))
 
     def column(self, node: Column) -> Sum:
         """A table over the cells where the column takes few values, else an atom, on a grid where it is rounded."""
@@ -195,6 +198,22 @@ class Meaning:
         )
         return fold_circuit(circuit.steps, algebra)
 
+    def tails(self, parts: tuple[Sum, ...], k: int) -> Sum:
+        """The probability that at least k of several events happen, each step with its roundings, the last one first.
+
+        The counts of the same events are worked out together: once up to the first that is asked for, then all.
+        """
+        known = self._tails.get(parts)
+        if known is None or k >= len(known):
+            most = k if known is None else len(parts)
+            numbers, known = self.numbers, [ONE, *[ZERO] * most]
+            for i, chance in enumerate(reversed(parts), start=1):
+                rest = numbers.minus(ONE, chance)
+                for j in range(min(i, most), 0, -1):
+                    known[j] = numbers.plus(numbers.times(chance, known[j - 1]), numbers.times(rest, known[j]))
+            self._tails[parts] = known
+        return known[k]
+
     # Numbers -------------------------------------------------------------------------------------------------------
 
     def lookup(self, node: Lookup) -> Sum:
@@ -216,30 +235,43 @@ class Meaning:
         return found or atom(self.numbers.name(("lookup", node.values, index), bound))
 
 
+def _read(node: Node) -> tuple[Node, ...]:
+    """The nodes whose values a node is made of."""
+    return node.tails.children if isinstance(node, Tail) else inputs(node)
+
+
 def _by_cell(meaning: Meaning, node: Step | LevelPoints) -> Sum:
     axis = meaning._axis[node.feature]
     return table(axis, np.asarray(meaning.space.axes[axis].readings[node]).tolist())
 
 
 def _at_least(meaning: Meaning, node: AtLeast) -> int:
-    count = ZERO
-    for edge in meaning.edges(node.children):
-        count = add(count, meaning.numbers.of_truth(edge))
+    count = add_all([ZERO, *map(meaning.numbers.of_truth, meaning.edges(node.children))])
     return meaning.numbers.above(count, number(node.k - 1))
 
 
 def _sum(meaning: Meaning, node: AddedUp) -> Sum:
-    total = meaning.sum(node.children[0])
-    for child in node.children[1:]:
-        total = meaning.numbers.plus(total, meaning.sum(child))
-    return total
+    return meaning.numbers.total(map(meaning.sum, node.children))
 
 
 def _strength(meaning: Meaning, node: Strength) -> Sum:
-    numbers, total = meaning.numbers, ZERO
-    for cause, on, off in node.terms:
-        total = numbers.plus(total, numbers.choose(meaning.truth(cause), numbers.constant(on), numbers.constant(off)))
-    return total
+    numbers = meaning.numbers
+    return numbers.total(
+        numbers.choose(meaning.truth(cause), numbers.constant(on), numbers.constant(off))
+        for cause, on, off in node.terms
+    )
+
+
+def _probability(meaning: Meaning, node: Probability) -> Sum:
+    formula = node.formula
+    if is_count(formula):
+        parts = (meaning.circuit(build_circuit(part)) for part in formula.children)
+        return meaning.tails(tuple(parts), formula.k)  # type: ignore[attr-defined]
+    return meaning.circuit(build_circuit(formula))
+
+
+def _exponentials(meaning: Meaning, node: Exponentials) -> Sum:
+    return atom(meaning.numbers.name(("exponentials", *map(meaning.sum, node.children)), Fraction(1)))
 
 
 def _rescaled(meaning: Meaning, node: Rescaled) -> Sum:
@@ -291,10 +323,12 @@ _SUMS: dict[type[Node], Callable[[Meaning, Any], Sum]] = {
     LevelPoints: _by_cell,
     Linear: lambda meaning, node: meaning.linear(node.weights, node.children, node.bias),
     Strength: _strength,
-    Probability: lambda meaning, node: meaning.circuit(build_circuit(node.formula)),
+    Probability: _probability,
     Logistic: lambda meaning, node: atom(
         meaning.numbers.name(("logistic", meaning.sum(node.children[0])), Fraction(1))
     ),
+    Exponentials: _exponentials,
+    Tail: lambda meaning, node: meaning.tails(tuple(map(meaning.sum, node.tails.parts)), node.k),
     Rescaled: _rescaled,
     Difference: _difference,
     Sided: _sided,

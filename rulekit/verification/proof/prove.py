@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from rulekit.cells.axis import Axis
 from rulekit.cells.space import CellSpace, cell_space
+from rulekit.cells.words import words_apart
 from rulekit.errors import BudgetError, GraphError, InputError, RulekitError
 from rulekit.graph.decisions import Decision
 from rulekit.graph.leaves import conditions_of_points
@@ -28,6 +29,7 @@ from rulekit.graph.nodes import Column, Compare, LevelPoints, Missing, Node, Ste
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.traversal import topological
 from rulekit.program.nodes import ARTIFACT_LEAVES, Labels
+from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.table import Table
 from rulekit.targets import Reading, Target
 from rulekit.verification.guarantee import guarantee
@@ -90,7 +92,7 @@ def prove(
     few: cells that are run in any case; many: cells that are run where nothing else proves it.
     """
     try:
-        prover = _Prover(graph, reading, compare)
+        prover = _Prover(*_words_apart(graph, reading, compare))
     except (GraphError, InputError) as error:  # a leaf that does not fit the schema
         return Proof(reason=str(error))
     proof = prover.prove(few, many)
@@ -100,6 +102,37 @@ def prove(
         if basis.proved or not proof.proved
         else replace(proof, method="", reason=basis.reason, probabilities=False)
     )
+
+
+def _words_apart(graph: RuleGraph, reading: Reading, compare: Comparing) -> tuple[RuleGraph, Reading, Comparing]:
+    """The same question about columns of words in the place of texts (`rulekit.cells.words`)."""
+    words = words_apart(graph.schema)
+    if words is None:
+        return graph, reading, compare
+
+    def compared(columns: Mapping[str, npt.NDArray[Any]], _: Table) -> bool:
+        texts = words.texts(columns)
+        return compare(texts, encode(texts, graph.schema, used=texts))
+
+    def leaves(known: frozenset[Node] | None) -> frozenset[Node] | None:
+        return None if known is None else leaves_below(words.nodes(known)[leaf] for leaf in known)
+
+    decision, reported = reading.decision, reading.probabilities
+    if decision is not None:
+        image = words.nodes(decision.roots)
+        roots = tuple(image[root] for root in decision.roots)
+        decision = Labels(roots) if isinstance(decision, Labels) else decision.with_roots(roots)
+    if reported is not None:
+        image = words.nodes(reported)
+        reported = tuple(image[node] for node in reported)
+    apart = replace(
+        reading,
+        decision=decision,
+        probabilities=reported,
+        leaves=leaves(reading.leaves),
+        probability_leaves=leaves(reading.probability_leaves),
+    )
+    return words.graph(graph), apart, compared
 
 
 class _Prover:

@@ -8,15 +8,15 @@ every cell.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from rulekit.cells.space import CellSpace
-from rulekit.exactness import Span
-from rulekit.verification.proof.exact_numbers import Sum, add, atom, number, scale, span, table, truth
+from rulekit.exactness import NO_SPAN, Span
+from rulekit.verification.proof.exact_numbers import Sum, add, add_all, atom, number, scale, span, table, truth
 from rulekit.verification.proof.forms import FALSE, TRUE, Forms
 from rulekit.verification.proof.satisfying import satisfying
 from rulekit.verification.proof.sum_search import separated
@@ -32,6 +32,7 @@ from rulekit.verification.proof.tabulated import (
 
 ZERO, ONE = number(0), number(1)
 MOST_COMPARED = 16
+MOST_BOUND = Fraction(2) ** 1000
 
 
 class Roundings:
@@ -57,6 +58,24 @@ class Roundings:
             return exact
         found = self.tabulated(np.add, first, second)
         return found or self._rounded("+", first, second, exact_bound=self._sum_of_bounds(first, second))
+
+    def total(self, terms: Iterable[Sum]) -> Sum:
+        """The terms added from left to right, each sum rounded to the nearest double.
+
+        As long as no partial sum can round they are only collected, so that an exact sum of many terms takes time
+        linear in their number.
+        """
+        collected: list[Sum] = [ZERO]
+        reach = Span()
+        for term in terms:
+            own = span(term, self.known)
+            if own is not None and (reach + own).fits():
+                collected.append(term)
+                reach += own
+            else:
+                collected = [self.plus(add_all(collected), term)]
+                reach = span(collected[0], self.known) or NO_SPAN
+        return add_all(collected)
 
     def minus(self, first: Sum, second: Sum) -> Sum:
         """The double nearest to the difference."""
@@ -108,8 +127,9 @@ class Roundings:
         name = self._atoms.setdefault(key, len(self._keys))
         if name == len(self._keys):
             self._keys.append(key)
-            if bound is not None and bound < Fraction(2) ** 1000:
-                self._bounds[name] = bound
+            if bound is not None and bound < MOST_BOUND:
+                # a double above it, as the digits of a bound would else grow with every rounding
+                self._bounds[name] = Fraction(math.nextafter(float(bound), math.inf))
         return name
 
     def bound(self, value: Sum) -> Fraction | None:

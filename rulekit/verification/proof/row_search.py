@@ -22,7 +22,8 @@ from rulekit.graph.decisions import Decision
 from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes
 from rulekit.graph.nodes import Above, Family, Node
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.schema import MISSING_CODE, UNSEEN_CODE
+from rulekit.schema import UNSEEN_CODE
+from rulekit.tables.table import absent
 from rulekit.verification.proof.exact_numbers import Sum, add, number, range_of
 from rulekit.verification.proof.forms import FALSE, TRUE
 from rulekit.verification.proof.meaning import Meaning
@@ -225,7 +226,7 @@ class RowSearch:
 def is_missing(axis: Axis) -> npt.NDArray[np.bool_]:
     """Which cells of an axis are missing."""
     first = axis.encoded[:, 0]
-    return np.asarray(np.isnan(first) if first.dtype.kind == "f" else first == MISSING_CODE)
+    return absent(first)
 
 
 def is_known(axis: Axis) -> npt.NDArray[np.bool_]:

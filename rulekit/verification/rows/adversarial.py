@@ -16,14 +16,16 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.cells.axis import cuts_of, texts_of_codes
-from rulekit.cells.boundaries import Pool, pool_of, thresholds_of
+from rulekit.cells.boundaries import Pool, pool_of, thresholds_of, words_met
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.nodes import LEAVES, Compare, Node, Step
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.program.nodes import RawCompare
 from rulekit.schema import Feature
 from rulekit.tables.kinds.encoding import encode
+from rulekit.tables.raw.columns import TokenColumn, texts_of_sets
 from rulekit.tables.table import Table
+from rulekit.tables.text.token_sets import TokenSets
 from rulekit.verification.rows.goals import Goal, Mask, draw_goals
 from rulekit.verification.rows.ties import move_to_ties
 
@@ -65,14 +67,16 @@ def _rows_at(graph: RuleGraph, n_rows: int, seed: int, foreign_cuts: ForeignCuts
     for name, foreign in foreign_cuts:
         thresholds[name] = tuple(sorted({*thresholds.get(name, ()), *foreign}))
     features = _tested_features(graph, n_rows)
-    pools = {f.name: pool_of(f, thresholds.get(f.name, ())) for f in features}
+    met = words_met(graph)
+    pools = {f.name: pool_of(f, thresholds.get(f.name, ()), met.get(f.name, ())) for f in features}
     truth = _truth_on_pools(graph, pools)
     cells = _draw_cells(graph, pools, truth, n_rows, rng)
     columns = {name: pools[name].values[index] for name, index in cells.items()}
     move_to_ties(graph, columns, rng)
     table = encode(columns, graph.schema, used=columns)
     for array in (*columns.values(), *table.arrays):
-        array.setflags(write=False)
+        if not isinstance(array, TokenSets):
+            array.setflags(write=False)
     return RawRows(columns, table)
 
 
@@ -96,6 +100,10 @@ def raw_columns(table: Table) -> Columns:
 
 
 def _decode(feature: Feature, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    if isinstance(array, TokenSets):
+        texts = np.empty(len(array), dtype=object)
+        texts[:] = texts_of_sets(TokenColumn(feature.name, array, feature.levels), feature.missing_tokens)
+        return texts
     if feature.kind != "categorical":
         return array.astype(np.float64)
     decoded: npt.NDArray[Any] = np.array(texts_of_codes(feature), dtype=object)[array]
@@ -146,7 +154,8 @@ def _follow(
     goal: Goal, rows: npt.NDArray[np.intp], cells: dict[str, npt.NDArray[np.intp]], rng: np.random.Generator
 ) -> None:
     for name, allowed in goal.items():
-        cells[name][rows] = rng.choice(np.flatnonzero(allowed), len(rows))
+        places = np.flatnonzero(allowed)
+        cells[name][rows] = places[rng.integers(len(places), size=len(rows))]
 
 
 def _perturb(

@@ -55,7 +55,7 @@ def test_the_knapsack_finds_what_trying_all_finds(seed: int, kind: str) -> None:
     rows = adversarial_rows(graph, 40).table
     found = nearest_changes(graph, rows)
     cards = [card_of(part.score, graph.schema) for part in graph.decision.parts]
-    search = nearest._Search(graph, [card for card in cards if card is not None], rows)
+    search = nearest._Search(graph, [card for card in cards if card is not None], rows, frozenset())
     assert search.apart
     tried = search.by_trying(np.arange(rows.n_rows))
     assert found is not None

@@ -38,7 +38,7 @@ def test_labels_and_probabilities_of_each_row(program):
     assert done.stdout.decode().splitlines() == [
         "label,probability(<=50K),probability(>50K)",
         ">50K,0.30000000000000004,0.7",
-        "<=50K,0.99,0.010000000000000009",
+        "<=50K,0.99,0.01",
         ">50K,0.06929999999999992,0.9307000000000001",
     ]
     assert (done.returncode, done.stderr) == (0, b"")

@@ -36,24 +36,24 @@ def probabilities(row: Any) -> list[float]:
     marital_status = row["marital_status"]
     if type(marital_status) is not str:
         marital_status = level(marital_status)
+    total1 = 0.0
+    # r0fcc97
+    if row["capital_gain"] > 5100.000244140625:
+        total1 += 2.659260036932779
     # r8989d4
-    p1 = 0.99
+    p1 = 0.010050335853501442
     if (
         row["age"] > 28.500000953674316
         and marital_status in {"Married-AF-spouse", "Married-civ-spouse"}
         and row["education_num"] > 12.500000476837158
     ):
-        p1 = 0.30000000000000004
-    p2 = (
-        # r0fcc97
-        (0.06999999999999995 if row["capital_gain"] > 5100.000244140625 else 1.0)
-        * p1
-    )
-    positive = 1.0 - p2
+        p1 = 1.203972804325936
+    total1 += p1
+    positive = exponentials(0.0, total1)
     return [1.0 - positive, positive]
 
 
-# sha256 4644ceb8a161420134e08d40e550affa6810909c2f4cffc8adf487e43b75e06c
+# sha256 a7c3fd7f2f60fe66ed1000fc45d16617e26582c950794735a40db112acc61215
 
 
 def decide_many(np: Any, n: int, age: Any, capital_gain: Any, education_num: Any, marital_status: Any) -> Any:
@@ -74,11 +74,11 @@ def decide_many(np: Any, n: int, age: Any, capital_gain: Any, education_num: Any
 
 # How cells are read, and the arithmetic -- the same in every module -------------------------------------------------
 
-# sha256 4965e71c7c7ba97e20a4f86f554154972c2ad089701f5f9578a869bf0c34e921
+# sha256 2a7c5a1bf7b20fe95ab9b0e5835c3ad44e4ec900ae7da654077862c9904262a9
 
 # Rows at the edges of the rules, with the model's answers: --self-test -----------------------------------------------
 
-# sha256 1075a0ecfe404d851c7f3ff011c169ce4d3dc047f641b46ecc99ac1bfdfa61f2
+# sha256 9fe1a4928389037f1482ef1a8ce3b327fe4029f961891986c337a651f733f3e1
 
 # The same rules in the rule language, from which rulekit reads this module (never by running it).
 # rules: begin

@@ -36,6 +36,8 @@ from rulekit.graph.nodes import (
     Vocabulary,
 )
 from rulekit.graph.probability.compilation import build_circuit
+from rulekit.graph.probability.counting import Tails
+from rulekit.graph.probability.exponentials import Exponentials
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature, Schema
 from rulekit.tables.table import Table
@@ -97,7 +99,7 @@ def test_arg_max_takes_scores_strictly_above_their_thresholds():
 
 
 def test_the_rules_cover_the_vocabulary():
-    assert set(node_values._RULES) == set(Vocabulary.TYPES.values()) - {Hidden}
+    assert set(node_values._RULES) == {*Vocabulary.TYPES.values(), Exponentials, Tails} - {Hidden}
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -10,10 +10,7 @@ import pytest
 from rulekit.errors import InputError
 from rulekit.tables.reading import read_table
 
-SVMLIGHT = b"+1 1:0.5 3:1.25 # first\n-1 2:1e-3\n+1 1:.5 2:3\n"
 FOREIGN = {
-    "svmlight": (SVMLIGHT, "svmlight"),
-    "ranking": (b"2 qid:1 1:0.5 3:1\n1 qid:1 2:3\n", "svmlight"),
     "arff": (b"% a comment\n\n@RELATION iris\n@ATTRIBUTE a NUMERIC\n@DATA\n1\n", "ARFF"),
     "xml": (b'\xef\xbb\xbf<?xml version="1.0"?>\n<rows><row a="1"/></rows>\n', "XML"),
     "html": (b"<!DOCTYPE html>\n<html><table></table></html>\n", "XML or HTML"),
@@ -32,7 +29,6 @@ FOREIGN = {
 @pytest.mark.parametrize("ending", [".csv", ".txt", ".csv.gz"])
 @pytest.mark.parametrize("name", sorted(FOREIGN))
 def test_other_formats_are_named(tmp_path: Path, name: str, ending: str) -> None:
-    """An svmlight file was read as a CSV of one column without a word."""
     content, message = FOREIGN[name]
     path = tmp_path / f"t{ending}"
     path.write_bytes(gzip.compress(content) if ending.endswith("gz") else content)
@@ -48,10 +44,3 @@ def test_odd_tables_are_read(tmp_path: Path, content: str) -> None:
     path = tmp_path / "t.csv"
     path.write_text(content)
     assert read_table(path).n_rows == 1
-
-
-def test_an_svmlight_file_may_end_in_the_middle_of_the_sample(tmp_path: Path) -> None:
-    path = tmp_path / "t.txt"
-    path.write_bytes(SVMLIGHT * 1000)
-    with pytest.raises(InputError, match="svmlight"):
-        read_table(path)

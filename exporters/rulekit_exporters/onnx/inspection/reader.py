@@ -49,6 +49,7 @@ from rulekit_exporters.onnx.inspection.values import (
 from rulekit_exporters.onnx.labels import integer_labels, label_texts
 from rulekit_exporters.onnx.metadata import misstated, model_of
 from rulekit_exporters.onnx.options import ROLES, public_outputs
+from rulekit_exporters.onnx.words import of_words
 
 _WIDTHS = {
     int(TensorProto.FLOAT): "f4",
@@ -67,6 +68,7 @@ def inspect(artifact: bytes, graph: RuleGraph) -> Reading:
         contents = contents_of(model_of(artifact))
     except UnreadableError as error:
         return Reading(None, reason=str(error))
+    carried, graph = graph, of_words(graph)
     reader = _Reader(graph)
     reading = reader.reading(contents)
     # reading carries out every operator on one row, so it has met their sizes; else it must be the export itself
@@ -75,12 +77,17 @@ def inspect(artifact: bytes, graph: RuleGraph) -> Reading:
         reading,
         as_written=bounded or is_written(contents, graph),
         texts=reader.texts,
-        misstated=tuple(f"the metadata {key!r} are not those of the model" for key in _misstated(contents, graph)),
+        misstated=tuple(
+            f"the metadata {key!r} are not those of the model" for key in _misstated(contents, graph, carried)
+        ),
     )
 
 
-def _misstated(contents: Contents, graph: RuleGraph) -> list[str]:
-    """The keys of the metadata that say how the model is used, and are not those of the graph."""
+def _misstated(contents: Contents, graph: RuleGraph, carried: RuleGraph) -> list[str]:
+    """The keys of the metadata that say how the model is used, and are not those of the graph.
+
+    graph: over columns of words, where `carried` is the model over texts.
+    """
     inputs = [port.name for port in contents.inputs]
     names = public_outputs(inputs, ROLES[: len(contents.outputs)])
     if inputs == [TENSOR_NAME] and contents.metadata.get("rulekit.input") == "tensor":
@@ -91,7 +98,7 @@ def _misstated(contents: Contents, graph: RuleGraph) -> list[str]:
         if not any(graph.schema[name].kind == "categorical" for name in plan.columns):  # both forms are one
             coded = contents.metadata.get("rulekit.input") == "codes"
         plan = replace(plan, form="codes") if coded else plan
-    return misstated(contents.metadata, graph, plan, names)
+    return misstated(contents.metadata, carried, plan, names)
 
 
 class _Reader:

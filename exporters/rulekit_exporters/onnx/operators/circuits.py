@@ -14,9 +14,10 @@ import numpy as np
 from rulekit.graph.evaluation.circuit_values import Lookup, prepare
 from rulekit.graph.nodes import Node
 from rulekit.graph.probability.circuit import Algebra
-from rulekit.graph.probability.compilation import build_circuit
+from rulekit.graph.probability.compilation import build_circuit, is_count
 from rulekit.tables.table import Array
 from rulekit_exporters.onnx.builder import Number
+from rulekit_exporters.onnx.operators.counts import counted
 from rulekit_exporters.onnx.operators.stacking import choices, stack
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ SIZES = (8, 4, 1)
 
 def probability(emitter: Emitter, formula: Node) -> Number:
     """[1, N] double, or a constant: the circuit of a formula, every rounding its own operator."""
+    if is_count(formula):
+        return counted(emitter, formula)
     values: dict[int, Number] = {}
     if emitter.tables:
         prepared = prepare(formula, SIZES)
@@ -48,6 +51,11 @@ def probability(emitter: Emitter, formula: Node) -> Number:
         if not isinstance(step, Lookup):
             values[last] = algebra.step(step, values)
     return values[last]
+
+
+def looked_up(emitter: Emitter, causes: tuple[Node, ...], values: Array) -> Number:
+    """[1, N] double, or a constant: values [2^k] by the truth of k causes, the first the highest bit."""
+    return _lookups(emitter, causes, [(0, Lookup(tuple(range(len(causes))), values))])[0]
 
 
 def _lookups(emitter: Emitter, causes: tuple[Node, ...], steps: list[tuple[int, Lookup]]) -> dict[int, Number]:

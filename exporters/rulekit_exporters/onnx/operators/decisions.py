@@ -12,7 +12,6 @@ from rulekit.graph.decisions import Ranked
 from rulekit.graph.nodes import Node
 from rulekit_exporters.onnx.builder import Number
 from rulekit_exporters.onnx.operators.dnf import emit_dnf, emit_dnf_pair
-from rulekit_exporters.onnx.operators.noisy_or import reported_number
 from rulekit_exporters.onnx.operators.sum_decisions import (
     emit_logistic_pair,
     emit_sum_pair,
@@ -106,7 +105,7 @@ def reported(emitter: Emitter) -> str:
     found = logistic_shares(emitter)
     if found is not None:
         return found
-    values = [reported_number(emitter, node) for node in graph.probability]
+    values = [emitter.number(node) for node in graph.reported]
     if len(values) == 1:
         values = [builder.subtract(1.0, values[0]), values[0]]
     else:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from rulekit.errors import Unsupported
 from rulekit.graph.nodes import Family, LinearThreshold, Node, Not, Probability, Strength
+from rulekit.graph.probability.counting import Counted
+from rulekit.graph.probability.exponentials import Exponentials
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.traversal import topological
 from rulekit_exporters.onnx.builder import Builder, Number, Truth
@@ -18,7 +21,7 @@ from rulekit_exporters.onnx.operators.sum_blocks import SumBlocks, unit_rows
 from rulekit_exporters.onnx.options import Optimize
 
 
-@dataclass(slots=True)
+@dataclass
 class Emitter:
     """Emits nodes children first, without recursion; each node once.
 
@@ -37,6 +40,12 @@ class Emitter:
     truths: dict[Node, Truth] = field(default_factory=dict)
     numbers: dict[Node, Number] = field(default_factory=dict)
     sums: SumBlocks = field(default_factory=SumBlocks)
+    tails: dict[Node, str] = field(default_factory=dict)
+
+    @cached_property
+    def counted(self) -> Counted:
+        """The counts of hidden bits, all that are over the same ones together."""
+        return Counted((*self.graph.decision.roots, *self.graph.reported))
 
     def prepare(self) -> None:
         """Lay out the literal block over all leaves of the graph, and the products of its exact sums."""
@@ -106,4 +115,4 @@ class Emitter:
 
 def _read_by_itself(node: Node) -> tuple[Node, ...]:
     """The nodes that are emitted before one; what a random formula reads is emitted by its circuit or sum."""
-    return () if isinstance(node, Probability | Strength) else node.children
+    return () if isinstance(node, Probability | Strength | Exponentials) else node.children

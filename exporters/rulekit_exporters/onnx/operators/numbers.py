@@ -22,11 +22,12 @@ from rulekit.graph.nodes import (
     Step,
     Strength,
 )
+from rulekit.graph.probability.exponentials import Exponentials
 from rulekit.numbers import float32
 from rulekit_exporters.onnx.builder import Number
 from rulekit_exporters.onnx.conditions import is_wide
 from rulekit_exporters.onnx.operators.circuits import probability
-from rulekit_exporters.onnx.operators.noisy_or import strengths
+from rulekit_exporters.onnx.operators.noisy_or import exponentials, strengths
 from rulekit_exporters.onnx.operators.sum_blocks import number_row
 
 if TYPE_CHECKING:
@@ -134,6 +135,7 @@ NUMBERS: dict[type[Node], Callable[[Emitter, Any], Number]] = {
     LevelPoints: level_points,
     Linear: linear,
     Strength: strengths,
+    Exponentials: exponentials,
     Probability: lambda emitter, node: probability(emitter, node.formula),
     Logistic: logistic,
     Rescaled: rescaled,

@@ -109,8 +109,8 @@ def totals(emitter: Emitter, block: SumBlock) -> str:
 
 def number_row(emitter: Emitter, block: SumBlock, node: Node) -> str:
     """[1, N] double: one of the sums."""
-    builder = emitter.builder
-    return builder.cast(builder.picked(totals(emitter, block), [block.row(node)], len(block.sums)), np.float64)
+    row = emitter.builder.picked(totals(emitter, block), [block.row(node)], len(block.sums))
+    return row if block.width is np.float64 else emitter.builder.cast(row, np.float64)
 
 
 def unit_rows(emitter: Emitter, places: list[int]) -> list[str]:

@@ -1,0 +1,37 @@
+"""Texts in ONNX: a model takes a vector that says of each text which words it has.
+
+The operators know no texts: a model over texts is exported as the same model over columns of words
+(`rulekit.cells.words`), 1 where a text has a word and 0 where it has not, after one that says whether it is missing.
+Whoever runs the model tokenises; the metadata say which column is which word.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from rulekit.cells.words import WordsApart, words_apart
+from rulekit.graph.rule_graph import RuleGraph
+
+
+@lru_cache(maxsize=8)
+def taken_apart(graph: RuleGraph) -> tuple[RuleGraph, WordsApart | None]:
+    """The model over columns of words, and these columns; a model without texts as it is."""
+    words = words_apart(graph.schema)
+    return (graph, None) if words is None else (words.graph(graph), words)
+
+
+def of_words(graph: RuleGraph) -> RuleGraph:
+    """The model over columns of words; a model without texts as it is."""
+    return taken_apart(graph)[0]
+
+
+def described(graph: RuleGraph) -> dict[str, Any]:
+    """By text the column that says whether it is missing, and the column of each word; empty without texts."""
+    _, words = taken_apart(graph)
+    if words is None:
+        return {}
+    return {
+        text: {"missing": columns[0], "words": dict(zip(graph.schema[text].levels, columns[1:], strict=True))}
+        for text, columns in words.columns.items()
+    }

@@ -1,0 +1,150 @@
+"""The words of texts taken apart: a model over texts as one over Boolean columns, one for each word.
+
+A text with k named tokens has 2^k + 1 cells; as k + 1 columns, each of two cells, it is what proofs and vectors of
+words need. `T is missing` says whether the text is missing, `T contains w` whether it has the word w. Of a missing text
+the columns of the words may say what they like, so that every combination of their cells stands for a text, and two
+formulas agree on all texts where their images agree on all combinations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rulekit.graph.leaves import column_of
+from rulekit.graph.nodes import And, Contains, IsTrue, Missing, Node, Not, Or, with_children
+from rulekit.graph.rule_graph import Required, RuleGraph
+from rulekit.graph.traversal import topological
+from rulekit.schema import Feature, Schema
+from rulekit.tables.kinds.encoding import encode
+from rulekit.tables.raw.columns import text_of_words
+from rulekit.tables.table import Array, Table
+from rulekit.tables.text.token_sets import TokenSets
+
+
+@dataclass(frozen=True, slots=True)
+class WordsApart:
+    """The columns of words of a schema's texts.
+
+    schema: that of the model; columns: by text the name of the column that says whether it is missing, then those of
+    its words, in the order of the vocabulary; apart: the schema with these columns in the place of the texts.
+    """
+
+    schema: Schema
+    columns: Mapping[str, tuple[str, ...]]
+    apart: Schema
+
+    def node(self, root: Node) -> Node:
+        """A node over texts as one over the columns of words."""
+        return self.nodes((root,))[root]
+
+    def nodes(self, roots: Iterable[Node]) -> dict[Node, Node]:
+        """Of each node below some roots what it is over the columns of words."""
+        image: dict[Node, Node] = {}
+        for node in topological(roots):
+            if column_of(node) in self.columns and isinstance(node, Contains | Missing):
+                image[node] = self._leaf(node)
+            else:
+                image[node] = with_children(node, tuple(image[child] for child in node.children))
+        return image
+
+    def _leaf(self, node: Contains | Missing) -> Node:
+        missing, *words = self.columns[node.feature]
+        absent = IsTrue(missing)
+        if isinstance(node, Missing):
+            return absent
+        column = dict(zip(self.schema[node.feature].levels, words, strict=True))
+        found: list[Node] = [IsTrue(column[token]) for token in node.tokens]
+        if node.missing:
+            return Or((absent, *found))
+        return And((Not(absent), found[0] if len(found) == 1 else Or(found)))
+
+    def graph(self, graph: RuleGraph) -> RuleGraph:
+        """A model over texts as one over the columns of words, without figures and sizes."""
+        image = self.nodes(graph.written)
+        decision = graph.decision.with_roots(tuple(image[root] for root in graph.decision.roots))
+        required = tuple(Required(promise.class_index, image[promise.condition]) for promise in graph.required)
+        probability = tuple(image[node] for node in graph.probability)
+        return RuleGraph(self.apart, graph.classes, decision, probability, graph.default, required=required)
+
+    def table(self, table: Table) -> Table:
+        """Encoded rows with texts as rows of the columns of words."""
+        features: list[Feature] = []
+        arrays: list[Array] = []
+        for feature, array in zip(table.features, table.arrays, strict=True):
+            names = self.columns.get(feature.name)
+            if names is None or not isinstance(array, TokenSets):
+                features.append(feature)
+                arrays.append(array)
+                continue
+            features += [self.apart[name] for name in names]
+            arrays += [array.missing.astype(np.float32), *_words(array, feature, self.schema[feature.name].levels)]
+        return Table(tuple(features), tuple(arrays), table.n_rows, table.source)
+
+    def raw(self, columns: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
+        """Raw cells of the schema of the model as cells of the columns of words, and of others."""
+        found = {name: cells for name, cells in columns.items() if name not in self.columns}
+        texts = {name: columns[name] for name in self.columns if name in columns}
+        if texts:
+            table = self.table(encode(texts, self.schema, used=texts).select(tuple(texts)))
+            found |= {f.name: array.astype(np.float64) for f, array in zip(table.features, table.arrays, strict=True)}
+        return found
+
+    def texts(self, columns: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
+        """Raw cells of the columns of words, and of others, as cells of the schema of the model."""
+        found = {name: cells for name, cells in columns.items() if name in self.schema}
+        for text, (missing, *words) in self.columns.items():
+            if missing not in columns and not any(word in columns for word in words):
+                continue
+            n_rows = len(next(iter(columns.values())))
+            found[text] = np.empty(n_rows, dtype=object)
+            level = dict(zip(words, self.schema[text].levels, strict=True))
+            lists: list[list[str]] = [[] for _ in range(n_rows)]
+            for word in (word for word in words if word in columns):
+                for row in np.flatnonzero(columns[word] > 0.5).tolist():
+                    lists[row].append(level[word])
+            found[text][:] = [text_of_words(one, self.schema[text].missing_tokens) for one in lists]
+            if missing in columns:
+                found[text][columns[missing] > 0.5] = None
+        return found
+
+
+def words_apart(schema: Schema) -> WordsApart | None:
+    """The columns of words of the schema of a model; None where it has no text."""
+    texts = [feature for feature in schema if feature.kind == "text"]
+    if not texts:
+        return None
+    taken = set(schema.names)
+    columns: dict[str, tuple[str, ...]] = {}
+    features: list[Feature] = []
+    for feature in schema:
+        if feature.kind != "text":
+            features.append(feature)
+            continue
+        wished = [f"{feature.name} is missing", *(f"{feature.name} contains {word}" for word in feature.levels)]
+        columns[feature.name] = tuple(_free(wish, taken) for wish in wished)
+        features += [Feature(name, "boolean", role=feature.role) for name in columns[feature.name]]
+    return WordsApart(schema, columns, replace(schema, features=tuple(features)))
+
+
+def _free(wish: str, taken: set[str]) -> str:
+    """The name, with as many full stops behind it as make it none of those that are taken."""
+    while wish in taken:
+        wish += "."
+    taken.add(wish)
+    return wish
+
+
+def _words(sets: TokenSets, feature: Feature, wanted: tuple[str, ...]) -> list[npt.NDArray[np.float32]]:
+    """Whether each row has each wanted word, 1 or 0, of a table whose vocabulary is at least that of the model."""
+    place = {word: number for number, word in enumerate(feature.levels)}
+    starts, rows = sets.by_token()
+    found = [np.zeros(len(sets), dtype=np.float32) for _ in wanted]
+    for column, word in zip(found, wanted, strict=True):
+        number = place[word]
+        column[rows[starts[number] : starts[number + 1]]] = 1.0
+    return found

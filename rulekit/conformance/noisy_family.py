@@ -1,0 +1,109 @@
+"""Members of the noisy-or family over any number of Boolean columns, as a learner would make them.
+
+Strengths are drawn from a seed; those that decide lie on a grid, those that are reported do not. About half of the rows
+in which a tenth of the columns are true are decided positive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from random import Random
+
+from rulekit.graph.decisions import Fires, Median
+from rulekit.graph.nodes import TRUE, Above, And, AtLeast, Hidden, IsTrue, Not, Or, Probability
+from rulekit.graph.probability.deciding import (
+    noisy_and_decision,
+    noisy_max_decision,
+    noisy_max_probabilities,
+    noisy_min_decision,
+    noisy_min_probabilities,
+    noisy_or_decision,
+    none_fires_decision,
+)
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.numbers import contrary_strength
+from rulekit.schema import Feature, Schema
+
+
+def _schema(k: int) -> Schema:
+    return Schema(tuple(Feature(f"w{i}", "boolean") for i in range(k)), target="y")
+
+
+def _bits(k: int, name: str = "h", size: float = 1.0, seed: int = 0) -> list[Hidden]:
+    """A bit for each column and a leak; the strengths of a tenth of the columns are about `size` together."""
+    rng = Random(f"{name} {seed}")
+    strengths = [20.0 * size / k * rng.random() for _ in range(k)]
+    bits = [Hidden(f"{name}{i}", IsTrue(f"w{i}"), s, 0.001 * s) for i, s in enumerate(strengths)]
+    return [*bits, Hidden(f"{name}_leak", TRUE, 0.01 * size)]
+
+
+def _two(k: int, decision: Fires, formula: And | Or | Not) -> RuleGraph:
+    return RuleGraph(_schema(k), ("no", "yes"), decision, (Probability(formula),))
+
+
+def noisy_or(k: int) -> RuleGraph:
+    """Decided by strengths on a grid."""
+    bits = _bits(k)
+    return _two(k, Fires(noisy_or_decision(bits)), Or(bits))
+
+
+def noisy_and(k: int) -> RuleGraph:
+    """Every bit fires nearly surely, and less surely where its column is true."""
+    bits = [Hidden(b.name, b.cause, contrary_strength(b.on), contrary_strength(b.off)) for b in _bits(k, size=0.7)]
+    return _two(k, Fires(noisy_and_decision(bits)), And(bits))
+
+
+def none_fires(k: int) -> RuleGraph:
+    """The contrary of a noisy-or."""
+    bits = _bits(k)
+    return _two(k, Fires(none_fires_decision(bits)), Not(Or(bits)))
+
+
+def rare_gated(k: int) -> RuleGraph:
+    """Some cause fires, which is rare, and no inhibitor does; its probability decides."""
+    formula = And((Or(_bits(k, size=1e-9)), Not(Or(_bits(k, "g", 3.0)))))
+    return _two(k, Fires(Above(Probability(formula), 1e-10)), formula)
+
+
+def noisy_max(k: int) -> RuleGraph:
+    """Four ordered classes."""
+    cuts = [_bits(k, f"c{c}_", 0.5) for c in range(3)]
+    return RuleGraph(_schema(k), (0, 1, 2, 3), noisy_max_decision(cuts), noisy_max_probabilities(cuts))
+
+
+def noisy_min(k: int) -> RuleGraph:
+    """Four ordered classes, the other way round."""
+    cuts = [_bits(k, f"c{c}_", 0.5) for c in range(3)]
+    return RuleGraph(_schema(k), (0, 1, 2, 3), noisy_min_decision(cuts), noisy_min_probabilities(cuts))
+
+
+def noisy_add(k: int) -> RuleGraph:
+    """How many of up to twelve bits in a count fire, as the class; of more, whether a twentieth of them does."""
+    rng = Random(k)
+    bits = [Hidden(f"h{i}", IsTrue(f"w{i}"), 0.2 + 2.0 * rng.random(), 0.01 * rng.random()) for i in range(k)]
+    counts: Sequence[int] = range(1, k + 1) if k <= 12 else [k // 20]
+    chances = [Probability(AtLeast(count, bits)) for count in counts]
+    if len(chances) == 1:
+        return RuleGraph(_schema(k), ("no", "yes"), Fires(Above(chances[0], 0.5)), (chances[0],))
+    return RuleGraph(_schema(k), tuple(range(k + 1)), Median(tuple(Above(chance, 0.5) for chance in chances)))
+
+
+MEMBERS: dict[str, Callable[[int], RuleGraph]] = {
+    "noisy-or on a grid": noisy_or,
+    "noisy-and by logarithms": noisy_and,
+    "no bit fires": none_fires,
+    "rare gated noisy-or": rare_gated,
+    "noisy-max": noisy_max,
+    "noisy-min": noisy_min,
+    "noisy-add of classes": noisy_add,
+}
+FAMILY = {name: partial(make, 11) for name, make in MEMBERS.items()}
+# Far beyond what a person reads; a circuit of both sides of a gate has four operators a column.
+LARGE = {
+    **{f"{name}, 5,000 causes": partial(MEMBERS[name], 5_000) for name in tuple(MEMBERS)[:3]},
+    "rare gated noisy-or, 500 causes": partial(rare_gated, 500),
+    "noisy-max, 1,000 causes": partial(noisy_max, 1_000),
+    "noisy-min, 1,000 causes": partial(noisy_min, 1_000),
+    "noisy-add of classes, 200 causes": partial(noisy_add, 200),
+}

@@ -1,0 +1,122 @@
+"""Decisions by independent causal influence as sums on a power-of-two grid, which no target rounds.
+
+A noisy-or is decided by the sum of the strengths of its bits (the log-complement -log(1 - p)); that all bits of a
+noisy-and fire, or none of an Or, has a probability exp(-s) whose logarithm is a sum as well (`Linear`). Where the
+strengths are multiples of one power of two and no partial sum has more than 53 bits, the sums are exact in any order:
+one product in ONNX whatever the number of bits, and equal everywhere (`rulekit.exactness`).
+
+To round strengths moves a decision by some 1e-13 of the sum at most; whether that changes any row is for the caller to
+see. What is reported keeps the strengths as they are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from rulekit.exactness import DOUBLE_BITS, finest_unit
+from rulekit.graph.decisions import Median
+from rulekit.graph.nodes import FALSE, Above, And, Constant, Hidden, Linear, Node, Not, Or, Probability, Strength
+from rulekit.numbers import contrary_strength, log_of, strength_of
+
+Choice = tuple[Node, float, float]  # a Boolean node, and the strength where it holds and where it does not
+
+
+def strengths_on_grid(on: Sequence[float], off: Sequence[float]) -> tuple[list[float], list[float]]:
+    """Strengths [bits] rounded to the finest power of two with which no sum of them has more than 53 bits.
+
+    on, off: of each bit where its cause holds and where it does not; a leak is a bit of its own. Strengths that lie on
+    such a grid stay as they are. Raises ValueError where one is infinite or negative.
+    """
+    if not all(0.0 <= strength < math.inf for strength in (*on, *off)):
+        raise ValueError("only finite strengths lie on a grid")
+    # A difference counts twice, as ONNX may take it off where it has added it.
+    unit = finest_unit([*off, *(2.0 * (a - b) for a, b in zip(on, off, strict=True))], DOUBLE_BITS)
+    return [round(a / unit) * unit for a in on], [round(b / unit) * unit for b in off]
+
+
+def bits_on_grid(bits: Sequence[Hidden]) -> tuple[Hidden, ...]:
+    """The same hidden bits with their strengths on one grid; raises as `strengths_on_grid`."""
+    on, off = strengths_on_grid([bit.on for bit in bits], [bit.off for bit in bits])
+    return tuple(Hidden(bit.name, bit.cause, a, b) for bit, a, b in zip(bits, on, off, strict=True))
+
+
+def noisy_or_decision(bits: Sequence[Hidden], threshold: float = 0.5) -> Node:
+    """[P(some bit fires) > threshold] by the sum of strengths on a grid; raises as `strengths_on_grid`."""
+    return Above(Strength(Or(bits_on_grid(bits))), strength_of(threshold))
+
+
+def noisy_and_decision(bits: Sequence[Hidden], threshold: float = 0.5) -> Node:
+    """[P(all bits fire) > threshold] by a sum of logarithms on a grid, and by what some bit never fires without.
+
+    threshold: above 0 and below 1.
+    """
+    return _survives([(bit.cause, contrary_strength(bit.on), contrary_strength(bit.off)) for bit in bits], threshold)
+
+
+def none_fires_decision(bits: Sequence[Hidden], threshold: float = 0.5) -> Node:
+    """[P(no bit fires) > threshold] by a sum of logarithms on a grid; the threshold is above 0 and below 1."""
+    return _survives([(bit.cause, bit.on, bit.off) for bit in bits], threshold)
+
+
+def _survives(choices: Iterable[Choice], threshold: float) -> Node:
+    """[exp(-s) > threshold] of the sum s of one strength for each choice; an infinite one says no by itself."""
+    needed: list[Node] = []
+    finite: list[Choice] = []
+    for cause, on, off in choices:
+        if isinstance(cause, Constant):
+            on = off = on if cause.value else off
+        if math.inf in (on, off):
+            needed.append(FALSE if on == off else Not(cause) if on == math.inf else cause)
+            on = off = min(on, off)
+        if on != math.inf:
+            finite.append((cause, on, off))
+    unit = finest_unit([size for _, on, off in finite for size in (off, on - off)], DOUBLE_BITS)
+    always = sum(round(base / unit) for _, _, base in finite)
+    terms = [(round((off - on) / unit) * unit, cause) for cause, on, off in finite]
+    total = Linear([(weight, cause) for weight, cause in terms if weight], 0.0 - always * unit)
+    found = [Above(total, log_of(threshold)), *dict.fromkeys(needed)]
+    return found[0] if len(found) == 1 else And(found)
+
+
+# Ordered classes -----------------------------------------------------------------------------------------------------
+
+
+def noisy_max_decision(cuts: Sequence[Sequence[Hidden]]) -> Median:
+    """The median of a noisy-max: the number of classes c above 0 with P(class >= c) > 1/2.
+
+    cuts: by class above 0 its hidden bits; the class is at most c where no bit of a class above c fires.
+    """
+    every = bits_on_grid([bit for bits in cuts for bit in bits])
+    starts = [sum(map(len, cuts[:c])) for c in range(len(cuts))]
+    return Median(tuple(Above(Strength(Or(every[start:])), strength_of(0.5)) for start in starts))
+
+
+def noisy_min_decision(cuts: Sequence[Sequence[Hidden]]) -> Median:
+    """The median of a noisy-min: the number of classes c above 0 with P(class >= c) > 1/2.
+
+    cuts: by class below the last one its hidden bits; the class is at least c where no bit of a class below c fires.
+    """
+    before = [[bit for bits in cuts[: c + 1] for bit in bits] for c in range(len(cuts))]
+    return Median(tuple(none_fires_decision(bits) for bits in before))
+
+
+def noisy_max_probabilities(cuts: Sequence[Sequence[Hidden]]) -> tuple[Probability, ...]:
+    """P(class = c) of a noisy-max, by class; cuts as for `noisy_max_decision`.
+
+    A class is taken where one of its bits fires and none of a higher class: products of exponentials, not differences.
+    """
+    above = [[bit for bits in cuts[c:] for bit in bits] for c in range(len(cuts) + 1)]
+    return tuple(_alone(some, none) for some, none in zip(((), *cuts), above, strict=True))
+
+
+def noisy_min_probabilities(cuts: Sequence[Sequence[Hidden]]) -> tuple[Probability, ...]:
+    """P(class = c) of a noisy-min, by class; cuts as for `noisy_min_decision`."""
+    turned = noisy_max_probabilities(cuts[::-1])
+    return turned[::-1]
+
+
+def _alone(some: Sequence[Hidden], none: Sequence[Hidden]) -> Probability:
+    """The probability that some bit of the first ones fires (if there are any), and none of the others."""
+    parts = [*([Or(tuple(some))] if some else []), *([Not(Or(tuple(none)))] if none else [])]
+    return Probability(parts[0] if len(parts) == 1 else And(parts))

@@ -1,0 +1,83 @@
+"""The words of text columns as binned columns, so that every learner can make conditions of them.
+
+Of each text the words are taken that tell most of some class: by their expected information gain, each class against
+the rest, of at least LEAST_GAIN nats, and in rows of enough weight. A word is a column like a Boolean one: code 1 where
+the text has it not, 2 where it has, 0 where the text is missing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rulekit.graph.nodes import Contains, Node, Not
+from rulekit.learners.binned.binning import BinnedColumn
+from rulekit.learners.binned.problem import NO_BOUNDS, Problem, with_columns
+from rulekit.learners.counting.hashes import mix
+from rulekit.learners.counting.information import gain_of_each_class, word_counts
+from rulekit.schema import Feature
+from rulekit.tables.table import StoredArrays, Table
+from rulekit.tables.text.token_sets import TokenSets
+
+LEAST_GAIN = 0.005
+MOST_WORDS = 200
+"""Words of one text column, each of which takes a byte a row."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WordColumn(BinnedColumn):
+    """Whether a text has a word; its feature is a Boolean one with the name of the text."""
+
+    word: str = ""
+
+    def holds(self, present: bool, missing: bool) -> Node:
+        """The node of the rows that have the word (or have it not), `missing` where the text is missing."""
+        if present:
+            return Contains(self.feature.name, (self.word,), missing)
+        return Not(Contains(self.feature.name, (self.word,), not missing))
+
+
+def with_words(problem: Problem, table: Table, n_classes: int, least: int = 0) -> Problem:
+    """The problem with a column more for each word of the texts of a table that is worth a condition.
+
+    The labels of the problem are class indices; least: the least weight, in units, of the rows with a word.
+    """
+    columns, codes, texts = [], [], np.zeros(len(problem.labels), dtype=np.uint64)
+    held = table.arrays.columns if isinstance(table.arrays, StoredArrays) else table.arrays
+    for index, (feature, sets) in enumerate(zip(table.features, held, strict=True)):
+        if isinstance(sets, TokenSets) and feature.role == "use":
+            chosen = telling_words(sets, problem.labels, n_classes, problem.weights, least)
+            columns += [_column(feature, index, feature.levels[word]) for word in chosen]
+            codes += _codes(sets, chosen)
+            # columns ask for few of the words, and rows are equal where all of them are
+            mix(texts, sets.hashes())
+    return with_columns(replace(problem, texts=texts), columns, codes) if columns else problem
+
+
+def telling_words(
+    sets: TokenSets, labels: npt.NDArray[Any], n_classes: int, weights: npt.NDArray[Any], least: int = 0
+) -> list[int]:
+    """The words, by their numbers in the order of the vocabulary, that tell most of some class; at most MOST_WORDS."""
+    counts = word_counts(sets, labels, n_classes, weights)
+    gain = gain_of_each_class(counts).max(axis=-1, initial=0.0)
+    gain[counts[:, 1].sum(axis=-1) < least] = 0.0
+    best = np.argsort(-gain, kind="stable")[:MOST_WORDS]
+    return sorted(best[gain[best] >= LEAST_GAIN].tolist())
+
+
+def _column(feature: Feature, index: int, word: str) -> WordColumn:
+    return WordColumn(replace(feature, kind="boolean", levels=()), index, 3, NO_BOUNDS, NO_BOUNDS, word=word)
+
+
+def _codes(sets: TokenSets, words: list[int]) -> list[npt.NDArray[np.uint8]]:
+    starts, rows = sets.by_token()
+    absent = np.where(sets.missing, 0, 1).astype(np.uint8)
+    found = []
+    for word in words:
+        codes = absent.copy()
+        codes[rows[starts[word] : starts[word + 1]]] = 2
+        found.append(codes)
+    return found

@@ -1,0 +1,1 @@
+"""The noisy-or family: independence of causal influence, learned by EM and by coordinate descent."""

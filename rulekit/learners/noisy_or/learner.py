@@ -1,0 +1,263 @@
+"""The learner noisy-or: causes that act independently of one another (J. Vomlel, Noisy-or classifier, 2003)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from rulekit.errors import InputError
+from rulekit.learners.binned.binning import BinnedColumn, least_side
+from rulekit.learners.binned.problem import NO_BOUNDS, Problem, with_columns
+from rulekit.learners.contract import Ability, Candidate, Kind, Learning, Question, Variants
+from rulekit.learners.counting.histograms import Bools, Floats
+from rulekit.learners.fitting.assembly import Prior
+from rulekit.learners.fitting.folds import fold_of_rows
+from rulekit.learners.fitting.inputs import TrainingData
+from rulekit.learners.noisy_or.causes import causes_of
+from rulekit.learners.noisy_or.fits import Fit, Method
+from rulekit.learners.noisy_or.models import HALF, NoisyOr, Part
+from rulekit.learners.noisy_or.search import Search, grown
+from rulekit.learners.noisy_or.settings import NoisyOrSettings
+from rulekit.learners.noisy_or.tuning import tuned_bound
+from rulekit.learners.rule_learner import RuleLearner
+from rulekit.numbers import strength_of
+from rulekit.schema import Feature
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plan:
+    """What all questions share.
+
+    kind: of the classes; columns: how many the table has (ranked classes have a further one, of the ranks); missing
+    [columns]: which have missing cells; families: what is compared, the first where nothing is; known: of ranked
+    classes what was learned of a cut from some rows, which the questions share.
+    """
+
+    kind: Kind
+    columns: int
+    missing: Bools
+    families: tuple[str, ...]
+    n_classes: int
+    known: dict[bytes, list[Fit]] = field(default_factory=dict)
+
+
+class NoisyOrs(RuleLearner):
+    """Noisy-ors of conditions on single columns; see NoisyOrClassifier."""
+
+    word = "noisy-or"
+    estimator = "rulekit.learners.noisy_or.estimator:NoisyOrClassifier"
+    settings = NoisyOrSettings
+    noun = "cause"
+    size_parameter = "max_causes"
+    abilities: ClassVar[frozenset[Ability]] = frozenset(
+        ("missing", "categories", "memory", "several", "ranked", "weights", "monotone", "apart")
+    )
+
+    def resolve(self, settings: NoisyOrSettings, rows: float) -> NoisyOrSettings:
+        """A threshold that is to find the class makes more errors, by which sizes would be chosen: all causes stay."""
+        return replace(settings, stopping="none") if settings.threshold in ("f1", "break-even") else settings
+
+    def check(self, settings: NoisyOrSettings) -> None:
+        """Raise InputError where settings contradict each other, or ask for what is not learned."""
+        if settings.family in ("add", "parity"):
+            why = f"noisy-{settings.family} is not learned from tables, only or and and are"
+            raise InputError(
+                why, where="family", fix="see rulekit.learners.noisy_or.factorised for models of few causes"
+            )
+        if settings.n_init > 1 and settings.method != "em":
+            why = "coordinate descent reaches the same maximum from every start"
+            raise InputError(why, where="n_init", fix="leave it out, or take method=em")
+
+    def prepare(
+        self, problem: Problem, questions: Sequence[Question], data: TrainingData, classes: tuple[Any, ...]
+    ) -> list[Question]:
+        """The questions with their plan, of ranked classes with the ranks as a further column."""
+        settings: NoisyOrSettings = questions[0].settings
+        kind: Kind = "two" if len(classes) == 2 else "several" if settings.ordered is None else "ranked"
+        if kind == "several" and settings.family == "and":
+            why = "of several classes each is spoken for by causes"
+            raise InputError(why, where="family", fix="leave it out, or say that the classes are ranks (--ordered)")
+        if kind != "two" and settings.threshold == "break-even":
+            why = "precision and recall are of two classes"
+            raise InputError(why, where="threshold", fix="take half, accuracy or f1")
+        missing = np.array([bool((problem.codes[k] == 0).any()) for k in range(len(problem.columns))], dtype=bool)
+        families = ("or", "and") if (settings.family, kind) == ("auto", "two") else (_family(settings),)
+        plan = Plan(kind, len(problem.columns), missing, families, len(classes))
+        found = []
+        for question in questions:
+            own = replace(problem, labels=question.problem.labels)
+            if kind == "ranked":
+                rank = BinnedColumn(Feature(""), -1, len(classes), NO_BOUNDS, NO_BOUNDS)
+                own = with_columns(own, [rank], [problem.labels.astype(np.min_scalar_type(len(classes)))])
+            found.append(replace(question, problem=own, plan=plan))
+        return found
+
+    def nothing(self, question: Question) -> Candidate:
+        """The share of the positive rows; beside others as the leak of a noisy-or, which can be compared with them."""
+        plan: Plan = question.plan
+        if plan.kind == "two":
+            return super().nothing(question)
+        problem = question.problem
+        share = _share(problem)
+        flipped = plan.families[0] == "and"
+        leak = strength_of(float(f"{1.0 - share if flipped else share:.4g}"))
+        model = NoisyOr((Part((), (), leak),), HALF, flipped, question.settings.threshold == "half")
+        error = min(problem.positive, problem.total - problem.positive)
+        return Candidate(0, error, error, model)
+
+    def learn(self, question: Question) -> Learning:
+        """The noisy-ors of 1, 2, ... causes by the first family."""
+        yield from _candidates(question, question.plan.families[0])
+        return None
+
+    def finish(self, question: Question, candidates: Sequence[Candidate]) -> Variants | None:
+        """The same with causes that speak against the class, where it is to be found out which they do."""
+        plan: Plan = question.plan
+        if len(plan.families) == 1:
+            return None
+        paths: list[list[Candidate]] = [list(candidates)]
+
+        def other() -> list[Candidate]:
+            if len(paths) == 1:
+                paths.append(list(_candidates(question, plan.families[1])))
+            return paths[1]
+
+        def preferred() -> int:
+            best = [path[-1].objective if path else np.inf for path in (paths[0], other())]
+            return int(np.argmin(best))
+
+        return Variants([lambda: paths[0], other], preferred, loss=_held_out_losses)
+
+
+def _family(settings: NoisyOrSettings) -> str:
+    return "or" if settings.family == "auto" else settings.family
+
+
+def _held_out_losses(candidate: Candidate, held: Problem) -> Floats:
+    """Of each held-out row [n] the negative log of the probability that is said of its label."""
+    model, losses = candidate.model, np.empty(len(held.labels))
+    for rows, codes in held.codes.parts(len(held.labels)):
+        yes = held.labels[rows] == 1
+        if isinstance(model, Prior):
+            share = min(max(model.share, 1e-9), 1.0 - 1e-9)
+            losses[rows] = -np.log(np.where(yes, share, 1.0 - share))
+        else:
+            assert isinstance(model, NoisyOr)
+            losses[rows] = model.log_losses(codes, yes)
+    return losses
+
+
+def _candidates(question: Question, family: str) -> Iterator[Candidate]:
+    """The noisy-ors of 1, 2, ... causes, each with its threshold."""
+    settings: NoisyOrSettings = question.settings
+    if settings.threshold == "half":
+        for learned in _learned(question, family):
+            yield _candidate(learned, question)
+        return
+    held = _held_out(question, family) if settings.tuned_on == "held-out" else ()
+    for place, learned in enumerate(_learned(question, family)):
+        models = [(path[min(place, len(path) - 1)].model, rows) for path, rows in held if path]
+        bound = tuned_bound(models or [(learned.model, question.problem)], settings.threshold)
+        yield _candidate(replace(learned, model=replace(learned.model, bound=bound)), question)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Learned:
+    """A model with its conditional log-likelihood, and that less the prior."""
+
+    model: NoisyOr
+    likelihood: float
+    objective: float
+
+
+def _held_out(question: Question, family: str) -> list[tuple[list[_Learned], Problem]]:
+    """What is learned without the rows of each fold, and these rows."""
+    problem = question.problem
+    fold = fold_of_rows(problem, question.settings.n_folds, question.groups, question.seed)
+    return [
+        (list(_learned(replace(question, problem=problem.take(fold != k)), family)), problem.take(fold == k))
+        for k in (range(int(fold.max()) + 1) if fold.any() else ())
+    ]
+
+
+def _learned(question: Question, family: str) -> Iterator[_Learned]:
+    """The noisy-ors of 1, 2, ... causes; of ranked classes the chains of as many causes for each cut."""
+    plan: Plan = question.plan
+    flipped, half = family == "and", question.settings.threshold == "half"
+    if plan.kind != "ranked":
+        problem = _flipped(question.problem) if flipped else question.problem
+        for fit in grown(problem, _search(question, problem, family), question.watch):
+            yield _Learned(NoisyOr((Part.of(fit, problem.total),), HALF, flipped, half), fit.likelihood, fit.objective)
+        return
+    cuts = range(question.index + 1) if flipped else range(question.index + 1, plan.n_classes)
+    paths = {cut: _of_cut(question, cut, flipped) for cut in cuts}
+    for size in range(1, max(len(path) for path, _ in paths.values())):
+        chosen = [(cut, path[min(size + 1, len(path)) - 1], total) for cut, (path, total) in paths.items()]
+        model = NoisyOr(tuple(Part.of(fit, total, cut) for cut, fit, total in chosen), HALF, flipped, half)
+        likelihood, objective = sum(fit.likelihood for _, fit, _ in chosen), sum(fit.objective for _, fit, _ in chosen)
+        yield _Learned(model, likelihood, objective)
+
+
+def _candidate(learned: _Learned, question: Question) -> Candidate:
+    problem, model, wrong = question.problem, learned.model, 0
+    for rows, codes in problem.codes.parts(len(problem.labels)):
+        labels = problem.labels[rows] == 1
+        wrong += int(problem.weights[rows][model.decides(codes, len(labels)) != labels].sum())
+    said = {"log_likelihood": learned.likelihood}
+    return Candidate(model.size, -learned.objective, wrong * problem.weight_unit, model, said=said)
+
+
+def _flipped(problem: Problem) -> Problem:
+    return replace(problem, labels=1 - problem.labels)
+
+
+def _search(question: Question, problem: Problem, family: str) -> Search:
+    """What is looked for in the rows of a problem."""
+    settings: NoisyOrSettings = question.settings
+    plan: Plan = question.plan
+    level = settings.missing_values == "level"
+    causes = causes_of(
+        problem.columns,
+        range(plan.columns),
+        general=settings.variant == "general",
+        missing=plan.missing & level,
+        flipped=family == "and",
+    )
+    method = Method(settings.method, settings.n_iter, settings.n_init, settings.lam, question.seed)
+    return Search(causes, method, settings.max_causes, least_side(problem.total), plan.missing & (not level))
+
+
+def _of_cut(question: Question, cut: int, flipped: bool) -> tuple[list[Fit], float]:
+    """The noisy-ors of 0, 1, ... causes of one cut: in the rows up to a class (flipped: from it on) that of the class;
+    the weight of these rows.
+    """
+    plan: Plan = question.plan
+    problem = question.problem
+    ranks = problem.codes[plan.columns]
+    rows = np.flatnonzero(ranks >= cut if flipped else ranks <= cut)
+    own = replace(problem.take(rows), labels=(ranks[rows] == cut).astype(problem.labels.dtype))
+    key = _key(own, cut)
+    if key not in plan.known:
+        family = "and" if flipped else "or"
+        alone = Fit((), (), strength_of(_share(own)))
+        plan.known[key] = [alone, *grown(own, _search(question, own, family), question.watch)]
+    return plan.known[key], own.total
+
+
+def _share(problem: Problem) -> float:
+    """The share of the positive weight, away from 0 and 1 by half a row."""
+    least = 0.5 / (problem.total + 1.0)
+    return min(max(problem.share, least), 1.0 - least)
+
+
+def _key(problem: Problem, cut: int) -> bytes:
+    """A fingerprint of the rows and the cut."""
+    digest = hashlib.blake2b(str(cut).encode(), digest_size=16)
+    for k in range(len(problem.columns)):
+        digest.update(np.ascontiguousarray(problem.codes[k]).tobytes())
+    digest.update(np.ascontiguousarray(problem.weights).tobytes())
+    return digest.digest()

@@ -1,0 +1,220 @@
+"""Rows as the cells that they hold: a cell is one value of one attribute, such as a word that is there, or a level.
+
+A row holds a cell or does not, so that only the numbers of its cells are kept (CSR without values). Sums over the cells
+of a row and over the rows of a cell add one number after the other in the order in which they stand: with numba and
+without it they are the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rulekit.errors import InputError
+from rulekit.learners.counting.histograms import Bools, Floats, Ints
+from rulekit.learners.counting.kernels import compiled_unless
+
+_PART = 1 << 16
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowCells:
+    """The cells of row i are indices[indptr[i] : indptr[i + 1]], ascending; attribute [n_cells] of each cell."""
+
+    indptr: Ints
+    indices: npt.NDArray[np.int32]
+    attribute: npt.NDArray[np.int32]
+
+    @classmethod
+    def of_sparse(cls, matrix: Any) -> RowCells:
+        """The entries of a matrix [n, n_words] that are not 0: one cell and one attribute for each column.
+
+        A CSR matrix of scipy, or anything that has `indptr`, `indices`, `data` (or None) and `shape` like one. Raises
+        InputError where these are not those of a matrix.
+        """
+        indptr, indices = np.asarray(matrix.indptr), np.asarray(matrix.indices)
+        data, (n, n_words) = getattr(matrix, "data", None), matrix.shape
+        _check_sparse(indptr, indices, data, n, n_words)
+        attribute = np.arange(n_words, dtype=np.int32)
+        found = cls(indptr.astype(np.int64), indices.astype(np.int32, copy=False), attribute)
+        if data is not None and np.count_nonzero(data) < len(indices):
+            found = found.kept(np.asarray(data) != 0)
+        return found.sorted()
+
+    @classmethod
+    def of_codes(cls, codes: Sequence[npt.NDArray[Any]], n_codes: Sequence[int]) -> RowCells:
+        """One attribute for each column of codes [n] from 0 to below n_codes, and one cell for each code."""
+        starts = np.concatenate([[0], np.cumsum(np.asarray(n_codes, dtype=np.int64))])
+        n = len(codes[0]) if len(codes) else 0
+        indices = np.empty((n, len(codes)), dtype=np.int32)
+        for j, column in enumerate(codes):
+            indices[:, j] = column
+            indices[:, j] += np.int32(starts[j])
+        attribute = np.repeat(np.arange(len(codes), dtype=np.int32), n_codes)
+        return cls(np.arange(n + 1, dtype=np.int64) * len(codes), indices.ravel(), attribute)
+
+    def __len__(self) -> int:
+        return len(self.indptr) - 1
+
+    @property
+    def n_cells(self) -> int:
+        return len(self.attribute)
+
+    @property
+    def lengths(self) -> Ints:
+        """How many cells [n] each row holds."""
+        return np.diff(self.indptr)
+
+    def parts(self) -> Iterator[tuple[int, int]]:
+        """Stretches of rows, first and one behind the last, of about 65,536 cells each."""
+        start = 0
+        while start < len(self):
+            end = int(np.searchsorted(self.indptr, self.indptr[start] + _PART, side="right")) - 1
+            end = min(max(end, start + 1), start + _PART)
+            yield start, end
+            start = end
+
+    def row_of_each(self, start: int, end: int) -> Ints:
+        """The row, counted from `start`, of each cell of the rows from start to end."""
+        return np.repeat(np.arange(end - start), np.diff(self.indptr[start : end + 1]))
+
+    def take(self, rows: Ints | Bools) -> RowCells:
+        """Some of the rows: a Boolean mask [n] or row numbers."""
+        chosen = np.flatnonzero(rows) if rows.dtype == bool else rows
+        indptr = np.concatenate([[0], np.cumsum(self.lengths[chosen])])
+        found = RowCells(indptr, np.empty(indptr[-1], dtype=np.int32), self.attribute)
+        for start, end in found.parts():
+            first, last = indptr[start], indptr[end]
+            lengths = np.diff(indptr[start : end + 1])
+            shift = np.repeat(self.indptr[chosen[start:end]] - indptr[start:end], lengths)
+            found.indices[first:last] = self.indices[np.arange(first, last) + shift]
+        return found
+
+    def kept(self, entries: Bools) -> RowCells:
+        """The rows with some of their cells only: a mask of the entries [nnz]."""
+        before = np.concatenate([[0], np.cumsum(entries)])
+        return RowCells(before[self.indptr], self.indices[entries], self.attribute)
+
+    def columns(self, cells: Ints | Bools) -> RowCells:
+        """The same rows with some of the cells only, numbered anew in the order given (mask or ascending numbers)."""
+        chosen = np.flatnonzero(cells) if cells.dtype == bool else cells
+        number = np.full(self.n_cells, -1, dtype=np.int32)
+        number[chosen] = np.arange(len(chosen), dtype=np.int32)
+        held = number[self.indices]
+        found = RowCells(self.indptr, held, self.attribute[chosen])
+        return found.kept(held >= 0)
+
+    def followed_by(self, other: RowCells) -> RowCells:
+        """These rows and then those of another one, of the same cells."""
+        indptr = np.concatenate([self.indptr, self.indptr[-1] + other.indptr[1:]])
+        return RowCells(indptr, np.concatenate([self.indices, other.indices]), self.attribute)
+
+    def beside(self, other: RowCells) -> RowCells:
+        """The same rows with the cells and attributes of another one behind their own."""
+        indptr = self.indptr + other.indptr
+        indices = np.empty(indptr[-1], dtype=np.int32)
+        own = np.arange(len(self.indices)) + np.repeat(other.indptr[:-1], self.lengths)
+        indices[own] = self.indices
+        further = np.arange(len(other.indices)) + np.repeat(self.indptr[1:], other.lengths)
+        indices[further] = other.indices + np.int32(self.n_cells)
+        behind = other.attribute + np.int32(self.attribute.max(initial=-1) + 1)
+        return RowCells(indptr, indices, np.concatenate([self.attribute, behind]))
+
+    def sorted(self) -> RowCells:
+        """The rows with the cells of each in ascending order, none twice."""
+        for start, end in self.parts():
+            held = self.indices[self.indptr[start] : self.indptr[end]]
+            first, inside = self.indptr[start : end + 1] - self.indptr[start], np.ones(len(held), dtype=bool)
+            inside[first[:-1][np.diff(first) > 0]] = False
+            if np.any(inside[1:] & (held[1:] <= held[:-1])):
+                return self._sorted_anew()
+        return self
+
+    def _sorted_anew(self) -> RowCells:
+        indices, repeated = np.empty_like(self.indices), np.zeros(len(self.indices), dtype=bool)
+        for start, end in self.parts():
+            here = slice(self.indptr[start], self.indptr[end])
+            rows = self.row_of_each(start, end)
+            order = np.lexsort((self.indices[here], rows))
+            held = self.indices[here][order]
+            indices[here] = held
+            if len(held):
+                repeated[here][1:] = (held[1:] == held[:-1]) & (rows[1:] == rows[:-1])
+        return RowCells(self.indptr, indices, self.attribute).kept(~repeated)
+
+    def row_sums(self, values: Floats) -> Floats:
+        """The sum [n] of the values [n_cells] of the cells of each row."""
+        sums = np.zeros(len(self))
+        _row_sums(self.indptr, self.indices, values, sums)
+        return sums
+
+    def cell_sums(self, values: Floats) -> Floats:
+        """The sum [n_cells] of the values [n] of the rows that hold each cell."""
+        sums = np.zeros(self.n_cells)
+        _cell_sums(self.indptr, self.indices, values, sums)
+        return sums
+
+    def by_cell(self) -> tuple[Ints, npt.NDArray[np.int32]]:
+        """The rows of each cell (CSC): those of cell j are rows[starts[j] : starts[j + 1]], ascending."""
+        starts = np.concatenate([[0], np.cumsum(np.bincount(self.indices, minlength=self.n_cells))]).astype(np.int64)
+        rows = np.empty(len(self.indices), dtype=np.int32)
+        _turn(self.indptr, self.indices, starts[:-1].copy(), rows)
+        return starts, rows
+
+
+def _check_sparse(indptr: npt.NDArray[Any], indices: npt.NDArray[Any], data: Any, n: int, n_words: int) -> None:
+    if len(indptr) != n + 1 or indptr[0] != 0 or np.any(np.diff(indptr) < 0) or indptr[-1] != len(indices):
+        raise InputError("the starts of the rows do not fit the entries", where="sparse rows", fix="pass a CSR matrix")
+    if len(indices) and (indices.min() < 0 or indices.max() >= n_words):
+        raise InputError(f"a column number is not below {n_words}", where="sparse rows", fix="pass a CSR matrix")
+    if data is not None and len(data) != len(indices):
+        raise InputError("there are not as many values as entries", where="sparse rows", fix="pass a CSR matrix")
+
+
+def _row_sums_at_once(indptr: Any, indices: Any, values: Any, sums: Any) -> None:
+    rows = RowCells(indptr, indices, np.empty(0, dtype=np.int32))
+    for start, end in rows.parts():
+        held = indices[indptr[start] : indptr[end]]
+        sums[start:end] = np.bincount(rows.row_of_each(start, end), values[held], end - start)
+
+
+@compiled_unless(_row_sums_at_once)
+def _row_sums(indptr: Any, indices: Any, values: Any, sums: Any) -> None:
+    for i in range(len(indptr) - 1):
+        total = 0.0
+        for at in range(indptr[i], indptr[i + 1]):
+            total += values[indices[at]]
+        sums[i] = total
+
+
+def _cell_sums_at_once(indptr: Any, indices: Any, values: Any, sums: Any) -> None:
+    rows = RowCells(indptr, indices, np.empty(0, dtype=np.int32))
+    for start, end in rows.parts():
+        each = np.repeat(values[start:end], np.diff(indptr[start : end + 1]))
+        np.add.at(sums, indices[indptr[start] : indptr[end]], each)
+
+
+@compiled_unless(_cell_sums_at_once)
+def _cell_sums(indptr: Any, indices: Any, values: Any, sums: Any) -> None:
+    for i in range(len(indptr) - 1):
+        value = values[i]
+        for at in range(indptr[i], indptr[i + 1]):
+            sums[indices[at]] += value
+
+
+def _turn_at_once(indptr: Any, indices: Any, place: Any, rows: Any) -> None:
+    order = np.argsort(indices, kind="stable")
+    rows[:] = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))[order]
+
+
+@compiled_unless(_turn_at_once)
+def _turn(indptr: Any, indices: Any, place: Any, rows: Any) -> None:
+    for i in range(len(indptr) - 1):
+        for at in range(indptr[i], indptr[i + 1]):
+            cell = indices[at]
+            rows[place[cell]] = i
+            place[cell] += 1

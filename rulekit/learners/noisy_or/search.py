@@ -1,0 +1,121 @@
+"""Causes one after another: the one that raises the likelihood most joins, and all strengths are fitted anew.
+
+What a further cause is worth is not estimated by a slope: the likelihood of the positive rows is added up for a few
+strengths that it may have, by code of each column, and the sums of all conditions on a column follow from these counts.
+Of the negative rows only what they weigh by code is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rulekit.learners.binned.problem import Problem
+from rulekit.learners.contract import Watch
+from rulekit.learners.counting.histograms import Bools, Floats, exact_sum
+from rulekit.learners.counting.kernels import compiled_unless
+from rulekit.learners.noisy_or.causes import Cause, Causes
+from rulekit.learners.noisy_or.fits import Fit, Method, Rows, fitted
+from rulekit.learners.noisy_or.strengths import log_positive
+
+_TRIED = np.array([0.05, 0.15, 0.4, 1.0, 2.5])
+"""The strengths that a further cause is tried with, from a probability of 5 to one of 92 %."""
+_LEAST_GAIN = 0.01
+"""The least number of nats that a further cause gains, beyond its prior."""
+_BITS = 50  # of the exact sums
+_FINE = 2.0**30
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Search:
+    """What is looked for: the possible causes, how they are fitted, at most how many, and of how many rows.
+
+    summed: the columns of which missing cells are summed out; least: the weight of the rows on which a cause holds.
+    """
+
+    causes: Sequence[Causes]
+    method: Method
+    most: int
+    least: float
+    summed: Bools
+
+
+def grown(problem: Problem, search: Search, watch: Watch) -> Iterator[Fit]:
+    """The best causes, one more each time; fewer where the strengths of some became 0."""
+    positive = np.flatnonzero((problem.labels == 1) & (problem.weights > 0))
+    if not len(positive) or problem.positive >= problem.total:
+        return
+    rows = Rows(problem, search.summed)
+    own = problem.take(positive)
+    weights = np.asarray(own.weights * own.weight_unit, dtype=np.float64)
+    counts = [_by_code(problem, causes) for causes in search.causes]
+    fit, largest = fitted(rows, (), search.method, watch), 0
+    while len(fit.causes) < search.most:
+        watch.check()
+        found = _best(own, weights, _activations(fit, rows, positive), counts, search, fit.causes)
+        if found is None:
+            return
+        before, fit = fit, fitted(rows, (*fit.causes, found), search.method, watch, fit)
+        if fit.objective - before.objective <= _LEAST_GAIN:
+            return
+        if len(fit.causes) > largest:
+            largest = len(fit.causes)
+            yield fit
+
+
+def _by_code(problem: Problem, causes: Causes) -> Floats:
+    """The weight [n_codes, 2] of the rows of class 0 and 1 by code of a column."""
+    codes, labels = problem.codes[causes.column], problem.labels
+    each = np.bincount(2 * codes.astype(np.int64) + labels, problem.weights, 2 * causes.n_codes)
+    return np.asarray(each.reshape(-1, 2) * problem.weight_unit, dtype=np.float64)
+
+
+def _activations(fit: Fit, rows: Rows, positive: Any) -> Floats:
+    """The activations s [n] of the positive rows."""
+    s = np.full(len(positive), max(fit.leak, 1e-9))
+    for cause, strength in zip(fit.causes, fit.strengths, strict=True):
+        s += strength * rows.holds(cause)[positive]
+    for column, strength in fit.unknown:
+        s += strength * rows.is_missing(column)[positive]
+    return s
+
+
+def _best(
+    own: Problem, weights: Floats, s: Floats, counts: Sequence[Floats], search: Search, known: Sequence[Cause]
+) -> Cause | None:
+    """The cause that gains most likelihood, None where none gains enough."""
+    before = log_positive(s)
+    each = np.stack([log_positive(s + strength) - before for strength in _TRIED], axis=1)
+    each = np.rint(each * _FINE) / _FINE * weights[:, None]
+    unit = 2.0 ** (np.frexp(max(exact_sum(each[:, -1]), 1e-300))[1] - _BITS)
+    each = np.rint(each / unit) * unit  # sums are exact, in any order
+    best, found = _LEAST_GAIN, None
+    for causes, by_class in zip(search.causes, counts, strict=True):
+        gains = np.zeros((causes.n_codes, len(_TRIED)))
+        _add_by_code(own.codes[causes.column], each, gains)
+        sums, held = causes.sums(gains), causes.sums(by_class)
+        if not len(sums):
+            continue
+        worth = (sums - np.outer(held[:, 0] + search.method.prior, _TRIED)).max(axis=1)
+        worth[held.sum(axis=1) < search.least] = 0.0
+        place = int(np.argmax(worth))
+        if worth[place] > best:
+            cause = causes.cause(place)
+            if not any(cause.same(other) for other in known):
+                best, found = float(worth[place]), cause
+    return found
+
+
+def _add_by_code_at_once(codes: Any, each: Any, sums: Any) -> None:
+    for a in range(each.shape[1]):
+        sums[:, a] += np.bincount(codes, each[:, a], len(sums))
+
+
+@compiled_unless(_add_by_code_at_once)
+def _add_by_code(codes: Any, each: Any, sums: Any) -> None:
+    for i in range(len(codes)):
+        for a in range(each.shape[1]):
+            sums[codes[i], a] += each[i, a]

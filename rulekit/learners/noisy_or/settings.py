@@ -1,0 +1,52 @@
+"""The parameters of NoisyOrClassifier."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from rulekit.learners.contract import setting
+from rulekit.learners.fitting.parameters import number, one_of, whole
+from rulekit.learners.fitting.settings import SizeSettings
+
+Family = Literal["auto", "or", "and", "add", "parity"]
+Aim = Literal["half", "accuracy", "f1", "break-even"]
+
+
+@dataclass(frozen=True)
+class NoisyOrSettings(SizeSettings):
+    """Which causes there are, how their strengths are fitted, and where it is decided; all else is shared."""
+
+    max_causes: int = setting(20, whole(1), "most causes of a class")
+    family: Family = setting(
+        "auto",
+        one_of("auto", "or", "and", "add", "parity"),
+        "or: causes speak for the positive class (of ranked classes noisy-max); and: against it (noisy-min); "
+        "auto: of two classes the better on held-out rows, else or",
+    )
+    variant: Literal["general", "or"] = setting(
+        "general", one_of("general", "or"), "general: what is not so may be a cause too (`not smoker`); or: it may not"
+    )
+    method: Literal["coordinate", "em"] = setting(
+        "coordinate", one_of("coordinate", "em"), "how strengths are fitted: coordinate descent, or EM as in the paper"
+    )
+    n_iter: int = setting(200, whole(1), "most iterations of EM, or sweeps of coordinate descent")
+    n_init: int = setting(1, whole(1), "starts of EM, of which the best is taken; all but the first are random")
+    lam: float = setting(2.0, number(0), "prior against causes: as many rows more on which each cause did not act")
+    threshold: Aim = setting(
+        "half",
+        one_of("half", "accuracy", "f1", "break-even"),
+        "where it is decided: at a probability of 1/2, or where training rows have the best accuracy or F1 score, "
+        "or equal precision and recall (of the last two, all causes that are found stay)",
+    )
+    tuned_on: Literal["training", "held-out"] = setting(
+        "training",
+        one_of("training", "held-out"),
+        "on which rows the threshold is tuned: those that causes were learned from, or folds that they were not",
+    )
+    missing_values: Literal["sum", "level"] = setting(
+        "sum",
+        one_of("sum", "level"),
+        "a missing cell is summed out (any value, as often as the column has it), or is a level that may be a cause",
+    )
+    max_bins: Any = setting(10, whole(2, optional=True), "bins of a numeric column (None: one for each value)")

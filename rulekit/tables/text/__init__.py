@@ -1,0 +1,1 @@
+"""Columns of text: the tokens of each row as sets, in compressed sparse rows."""

@@ -1,0 +1,183 @@
+"""Reported probabilities to 50 digits: products of exponentials keep their digits however small they are."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal, localcontext
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rulekit.graph.decisions import Fires
+from rulekit.graph.evaluation.evaluator import evaluate_nodes, probabilities
+from rulekit.graph.evaluation.oracle import evaluate_row
+from rulekit.graph.nodes import (
+    TRUE,
+    And,
+    AtLeast,
+    Difference,
+    Hidden,
+    IsTrue,
+    Node,
+    Not,
+    Or,
+    Probability,
+    Rescaled,
+    Sided,
+)
+from rulekit.graph.probability.deciding import noisy_max_probabilities, noisy_min_probabilities
+from rulekit.graph.probability.exponentials import Exponentials, as_reported, exponentials_of
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.schema import Feature, Schema
+from rulekit.tables.table import Table
+from rulekit.targets import find_target
+from rulekit.verification.parity import verify
+
+N = 9
+SCHEMA = Schema(tuple(Feature(f"w{i}", "boolean") for i in range(N)), target="y")
+W = [IsTrue(f"w{i}") for i in range(N)]
+RNG = np.random.default_rng(0)
+ROWS = (RNG.random((64, N)) < RNG.random((64, 1))).astype(np.float32)
+TABLE = Table(SCHEMA.features, tuple(ROWS.T), len(ROWS))
+FORMS = ("or", "and", "none", "gated", "max", "min", "not all")
+
+
+def _bits(tag: str, least: float, most: float, off: float = 0.0) -> list[Hidden]:
+    """A bit for each column and a leak, of strengths between 10^least and 10^most."""
+    sizes = 10.0 ** np.random.default_rng(len(tag)).uniform(least, most, N + 1)
+    bits = [
+        Hidden(f"{tag}{i}", w, size, off * size) for i, (w, size) in enumerate(zip(W, sizes.tolist(), strict=False))
+    ]
+    return [*bits, Hidden(f"{tag}leak", TRUE, float(sizes[-1]))]
+
+
+def _model(form: str, size: float) -> RuleGraph:
+    """A member of the family whose probabilities are about 10^-size."""
+    rare = _bits("h", -size - 1, -size, 0.1)
+    strong = _bits("gate", -1.0, math.log10(size) - 0.5)
+    if form in ("max", "min"):
+        cuts = [rare, _bits("second", -3.0, 0.0), strong]
+        found = (noisy_max_probabilities if form == "max" else noisy_min_probabilities)(cuts)
+        return RuleGraph(SCHEMA, (0, 1, 2, 3), _median(), found)
+    formula = {
+        "or": Or(rare),
+        "and": And(_bits("h", -size / 16 - 0.1, 0.1 - size / 16, 0.5)),
+        "none": Not(Or(strong)),
+        "gated": And((Or(rare), Not(Or(strong)))),
+        "not all": Not(And(_bits("h", math.log10(2.0 * size), math.log10(2.5 * size), 0.95))),
+    }[form]
+    return RuleGraph(SCHEMA, ("no", "yes"), Fires(W[0]), (Probability(formula),))
+
+
+def _median():
+    from rulekit.graph.decisions import Median
+
+    return Median((W[0], W[1], W[2]))
+
+
+def _exact(formula: Node, row: np.ndarray) -> Decimal:
+    """The probability by its definition, without the roundings of doubles."""
+    if isinstance(formula, Hidden):
+        held = formula.cause is TRUE or bool(row[int(formula.cause.feature[1:])])
+        return 1 - (-Decimal(formula.on if held else formula.off)).exp()
+    parts = [_exact(child, row) for child in formula.children]
+    if isinstance(formula, Not):
+        return 1 - parts[0]
+    result = Decimal(1)
+    for part in parts:
+        result *= part if isinstance(formula, And) else 1 - part
+    return result if isinstance(formula, And) else 1 - result
+
+
+def _shares(graph: RuleGraph) -> np.ndarray:
+    """Probabilities [n, K] to 50 digits."""
+    with localcontext(prec=120):
+        return np.array([[float(_exact(node.formula, row)) for node in graph.probability] for row in ROWS])
+
+
+@pytest.mark.parametrize("size", [3.0, 12.0, 29.0])
+@pytest.mark.parametrize("form", FORMS)
+def test_rare_events_keep_their_digits_in_every_artifact(form, size):
+    graph = _model(form, size)
+    assert all(isinstance(node, Exponentials) for node in graph.reported)
+    exact = _shares(graph)
+    assert exact.min() < 10 ** (-size / 4)
+
+    def error(found):
+        shares = found if found.shape[1] > 2 else found[:, 1:]
+        told = exact >= 1e-30
+        return float((np.abs(shares - exact) / exact)[told].max())
+
+    assert error(probabilities(graph, TABLE)) < 1e-13
+    rows = [{f"w{i}": bool(x) for i, x in enumerate(row)} for row in ROWS]
+    assert error(np.array([evaluate_row(graph, row)[1] for row in rows])) < 1e-13
+    for name, most in (("onnx", 2e-7), ("python", 1e-13), ("sql", 1e-9)):
+        target = find_target(name)
+        artifact = target.emit(graph, {})
+        assert error(np.asarray(target.run(artifact.main, graph, TABLE).probabilities)) < most, name
+
+
+def test_probabilities_that_are_small_are_compared_as_shares():
+    """Two models whose probabilities are 1e-9 and 2e-9 were within 1e-6."""
+    first, second = (
+        RuleGraph(SCHEMA, ("no", "yes"), Fires(W[0]), (Probability(Or([Hidden("a", W[0], p), Hidden("b", W[1], p)])),))
+        for p in (1e-9, 2e-9)
+    )
+    target = find_target("text")
+    report = verify(first, target.emit(second, {}), target=target, rows=100)
+    assert report.different_decisions == 0
+    assert not report.ok
+    assert verify(first, target.emit(first, {}), target=target, rows=100).ok
+
+
+LEAVES = st.one_of(
+    st.builds(lambda i, on, off: (i, on, off), st.integers(0, N - 1), st.floats(0.0, 50.0), st.floats(0.0, 50.0)),
+    st.integers(0, N - 1),
+)
+NESTED = st.recursive(
+    LEAVES,
+    lambda inner: (
+        st.tuples(st.sampled_from([And, Or]), st.lists(inner, min_size=1, max_size=4))
+        | inner.map(lambda part: (Not, [part]))
+    ),
+    max_leaves=8,
+)
+
+
+def _built(drawn, names) -> Node:
+    if isinstance(drawn, int):
+        return W[drawn]
+    if isinstance(drawn[0], int):
+        return Hidden(f"h{next(names)}", W[drawn[0]], drawn[1], drawn[2])
+    kind, parts = drawn
+    children = [_built(part, names) for part in parts]
+    return Not(children[0]) if kind is Not else kind(children)
+
+
+@given(NESTED)
+def test_a_product_of_exponentials_is_the_probability_of_its_formula(drawn):
+    formula = _built(drawn, iter(range(100)))
+    found = exponentials_of(formula)
+    if found is not None:
+        values = evaluate_nodes([found, Probability(formula)], TABLE)
+        assert np.allclose(values[found], values[Probability(formula)], rtol=0.0, atol=1e-12)
+
+
+def test_what_shares_a_bit_or_counts_keeps_its_circuit():
+    a, b, c = (Hidden(name, w, 0.5) for name, w in zip("abc", W, strict=False))
+    assert exponentials_of(And((Or((a, b)), Not(Or((b, c)))))) is None
+    assert exponentials_of(AtLeast(2, (a, b, c))) is None
+    assert exponentials_of(Or((And((a, b)), c))) is None
+    assert exponentials_of(Or((a,))) is None
+    assert exponentials_of(W[0]) is None
+
+
+def test_what_is_made_of_a_probability_is_made_of_its_exponentials():
+    some = Probability(Or((Hidden("a", W[0], 0.5), Hidden("b", W[1], 0.5))))
+    computed = as_reported(some)
+    assert isinstance(computed, Exponentials)
+    assert as_reported(Rescaled(some, 2.0)) == Rescaled(computed, 2.0)
+    assert as_reported(Difference(some, some)) == Difference(computed, computed)
+    assert as_reported(Sided(some, W[0], 0.5, 0.5)) == Sided(computed, W[0], 0.5, 0.5)

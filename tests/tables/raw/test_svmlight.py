@@ -1,0 +1,78 @@
+"""svmlight files and sparse matrices: one column of words, of the features that are there."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.sparse import coo_array, csr_array, random_array
+
+from rulekit import AdditiveRulesClassifier
+from rulekit.errors import InputError
+from rulekit.tables.kinds.inference import infer
+from rulekit.tables.labelling import read_labelled
+from rulekit.tables.options import ReadingOptions
+from rulekit.tables.raw.columns import NumberColumn, TokenColumn
+from rulekit.tables.reading import read_columns, read_table
+from tests.tables.text.test_token_sets import rows_from
+
+TEXT = b"# made by hand\n+1 1:0.5 3:1.25 # first\n\n-1 2:1e-3 4:0\n+1 1:.5 2:3\n"
+
+
+@pytest.mark.parametrize("name", ["t.txt", "t.csv", "t.svm", "t.svm.gz", "t.libsvm"])
+def test_features_that_are_not_zero_are_words(tmp_path: Path, name: str) -> None:
+    """Such a file was once read as a CSV of one odd column, and then refused."""
+    path = tmp_path / name
+    content = TEXT if "svm" in name else TEXT.removeprefix(b"# made by hand\n")
+    path.write_bytes(gzip.compress(content) if name.endswith("gz") else content)
+    label, words = read_columns(path).columns
+    assert isinstance(label, NumberColumn)
+    assert label.values.tolist() == [1, -1, 1]
+    assert isinstance(words, TokenColumn)
+    assert words.words == ("f0", "f1", "f2", "f3", "f4")
+    assert rows_from(words.sets) == [{1, 3}, {2}, {1, 2}]
+
+
+def test_values_that_are_not_looked_at_are_noted(tmp_path: Path) -> None:
+    path = tmp_path / "t.svm"
+    path.write_bytes(TEXT)
+    assert "taken as 1" in read_table(path).notes[0]
+    path.write_bytes(b"1 1:1\n-1 2:1\n")
+    assert read_table(path).notes == ()
+
+
+@pytest.mark.parametrize("line", ["1 a:1", "1 2:x", "1 qid:3 1:1", "1 -1:1", "1 7", "1 99999999999:1", "1 1:nan"])
+def test_what_is_no_feature_is_named_with_its_line(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "t.svm"
+    path.write_text(f"1 1:1\n{line}\n")
+    with pytest.raises(InputError, match=r"line 2: .* is no feature"):
+        read_table(path)
+
+
+def test_a_table_to_learn_from(tmp_path: Path) -> None:
+    path = tmp_path / "t.svm"
+    path.write_bytes(TEXT)
+    rows = read_labelled(path, ReadingOptions(target="label"))
+    assert rows.classes == (1, -1)
+    assert [feature.kind for feature in rows.table.features] == ["text"]
+
+
+def test_a_sparse_matrix_is_a_column_of_words() -> None:
+    matrix = coo_array(([1.0, -2.0, 0.0, 3.0], ([0, 0, 1, 2], [4, 1, 3, 0])), shape=(3, 5))
+    table = infer(matrix)
+    assert table.features[0].levels == ("f0", "f1", "f2", "f3", "f4")
+    assert rows_from(table.arrays[0]) == [{1, 4}, set(), {0}]  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="sparse matrix with NaN"):
+        infer(csr_array([[np.nan]]))
+
+
+def test_a_classifier_learns_from_a_sparse_matrix() -> None:
+    X = csr_array(random_array((600, 40), density=0.1, rng=np.random.default_rng(0), format="csr"))
+    y = np.asarray((X[:, [3]] + X[:, [7]]).todense()).ravel() > 0
+    model = AdditiveRulesClassifier(2, stopping="none").fit(X, y)
+    assert (model.predict(X) == y).mean() > 0.95
+    assert "words contains" in str(model.rule_graph_)
+    with pytest.raises(ValueError, match="features"):
+        model.predict(X[:, :9])
