@@ -20,8 +20,8 @@ from rulekit.learners.contract import NO_WATCH, Candidate, Learning, Question, S
 from rulekit.learners.counting.histograms import quantise_by_class
 from rulekit.learners.counting.kernels import numba_runs
 from rulekit.learners.fitting.assembly import Prior
-from rulekit.learners.fitting.folds import Folds
 from rulekit.learners.fitting.learning import Plan, Run, learn_all
+from rulekit.learners.fitting.rows.folds import Folds
 from rulekit.schema import Feature
 from rulekit.synthetic import loans
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.learning.peers.data import load
-from rulekit.audit.checking import check_model
+from rulekit.audit.checks.checking import check_model
 from rulekit.errors import InputError
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.learners.contract import find_estimator, find_learner

@@ -33,7 +33,7 @@ def check(
       rulekit check model.json --all
       rulekit check rules.txt --json
     """
-    from rulekit.audit.check_lines import check_lines
+    from rulekit.audit.checks.check_lines import check_lines
     from rulekit.audit.lines import wrapped
     from rulekit.work.models import check
 

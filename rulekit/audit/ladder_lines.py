@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rulekit.audit.baselines import Baselines
+from rulekit.audit.figures.baselines import Baselines
 from rulekit.audit.lines import wrapped
 from rulekit.audit.outline import Words, conditions_of
 from rulekit.graph.ladder import Ladder, Rung

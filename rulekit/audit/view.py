@@ -5,9 +5,9 @@ from __future__ import annotations
 import shutil
 from collections.abc import Sequence
 
+from rulekit.audit.checks.promises import promises
 from rulekit.audit.lines import wrapped
 from rulekit.audit.outline import Line, legend
-from rulekit.audit.promises import promises
 from rulekit.audit.score_cards.rule_rows import Row
 from rulekit.audit.score_cards.total_lines import table_lines, total_table
 from rulekit.audit.sections import Section, closing, links, missing_note, reported, sections, summary

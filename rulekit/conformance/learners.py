@@ -118,7 +118,7 @@ def _check_promise(
     make: Callable[..., RuleClassifier], table: Table, y: npt.NDArray[Any], promise: Mapping[str, Any]
 ) -> None:
     """Every model of the path keeps a promise, which is proved."""
-    from rulekit.audit.checking import check_model
+    from rulekit.audit.checks.checking import check_model
 
     path = make(**promise).fit(table, y).path_
     for graph in (path.graph_at(size) for size in range(1, len(path) + 1)):

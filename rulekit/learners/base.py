@@ -14,7 +14,7 @@ from rulekit.audit.statistics import rule_statistics
 from rulekit.graph.ladder import Ladder
 from rulekit.learners.docstrings import documented
 from rulekit.learners.fitting.decision_values import decision_values
-from rulekit.learners.fitting.inputs import check_rows
+from rulekit.learners.fitting.rows.inputs import check_rows
 from rulekit.learners.rule_learner import RuleLearner
 
 

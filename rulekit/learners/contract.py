@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rulekit.learners.binned.codes import Codes
     from rulekit.learners.binned.problem import Problem
     from rulekit.learners.counting.histograms import Bools, Floats
-    from rulekit.learners.fitting.path import SizeLimits
+    from rulekit.learners.fitting.sizes.path import SizeLimits
     from rulekit.learners.rule_learner import RuleLearner
     from rulekit.schema import Schema
 

@@ -39,7 +39,12 @@ from rulekit.learners.contract import (
 from rulekit.learners.counting.histograms import Floats, class_totals, quantise_by_class, share_equal
 from rulekit.learners.counting.kernels import available_threads
 from rulekit.learners.fitting.assembly import Prior, preference_of, provenance_of
-from rulekit.learners.fitting.classes import (
+from rulekit.learners.fitting.given.constraints import required_of, under_constraints
+from rulekit.learners.fitting.given.start_schema import under_start
+from rulekit.learners.fitting.learning import Plan, Run, learn_all
+from rulekit.learners.fitting.parameters import check_parameters
+from rulekit.learners.fitting.points.giving_points import give_points
+from rulekit.learners.fitting.rows.classes import (
     class_factors,
     class_index,
     class_order,
@@ -47,17 +52,12 @@ from rulekit.learners.fitting.classes import (
     questions_of,
     refuse_columns,
 )
-from rulekit.learners.fitting.constraints import required_of, under_constraints
-from rulekit.learners.fitting.costs import prices_of
-from rulekit.learners.fitting.folds import Folds
-from rulekit.learners.fitting.inputs import TrainingData
-from rulekit.learners.fitting.learning import Plan, Run, learn_all
-from rulekit.learners.fitting.parameters import check_parameters
-from rulekit.learners.fitting.path import ModelPath, QuestionPath, SizeLimits
-from rulekit.learners.fitting.points.giving_points import give_points
-from rulekit.learners.fitting.sizing import Wanted, sized, sized_jointly
-from rulekit.learners.fitting.start_schema import under_start
-from rulekit.learners.fitting.training_rows import binned, training_data
+from rulekit.learners.fitting.rows.costs import prices_of
+from rulekit.learners.fitting.rows.folds import Folds
+from rulekit.learners.fitting.rows.inputs import TrainingData
+from rulekit.learners.fitting.rows.training_rows import binned, training_data
+from rulekit.learners.fitting.sizes.path import ModelPath, QuestionPath, SizeLimits
+from rulekit.learners.fitting.sizes.sizing import Wanted, sized, sized_jointly
 from rulekit.learners.fitting.watching import watched
 from rulekit.schema import Schema
 

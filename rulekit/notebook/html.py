@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from rulekit.graph.ladder import Ladder, Rung
     from rulekit.learners.base import RuleClassifier
-    from rulekit.learners.fitting.path import ModelPath, PathPoint
+    from rulekit.learners.fitting.sizes.path import ModelPath, PathPoint
     from rulekit.verification.report import Report
 
 _MOST_SIZES = 60

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.audit.curves import draw_curve, require_matplotlib
+from rulekit.audit.figures.curves import draw_curve, require_matplotlib
 from rulekit.audit.score_cards.rule_rows import Row
 from rulekit.audit.sections import sections
 from rulekit.errors import InputError
@@ -28,7 +28,7 @@ from rulekit.tables.kinds.classes import class_key
 
 if TYPE_CHECKING:
     from rulekit.graph.ladder import Ladder
-    from rulekit.learners.fitting.path import ModelPath
+    from rulekit.learners.fitting.sizes.path import ModelPath
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F")
 TRAINING, HELD_OUT = COLOURS[0], COLOURS[1]
@@ -278,7 +278,7 @@ def _text(text: str) -> str:
 
 def _labelled(graph: RuleGraph, data: Any, y: Any, weight: Any) -> tuple[Any, Indices, Doubles | None]:
     """The rows as a table, the index [n] of the class of each, and their weights [n] or None."""
-    from rulekit.learners.fitting.inputs import checked_weights
+    from rulekit.learners.fitting.rows.inputs import checked_weights
 
     require_matplotlib("plot")
     table = graph.table(data)

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from rulekit.audit.baselines import Baselines, reported, sample_of
-from rulekit.audit.baselines_beside import Measure
+from rulekit.audit.figures.baselines import Baselines, reported, sample_of
+from rulekit.audit.figures.baselines_beside import Measure
 from rulekit.tables.labels import LabelledTable
 
 _LEAST_SECONDS, _SHARE, _BESIDE = 0.5, 0.25, 2.0

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from rulekit.audit.checked_rows import Example, examples
+from rulekit.audit.checks.checked_rows import Example, examples
 from rulekit.audit.statistics import rule_statistics
 from rulekit.errors import InputError
 from rulekit.graph.decisions import Fires

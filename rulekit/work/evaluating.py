@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from rulekit.audit.kept_promises import verdicts
-from rulekit.audit.metrics import Figures, measured
-from rulekit.audit.model_searches import Searches
-from rulekit.audit.promises import promises
+from rulekit.audit.checks.kept_promises import verdicts
+from rulekit.audit.checks.model_searches import Searches
+from rulekit.audit.checks.promises import promises
+from rulekit.audit.figures.metrics import Figures, measured
 from rulekit.audit.statistics import rule_statistics
 from rulekit.audit.threshold import Choice, Purpose, choose_threshold, with_threshold
 from rulekit.errors import InputError

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rulekit.audit.checking import unproved
-from rulekit.audit.metrics import Figures
+from rulekit.audit.checks.checking import unproved
+from rulekit.audit.figures.metrics import Figures
 from rulekit.graph.ladder import RARE
 from rulekit.graph.language.readable import counted, listed, percent
 from rulekit.graph.rule_graph import RuleGraph

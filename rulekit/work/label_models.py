@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rulekit.audit.curves import check_curve
-from rulekit.audit.label_figures import LabelFigures, macro_average, micro_average
-from rulekit.audit.threshold_curves import Judged, ThresholdCurve, threshold_curve, threshold_curve_bytes
+from rulekit.audit.figures.curves import check_curve
+from rulekit.audit.figures.label_figures import LabelFigures, macro_average, micro_average
+from rulekit.audit.figures.threshold_curves import Judged, ThresholdCurve, threshold_curve, threshold_curve_bytes
 from rulekit.errors import InputError
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.files.model_files import load, write_atomically

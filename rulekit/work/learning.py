@@ -11,7 +11,7 @@ from rulekit.learners.fitting.parameters import check_parameters, value_of
 from rulekit.names import near_names
 
 if TYPE_CHECKING:
-    from rulekit.learners.fitting.path import ModelPath
+    from rulekit.learners.fitting.sizes.path import ModelPath
     from rulekit.tables.labels import LabelledTable
     from rulekit.work.start import Start
 

@@ -17,7 +17,7 @@ from rulekit.work.outputs import check_artifact_ending, check_model_ending, chec
 from rulekit.work.typed_points import inexact_sums
 
 if TYPE_CHECKING:
-    from rulekit.audit.checking import Checked
+    from rulekit.audit.checks.checking import Checked
 
 _FORMS = {"rules": "show", "table": "table", "csv": "csv", "c50": "c50"}  # as the text target says
 
@@ -61,7 +61,7 @@ def export(model: Path, output: Path, target: str, options: Mapping[str, Any]) -
 
 def check(model: Path) -> Checked:
     """What a model promises, proved or broken by a row, and what is odd in its rules."""
-    from rulekit.audit.checking import check_model
+    from rulekit.audit.checks.checking import check_model
 
     return check_model(load(model, meetings=False))
 

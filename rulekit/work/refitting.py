@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.audit.metrics import Figures, measured
+from rulekit.audit.figures.metrics import Figures, measured
 from rulekit.audit.statistics import rule_statistics
 from rulekit.errors import InputError
 from rulekit.graph.decisions import ArgMax, Fires

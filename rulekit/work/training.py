@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.audit.checking import unproved
-from rulekit.audit.metrics import Figures, class_indices, measured
+from rulekit.audit.checks.checking import unproved
+from rulekit.audit.figures.metrics import Figures, class_indices, measured
 from rulekit.audit.statistics import rule_statistics
 from rulekit.audit.table_summary import TableSummary, summary_of
 from rulekit.errors import InputError
@@ -21,7 +21,7 @@ from rulekit.graph.files.model_files import write_atomically
 from rulekit.graph.language.readable import counted
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import Counts, counts
-from rulekit.learners.fitting.constraints import CONSTRAINTS
+from rulekit.learners.fitting.given.constraints import CONSTRAINTS
 from rulekit.simplification.passes import simplify
 from rulekit.tables.budget import Budget, parse_memory
 from rulekit.tables.labelling import read_labelled
@@ -34,8 +34,8 @@ from rulekit.work.outputs import check_model_ending, check_outputs
 from rulekit.work.progress import Finishing, Learning, Noticed, Progress, Read, Reading, unseen
 
 if TYPE_CHECKING:
-    from rulekit.audit.baselines import Baselines
-    from rulekit.audit.baselines_beside import Measure
+    from rulekit.audit.figures.baselines import Baselines
+    from rulekit.audit.figures.baselines_beside import Measure
     from rulekit.work.start import Start
 
 MANY_CLASSES = 50
@@ -103,7 +103,7 @@ def train(request: TrainingRequest, progress: Progress = unseen) -> TrainingResu
     with contextlib.ExitStack() as ending:
         measure = None
         if request.baselines:
-            from rulekit.audit.baselines_beside import measured_beside
+            from rulekit.audit.figures.baselines_beside import measured_beside
 
             measure = ending.enter_context(measured_beside())
         return _trained(request, parameters, start, measure, progress)
@@ -184,7 +184,7 @@ def _write(
     if request.output is not None:
         model.save(request.output)
     for path in request.curves:
-        from rulekit.audit.curves import curve_bytes
+        from rulekit.audit.figures.curves import curve_bytes
 
         write_atomically(path, curve_bytes(path, learner.path_.points, rows.target, learner.path_.noun))
 
@@ -211,7 +211,7 @@ def _checked(request: TrainingRequest) -> tuple[dict[str, Any], Start | None]:
     if request.output is not None:
         check_model_ending(request.output)
     for path in request.curves:
-        from rulekit.audit.curves import check_curve
+        from rulekit.audit.figures.curves import check_curve
 
         check_curve(path)
         learning.refuse_curve(parameters)

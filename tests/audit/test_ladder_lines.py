@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from rulekit import CNLLClassifier
-from rulekit.audit.baselines import Baseline, Baselines
+from rulekit.audit.figures.baselines import Baseline, Baselines
 from rulekit.audit.ladder_lines import ladder_lines
 from rulekit.graph.ladder import Ladder
 

@@ -9,7 +9,7 @@ import pytest
 from command_line import Run
 
 import rulekit
-import rulekit.audit.curves as curves
+import rulekit.audit.figures.curves as curves
 from rulekit.graph.rules import counts
 
 TRAIN = ("--target", "label", "-o", "m.json", "-q", "--param", "n_units=4", "--param", "refit=1")

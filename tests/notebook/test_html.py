@@ -22,7 +22,7 @@ from rulekit.graph.decisions import Fires
 from rulekit.graph.nodes import Among, And, Compare
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
-from rulekit.learners.fitting.inputs import Array
+from rulekit.learners.fitting.rows.inputs import Array
 from rulekit.names import printable
 from rulekit.notebook.html import error_text
 from rulekit.verification.parity import verify

@@ -11,7 +11,7 @@ import pytest
 from cnll_cases import loan_rows
 
 from rulekit import AdaBoostStumpClassifier, CNLLClassifier
-from rulekit.audit.metrics import figures
+from rulekit.audit.figures.metrics import figures
 from rulekit.errors import InputError
 from rulekit.graph.rules import rules_of
 
@@ -86,6 +86,6 @@ def test_what_cannot_be_drawn_is_named(rows: Any, monkeypatch: pytest.MonkeyPatc
         CNLLClassifier(2, stopping="none").fit(X, y).ladder_.plot()
     with pytest.raises(InputError, match="no rule has figures"):
         graph.with_(statistics={}).plot_rules()
-    monkeypatch.setattr("rulekit.audit.curves.find_spec", lambda name: None)
+    monkeypatch.setattr("rulekit.audit.figures.curves.find_spec", lambda name: None)
     with pytest.raises(InputError, match=r"pip install 'rulekit-portable\[plot\]'"):
         graph.plot_roc(X, y)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rulekit.audit.metrics import measured
+from rulekit.audit.figures.metrics import measured
 from rulekit.errors import InputError, RulekitError
 from rulekit.graph.check import check
 from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes, probabilities

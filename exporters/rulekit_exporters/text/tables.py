@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import io
 
+from rulekit.audit.checks.promises import promises
 from rulekit.audit.lines import wrapped
-from rulekit.audit.promises import promises
 from rulekit.audit.score_cards.rule_rows import Row
 from rulekit.audit.score_cards.total_lines import table_lines, total_table
 from rulekit.audit.sections import closing, missing_note, reported, sections

@@ -18,11 +18,11 @@ from rulekit.learners.additive.search import Held, Role, Rule
 from rulekit.learners.binned.problem import HOLDS, FixedColumn, Problem, with_fixed
 from rulekit.learners.contract import Question
 from rulekit.learners.counting.histograms import Floats
-from rulekit.learners.fitting.allowed import Allowed
-from rulekit.learners.fitting.constraints import broken_promise, refuse_broken, required_of
-from rulekit.learners.fitting.inputs import TrainingData
+from rulekit.learners.fitting.given.allowed import Allowed
+from rulekit.learners.fitting.given.constraints import broken_promise, refuse_broken, required_of
+from rulekit.learners.fitting.given.starts import Given, check_classes, given_rules, terms_of_part, with_given
+from rulekit.learners.fitting.rows.inputs import TrainingData
 from rulekit.learners.fitting.rule_sets import Clause
-from rulekit.learners.fitting.starts import Given, check_classes, given_rules, terms_of_part, with_given
 from rulekit.schema import Schema
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from rulekit.learners.binned.binning import BinnedColumn
 from rulekit.learners.counting.histograms import Floats, Ints
-from rulekit.learners.fitting.allowed import Allowed
+from rulekit.learners.fitting.given.allowed import Allowed
 from rulekit.schema import FIRST_LEVEL_CODE
 
 

@@ -22,10 +22,10 @@ from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import NO_WATCH, Ability, Candidate, Learning, Question, Variants
 from rulekit.learners.counting.histograms import Floats, exact_sum
 from rulekit.learners.fitting.additive import refuse_for_sums
-from rulekit.learners.fitting.allowed import Allowed
 from rulekit.learners.fitting.assembly import Prior
-from rulekit.learners.fitting.folds import fold_of_rows
-from rulekit.learners.fitting.inputs import TrainingData
+from rulekit.learners.fitting.given.allowed import Allowed
+from rulekit.learners.fitting.rows.folds import fold_of_rows
+from rulekit.learners.fitting.rows.inputs import TrainingData
 from rulekit.learners.rule_learner import RuleLearner
 from rulekit.numbers import log_odds
 

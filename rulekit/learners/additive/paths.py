@@ -19,7 +19,7 @@ from rulekit.learners.additive.search import Rule
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import Candidate, Watch
 from rulekit.learners.counting.kernels import run_threads
-from rulekit.learners.fitting.folds import drawn
+from rulekit.learners.fitting.rows.folds import drawn
 
 _FINEST = 20
 _ON_ALL_ROWS = 4

@@ -17,8 +17,8 @@ from rulekit.learners.boosting.majority import MajorityVote
 from rulekit.learners.boosting.sums import Boosted
 from rulekit.learners.contract import Frame, Model
 from rulekit.learners.counting.histograms import Floats
-from rulekit.learners.fitting.inputs import check_rows
 from rulekit.learners.fitting.points.pointed import Pointed
+from rulekit.learners.fitting.rows.inputs import check_rows
 from rulekit.tables.table import Table
 
 

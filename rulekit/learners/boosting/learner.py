@@ -16,10 +16,10 @@ from rulekit.learners.boosting.rounds import rounds
 from rulekit.learners.boosting.settings import AdaBoostSettings
 from rulekit.learners.contract import Ability, Learning, Question, Stopped
 from rulekit.learners.fitting.additive import refuse_for_sums
-from rulekit.learners.fitting.classes import refuse_columns
-from rulekit.learners.fitting.folds import Folds
-from rulekit.learners.fitting.inputs import TrainingData
 from rulekit.learners.fitting.learning import Run
+from rulekit.learners.fitting.rows.classes import refuse_columns
+from rulekit.learners.fitting.rows.folds import Folds
+from rulekit.learners.fitting.rows.inputs import TrainingData
 from rulekit.learners.rule_learner import RuleLearner
 
 

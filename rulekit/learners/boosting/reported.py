@@ -18,10 +18,10 @@ from rulekit.learners.binned.problem import Problem
 from rulekit.learners.boosting.sums import SIGMOID, Boosted
 from rulekit.learners.contract import Candidate, Learning, OutOfTimeError, Question, Stopped
 from rulekit.learners.counting.histograms import Floats
-from rulekit.learners.fitting.folds import Folds, fold_of_rows
 from rulekit.learners.fitting.learning import Run
 from rulekit.learners.fitting.points.calibration import Links, calibrated, smoothed_counts
 from rulekit.learners.fitting.points.pointed import totals_of
+from rulekit.learners.fitting.rows.folds import Folds, fold_of_rows
 
 _Held = Sequence[tuple[Problem, Sequence[Candidate]]]
 _FOLDS = 3

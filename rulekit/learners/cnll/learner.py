@@ -18,9 +18,9 @@ from rulekit.learners.cnll.settings import CNLLSettings, growth_settings, object
 from rulekit.learners.cnll.start.continuation import check_start, plain_starts, starts_of
 from rulekit.learners.contract import Ability, Candidate, Learning, Question, Variants
 from rulekit.learners.fitting.assembly import Prior, prefixes
-from rulekit.learners.fitting.inputs import TrainingData
 from rulekit.learners.fitting.learning import Run
-from rulekit.learners.fitting.path import ModelPath
+from rulekit.learners.fitting.rows.inputs import TrainingData
+from rulekit.learners.fitting.sizes.path import ModelPath
 from rulekit.learners.rule_learner import RuleLearner
 
 

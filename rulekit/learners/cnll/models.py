@@ -17,8 +17,8 @@ from rulekit.learners.cnll.search.growth import Grown, GrownStep, GrowthSettings
 from rulekit.learners.cnll.start.first_formula import Start
 from rulekit.learners.contract import Candidate, Frame, Score
 from rulekit.learners.counting.histograms import Bools
-from rulekit.learners.fitting.path import rule_count
 from rulekit.learners.fitting.rule_sets import truths_on_cells
+from rulekit.learners.fitting.sizes.path import rule_count
 from rulekit.numbers import short_probability, strength_of
 from rulekit.schema import Schema
 

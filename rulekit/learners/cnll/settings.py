@@ -15,8 +15,8 @@ from rulekit.learners.cnll.search.growth import Algorithm, GrowthSettings
 from rulekit.learners.cnll.start.continuation import has_plain_rules
 from rulekit.learners.contract import setting
 from rulekit.learners.fitting.parameters import count_or_share, number, one_of, or_automatic, whole
-from rulekit.learners.fitting.path import SizeLimits
 from rulekit.learners.fitting.settings import StartSettings
+from rulekit.learners.fitting.sizes.path import SizeLimits
 
 _MOST_RULES = 8
 

@@ -35,7 +35,7 @@ from rulekit.graph.rules import disjuncts
 from rulekit.learners.binned.codes import Codes
 from rulekit.learners.contract import Frame, Model, Score
 from rulekit.learners.counting.histograms import Bools
-from rulekit.learners.fitting.inputs import TrainingData
+from rulekit.learners.fitting.rows.inputs import TrainingData
 from rulekit.learners.fitting.rule_sets import truths_on_cells
 from rulekit.learners.fitting.settings import READING
 from rulekit.numbers import log_odds, short_probability, strength_of

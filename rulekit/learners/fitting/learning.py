@@ -20,9 +20,9 @@ from rulekit.learners.binned.codes import MemoryCodes
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import Candidate, Learning, OutOfTimeError, Question, Stopped, Variants, Watch
 from rulekit.learners.counting.histograms import Ints
-from rulekit.learners.fitting.choice import Curve
-from rulekit.learners.fitting.folds import Folds
-from rulekit.learners.fitting.held_out import Fold, best_curve, curves_of, fold_of, still_asked
+from rulekit.learners.fitting.rows.folds import Folds
+from rulekit.learners.fitting.sizes.choice import Curve
+from rulekit.learners.fitting.sizes.held_out import Fold, best_curve, curves_of, fold_of, still_asked
 
 _IN_STEP = 1 << 27
 """Codes of all questions together up to which they are learned in step."""

@@ -15,8 +15,8 @@ from rulekit.learners.binned.problem import NO_BOUNDS, Problem, with_columns
 from rulekit.learners.contract import Ability, Candidate, Kind, Learning, Question, Variants
 from rulekit.learners.counting.histograms import Bools, Floats
 from rulekit.learners.fitting.assembly import Prior
-from rulekit.learners.fitting.folds import fold_of_rows
-from rulekit.learners.fitting.inputs import TrainingData
+from rulekit.learners.fitting.rows.folds import fold_of_rows
+from rulekit.learners.fitting.rows.inputs import TrainingData
 from rulekit.learners.noisy_or.causes import causes_of
 from rulekit.learners.noisy_or.fits import Fit, Method
 from rulekit.learners.noisy_or.models import HALF, NoisyOr, Part

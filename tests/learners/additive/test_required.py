@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rulekit import AdditiveRulesClassifier, simplify
-from rulekit.audit.checking import check_model
+from rulekit.audit.checks.checking import check_model
 from rulekit.errors import InputError
 from rulekit.graph.rules import rules_of
 from rulekit.synthetic import loans

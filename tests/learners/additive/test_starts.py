@@ -10,7 +10,7 @@ import pytest
 from loan_rules import RULES
 
 from rulekit import AdaBoostStumpClassifier, AdditiveRulesClassifier, CNLLClassifier, RuleGraph, simplify
-from rulekit.audit.checking import check_model
+from rulekit.audit.checks.checking import check_model
 from rulekit.errors import InputError
 from rulekit.graph.check import check
 from rulekit.graph.decisions import ArgMax, Fires

@@ -10,7 +10,7 @@ from rulekit.learners.binned.codes import MemoryCodes
 from rulekit.learners.binned.conditions import condition_node
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.binned.words import WordColumn, with_words
-from rulekit.learners.fitting.folds import fold_of_rows
+from rulekit.learners.fitting.rows.folds import fold_of_rows
 from rulekit.tables.kinds.inference import infer
 from rulekit.tables.options import ReadingOptions
 

@@ -9,7 +9,7 @@ import pytest
 from sklearn.base import clone
 
 from rulekit import AdaBoostStumpClassifier, AdditiveRulesClassifier, CNLLClassifier, simplify
-from rulekit.audit.checking import check_model
+from rulekit.audit.checks.checking import check_model
 from rulekit.conformance.learners import learner_checks
 from rulekit.errors import InputError
 from rulekit.graph.check import check

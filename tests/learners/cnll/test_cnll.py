@@ -315,7 +315,7 @@ def test_class_weights_move_the_errors() -> None:
 
 def test_groups_reach_the_inner_folds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the rows of weight zero."""
-    import rulekit.learners.fitting.folds as module
+    import rulekit.learners.fitting.rows.folds as module
 
     X, y = loan_rows(60)
     given: list[Any] = []

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rulekit import CNLLClassifier
-from rulekit.audit.checking import check_model
+from rulekit.audit.checks.checking import check_model
 from rulekit.errors import InputError
 from rulekit.graph.language.text import parse_graph
 from rulekit.graph.nodes import Probability

@@ -20,7 +20,7 @@ from rulekit.learners.binned.binning import bin_column
 from rulekit.learners.binned.codes import MemoryCodes
 from rulekit.learners.binned.disk_codes import DiskCodes
 from rulekit.learners.binned.problem import Problem
-from rulekit.learners.fitting.folds import fold_of_rows
+from rulekit.learners.fitting.rows.folds import fold_of_rows
 from rulekit.schema import Feature
 from rulekit.tables import table as columns_on_disk
 from rulekit.tables.budget import Budget

@@ -273,7 +273,7 @@ def best_change(
 
     sums, counts [parts, size + 1], totals, lefts, prices [parts]: gains, rows, literals and what reading costs, without
     the condition of the part. cost: of a literal; listed [columns]: of a level but the first.
-    directions, unknown [columns], apart [columns, columns]: what is allowed (rulekit.learners.fitting.allowed).
+    directions, unknown [columns], apart [columns, columns]: what is allowed (rulekit.learners.fitting.given.allowed).
     """
     found, found_place, found_kind = -1, -1, 0
     taken = np.zeros(len(offset), dtype=np.bool_)

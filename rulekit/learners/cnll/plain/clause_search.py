@@ -26,7 +26,7 @@ from rulekit.learners.cnll.plain.clause_changes import (
     mark_covered,
 )
 from rulekit.learners.counting.histograms import Bools, Floats, Ints
-from rulekit.learners.fitting.allowed import Allowed, all_allowed
+from rulekit.learners.fitting.given.allowed import Allowed, all_allowed
 from rulekit.learners.fitting.rule_sets import Clause
 from rulekit.schema import FIRST_LEVEL_CODE
 

@@ -9,8 +9,8 @@ from typing import Any
 from rulekit.errors import InputError
 from rulekit.learners.binned.problem import HOLDS, Problem, with_fixed
 from rulekit.learners.cnll.plain.rule_paths import RuleSettings
-from rulekit.learners.fitting.allowed import Allowed
-from rulekit.learners.fitting.constraints import CONSTRAINTS, refuse_broken, required_of
+from rulekit.learners.fitting.given.allowed import Allowed
+from rulekit.learners.fitting.given.constraints import CONSTRAINTS, refuse_broken, required_of
 from rulekit.learners.fitting.rule_sets import clause_node
 from rulekit.schema import Schema
 from rulekit.tables.table import Table

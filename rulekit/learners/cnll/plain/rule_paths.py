@@ -32,8 +32,8 @@ from rulekit.learners.cnll.plain.lattice import MOST_BITS, Lattice
 from rulekit.learners.cnll.plain.level_runs import level_orders, without_holes
 from rulekit.learners.cnll.plain.refinement import refined
 from rulekit.learners.counting.histograms import Bools, Floats, Ints
-from rulekit.learners.fitting.allowed import Allowed
-from rulekit.learners.fitting.folds import fold_of_rows
+from rulekit.learners.fitting.given.allowed import Allowed
+from rulekit.learners.fitting.rows.folds import fold_of_rows
 from rulekit.learners.fitting.rule_sets import Clause, covered_by_some
 
 Snapshots = Sequence[tuple[ReadOnceTree, tuple[Bit, ...]]]

@@ -24,7 +24,7 @@ from rulekit.learners.cnll.search.pair_search import best_with_pairs
 from rulekit.learners.cnll.search.refitting import sweep
 from rulekit.learners.cnll.start.first_formula import Start
 from rulekit.learners.contract import Candidate, Question
-from rulekit.learners.fitting.path import NO_LIMITS, SizeLimits
+from rulekit.learners.fitting.sizes.path import NO_LIMITS, SizeLimits
 
 
 def allowed_moves(limits: SizeLimits, tree: ReadOnceTree, moves: list[Move]) -> list[Move]:

@@ -37,8 +37,7 @@ from rulekit.learners.cnll.formula.noisy_formula import Bit
 from rulekit.learners.cnll.formula.read_once import Operator, ReadOnceTree
 from rulekit.learners.cnll.start.first_formula import Start
 from rulekit.learners.counting.histograms import Bools
-from rulekit.learners.fitting.rule_sets import Clause
-from rulekit.learners.fitting.starts import (
+from rulekit.learners.fitting.given.starts import (
     WHERE,
     Freeze,
     check_classes,
@@ -47,6 +46,7 @@ from rulekit.learners.fitting.starts import (
     staying,
     with_given,
 )
+from rulekit.learners.fitting.rule_sets import Clause
 from rulekit.numbers import strength_of
 from rulekit.schema import Schema
 from rulekit.tables.table import Table
@@ -218,8 +218,8 @@ def starts_of(
     None stands for a formula without any clause.
 
     classes: as the learner lists them; table: the training rows, encoded by a schema that holds the graph's
-    (rulekit.learners.fitting.start_schema). Raises InputError where the graph is none that growth can go on from, or
-    has more free literals than `n_units`.
+    (rulekit.learners.fitting.given.start_schema). Raises InputError where the graph is none that growth can go on from,
+    or has more free literals than `n_units`.
     """
     schema = Schema(table.features)
     found = known_rules(graph, freeze, table)

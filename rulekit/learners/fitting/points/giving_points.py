@@ -24,7 +24,7 @@ from rulekit.learners.fitting.points.calibration import Links, calibrated, smoot
 from rulekit.learners.fitting.points.integer_points import Parts, Whole, whole_points
 from rulekit.learners.fitting.points.pointed import Pointed
 from rulekit.learners.fitting.rule_sets import covered
-from rulekit.learners.fitting.sizing import row_sizes
+from rulekit.learners.fitting.sizes.sizing import row_sizes
 from rulekit.numbers import log_odds
 from rulekit.schema import FIRST_LEVEL_CODE
 

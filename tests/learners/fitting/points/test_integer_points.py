@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rulekit import AdaBoostStumpClassifier, AdditiveRulesClassifier
-from rulekit.audit.checking import check_model, unproved
+from rulekit.audit.checks.checking import check_model, unproved
 from rulekit.audit.score_cards.score_table import score_table, total_of
 from rulekit.audit.threshold import with_threshold
 from rulekit.cells.totals import attainable_totals

@@ -1,0 +1,110 @@
+"""The searches over the cells of one model that its checks share: claims of labels, and steps along one column."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from rulekit.audit.checks.statements import Statement, statements
+from rulekit.graph.decisions import Decision
+from rulekit.graph.nodes import Above, Node
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.graph.rules import Rule, rules_of
+from rulekit.verification.proof.row_search import Claim, Label, RowSearch, is_known
+
+Cells = tuple[int, ...]
+
+
+@dataclass(slots=True, eq=False)
+class Searches:
+    """A model with its rules, those that speak by themselves, and a search for each set of nodes that was asked for."""
+
+    graph: RuleGraph
+    searching: Callable[..., RowSearch] = RowSearch
+    rules: tuple[Rule, ...] = ()
+    said: tuple[Statement, ...] = ()
+    _searches: dict[frozenset[Node], RowSearch] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.rules, self.said = rules_of(self.graph), statements(self.graph)
+
+    def search(self, *nodes: Node) -> RowSearch:
+        """The search over the columns of some nodes."""
+        key = frozenset(nodes)
+        if key not in self._searches:
+            self._searches[key] = self.searching(self.graph, nodes)
+        return self._searches[key]
+
+    @property
+    def whole(self) -> RowSearch:
+        """The search over all columns that decide."""
+        return self.search(*self.graph.decision.roots)
+
+    @property
+    def ranks(self) -> range | None:
+        """The classes above the lowest, where the classes are two or ranks; else None."""
+        k = len(self.graph.classes)
+        return range(1, k) if k == 2 or self.graph.decision.ordered else None
+
+    def label(self, *classes: int, decision: Decision | None = None) -> Claim:
+        """The claim that the label is one of some classes."""
+        return Claim(Label(decision or self.graph.decision, frozenset(classes)))
+
+    @property
+    def decided_by(self) -> Iterator[list[Claim]]:
+        """Claims of which a promise is to be kept: of each root, which is enough, then of the classes themselves."""
+        if not self.graph.decision.ranked:
+            yield [Claim(root) for root in self.graph.decision.roots]
+        if self.graph.decision.ranked or self.graph.decision.ordered:
+            yield [self.at_least(k) for k in self.ranks or ()]
+
+    def at_least(self, k: int) -> Claim:
+        return self.label(*range(k, len(self.graph.classes)))
+
+    def independent_parts(self) -> list[Node]:
+        """The Boolean rules whose disjunctions, each or counted, are the decision; [] where it is of another form."""
+        decision = self.graph.decision
+        if decision.ranked or any(isinstance(root, Above) for root in decision.roots):
+            return []
+        return [statement.node for statement in self.said]
+
+    def step(
+        self, search: RowSearch, column: str, claims: Sequence[Claim], rises: bool
+    ) -> tuple[tuple[Cells, Cells] | None, str]:
+        """Two neighbouring values of a column of which the claim holds for the wrong one only; and what is open."""
+        axis = search.axis_of(column)
+        assert axis is not None
+        known = [int(cell) for cell in is_known(search.space.axes[axis]).nonzero()[0]]
+        pairs = [(low, high) if rises else (high, low) for low, high in pairwise(known)]
+        return self.turned(search, axis, pairs, claims)
+
+    def turned(
+        self, search: RowSearch, axis: int, pairs: Sequence[tuple[int, int]], claims: Sequence[Claim]
+    ) -> tuple[tuple[Cells, Cells] | None, str]:
+        """Two rows that differ in one column, in one of these pairs of cells: the claim holds of the first alone."""
+        reason = ""
+        for first, second in pairs:
+            for claim in claims:
+                found = search.find(claim.at(axis, first), claim.contrary().at(axis, second))
+                if found.cells is not None:
+                    return (_moved(found.cells, axis, first), _moved(found.cells, axis, second)), ""
+                reason = reason or found.reason
+        return None, reason
+
+    def satisfied_by_missing(self, said: Statement) -> Iterator[tuple[str, tuple[Cells, Cells] | None, str]]:
+        """By column two rows: a missing or new value satisfies the statement, a known one does not; or None."""
+        search = self.search(said.node)
+        for axis, place in enumerate(search.space.axes):
+            pairs = unknown_and_known(is_known(place).tolist())
+            pair, reason = self.turned(search, axis, pairs, [Claim(said.node)])
+            yield place.feature.name, pair, reason
+
+
+def _moved(cells: Cells, axis: int, cell: int) -> Cells:
+    return (*cells[:axis], cell, *cells[axis + 1 :])
+
+
+def unknown_and_known(known: Sequence[bool]) -> list[tuple[int, int]]:
+    """Pairs of a cell that is missing or new and one that is known."""
+    return [(a, b) for a, unknown in enumerate(known) if not unknown for b, holds in enumerate(known) if holds]

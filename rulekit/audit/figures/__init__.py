@@ -1,0 +1,1 @@
+"""How well a model does: figures, curves, and well-known models beside it."""

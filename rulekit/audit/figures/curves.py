@@ -1,0 +1,121 @@
+"""The error against the size of a model, along the path of one fit: as numbers (CSV) or drawn (an extra, `plot`)."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rulekit.audit.figures.pictures import picture_bytes
+from rulekit.errors import InputError
+from rulekit.graph.language.readable import counted
+
+if TYPE_CHECKING:
+    from rulekit.learners.fitting.sizes.path import PathPoint
+
+PICTURES = (".png", ".svg", ".pdf")
+_MOST_PANELS = 12
+
+
+def check_curve(path: Path) -> None:
+    """Raises InputError, before anything is learned, where no curve can be written to this file."""
+    ending = path.suffix.lower()
+    if ending not in (*PICTURES, ".csv"):
+        raise InputError(
+            f"a curve is no {ending or 'file without an ending'}",
+            where=str(path),
+            fix=f"call it {path.stem}.png or {path.stem}.csv",
+        )
+    if ending in PICTURES:
+        require_matplotlib(str(path), ", or write the numbers with --curve curve.csv")
+
+
+def require_matplotlib(where: str, instead: str = "") -> None:
+    """Raises InputError where no picture can be drawn; instead: what else would do."""
+    if find_spec("matplotlib") is None:
+        raise InputError(
+            "pictures need matplotlib, which is not installed",
+            where=where,
+            fix=f"pip install 'rulekit-portable[plot]'{instead}",
+        )
+
+
+def curve_bytes(path: Path, points: Sequence[PathPoint], target: str, noun: str = "unit") -> bytes:
+    """The content of the file, by its ending numbers or a picture; noun: what the size of a model is counted in."""
+    ending = path.suffix.lower()
+    return _numbers(points) if ending == ".csv" else _picture(points, target, noun, ending[1:])
+
+
+def _numbers(points: Sequence[PathPoint]) -> bytes:
+    text = io.StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    names = ("units", "objective", "training_error", "held_out_error", "standard_error", "smoothed")
+    rows.writerow(("class", *names, "chosen"))
+    for point in points:
+        values = (getattr(point, name) for name in names)
+        rows.writerow((point.label, *("" if value is None else value for value in values), int(point.chosen)))
+    return text.getvalue().encode()
+
+
+def _picture(points: Sequence[PathPoint], target: str, noun: str, ending: str) -> bytes:
+    """One panel per formula: held-out error with a band of one standard error, training error, the chosen size."""
+    from matplotlib.figure import Figure
+
+    labels = list(dict.fromkeys(point.label for point in points))[:_MOST_PANELS]
+    across = min(3, len(labels))
+    down = -(-len(labels) // across)
+    figure = Figure(figsize=(6.4 if across == 1 else 4.2 * across, 4.0 if down == 1 else 3.2 * down))
+    for i, label in enumerate(labels):
+        panel = figure.add_subplot(down, across, i + 1)
+        draw_curve(panel, [point for point in points if point.label == label], noun)
+        panel.set_title(f"{target} = {label}", fontsize=10)
+        panel.set_xlabel(f"{noun}s")
+        if i % across == 0:
+            panel.set_ylabel("error (% of rows)")
+        if i == 0:
+            panel.legend(frameon=False, fontsize=8)
+    figure.tight_layout()
+    return picture_bytes(figure, ending)
+
+
+def draw_curve(panel: Any, points: Sequence[PathPoint], noun: str) -> None:
+    """The errors of one question on axes of matplotlib; noun: what the size of a model is counted in."""
+    from matplotlib.ticker import MaxNLocator
+
+    training = [100 * point.training_error for point in points]
+    panel.plot([point.units for point in points], training, "--", color="0.55", label="training rows")
+    held = [p for p in points if p.held_out_error is not None]
+    if held:
+        at, error, low, high = zip(*map(_held_out, held), strict=True)
+        panel.fill_between(at, low, high, color="tab:blue", alpha=0.18, linewidth=0, label="± 1 standard error")
+        panel.plot(at, error, "-o", color="tab:blue", markersize=3, label="held-out rows")
+    first, last = points[0].units, points[-1].units
+    for point in points:
+        if point.chosen:
+            value = 100 * (point.training_error if point.held_out_error is None else point.held_out_error)
+            right = point.units <= (first + last) / 2
+            panel.plot([point.units], [value], "o", color="tab:red", markersize=8, fillstyle="none", mew=1.8)
+            panel.annotate(
+                f"{counted(point.units, noun)}, {value:.1f} %",
+                (point.units, value),
+                textcoords="offset points",
+                xytext=(5 if right else -5, 9),
+                ha="left" if right else "right",
+                fontsize=8,
+                color="tab:red",
+                bbox={"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none", "alpha": 0.85},
+            )
+    panel.margins(y=0.12)
+    panel.set_ylim(bottom=max(0.0, panel.get_ylim()[0]))
+    panel.set_xlim(first - 0.6, last + 0.6)
+    panel.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+    panel.spines[["top", "right"]].set_visible(False)
+
+
+def _held_out(point: PathPoint) -> tuple[int, float, float, float]:
+    """Units, held-out error and the ends of the band, in percent."""
+    error, deviation = 100 * (point.held_out_error or 0.0), 100 * (point.standard_error or 0.0)
+    return point.units, error, error - deviation, error + deviation

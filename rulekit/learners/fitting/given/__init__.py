@@ -1,0 +1,1 @@
+"""What a model must keep: constraints, and rules to start from."""

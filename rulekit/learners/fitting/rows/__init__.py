@@ -1,0 +1,1 @@
+"""What is learned from: rows, classes and their weights, folds."""

@@ -1,0 +1,155 @@
+"""What held-out rows say of what was learned without them: errors by size, and which variants are still in question."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rulekit.graph.ladder import macro_f1
+from rulekit.learners.binned.codes import Codes
+from rulekit.learners.binned.problem import Problem
+from rulekit.learners.contract import Candidate, Model, Question, Variants
+from rulekit.learners.counting.histograms import Bools, Floats
+from rulekit.learners.counting.kernels import run_threads
+from rulekit.learners.fitting.rows.folds import drawn, row_hashes
+from rulekit.learners.fitting.sizes.choice import Curve, cheapest
+from rulekit.learners.fitting.sizes.losses import Losses, likely_best, rivals
+
+_ENOUGH = 4096.0
+"""Held-out rows on which one of several variants is taken, and the others are looked for no more."""
+
+_HELD_OUT = 1 << 17
+"""Rows of a fold that are looked at: so many tell its errors to a tenth of a point."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fold:
+    """What was learned without the rows of one fold: the candidates, by variant, and what stands where none does.
+
+    totals [2]: the weight of the held-out rows of label 0 and 1. wrong: by variant the weight of their errors [2, T],
+    none where it was not asked for; nothing_wrong: that of all errors without any candidate. rare: see Variants.
+    losses: of the held-out rows, where variants are compared by it.
+    """
+
+    paths: tuple[Sequence[Candidate], ...]
+    nothing: Candidate
+    totals: Floats
+    wrong: tuple[Floats, ...]
+    nothing_wrong: float
+    rare: bool = False
+    losses: Losses | None = None
+
+
+def fold_of(
+    question: Question,
+    candidates: Sequence[Candidate],
+    nothing: Candidate,
+    variants: Variants | None,
+    held: Problem,
+    least: int,
+    asked: Sequence[int] | None,
+) -> Fold:
+    """What the rows of a fold, or so many of them, say of candidates that were learned without them.
+
+    question: that of the other rows; nothing: what stands where no candidate does; variants: paths in place of the
+    candidates, all or those asked for; a path that ended early goes on as it was, to `least` places.
+    """
+    if held.total > _HELD_OUT:
+        held = drawn(held, _HELD_OUT, question.seed)
+    loss = None if variants is None else variants.loss
+
+    def measured(make: Callable[[], Sequence[Candidate]] | None) -> tuple[Sequence[Candidate], Floats, Floats]:
+        if make is None:
+            return (), np.zeros((2, 0)), np.zeros(0)
+        path = make()
+        errors = held_out_errors(path, question.problem, held, max(least, len(path)))
+        return path, errors, np.zeros(0) if loss is None else loss((path or [nothing])[-1], held)
+
+    makes: list[Callable[[], Sequence[Candidate]] | None] = [lambda: candidates]
+    if variants is not None:
+        makes = [make if asked is None or v in asked else None for v, make in enumerate(variants.paths)]
+    # learners that compare by loss learn from few rows here, so that threads have more to do side by side
+    paths, wrong, each = zip(*run_threads(measured, makes, 1 if loss is None else question.n_threads), strict=True)
+    wrong_without = float(held_out_errors((), question.problem, held, 1).sum())
+    totals: Floats = np.bincount(held.labels, held.weights, 2).astype(np.float64) * held.weight_unit
+    rare, losses = variants is not None and variants.rare, None
+    if variants is not None and loss is not None:
+        unit = np.unique(row_hashes(held, question.seed), return_inverse=True)[1]
+        weights = np.asarray(held.weights * held.weight_unit, dtype=np.float64)
+        losses = Losses(each, weights, unit, variants.bold)
+    return Fold(tuple(map(tuple, paths)), nothing, totals, wrong, wrong_without, rare, losses)
+
+
+def still_asked(folds: Sequence[Fold], weights: Sequence[float], asked: Sequence[int] | None) -> Sequence[int] | None:
+    """The variants that are looked for in the next fold; weights: of the rows of each; asked: those of the last one."""
+    if folds[-1].losses is not None:
+        return rivals(_losses(folds), [path[-1].cost if path else 0.0 for path in folds[-1].paths])
+    if sum(weights) >= _ENOUGH:  # what each variant costs, where rows are many, pays no more
+        return [best_curve(curves_of(folds, weights), folds).variant]
+    return asked
+
+
+def curves_of(folds: Sequence[Fold], weights: Sequence[float], short: bool = False) -> list[Curve]:
+    """The held-out errors of each variant that was asked for in every fold."""
+    nothing = np.array([fold.nothing_wrong for fold in folds])
+    curves = []
+    true = np.sum([fold.totals for fold in folds], axis=0)
+    for v, errors in enumerate(zip(*(fold.wrong for fold in folds), strict=True)):
+        if all(each.shape[-1] for each in errors):
+            cost = float(np.mean([fold.paths[v][-1].cost if fold.paths[v] else 0.0 for fold in folds]))
+            wrong = _aligned(errors)
+            missed = wrong.sum(axis=0).T
+            f1 = macro_f1(true - missed, true - missed + missed[:, ::-1], true)
+            rare, by_loss = folds[0].rare, folds[0].losses is not None
+            curves.append(Curve(wrong.sum(axis=1), np.array(weights), v, short, nothing, cost, f1, rare, 2, by_loss))
+    return curves
+
+
+def best_curve(curves: Sequence[Curve], folds: Sequence[Fold]) -> Curve:
+    """The curve of the variant that is taken: the cheapest; by losses, of those as good as the best within an error."""
+    if folds[0].losses is not None:
+        likely = likely_best(_losses(folds), errors=1.0)
+        return min((curve for curve in curves if curve.variant in likely), key=lambda curve: curve.cost)
+    return cheapest(curves)
+
+
+def _losses(folds: Sequence[Fold]) -> list[Losses]:
+    return [fold.losses for fold in folds if fold.losses is not None]
+
+
+def _decisions(models: Sequence[Model], codes: Codes, n_rows: int) -> Iterator[Bools]:
+    """What each model decides [n]; those of one kind that can, together."""
+    kind = type(models[0])
+    if hasattr(kind, "decide_all") and all(type(model) is kind for model in models):
+        found: Iterator[Bools] = kind.decide_all(models, codes, n_rows)
+        return found
+    return (model.decides(codes, n_rows) for model in models)
+
+
+def _aligned(errors: Sequence[Floats]) -> Floats:
+    """Errors [2, T] of folds as one array [F, 2, T]; one that ended early goes on as it was."""
+    longest = max(fold.shape[1] for fold in errors)
+    return np.array([np.pad(fold, ((0, 0), (0, longest - fold.shape[1])), mode="edge") for fold in errors])
+
+
+def held_out_errors(path: Sequence[Candidate], training: Problem, held: Problem, places: int) -> Floats:
+    """The weight of held-out errors [2, places] of label 0 and 1.
+
+    A path that ended early goes on as it was, and without any candidate as its prior.
+    """
+    found = np.zeros((2, places))
+    if not path:
+        missed = 0 if training.share > 0.5 else 1
+        found[missed] = float(held.weights[held.labels == missed].sum()) * held.weight_unit
+        return found
+    wrong = [(0, 0)] * len(path)
+    for rows, codes in held.codes.parts(len(held.labels)):
+        positive, weights = held.labels[rows] == 1, held.weights[rows]
+        for t, decided in enumerate(_decisions([candidate.model for candidate in path], codes, len(positive))):
+            false, missed = weights[decided & ~positive].sum(), weights[~decided & positive].sum()
+            wrong[t] = (wrong[t][0] + int(false), wrong[t][1] + int(missed))
+    for t, weight in enumerate(wrong):
+        found[:, t:] = np.array(weight, dtype=np.float64)[:, None] * held.weight_unit
+    return found

@@ -1,0 +1,129 @@
+"""Which sizes are rows of the ladder, and which of them the fitted model has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from rulekit.learners.binned.problem import Problem
+from rulekit.learners.fitting.learning import Run
+from rulekit.learners.fitting.rows.folds import Folds
+from rulekit.learners.fitting.sizes.choice import Curve
+from rulekit.learners.fitting.sizes.joint import joint_curve
+from rulekit.learners.fitting.sizes.path import NO_LIMITS, ModelPath
+from rulekit.tables.table import Table
+
+MOST_ROWS = 12
+_EVERY = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What was asked for: a size (None: as held-out errors say), and how much a smaller model may be worse.
+
+    parsimony: in standard errors of the difference; noun: what sizes are counted in; folds: how many were asked for.
+    """
+
+    size: int | None
+    parsimony: float
+    noun: str
+    folds: int = 0
+
+
+def row_sizes(longest: int) -> tuple[int, ...]:
+    """At most twelve sizes up to the longest: every one up to eight, then ever fewer."""
+    few = min(longest, _EVERY)
+    sizes = set(range(1, few + 1))
+    if longest > _EVERY:
+        ratio = (longest / few) ** (1.0 / (MOST_ROWS - few))
+        sizes |= {round(few * ratio**n) for n in range(1, MOST_ROWS - few + 1)}
+    return tuple(sorted(sizes))
+
+
+def sized(path: ModelPath, run: Run, wanted: Wanted) -> ModelPath:
+    """The path of one question with its rows, of which one is the model."""
+    curve, chosen = run.curve, path.within_limits([run.chosen])
+    decides_nothing = bool(chosen[0]) and path.paths[0].at(chosen[0]).error >= path.paths[0].nothing.error
+    if wanted.size is None and curve is not None and curve.by_loss and decides_nothing:
+        run.chosen, chosen = 0, (0,)
+    smallest = None if curve is None else min(curve.best(1.0), run.longest)
+    rows = path.rows_of({*row_sizes(run.longest), *chosen, *(() if smallest is None else (smallest,))} - {0})
+    found = {} if curve is None else {size: (curve.at(*places), curve.f1_at(*places)) for size, places in rows.items()}
+    errors = {size: (a, b, f1) for size, ((a, b, _), f1) in found.items() if a is not None and b is not None}
+    least = None if smallest is None else next(iter(path.rows_of([smallest]).values()), None)
+    lowered = chosen != (run.chosen,)
+    path = replace(path, chosen=chosen, rows=rows, errors=errors, smallest=_size_of(rows, least))
+    return _with_words(path, curve, wanted, checked=run.checked, nothing=run.chosen == 0 < run.longest, lowered=lowered)
+
+
+def sized_jointly(
+    path: ModelPath, runs: Sequence[Run], wanted: Wanted, table: Table, problem: Problem, folds: Folds | None
+) -> ModelPath:
+    """The path of several questions with its rows, measured as whole models, of which one is the model.
+
+    Of a fold that was cut short, sizes are known as far as it came. table, problem: the training rows, labels are
+    class indices.
+    """
+    longest = max(run.longest for run in runs)
+    rows = path.rows_of({*row_sizes(longest), *(() if wanted.size is None else (wanted.size,))})
+    known = min((run.curve.wrong.shape[1] for run in runs if run.curve is not None and run.curve.cut), default=longest)
+    measured = {size: places for size, places in rows.items() if size <= known}
+    curve = None
+    if folds is not None and folds.dealt is not None:
+        curve = joint_curve(path.frame, runs, list(measured.values()), table, problem, folds.dealt)
+    smallest, checked, nothing = None, False, False
+    chosen = list(rows.values())[-1] if rows else tuple(0 for _ in runs)
+    if curve is not None:
+        places = list(measured.values())
+        smallest = places[curve.best(1.0) - 1]
+        if wanted.size is None:
+            all_stay = all(run.all_stay for run in runs)
+            place = curve.taken(len(places), wanted.parsimony, all_stay=all_stay, jointly=True)
+            chosen = places[place - 1] if place else tuple(0 for _ in runs)
+            checked, nothing = not all_stay or chosen != places[-1], not place
+    if wanted.size is not None:
+        chosen = path.within_limits([run.chosen for run in runs])
+    errors = {}
+    if curve is not None:
+        found = (curve.error.tolist(), curve.standard_error.tolist(), map(curve.f1_at, range(1, len(measured) + 1)))
+        errors = dict(zip(measured, zip(*found, strict=True), strict=True))
+    path = replace(path, chosen=chosen, rows=rows, errors=errors, smallest=_size_of(rows, smallest))
+    return _with_words(path, curve, wanted, checked=checked, nothing=nothing, lowered=False)
+
+
+def _size_of(rows: dict[int, tuple[int, ...]], places: Iterable[int] | None) -> int | None:
+    """The size of the row that has these places."""
+    return None if places is None else next((size for size, each in rows.items() if each == tuple(places)), None)
+
+
+def _with_words(
+    path: ModelPath, curve: Curve | None, wanted: Wanted, *, checked: bool, nothing: bool, lowered: bool
+) -> ModelPath:
+    """The path with what decided its size, in words."""
+    folds = 0 if curve is None else curve.folds
+    by = f"{folds}-fold cross-validation" if folds > 1 else "one held-out fold"
+    if 1 < folds < wanted.folds:
+        by = f"{folds} of {wanted.folds} folds"
+    if not path.rows:
+        why = "no rule was found"
+    elif wanted.size is not None:
+        why = f"size {wanted.size} was asked for"
+        if path.size != wanted.size:
+            why += f", the largest that was found is {path.size}"
+    elif nothing:
+        why = f"no rule: by {by} rules do no better than the most frequent class"
+    elif not checked:
+        why = f"all {wanted.noun}s that were found"
+    elif curve is not None and curve.rare and not wanted.parsimony:
+        why = f"largest macro F1 where the error is near the least ({by})"
+    elif wanted.parsimony:
+        why = f"the smallest that is not worse than the best by {wanted.parsimony:g} standard errors ({by})"
+    elif curve is not None and curve.by_loss and curve.classes > 2:
+        why = f"larger sizes make no fewer errors on held-out rows ({by})"
+    elif curve is not None and curve.by_loss:  # its row of the ladder may have more errors, see Curve.taken
+        why = f"larger sizes make no fewer errors on the training rows, or more on held-out rows ({by})"
+    else:
+        why = f"least error by {by}, smoothed over neighbouring sizes"
+    if lowered or (path.frame.limits != NO_LIMITS and path.size and path.size == max(path.rows)):
+        why += ", within the limits of size" if not nothing else ""
+    return replace(path, choice=by if checked else "", why=why)

@@ -1,0 +1,73 @@
+"""Findings of one kind are one line for people, however many rules a model has; `everything` says each by itself."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from rulekit.audit.checks.check_lines import MOST_NAMED, check_lines
+from rulekit.audit.checks.checking import check_model
+from rulekit.graph.language.text import parse_graph
+from rulekit.graph.rule_graph import RuleGraph
+
+CLASSES = ("one", "two", "three", "four", "five")
+
+
+def in_order(rules: int) -> RuleGraph:
+    """Five classes of which four have so many rules each, every two of which hold together on some row."""
+    columns = [f"{label}{n}" for label in CLASSES[:4] for n in range(rules)]
+    of = {label: ", ".join(f"{label}{n} > {n}" for n in range(rules)) for label in CLASSES[:4]}
+    lines = [
+        "rulekit rules 1",
+        *(f"column {column}: numeric" for column in columns),
+        f"label y: {{{', '.join(CLASSES)}}}",
+        "default five",
+        f"decide first of ({', '.join(f'{label}: any of ({said})' for label, said in of.items())})",
+    ]
+    return parse_graph("\n".join(lines))
+
+
+@pytest.mark.parametrize("rules", [2, 5])
+def test_pairs_of_classes_in_an_order_are_one_finding_with_a_row_for_each_two_classes(rules: int) -> None:
+    checked = check_model(in_order(rules))
+
+    lines = list(check_lines(checked))
+
+    overlaps = [finding for finding in checked.findings if finding.kind == "overlap"]
+    assert len(overlaps) == len(checked.as_dict()["findings"]) - 1 == 6 * rules**2
+    (at,) = [n for n, (_, text) in enumerate(lines) if "pairs of rules" in text]
+    word, text = lines[at]
+    assert (word, text.split(": ")[0]) == (
+        "found",
+        f"{6 * rules**2} pairs of rules of different classes hold together; the order decides",
+    )
+    assert f'"one" before "two" ({rules**2} pairs)' in text
+    rows = lines[at + 1 :]
+    assert [row.rpartition(" ")[2] for _, row in rows] == ['"one"'] * 3 + ['"two"'] * 2 + ['"three"']
+    every = [text for word, text in check_lines(checked, everything=True) if "hold together" in text]
+    assert every == [finding.text for finding in overlaps]
+
+
+WORDLESS = """rulekit rules 1
+{columns}
+label y: {{no, yes}}
+decide yes when any of ({conditions})
+"""
+
+
+def test_lists_of_rules_and_columns_do_not_grow_with_the_model() -> None:
+    columns = [f"c{n}" for n in range(2 * MOST_NAMED)]
+    conditions = [f"({c} is missing), ({c} > 1 and {c} <= 0), ({c} > 5), ({c} > 7)" for c in columns]
+    text = WORDLESS.format(columns="\n".join(f"column {c}: numeric" for c in columns), conditions=", ".join(conditions))
+    graph = parse_graph(text)
+
+    checked = check_model(graph)
+
+    found = [line for word, line in check_lines(checked) if word == "found"]
+    of_kind = Counter(finding.kind for finding in checked.findings)
+    assert of_kind == dict.fromkeys(("unreachable", "shadowed", "missing"), 2 * MOST_NAMED)
+    assert all(f"and {MOST_NAMED} more (--all)" in line for line in found)
+    assert len(list(check_lines(checked))) == 1 + len(checked.clear) + 3 + MOST_NAMED
+    every = [line for word, line in check_lines(checked, everything=True) if word == "found"]
+    assert sorted(every) == sorted(finding.text for finding in checked.findings)

@@ -1,0 +1,275 @@
+"""What `check` says of a model, against brute force over its cells: proved, or a row that shows it, or left open."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from functools import partial
+from itertools import combinations, permutations
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rulekit.audit.checks.checking import Checked, check_model
+from rulekit.audit.checks.statements import statements, without_rule
+from rulekit.cells.axis import cells_of
+from rulekit.cells.space import product
+from rulekit.conformance.random_graphs import random_boolean, random_graph, random_schema
+from rulekit.errors import GraphError
+from rulekit.graph.check import check
+from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes
+from rulekit.graph.evaluation.oracle import evaluate_row
+from rulekit.graph.language.text import parse_graph
+from rulekit.graph.leaves import has_column, readers
+from rulekit.graph.rule_graph import Required, RuleGraph
+from rulekit.schema import Constraints, Feature, Schema
+from rulekit.tables.table import encoded_dtype
+from rulekit.verification.proof.row_search import RowSearch
+
+BY_SOLVER = partial(RowSearch, few=0, many=0)
+MOST = 40_000
+
+
+def random_promises(seed: int) -> RuleGraph:
+    """A legal model over at most three columns that promises things which it keeps by chance only."""
+    rng = np.random.default_rng(seed)
+    while True:
+        features = random_schema(rng).features[:3]
+        ways = (int(rng.integers(-1, 2)) if f.kind != "categorical" or f.ordered else 0 for f in features)
+        schema = Schema(tuple(replace(f, monotone=way) for f, way in zip(features, ways, strict=True)))
+        try:
+            graph = random_graph(rng, schema=schema)
+            promised = replace(graph.schema, constraints=Constraints(missing_never_helps=bool(rng.random() < 0.7)))
+            required = tuple(
+                Required(int(rng.integers(len(graph.classes))), random_boolean(rng, schema, 1))
+                for _ in range(int(rng.integers(0, 3)))
+            )
+            graph = graph.with_(schema=promised, required=required)
+            check(graph)
+        except GraphError:
+            continue
+        if np.prod([len(values) for _, values in columns_of(graph)]) <= MOST:
+            return graph
+
+
+def columns_of(graph: RuleGraph) -> list[tuple[Feature, Any]]:
+    """Each column that the model reads with a value of every cell, in order, those that are not known last."""
+    roots = [*graph.decision.roots, *(required.condition for required in graph.required)]
+    found = []
+    for name, nodes in readers(roots).items():
+        feature = graph.schema[name]
+        values = cells_of(feature, nodes).encoded()
+        if feature.kind == "categorical" and feature.ordered:
+            first = 1 if feature.unseen == "unseen" else 2
+            values = np.array([*range(first, 2 + len(feature.levels)), 0], dtype=encoded_dtype(feature))
+        known = is_known(values)
+        found.append((feature, np.concatenate([np.unique(values[known]), values[~known]])))
+    return found
+
+
+def is_known(values: Any) -> Any:
+    return ~np.isnan(values) if values.dtype.kind == "f" else values > 1
+
+
+class Brute:
+    """All cells of a model, with what is asked of it by going through them."""
+
+    def __init__(self, graph: RuleGraph) -> None:
+        self.graph, self.columns = graph, columns_of(graph)
+        self.shape = tuple(len(values) for _, values in self.columns) or (1,)
+        columns = self.columns or [(graph.schema.features[0], columns_of_nothing(graph))]
+        self.table = product([feature for feature, _ in columns], [values for _, values in columns])
+        self.labels = self.of(graph.decision)
+        self.said = {s.rule.id: (s, evaluate_nodes([s.node], self.table)[s.node]) for s in statements(graph)}
+
+    def of(self, decision: Any) -> Any:
+        return decide(self.graph.with_(decision=decision, probability=(), required=()), self.table)
+
+    def pairs(self, column: str, values: Any, ordered: bool) -> Any:
+        """Values [.., low] and [.., high] of all rows that differ in one column: known pairs in order, or not known."""
+        axis = [feature.name for feature, _ in self.columns].index(column)
+        known = is_known(self.columns[axis][1])
+        cells = np.moveaxis(values.reshape(self.shape), axis, -1)
+        for i, j in permutations(range(len(known)), 2):
+            if (known[i] and known[j] and i < j) if ordered else (not known[i] and known[j]):
+                yield cells[..., i], cells[..., j]
+
+    def monotone(self, column: str, rises: bool) -> bool:
+        pairs = self.pairs(column, self.labels, True)
+        return not any(((low > high) if rises else (low < high)).any() for low, high in pairs)
+
+    def helped(self, values: Any, column: str) -> bool:
+        return any((unknown > known).any() for unknown, known in self.pairs(column, values, False))
+
+    def missing_never_helps(self) -> bool:
+        names = [feature.name for feature, _ in self.columns]
+        several = len(self.graph.classes) > 2 and not self.graph.decision.ordered
+        return not any(self.helped(truth.astype(int), name) for _, truth in self.said.values() for name in names) and (
+            several or not any(self.helped(self.labels, name) for name in names)
+        )
+
+    def findings(self) -> set[tuple[str, tuple[str, ...]]]:
+        found: set[tuple[str, tuple[str, ...]]] = set()
+        for name, (statement, truth) in self.said.items():
+            if not truth.any():
+                found.add(("unreachable", (name,)))
+            elif (self.of(without_rule(self.graph, statement)) == self.labels).all():
+                found.add(("shadowed", (name,)))
+            columns = readers([statement.node])
+            found |= {("missing", (name, c)) for c in columns if self.helped(truth.astype(int), c)}
+        ranked = self.graph.decision.ordered
+        for (a, (one, first)), (b, (other, second)) in combinations(self.said.items(), 2):
+            if not ranked and one.rule.class_index != other.rule.class_index and (first & second).any():
+                found.add(("overlap", tuple(sorted((a, b)))))
+        return found
+
+
+def columns_of_nothing(graph: RuleGraph) -> Any:
+    return np.zeros(1, dtype=encoded_dtype(graph.schema.features[0]))
+
+
+def said_of(checked: Checked) -> set[tuple[str, tuple[str, ...]]]:
+    """The findings that brute force knows, a missing value with its column."""
+    return {
+        (finding.kind, (*finding.rules, finding.column) if finding.kind == "missing" else tuple(sorted(finding.rules)))
+        for finding in checked.findings
+        if finding.kind != "gap" and finding.rules
+    }
+
+
+def agrees(graph: RuleGraph, checked: Checked, brute: Brute, complete: bool) -> None:
+    """What is proved is so, what fails fails, what is open is open for a reason.
+
+    complete: all cells were run, so that nothing is open but where numbers are added up, which brute force does not
+    decide either.
+    """
+    whole = not any(map(has_column, graph.decision.roots))
+    for verdict in checked.verdicts:
+        promise = verdict.promise
+        added_up = not whole or (promise.required is not None and has_column(promise.required.condition))
+        if promise.kind == "monotone":
+            read = promise.column in [feature.name for feature, _ in brute.columns]
+            if len(graph.classes) > 2 and not graph.decision.ordered and read:
+                assert verdict.outcome == "proved" or verdict.reason
+                continue
+            kept = not read or brute.monotone(promise.column, graph.schema[promise.column].monotone > 0)
+        elif promise.kind == "missing":
+            kept = brute.missing_never_helps()
+        else:
+            wanted = evaluate_nodes([promise.required.condition], brute.table)[promise.required.condition]
+            kept = bool((brute.labels[wanted] == promise.required.class_index).all())
+        if verdict.outcome == "not proved":
+            assert verdict.reason
+            assert added_up or not complete or len(graph.classes) > 2
+        elif kept or not added_up:
+            assert verdict.outcome == ("proved" if kept else "fails") or added_up, (promise.text, verdict)
+        else:
+            assert verdict.outcome == "fails"
+        reproduces(graph, verdict)
+    for finding in checked.findings:
+        for row in finding.rows:
+            assert decided(graph, row) == row.decision
+    if whole:
+        assert said_of(checked) <= brute.findings()
+        assert checked.open or said_of(checked) == brute.findings()
+        assert not (checked.open and complete)
+
+
+def decided(graph: RuleGraph, example: Any) -> Any:
+    """By the slow oracle, from the raw row alone."""
+    return graph.classes[evaluate_row(graph, example.row)[0]]
+
+
+def reproduces(graph: RuleGraph, verdict: Any) -> None:
+    """Every row that is shown is decided as is said, and breaks the promise."""
+    for row in verdict.rows:
+        assert decided(graph, row) == row.decision
+    if verdict.outcome != "fails" or not verdict.rows:
+        return
+    places = [graph.classes.index(row.decision) for row in verdict.rows]
+    if verdict.promise.kind == "required":
+        assert places[0] != verdict.promise.required.class_index
+    elif verdict.promise.kind == "monotone":
+        first, second = (row.row[verdict.promise.column] for row in verdict.rows)
+        feature = graph.schema[verdict.promise.column]
+        order = feature.levels.index if feature.kind == "categorical" else float
+        assert places[0] > places[1]
+        assert (order(first) > order(second)) == (feature.monotone < 0)
+
+
+def examined(seed: int) -> None:
+    graph = random_promises(seed)
+    brute = Brute(graph)
+    agrees(graph, check_model(graph), brute, complete=True)
+    agrees(graph, check_model(graph, BY_SOLVER), brute, complete=False)
+
+
+@pytest.mark.parametrize("first", range(0, 40, 10))
+def test_random_models_are_checked_as_brute_force_does(first: int) -> None:
+    for seed in range(first, first + 10):
+        examined(seed)
+
+
+LARGE = """rulekit rules 1
+{columns}
+missing never helps
+label y: {{no, yes}}
+require yes when c0 > 1 and c1 > 1
+decide yes when at least 2 of ({conditions}, (c1 <= 0 or missing))
+"""
+
+
+def test_a_large_model_is_proved_by_the_solver_or_said_to_be_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = "\n".join(f"column c{j}: numeric, {'decreasing' if j == 1 else 'increasing'}" for j in range(30))
+    conditions = ", ".join(f"c{j} > 1" for j in range(30))
+    graph = parse_graph(LARGE.format(columns=columns, conditions=conditions))
+
+    checked = check_model(graph)
+
+    found = [verdict.outcome for verdict in checked.verdicts]
+    assert found == ["proved", "fails", *["proved"] * 28, "fails", "proved"]
+    for verdict in checked.verdicts:
+        reproduces(graph, verdict)
+    monkeypatch.setitem(sys.modules, "pysat.solvers", None)
+    without = check_model(graph)
+    assert {verdict.outcome for verdict in without.verdicts} <= {"not proved", "fails"}
+    assert all("solver is missing" in v.reason for v in without.verdicts if v.outcome == "not proved")
+
+
+def test_rules_of_a_list_are_proved_one_by_one_without_a_solver(monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = "\n".join(f"column c{j}: numeric, increasing" for j in range(30))
+    rules = ", ".join(f"c{j} > 1 and c{j + 1} > {j}" for j in range(29))
+    text = LARGE.replace("at least 2 of", "any of").replace(", (c1 <= 0 or missing)", "")
+    graph = parse_graph(text.format(columns=columns, conditions=rules))
+    monkeypatch.setitem(sys.modules, "pysat.solvers", None)
+
+    assert {verdict.outcome for verdict in check_model(graph).verdicts} == {"proved"}
+
+
+def test_columns_apart_in_a_rule_are_named() -> None:
+    graph = parse_graph(APART)
+
+    (together, verdict) = check_model(graph).verdicts
+
+    assert (verdict.outcome, together.outcome) == ("fails", "fails")
+    assert len(verdict.rules) == 1
+    assert set(together.rules) == set(verdict.rules)
+
+
+APART = """rulekit rules 1
+column age: numeric
+column sex: boolean
+column zip: numeric
+together {age, zip}
+apart {age, sex}
+label y: {no, yes}
+decide yes when any of (age > 3 and sex, age > 5 and zip > 3, zip > 9)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(40, 500, 20))
+def test_many_random_models_are_checked_as_brute_force_does(first: int) -> None:
+    for seed in range(first, first + 20):
+        examined(seed)
