@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rulekit.conformance.noisy_family import LARGE, MEMBERS
+from rulekit.conformance.noisy_family import MEMBERS, MOST_CAUSES
 from rulekit.targets import find_target
 from rulekit.verification.parity import verify
 
@@ -22,18 +22,26 @@ def test_sums_on_a_grid_take_as_few_operators_at_any_number_of_causes(name):
     assert len(few) == len(many) < (100 if "max" in name or "min" in name else 30)
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("name", LARGE)
-def test_large_members_are_proved_in_onnx(name):
-    graph, target = LARGE[name](), find_target("onnx")
+def _sizes(share: int) -> list[object]:
+    """Each member at its most causes, which is long, and at a share of them."""
+    each = [(name, most // part) for name, most in MOST_CAUSES.items() for part in (share, 1)]
+    long = [pytest.mark.full, pytest.mark.long]
+    return [
+        pytest.param(name, k, marks=long if k == MOST_CAUSES[name] else pytest.mark.full, id=f"{name}, {k} causes")
+        for name, k in each
+    ]
+
+
+@pytest.mark.parametrize(("name", "k"), _sizes(10))
+def test_large_members_are_proved_in_onnx(name, k):
+    graph, target = MEMBERS[name](k), find_target("onnx")
     report = verify(graph, target.emit(graph, {}), target=target, rows=2_000)
     assert (report.ok, report.proof) == (True, "proved")
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("name", LARGE)
+@pytest.mark.parametrize(("name", "k"), _sizes(20))
 @pytest.mark.parametrize("target", ["text", "python"])
-def test_large_members_decide_alike_in_texts(name, target):
-    graph, found = LARGE[name](), find_target(target)
+def test_large_members_decide_alike_in_texts(name, k, target):
+    graph, found = MEMBERS[name](k), find_target(target)
     report = verify(graph, found.emit(graph, {}), target=found, rows=200, proving=False)
     assert report.ok
