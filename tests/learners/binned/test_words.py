@@ -54,15 +54,18 @@ def test_conditions_on_the_codes_of_a_word() -> None:
     assert condition_node(column, np.array([True, True, False])).children == (has,)
 
 
-@pytest.mark.parametrize("make", [CNLLClassifier, AdditiveRulesClassifier, AdaBoostStumpClassifier])
-def test_every_learner_uses_texts(make: type) -> None:
+@pytest.mark.parametrize(
+    ("make", "size"), [(CNLLClassifier, 4), (AdditiveRulesClassifier, 4), (AdaBoostStumpClassifier, 20)]
+)
+def test_every_learner_uses_texts(make: type, size: int) -> None:
+    """Votes of stumps come to "either word" only after some rounds."""
     rows, grain = texts(400)
-    model = make(4, stopping="none", types={"story": "text"}).fit({"story": rows}, grain)
+    model = make(size, stopping="none", types={"story": "text"}).fit({"story": rows}, grain)
     named = {word for n in topological(model.rule_graph_.roots) if isinstance(n, Contains) for word in n.tokens}
     assert {"corn", "wheat"} <= named
     assert set(model.rule_graph_.schema["story"].levels) == named
     fresh, about = texts(200, seed=1)
-    assert (model.predict({"story": fresh}) == about).mean() > 0.85
+    assert (model.predict({"story": fresh}) == about).mean() > 0.98
     assert "row_hashes" not in model.rule_graph_.provenance
 
 
