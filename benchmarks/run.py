@@ -41,6 +41,7 @@ BENCHMARKS = {
         "proofs", "the same model file with any number of threads, without numba, in blocks", 3, BOTH
     ),
     "text_scale": Benchmark("speed", "noisy-ors on texts beside logistic regression; time and memory by size", 8, BOTH),
+    "noisy_forms": Benchmark("proofs", "noisy-ors as ONNX: operators, and seconds of their proof, by causes", 3, BOTH),
     "start_up": Benchmark("speed", "cold starts of the command", 1),
     "first_training": Benchmark("speed", "the first trainings in a new installation", 1),
     "reading": Benchmark("speed", "a large CSV beside polars", 1),

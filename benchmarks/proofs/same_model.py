@@ -30,7 +30,7 @@ from benchmarks.shared.sections import add_options, kept, markdown, publish
 Given = dict[str, Any]
 Digests = dict[str, dict[str, str]]
 
-BOOSTING, ADDITIVE = "AdaBoostStumpClassifier", "AdditiveRulesClassifier"
+BOOSTING, ADDITIVE, NOISY_OR = "AdaBoostStumpClassifier", "AdditiveRulesClassifier", "NoisyOrClassifier"
 SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "E": DEFAULT,
     "II": SECOND,
@@ -39,8 +39,14 @@ SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "AdaBoost": {"n_estimators": 20, "stopping": "none"},
     "AdaBoost, five folds": {"n_estimators": 12},
     "additive": {"max_rules": 5, "stopping": "none"},
+    "noisy-or": {"max_causes": 6},
 }
-LEARNERS: Mapping[str, str] = {"AdaBoost": BOOSTING, "AdaBoost, five folds": BOOSTING, "additive": ADDITIVE}
+LEARNERS: Mapping[str, str] = {
+    "AdaBoost": BOOSTING,
+    "AdaBoost, five folds": BOOSTING,
+    "additive": ADDITIVE,
+    "noisy-or": NOISY_OR,
+}
 """The estimators of the settings that are not those of CNLLClassifier."""
 SLOW_WITHOUT_BINS = 10_000  # a column of 100,000 distinct values has as many cuts
 BUDGET = "2GB"
