@@ -224,8 +224,8 @@ class Variants:
     candidates does (None: what the learner says of a question). rare: the class is rare, so that of sizes whose errors
     are nearly alike the one with the largest macro F1 is taken. loss: of a candidate on each of the held-out rows [n],
     by which variants are compared at their largest size (None: by its error and cost); bold: those that are taken only
-    where they are clearly better by it. final: the path of the one that is taken, where more work is spent on that
-    (None: as it was compared).
+    where they are clearly better by it. sizes_by_loss: the size is taken by it, too, and not by errors. final: the path
+    of the one that is taken, where more work is spent on that (None: as it was compared).
     """
 
     paths: Sequence[Callable[[], Sequence[Candidate]]]
@@ -234,6 +234,7 @@ class Variants:
     rare: bool = False
     loss: Callable[[Candidate, Problem], Floats] | None = None
     bold: frozenset[int] = frozenset()
+    sizes_by_loss: bool = False
     final: Callable[[int], Sequence[Candidate]] | None = None
 
 

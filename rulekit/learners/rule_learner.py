@@ -125,6 +125,10 @@ class RuleLearner(ABC):
         """Paths that take the place of the candidates, if there are such; the learning may have been cut short."""
         return None
 
+    def seeks_few_errors(self, settings: Any) -> bool:
+        """Whether few errors are what is wanted, so that a model with no fewer than one constant answer is no use."""
+        return True
+
     def noun_of(self, settings: Any) -> str:
         """What sizes are counted in."""
         return self.noun
@@ -147,16 +151,21 @@ class RuleLearner(ABC):
         """What models and errors call it: its estimator."""
         return cls.estimator.rpartition(":")[2] or cls.__name__
 
+    def checked_settings(self) -> Any:
+        """The parameters as they are set; raises InputError where one is wrong, or asks for what the learner cannot."""
+        parameters = {key: getattr(self, key) for key in sorted(self.parameters)}
+        check_parameters(self.estimator_name(), parameters, self.parameters)
+        refuse_unable(type(self), {key: value for key, value in parameters.items() if key != "freeze"})
+        settings = self.settings(**parameters)
+        self.check(settings)
+        return settings
+
     def fit_rules(
         self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None
     ) -> tuple[TrainingData, npt.NDArray[Any]]:
         """As `fit`, but without statistics of the rules; the rows of them, and their labels [n] as class indices."""
         begun = time.monotonic()
-        name, parameters = self.estimator_name(), {key: getattr(self, key) for key in sorted(self.parameters)}
-        check_parameters(name, parameters, self.parameters)
-        refuse_unable(type(self), {key: value for key, value in parameters.items() if key != "freeze"})
-        settings = self.settings(**parameters)
-        self.check(settings)
+        settings = self.checked_settings()
         with watched(self.word, settings.verbose, settings.callback) as callback:
             return self._learned(replace(settings, callback=callback), begun, X, y, sample_weight, groups)
 

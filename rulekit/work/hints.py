@@ -42,15 +42,18 @@ def surprises(model: RuleGraph, start: Start | None, figures: Figures) -> list[s
     return found
 
 
-def hints(figures: Figures, with_cost: bool) -> list[str]:
-    """What may help a model that is no better than one constant answer, or that hardly finds a rare class."""
+def hints(figures: Figures, few_errors: bool) -> list[str]:
+    """What may help a model that is no better than one constant answer, or that hardly finds a rare class.
+
+    few_errors: whether these are what was asked for, and not least costs, or that the class is found.
+    """
     found, majority = [], max(figures.classes, key=lambda c: c.support)
     answered = [c for c in figures.classes if c.predicted]
-    if not with_cost and len(answered) > 1 and figures.accuracy <= figures.majority + figures.accuracy_error:
+    if few_errors and len(answered) > 1 and figures.accuracy <= figures.majority + figures.accuracy_error:
         found.append(f"no better than to answer {majority.label!r} always, as far as these rows can tell")
     total = sum(c.support for c in figures.classes)
     rare = [c for c in figures.classes if 0 < c.support < RARE * total and c.recall < HARDLY]
-    if with_cost or not rare or len(answered) < 2:  # of a model without a rule, `ways_out` says more
+    if not few_errors or not rare or len(answered) < 2:  # of a model without a rule, `ways_out` says more
         return found
     shown = ", ".join(f"{c.label!r} ({percent(c.support / total)} of the rows)" for c in rare)
     way = "--cost 1:10 lets a row that is missed weigh more, and rulekit threshold moves the decision"

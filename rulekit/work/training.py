@@ -151,6 +151,7 @@ def _trained(
     progress(Finishing("measuring"))
     figures, measured_on, noticed = _measured(model, request, training, held)
     baselines = None if comparison is None else comparison.found()
+    few_errors = rows.cost is None and learner.seeks_few_errors(learner.checked_settings())
     _write(request, model, learner, rows, picked)
     return TrainingResult(
         model,
@@ -160,7 +161,7 @@ def _trained(
         summary_of(rows.table),
         learning.size_chosen(model.provenance, learner.path_),
         seconds,
-        (*noticed, *surprises(model, start, figures), *hints(figures, rows.cost is not None)),
+        (*noticed, *surprises(model, start, figures), *hints(figures, few_errors)),
         None if rows.cost is None else (figures.cost_per_row(rows.cost), figures.cost_of_one_answer(rows.cost)),
         baselines,
         () if counts(model).literals else ways_out(training, _left_alone(request)),

@@ -57,9 +57,9 @@ class NoisyOrs(RuleLearner):
         ("missing", "categories", "memory", "several", "ranked", "weights", "monotone", "apart")
     )
 
-    def resolve(self, settings: NoisyOrSettings, rows: float) -> NoisyOrSettings:
-        """A threshold that is to find the class makes more errors, by which sizes would be chosen: all causes stay."""
-        return replace(settings, stopping="none") if settings.threshold in ("f1", "break-even") else settings
+    def seeks_few_errors(self, settings: NoisyOrSettings) -> bool:
+        """Not where the threshold is to find the class, which makes more errors on purpose."""
+        return settings.threshold not in ("f1", "break-even")
 
     def check(self, settings: NoisyOrSettings) -> None:
         """Raise InputError where settings contradict each other, or ask for what is not learned."""
@@ -115,10 +115,16 @@ class NoisyOrs(RuleLearner):
         return None
 
     def finish(self, question: Question, candidates: Sequence[Candidate]) -> Variants | None:
-        """The same with causes that speak against the class, where it is to be found out which they do."""
+        """The same with causes that speak against the class, where it is to be found out which they do.
+
+        A threshold that is to find the class makes more errors, by which sizes would be chosen: the log loss does it.
+        """
         plan: Plan = question.plan
+        finding = plan.kind == "two" and not self.seeks_few_errors(question.settings)
         if len(plan.families) == 1:
-            return None
+            if not finding:
+                return None
+            return Variants([lambda: candidates], lambda: 0, loss=_held_out_losses, sizes_by_loss=True)
         paths: list[list[Candidate]] = [list(candidates)]
 
         def other() -> list[Candidate]:
@@ -130,7 +136,7 @@ class NoisyOrs(RuleLearner):
             best = [path[-1].objective if path else np.inf for path in (paths[0], other())]
             return int(np.argmin(best))
 
-        return Variants([lambda: paths[0], other], preferred, loss=_held_out_losses)
+        return Variants([lambda: paths[0], other], preferred, loss=_held_out_losses, sizes_by_loss=finding)
 
 
 def _family(settings: NoisyOrSettings) -> str:

@@ -37,7 +37,7 @@ class NoisyOrSettings(SizeSettings):
         "half",
         one_of("half", "accuracy", "f1", "break-even"),
         "where it is decided: at a probability of 1/2, or where training rows have the best accuracy or F1 score, "
-        "or equal precision and recall (of the last two, all causes that are found stay)",
+        "or equal precision and recall (of the last two, the size is the one of the least log loss)",
     )
     tuned_on: Literal["training", "held-out"] = setting(
         "training",

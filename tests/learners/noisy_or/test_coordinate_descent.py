@@ -20,7 +20,7 @@ from rulekit.learners.noisy_or.strengths import Strengths
 def test_the_certificate_holds_and_em_is_never_above(seed: int, prior: float, share: float) -> None:
     words, labels = drawn(seed, share=share)
     incidence = Incidence.of(cells_of(words), labels)
-    found = coordinate_descent(incidence, prior=prior, tolerance=1e-9)
+    found = coordinate_descent(incidence, prior=prior, tolerance=1e-9, sweeps=20_000)
     assert found.violation <= 2e-9 * incidence.positive
     em = expectation_maximisation(incidence, prior=prior, iterations=300)
     assert found.objective >= em.objectives[-1] - 1e-5

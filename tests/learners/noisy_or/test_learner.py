@@ -98,6 +98,16 @@ def test_a_tuned_threshold_serves_its_goal(goal: str, family: str) -> None:
     assert figures(threshold=goal, tuned_on="held-out")[goal] >= figures()[goal] - 0.05
 
 
+def test_a_rare_class_is_found_by_its_causes_alone() -> None:
+    """Errors would take no cause at all, and without a choice by the log loss noise stayed in."""
+    data, y = rows(4_000, (0.3, 0.12), 0.01)
+    data |= {f"n{j}": np.random.default_rng(j).normal(size=4_000) for j in range(6)}
+    model = NoisyOrClassifier(positive="yes", family="or", threshold="f1", n_folds=3).fit(data, y)
+    assert {cause for cause, p in bits(model).items() if p > 0.02 and cause is not TRUE} == {IsTrue("a0"), IsTrue("a1")}
+    assert model.ladder_.why == "least log loss by 3-fold cross-validation"
+    assert len(bits(model)) <= 4
+
+
 def test_ranked_classes_are_a_noisy_max() -> None:
     """Cuts are nested, so that no reported probability is negative, and the median decides."""
     rng = np.random.default_rng(0)

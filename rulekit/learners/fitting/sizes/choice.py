@@ -26,7 +26,8 @@ class Curve:
     nothing [F]: the weight of the errors without any rule (None: not known).
     cost: what reading the largest costs, as an error rate, on the mean of the folds. macro_f1 [T]: of all held-out rows
     (None: not known). rare: a class is rare, and finding it counts. classes: how many there are. by_loss: it was chosen
-    by a loss, and not by its errors.
+    by a loss, and not by its errors. lost [F, 1 + T]: the weighted loss without any rule and at each place, where
+    places are compared by it (None: by their errors).
     """
 
     wrong: Floats
@@ -39,6 +40,7 @@ class Curve:
     rare: bool = False
     classes: int = 2
     by_loss: bool = False
+    lost: Floats | None = None
 
     @property
     def folds(self) -> int:
@@ -80,10 +82,13 @@ class Curve:
         Not worse: its smoothed error is at most `parsimony` standard errors, over the folds, of the difference of the
         two above the least. What makes a fold hard for both is no difference, so that of it is the smaller one.
         """
-        at = int(np.argmin(self.smooth))
-        by_fold = smoothed(self.by_fold)
+        total, by_fold = self.smooth, smoothed(self.by_fold)
+        if self.lost is not None:
+            own = self.lost[:, 1:]
+            total, by_fold = own.sum(axis=0) / self.weights.sum(), own / self.weights[:, None]
+        at = int(np.argmin(total))
         slack = parsimony * _over_folds(by_fold - by_fold[:, [at]])
-        return int(np.flatnonzero(self.smooth <= self.smooth[at] + slack + 1e-12)[0]) + 1
+        return int(np.flatnonzero(total <= total[at] + slack + 1e-12)[0]) + 1
 
     def taken(
         self,
@@ -103,6 +108,8 @@ class Curve:
         if self.rare and parsimony == 0.0:
             return min(longest, self.finds_most()[0])
         best = self.best(parsimony)
+        if self.lost is not None:
+            return min(best, longest) if self.lost[:, best].sum() < self.lost[:, 0].sum() else 0
         rows, alone = float(self.weights.sum()), not jointly
         if self.by_loss and jointly:  # each class has its own units, which are many: one row of difference is none
             longest = settled(self.error, longest, max(_SETTLED, 1.0 / rows))

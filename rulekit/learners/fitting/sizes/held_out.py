@@ -11,7 +11,7 @@ from rulekit.graph.ladder import macro_f1
 from rulekit.learners.binned.codes import Codes
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import Candidate, Model, Question, Variants
-from rulekit.learners.counting.histograms import Bools, Floats
+from rulekit.learners.counting.histograms import Bools, Floats, exact_sum
 from rulekit.learners.counting.kernels import run_threads
 from rulekit.learners.fitting.rows.folds import drawn, row_hashes
 from rulekit.learners.fitting.sizes.choice import Curve, cheapest
@@ -30,7 +30,8 @@ class Fold:
 
     totals [2]: the weight of the held-out rows of label 0 and 1. wrong: by variant the weight of their errors [2, T],
     none where it was not asked for; nothing_wrong: that of all errors without any candidate. rare: see Variants.
-    losses: of the held-out rows, where variants are compared by it.
+    losses: of the held-out rows, where variants are compared by it. lost: by variant the weighted loss [1 + T] without
+    any candidate and of each, where sizes are taken by it.
     """
 
     paths: tuple[Sequence[Candidate], ...]
@@ -40,6 +41,7 @@ class Fold:
     nothing_wrong: float
     rare: bool = False
     losses: Losses | None = None
+    lost: tuple[Floats, ...] = ()
 
 
 def fold_of(
@@ -60,26 +62,36 @@ def fold_of(
         held = drawn(held, _HELD_OUT, question.seed)
     loss = None if variants is None else variants.loss
 
-    def measured(make: Callable[[], Sequence[Candidate]] | None) -> tuple[Sequence[Candidate], Floats, Floats]:
+    by_loss = variants is not None and variants.sizes_by_loss
+    of_rows = np.asarray(held.weights * held.weight_unit, dtype=np.float64)
+
+    def measured(
+        make: Callable[[], Sequence[Candidate]] | None,
+    ) -> tuple[Sequence[Candidate], Floats, Floats, Floats]:
         if make is None:
-            return (), np.zeros((2, 0)), np.zeros(0)
+            return (), np.zeros((2, 0)), np.zeros(0), np.zeros(0)
         path = make()
         errors = held_out_errors(path, question.problem, held, max(least, len(path)))
-        return path, errors, np.zeros(0) if loss is None else loss((path or [nothing])[-1], held)
+        if loss is None:
+            return path, errors, np.zeros(0), np.zeros(0)
+        sizes = [nothing, *path] if by_loss else ()
+        lost = np.array([exact_sum(of_rows * loss(candidate, held)) for candidate in sizes])
+        return path, errors, loss((path or [nothing])[-1], held), lost
 
     makes: list[Callable[[], Sequence[Candidate]] | None] = [lambda: candidates]
     if variants is not None:
         makes = [make if asked is None or v in asked else None for v, make in enumerate(variants.paths)]
     # learners that compare by loss learn from few rows here, so that threads have more to do side by side
-    paths, wrong, each = zip(*run_threads(measured, makes, 1 if loss is None else question.n_threads), strict=True)
+    paths, wrong, each, lost = zip(
+        *run_threads(measured, makes, 1 if loss is None else question.n_threads), strict=True
+    )
     wrong_without = float(held_out_errors((), question.problem, held, 1).sum())
     totals: Floats = np.bincount(held.labels, held.weights, 2).astype(np.float64) * held.weight_unit
     rare, losses = variants is not None and variants.rare, None
     if variants is not None and loss is not None:
         unit = np.unique(row_hashes(held, question.seed), return_inverse=True)[1]
-        weights = np.asarray(held.weights * held.weight_unit, dtype=np.float64)
-        losses = Losses(each, weights, unit, variants.bold)
-    return Fold(tuple(map(tuple, paths)), nothing, totals, wrong, wrong_without, rare, losses)
+        losses = Losses(each, of_rows, unit, variants.bold)
+    return Fold(tuple(map(tuple, paths)), nothing, totals, wrong, wrong_without, rare, losses, lost if by_loss else ())
 
 
 def still_asked(folds: Sequence[Fold], weights: Sequence[float], asked: Sequence[int] | None) -> Sequence[int] | None:
@@ -103,7 +115,9 @@ def curves_of(folds: Sequence[Fold], weights: Sequence[float], short: bool = Fal
             missed = wrong.sum(axis=0).T
             f1 = macro_f1(true - missed, true - missed + missed[:, ::-1], true)
             rare, by_loss = folds[0].rare, folds[0].losses is not None
-            curves.append(Curve(wrong.sum(axis=1), np.array(weights), v, short, nothing, cost, f1, rare, 2, by_loss))
+            lost = _aligned([fold.lost[v] for fold in folds]) if folds[0].lost else None
+            errors_of_each = wrong.sum(axis=1)
+            curves.append(Curve(errors_of_each, np.array(weights), v, short, nothing, cost, f1, rare, 2, by_loss, lost))
     return curves
 
 
@@ -128,10 +142,11 @@ def _decisions(models: Sequence[Model], codes: Codes, n_rows: int) -> Iterator[B
     return (model.decides(codes, n_rows) for model in models)
 
 
-def _aligned(errors: Sequence[Floats]) -> Floats:
-    """Errors [2, T] of folds as one array [F, 2, T]; one that ended early goes on as it was."""
-    longest = max(fold.shape[1] for fold in errors)
-    return np.array([np.pad(fold, ((0, 0), (0, longest - fold.shape[1])), mode="edge") for fold in errors])
+def _aligned(values: Sequence[Floats]) -> Floats:
+    """Values [..., T] of folds as one array [F, ..., T]; one that ended early goes on as it was."""
+    longest = max(fold.shape[-1] for fold in values)
+    kept = [(0, 0)] * (values[0].ndim - 1)
+    return np.array([np.pad(fold, [*kept, (0, longest - fold.shape[-1])], mode="edge") for fold in values])
 
 
 def held_out_errors(path: Sequence[Candidate], training: Problem, held: Problem, places: int) -> Floats:

@@ -44,7 +44,7 @@ def sized(path: ModelPath, run: Run, wanted: Wanted) -> ModelPath:
     """The path of one question with its rows, of which one is the model."""
     curve, chosen = run.curve, path.within_limits([run.chosen])
     decides_nothing = bool(chosen[0]) and path.paths[0].at(chosen[0]).error >= path.paths[0].nothing.error
-    if wanted.size is None and curve is not None and curve.by_loss and decides_nothing:
+    if wanted.size is None and curve is not None and curve.by_loss and curve.lost is None and decides_nothing:
         run.chosen, chosen = 0, (0,)
     smallest = None if curve is None else min(curve.best(1.0), run.longest)
     rows = path.rows_of({*row_sizes(run.longest), *chosen, *(() if smallest is None else (smallest,))} - {0})
@@ -111,9 +111,12 @@ def _with_words(
         if path.size != wanted.size:
             why += f", the largest that was found is {path.size}"
     elif nothing:
-        why = f"no rule: by {by} rules do no better than the most frequent class"
+        better = "the share of the class" if curve is not None and curve.lost is not None else "the most frequent class"
+        why = f"no rule: by {by} rules do no better than {better}"
     elif not checked:
         why = f"all {wanted.noun}s that were found"
+    elif curve is not None and curve.lost is not None and not wanted.parsimony:
+        why = f"least log loss by {by}"
     elif curve is not None and curve.rare and not wanted.parsimony:
         why = f"largest macro F1 where the error is near the least ({by})"
     elif wanted.parsimony:

@@ -103,6 +103,15 @@ def test_parsimony_is_in_standard_errors_of_the_difference() -> None:
     assert Curve(wrong[:1], np.full(1, 100.0)).best(9.0) == 3
 
 
+def test_sizes_may_be_taken_by_their_loss() -> None:
+    """The first value is that without any rule."""
+    wrong, weights = np.array([[1.0, 5.0, 9.0], [1.0, 5.0, 9.0]]), np.full(2, 100.0)
+    lost = np.array([[9.0, 8.0, 6.0, 7.0], [9.0, 8.0, 5.0, 7.0]])
+    curve = Curve(wrong, weights, lost=lost)
+    assert (curve.best(), curve.taken(3, 0.0, all_stay=True), curve.best(9.0)) == (2, 2, 1)
+    assert Curve(wrong, weights, lost=lost[:, [2, 1, 0, 3]]).taken(3, 0.0, all_stay=True) == 0
+
+
 def test_the_error_is_that_of_all_held_out_rows() -> None:
     curve = Curve(np.array([[1.0, 0.0], [3.0, 1.0]]), np.array([10.0, 30.0]))
     assert curve.error.tolist() == [0.1, 0.025]
