@@ -6,7 +6,7 @@ rows once, and stands in the rule graph as it is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -133,3 +133,22 @@ def with_columns(problem: Problem, columns: Sequence[BinnedColumn], arrays: Sequ
     if isinstance(problem.codes, MemoryCodes):
         codes = replace(problem.codes, arrays=(*problem.codes.arrays, *arrays))
     return replace(problem, columns=(*problem.columns, *columns), codes=codes)
+
+
+def with_codes(problem: Problem, arrays: Mapping[int, npt.NDArray[Any]]) -> Problem:
+    """The problem with other codes [n] of some columns, which `with_columns` has added."""
+    return replace(problem, codes=_with_codes(problem.codes, arrays))
+
+
+def _with_codes(codes: Codes, arrays: Mapping[int, npt.NDArray[Any]]) -> Codes:
+    if isinstance(codes, JoinedCodes):
+        n = len(codes.first)
+        own = {column - n: array for column, array in arrays.items() if column >= n}
+        first = {column: array for column, array in arrays.items() if column < n}
+        return JoinedCodes(_with_codes(codes.first, first) if first else codes.first, _of_memory(codes.fixed, own))
+    assert isinstance(codes, MemoryCodes)
+    return _of_memory(codes, arrays)
+
+
+def _of_memory(codes: MemoryCodes, arrays: Mapping[int, npt.NDArray[Any]]) -> MemoryCodes:
+    return replace(codes, arrays=tuple(arrays.get(column, array) for column, array in enumerate(codes.arrays)))

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from rulekit.graph.nodes import Contains, Node, Not
 from rulekit.learners.binned.binning import BinnedColumn
-from rulekit.learners.binned.problem import NO_BOUNDS, Problem, with_columns
+from rulekit.learners.binned.problem import NO_BOUNDS, Problem, with_codes, with_columns
 from rulekit.learners.counting.hashes import mix
 from rulekit.learners.counting.information import gain_of_each_class, word_counts
 from rulekit.schema import Feature
@@ -55,6 +55,24 @@ def with_words(problem: Problem, table: Table, n_classes: int, least: int = 0) -
             # columns ask for few of the words, and rows are equal where all of them are
             mix(texts, sets.hashes())
     return with_columns(replace(problem, texts=texts), columns, codes) if columns else problem
+
+
+def without_mute_words(problem: Problem, labels: npt.NDArray[Any]) -> Problem:
+    """The problem in which a word that tells too little of every class is as if no text had it.
+
+    labels [n]: the class index of each row. Of the rows of a fold words are left out that only the others speak for.
+    """
+    n_classes, codes = int(labels.max(initial=0)) + 1, problem.codes
+    own = [k for k, column in enumerate(problem.columns) if isinstance(column, WordColumn)]
+    tables = [
+        np.bincount(codes[k] * n_classes + labels, problem.weights, 3 * n_classes).reshape(3, n_classes) for k in own
+    ]
+    # A missing text has no word, as in `word_counts`.
+    counts = np.array([[table[0] + table[1], table[2]] for table in tables]).reshape(len(own), 2, n_classes)
+    mute = [k for k, gain in zip(own, gain_of_each_class(counts), strict=True) if gain.max() < LEAST_GAIN]
+    if not mute:
+        return problem
+    return with_codes(problem, {k: np.minimum(codes[k], 1) for k in mute})
 
 
 def telling_words(

@@ -18,6 +18,7 @@ import numpy as np
 
 from rulekit.learners.binned.codes import MemoryCodes
 from rulekit.learners.binned.problem import Problem
+from rulekit.learners.binned.words import without_mute_words
 from rulekit.learners.contract import Candidate, Learning, OutOfTimeError, Question, Stopped, Variants, Watch
 from rulekit.learners.counting.histograms import Ints
 from rulekit.learners.fitting.rows.folds import Folds
@@ -234,7 +235,9 @@ class _Group:
         return self.plan.folds.of_rows()
 
     def _fold_course(self, run: Run, k: int, until: float) -> Course:
-        training = run.question.problem.take(np.asarray(self._fold() != k))
+        assert self.plan.folds is not None
+        kept = np.asarray(self._fold() != k)
+        training = without_mute_words(run.question.problem.take(kept), self.plan.folds.problem.labels[kept])
         return self._course(replace(run.question, problem=training, groups=None, fold=True), until)
 
     def _choose(self, run: Run, over: Stopped) -> Stopped:

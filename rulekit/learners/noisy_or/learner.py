@@ -12,6 +12,7 @@ import numpy as np
 from rulekit.errors import InputError
 from rulekit.learners.binned.binning import BinnedColumn, least_side
 from rulekit.learners.binned.problem import NO_BOUNDS, Problem, with_columns
+from rulekit.learners.binned.words import without_mute_words
 from rulekit.learners.contract import Ability, Candidate, Kind, Learning, Question, Variants
 from rulekit.learners.counting.histograms import Bools, Floats
 from rulekit.learners.fitting.assembly import Prior
@@ -184,10 +185,12 @@ def _held_out(question: Question, family: str) -> list[tuple[list[_Learned], Pro
     """What is learned without the rows of each fold, and these rows."""
     problem = question.problem
     fold = fold_of_rows(problem, question.settings.n_folds, question.groups, question.seed)
-    return [
-        (list(_learned(replace(question, problem=problem.take(fold != k)), family)), problem.take(fold == k))
-        for k in (range(int(fold.max()) + 1) if fold.any() else ())
-    ]
+    found = []
+    for k in range(int(fold.max()) + 1) if fold.any() else ():
+        training = problem.take(fold != k)
+        training = without_mute_words(training, training.labels)
+        found.append((list(_learned(replace(question, problem=training), family)), problem.take(fold == k)))
+    return found
 
 
 def _learned(question: Question, family: str) -> Iterator[_Learned]:

@@ -9,7 +9,7 @@ from rulekit.graph.traversal import topological
 from rulekit.learners.binned.codes import MemoryCodes
 from rulekit.learners.binned.conditions import condition_node
 from rulekit.learners.binned.problem import Problem
-from rulekit.learners.binned.words import WordColumn, with_words
+from rulekit.learners.binned.words import WordColumn, with_words, without_mute_words
 from rulekit.learners.fitting.rows.folds import fold_of_rows
 from rulekit.tables.kinds.inference import infer
 from rulekit.tables.options import ReadingOptions
@@ -52,6 +52,20 @@ def test_conditions_on_the_codes_of_a_word() -> None:
     assert condition_node(column, np.array([False, False, True])) is has
     assert condition_node(column, np.array([True, False, True])) is Contains("story", ("wheat",), True)
     assert condition_node(column, np.array([True, True, False])).children == (has,)
+
+
+def test_a_word_that_only_held_out_rows_speak_for_is_no_word_of_a_fold() -> None:
+    rows, grain = texts(300)
+    problem = problem_of([*rows[:-1], None], grain)
+    names = [column.word for column in problem.columns if isinstance(column, WordColumn)]
+    kept = ~np.array(["corn" in row for row in rows])
+    fold = problem.take(kept)
+    found = without_mute_words(fold, fold.labels)
+    corn, wheat = names.index("corn"), names.index("wheat")
+    assert set(found.codes[corn].tolist()) == {0, 1}
+    assert found.codes[wheat].tolist() == fold.codes[wheat].tolist()
+    assert without_mute_words(problem, problem.labels) is problem
+    assert set(without_mute_words(fold, np.zeros(len(fold.labels), dtype=np.int64)).codes[wheat].tolist()) == {0, 1}
 
 
 @pytest.mark.parametrize(
