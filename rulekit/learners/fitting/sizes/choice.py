@@ -14,6 +14,8 @@ _CLEARLY_FEWER = 4.0
 """Errors less than without a rule: two standard errors of as many rows that are decided otherwise."""
 _SETTLED, _WITH_UNSEEN, _UNSEEN = 1e-3, 2e-3, 3.0
 """Rates by which a settled error may still differ: as seen, and with what n rows have not shown, 3 / n (95 %)."""
+_OF_THE_ERRORS = 0.05
+"""The share of the errors by which it may at most: where these are few, a small rate is many of them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -121,7 +123,7 @@ class Curve:
         place = next((n for n in places if self.nothing is None or not self._worse(n, self.nothing)), 0)
         smaller = place
         if place and self.by_loss and training is not None:
-            smaller = settled(training, place, shown_by(rows))
+            smaller = settled(training, place, min(shown_by(rows), _OF_THE_ERRORS * float(training[place - 1])))
         # It may put rows in an order, which is not what was asked for.
         sure = self.nothing is None or self._saved(place) >= _CLEARLY_FEWER
         if self.by_loss and alone and not sure and self._saved(smaller) <= 1e-9:
