@@ -2,12 +2,13 @@
 
 What a further cause is worth is not estimated by a slope: the likelihood of the positive rows is added up for a few
 strengths that it may have, by code of each column, and the sums of all conditions on a column follow from these counts.
-Of the negative rows only what they weigh by code is asked for.
+Of the negative rows only what they weigh by code is asked for. Where missing cells are summed out, a cause raises the
+activation of the rows that miss its column, too, and that counts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,18 +16,17 @@ import numpy as np
 
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import Watch
-from rulekit.learners.counting.histograms import Bools, Floats, exact_sum
+from rulekit.learners.counting.histograms import Bools, Floats
 from rulekit.learners.counting.kernels import compiled_unless
 from rulekit.learners.noisy_or.causes import Cause, Causes
 from rulekit.learners.noisy_or.fits import Fit, Method, Rows, fitted
-from rulekit.learners.noisy_or.strengths import log_positive
+from rulekit.learners.noisy_or.gains import gains, gains_of_missing, innocent_shares
+from rulekit.schema import MISSING_CODE
 
 _TRIED = np.array([0.05, 0.15, 0.4, 1.0, 2.5])
 """The strengths that a further cause is tried with, from a probability of 5 to one of 92 %."""
 _LEAST_GAIN = 0.01
 """The least number of nats that a further cause gains, beyond its prior."""
-_BITS = 50  # of the exact sums
-_FINE = 2.0**30
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,7 +55,8 @@ def grown(problem: Problem, search: Search, watch: Watch) -> Iterator[Fit]:
     fit, largest = fitted(rows, (), search.method, watch), 0
     while len(fit.causes) < search.most:
         watch.check()
-        found = _best(own, weights, _activations(fit, rows, positive), counts, search, fit.causes)
+        s, unknown = _activations(fit, rows, positive), innocent_shares(fit, rows)
+        found = _best(own, weights, s, counts, search, fit.causes, unknown)
         if found is None:
             return
         before, fit = fit, fitted(rows, (*fit.causes, found), search.method, watch, fit)
@@ -84,22 +85,29 @@ def _activations(fit: Fit, rows: Rows, positive: Any) -> Floats:
 
 
 def _best(
-    own: Problem, weights: Floats, s: Floats, counts: Sequence[Floats], search: Search, known: Sequence[Cause]
+    own: Problem,
+    weights: Floats,
+    s: Floats,
+    counts: Sequence[Floats],
+    search: Search,
+    known: Sequence[Cause],
+    unknown: Mapping[int, Floats],
 ) -> Cause | None:
-    """The cause that gains most likelihood, None where none gains enough."""
-    before = log_positive(s)
-    each = np.stack([log_positive(s + strength) - before for strength in _TRIED], axis=1)
-    each = np.rint(each * _FINE) / _FINE * weights[:, None]
-    unit = 2.0 ** (np.frexp(max(exact_sum(each[:, -1]), 1e-300))[1] - _BITS)
-    each = np.rint(each / unit) * unit  # sums are exact, in any order
+    """The cause that gains most likelihood, None where none gains enough; unknown: see `innocent_shares`."""
+    each = gains(s, weights, _TRIED)
     best, found = _LEAST_GAIN, None
     for causes, by_class in zip(search.causes, counts, strict=True):
-        gains = np.zeros((causes.n_codes, len(_TRIED)))
-        _add_by_code(own.codes[causes.column], each, gains)
-        sums, held = causes.sums(gains), causes.sums(by_class)
+        by_code = np.zeros((causes.n_codes, len(_TRIED)))
+        _add_by_code(own.codes[causes.column], each, by_code)
+        sums, held = causes.sums(by_code), causes.sums(by_class)
         if not len(sums):
             continue
-        worth = (sums - np.outer(held[:, 0] + search.method.prior, _TRIED)).max(axis=1)
+        worth = sums - np.outer(held[:, 0] + search.method.prior, _TRIED)
+        if causes.column in unknown:
+            often = causes.sums(unknown[causes.column][:, None])
+            negative = float(by_class[MISSING_CODE, 0])
+            worth += gains_of_missing(own, weights, s, causes.column, negative, often, _TRIED)
+        worth = worth.max(axis=1)
         worth[held.sum(axis=1) < search.least] = 0.0
         place = int(np.argmax(worth))
         if worth[place] > best:

@@ -55,7 +55,8 @@ class Unknown:
 
     def strengths(self, present: Floats) -> Floats:
         """-log q of each missing column, for these strengths of the causes [k]."""
-        return np.array([-np.log(share @ np.exp(-(present[own] @ at))) for own, at, share in self.holds])
+        # By what the causes take off: shares add up to 1 but for rounding, and no strength may be below 0.
+        return np.array([-np.log1p(share @ np.expm1(-(present[own] @ at))) for own, at, share in self.holds])
 
     def of_causes(self, present: Floats) -> tuple[Floats, Floats]:
         """By cause [k] how often it holds at an unknown value, and how often where that has caused nothing."""
