@@ -23,8 +23,10 @@ from rulekit.learners.noisy_or.fits import Fit, Method, Rows, fitted
 from rulekit.learners.noisy_or.gains import gains, gains_of_missing, innocent_shares
 from rulekit.schema import MISSING_CODE
 
-_TRIED = np.array([0.05, 0.15, 0.4, 1.0, 2.5])
-"""The strengths that a further cause is tried with, from a probability of 5 to one of 92 %."""
+_TRIED = np.array([0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 0.9, 2.5])
+"""The strengths that a further cause is tried with, from a probability of .1 to one of 92 %: causes of a rare class act
+seldom.
+"""
 _LEAST_GAIN = 0.01
 """The least number of nats that a further cause gains, beyond its prior."""
 
