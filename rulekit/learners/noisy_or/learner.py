@@ -119,9 +119,12 @@ class NoisyOrs(RuleLearner):
         """The same with causes that speak against the class, where it is to be found out which they do.
 
         A threshold that is to find the class makes more errors, by which sizes would be chosen: the log loss does it.
+        Ranked classes have one size: cuts of different sizes would be no chain, and leave a class between them nothing.
         """
         plan: Plan = question.plan
         finding = plan.kind == "two" and not self.seeks_few_errors(question.settings)
+        if plan.kind == "ranked":
+            return Variants([lambda: candidates], lambda: 0)
         if len(plan.families) == 1:
             if not finding:
                 return None

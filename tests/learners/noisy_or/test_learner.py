@@ -127,6 +127,17 @@ def test_ranked_classes_are_a_noisy_max() -> None:
         assert own.sum() == len(y)
 
 
+def test_ranked_classes_have_one_size_that_leaves_each_class_a_probability() -> None:
+    """Sizes that were chosen cut by cut gave cumulative probabilities that cross, and classes in between nothing."""
+    rng = np.random.default_rng(3)
+    x = {f"x{j}": rng.normal(size=600) for j in range(4)}
+    y = np.digitize(sum(x.values()) + rng.normal(size=600), [-3.0, 0.0, 2.0])
+    model = NoisyOrClassifier(ordered=[0, 1, 2, 3], n_folds=2).fit(x, y)
+    assert model.predict_proba(x).min() > 0.0
+    chosen, longest = model.path_.chosen, [len(path.candidates) for path in model.path_.paths]
+    assert list(chosen) == [min(max(chosen), each) for each in longest]
+
+
 def test_missing_cells_are_summed_out_or_are_a_level() -> None:
     data, y = rows(6_000, (0.9, 0.5), 0.05)
     gaps = np.random.default_rng(1).random(6_000) < 0.3
