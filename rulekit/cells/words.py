@@ -85,6 +85,17 @@ class WordsApart:
             arrays += [array.missing.astype(np.float32), *_words(array, feature, self.schema[feature.name].levels)]
         return Table(tuple(features), tuple(arrays), table.n_rows, table.source)
 
+    def held(self, table: Table, text: str) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Of encoded rows what is true: rows, and for each the place of one of the columns of a text."""
+        sets = table.arrays[table.names.index(text)]
+        assert isinstance(sets, TokenSets)
+        wanted = {word: place for place, word in enumerate(self.schema[text].levels, 1)}
+        place = np.array([wanted.get(word, 0) for word in table.features[table.names.index(text)].levels], np.int64)
+        places = place[sets.ids]
+        missing = np.flatnonzero(sets.missing)
+        rows = np.concatenate([missing, sets.rows[places > 0]])
+        return rows, np.concatenate([np.zeros_like(missing), places[places > 0]])
+
     def raw(self, columns: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
         """Raw cells of the schema of the model as cells of the columns of words, and of others."""
         found = {name: cells for name, cells in columns.items() if name not in self.columns}

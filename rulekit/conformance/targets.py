@@ -191,7 +191,10 @@ def hard_thresholds(precision: Precision, count: int, seed: int = 0) -> dict[str
 
 def _damaged(target: Target, options: Options) -> None:
     """What is no artifact is refused in one line, whatever the engine says of it."""
-    graph = NODES["threshold"]()
+    taken = (
+        graph for graph in (make() for make in NODES.values()) if not target.refuses(graph, target.parsed(options))
+    )
+    graph = next(taken)
     whole = target.emit(graph, options).main
     for content in (b"", b"\0\xff" * 100, whole[: len(whole) // 3]):
         try:

@@ -32,6 +32,7 @@ SLOW = {
     "python": {"target": find_target("python")},
     "sql": {"target": find_target("sql")},
     "onnx codes": {"target": find_target("onnx"), "options": {"input": "codes"}},
+    "onnx ids": {"target": find_target("onnx"), "options": {"input": "ids"}},
     "onnx latency": {"target": find_target("onnx"), "options": {"optimize": "latency"}},
 }
 

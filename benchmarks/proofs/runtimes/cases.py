@@ -14,6 +14,7 @@ from rulekit_exporters.onnx.running import class_indices, plan_of, raw_feeds
 from rulekit_exporters.onnx.words import taken_apart
 
 from benchmarks.proofs.runtimes.exchange import Answer, write_case
+from rulekit.cells.words import WordsApart
 from rulekit.errors import FormatError, InputError
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.rule_graph import RuleGraph
@@ -26,6 +27,7 @@ FORMS: dict[str, Mapping[str, Any]] = {
     "tensor": {"input": "tensor"},
     "columns": {"input": "columns"},
     "codes": {"input": "codes"},
+    "ids": {"input": "ids"},
     "latency": {"optimize": "latency"},
     "opset 21": {"opset": 21},
 }
@@ -56,7 +58,8 @@ class Case:
     """One exported model and the rows that it is to decide.
 
     features: what it needs of a runtime (`features_of`); values: the rows that hold each of VALUES in a column that the
-    model uses; expected: labels and probabilities of the rule graph.
+    model uses; expected: labels and probabilities of the rule graph; words: the columns of words that the graph has for
+    the ids of a text.
     """
 
     model: str
@@ -67,6 +70,7 @@ class Case:
     rows: RawRows
     values: Mapping[str, Mask]
     expected: Outcome
+    words: WordsApart | None = None
 
     @property
     def name(self) -> str:
@@ -76,7 +80,7 @@ class Case:
 
     def write(self, folder: Path) -> None:
         """The case as a folder (`exchange`), with the values as an application holds them."""
-        plan = plan_of(self.artifact, self.graph)
+        plan = plan_of(self.artifact, self.graph, self.words)
         write_case(folder / self.name, self.artifact, raw_feeds(plan, self.graph, self.rows.columns))
 
     def outcome(self, answer: Answer) -> Outcome | str:
@@ -91,15 +95,15 @@ class Case:
             return str(error)
 
 
-def rows_with(graph: RuleGraph, artifact: bytes, rows: RawRows) -> dict[str, Mask]:
+def rows_with(graph: RuleGraph, artifact: bytes, rows: RawRows, words: WordsApart | None = None) -> dict[str, Mask]:
     """By each of VALUES the rows that hold it in a column that the graph uses, as they are fed to the model."""
-    plan = plan_of(artifact, graph)
+    plan = plan_of(artifact, graph, words)
     feeds = raw_feeds(plan, graph, rows.columns)
     if plan.form == "tensor":
         (tensor,) = feeds.values()
         columns = [tensor[:, graph.schema.names.index(name)] for name in graph.used_features]
     else:
-        columns = [feed[:, 0] for feed in feeds.values()]
+        columns = [column for feed in feeds.values() for column in feed.T]
     nowhere = np.zeros(len(rows), dtype=bool)
     return {value: np.logical_or.reduce([nowhere, *map(holds, columns)]) for value, holds in VALUES.items()}
 
@@ -140,17 +144,17 @@ def features_of(artifact: bytes) -> frozenset[str]:
 def cases_of(
     models: Mapping[str, Callable[[], RuleGraph]], n_rows: int, forms: Iterable[str] = FORMS, seed: int = 0
 ) -> Iterator[Case]:
-    """Every model in every form that it can be exported in; of texts a runtime gets the vectors of their words."""
+    """Every model in every form that it can be exported in; of texts a runtime gets vectors or ids of their words."""
     target = find_target("onnx")
     for name, make in models.items():
-        graph, _ = taken_apart(make())
+        given = make()
+        graph, words = taken_apart(given)
         rows = adversarial_rows(graph, n_rows, seed)
         expected = Outcome(decide(graph, rows.table), probabilities(graph, rows.table))
         for form in forms:
             try:
-                artifact = target.emit(graph, FORMS[form]).main
-            except InputError:  # a category in a tensor
+                artifact = target.emit(given if form == "ids" else graph, FORMS[form]).main
+            except InputError:  # a category in a tensor, no text
                 continue
-            yield Case(
-                name, form, graph, artifact, features_of(artifact), rows, rows_with(graph, artifact, rows), expected
-            )
+            values = rows_with(graph, artifact, rows, words)
+            yield Case(name, form, graph, artifact, features_of(artifact), rows, values, expected, words)

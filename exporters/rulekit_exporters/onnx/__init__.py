@@ -36,6 +36,8 @@ def refuses(graph: RuleGraph, options: Options) -> str:
     texts = [name for name in graph.used_features if graph.schema[name].kind == "text"]
     if texts and options.fired:
         return f"which rules fired is not said of a model over the text {texts[0]!r}: leave fired out"
+    if options.input == "ids" and not texts:
+        return "a model without texts takes no ids of words: export codes"
     used = [name for name in graph.used_features if graph.schema[name].kind == "categorical"]
     if not used or options.input != "tensor":
         return ""

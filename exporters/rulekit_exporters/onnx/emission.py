@@ -23,7 +23,8 @@ from rulekit_exporters.onnx.operators.emitter import Emitter
 from rulekit_exporters.onnx.operators.fired import emit_fired
 from rulekit_exporters.onnx.options import ROLES, InputForm, Optimize, Options, public_outputs
 from rulekit_exporters.onnx.self_check import check_artifact
-from rulekit_exporters.onnx.words import of_words
+from rulekit_exporters.onnx.word_ids import takes_ids
+from rulekit_exporters.onnx.words import of_words, taken_apart
 
 MAX_SHOWN = 20
 MOST_OF_SUM = 4  # times the size of a sum that a table in its place may have
@@ -39,7 +40,7 @@ def emit_model(graph: RuleGraph, parsed: Options) -> Artifact:
     apart = of_words(graph)
     model, cheapest, plan, names, candidates = cheapest_model(apart, parsed, graph)
     artifact = serialize(model)
-    check_artifact(artifact, apart)
+    check_artifact(artifact, apart, taken_apart(graph)[1])
     shown = ", ".join(plan.names[:MAX_SHOWN]) + (", ..." if len(plan.names) > MAX_SHOWN else "")
     summary = f"opset {parsed.opset}, input {plan.form}: {shown}, outputs {', '.join(names.values())}"
     if cheapest == "tree":
@@ -61,7 +62,7 @@ def cheapest_model(
 
     carried: the model that the metadata hold, of which `graph` is the form without texts.
     """
-    plan = plan_inputs(graph, options.input)
+    plan = plan_inputs(graph, options.input, taken_apart(carried)[1])
     names = public_outputs(plan.names, ROLES if options.fired else ROLES[:2])
     candidates = formulations(graph, plan, options)
     models = {name: build(graph, plan, options, names, emit, carried) for name, emit in candidates.emitters.items()}
@@ -80,14 +81,19 @@ def _is_outweighed(models: dict[str, Any], graph: RuleGraph) -> bool:
     return bool(models["table"].ByteSize() > MOST_OF_SUM * models["operators"].ByteSize())
 
 
-def is_written(contents: Contents, graph: RuleGraph) -> bool:
-    """Whether operators, constants, inputs and outputs are those that this exporter writes for a graph."""
+def is_written(contents: Contents, graph: RuleGraph, carried: RuleGraph) -> bool:
+    """Whether operators, constants, inputs and outputs are those that this exporter writes for a graph.
+
+    carried: the model of which `graph` is the form without texts.
+    """
     forms: tuple[InputForm, ...] = ("tensor",) if contents.inputs[0].name == TENSOR_NAME else ("columns", "codes")
+    if any(map(takes_ids, contents.inputs)):
+        forms = ("ids",)
     found = replace(contents, metadata={}, producer="").model()
     for form, optimize in product(forms, get_args(Optimize)):
         options = Options(form, contents.opset, len(contents.outputs) > 2, False, optimize)
         try:
-            model = cheapest_model(graph, options, graph)[0]
+            model = cheapest_model(graph, options, carried)[0]
         except RulekitError:
             continue
         model.ClearField("metadata_props")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from rulekit.cells.words import WordsApart
 from rulekit.errors import Unsupported
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import UNSEEN_CODE, Feature, Schema
@@ -16,6 +17,7 @@ from rulekit_exporters.onnx.builder import Builder, Port, element_type
 from rulekit_exporters.onnx.conditions import Bit, Condition, Membership, is_wide
 from rulekit_exporters.onnx.forms import ML_DOMAIN
 from rulekit_exporters.onnx.options import InputForm, Optimize
+from rulekit_exporters.onnx.word_ids import held_words, ids_dimension
 
 TENSOR_NAME = "input"
 
@@ -35,12 +37,21 @@ FEW_BOUNDS = 4
 
 @dataclass(frozen=True, slots=True)
 class InputPlan:
-    """Which inputs a model has: the form, the columns in order and the public name of each (one for a tensor)."""
+    """Which inputs a model has: the form, the columns in order and the public name of each (one for a tensor).
+
+    texts: of each of these columns that is a text the columns of words that its ids stand for, in their order.
+    """
 
     form: InputForm
     columns: tuple[str, ...]
     names: tuple[str, ...]
     wide: bool = False
+    texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def coded(self) -> bool:
+        """Whether categories are integer codes."""
+        return self.form in ("codes", "ids")
 
     @property
     def renamed(self) -> dict[str, str]:
@@ -50,28 +61,38 @@ class InputPlan:
         return {column: name for column, name in zip(self.columns, self.names, strict=True) if column != name}
 
 
-def plan_inputs(graph: RuleGraph, wanted: InputForm | None) -> InputPlan:
-    """The input form of a graph; raises Unsupported where the wanted form cannot express a used column."""
+def plan_inputs(graph: RuleGraph, wanted: InputForm | None, words: WordsApart | None = None) -> InputPlan:
+    """The input form of a graph; raises Unsupported where the wanted form cannot express a used column.
+
+    words: the columns of words of the graph, where it is the form of a model over texts.
+    """
     used = [graph.schema[name] for name in graph.used_features]
     categories = [feature.name for feature in used if feature.kind == "categorical"]
     form: InputForm = wanted or ("columns" if categories else "tensor")
     if form == "tensor" and categories:
         raise Unsupported(f"the category {categories[0]!r} in a float tensor", "onnx", "use input=columns or codes")
-    plan = plan_of_form(graph, form, any(map(is_wide, used)))
+    plan = plan_of_form(graph, form, any(map(is_wide, used)), words)
+    if form == "ids" and not (plan.texts and used):
+        raise Unsupported("a model without texts as ids of words", "onnx", "use input=codes")
     if form != "tensor" and not plan.columns:
         raise Unsupported("a model without columns as column inputs", "onnx", "use input=tensor")
     return plan
 
 
-def plan_of_form(graph: RuleGraph, form: InputForm, wide: bool = False) -> InputPlan:
-    """The inputs of a graph in a form; wide: the tensor holds doubles.
+def plan_of_form(graph: RuleGraph, form: InputForm, wide: bool = False, words: WordsApart | None = None) -> InputPlan:
+    """The inputs of a graph in a form; wide: the tensor holds doubles; words: the columns that are words.
 
     A model of constants reads no column, but needs one to know the number of rows.
     """
     if form == "tensor":
         return InputPlan("tensor", graph.schema.names, (TENSOR_NAME,), wide)
     columns = tuple(graph.used_features or graph.schema.names[:1])
-    return InputPlan(form, columns, public_names(columns))
+    if form != "ids" or words is None:
+        return InputPlan(form, columns, public_names(columns))
+    text_of = {column: text for text, own in words.columns.items() for column in own}
+    columns = tuple(dict.fromkeys(text_of.get(column, column) for column in columns))
+    texts = {column: words.columns[column] for column in columns if column in words.columns}
+    return InputPlan(form, columns, public_names(columns), texts=texts)
 
 
 def public_names(columns: Sequence[str]) -> tuple[str, ...]:
@@ -96,6 +117,9 @@ class Inputs:
         self._plan, self._schema, self._builder, self._optimize = plan, schema, builder, optimize
         self._block: str = ""
         self._block_rows: dict[Bit, int] = {}
+        self._word_places = {
+            column: (text, place) for text, columns in plan.texts.items() for place, column in enumerate(columns)
+        }
 
     def ports(self) -> list[Port]:
         """The declared inputs."""
@@ -103,24 +127,34 @@ class Inputs:
             element = element_type(np.float64 if self._plan.wide else np.float32)
             return [Port(TENSOR_NAME, element, ("N", len(self._schema)))]
         return [
-            Port(name, self._element(self._schema[column]), ("N", 1))
+            Port(name, element_type(np.int64), ("N", ids_dimension(name)))
+            if column in self._plan.texts
+            else Port(name, self._element(self._schema[column]), ("N", 1))
             for column, name in zip(self._plan.columns, self._plan.names, strict=True)
         ]
 
     def _element(self, feature: Feature) -> int:
         if feature.kind == "categorical":
-            return element_type(np.int64 if self._plan.form == "codes" else str)
+            return element_type(np.int64 if self._plan.coded else str)
         return element_type(encoded_dtype(feature))
 
     def row(self, column: str) -> str:
         """[1, N]: one numeric or Boolean column in its own width."""
         builder = self._builder
+        if column in self._word_places:
+            text, place = self._word_places[column]
+            return builder.cast(self._words(text, [place]), np.float32)
         if self._plan.form != "tensor":
             return self._flat(self._plan.names[self._plan.columns.index(column)])
         position = builder.constant([self._schema.positions[column]], np.int64)
         if is_wide(self._schema[column]):  # no transpose of doubles: slow at multiples of 1024 rows
             return self._flat(builder.operate("Gather", TENSOR_NAME, position, axis=1))
         return builder.operate("Gather", self._transposed(self.narrow_tensor()), position, axis=0)
+
+    def _words(self, text: str, places: Sequence[int]) -> str:
+        """[len(places), N] bool: whether each text has each of these words, the first of which says it is missing."""
+        held = held_words(self._builder, self._plan.names[self._plan.columns.index(text)], len(self._plan.texts[text]))
+        return self._builder.operate("Gather", held, self._builder.constant(list(places), np.int64), axis=0)
 
     def _flat(self, tensor: str) -> str:
         """[1, N] of [N, 1], by the one operator that keeps the name of the dimension N and stays where it is.
@@ -135,21 +169,27 @@ class Inputs:
         """[N, d] columns as a tree reads them, and the place of each: categories as codes, double where one is wide."""
         if self._plan.form == "tensor":
             return TENSOR_NAME, dict(self._schema.positions)
-        builder = self._builder
-        wide = any(is_wide(self._schema[column]) for column in self._plan.columns)
+        builder, texts = self._builder, self._plan.texts
+        wide = any(is_wide(self._schema[column]) for column in self._plan.columns if column not in texts)
         width = np.float64 if wide else np.float32
-        parts = []
+        parts: list[str] = []
+        order: list[str] = []
         for column, name in zip(self._plan.columns, self._plan.names, strict=True):
+            order += texts.get(column, (column,))
+            if column in texts:
+                words = builder.cast(self._words(column, range(len(texts[column]))), width)
+                parts.append(self._transposed(words))
+                continue
             feature, cells = self._schema[column], name
             if feature.kind == "categorical" and self._plan.form == "columns":
                 keys, codes = list(feature.codes_of_texts), feature.codes_of_texts.values()
                 unseen = 0.0 if feature.unseen == "missing" else 1.0
                 attributes = {"keys_strings": keys, "values_floats": [float(c) for c in codes], "default_float": unseen}
                 cells = builder.operate("LabelEncoder", name, domain=ML_DOMAIN, **attributes)
-            if wide is not is_wide(feature) or (feature.kind == "categorical" and self._plan.form == "codes"):
+            if wide is not is_wide(feature) or (feature.kind == "categorical" and self._plan.coded):
                 cells = builder.cast(cells, width)
             parts.append(cells)
-        return builder.joined(parts, axis=1), {column: j for j, column in enumerate(self._plan.columns)}
+        return builder.joined(parts, axis=1), {column: j for j, column in enumerate(order)}
 
     def narrow_tensor(self) -> str:
         """[N, d] float32: the tensor input."""
@@ -162,7 +202,7 @@ class Inputs:
         """[1, N] int64: index into a table of `category_table`."""
         builder, feature = self._builder, self._schema[column]
         cells = self._plan.names[self._plan.columns.index(column)]
-        if self._plan.form == "codes":
+        if self._plan.coded:
             # a code out of range takes the last entry of the table, which is that of the unseen
             low, high = builder.constant(-1, np.int64), builder.constant(len(feature.levels) + 2, np.int64)
             return self._flat(builder.operate("Clip", cells, low, high))
@@ -180,7 +220,7 @@ class Inputs:
 
     def by_category(self, values: Sequence[Any]) -> list[Any]:
         """Values by code as a table by category index: once more that of the unseen for codes out of range."""
-        return [*values, *([values[UNSEEN_CODE]] if self._plan.form == "codes" else [])]
+        return [*values, *([values[UNSEEN_CODE]] if self._plan.coded else [])]
 
     def looked_up(self, column: str, values: Sequence[Any], dtype: Any) -> str:
         """[1, N]: what a table says of each code of a category."""
@@ -204,6 +244,8 @@ class Inputs:
             if narrow:
                 self._block, found = self.block(narrow)
                 order.extend(found)
+        elif words := [bit for bit in distinct if bit.feature in self._word_places]:
+            self._block, order = self.large_block(words)
         self._block_rows = {bit: i for i, bit in enumerate(order)}
 
     def large_block(self, bits: Sequence[Bit]) -> tuple[str, list[Bit]]:
@@ -216,11 +258,18 @@ class Inputs:
         groups: dict[tuple[str, str], list[Bit]] = {}
         for bit in bits:
             kind: str = bit.relation if isinstance(bit, Condition) else "member"
+            if bit.feature in self._word_places and kind == ">":
+                groups.setdefault((self._word_places[bit.feature][0], "words"), []).append(bit)
+                continue
             groups.setdefault((bit.feature, kind), []).append(bit)
         single: list[Condition] = []
         parts: list[str] = []
         order: list[Bit] = []
         for (feature, kind), group in groups.items():
+            if kind == "words":
+                order.extend(group)
+                parts.append(self._words(feature, [self._word_places[bit.feature][1] for bit in group]))
+                continue
             wide = is_wide(self._schema[feature])
             conditions = [bit for bit in group if isinstance(bit, Condition)]
             if len(group) < FEW_BOUNDS and conditions and not wide:
@@ -290,7 +339,8 @@ class Inputs:
     def literals(self, bits: Sequence[Bit]) -> tuple[str, Sequence[Bit]]:
         """The [L, N] truth values of literals over columns of any kind, and the order of the rows."""
         narrow = [bit for bit in bits if isinstance(bit, Condition) and not is_wide(self._schema[bit.feature])]
-        if len(narrow) == len(bits) < MANY_LITERALS:
+        worded = any(bit.feature in self._word_places for bit in bits)
+        if len(narrow) == len(bits) < MANY_LITERALS and not worded:
             return self.block(narrow)
         return self.large_block(bits)
 
@@ -319,7 +369,7 @@ class Inputs:
     def holds(self, bit: Bit, positive: bool) -> str:
         """[1, N] bool: a literal."""
         builder = self._builder
-        place = self.block_row(bit) if self._plan.form == "tensor" else None
+        place = self.block_row(bit) if self._plan.form in ("tensor", "ids") else None
         if place is not None:
             result = self.block_rows([place])
         elif isinstance(bit, Membership):

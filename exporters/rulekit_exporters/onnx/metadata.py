@@ -54,10 +54,10 @@ def interface(graph: RuleGraph, plan: InputPlan, names: Mapping[str, str]) -> di
     if plan.renamed or any(public != role for role, public in names.items()):
         columns = dict(zip(plan.names, plan.columns, strict=True)) if plan.form != "tensor" else {}
         metadata["rulekit.names"] = _compact({"inputs": columns, "outputs": names})
-    if texts := described(graph):
+    if texts := described(graph, numbered=plan.form == "ids"):
         metadata["rulekit.words"] = _compact(texts)
         metadata["rulekit.columns"] = _compact(plan.columns)
-    if plan.form == "codes":
+    if plan.coded:
         used = [
             graph.schema[name]
             for name in plan.columns

@@ -9,7 +9,7 @@ from typing import Literal
 from rulekit.errors import InputError
 from rulekit.targets import option
 
-InputForm = Literal["tensor", "columns", "codes"]
+InputForm = Literal["tensor", "columns", "codes", "ids"]
 Optimize = Literal["throughput", "latency"]
 
 OLDEST_OPSET = 12
@@ -22,9 +22,10 @@ class Options:
 
     input: InputForm | None = option(
         None,
-        "tensor (one [N, d] of all columns), columns (one [N, 1] per used column) or codes (columns, with integer "
-        "codes for categories); tensor where no used column is categorical, else columns",
-        ("tensor", "columns", "codes"),
+        "tensor (one [N, d] of all columns), columns (one [N, 1] per used column), codes (columns, with integer "
+        "codes for categories) or ids (codes, with the ids of their words for texts); tensor where no used column is "
+        "categorical, else columns",
+        ("tensor", "columns", "codes", "ids"),
     )
     opset: int = option(OLDEST_OPSET, f"version of the default operator set, {OLDEST_OPSET} or later")
     fired: bool = option(False, "a third output says which rules fired")

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from onnx import TensorProto
 
 from rulekit.cells.axis import texts_of_codes
+from rulekit.cells.words import WordsApart
 from rulekit.errors import FormatError, InputError
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import UNSEEN_CODE, Feature, Schema
@@ -19,6 +20,7 @@ from rulekit.targets import Outcome
 from rulekit_exporters.onnx.inputs import TENSOR_NAME, InputPlan, plan_of_form
 from rulekit_exporters.onnx.labels import integer_labels, label_texts
 from rulekit_exporters.onnx.metadata import model_of, properties_of
+from rulekit_exporters.onnx.word_ids import disturbed, ids_of_columns
 from rulekit_exporters.onnx.words import taken_apart
 
 CHUNK = 8192
@@ -71,8 +73,12 @@ def run_runtime(artifact: bytes, graph: RuleGraph, table: Table, session_of: Ses
     """By onnxruntime on one thread; raises InputError where it refuses the model."""
     session = session_of(artifact)
     graph, words = taken_apart(graph)
-    table = table if words is None else words.table(table)
-    return outcome(graph, in_chunks(session, feeds_of(plan_of(artifact, graph), graph, table)))
+    return run_apart(artifact, graph, words, table if words is None else words.table(table), session)
+
+
+def run_apart(artifact: bytes, graph: RuleGraph, words: WordsApart | None, table: Table, session: Session) -> Outcome:
+    """A model without texts, or its form over columns of words, on rows of these columns."""
+    return outcome(graph, in_chunks(session, feeds_of(plan_of(artifact, graph, words), graph, table)))
 
 
 def run_raw(
@@ -82,7 +88,7 @@ def run_raw(
     apart, words = taken_apart(graph)
     if words is not None:
         columns = words.raw(columns)
-    feeds = raw_feeds(plan_of(artifact, apart), apart, columns)
+    feeds = raw_feeds(plan_of(artifact, apart, words), apart, columns)
     return outcome(graph, in_chunks(session_of(artifact), feeds))
 
 
@@ -104,8 +110,11 @@ def in_chunks(session: Session, feeds: Mapping[str, Array]) -> list[Array]:
     return [np.concatenate(parts) for parts in zip(*chunks, strict=True)]
 
 
-def plan_of(artifact: bytes, graph: RuleGraph) -> InputPlan:
-    """The inputs that a model declares, as a plan; raises FormatError where they are not those of the graph."""
+def plan_of(artifact: bytes, graph: RuleGraph, words: WordsApart | None = None) -> InputPlan:
+    """The inputs that a model declares, as a plan; raises FormatError where they are not those of the graph.
+
+    words: the columns of words of the graph, where it is the form of a model over texts.
+    """
     properties = properties_of(artifact)
     form = properties.get("rulekit.input")
     declared = {port.name: port for port in model_of(artifact).graph.input}
@@ -113,8 +122,8 @@ def plan_of(artifact: bytes, graph: RuleGraph) -> InputPlan:
         tensor = declared[TENSOR_NAME].type.tensor_type
         if [dimension.dim_value for dimension in tensor.shape.dim][1:] == [len(graph.schema)]:
             return plan_of_form(graph, "tensor", tensor.elem_type == TensorProto.DOUBLE)
-    if form in ("columns", "codes"):
-        plan = plan_of_form(graph, "columns" if form == "columns" else "codes")
+    if form in ("columns", "codes") or (form == "ids" and words is not None):
+        plan = plan_of_form(graph, "columns" if form == "columns" else "ids" if form == "ids" else "codes", words=words)
         if set(plan.names) == set(declared):
             return plan
         strange = sorted(set(declared) - set(plan.names)) or sorted(set(plan.names) - set(declared))
@@ -136,9 +145,12 @@ def feeds_of(plan: InputPlan, graph: RuleGraph, table: Table) -> dict[str, Array
         return {TENSOR_NAME: tensor}
     feeds = {}
     for column, name in zip(plan.columns, plan.names, strict=True):
+        if column in plan.texts:
+            feeds[name] = ids_of_columns([arrays[word] > 0.5 for word in plan.texts[column]])
+            continue
         if column not in arrays:
             raise InputError(f"no column {column!r}", where=table.source or "table")
-        feeds[name] = column_feed(graph.schema[column], arrays[column], plan.form == "codes").reshape(-1, 1)
+        feeds[name] = column_feed(graph.schema[column], arrays[column], plan.coded).reshape(-1, 1)
     return feeds
 
 
@@ -164,9 +176,13 @@ def raw_feeds(plan: InputPlan, graph: RuleGraph, columns: Mapping[str, Array]) -
             return {TENSOR_NAME: tensor}
         feeds = {}
         for column, name in zip(plan.columns, plan.names, strict=True):
+            if column in plan.texts:
+                held = [columns.get(word, numbers) > 0.5 for word in plan.texts[column]]
+                feeds[name] = disturbed(ids_of_columns(held), len(held))
+                continue
             feature = graph.schema[column]
             cells = columns.get(column, nothing if feature.kind == "categorical" else numbers)  # no rule reads it
-            feeds[name] = _raw_feed(feature, cells, plan.form == "codes").reshape(-1, 1)
+            feeds[name] = _raw_feed(feature, cells, plan.coded).reshape(-1, 1)
     return feeds
 
 

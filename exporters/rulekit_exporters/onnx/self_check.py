@@ -5,23 +5,27 @@ from __future__ import annotations
 import numpy as np
 
 from rulekit.cells.axis import cells_of
+from rulekit.cells.words import WordsApart
 from rulekit.errors import RulekitError
 from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.leaves import readers
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.tables.table import Table
 from rulekit_exporters.onnx.inputs import plan_of_form
-from rulekit_exporters.onnx.running import run_runtime, runtime_session
+from rulekit_exporters.onnx.running import run_apart, runtime_session
 
 ROWS = 33
 
 
-def check_artifact(artifact: bytes, graph: RuleGraph) -> None:
-    """Run no row, one row and `ROWS` rows; raises RulekitError where a decision is not that of the graph."""
+def check_artifact(artifact: bytes, graph: RuleGraph, words: WordsApart | None = None) -> None:
+    """Run no row, one row and `ROWS` rows; raises RulekitError where a decision is not that of the graph.
+
+    words: the columns of words of the graph, where it is the form of a model over texts.
+    """
     session = runtime_session(artifact)
     for n_rows in (0, 1, ROWS):
         table = sample(graph, n_rows)
-        labels = run_runtime(artifact, graph, table, lambda _: session).labels
+        labels = run_apart(artifact, graph, words, table, session).labels
         if not np.array_equal(labels, decide(graph, table)):
             raise RulekitError("the exported model decides otherwise than the graph", where="onnx", fix="report this")
 

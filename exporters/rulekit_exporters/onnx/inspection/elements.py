@@ -219,15 +219,15 @@ def looked_up(values: list[Any], index: Element) -> Element:
 
 def least_of(truths: list[Element]) -> Element:
     """The least of truth values as 0 and 1: 1 where all hold."""
-    nodes = [_held(element) for element in truths]
+    nodes = [as_truth(element) for element in truths]
     kept = [node for node in dict.fromkeys(nodes) if node != TRUE]
     if FALSE in kept or not kept:
         return int(not kept)
     return exact(And(kept) if len(kept) > 1 else kept[0])
 
 
-def _held(element: Element) -> Node:
-    """A truth value as 0 and 1 as a node."""
+def as_truth(element: Element) -> Node:
+    """A truth value as 0 and 1 as a node; raises UnreadableError for another number."""
     known = exact(element)
     if known is not None and not known.terms and known.constant in (0, 1):
         return TRUE if known.constant else FALSE
@@ -237,7 +237,7 @@ def _held(element: Element) -> Node:
             return node
         if constant == 1 and weight == -1:
             return Not(node)
-    raise UnreadableError("the least of numbers that are no truth values")
+    raise UnreadableError("a number stands where a truth value as 0 or 1 should")
 
 
 def winner(scores: list[Element]) -> Element:

@@ -16,6 +16,7 @@ import numpy as np
 from onnx import TensorProto
 
 from rulekit.cells.axis import codes_of, unseen_text
+from rulekit.cells.words import WordsApart
 from rulekit.errors import RulekitError
 from rulekit.graph.nodes import FALSE, TRUE, And, Linear, Node, Not, Or
 from rulekit.graph.rule_graph import RuleGraph
@@ -27,10 +28,21 @@ from rulekit.verification.proof.prove import leaves_below
 from rulekit_exporters.onnx.builder import Contents, Operation, Port
 from rulekit_exporters.onnx.emission import is_written
 from rulekit_exporters.onnx.forms import form_of
-from rulekit_exporters.onnx.inputs import TENSOR_NAME, plan_of_form
+from rulekit_exporters.onnx.inputs import TENSOR_NAME, InputPlan, plan_of_form
 from rulekit_exporters.onnx.inspection.contents import contents_of
 from rulekit_exporters.onnx.inspection.operators import READERS
-from rulekit_exporters.onnx.inspection.tensors import Attributes, Reach, Rows, Value, elementwise, rows, type_of
+from rulekit_exporters.onnx.inspection.tensors import (
+    Attributes,
+    Ids,
+    IdsShape,
+    Reach,
+    Rows,
+    TrueOfEach,
+    Value,
+    elementwise,
+    rows,
+    type_of,
+)
 from rulekit_exporters.onnx.inspection.tree_sums import summed_trees
 from rulekit_exporters.onnx.inspection.trees import Outcome, tree_classifier
 from rulekit_exporters.onnx.inspection.values import (
@@ -46,10 +58,12 @@ from rulekit_exporters.onnx.inspection.values import (
     to_node,
     truth,
 )
+from rulekit_exporters.onnx.inspection.word_ids import read_ids
 from rulekit_exporters.onnx.labels import integer_labels, label_texts
 from rulekit_exporters.onnx.metadata import misstated, model_of
-from rulekit_exporters.onnx.options import ROLES, public_outputs
-from rulekit_exporters.onnx.words import of_words
+from rulekit_exporters.onnx.options import ROLES, InputForm, public_outputs
+from rulekit_exporters.onnx.word_ids import takes_ids
+from rulekit_exporters.onnx.words import taken_apart
 
 _WIDTHS = {
     int(TensorProto.FLOAT): "f4",
@@ -68,22 +82,22 @@ def inspect(artifact: bytes, graph: RuleGraph) -> Reading:
         contents = contents_of(model_of(artifact))
     except UnreadableError as error:
         return Reading(None, reason=str(error))
-    carried, graph = graph, of_words(graph)
-    reader = _Reader(graph)
+    carried, (graph, words) = graph, taken_apart(graph)
+    reader = _Reader(graph, words)
     reading = reader.reading(contents)
     # reading carries out every operator on one row, so it has met their sizes; else it must be the export itself
     bounded = reader.whole and reader.reach.elements <= MOST_RUN
     return replace(
         reading,
-        as_written=bounded or is_written(contents, graph),
+        as_written=bounded or is_written(contents, graph, carried),
         texts=reader.texts,
         misstated=tuple(
-            f"the metadata {key!r} are not those of the model" for key in _misstated(contents, graph, carried)
+            f"the metadata {key!r} are not those of the model" for key in _misstated(contents, graph, carried, words)
         ),
     )
 
 
-def _misstated(contents: Contents, graph: RuleGraph, carried: RuleGraph) -> list[str]:
+def _misstated(contents: Contents, graph: RuleGraph, carried: RuleGraph, words: WordsApart | None) -> list[str]:
     """The keys of the metadata that say how the model is used, and are not those of the graph.
 
     graph: over columns of words, where `carried` is the model over texts.
@@ -93,7 +107,9 @@ def _misstated(contents: Contents, graph: RuleGraph, carried: RuleGraph) -> list
     if inputs == [TENSOR_NAME] and contents.metadata.get("rulekit.input") == "tensor":
         plan = plan_of_form(graph, "tensor")
     else:
-        plan = plan_of_form(graph, "columns")
+        plan = _plan_of_columns(contents, graph, words)
+        if plan.form == "ids":
+            return misstated(contents.metadata, carried, plan, names)
         coded = any(port.element == TensorProto.INT64 for port in contents.inputs)
         if not any(graph.schema[name].kind == "categorical" for name in plan.columns):  # both forms are one
             coded = contents.metadata.get("rulekit.input") == "codes"
@@ -101,11 +117,18 @@ def _misstated(contents: Contents, graph: RuleGraph, carried: RuleGraph) -> list
     return misstated(contents.metadata, carried, plan, names)
 
 
+def _plan_of_columns(contents: Contents, graph: RuleGraph, words: WordsApart | None) -> InputPlan:
+    """The inputs of a model of one input per column, with ids of words where one input is of such."""
+    form: InputForm = "ids" if words is not None and any(map(takes_ids, contents.inputs)) else "columns"
+    return plan_of_form(graph, form, words=words)
+
+
 class _Reader:
     """Carries out one model on symbols."""
 
-    def __init__(self, graph: RuleGraph) -> None:
+    def __init__(self, graph: RuleGraph, words: WordsApart | None) -> None:
         self.graph = graph
+        self.words = words
         self.reach = Reach()
         self.texts: dict[str, tuple[str, ...]] = {}
         self.shares: tuple[Node, ...] | None = None
@@ -134,7 +157,7 @@ class _Reader:
             self._define(name, array)
         names = [port.name for port in contents.inputs]
         for port in contents.inputs:
-            self._define(port.name, self._input(port, names))
+            self._define(port.name, self._input(port, names, _plan_of_columns(contents, self.graph, self.words)))
         self._check_outputs(contents, names)
         wanted = [port.name for port in contents.outputs][:2]
         unread = ""
@@ -173,6 +196,10 @@ class _Reader:
         form = form_of(operation.domain, kind, attributes)
         if form is None or not form.takes([type_of(value) for value in inputs]):
             raise UnreadableError(f"the operator {kind} with operands of other types than rulekit writes")
+        if any(isinstance(value, Ids | IdsShape | TrueOfEach) for value in inputs):
+            return (read_ids(kind, self.reach, inputs, attributes),)
+        if kind not in READERS and not operation.domain:
+            raise UnreadableError(f"the operator {kind} is used in another way than rulekit writes")
         if kind == "LabelEncoder":
             return (self._encoded(rows(inputs[0]), attributes),)
         if kind == "TreeEnsembleClassifier":
@@ -194,7 +221,7 @@ class _Reader:
 
     # Inputs --------------------------------------------------------------------------------------------------------
 
-    def _input(self, port: Port, names: list[str]) -> Rows:
+    def _input(self, port: Port, names: list[str], plan: InputPlan) -> Value:
         schema, kind = self.graph.schema, _WIDTHS.get(port.element, "")
         if names == [TENSOR_NAME] and port.shape == ("N", len(schema)) and kind in ("f4", "f8"):
             elements = np.empty((1, len(schema)), dtype=object)
@@ -204,10 +231,13 @@ class _Reader:
                 for f in schema
             ]
             return Rows(elements, 0, kind)
-        plan = plan_of_form(self.graph, "columns")
         by_name = dict(zip(plan.names, plan.columns, strict=True))
+        if by_name.get(port.name) in plan.texts and takes_ids(port) and port.shape[0] == "N" and kind == "i8":
+            return Ids(plan.texts[by_name[port.name]])
         if port.name not in by_name or port.shape != ("N", 1) or len(names) != len(by_name):
             raise UnreadableError("its inputs are not those of the model")
+        if by_name[port.name] in plan.texts:
+            raise UnreadableError("its inputs are of other types than the model's")
         feature = schema[by_name[port.name]]
         element: Element
         if feature.kind != "categorical" and kind in ("f4", "f8"):

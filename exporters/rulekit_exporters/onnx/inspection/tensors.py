@@ -54,7 +54,33 @@ class Shape:
     sizes: tuple[int | None, ...]
 
 
-Value = Rows | Shape | npt.NDArray[Any]
+@dataclass(frozen=True, slots=True)
+class Ids:
+    """The ids of the words of a text, which stand for these columns; [N, M], or turned [M, N].
+
+    A row has any number of them, so that they are no elements (`rulekit_exporters.onnx.inspection.word_ids`).
+    """
+
+    columns: tuple[str, ...]
+    turned: bool = False
+    clipped: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class IdsShape:
+    """The shape of ids."""
+
+    of: Ids
+
+
+@dataclass(frozen=True, slots=True)
+class TrueOfEach:
+    """True for each of the ids."""
+
+    of: Ids
+
+
+Value = Rows | Shape | Ids | IdsShape | TrueOfEach | npt.NDArray[Any]
 # Inputs and attributes -> the output.
 Reader = Callable[["Reach", Sequence[Value], Attributes], Value]
 
@@ -135,7 +161,9 @@ def elementwise(reach: Reach, operation: Callable[..., Element], values: Sequenc
 
 def type_of(value: Value) -> str:
     """The element type of an operand, as `rulekit_exporters.onnx.forms` has it."""
-    return value.width if isinstance(value, Rows) else "i8" if isinstance(value, Shape) else width_of(value)
+    if isinstance(value, np.ndarray):
+        return width_of(value)
+    return value.width if isinstance(value, Rows) else "bool" if isinstance(value, TrueOfEach) else "i8"
 
 
 def binary(kind: str) -> Reader:

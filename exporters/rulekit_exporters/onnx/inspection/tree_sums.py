@@ -101,7 +101,7 @@ class _Tree:
             raise UnreadableError("weights of a node that is no leaf, or none of a leaf")
         if not all(0 <= self.features[i] < len(columns) for i in inner):
             raise UnreadableError("a tree that tests a column which is not there")
-        if not all(isinstance(columns[self.features[i]], Given) for i in inner):
+        if not all(isinstance(columns[self.features[i]], Given | Exact) for i in inner):
             raise UnreadableError("a tree of a sum that tests something else than a number")
         self.tests = {i: self._test(i) for i in inner}
 
@@ -113,7 +113,8 @@ class _Tree:
         values = {i: self.weights[i, k] for i, mode in enumerate(self.modes) if mode == "LEAF"}
         span = Span.of(*values.values())
         columns = {self.features[i] for i in self.tests}
-        return (self._jumps(columns.pop(), k) if len(columns) == 1 else self._by_value(values)), span
+        of_numbers = len(columns) == 1 and isinstance(self.columns[min(columns)], Given)
+        return (self._jumps(columns.pop(), k) if of_numbers else self._by_value(values)), span
 
     def _by_value(self, values: dict[int, float]) -> Exact:
         """Each number but one where the tests lead to it."""

@@ -15,12 +15,13 @@ import numpy as np
 
 from rulekit.graph.nodes import FALSE, TRUE, And, Missing, Node, Not, Or
 from rulekit.schema import FIRST_LEVEL_CODE, UNSEEN_CODE
-from rulekit_exporters.onnx.inspection.elements import greater, logical_and, logical_or
+from rulekit_exporters.onnx.inspection.elements import as_truth, greater, logical_and, logical_or
 from rulekit_exporters.onnx.inspection.tensors import Attributes, Reach, Rows, Value, rows
 from rulekit_exporters.onnx.inspection.values import (
     Category,
     Code,
     Element,
+    Exact,
     Given,
     UnreadableError,
     opaque,
@@ -175,9 +176,13 @@ class _Tree:
 
 
 def test_of(element: Element, mode: str, bound: float, passes: int) -> Node:
-    """When a test holds; passes: 1 where missing does."""
-    if mode != "BRANCH_GT" or passes not in (0, 1) or not isinstance(element, Given | Category):
+    """When a test holds; passes: 1 where missing does, which a truth value never is."""
+    if mode != "BRANCH_GT" or passes not in (0, 1) or not isinstance(element, Given | Category | Exact):
         raise UnreadableError("a tree with a test of another kind")
+    if isinstance(element, Exact):
+        if not 0 <= bound < 1:
+            raise UnreadableError("a tree with a test that a truth value does not decide")
+        return as_truth(element)
     passed = truth(greater(element, bound, "f4"))
     return Or((passed, Missing(element.feature.name))) if passes and isinstance(element, Given) else passed
 

@@ -40,7 +40,7 @@ def tree_for(graph: RuleGraph, plan: InputPlan) -> DecisionTree:
         narrow = [name for name in graph.used_features if not is_wide(graph.schema[name])]
         if narrow:
             raise NotOfBitsError(f"the column {narrow[0]!r} of a double tensor is compared in float32")
-    tree = decision_tree(graph, coded=plan.form == "codes")
+    tree = decision_tree(graph, coded=plan.coded)
     for node in tree.nodes:
         if not isinstance(node, Leaf) and float32(node.test.bound) != node.test.bound:
             raise NotOfBitsError(f"a bound of the float64 column {node.test.feature!r} is no float32 number")
