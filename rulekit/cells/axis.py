@@ -366,8 +366,8 @@ def axis_of(feature: Feature, nodes: Sequence[Node], texts: Sequence[str] = (), 
     of known values stand in the column's order.
     """
     if feature.kind == "text":
-        where, fix = f"column {feature.name!r}", "ask it of a model without texts"
-        raise GraphError("what rules over the words of a text can do is not searched for yet", where=where, fix=fix)
+        where, fix = f"column {feature.name!r}", "take its words apart (rulekit.cells.words)"
+        raise GraphError("a text has too many cells to be one axis", where=where, fix=fix)
     cells = cells_of(feature, nodes, raw=True)
     if apart and feature.ordered and feature.kind == "categorical":
         cells = Cells(feature, (), feature.levels, (), raw=True)

@@ -98,13 +98,13 @@ def cell_space(
     texts: Mapping[str, tuple[str, ...]] | None = None,
     also: Collection[str] = (),
     made: dict[Any, Axis] | None = None,
-    apart: bool = False,
+    apart: Collection[str] = (),
 ) -> CellSpace:
     """The cells of the columns that are read below `nodes`.
 
     texts: further cells of categories, each for itself; also: columns that rows must have, though no node tells their
-    values apart: they have one cell. made: axes of earlier spaces, which are used again for the same nodes. apart: see
-    `axis_of`.
+    values apart: they have one cell. made: axes of earlier spaces, which are used again for the same nodes. apart:
+    columns whose cells stay apart as `axis_of` says.
 
     Raises GraphError where a node reads no column of the schema, or one of another kind.
     """
@@ -117,5 +117,5 @@ def cell_space(
     for name in names:
         key = name, frozenset(found.get(name, ()))
         if key not in axes:
-            axes[key] = axis_of(schema[name], found.get(name, []), extra.get(name, ()), apart)
+            axes[key] = axis_of(schema[name], found.get(name, []), extra.get(name, ()), name in apart)
     return CellSpace(tuple(axes[name, frozenset(found.get(name, ()))] for name in names))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -42,22 +43,25 @@ class WordsApart:
         """A node over texts as one over the columns of words."""
         return self.nodes((root,))[root]
 
-    def nodes(self, roots: Iterable[Node]) -> dict[Node, Node]:
-        """Of each node below some roots what it is over the columns of words."""
-        image: dict[Node, Node] = {}
-        for node in topological(roots):
+    def nodes(self, roots: Iterable[Node], known: dict[Node, Node] | None = None) -> dict[Node, Node]:
+        """Of each node below some roots what it is over the columns of words; known: what it was for others."""
+        image = {} if known is None else known
+        columns = {
+            text: dict(zip(self.schema[text].levels, own[1:], strict=True)) for text, own in self.columns.items()
+        }
+        for node in topological(roots, lambda node: () if node in image else node.children):
+            if node in image:
+                continue
             if column_of(node) in self.columns and isinstance(node, Contains | Missing):
-                image[node] = self._leaf(node)
+                image[node] = self._leaf(node, columns[node.feature])
             else:
                 image[node] = with_children(node, tuple(image[child] for child in node.children))
         return image
 
-    def _leaf(self, node: Contains | Missing) -> Node:
-        missing, *words = self.columns[node.feature]
-        absent = IsTrue(missing)
+    def _leaf(self, node: Contains | Missing, column: Mapping[str, str]) -> Node:
+        absent = IsTrue(self.columns[node.feature][0])
         if isinstance(node, Missing):
             return absent
-        column = dict(zip(self.schema[node.feature].levels, words, strict=True))
         found: list[Node] = [IsTrue(column[token]) for token in node.tokens]
         if node.missing:
             return Or((absent, *found))
@@ -140,6 +144,13 @@ def words_apart(schema: Schema) -> WordsApart | None:
         columns[feature.name] = tuple(_free(wish, taken) for wish in wished)
         features += [Feature(name, "boolean", role=feature.role) for name in columns[feature.name]]
     return WordsApart(schema, columns, replace(schema, features=tuple(features)))
+
+
+@lru_cache(maxsize=8)
+def taken_apart(graph: RuleGraph) -> tuple[RuleGraph, WordsApart | None]:
+    """A model over columns of words, and these columns; a model without texts as it is."""
+    words = words_apart(graph.schema)
+    return (graph, None) if words is None else (words.graph(graph), words)
 
 
 def _free(wish: str, taken: set[str]) -> str:

@@ -264,7 +264,7 @@ def prove_unchanged(
         same = Label(base.decision, frozenset({k})), Label(edited.decision, frozenset({k}))
         found = search.find(Claim(region, False), Claim(same[0]), Claim(same[1], False))
         if found.cells is not None:
-            return Unchanged(False, examples(edited, search.space, [found.cells])[0])
+            return Unchanged(False, examples(edited, search, [found.cells])[0])
         if found.reason:
             return Unchanged(False, reason=found.reason)
     return Unchanged(True)

@@ -11,10 +11,9 @@ import numpy as np
 import numpy.typing as npt
 import onnx
 from rulekit_exporters.onnx.running import class_indices, plan_of, raw_feeds
-from rulekit_exporters.onnx.words import taken_apart
 
 from benchmarks.proofs.runtimes.exchange import Answer, write_case
-from rulekit.cells.words import WordsApart
+from rulekit.cells.words import WordsApart, taken_apart
 from rulekit.errors import FormatError, InputError
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.rule_graph import RuleGraph

@@ -8,6 +8,7 @@ from typing import Any, get_args
 
 import numpy as np
 
+from rulekit.cells.words import taken_apart
 from rulekit.errors import RulekitError, Unsupported
 from rulekit.graph.check import check
 from rulekit.graph.nodes import Above, Linear, LinearThreshold
@@ -24,7 +25,6 @@ from rulekit_exporters.onnx.operators.fired import emit_fired
 from rulekit_exporters.onnx.options import ROLES, InputForm, Optimize, Options, public_outputs
 from rulekit_exporters.onnx.self_check import check_artifact
 from rulekit_exporters.onnx.word_ids import takes_ids
-from rulekit_exporters.onnx.words import of_words, taken_apart
 
 MAX_SHOWN = 20
 MOST_OF_SUM = 4  # times the size of a sum that a table in its place may have
@@ -37,10 +37,10 @@ def emit_model(graph: RuleGraph, parsed: Options) -> Artifact:
     Raises Unsupported for what the target cannot express, GraphError for a graph that breaks the rules of composition.
     """
     check(graph)
-    apart = of_words(graph)
+    apart, words = taken_apart(graph)
     model, cheapest, plan, names, candidates = cheapest_model(apart, parsed, graph)
     artifact = serialize(model)
-    check_artifact(artifact, apart, taken_apart(graph)[1])
+    check_artifact(artifact, apart, words)
     shown = ", ".join(plan.names[:MAX_SHOWN]) + (", ..." if len(plan.names) > MAX_SHOWN else "")
     summary = f"opset {parsed.opset}, input {plan.form}: {shown}, outputs {', '.join(names.values())}"
     if cheapest == "tree":

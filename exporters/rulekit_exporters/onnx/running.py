@@ -10,7 +10,7 @@ import numpy.typing as npt
 from onnx import TensorProto
 
 from rulekit.cells.axis import texts_of_codes
-from rulekit.cells.words import WordsApart
+from rulekit.cells.words import WordsApart, taken_apart
 from rulekit.errors import FormatError, InputError
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import UNSEEN_CODE, Feature, Schema
@@ -21,7 +21,6 @@ from rulekit_exporters.onnx.inputs import TENSOR_NAME, InputPlan, plan_of_form
 from rulekit_exporters.onnx.labels import integer_labels, label_texts
 from rulekit_exporters.onnx.metadata import model_of, properties_of
 from rulekit_exporters.onnx.word_ids import disturbed, ids_of_columns
-from rulekit_exporters.onnx.words import taken_apart
 
 CHUNK = 8192
 ANYTHING = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1e300, -1.5)  # of an unused column

@@ -8,23 +8,10 @@ metadata say which column, or which id, is which word.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
-from rulekit.cells.words import WordsApart, words_apart
+from rulekit.cells.words import taken_apart
 from rulekit.graph.rule_graph import RuleGraph
-
-
-@lru_cache(maxsize=8)
-def taken_apart(graph: RuleGraph) -> tuple[RuleGraph, WordsApart | None]:
-    """The model over columns of words, and these columns; a model without texts as it is."""
-    words = words_apart(graph.schema)
-    return (graph, None) if words is None else (words.graph(graph), words)
-
-
-def of_words(graph: RuleGraph) -> RuleGraph:
-    """The model over columns of words; a model without texts as it is."""
-    return taken_apart(graph)[0]
 
 
 def described(graph: RuleGraph, numbered: bool = False) -> dict[str, Any]:

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from rulekit.cells.axis import Axis
-from rulekit.cells.space import CellSpace
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.language.readable import amount
 from rulekit.graph.language.words import name, quoted
@@ -18,7 +17,7 @@ from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.names import printable
 from rulekit.schema import Schema
 from rulekit.tables.kinds.encoding import encode
-from rulekit.verification.proof.row_search import is_known, is_missing
+from rulekit.verification.proof.row_search import RowSearch, is_known, is_missing
 
 _MOST_DIGITS = 17
 
@@ -44,16 +43,22 @@ class Example:
         return {"row": shown, "decision": self.decision} | ({"new_levels": list(self.new)} if self.new else {})
 
 
-def examples(graph: RuleGraph, space: CellSpace, places: Sequence[tuple[int, ...]]) -> tuple[Example, ...]:
+def examples(graph: RuleGraph, search: RowSearch, places: Sequence[tuple[int, ...]]) -> tuple[Example, ...]:
     """The rows of these cells; columns of the model that the space does not have are missing."""
-    return tuple(_example(graph, space, cells) for cells in places)
+    return tuple(_example(graph, search, cells) for cells in places)
 
 
-def _example(graph: RuleGraph, space: CellSpace, cells: tuple[int, ...]) -> Example:
+def _example(graph: RuleGraph, search: RowSearch, cells: tuple[int, ...]) -> Example:
     row: dict[str, Any] = dict.fromkeys(graph.used_features)
     new, said = [], []
-    for axis, cell in zip(space.axes, cells, strict=True):
+    texts = _texts(search, cells)
+    for text, value in texts.items():
+        row[text] = value
+        said.append(f"{name(text)} missing" if value is None else f"{name(text)} = {quoted(value)}")
+    for axis, cell in zip(search.space.axes, cells, strict=True):
         feature = axis.feature
+        if search.words is not None and feature.name not in search.words.schema:
+            continue  # a word of a text
         value = row[feature.name] = _value(axis, cell)
         if value is None:
             said.append(f"{name(feature.name)} missing")
@@ -70,6 +75,19 @@ def _example(graph: RuleGraph, space: CellSpace, cells: tuple[int, ...]) -> Exam
     decision = graph.classes[int(graph.decide(table)[0])]
     words = f"{', '.join(said) or 'any row'}: decided {quoted(decision)}"
     return Example(row, decision, tuple(new), printable(words))
+
+
+def _texts(search: RowSearch, cells: tuple[int, ...]) -> dict[str, str | None]:
+    """The texts that columns of words stand for, each of the words that it must have; None for a missing one."""
+    if search.words is None:
+        return {}
+    columns = {
+        axis.feature.name: axis.encoded[[cell], 0]
+        for axis, cell in zip(search.space.axes, cells, strict=True)
+        if axis.feature.name not in search.words.schema
+    }
+    found = search.words.texts(columns)
+    return {name: found[name][0] for name in search.words.columns if name in found}
 
 
 def _cells_of(columns: Mapping[str, list[Any]]) -> dict[str, Any]:

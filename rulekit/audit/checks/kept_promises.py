@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from rulekit.audit.checks.checked_rows import Example, examples
-from rulekit.audit.checks.model_searches import Cells, Searches, unknown_and_known
+from rulekit.audit.checks.model_searches import Cells, Searches
 from rulekit.audit.checks.promises import Promise, promises
 from rulekit.audit.checks.statements import only_statements
 from rulekit.graph.check import forbidden_meetings
@@ -15,7 +15,7 @@ from rulekit.graph.language.words import name
 from rulekit.graph.leaves import readers
 from rulekit.graph.rule_graph import Required
 from rulekit.graph.rules import columns_of
-from rulekit.verification.proof.row_search import Claim, RowSearch, Sought, is_known
+from rulekit.verification.proof.row_search import Claim, RowSearch, Sought
 
 Outcome = Literal["proved", "fails", "not proved"]
 
@@ -99,7 +99,7 @@ def _of_rows(
 ) -> Verdict:
     """The verdict where the whole decision was searched for rows that break a promise."""
     if cells is not None:
-        rows = examples(model.graph, (search or model.whole).space, cells)
+        rows = examples(model.graph, search or model.whole, cells)
         kept = model.graph.classes[promise.required.class_index] if promise.required else rows[-1].decision
         if rows[0].decision != kept:
             return Verdict(promise, "fails", rows)
@@ -112,7 +112,7 @@ def _missing(model: Searches, promise: Promise) -> Verdict:
     for statement in model.said:
         for column, pair, reason in model.satisfied_by_missing(statement):
             if pair is not None:
-                rows = examples(model.graph, model.search(statement.node).space, pair)
+                rows = examples(model.graph, model.search(statement.node), pair)
                 why = f"a missing or new value of {name(column)} satisfies {statement.rule.id}"
                 return Verdict(promise, "fails", rows, why, (statement.rule.id,))
             reasons.append(reason)
@@ -122,8 +122,7 @@ def _missing(model: Searches, promise: Promise) -> Verdict:
         if not all(map(only_statements, model.graph.decision.parts)):
             reasons.append("conditions count together, and classes without an order are not helped")
     else:
-        for axis, place in enumerate(model.whole.space.axes):
-            pairs = unknown_and_known(is_known(place).tolist())
+        for axis, _, pairs in model.whole.unknown_and_known():
             for claims in model.decided_by:
                 pair, reason = model.turned(model.whole, axis, pairs, claims)
                 if pair is None and not reason:

@@ -35,7 +35,7 @@ def overlaps(model: Searches) -> Iterator[Finding | Open]:
             classes = graph.classes[one.rule.class_index], graph.classes[other.rule.class_index]
             names = f"{ids[0]} ({quoted(classes[0])}) and {ids[1]} ({quoted(classes[1])}) hold together"
             text = f"{names}; the order decides {quoted(classes[0])} first" if ordered else names
-            rows = examples(graph, search.space, (found.cells,))
+            rows = examples(graph, search, (found.cells,))
             yield Finding("overlap", text, ids, rows, classes=classes, ordered=ordered)
         elif found.reason:
             yield Open("overlap", f"whether {ids[0]} and {ids[1]} can hold together", found.reason)
@@ -50,7 +50,7 @@ def crossing_ranks(model: Searches) -> Iterator[Finding | Open]:
         said = f"above {high} and not above {low}"
         found = model.whole.find(Claim(roots[k]), Claim(roots[k - 1], False))
         if found.cells is not None:
-            rows = examples(graph, model.whole.space, (found.cells,))
+            rows = examples(graph, model.whole, (found.cells,))
             yield Finding("contradiction", f"the rules say {said}", (), rows)
         elif found.reason:
             yield Open("contradiction", f"whether rules can say {said}", found.reason)

@@ -95,16 +95,10 @@ class Searches:
     def satisfied_by_missing(self, said: Statement) -> Iterator[tuple[str, tuple[Cells, Cells] | None, str]]:
         """By column two rows: a missing or new value satisfies the statement, a known one does not; or None."""
         search = self.search(said.node)
-        for axis, place in enumerate(search.space.axes):
-            pairs = unknown_and_known(is_known(place).tolist())
+        for axis, column, pairs in search.unknown_and_known():
             pair, reason = self.turned(search, axis, pairs, [Claim(said.node)])
-            yield place.feature.name, pair, reason
+            yield column, pair, reason
 
 
 def _moved(cells: Cells, axis: int, cell: int) -> Cells:
     return (*cells[:axis], cell, *cells[axis + 1 :])
-
-
-def unknown_and_known(known: Sequence[bool]) -> list[tuple[int, int]]:
-    """Pairs of a cell that is missing or new and one that is known."""
-    return [(a, b) for a, unknown in enumerate(known) if not unknown for b, holds in enumerate(known) if holds]

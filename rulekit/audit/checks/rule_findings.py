@@ -48,7 +48,7 @@ def gaps(model: Searches) -> Iterator[Finding | Open]:
     found = model.whole.find(*(Claim(_takes_part(score, least), False) for _, score, least in graph.decision.ranked))
     if found.cells is not None:
         default = quoted(graph.classes[graph.default])
-        rows = examples(graph, model.whole.space, (found.cells,))
+        rows = examples(graph, model.whole, (found.cells,))
         yield Finding("gap", f"no rule speaks for some rows, which are decided {default} by default", (), rows)
     elif found.reason:
         yield Open("gap", "whether some rows are decided by default alone", found.reason)
@@ -70,7 +70,7 @@ def missing_values(model: Searches) -> Iterator[Finding | Open]:
         for column, pair, reason in model.satisfied_by_missing(statement):
             said = f"a missing or new value of {name(column)} satisfies {rule}"
             if pair is not None:
-                rows = examples(model.graph, model.search(statement.node).space, pair[:1])
+                rows = examples(model.graph, model.search(statement.node), pair[:1])
                 yield Finding("missing", said, (rule,), rows, column)
             elif reason:
                 yield Open("missing", f"whether {said}", reason)

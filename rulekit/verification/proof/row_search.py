@@ -3,12 +3,12 @@
 A claim says of a row that a Boolean node holds, or that the label is one of some classes, or the contrary; it may be
 made of the row as it is, or of the row with another value in one column. Where the cells of the columns are few, all
 are run; where they are many, the claims are brought into logic (`meaning`) and a solver looks for cells. What a solver
-finds is run before it counts.
+finds is run before it counts. A model over texts is searched as one over columns of words (`rulekit.cells.words`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,9 +17,11 @@ import numpy.typing as npt
 
 from rulekit.cells.axis import Axis
 from rulekit.cells.space import CellSpace, cell_space
+from rulekit.cells.words import taken_apart, words_apart
 from rulekit.errors import BudgetError, GraphError
 from rulekit.graph.decisions import Decision
 from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes
+from rulekit.graph.leaves import with_named_tokens
 from rulekit.graph.nodes import Above, Family, Node
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import UNSEEN_CODE
@@ -74,14 +76,24 @@ class RowSearch:
     """Looks for rows over the columns that some nodes read.
 
     few: cells that are all run; many: cells that are run where the solver gives up. space: the axes, in each of which
-    known, missing and unseen cells are apart.
+    known, missing and unseen cells are apart. words: the columns of words that the space has in the place of texts;
+    none of them is ever missing, the first of a text says whether that is.
     """
 
     def __init__(
         self, graph: RuleGraph, nodes: Sequence[Node], *, few: int = FEW_CELLS, many: int = MANY_CELLS
     ) -> None:
-        self.graph, self._few, self._many = graph, few, many
-        self.space: CellSpace = cell_space(graph.schema, nodes, apart=True)
+        self._few, self._many = few, many
+        schema = with_named_tokens(graph.schema, (*graph.written, *nodes))
+        self.graph, self.words = taken_apart(graph)
+        if schema != graph.schema:  # nodes of another model name further words
+            self.words = words_apart(schema)
+            self.graph = graph if self.words is None else self.words.graph(graph)
+        self._images: dict[Node, Node] = {}
+        read = [self._image(node) for node in nodes]
+        self.space: CellSpace = cell_space(
+            self.graph.schema, read, apart=set(schema.names) - set(self._columns_of_words)
+        )
         self._known: dict[Any, Truths] = {}
         self._meaning: Meaning | None = None
         self._edges: dict[Any, int] = {}
@@ -92,8 +104,40 @@ class RowSearch:
         names = [axis.feature.name for axis in self.space.axes]
         return names.index(column) if column in names else None
 
+    @property
+    def _columns_of_words(self) -> list[str]:
+        return [] if self.words is None else [name for columns in self.words.columns.values() for name in columns]
+
+    def unknown_and_known(self) -> Iterator[tuple[int, str, list[tuple[int, int]]]]:
+        """By axis the column and pairs of a cell that is missing or new and one that is known.
+
+        Of a text these are its being missing or not, whatever words the text then has.
+        """
+        texts = {} if self.words is None else {columns[0]: text for text, columns in self.words.columns.items()}
+        words = set(self._columns_of_words)
+        for axis, place in enumerate(self.space.axes):
+            column = place.feature.name
+            known = place.encoded[:, 0] < 0.5 if column in texts else is_known(place)
+            if column in words and column not in texts:
+                continue
+            pairs = [(int(a), int(b)) for a in np.flatnonzero(~known) for b in np.flatnonzero(known)]
+            yield axis, texts.get(column, column), pairs
+
+    def _image(self, node: Node) -> Node:
+        """What a node is over the columns of words."""
+        return node if self.words is None else self.words.nodes((node,), self._images)[node]
+
+    def _over_words(self, claim: Claim) -> Claim:
+        what = claim.what
+        if isinstance(what, Node):
+            return replace(claim, what=self._image(what))
+        decision = what.decision.with_roots(tuple(map(self._image, what.decision.roots)))
+        return replace(claim, what=Label(decision, what.classes))
+
     def find(self, *claims: Claim) -> Sought:
         """A row on which all claims hold."""
+        if self.words is not None:
+            claims = tuple(map(self._over_words, claims))
         if self.space.size <= self._few:
             return self._settled(self._by_cells(claims))
         found = self._by_solver(claims)

@@ -16,7 +16,7 @@ import numpy as np
 from onnx import TensorProto
 
 from rulekit.cells.axis import codes_of, unseen_text
-from rulekit.cells.words import WordsApart
+from rulekit.cells.words import WordsApart, taken_apart
 from rulekit.errors import RulekitError
 from rulekit.graph.nodes import FALSE, TRUE, And, Linear, Node, Not, Or
 from rulekit.graph.rule_graph import RuleGraph
@@ -63,7 +63,6 @@ from rulekit_exporters.onnx.labels import integer_labels, label_texts
 from rulekit_exporters.onnx.metadata import misstated, model_of
 from rulekit_exporters.onnx.options import ROLES, InputForm, public_outputs
 from rulekit_exporters.onnx.word_ids import takes_ids
-from rulekit_exporters.onnx.words import taken_apart
 
 _WIDTHS = {
     int(TensorProto.FLOAT): "f4",
