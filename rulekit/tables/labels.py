@@ -72,10 +72,13 @@ def read_for_model(
     options: ReadingOptions = DEFAULT_OPTIONS,
     *,
     used: Collection[str] | None = None,
+    all_words: bool = False,
 ) -> LabelledTable:
     """A file encoded for a model, with its labels as indices into the model's classes.
 
-    The label column is `options.target`, or else `schema.target`. Raises InputError for a label that is no class.
+    The label column is `options.target`, or else `schema.target`. all_words: texts are known by all their
+    words, by which rows are recognised, and not by those of the model alone. Raises InputError for a label that is no
+    class.
     """
     options = replace(options, target=options.target or schema.target)
     codes = [feature.name for feature in schema if feature.has_text_cells]
@@ -85,7 +88,7 @@ def read_for_model(
         columns={*options.label_columns(), *(schema.names if used is None else used)},
         keep_text={*options.label_columns(), *codes} - {options.weight},
     )
-    return label_for_model(raw, schema, classes, options, used=used)
+    return label_for_model(raw, schema, classes, options, used=used, all_words=all_words)
 
 
 def label_for_model(
@@ -95,6 +98,7 @@ def label_for_model(
     options: ReadingOptions = DEFAULT_OPTIONS,
     *,
     used: Collection[str] | None = None,
+    all_words: bool = False,
 ) -> LabelledTable:
     """As `read_for_model`, for data in memory."""
     raw = raw_table(data)
@@ -118,7 +122,9 @@ def label_for_model(
             fix=f"classes are {', '.join(map(repr, classes[:8]))}",
         )
     y = np.array(found, dtype=np.int64)[codes]
-    table = encode_columns(replace(raw, columns=tuple(c for c in raw.columns if c.name in schema)), schema, used)
+    table = encode_columns(
+        replace(raw, columns=tuple(c for c in raw.columns if c.name in schema)), schema, used, all_words
+    )
     return LabelledTable(
         table,
         y,

@@ -1,9 +1,10 @@
 """Hashes of labelled rows: by a bounded sample of them a model knows the rows that trained it when it meets them again.
 
 A row's hash is a number of 64 bits made of the names of its columns, its encoded cells and its label; the order of
-columns and rows, weights and groups do not enter. Kept are the hashes below a limit, halved until few enough are left
-(the sample of the smallest hashes, Z. Bar-Yossef et al., Counting distinct elements in a data stream, 2002). The rows
-of another table whose hashes lie below the same limit are a sample of it, and all that both share is among them.
+columns and rows, weights and groups do not enter. A text counts as the set of all its words. Kept are the hashes below
+a limit, halved until few enough are left (the sample of the smallest hashes, Z. Bar-Yossef et al., Counting distinct
+elements in a data stream, 2002). The rows of another table whose hashes lie below the same limit are a sample of it,
+and all that both share is among them.
 """
 
 from __future__ import annotations
@@ -16,13 +17,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from rulekit.errors import FormatError
 from rulekit.tables.labels import LabelledTable, canonical_numbers
+from rulekit.tables.mixing import Hashes, hashes_of_words, mixed
 from rulekit.tables.table import Table
-
-Hashes = npt.NDArray[np.uint64]
+from rulekit.tables.text.token_sets import TokenSets
 
 MOST_HASHES = 2048
 _BLOCK = 1 << 15
@@ -128,11 +128,12 @@ def _hashes(rows: LabelledTable) -> Iterator[Hashes]:
     """The hash of each row, block by block."""
     labels = np.array([_key("label", type(_plain(c)).__name__, str(c)) for c in rows.classes], dtype=np.uint64)
     levels = {f.name: _level_keys(f.name, f.levels) for f in rows.table.features if f.kind == "categorical"}
+    levels |= {f.name: hashes_of_words(f.levels) for f in rows.table.features if f.kind == "text"}
     start = 0
     for table in rows.table.blocks():
         for first in range(0, table.n_rows, _BLOCK):
             last = min(first + _BLOCK, table.n_rows)
-            yield _mixed(_of_cells(table, first, last, levels) + labels[rows.y[start + first : start + last]])
+            yield mixed(_of_cells(table, first, last, levels) + labels[rows.y[start + first : start + last]])
         start += table.n_rows
 
 
@@ -143,9 +144,14 @@ def _of_cells(table: Table, first: int, last: int, levels: Mapping[str, Hashes])
         if feature.kind == "categorical":
             total += levels[feature.name][cells]
             continue
+        if isinstance(cells, TokenSets):
+            words = cells.hashes_of_all_words(levels[feature.name])
+            known = mixed(words ^ np.uint64(_key("text", feature.name)))
+            total += np.where(cells.missing, np.uint64(_key("missing", feature.name)), known)
+            continue
         numbers = canonical_numbers(cells)
         bits = numbers.view(np.uint32 if numbers.dtype == np.float32 else np.uint64).astype(np.uint64)
-        total += _mixed(bits ^ np.uint64(_key("column", feature.name)))
+        total += mixed(bits ^ np.uint64(_key("column", feature.name)))
     return total
 
 
@@ -162,11 +168,3 @@ def _key(*texts: str) -> int:
 
 def _plain(label: Any) -> Any:
     return label.item() if isinstance(label, np.generic) else label
-
-
-def _mixed(values: Hashes) -> Hashes:
-    """The finalizer of SplitMix64 (G. Steele et al., Fast splittable pseudorandom number generators, 2014)."""
-    values = values + np.uint64(0x9E3779B97F4A7C15)
-    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(values ^ (values >> np.uint64(31)))

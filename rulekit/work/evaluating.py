@@ -54,7 +54,7 @@ def labelled_rows(graph: RuleGraph, data: Path, reading: ReadingOptions, also: C
         return LabelledRows(rows, None, rows.notes)
     hashes = hashes_from_json(known)
     try:
-        rows = read_for_model(data, graph.schema, graph.classes, reading)
+        rows = read_for_model(data, graph.schema, graph.classes, reading, all_words=True)
     except InputError as error:
         rows = read_for_model(data, graph.schema, graph.classes, reading, used=used)
         return LabelledRows(rows, None, (*rows.notes, f"whether these rows trained the model is not known: {error}"))

@@ -10,9 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rulekit.errors import FormatError
+from rulekit.schema import Feature, Schema
 from rulekit.tables.kinds.inference import infer
-from rulekit.tables.labels import LabelledTable
+from rulekit.tables.labels import LabelledTable, label_for_model
+from rulekit.tables.options import ReadingOptions
 from rulekit.tables.row_hashes import MOST_HASHES, RowHashes, hashes_from_json, overlap, row_hashes
+from rulekit.tokens import tokens
+
+TEXT = st.lists(st.sampled_from(["the", "corn", "Rye,", "rye", "oats.", "été", "zz9"]), max_size=4).map(" ".join)
 
 
 def rows_of(numbers: np.ndarray, names: str = "abc") -> LabelledTable:
@@ -56,6 +61,24 @@ def test_a_sample_of_many_rows_is_bounded_and_tells_the_share() -> None:
         assert str(found).startswith(words)
     few = overlap(known, rows_of(numbers[:2], "a"))
     assert few.rows is not None or str(few).startswith("whether")
+
+
+@given(texts=st.lists(TEXT, min_size=3, max_size=30), kept=st.integers(0, 3), seed=st.integers(0, 9))
+def test_a_text_is_known_by_all_its_words(texts: list[str], kept: int, seed: int) -> None:
+    """By a model that has some words only, in other blocks, in another order and spelling; as sets of words too."""
+    table = infer({"story": texts}, ReadingOptions(types={"story": "text"}))
+    training = LabelledTable(table, np.zeros(len(texts), np.int64), ("no", "yes"))
+    known = row_hashes(training)
+    assert np.isin(row_hashes(training.take(np.arange(2))).hashes, known.hashes).all()
+    sets = {" ".join(sorted(set(tokens(text)))) if text else None for text in texts}
+    assert len(known.hashes) == len(sets)
+
+    schema = Schema((Feature("story", "text", table.features[0].levels[:kept]),), "y")
+    order = np.random.default_rng(seed).permutation(len(texts))
+    others = [" ".join(reversed(texts[i].upper().split(" "))) for i in order] + ["words of no other text"]
+    data = {"story": others, "y": ["no"] * len(others)}
+    found = overlap(known, label_for_model(data, schema, ("no", "yes"), all_words=True))
+    assert (found.rows, found.found) == (len(texts), len(known.hashes))
 
 
 def test_hashing_is_fast() -> None:

@@ -40,7 +40,7 @@ from rulekit.learners.fitting.rule_sets import truths_on_cells
 from rulekit.learners.fitting.settings import READING
 from rulekit.numbers import log_odds, short_probability, strength_of
 from rulekit.schema import Schema
-from rulekit.tables.labels import LabelledTable, data_hash
+from rulekit.tables.labels import data_hash
 from rulekit.tables.row_hashes import row_hashes
 
 _FLOOR = 0.51
@@ -265,17 +265,10 @@ def provenance_of(
         "units": [],
         "rows": data.table.n_rows,
         "data": data_hash(labelled),
-        **_row_hashes(labelled),
+        "row_hashes": row_hashes(labelled).as_json(),
         "versions": {"rulekit": rulekit.__version__, "numpy": np.__version__},
         **({"stopped": stopped} if stopped else {}),
     }
-
-
-def _row_hashes(rows: LabelledTable) -> dict[str, Any]:
-    """By which the training rows are known again; not where they have texts, of which a model keeps few words."""
-    if any(feature.kind == "text" for feature in rows.table.features):
-        return {}
-    return {"row_hashes": row_hashes(rows).as_json()}
 
 
 def _json(value: Any) -> Any:

@@ -12,6 +12,7 @@ from rulekit.errors import InputError
 from rulekit.names import suggestion
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature, Schema
 from rulekit.tables.kinds.conversion import boolean_values, numeric_values
+from rulekit.tables.mixing import hashes_of_words
 from rulekit.tables.raw.columns import (
     Codes,
     Column,
@@ -67,12 +68,16 @@ def encode_blocks(data: Any, schema: Schema, used: Collection[str]) -> Iterator[
         yield Table(features, arrays, stop - start, source, constraints=schema.constraints)
 
 
-def encode_columns(raw: RawTable, schema: Schema, used: Collection[str] | None = None) -> Table:
-    """Raw columns under a schema; see `encode`."""
+def encode_columns(
+    raw: RawTable, schema: Schema, used: Collection[str] | None = None, all_words: bool = False
+) -> Table:
+    """Raw columns under a schema; see `encode`. all_words: the texts are known by all their words, too."""
     wanted = frozenset(schema.names if used is None else used)
     features = [feature for feature in schema if feature.name in wanted]
     found = _matched(raw, schema, features)
-    encoded = {f.name: encode_column(column, f, raw.source) for f, column in zip(features, found, strict=True)}
+    encoded = {
+        f.name: encode_column(column, f, raw.source, all_words) for f, column in zip(features, found, strict=True)
+    }
     arrays = tuple(encoded[f.name] if f.name in encoded else missing_cells(f, raw.n_rows) for f in schema)
     return Table(schema.features, arrays, raw.n_rows, raw.source, raw.notes, constraints=schema.constraints)
 
@@ -112,10 +117,10 @@ def _refuse_width(width: int, schema: Schema, source: str) -> None:
         )
 
 
-def encode_column(column: Column, feature: Feature, source: str = "") -> Array:
+def encode_column(column: Column, feature: Feature, source: str = "", all_words: bool = False) -> Array:
     """One raw column as the encoded array of a feature; raises InputError naming row, column and value."""
     if feature.kind == "text":
-        return _sets(column, feature)  # type: ignore[return-value]
+        return _sets(column, feature, all_words)  # type: ignore[return-value]
     if feature.kind == "categorical":
         return _codes(column, feature, source)
     read = boolean_values if feature.kind == "boolean" else numeric_values
@@ -127,14 +132,17 @@ def encode_column(column: Column, feature: Feature, source: str = "") -> Array:
         return (read(column, feature, source) + 0.0).astype(encoded_dtype(feature))  # minus zero is zero
 
 
-def _sets(column: Column, feature: Feature) -> TokenSets:
+def _sets(column: Column, feature: Feature, all_words: bool) -> TokenSets:
     number_of = {word: number for number, word in enumerate(feature.levels)}
     if not isinstance(column, TokenColumn):
-        return sets_of_texts(as_texts(column, feature.missing_tokens), number_of)
+        return sets_of_texts(as_texts(column, feature.missing_tokens), number_of, all_words)
     if column.words == feature.levels:
         return column.sets
     lookup = np.array([number_of.get(word, -1) for word in column.words], dtype=np.int64)
-    return column.sets.renumbered(lookup, len(number_of))
+    sets = column.sets
+    if all_words:
+        sets = replace(sets, all_words=sets.hashes_of_all_words(hashes_of_words(column.words)))
+    return sets.renumbered(lookup, len(number_of))
 
 
 def _is_plain(column: NumberColumn, feature: Feature) -> bool:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from rulekit.tables.mixing import Hashes, hashes_of_words, sums_of_runs
 from rulekit.tokens import SMALL_LETTERS, TOKEN_PATTERN
 
 if TYPE_CHECKING:
@@ -31,13 +32,15 @@ class TokenSets:
     """n rows of sets of tokens; it stands where other columns of a Table are arrays, and is taken from as they are.
 
     starts: int64 [n + 1], where the tokens of each row begin among `ids`: int32, ascending within a row, positions in
-    a vocabulary of `size` tokens. missing: bool [n]; a missing row has no token.
+    a vocabulary of `size` tokens. missing: bool [n]; a missing row has no token. all_words: a hash [n] of all tokens of
+    each text, those outside the vocabulary too; None where that is not known, or the vocabulary has all.
     """
 
     starts: Starts
     ids: Ids
     size: int
     missing: Mask
+    all_words: Hashes | None = None
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -62,14 +65,17 @@ class TokenSets:
                 stop = max(start, stop)
                 begun = self.starts[start : stop + 1]
                 ids = self.ids[begun[0] : begun[-1]]
-                return TokenSets(begun - begun[0], ids, self.size, self.missing[start:stop])
+                return TokenSets(begun - begun[0], ids, self.size, self.missing[start:stop], self._words_of(rows))
             rows = np.arange(start, stop, step)
         rows = np.flatnonzero(rows) if rows.dtype == bool else rows
         lengths = (self.starts[1:] - self.starts[:-1])[rows]
         starts = _starts(lengths)
         # the position of each token: where its row began, and how far it stands from there
         place = np.arange(starts[-1]) + np.repeat(self.starts[:-1][rows] - starts[:-1], lengths)
-        return TokenSets(starts, self.ids[place], self.size, self.missing[rows])
+        return TokenSets(starts, self.ids[place], self.size, self.missing[rows], self._words_of(rows))
+
+    def _words_of(self, rows: Any) -> Hashes | None:
+        return None if self.all_words is None else self.all_words[rows]
 
     def tobytes(self) -> bytes:
         """The sets as little-endian bytes, the same on every machine."""
@@ -95,8 +101,11 @@ class TokenSets:
         for shift, factor in ((29, 0xBF58476D1CE4E5B9), (32, 0x94D049BB133111EB)):
             number *= np.uint64(factor)
             number ^= number >> np.uint64(shift)
-        below = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(number, dtype=np.uint64)])
-        return np.asarray(below[self.starts[1:]] - below[self.starts[:-1]] + self.missing.astype(np.uint64))
+        return sums_of_runs(number, self.starts) + self.missing.astype(np.uint64)
+
+    def hashes_of_all_words(self, words: Hashes) -> Hashes:
+        """A hash [n] of the set of all words of each text; words: those of the vocabulary [size], where it has all."""
+        return sums_of_runs(words[self.ids], self.starts) if self.all_words is None else self.all_words
 
     def rows_with(self) -> npt.NDArray[np.int64]:
         """In how many rows each token [size] stands."""
@@ -114,7 +123,7 @@ class TokenSets:
         """
         ids = lookup[self.ids]
         kept = ids >= 0
-        return token_sets(self.rows[kept], ids[kept], self.missing, size)
+        return token_sets(self.rows[kept], ids[kept], self.missing, size, self.all_words)
 
     # What a column on disk has, so that it can stand among them ------------------------------------------------------
 
@@ -135,14 +144,16 @@ class TokenSets:
         return self[rows]
 
 
-def token_sets(rows: npt.NDArray[np.int64], ids: npt.NDArray[Any], missing: Mask, size: int) -> TokenSets:
+def token_sets(
+    rows: npt.NDArray[np.int64], ids: npt.NDArray[Any], missing: Mask, size: int, all_words: Hashes | None = None
+) -> TokenSets:
     """Sets from pairs of a row and a token, in any order and any number of times; rows that are missing have none."""
     keys = np.sort(rows * np.int64(max(size, 1)) + ids)
     keys = keys[np.concatenate([np.ones(min(1, len(keys)), dtype=bool), keys[1:] != keys[:-1]])]
     rows, ids = np.divmod(keys, max(size, 1))
     present = ~missing[rows]
     lengths = np.bincount(rows[present], minlength=len(missing))
-    return TokenSets(_starts(lengths), ids[present].astype(np.int32), size, missing)
+    return TokenSets(_starts(lengths), ids[present].astype(np.int32), size, missing, all_words)
 
 
 def no_tokens(n_rows: int, size: int) -> TokenSets:
@@ -155,7 +166,9 @@ def joined(parts: Sequence[TokenSets], size: int) -> TokenSets:
     lengths = np.concatenate([np.zeros(0, np.int64), *(np.diff(part.starts) for part in parts)])
     ids = np.concatenate([np.zeros(0, np.int32), *(part.ids for part in parts)])
     missing = np.concatenate([np.zeros(0, dtype=bool), *(part.missing for part in parts)])
-    return TokenSets(_starts(lengths), ids, size, missing)
+    words = [part.all_words for part in parts if part.all_words is not None]
+    known = bool(parts) and len(words) == len(parts)
+    return TokenSets(_starts(lengths), ids, size, missing, np.concatenate(words) if known else None)
 
 
 def _starts(lengths: npt.NDArray[Any]) -> Starts:
@@ -181,14 +194,20 @@ def tokenised(texts: pl.Series) -> tuple[pl.Series, npt.NDArray[np.int64]]:
     return found.filter(pl.Series(lengths > 0)).explode(), lengths
 
 
-def sets_of_texts(texts: pl.Series, vocabulary: Mapping[str, int]) -> TokenSets:
-    """Which tokens of a vocabulary each text [n] has; null is missing, a token that is not in it is dropped."""
+def sets_of_texts(texts: pl.Series, vocabulary: Mapping[str, int], all_words: bool = False) -> TokenSets:
+    """Which tokens of a vocabulary each text [n] has; null is missing, a token that is not in it is dropped.
+
+    all_words: the sets hold the hashes of all tokens of each text.
+    """
     words, lengths = tokenised(texts)
     keys, codes = distinct_words(words)
     lookup = np.array([vocabulary.get(key, -1) for key in keys], dtype=np.int64)
     ids = lookup[codes] if len(codes) else np.zeros(0, np.int64)
-    rows = np.repeat(np.arange(len(texts)), lengths)
-    return token_sets(rows[ids >= 0], ids[ids >= 0], texts.is_null().to_numpy(), len(vocabulary))
+    rows, missing = np.repeat(np.arange(len(texts)), lengths), texts.is_null().to_numpy()
+    hashes = None
+    if all_words:
+        hashes = token_sets(rows, codes, missing, len(keys)).hashes_of_all_words(hashes_of_words(keys))
+    return token_sets(rows[ids >= 0], ids[ids >= 0], missing, len(vocabulary), hashes)
 
 
 def distinct_words(words: pl.Series) -> tuple[list[str], npt.NDArray[np.int64]]:

@@ -6,13 +6,14 @@ without tokens of one row only, which no rule could be learned from.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rulekit.errors import InputError
 from rulekit.tables.kinds.builders import TextAllowance
+from rulekit.tables.mixing import hashes_of_words
 from rulekit.tables.raw.columns import column_place
 from rulekit.tables.text.function_words import FUNCTION_WORDS
 from rulekit.tables.text.token_sets import TokenSets, distinct_words, joined, token_sets, tokenised
@@ -100,7 +101,8 @@ class KnownWords:
 
 
 def with_vocabulary(words: list[str], sets: TokenSets) -> tuple[tuple[str, ...], TokenSets]:
-    """The words that a rule may name, sorted, and the sets over them alone."""
+    """The words that a rule may name, sorted, and the sets over them alone, which keep the hashes of all words."""
+    sets = replace(sets, all_words=sets.hashes_of_all_words(hashes_of_words(words)))
     rows_with = sets.rows_with()
     kept = sorted(
         word for word, rows in zip(words, rows_with, strict=True) if rows >= FEWEST_ROWS and word not in FUNCTION_WORDS

@@ -80,7 +80,7 @@ def test_every_learner_uses_texts(make: type, size: int) -> None:
     assert set(model.rule_graph_.schema["story"].levels) == named
     fresh, about = texts(200, seed=1)
     assert (model.predict({"story": fresh}) == about).mean() > 0.98
-    assert "row_hashes" not in model.rule_graph_.provenance
+    assert "row_hashes" in model.rule_graph_.provenance
 
 
 def test_texts_are_told_apart_by_all_their_words_where_folds_are_dealt() -> None:
