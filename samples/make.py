@@ -14,17 +14,22 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from samples.commands import run_command
+from samples.tickets import tickets
 
 HERE = Path(__file__).parent
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A table, by default of the same name, and how its model is trained and exported: all files in `exports/NAME`."""
+    """A table, by default of the same name, and how its model is trained and exported: all files in `exports/NAME`.
+
+    onnx: options of the export to ONNX.
+    """
 
     name: str
     training: tuple[str, ...]
     source: str = ""
+    onnx: tuple[str, ...] = ()
 
     @property
     def table(self) -> Path:
@@ -42,7 +47,7 @@ class Sample:
         data = f"../../{self.table.name}"
         return (
             ("train", data, *self.training, "-o", "model.json"),
-            ("export", "model.json", "--to", "onnx", "-o", "model.onnx"),
+            ("export", "model.json", "--to", "onnx", *self.onnx, "-o", "model.onnx"),
             ("export", "model.json", "--to", "python", "-o", "model.py"),
             ("export", "model.json", "--to", "text", "-o", "rules.txt"),
             ("predict", "model.json", data, "-o", "predictions.csv"),
@@ -56,6 +61,11 @@ SAMPLES = (
     Sample("loans", ("--target", "default", "--holdout", "0.25")),
     Sample("loans_card", ("--target", "default", "--holdout", "0.25", *CARD), "loans"),
     Sample("breast_cancer", ("--target", "diagnosis", "--positive", "malignant", "--holdout", "0.25")),
+    Sample(
+        "tickets",
+        ("--target", "urgent", "--holdout", "0.25", "--learner", "noisy-or", "--type", "ticket=text"),
+        onnx=("--input", "ids"),
+    ),
 )
 
 
@@ -78,10 +88,18 @@ def write_breast_cancer(path: Path) -> None:
     write_csv(columns, path)
 
 
+def write_tickets(path: Path) -> None:
+    """The made-up tickets of a help desk: 600 texts, some empty."""
+    from rulekit.synthetic import write_csv
+
+    write_csv(tickets(600, seed=1), path)
+
+
 def make_samples() -> None:
     """Tables, models, exports, expected predictions and parity reports."""
     write_loans(HERE / "loans.csv")
     write_breast_cancer(HERE / "breast_cancer.csv")
+    write_tickets(HERE / "tickets.csv")
     for sample in SAMPLES:
         sample.folder.mkdir(parents=True, exist_ok=True)
         for step in sample.steps:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from rulekit.errors import InputError
 from rulekit.tables.table import Table
+from rulekit.tables.text.token_sets import TokenSets
 
 SPLIT_BYTES = 60
 """What a row takes while equal rows are looked for."""
@@ -111,6 +112,7 @@ def _equal_rows(table: Table) -> npt.NDArray[np.int64]:
     """The number [n] of each row's set of equal rows."""
     unit = np.zeros(table.n_rows, dtype=np.int64)
     for array in table.arrays:
-        values = np.unique(array, return_inverse=True)[1].astype(np.int64)
+        known = array.hashes() if isinstance(array, TokenSets) else array
+        values = np.unique(known, return_inverse=True)[1].astype(np.int64)
         unit = np.unique(unit * (int(values.max(initial=0)) + 1) + values, return_inverse=True)[1].astype(np.int64)
     return unit

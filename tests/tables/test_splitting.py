@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from rulekit.errors import InputError
 from rulekit.tables.kinds.inference import infer
+from rulekit.tables.options import ReadingOptions
 from rulekit.tables.splitting import held_out, share_note
 
 
@@ -33,6 +34,15 @@ def test_equal_rows_stay_together() -> None:
         sides.setdefault(row.tobytes(), set()).add(side)
     assert all(len(side) == 1 for side in sides.values())
     assert 0.1 < chosen.mean() < 0.5
+
+
+def test_rows_with_texts_are_held_out() -> None:
+    """A table with texts could not be split: numpy was asked to sort their sets of words."""
+    stories = [f"corn and {('wheat', 'rye', 'oats')[i % 3]} {'price' * (i % 2)}" for i in range(60)]
+    y = (np.arange(60) % 2).astype(np.int64)
+    chosen = held_out(infer({"story": [*stories[:59], None]}, ReadingOptions(types={"story": "text"})), y, 0.3)
+    assert 0 < chosen.sum() < 60
+    assert all(len({bool(side) for side in chosen[i:59:6]}) == 1 for i in range(6))
 
 
 def test_groups_stay_together() -> None:
