@@ -148,9 +148,11 @@ def token_sets(
     rows: npt.NDArray[np.int64], ids: npt.NDArray[Any], missing: Mask, size: int, all_words: Hashes | None = None
 ) -> TokenSets:
     """Sets from pairs of a row and a token, in any order and any number of times; rows that are missing have none."""
-    keys = np.sort(rows * np.int64(max(size, 1)) + ids)
-    keys = keys[np.concatenate([np.ones(min(1, len(keys)), dtype=bool), keys[1:] != keys[:-1]])]
-    rows, ids = np.divmod(keys, max(size, 1))
+    keys = rows * np.int64(max(size, 1)) + ids
+    if not (keys[1:] > keys[:-1]).all():
+        keys = np.sort(keys)
+        keys = keys[np.concatenate([np.ones(min(1, len(keys)), dtype=bool), keys[1:] != keys[:-1]])]
+        rows, ids = np.divmod(keys, max(size, 1))
     present = ~missing[rows]
     lengths = np.bincount(rows[present], minlength=len(missing))
     return TokenSets(_starts(lengths), ids[present].astype(np.int32), size, missing, all_words)

@@ -14,6 +14,7 @@ from rulekit.errors import InputError
 from rulekit.tables.kinds.inference import infer
 from rulekit.tables.labelling import read_labelled
 from rulekit.tables.options import ReadingOptions
+from rulekit.tables.raw import svmlight
 from rulekit.tables.raw.columns import NumberColumn, TokenColumn
 from rulekit.tables.reading import read_columns, read_table
 from tests.tables.text.test_token_sets import rows_from
@@ -43,11 +44,33 @@ def test_values_that_are_not_looked_at_are_noted(tmp_path: Path) -> None:
     assert read_table(path).notes == ()
 
 
-@pytest.mark.parametrize("line", ["1 a:1", "1 2:x", "1 qid:3 1:1", "1 -1:1", "1 7", "1 99999999999:1", "1 1:nan"])
+@pytest.mark.parametrize(
+    "line", ["1 a:1", "1 2:x", "1 qid:3 1:1", "1 -1:1", "1 7", "1 99999999999:1", "1 1:nan", "1 3:1:2"]
+)
 def test_what_is_no_feature_is_named_with_its_line(tmp_path: Path, line: str) -> None:
     path = tmp_path / "t.svm"
     path.write_text(f"1 1:1\n{line}\n")
     with pytest.raises(InputError, match=r"line 2: .* is no feature"):
+        read_table(path)
+
+
+def test_a_file_is_read_in_blocks_of_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the blocks, with comments, spaces of every kind, other line ends, and no end of the last line."""
+    rng = np.random.default_rng(0)
+    rows = [sorted(rng.choice(40, rng.integers(0, 6), replace=False).tolist()) for _ in range(60)]
+    lines = [f"{i % 3} " + "\t ".join(f"{j}:{('1', '0.5', '-2e3')[j % 3]}" for j in row) for i, row in enumerate(rows)]
+    path = tmp_path / "t.svm"
+    path.write_bytes("\ufeff# é\n".encode() + "\r\n\n".join(f"{line} # {i}:1" for i, line in enumerate(lines)).encode())
+    for size in (7, 64, 1 << 20):
+        monkeypatch.setattr(svmlight, "BLOCK_BYTES", size)
+        label, words = read_columns(path).columns
+        assert isinstance(label, NumberColumn)
+        assert isinstance(words, TokenColumn)
+        assert label.values.tolist() == [i % 3 for i in range(60)]
+        assert rows_from(words.sets) == [set(row) for row in rows]
+    with path.open("ab") as stream:
+        stream.write(b"\n1 2:1 x\n")
+    with pytest.raises(InputError, match="line 121: 'x' is no feature"):
         read_table(path)
 
 
