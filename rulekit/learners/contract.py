@@ -171,7 +171,8 @@ class Score:
     probability is above 1/2. A sum: `node` is Real and says yes above 0; `probability` is what is reported of it.
     rule: the Boolean node that holds where node says yes, where it is known; it then decides. silent: node says yes
     nowhere. sided: the probability is put on the side of the rule. precedence: of several classes with a rule that
-    holds the one with the largest precedence is decided. stays: the rule must be in the model.
+    holds the one with the largest precedence is decided. stays: the rule must be in the model. largest: of several
+    classes the most probable one is decided, above 1/2 or not, unless a default was asked for.
     """
 
     node: Node
@@ -181,6 +182,7 @@ class Score:
     sided: bool = False
     precedence: float = 0.0
     stays: bool = False
+    largest: bool = False
 
 
 class Model(Protocol):

@@ -89,16 +89,17 @@ def _joined(frame: Frame, models: Sequence[Model], provenance: dict[str, Any]) -
         default = default_of(frame)
         if isinstance(decision, ArgMax) and decision.rule_sets:
             reported = _reported_of_sets(frame, scores, decision.decided(default))
-        elif not _are_sums(scores):
+        elif not _are_sums(scores) and not all(score.largest for score in scores):
             reported = _reported_of_several(frame, scores, reported)
     return RuleGraph(frame.schema, frame.classes, decision, tuple(reported), default, provenance)
 
 
 def decision_of(frame: Frame, models: Sequence[Model], scores: Sequence[Score]) -> Decision:
     """What decides the class. Of several classes with rules: the first with a rule that holds, of none the default.
-    With formulas: of those whose question is answered by yes the one with the largest score, of none the default. With
-    sums: the class with the largest sum; where a default was asked for, it decides where no sum is above 0. Of ranked
-    classes: the median (question j asks whether the label lies above class j).
+    With formulas: of those whose question is answered by yes the one with the largest score, of none the default; or
+    the largest where they are to be compared so. With sums: the class with the largest sum; where a default was asked
+    for, it decides where no sum is above 0. Of ranked classes: the median (question j asks whether the label lies above
+    class j).
     """
     if frame.kind == "two":
         return Fires(deciding_node(scores[0]))
@@ -108,6 +109,9 @@ def decision_of(frame: Frame, models: Sequence[Model], scores: Sequence[Score]) 
         least = -math.inf if frame.default is None else 0.0
         sums = (_as_sum(model, score) for model, score in zip(models, scores, strict=True))
         return ArgMax(tuple(map(_compared, sums)), (least,) * len(scores), frame.preference)
+    if all(score.largest for score in scores):
+        at_least = -math.inf if frame.default is None else 0.5
+        return ArgMax(tuple(map(_compared, scores)), (at_least,) * len(scores), frame.preference)
     if all(score.rule is not None for score in scores):
         return _first_of(frame, scores)
     deciding = tuple(FALSE if score.silent else _compared(score) for score in scores)

@@ -7,7 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rulekit.graph.nodes import Node
 from rulekit.learners.binned.binning import BinnedColumn
+from rulekit.learners.binned.codes import Codes
+from rulekit.learners.binned.conditions import condition_node
 from rulekit.learners.counting.histograms import Bools, Floats
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE
 
@@ -18,6 +21,14 @@ class Cause:
 
     column: int
     condition: Bools
+
+    def holds(self, codes: Codes) -> Bools:
+        """The rows [n] on which it holds."""
+        return np.asarray(self.condition[codes[self.column]])
+
+    def node(self, columns: Sequence[BinnedColumn]) -> Node:
+        """The condition as a Boolean node."""
+        return condition_node(columns[self.column], self.condition)
 
     def same(self, other: Cause) -> bool:
         """Whether it is the same condition."""
@@ -50,6 +61,19 @@ class Causes:
         both = general or (column.ordered and column.feature.kind != "boolean")
         return cls(index, column.n_codes, first, column.ordered, both, direction, missing)
 
+    @property
+    def n_conditions(self) -> int:
+        """How many conditions there are."""
+        return self._n_of_a_side * self._sides + int(self.missing)
+
+    @property
+    def _n_of_a_side(self) -> int:
+        return max(0, self.n_codes - self.first - int(self.ordered))
+
+    @property
+    def _sides(self) -> int:
+        return 1 if self.direction else 1 + int(self.contraries)
+
     def sums(self, by_code: Floats) -> Floats:
         """The sums [n_causes, m] of values by code [n_codes, m]: of the codes on which each cause holds."""
         known = by_code[self.first :]
@@ -66,8 +90,8 @@ class Causes:
 
     def cause(self, place: int) -> Cause:
         """The cause at a place of `sums`."""
-        n = max(0, self.n_codes - self.first - int(self.ordered))
-        sides = (1 if self.direction else 1 + int(self.contraries)) * n
+        n = self._n_of_a_side
+        sides = self._sides * n
         condition = np.zeros(self.n_codes, dtype=bool)
         if place >= sides:
             condition[MISSING_CODE] = True

@@ -14,6 +14,7 @@ from rulekit.learners.noisy_or.causes import Cause
 from rulekit.learners.noisy_or.coordinate_descent import coordinate_descent
 from rulekit.learners.noisy_or.em import expectation_maximisation, start_of
 from rulekit.learners.noisy_or.incidence import Incidence
+from rulekit.learners.noisy_or.joint_causes import JointCause
 from rulekit.learners.noisy_or.row_cells import RowCells
 from rulekit.learners.noisy_or.strengths import Strengths, log_likelihood
 from rulekit.learners.noisy_or.summed_out import Unknown, summed_out
@@ -39,7 +40,7 @@ class Fit:
     likelihood: the conditional log-likelihood of the rows in nats; objective: less the prior.
     """
 
-    causes: tuple[Cause, ...]
+    causes: tuple[Cause | JointCause, ...]
     strengths: tuple[float, ...]
     leak: float
     unknown: tuple[tuple[int, float], ...] = ()
@@ -51,20 +52,20 @@ class Fit:
 class Rows:
     """The rows of a problem as the causes see them: holds [n] of each cause that was asked for, levels' shares.
 
-    summed: the columns of which missing cells are summed out.
+    summed: the columns of which missing cells are summed out; those of joint causes are not.
     """
 
     problem: Problem
     summed: Bools
-    holding: dict[int, tuple[Cause, Bools]] = field(default_factory=dict)
+    holding: dict[int, tuple[Cause | JointCause, Bools]] = field(default_factory=dict)
     missing: dict[int, Bools] = field(default_factory=dict)
     shares: dict[int, Floats] = field(default_factory=dict)
 
-    def holds(self, cause: Cause) -> Bools:
+    def holds(self, cause: Cause | JointCause) -> Bools:
         """The rows [n] on which a cause holds."""
         found = self.holding.get(id(cause))
         if found is None:
-            found = cause, cause.condition[self.problem.codes[cause.column]]
+            found = cause, cause.holds(self.problem.codes)
             self.holding[id(cause)] = found
         return found[1]
 
@@ -84,21 +85,24 @@ class Rows:
         return self.shares[column]
 
 
-def fitted(rows: Rows, causes: Sequence[Cause], method: Method, watch: Watch, start: Fit | None = None) -> Fit:
+def fitted(
+    rows: Rows, causes: Sequence[Cause | JointCause], method: Method, watch: Watch, start: Fit | None = None
+) -> Fit:
     """The strengths of the causes that fit the rows best; those of which none is left are dropped."""
-    columns = sorted({cause.column for cause in causes if rows.summed[cause.column]})
+    single = [cause for cause in causes if isinstance(cause, Cause)]
+    columns = sorted({cause.column for cause in single if rows.summed[cause.column]})
     held = [rows.holds(cause) for cause in causes]
     cells = [*held, *(rows.is_missing(column) for column in columns)]
     problem = rows.problem
     incidence = Incidence.of(
-        _cells_of(cells, len(problem.labels)),
+        cells_of(cells, len(problem.labels)),
         problem.labels,
         np.asarray(problem.weights * problem.weight_unit, np.float64),
     )
     begin = _begin(causes, len(cells), start)
     if columns:
         unknown = Unknown.of(
-            [cause.column for cause in causes], [cause.condition for cause in causes], columns, rows.share
+            [cause.column for cause in single], [cause.condition for cause in single], columns, rows.share
         )
         found = summed_out(incidence, unknown, begin, method.prior, method.iterations, watch.check)
     elif method.name == "em":
@@ -111,7 +115,7 @@ def fitted(rows: Rows, causes: Sequence[Cause], method: Method, watch: Watch, st
     names = {column: float(found.present[len(causes) + j]) for j, column in enumerate(columns)}
     likelihood = log_likelihood(incidence, found)
     penalty = method.prior * float(found.present[: len(causes)].sum())
-    reads = {causes[k].column for k in kept}
+    reads = {cause.column for k in kept if isinstance(cause := causes[k], Cause)}
     return Fit(
         tuple(causes[k] for k in kept),
         tuple(float(found.present[k]) for k in kept),
@@ -122,7 +126,7 @@ def fitted(rows: Rows, causes: Sequence[Cause], method: Method, watch: Watch, st
     )
 
 
-def _begin(causes: Sequence[Cause], n_cells: int, start: Fit | None) -> Strengths:
+def _begin(causes: Sequence[Cause | JointCause], n_cells: int, start: Fit | None) -> Strengths:
     """Strengths to start from: those of an earlier fit, and a tenth for causes that it has not."""
     present = np.full(n_cells, 0.1)
     if start is None:
@@ -147,7 +151,7 @@ def _by_em(incidence: Incidence, begin: Strengths, method: Method, check: Callab
     return best.strengths
 
 
-def _cells_of(cells: Sequence[Bools], n: int) -> RowCells:
+def cells_of(cells: Sequence[Bools], n: int) -> RowCells:
     """The rows [n] with a cell for each condition that holds."""
     k = len(cells)
     held = np.stack(cells, axis=1) if k else np.zeros((n, 0), dtype=bool)

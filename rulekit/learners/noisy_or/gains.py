@@ -6,6 +6,7 @@ import numpy as np
 
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.counting.histograms import Floats, exact_sum
+from rulekit.learners.noisy_or.causes import Cause
 from rulekit.learners.noisy_or.fits import Fit, Rows
 from rulekit.learners.noisy_or.strengths import log_positive
 from rulekit.schema import MISSING_CODE
@@ -49,7 +50,7 @@ def innocent_shares(fit: Fit, rows: Rows) -> dict[int, Floats]:
             continue
         left = rows.share(column).copy()
         for cause, strength in zip(fit.causes, fit.strengths, strict=True):
-            if cause.column == column:
+            if isinstance(cause, Cause) and cause.column == column:
                 left[cause.condition] *= np.exp(-strength)
         found[column] = left / max(left.sum(), 1e-300)
     return found

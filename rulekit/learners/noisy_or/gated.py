@@ -45,6 +45,7 @@ def fit_gated(
     labels: npt.NDArray[Any],
     start: Strengths,
     *,
+    start_of_inhibitors: Strengths | None = None,
     prior: float = 1.0,
     prior_of_inhibitors: float = 0.3,
     causes: Bools | None = None,
@@ -63,6 +64,8 @@ def fit_gated(
         0 and 1.
     start : Strengths
         A noisy-or of these cells, as coordinate descent finds it.
+    start_of_inhibitors : Strengths, optional
+        Of inhibitors to go on from; None: those that hardly act.
     prior, prior_of_inhibitors : float
         The penalty of a unit of strength, in nats.
     causes, inhibitors : ndarray of bool [n_cells], optional
@@ -84,9 +87,8 @@ def fit_gated(
         [np.full(len(of_causes), prior), [0.0], np.full(len(of_inhibitors), prior_of_inhibitors), [0.0]]
     )
     problem = _Problem.of(rows, labels, weights, of_causes, of_inhibitors)
-    x = np.concatenate(
-        [start.present[of_causes], [max(start.leak, _LEAST)], np.full(len(of_inhibitors), _FIRST), [_FIRST]]
-    )
+    gate = start_of_inhibitors or Strengths(np.full(k, _FIRST), None, _FIRST)
+    x = np.concatenate([start.present[of_causes], [max(start.leak, _LEAST)], gate.present[of_inhibitors], [gate.leak]])
     least = np.zeros(len(x))
     least[len(of_causes)] = _LEAST
 

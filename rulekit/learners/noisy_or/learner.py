@@ -16,10 +16,14 @@ from rulekit.learners.binned.words import without_mute_words
 from rulekit.learners.contract import Ability, Candidate, Kind, Learning, Question, Variants
 from rulekit.learners.counting.histograms import Bools, Floats
 from rulekit.learners.fitting.assembly import Prior
+from rulekit.learners.fitting.given.allowed import Allowed
 from rulekit.learners.fitting.rows.folds import fold_of_rows
 from rulekit.learners.fitting.rows.inputs import TrainingData
-from rulekit.learners.noisy_or.causes import causes_of
+from rulekit.learners.noisy_or.causes import Causes, causes_of
 from rulekit.learners.noisy_or.fits import Fit, Method
+from rulekit.learners.noisy_or.gated_models import Gated, refuse_gated
+from rulekit.learners.noisy_or.gated_search import GatedSearch, grown_gated
+from rulekit.learners.noisy_or.joint_causes import Breadth
 from rulekit.learners.noisy_or.models import HALF, NoisyOr, Part
 from rulekit.learners.noisy_or.search import Search, grown
 from rulekit.learners.noisy_or.settings import NoisyOrSettings
@@ -34,8 +38,9 @@ class Plan:
     """What all questions share.
 
     kind: of the classes; columns: how many the table has (ranked classes have a further one, of the ranks); missing
-    [columns]: which have missing cells; families: what is compared, the first where nothing is; known: of ranked
-    classes what was learned of a cut from some rows, which the questions share.
+    [columns]: which have missing cells; families: what is compared, the first where nothing is; apart
+    [columns, columns]: which may not stand in one cause; known: of ranked classes what was learned of a cut from some
+    rows, which the questions share.
     """
 
     kind: Kind
@@ -43,6 +48,7 @@ class Plan:
     missing: Bools
     families: tuple[str, ...]
     n_classes: int
+    apart: Bools
     known: dict[bytes, list[Fit]] = field(default_factory=dict)
 
 
@@ -72,6 +78,9 @@ class NoisyOrs(RuleLearner):
         if settings.n_init > 1 and settings.method != "em":
             why = "coordinate descent reaches the same maximum from every start"
             raise InputError(why, where="n_init", fix="leave it out, or take method=em")
+        if settings.gated and settings.method == "em":
+            why = "EM does not fit inhibitors"
+            raise InputError(why, where="method", fix="leave it out, or take variant=general, or or dnf")
 
     def prepare(
         self, problem: Problem, questions: Sequence[Question], data: TrainingData, classes: tuple[Any, ...]
@@ -85,9 +94,11 @@ class NoisyOrs(RuleLearner):
         if kind != "two" and settings.threshold == "break-even":
             why = "precision and recall are of two classes"
             raise InputError(why, where="threshold", fix="take half, accuracy or f1")
+        refuse_gated(settings, kind, data.table.constraints)
         missing = np.array([bool((problem.codes[k] == 0).any()) for k in range(len(problem.columns))], dtype=bool)
         families = ("or", "and") if (settings.family, kind) == ("auto", "two") else (_family(settings),)
-        plan = Plan(kind, len(problem.columns), missing, families, len(classes))
+        apart = Allowed.of(problem.columns, data.table.constraints).apart
+        plan = Plan(kind, len(problem.columns), missing, families, len(classes), apart)
         found = []
         for question in questions:
             own = replace(problem, labels=question.problem.labels)
@@ -106,7 +117,9 @@ class NoisyOrs(RuleLearner):
         share = _share(problem)
         flipped = plan.families[0] == "and"
         leak = strength_of(float(f"{1.0 - share if flipped else share:.4g}"))
-        model = NoisyOr((Part((), (), leak),), HALF, flipped, question.settings.threshold == "half")
+        model: NoisyOr | Gated = NoisyOr((Part((), (), leak),), HALF, flipped, question.settings.threshold == "half")
+        if question.settings.gated:
+            model = Gated(Part((), (), leak), Part((), (), 0.0), HALF, flipped)
         error = min(problem.positive, problem.total - problem.positive)
         return Candidate(0, error, error, model)
 
@@ -156,7 +169,7 @@ def _held_out_losses(candidate: Candidate, held: Problem) -> Floats:
             share = min(max(model.share, 1e-9), 1.0 - 1e-9)
             losses[rows] = -np.log(np.where(yes, share, 1.0 - share))
         else:
-            assert isinstance(model, NoisyOr)
+            assert isinstance(model, NoisyOr | Gated)
             losses[rows] = model.log_losses(codes, yes)
     return losses
 
@@ -179,7 +192,7 @@ def _candidates(question: Question, family: str) -> Iterator[Candidate]:
 class _Learned:
     """A model with its conditional log-likelihood, and that less the prior."""
 
-    model: NoisyOr
+    model: NoisyOr | Gated
     likelihood: float
     objective: float
 
@@ -200,6 +213,9 @@ def _learned(question: Question, family: str) -> Iterator[_Learned]:
     """The noisy-ors of 1, 2, ... causes; of ranked classes the chains of as many causes for each cut."""
     plan: Plan = question.plan
     flipped, half = family == "and", question.settings.threshold == "half"
+    if question.settings.gated:
+        yield from _gated(question, family)
+        return
     if plan.kind != "ranked":
         problem = _flipped(question.problem) if flipped else question.problem
         for fit in grown(problem, _search(question, problem, family), question.watch):
@@ -212,6 +228,21 @@ def _learned(question: Question, family: str) -> Iterator[_Learned]:
         model = NoisyOr(tuple(Part.of(fit, total, cut) for cut, fit, total in chosen), HALF, flipped, half)
         likelihood, objective = sum(fit.likelihood for _, fit, _ in chosen), sum(fit.objective for _, fit, _ in chosen)
         yield _Learned(model, likelihood, objective)
+
+
+def _gated(question: Question, family: str) -> Iterator[_Learned]:
+    """The gated noisy-ors of 1, 2, ... causes and inhibitors; of two classes noisy-ors until something inhibits."""
+    plan: Plan = question.plan
+    flipped, half = family == "and", question.settings.threshold == "half"
+    problem = _flipped(question.problem) if flipped else question.problem
+    # What makes the class less likely where it inhibits has the other direction of what causes it.
+    inhibitors = _causes(question, problem, not flipped)
+    search = GatedSearch(_search(question, problem, family), inhibitors)
+    for fit in grown_gated(problem, search, question.watch):
+        model: NoisyOr | Gated = Gated.of(fit, problem.total, flipped)
+        if plan.kind == "two" and not fit.inhibitors.causes:
+            model = NoisyOr((Part.of(fit.causes, problem.total),), HALF, flipped, half)
+        yield _Learned(model, fit.causes.likelihood, fit.causes.objective)
 
 
 def _candidate(learned: _Learned, question: Question) -> Candidate:
@@ -231,16 +262,20 @@ def _search(question: Question, problem: Problem, family: str) -> Search:
     """What is looked for in the rows of a problem."""
     settings: NoisyOrSettings = question.settings
     plan: Plan = question.plan
-    level = settings.missing_values == "level"
-    causes = causes_of(
-        problem.columns,
-        range(plan.columns),
-        general=settings.variant == "general",
-        missing=plan.missing & level,
-        flipped=family == "and",
-    )
+    causes = _causes(question, problem, family == "and")
     method = Method(settings.method, settings.n_iter, settings.n_init, settings.lam, question.seed)
-    return Search(causes, method, settings.max_causes, least_side(problem.total), plan.missing & (not level))
+    joint = None if settings.joint_literals is None else Breadth(settings.joint_literals, apart=plan.apart)
+    summed = plan.missing & (settings.missing_values == "sum" and joint is None)
+    return Search(causes, method, settings.max_causes, least_side(problem.total), summed, joint)
+
+
+def _causes(question: Question, problem: Problem, flipped: bool) -> list[Causes]:
+    """The conditions on each column; flipped: those that make the class of the question less likely."""
+    settings: NoisyOrSettings = question.settings
+    plan: Plan = question.plan
+    missing = plan.missing & (settings.missing_values == "level")
+    general = settings.variant != "or"
+    return causes_of(problem.columns, range(plan.columns), general=general, missing=missing, flipped=flipped)
 
 
 def _of_cut(question: Question, cut: int, flipped: bool) -> tuple[list[Fit], float]:

@@ -10,11 +10,11 @@ import numpy as np
 from rulekit.graph.nodes import TRUE, Above, Hidden, Linear, Missing, Node, Not, Or, Probability, Strength
 from rulekit.graph.probability.deciding import none_fires_decision
 from rulekit.learners.binned.codes import Codes
-from rulekit.learners.binned.conditions import condition_node
 from rulekit.learners.contract import Frame, Score
 from rulekit.learners.counting.histograms import Bools, Floats
 from rulekit.learners.noisy_or.causes import Cause
 from rulekit.learners.noisy_or.fits import Fit
+from rulekit.learners.noisy_or.joint_causes import JointCause
 from rulekit.learners.noisy_or.strengths import log_positive
 from rulekit.numbers import short_probability, strength_of
 
@@ -35,7 +35,7 @@ class Part:
     cut: of ranked classes the number of the one that it speaks for, from 0; -1 else.
     """
 
-    causes: tuple[tuple[Cause, float], ...]
+    causes: tuple[tuple[Cause | JointCause, float], ...]
     unknown: tuple[tuple[int, float], ...]
     leak: float
     cut: int = -1
@@ -59,7 +59,7 @@ class Part:
         """Its hidden bits."""
         before = prefix if self.cut < 0 else f"H{self.cut + 1}."
         bits = [
-            Hidden(f"{before}{k}", condition_node(frame.columns[cause.column], cause.condition), strength)
+            Hidden(f"{before}{k}", cause.node(frame.columns), strength)
             for k, (cause, strength) in enumerate(self.causes, start=1)
         ]
         for column, strength in self.unknown:
@@ -69,7 +69,7 @@ class Part:
     def add(self, total: Floats, codes: Codes) -> None:
         """Add its strengths to sums [n], one after the other as the evaluator does."""
         for cause, strength in self.causes:
-            total += np.where(cause.condition, strength, 0.0)[codes[cause.column]]
+            total += np.where(cause.holds(codes), strength, 0.0)
         for column, strength in self.unknown:
             total += np.where(codes[column] == 0, strength, 0.0)
         total += self.leak

@@ -21,13 +21,11 @@ from rulekit.learners.counting.kernels import compiled_unless
 from rulekit.learners.noisy_or.causes import Cause, Causes
 from rulekit.learners.noisy_or.fits import Fit, Method, Rows, fitted
 from rulekit.learners.noisy_or.gains import gains, gains_of_missing, innocent_shares
+from rulekit.learners.noisy_or.joint_causes import TRIED, Breadth, JointCause, Rise, best_joint_cause
+from rulekit.learners.noisy_or.rises import gains_of_cause
 from rulekit.schema import MISSING_CODE
 
-_TRIED = np.array([0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 0.9, 2.5])
-"""The strengths that a further cause is tried with, from a probability of .1 to one of 92 %: causes of a rare class act
-seldom.
-"""
-_LEAST_GAIN = 0.01
+LEAST_GAIN = 0.01
 """The least number of nats that a further cause gains, beyond its prior."""
 
 
@@ -36,6 +34,7 @@ class Search:
     """What is looked for: the possible causes, how they are fitted, at most how many, and of how many rows.
 
     summed: the columns of which missing cells are summed out; least: the weight of the rows on which a cause holds.
+    joint: how conditions are joined to causes (None: each is a cause by itself).
     """
 
     causes: Sequence[Causes]
@@ -43,6 +42,7 @@ class Search:
     most: int
     least: float
     summed: Bools
+    joint: Breadth | None = None
 
 
 def grown(problem: Problem, search: Search, watch: Watch) -> Iterator[Fit]:
@@ -57,12 +57,16 @@ def grown(problem: Problem, search: Search, watch: Watch) -> Iterator[Fit]:
     fit, largest = fitted(rows, (), search.method, watch), 0
     while len(fit.causes) < search.most:
         watch.check()
-        s, unknown = _activations(fit, rows, positive), innocent_shares(fit, rows)
-        found = _best(own, weights, s, counts, search, fit.causes, unknown)
+        found: Cause | JointCause | None
+        if search.joint is not None:
+            found = _best_joint(problem, fit, rows, search, watch)
+        else:
+            s, unknown = _activations(fit, rows, positive), innocent_shares(fit, rows)
+            found = _best(own, weights, s, counts, search, fit.causes, unknown)
         if found is None:
             return
         before, fit = fit, fitted(rows, (*fit.causes, found), search.method, watch, fit)
-        if fit.objective - before.objective <= _LEAST_GAIN:
+        if fit.objective - before.objective <= LEAST_GAIN:
             return
         if len(fit.causes) > largest:
             largest = len(fit.causes)
@@ -92,31 +96,44 @@ def _best(
     s: Floats,
     counts: Sequence[Floats],
     search: Search,
-    known: Sequence[Cause],
+    known: Sequence[Cause | JointCause],
     unknown: Mapping[int, Floats],
 ) -> Cause | None:
     """The cause that gains most likelihood, None where none gains enough; unknown: see `innocent_shares`."""
-    each = gains(s, weights, _TRIED)
-    best, found = _LEAST_GAIN, None
+    each = gains(s, weights, TRIED)
+    best, found = LEAST_GAIN, None
     for causes, by_class in zip(search.causes, counts, strict=True):
-        by_code = np.zeros((causes.n_codes, len(_TRIED)))
+        by_code = np.zeros((causes.n_codes, len(TRIED)))
         _add_by_code(own.codes[causes.column], each, by_code)
         sums, held = causes.sums(by_code), causes.sums(by_class)
         if not len(sums):
             continue
-        worth = sums - np.outer(held[:, 0] + search.method.prior, _TRIED)
+        worth = sums - np.outer(held[:, 0] + search.method.prior, TRIED)
         if causes.column in unknown:
             often = causes.sums(unknown[causes.column][:, None])
             negative = float(by_class[MISSING_CODE, 0])
-            worth += gains_of_missing(own, weights, s, causes.column, negative, often, _TRIED)
+            worth += gains_of_missing(own, weights, s, causes.column, negative, often, TRIED)
         worth = worth.max(axis=1)
         worth[held.sum(axis=1) < search.least] = 0.0
         place = int(np.argmax(worth))
         if worth[place] > best:
             cause = causes.cause(place)
-            if not any(cause.same(other) for other in known):
+            if not any(isinstance(other, Cause) and cause.same(other) for other in known):
                 best, found = float(worth[place]), cause
     return found
+
+
+def _best_joint(problem: Problem, fit: Fit, rows: Rows, search: Search, watch: Watch) -> JointCause | None:
+    """The joint cause that gains most likelihood, None where none gains enough."""
+    assert search.joint is not None
+    s, positive = _activations(fit, rows, np.arange(len(problem.labels))), problem.labels == 1
+    weights = np.asarray(problem.weights * problem.weight_unit, dtype=np.float64)
+    rise = Rise.of(gains_of_cause(s, np.zeros(len(s)), positive), weights, search.method.prior)
+    found = best_joint_cause(problem, search.causes, rise, search.least, search.joint, watch)
+    if found is None or found[0] <= LEAST_GAIN:
+        return None
+    known = [cause for cause in fit.causes if isinstance(cause, JointCause)]
+    return None if any(found[1].same(other) for other in known) else found[1]
 
 
 def _add_by_code_at_once(codes: Any, each: Any, sums: Any) -> None:

@@ -10,6 +10,7 @@ from rulekit.learners.fitting.parameters import number, one_of, whole
 from rulekit.learners.fitting.settings import SizeSettings
 
 Family = Literal["auto", "or", "and", "add", "parity"]
+Variant = Literal["general", "or", "dnf", "gated", "gated-dnf"]
 Aim = Literal["half", "accuracy", "f1", "break-even"]
 
 
@@ -24,9 +25,13 @@ class NoisyOrSettings(SizeSettings):
         "or: causes speak for the positive class (of ranked classes noisy-max); and: against it (noisy-min); "
         "auto: of two classes the better on held-out rows, else or",
     )
-    variant: Literal["general", "or"] = setting(
-        "general", one_of("general", "or"), "general: what is not so may be a cause too (`not smoker`); or: it may not"
+    variant: Variant = setting(
+        "general",
+        one_of("general", "or", "dnf", "gated", "gated-dnf"),
+        "general: what is not so may be a cause too (`not smoker`); or: it may not; dnf: causes are conditions that "
+        "hold together; gated: some conditions inhibit all causes; gated-dnf: both",
     )
+    rule_length: int = setting(4, whole(1), "most literals of a cause of the variants dnf and gated-dnf")
     method: Literal["coordinate", "em"] = setting(
         "coordinate", one_of("coordinate", "em"), "how strengths are fitted: coordinate descent, or EM as in the paper"
     )
@@ -50,3 +55,13 @@ class NoisyOrSettings(SizeSettings):
         "a missing cell is summed out (any value, as often as the column has it), or is a level that may be a cause",
     )
     max_bins: Any = setting(10, whole(2, optional=True), "bins of a numeric column (None: one for each value)")
+
+    @property
+    def gated(self) -> bool:
+        """Whether conditions may inhibit the causes."""
+        return self.variant in ("gated", "gated-dnf")
+
+    @property
+    def joint_literals(self) -> int | None:
+        """The most literals of a cause that is found as a joint one; None where causes are found one by one."""
+        return {"dnf": self.rule_length, "gated-dnf": self.rule_length, "gated": 1}.get(self.variant)

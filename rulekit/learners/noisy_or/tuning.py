@@ -8,12 +8,13 @@ import numpy as np
 
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.counting.histograms import Floats
+from rulekit.learners.noisy_or.gated_models import Gated
 from rulekit.learners.noisy_or.models import NoisyOr
 from rulekit.learners.noisy_or.thresholds import Goal, best_cut
 from rulekit.numbers import strength_of, threshold_between
 
 
-def tuned_bound(models: Sequence[tuple[NoisyOr, Problem]], goal: Goal) -> float:
+def tuned_bound(models: Sequence[tuple[NoisyOr | Gated, Problem]], goal: Goal) -> float:
     """The strength above which it is decided, by the activations of rows by models, which may be those of folds.
 
     It is that of the shortest probability between the same two activations as the best cut.
@@ -43,7 +44,7 @@ def _short(cut: float, low: float, high: float) -> float:
     return max(cut, 0.0)
 
 
-def _activations(model: NoisyOr, problem: Problem) -> Floats:
+def _activations(model: NoisyOr | Gated, problem: Problem) -> Floats:
     n = len(problem.labels)
     parts = [model.activations(codes, rows.stop - rows.start) for rows, codes in problem.codes.parts(n)]
     return np.concatenate(parts) if parts else np.zeros(0)

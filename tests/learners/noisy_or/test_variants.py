@@ -1,0 +1,104 @@
+"""The readable variants of the noisy-or in the learner: conjunctions as causes, and conditions that inhibit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rulekit import NoisyOrClassifier
+from rulekit.conformance.learners import learner_checks
+from rulekit.errors import InputError
+from rulekit.graph.language.text import print_node
+from rulekit.graph.nodes import And, Hidden, Node, Not, Or
+from rulekit.graph.traversal import topological
+
+CLEAR: dict[str, Any] = {"positive": "yes", "family": "or", "stopping": "none"}
+KINDS = ("dnf", "gated", "gated-dnf")
+
+
+def table(n: int, seed: int = 0) -> tuple[dict[str, Any], np.ndarray]:
+    """(a and b) and (x > 3 and k = u) cause "yes", c inhibits it; some cells are missing."""
+    rng = np.random.default_rng(seed)
+    a, b, c = rng.random((3, n)) < 0.4
+    x, k = rng.integers(0, 7, n), rng.choice(["u", "v", "w"], n)
+    p = 1.0 - 0.98 * np.where(a & b, 0.15, 1.0) * np.where((x > 3) & (k == "u"), 0.2, 1.0)
+    y = np.where(rng.random(n) < p * np.where(c, 0.1, 1.0), "yes", "no")
+    x = np.where(rng.random(n) < 0.1, np.nan, x)
+    return {"a": a, "b": b, "c": c, "x": x, "k": k}, y
+
+
+def causes_and_inhibitors(node: Node) -> tuple[set[str], set[str]]:
+    """The conditions of the bits in words, of causes and of inhibitors."""
+    none = next((n.child for n in topological([node]) if isinstance(n, Not) and isinstance(n.child, Or)), Or(()))
+    bits = {n for n in topological([node]) if isinstance(n, Hidden)}
+    inhibitors = {n for n in topological([none]) if isinstance(n, Hidden)}
+    return tuple({print_node(bit.cause) for bit in found} - {"true"} for found in (bits - inhibitors, inhibitors))
+
+
+def test_planted_rules_and_inhibitors_are_found() -> None:
+    data, y = table(8_000)
+    graph = NoisyOrClassifier(variant="gated-dnf", size=3, **CLEAR).fit(data, y).rule_graph_
+    causes, inhibitors = causes_and_inhibitors(graph.probability[0])
+    assert causes == {"a and b", "x > 3 and k in {u}"}
+    assert inhibitors == {"c"}
+    alone = NoisyOrClassifier(variant="dnf", size=2, **CLEAR).fit(data, y).rule_graph_
+    formula = alone.probability[0].formula
+    assert isinstance(formula, Or)
+    assert any(isinstance(bit, Hidden) and isinstance(bit.cause, And) for bit in formula.children)
+
+
+def test_a_cause_has_no_more_literals_than_asked_for() -> None:
+    data, y = table(2_000)
+    graph = NoisyOrClassifier(variant="dnf", rule_length=1, **CLEAR).fit(data, y).rule_graph_
+    assert not any(isinstance(bit.cause, And) for bit in graph.nodes() if isinstance(bit, Hidden))
+
+
+def test_inhibitors_keep_the_direction_of_monotone_columns() -> None:
+    """More of x never makes "yes" less likely, whatever x does in the data."""
+    rng = np.random.default_rng(0)
+    x, z = rng.normal(size=(2, 3_000))
+    y = np.where(rng.random(3_000) < np.where(z > 0, 0.9, 0.1) * np.where(np.abs(x) > 1, 0.2, 1.0), "yes", "no")
+    for family in ("or", "and"):
+        model = NoisyOrClassifier(variant="gated", monotone={"x": "increasing"}, **{**CLEAR, "family": family})
+        model.fit({"x": x, "z": z}, y)
+        steps = np.linspace(-3, 3, 50)
+        for other in (-1.0, 1.0):
+            proba = model.predict_proba({"x": steps, "z": np.full(50, other)})[:, 1]
+            assert np.all(np.diff(proba) >= -1e-12)
+
+
+@pytest.mark.parametrize("variant", KINDS)
+def test_several_classes_are_decided_by_the_largest_probability(variant: str) -> None:
+    rng = np.random.default_rng(0)
+    data = {f"a{j}": rng.random(900) < 0.5 for j in range(3)} | {"x": rng.normal(size=900)}  # no two rows are equal
+    y = np.where(data["a0"] & data["a1"], "p", np.where(data["a2"], "q", "r"))
+    model = NoisyOrClassifier(variant=variant, n_folds=2).fit(data, y)
+    proba = model.predict_proba(data)
+    said = model.predict(data)
+    assert np.mean(said == y) > (0.95 if variant != "gated" else 0.8)
+    assert np.mean(model.classes_[proba.argmax(axis=1)] == said) > 0.99
+
+
+def test_what_has_no_meaning_is_refused_by_name() -> None:
+    data, y = table(200)
+    ranks = np.array(["low", "middle", "high"])[np.arange(200) % 3]
+    refused: list[tuple[dict[str, Any], np.ndarray, str]] = [
+        ({"variant": "gated", "method": "em"}, y, "method"),
+        ({"variant": "gated-dnf", "ordered": ["low", "middle", "high"]}, ranks, "variant"),
+        ({"variant": "gated", "threshold": "f1"}, ranks, "threshold"),
+        ({"variant": "gated", "forbid": ["a, b"]}, y, "forbid"),
+    ]
+    for parameters, labels, where in refused:
+        with pytest.raises(InputError, match=where):
+            NoisyOrClassifier(**parameters).fit(data, labels)
+    NoisyOrClassifier(variant="dnf", ordered=["low", "middle", "high"], max_causes=2, n_folds=2).fit(data, ranks)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("variant", KINDS)
+def test_it_keeps_the_contract(variant: str) -> None:
+    for check in learner_checks(NoisyOrClassifier, {"max_causes": 3, "n_folds": 2, "variant": variant}, sklearn=False):
+        if variant == "dnf" or not any(word in check.name for word in ("rank", "apart", "one rule")):
+            check.run()
