@@ -17,7 +17,7 @@ from rulekit.audit.score_cards.cards import card_of
 from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes, probabilities
 from rulekit.graph.leaves import cuts_of_leaf
 from rulekit.graph.nodes import LEAVES, And, Family, Hidden, IsTrue, Node, Not, Or, Probability, Strength, with_children
-from rulekit.graph.rules import Rule, firing, rule_values, rules_of
+from rulekit.graph.rules import INHIBITS, Rule, firing, rule_values, rules_of
 from rulekit.graph.traversal import fold, topological
 from rulekit.names import label_text, printable
 from rulekit.numbers import probability_of
@@ -32,6 +32,7 @@ Doubles = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 
 _LEAST_SHARE = 0.01
+_CONTRARY = (INHIBITS, "against")
 _HALF = 0.5
 
 
@@ -63,7 +64,8 @@ def explain(graph: RuleGraph, table: Table) -> list[dict[str, Any]]:
 
     Rules: those that fired; where a probability decides for a class and none of its rules is above the threshold alone,
     the fewest that are so together, most probable first, each with `together`. Each rule has `id`, `class`, `text`, and
-    where it applies `weight` (its part of a sum) and `probability` (that of a random rule for this row).
+    where it applies `weight` (its part of a sum), `probability` (that of a random rule for this row) and `against` (it
+    keeps the rules of its class from acting).
 
     Conditions: those that speak for the label in this row, the strongest first: `id` (the hidden bits that it causes),
     `class` of the formula, `text`, `holds`, `said` (the condition, or where it fails its contrary), and `change`, by
@@ -83,7 +85,11 @@ def explain(graph: RuleGraph, table: Table) -> list[dict[str, Any]]:
     views: list[dict[str, Any]] = []
     for rule in rules:
         view = {"id": rule.id, "class": graph.classes[rule.class_index], "text": print_node(rule.node, graph.schema)}
-        views.append({**view, "weight": rule.weight} if rule.connective == "sum" else view)
+        if rule.connective == "sum":
+            view["weight"] = rule.weight
+        if rule.connective in _CONTRARY:
+            view["against"] = True
+        views.append(view)
     labels, chances = decide(graph, table), probabilities(graph, table)
     values = rule_values(rules, table)
     active = firing(rules, values, table.n_rows)
@@ -126,8 +132,8 @@ def _changed(graph: RuleGraph, change: NearestChange) -> dict[str, Any]:
 class Meaning:
     """What the id of a rule stands for: the class that it speaks for or against, and its condition.
 
-    weight: its part of a sum, else None; a rule whose weight is negative speaks against the class. nested: its
-    conditions count by strengths, which the condition leaves out.
+    weight: its part of a sum, else None; a rule whose weight is negative speaks against the class, as does one that
+    inhibits others. nested: its conditions count by strengths, which the condition leaves out.
     """
 
     id: str
@@ -135,9 +141,10 @@ class Meaning:
     condition: str
     weight: float | None = None
     nested: bool = False
+    inhibits: bool = False
 
     def __str__(self) -> str:
-        against = "against " if self.weight is not None and self.weight < 0 else ""
+        against = "against " if self.inhibits or (self.weight is not None and self.weight < 0) else ""
         part = "" if self.weight is None else f" by {abs(self.weight):.4g}"
         return printable(f"{self.id}  {against}{label_text(self.class_label)}{part}: {self.condition}")
 
@@ -153,6 +160,7 @@ def meanings_of(graph: RuleGraph) -> tuple[Meaning, ...]:
             print_node(without_strengths(rule.node) if rule.nested else rule.node, graph.schema),
             rule.weight if rule.connective == "sum" else None,
             rule.nested,
+            rule.connective in _CONTRARY,
         )
         for rule in rules_of(graph)
     )
@@ -265,21 +273,27 @@ def _together(
     """
     found: dict[int, list[int]] = {}
     for part in noisy:
-        mine = [j for j, rule in enumerate(rules) if rule.class_index == part.class_index]
+        own = [j for j, rule in enumerate(rules) if rule.class_index == part.class_index]
+        mine = [j for j in own if rules[j].connective not in _CONTRARY]
         if not mine:
             continue
         chance = np.column_stack([values[j] for j in mine]).astype(np.float64)
+        # What is left of a probability where nothing inhibits.
+        spared = np.prod([1.0 - values[j] for j in own if rules[j].connective == INHIBITS], axis=0)
         decided = labels >= part.class_index if ranked else labels == part.class_index
         # a rule that fired says it all, unless the threshold is so high that it is not enough alone
         joined_by_or = rules[mine[0]].connective == "or"
         least = max(part.threshold, _HALF)
-        alone = (chance > least).any(axis=1) if joined_by_or else (chance > _HALF).all(axis=1)
+        alone = (
+            (chance * np.reshape(spared, (-1, 1)) > least).any(axis=1) if joined_by_or else (chance > _HALF).all(axis=1)
+        )
         rows = np.flatnonzero(decided & ~alone)
         order = np.argsort(-chance[rows], axis=1, kind="stable")
         ordered = np.take_along_axis(chance[rows], order, axis=1)
         count = np.count_nonzero(ordered > 0, axis=1)
         if joined_by_or:
-            reached = 1.0 - np.cumprod(1.0 - ordered, axis=1) > part.threshold
+            left = np.broadcast_to(spared, len(chance))[rows, np.newaxis]
+            reached = (1.0 - np.cumprod(1.0 - ordered, axis=1)) * left > part.threshold
             count = np.where(reached.any(axis=1), reached.argmax(axis=1) + 1, count)
         for i, first, many in zip(rows.tolist(), order.tolist(), count.tolist(), strict=True):
             found.setdefault(i, []).extend(mine[k] for k in first[:many])

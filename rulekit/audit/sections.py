@@ -29,13 +29,15 @@ from rulekit.graph.nodes import (
     Missing,
     Node,
     Not,
+    Or,
     Probability,
     Rescaled,
     Sided,
     Strength,
 )
+from rulekit.graph.probability.gated_deciding import formula_on_grid, gated_parts
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.graph.rules import Rule, conjuncts, rules_of, rules_of_parts
+from rulekit.graph.rules import INHIBITS, Rule, conjuncts, rules_of, rules_of_parts
 from rulekit.graph.traversal import topological
 from rulekit.schema import Schema
 
@@ -69,10 +71,13 @@ def sections(graph: RuleGraph, full: bool = False) -> tuple[Section, ...]:
             rows = tuple(rule_row(rule, words, figures.get(rule.id, ())) for rule in rules)
         else:
             rows = card_rows(card, k, {rule.node: rule for rule in rules}, words, figures)
+        rows, inhibiting = [tuple(row for row in rows if row.inhibits is which) for which in (False, True)]
         known = next((row.figures for row in rows if row.figures), ())
         said = speaks_for(graph, k)
         signs = f"points above 0 speak for {said}, points below 0 against it" if card is not None and rows else ""
         found.append(Section(heading, rows, base_rates=base_rates(known, said), signs=signs))
+        if inhibiting:
+            found.append(Section(_INHIBITORS, inhibiting))
     return tuple(found)
 
 
@@ -95,7 +100,9 @@ def closing(graph: RuleGraph) -> str:
 
 def missing_note(graph: RuleGraph) -> str:
     """What a missing value means to the columns that the rules read."""
-    accepting, nodes = _accepting(graph.decision.roots), topological(graph.decision.roots)
+    pairs = zip(graph.decision.roots, graph.decision.parts, strict=True)
+    roots = [part.score if isinstance(part.score, Probability) else root for root, part in pairs]
+    accepting, nodes = _accepting(roots), topological(roots)
     valued = {_feature(node) for node in nodes if node.family is Family.REAL}
     read = [f for f in graph.schema.names if f in set(map(_feature, nodes))]
     never = [name(f) for f in read if f not in accepting | valued]
@@ -132,6 +139,9 @@ def _accepting(roots: Sequence[Node]) -> set[str]:
             and (isinstance(node, Missing) or getattr(node, "missing", None) is True) is positive
         ):
             found.add(feature)
+        gated = gated_parts(node.children[0] if isinstance(node, Not) else node)
+        if gated is not None:  # causes and inhibitors are listed as they are
+            node, positive = Or((*gated[0], *gated[1])), True
         for child in node.children:
             below = (child, positive is not isinstance(node, Not))
             if below not in seen:
@@ -159,7 +169,8 @@ def _headings(graph: RuleGraph, by_class: Mapping[int, Sequence[Rule]]) -> list[
         tests = [_test(part, by_class.get(part.class_index, []), graph.schema) for part in decision.parts]
         places = [part.class_index for part in decision.parts]
         said = [f"above {labels[k - 1]}" if decision.ordered else labels[k] for k in places]
-        return [(k, _said(target, words, test)) for k, words, test in zip(places, said, tests, strict=True)]
+        joined = [_word(by_class.get(k, [])) for k in places]
+        return [(k, _said(target, *each)) for k, *each in zip(places, said, tests, joined, strict=True)]
     if decision.rule_sets:
         spoken = [k for k, rules, _ in decision.ranked if rules is not FALSE or k != graph.default]
         return [(k, _said(target, labels[k], _any_of(by_class.get(k, [])))) for k in spoken]
@@ -178,8 +189,13 @@ def _above(threshold: float, words: str) -> str:
     return "" if threshold == float("-inf") else f"{words}{weight(threshold)}"
 
 
-def _said(target: str, label: str, test: str) -> str:
-    return f"{target} is {label} when {test}" if test else f"{target} is never {label} (no rule)"
+def _said(target: str, label: str, test: str, word: str = "when") -> str:
+    return f"{target} is {label} {word} {test}" if test else f"{target} is never {label} (no rule)"
+
+
+def _word(rules: Sequence[Rule]) -> str:
+    """How what is tested is joined to the class: causes may speak against it."""
+    return "unless" if rules and rules[0].connective == "against" else "when"
 
 
 def _any_of(rules: Sequence[Rule]) -> str:
@@ -199,6 +215,8 @@ def _test(part: Part, rules: Sequence[Rule], schema: Schema) -> str:
         said = chance(max(0.0, part.threshold))
     elif part.score.family is Family.PROBABILITY and 0 < part.threshold < 1:
         said = share(part.threshold)
+    if rules and rules[0].connective == "against" and isinstance(part.score, Probability):
+        return f"{_measure(part.score, rules)} is {share(1.0 - part.threshold)} or more"
     return f"{_measure(part.score, rules)} exceeds {said}"
 
 
@@ -219,9 +237,12 @@ def _measure(score: Node, rules: Sequence[Rule]) -> str:
     if len(rules) < 2:
         return f"the probability that {'this rule' if rules else 'nothing'} holds"
     connective = rules[0].connective
+    if rules[-1].connective == INHIBITS:
+        return "the probability that any of these holds, and none of those below does,"
     return f"the probability that {_HOLD.get(connective, f'{connective} these hold')}"
 
 
+_INHIBITORS = "and none of those:"
 _HOLD = {"or": "any of these holds", "and": "all of these hold"}
 
 
@@ -234,7 +255,16 @@ def reported(graph: RuleGraph, full: bool = True) -> tuple[Section, ...]:
     for k, node in _beside(graph):
         rules = rules_of_parts((Part(1, node, None),))
         rows = tuple(rule_row(rule, words) for rule in rules)
-        found.append(Section(f"{_reports(graph, k)}: {_measure(node, rules)}", rows, decides=False))
+        found.append(
+            Section(
+                f"{_reports(graph, k)}: {_measure(node, rules)}",
+                tuple(row for row in rows if not row.inhibits),
+                decides=False,
+            )
+        )
+        inhibiting = tuple(row for row in rows if row.inhibits)
+        if inhibiting:
+            found.append(Section(_INHIBITORS, inhibiting, decides=False))
     return tuple(found)
 
 
@@ -307,8 +337,15 @@ def _beside(graph: RuleGraph) -> list[tuple[int, Node]]:
         for k, node in enumerate(graph.probability)
         if node not in scores
         and not _follows(node, scores)
-        and not (isinstance(node, Probability) and Strength(node.formula) in scores)
+        and not (isinstance(node, Probability) and _decides_alike(node.formula, scores))
     ]
+
+
+def _decides_alike(formula: Node, scores: Sequence[Node]) -> bool:
+    """Whether it decides by its strengths, or on a grid."""
+    denied = isinstance(formula, Not)
+    gated = formula_on_grid(formula.child if isinstance(formula, Not) else formula)
+    return Strength(formula) in scores or Probability(Not(gated) if denied else gated) in scores
 
 
 def _scores(graph: RuleGraph) -> list[Node]:

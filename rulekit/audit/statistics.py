@@ -17,7 +17,7 @@ import numpy.typing as npt
 from rulekit.audit.score_cards.score_table import total_of
 from rulekit.cells.totals import MOST_TOTALS
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
-from rulekit.graph.rules import Rule, firing, rule_values, rules_of
+from rulekit.graph.rules import INHIBITS, Rule, firing, rule_values, rules_of
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature
 from rulekit.tables.table import absent
 
@@ -120,8 +120,9 @@ class _Tally:
         for j, rule in enumerate(self.rules):
             if rule.connective != "sum":
                 before = last.get(rule.class_index, j)
-                combine = np.logical_and if rule.connective == "and" else np.logical_or
-                combine(together[:, before], active[:, j], out=together[:, j])
+                combine = np.logical_or if rule.connective in ("or", "against") else np.logical_and
+                own = ~active[:, j] if rule.connective == INHIBITS else active[:, j]
+                combine(together[:, before], own, out=together[:, j])
                 last[rule.class_index] = j
         return together
 

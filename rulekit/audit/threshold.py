@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import inf
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +31,7 @@ from rulekit.graph.nodes import (
 )
 from rulekit.graph.probability.compilation import adds_strengths
 from rulekit.graph.probability.deciding import noisy_and_decision, none_fires_decision
+from rulekit.graph.probability.gated_deciding import denied, gated_decision, gated_parts
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import disjuncts
 from rulekit.graph.traversal import topological
@@ -282,6 +284,11 @@ def _formula_above(formula: Node, threshold: float, known: Sequence[Node]) -> No
 
     A model that decides by the strengths of the same bits, rounded to a grid, keeps to these.
     """
+    against = isinstance(formula, Not)
+    gated = gated_parts(formula.child if isinstance(formula, Not) else formula)
+    if gated is not None and threshold > 0.0 and all(max(bit.on, bit.off) < inf for part in gated for bit in part):
+        found = gated_decision(*gated, 1.0 - threshold if against else threshold)
+        return denied(found) if against else found
     if adds_strengths(formula):
         same = (other for other in known if adds_strengths(other) and _causes(other) == _causes(formula))
         return Above(Strength(next(same, formula)), strength_of(threshold))

@@ -21,6 +21,7 @@ from rulekit.graph.probability.deciding import (
     noisy_or_decision,
     none_fires_decision,
 )
+from rulekit.graph.probability.gated_deciding import gated_decision
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.numbers import contrary_strength
 from rulekit.schema import Feature, Schema
@@ -61,9 +62,10 @@ def none_fires(k: int) -> RuleGraph:
 
 
 def rare_gated(k: int) -> RuleGraph:
-    """Some cause fires, which is rare, and no inhibitor does; its probability decides."""
-    formula = And((Or(_bits(k, size=1e-9)), Not(Or(_bits(k, "g", 3.0)))))
-    return _two(k, Fires(Above(Probability(formula), 1e-10)), formula)
+    """Some cause fires, which is rare, and no inhibitor does; tangents of its probability decide."""
+    causes, inhibitors = _bits(k, size=1e-9), _bits(k, "g", 3.0)
+    decision = Fires(gated_decision(causes, inhibitors, 1e-10))
+    return _two(k, decision, And((Or(causes), Not(Or(inhibitors)))))
 
 
 def noisy_max(k: int) -> RuleGraph:
@@ -99,13 +101,12 @@ MEMBERS: dict[str, Callable[[int], RuleGraph]] = {
     "noisy-add of classes": noisy_add,
 }
 FAMILY = {name: partial(make, 11) for name, make in MEMBERS.items()}
-# Far beyond what a person reads: how many causes each member is tried with; a circuit of both sides of a gate has four
-# operators a column.
+# Far beyond what a person reads: how many causes each member is tried with.
 MOST_CAUSES = {
     "noisy-or on a grid": 5_000,
     "noisy-and by logarithms": 5_000,
     "no bit fires": 5_000,
-    "rare gated noisy-or": 500,
+    "rare gated noisy-or": 5_000,
     "noisy-max": 1_000,
     "noisy-min": 1_000,
     "noisy-add of classes": 200,

@@ -42,11 +42,16 @@ from rulekit.graph.nodes import (
     Step,
     Strength,
 )
+from rulekit.graph.probability.gated_deciding import gated_parts
 from rulekit.graph.traversal import short_ids, topological
 
 if TYPE_CHECKING:
     from rulekit.graph.rule_graph import RuleGraph
     from rulekit.tables.table import Table
+
+
+INHIBITS = "inhibits"
+"""The connective of a rule that keeps the causes of its class from acting."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +60,8 @@ class Rule:
 
     id: `r` and the shortest prefix of the node's digest that is unique among the model's rules.
     class_index: the class it speaks for. connective: how it combines with the other rules of its class ("or", "and",
-    "at least 2", "sum"). literals: what a reader counts. nested: its node is random, so that it fires with a
+    "at least 2", "sum"; of a gated noisy-or "inhibits", where it keeps all causes from acting, and "against" of causes
+    that speak against the class). literals: what a reader counts. nested: its node is random, so that it fires with a
     probability. weight: its part of a sum, 1.0 elsewhere.
     """
 
@@ -205,6 +211,10 @@ def _parts(score: Node) -> list[_Part]:
     if score.family is Family.REAL and not isinstance(score, Strength):
         return [part for weight, node in _terms(score) if weight != 0 for part in _summands(weight, node)]
     formula = score.formula if isinstance(score, Probability | Strength) else score
+    gated = gated_parts(formula.child if isinstance(formula, Not) else formula)
+    if gated is not None:
+        connective = "against" if isinstance(formula, Not) else "or"
+        return [*(_Part(bit, connective) for bit in gated[0]), *(_Part(bit, INHIBITS) for bit in gated[1])]
     if isinstance(formula, Or):
         return [_Part(child, "or") for child in disjuncts(formula)]
     if formula.family is Family.RANDOM and isinstance(formula, And):

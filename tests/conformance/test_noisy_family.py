@@ -11,15 +11,13 @@ from rulekit.verification.parity import verify
 onnx = pytest.importorskip("onnx")
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in MEMBERS if name not in ("rare gated noisy-or", "noisy-add of classes")]
-)
+@pytest.mark.parametrize("name", [name for name in MEMBERS if name != "noisy-add of classes"])
 def test_sums_on_a_grid_take_as_few_operators_at_any_number_of_causes(name):
     """Off the grid, or as circuits, they were two for each cause."""
     few, many = (
         onnx.load_from_string(find_target("onnx").emit(MEMBERS[name](k), {}).main).graph.node for k in (100, 300)
     )
-    assert len(few) == len(many) < (100 if "max" in name or "min" in name else 30)
+    assert len(few) == len(many) < (100 if "max" in name or "min" in name else 40)
 
 
 def _sizes(share: int) -> list[object]:

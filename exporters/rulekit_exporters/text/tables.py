@@ -69,7 +69,7 @@ def c50(graph: RuleGraph, width: int = 100) -> str:
             known = row.weight is None and row.figures and row.figures[-1].share is not None
             precision = f"  [{row.figures[-1].share:.3f}]" if known else ""
             weight = f"  weight {number(row.weight)}" if row.weight is not None else ""
-            against = "against " if row.weight is not None and row.weight < 0 else ""
+            against = "against " if row.inhibits or (row.weight is not None and row.weight < 0) else ""
             lines += [f"    ->  {against}class {quoted(graph.classes[row.class_index])}{weight}{precision}", ""]
     lines.append(f"Default class: {quoted(graph.classes[graph.default])}")
     totals = total_table(graph)

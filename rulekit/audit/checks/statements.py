@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rulekit.graph.decisions import Decision, Part
 from rulekit.graph.nodes import FALSE, Above, Node, Or, Probability, with_children
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.graph.rules import Rule, rules_of, rules_of_parts
+from rulekit.graph.rules import INHIBITS, Rule, rules_of, rules_of_parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +29,10 @@ def statements(graph: RuleGraph) -> tuple[Statement, ...]:
     rules = iter(rules_of(graph))
     found = []
     for root, part in enumerate(graph.decision.parts):
-        for rule in [next(rules) for _ in rules_of_parts((part,))]:
-            if rule.connective == "or":
+        own = [next(rules) for _ in rules_of_parts((part,))]
+        inhibited = any(rule.connective == INHIBITS for rule in own)  # then no rule speaks by itself
+        for rule in own:
+            if rule.connective == "or" and not inhibited:
                 node = Above(Probability(rule.node), 0.5) if rule.nested else rule.node
                 found.append(Statement(rule, node, root))
     return tuple(found)

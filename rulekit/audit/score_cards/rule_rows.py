@@ -13,7 +13,7 @@ from rulekit.graph.language.readable import chance
 from rulekit.graph.language.words import name
 from rulekit.graph.leaves import column_of, levels_of_leaf
 from rulekit.graph.nodes import TRUE, Among, Family, Hidden, Node
-from rulekit.graph.rules import Rule
+from rulekit.graph.rules import INHIBITS, Rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,7 @@ class Row:
     of a sum, or None; a term with a negative weight speaks against its class. figures: what each table says of it, the
     training rows first; empty where nothing is known, and of a condition that must hold beside others. group: in a sum
     what the row stands under, a column or "several columns"; under: the conditions as they read there.
+    inhibits: it keeps the rules before it from acting.
     """
 
     id: str
@@ -34,6 +35,7 @@ class Row:
     outline: tuple[Line, ...] = ()
     group: str = ""
     under: tuple[str, ...] = ()
+    inhibits: bool = False
 
     @property
     def text(self) -> str:
@@ -44,10 +46,11 @@ def rule_row(rule: Rule, words: Words, figures: tuple[RuleFigures, ...] = ()) ->
     return Row(
         rule.id,
         rule.class_index,
-        _sentence(rule.node, words),
+        _sentence(rule.node, words, "inhibits" if rule.connective == INHIBITS else "fires"),
         rule.weight if rule.connective == "sum" else None,
         figures,
         _outline(rule, words),
+        inhibits=rule.connective == INHIBITS,
     )
 
 
@@ -56,14 +59,14 @@ def _outline(rule: Rule, words: Words) -> tuple[Line, ...]:
     return lines if len(lines) > 1 or lines[0].weight else ()
 
 
-def _sentence(node: Node, words: Words) -> tuple[str, ...]:
+def _sentence(node: Node, words: Words, verb: str = "fires") -> tuple[str, ...]:
     """A rule in words: its literals, or the whole condition as one text."""
     if isinstance(node, Hidden):
         cause = conditions_of(node.cause, words)
         if node.cause is TRUE:
-            return (f"fires with probability {chance(node.on)} on every row",)
+            return (f"{verb} with probability {chance(node.on)} on every row",)
         beside = f" (else {chance(node.off)})" if node.off else ""
-        return (f"fires with probability {chance(node.on)}{beside} when {cause[0]}", *cause[1:])
+        return (f"{verb} with probability {chance(node.on)}{beside} when {cause[0]}", *cause[1:])
     if is_unseen(node):
         return (f"{name(str(column_of(node)))} is {UNSEEN}",)
     if node.family is Family.REAL:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from rulekit.errors import InputError
 from rulekit.graph.nodes import Above, And, Node, Not, Or, Probability
+from rulekit.graph.probability.gated_deciding import WITHIN, Curve, denied, gated_decision
 from rulekit.learners.binned.codes import Codes
 from rulekit.learners.contract import Frame, Kind, Score
 from rulekit.learners.counting.histograms import Bools, Floats
@@ -15,7 +16,7 @@ from rulekit.learners.noisy_or.gated_search import GatedFit
 from rulekit.learners.noisy_or.models import HALF, Part, short
 from rulekit.learners.noisy_or.rises import log_likelihoods, log_negative
 from rulekit.learners.noisy_or.settings import NoisyOrSettings
-from rulekit.numbers import probability_of
+from rulekit.numbers import log_of, probability_of
 from rulekit.schema import Constraints
 
 _LEAST_LEAK = 1e-4
@@ -38,13 +39,15 @@ def refuse_gated(settings: NoisyOrSettings, kind: Kind, constraints: Constraints
 class Gated:
     """Says yes where P(some cause acts, and no inhibitor does) has a strength above the bound; flipped: no there.
 
-    inhibitors: with a leak that may be 0. compared: by its probability alone where several classes compete.
+    inhibitors: with a leak that may be 0. within: how near to the bound tangents decide (rulekit.graph.probability.
+    gated_deciding), and not the probability itself (0).
     """
 
     causes: Part
     inhibitors: Part
     bound: float = HALF
     flipped: bool = False
+    within: float = 0.0
 
     @classmethod
     def of(cls, fit: GatedFit, total: float, flipped: bool) -> Gated:
@@ -72,6 +75,23 @@ class Gated:
         s, h = self._sums(codes, len(labels))
         return -log_likelihoods(s, h, labels != self.flipped)
 
+    def settled(self, codes: Codes, n_rows: int) -> Gated:
+        """The model that decides by as few tangents as decide these rows as the probability does, if some do."""
+        level = -log_of(probability_of(self.bound))
+        for within in WITHIN if level > 0.0 else ():
+            curve = Curve(level, within)
+            slopes = np.array(list(curve.slopes(*self.causes.range, *self.inhibitors.range)))
+            constants = np.array([curve.constant(slope) for slope in slopes.tolist()])
+            if all(self._agrees(part, rows.stop - rows.start, slopes, constants) for rows, part in codes.parts(n_rows)):
+                return replace(self, within=within)
+        return replace(self, within=0.0)
+
+    def _agrees(self, codes: Codes, n_rows: int, slopes: Floats, constants: Floats) -> bool:
+        """Whether tangents decide these rows as the probability does."""
+        s, h = self._sums(codes, n_rows)
+        said = (h[:, np.newaxis] < slopes * s[:, np.newaxis] + constants).all(axis=1) & bool(len(slopes))
+        return np.array_equal(said, self.decides(codes, n_rows) != self.flipped)
+
     def _sums(self, codes: Codes, n_rows: int) -> tuple[Floats, Floats]:
         s, h = np.zeros(n_rows), np.zeros(n_rows)
         self.causes.add(s, codes)
@@ -85,8 +105,11 @@ class Gated:
         if not self.inhibitors.leak:
             inhibitors.pop()
         formula: Node = And([Or(causes), Not(Or(inhibitors))]) if inhibitors else Or(causes)
-        decides: Node = Above(Probability(formula), probability_of(self.bound))
+        threshold = probability_of(self.bound)
+        decides: Node = Above(Probability(formula), threshold)
+        if inhibitors and self.within:
+            decides = gated_decision(causes, inhibitors, threshold, self.within)
         if self.flipped:
-            formula, decides = Not(formula), Not(decides)
+            formula, decides = Not(formula), denied(decides)
         silent = not (self.causes.causes or self.flipped) and self.causes.leak <= self.bound
         return Score(formula, decides if frame.kind == "two" else None, silent=silent, largest=frame.kind == "several")

@@ -247,6 +247,8 @@ def _gated(question: Question, family: str) -> Iterator[_Learned]:
 
 def _candidate(learned: _Learned, question: Question) -> Candidate:
     problem, model, wrong = question.problem, learned.model, 0
+    if isinstance(model, Gated) and question.plan.kind == "two" and not question.fold:
+        model = model.settled(problem.codes, len(problem.labels))
     for rows, codes in problem.codes.parts(len(problem.labels)):
         labels = problem.labels[rows] == 1
         wrong += int(problem.weights[rows][model.decides(codes, len(labels)) != labels].sum())

@@ -55,6 +55,11 @@ class Part:
             cut,
         )
 
+    @property
+    def range(self) -> tuple[float, float]:
+        """The least and the largest sum of strengths that there may be."""
+        return self.leak, self.leak + sum(strength for _, strength in (*self.causes, *self.unknown))
+
     def bits(self, frame: Frame, prefix: str) -> list[Hidden]:
         """Its hidden bits."""
         before = prefix if self.cut < 0 else f"H{self.cut + 1}."

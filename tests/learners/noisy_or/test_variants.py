@@ -7,12 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rulekit import NoisyOrClassifier
+from rulekit import NoisyOrClassifier, simplify
+from rulekit.audit.sections import reported, sections
+from rulekit.audit.view import show
 from rulekit.conformance.learners import learner_checks
 from rulekit.errors import InputError
 from rulekit.graph.language.text import print_node
 from rulekit.graph.nodes import And, Hidden, Node, Not, Or
 from rulekit.graph.traversal import topological
+from rulekit.targets import find_target
+from rulekit.verification.parity import verify
 
 CLEAR: dict[str, Any] = {"positive": "yes", "family": "or", "stopping": "none"}
 KINDS = ("dnf", "gated", "gated-dnf")
@@ -102,3 +106,28 @@ def test_it_keeps_the_contract(variant: str) -> None:
     for check in learner_checks(NoisyOrClassifier, {"max_causes": 3, "n_folds": 2, "variant": variant}, sklearn=False):
         if variant == "dnf" or not any(word in check.name for word in ("rank", "apart", "one rule")):
             check.run()
+
+
+def test_a_gated_model_is_read_as_two_lists_and_proved_on_every_target() -> None:
+    rng = np.random.default_rng(0)
+    a, b, c = rng.random((3, 3_000)) < 0.5
+    data = {"a": a, "b": b, "c": c, "x": rng.normal(size=3_000)}
+    p = (1.0 - 0.98 * np.where(a, 0.3, 1.0) * np.where(b, 0.4, 1.0)) * np.where(c, 0.05, 1.0)
+    causes = rng.random(3_000) < p
+    for more in ({"family": "or"}, {"family": "and", "threshold": "accuracy"}):
+        y = np.where(causes == (more["family"] == "or"), "yes", "no")
+        model = NoisyOrClassifier(variant="gated", **{**CLEAR, **more}, max_causes=4).fit(data, y)
+        graph = simplify(model.rule_graph_)
+        heading, inhibiting = sections(graph)
+        joined = "when" if more["family"] == "or" else "unless"
+        start = f'target is "yes" {joined} the probability that any of these holds, and none of those below does,'
+        assert heading.heading.startswith(start)
+        assert inhibiting.heading == "and none of those:"
+        assert "none of those" in show(graph)
+        assert not reported(graph)  # nothing stands beside what decides
+        rows = graph.explain({name: column[:20] for name, column in data.items()})
+        assert all(row["conditions"] for row in rows)
+        for name in ("onnx", "python", "sql"):
+            target = find_target(name)
+            report = verify(graph, target.emit(graph, {}), target=target, rows=100)
+            assert (report.ok, report.proof) == (True, "proved")

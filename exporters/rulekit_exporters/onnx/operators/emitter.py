@@ -15,6 +15,7 @@ from rulekit.graph.traversal import topological
 from rulekit_exporters.onnx.builder import Builder, Number, Truth
 from rulekit_exporters.onnx.conditions import bit_of
 from rulekit_exporters.onnx.inputs import InputPlan, Inputs
+from rulekit_exporters.onnx.operators.half_planes import HalfPlanes
 from rulekit_exporters.onnx.operators.logic import LOGIC
 from rulekit_exporters.onnx.operators.numbers import NUMBERS
 from rulekit_exporters.onnx.operators.sum_blocks import SumBlocks, unit_rows
@@ -115,4 +116,7 @@ class Emitter:
 
 def _read_by_itself(node: Node) -> tuple[Node, ...]:
     """The nodes that are emitted before one; what a random formula reads is emitted by its circuit or sum."""
-    return () if isinstance(node, Probability | Strength | Exponentials) else node.children
+    if isinstance(node, Probability | Strength | Exponentials):
+        return ()
+    planes = HalfPlanes.of(node)  # the comparisons themselves are not asked for
+    return node.children if planes is None else (planes.one, planes.other)

@@ -12,6 +12,7 @@ from rulekit.graph.nodes import LEAVES, Above, And, AtLeast, Constant, LinearThr
 from rulekit.schema import MISSING_CODE
 from rulekit_exporters.onnx.builder import Truth
 from rulekit_exporters.onnx.conditions import bit_of
+from rulekit_exporters.onnx.operators.half_planes import HalfPlanes, emit_half_planes
 from rulekit_exporters.onnx.operators.numbers import sum_of
 from rulekit_exporters.onnx.operators.stacking import stack
 from rulekit_exporters.onnx.operators.sum_blocks import unit_rows
@@ -35,6 +36,9 @@ def leaf(emitter: Emitter, node: Node) -> Truth:
 
 def connective(emitter: Emitter, node: Node) -> Truth:
     """And or Or: a chain, or one count where that is cheaper: many operands, most of them rows of the literal block."""
+    planes = HalfPlanes.of(node)
+    if planes is not None:
+        return emit_half_planes(emitter, planes)
     children = tuple(dict.fromkeys(node.children))
     inside = sum(emitter.literal(child) is not None for child in children)
     if len(children) > LONGEST_CHAIN and 2 * inside > len(children):
