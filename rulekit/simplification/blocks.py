@@ -16,6 +16,7 @@ import numpy as np
 
 from rulekit.graph.leaves import negate
 from rulekit.graph.nodes import LOGIC, And, AtLeast, Constant, Family, Node, Not, Or, with_children
+from rulekit.graph.probability.gated_deciding import gated_of
 from rulekit.graph.probability.prime_implicants import Bools, Group, along, reachable_patterns
 from rulekit.graph.traversal import topological
 from rulekit.simplification.rewriting import Change, Context, Image, joined
@@ -43,6 +44,8 @@ def minimise_blocks(roots: tuple[Node, ...], order: list[Node], context: Context
         image[node] = rebuilt
         found = atoms.get(node)
         if found is None or node not in logic or (node in inner and node not in used_elsewhere):
+            continue
+        if gated_of(node) is not None:  # read as one probability, which fewer tangents are not near to
             continue
         if node not in context.blocks:
             context.blocks[node] = _minimised(node, found, context)

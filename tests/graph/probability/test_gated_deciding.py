@@ -9,12 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rulekit.graph.decisions import Part
+from rulekit.graph.decisions import Fires, Part
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.nodes import TRUE, And, Hidden, IsTrue, Linear, Node, Not, Or, Probability, with_children
 from rulekit.graph.probability.gated_deciding import WITHIN, denied, formula_on_grid, gated_decision, gated_of
+from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.traversal import topological
 from rulekit.schema import Feature, Schema
+from rulekit.simplification.passes import simplify
 from rulekit.tables.table import Table
 
 COLUMNS = 8
@@ -54,6 +56,13 @@ def test_tangents_decide_as_the_probability_and_are_read_as_it(own, other, size,
         assert part.score == Probability(Not(formula_on_grid(formula)))
         assert part.threshold == pytest.approx(1.0 - threshold)
         assert len(list(decision.children)) < 400
+
+
+def test_simplification_leaves_all_tangents() -> None:
+    """It dropped those that decide none of few rows, and what was left could be read no more."""
+    decision = denied(gated_decision(bits("c", [1.8], 0.0), bits("ii", [3.0, 0.7], 0.0)))
+    graph = RuleGraph(SCHEMA, ("no", "yes"), Fires(decision), ())
+    assert gated_of(simplify(graph).decision.roots[0]) is not None
 
 
 def test_what_is_no_complete_set_of_tangents_is_not_read_as_one() -> None:
