@@ -150,6 +150,8 @@ class NoisyOrs(RuleLearner):
             return paths[1]
 
         def preferred() -> int:
+            if question.settings.gated:  # what speaks against the class inhibits; training rows tell too little of more
+                return 0
             best = [path[-1].objective if path else np.inf for path in (paths[0], other())]
             return int(np.argmin(best))
 
