@@ -20,6 +20,7 @@ from rulekit.graph.nodes import (
     Missing,
     Node,
     Not,
+    Odd,
     Or,
     Step,
 )
@@ -174,6 +175,7 @@ _STEPS: dict[type[Node], Callable[[Any, Sequence[Value]], Value]] = {
     And: lambda node, children: all(children),
     Or: lambda node, children: any(children),
     AtLeast: lambda node, children: sum(map(bool, children)) >= node.k,
+    Odd: lambda node, children: sum(map(bool, children)) % 2 == 1,
     Number: lambda node, children: node.value,
     Choice: lambda node, children: children[1] if children[0] else children[2],
     Sum: lambda node, children: _added(children),

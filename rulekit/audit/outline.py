@@ -14,7 +14,7 @@ from rulekit.graph.language.bounds import grouped
 from rulekit.graph.language.readable import MOST_LEVELS, chance
 from rulekit.graph.language.text import print_node
 from rulekit.graph.leaves import column_of, levels_of_leaf
-from rulekit.graph.nodes import TRUE, And, AtLeast, Constant, Family, Hidden, Node, Not, Or
+from rulekit.graph.nodes import TRUE, And, AtLeast, Constant, Family, Hidden, Node, Not, Odd, Or
 from rulekit.graph.rules import literals
 from rulekit.graph.traversal import short_ids, topological
 from rulekit.names import printable
@@ -99,7 +99,7 @@ class _Outliner:
     def compound(self, node: Node) -> bool:
         """Whether a condition takes a line of its own above lines for its parts."""
         body = node.child if isinstance(node, Not) else node
-        if not isinstance(body, And | Or | AtLeast) or not body.children:
+        if not isinstance(body, And | Or | AtLeast | Odd) or not body.children:
             return isinstance(node, Not) and node.family is Family.RANDOM
         nested = any(len(child.children) > 1 for child in body.children) and self.size[body] > MOST_IN_LINE
         return node.family is Family.RANDOM or nested
@@ -127,6 +127,8 @@ def opening(node: Node) -> tuple[str, tuple[Node, ...]]:
         return (denied, _telling(node.child)) if denied else ("not", node.children)
     if isinstance(node, AtLeast):
         return f"at least {node.k} of", node.children
+    if isinstance(node, Odd):
+        return "an odd number of", node.children
     return "all of" if isinstance(node, And) else "any of", _telling(node)
 
 

@@ -243,7 +243,7 @@ def _measure(score: Node, rules: Sequence[Rule]) -> str:
 
 
 _INHIBITORS = "and none of those:"
-_HOLD = {"or": "any of these holds", "and": "all of these hold"}
+_HOLD = {"or": "any of these holds", "and": "all of these hold", "odd": "an odd number of these hold"}
 
 
 # What is reported ----------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.graph.leaves import cuts_of_leaf, readers
-from rulekit.graph.nodes import And, AtLeast, Column, Contains, Linear, LinearThreshold, Node
+from rulekit.graph.nodes import And, AtLeast, Column, Contains, Linear, LinearThreshold, Node, Odd
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.numbers import double_crossing, float32, next_float32
 from rulekit.schema import Feature
@@ -159,7 +159,7 @@ def words_met(graph: RuleGraph) -> dict[str, list[frozenset[str]]]:
     """By text the words that stand together in some conjunction, one of each of its conditions, by the text's name."""
     found: dict[str, dict[frozenset[str], None]] = {}
     for node in graph.nodes():
-        if isinstance(node, And | AtLeast | Linear | LinearThreshold):
+        if isinstance(node, And | AtLeast | Odd | Linear | LinearThreshold):
             met: dict[str, set[str]] = {}
             for child in node.children:
                 for leaf in (child, *child.children):

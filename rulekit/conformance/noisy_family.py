@@ -11,7 +11,7 @@ from functools import partial
 from random import Random
 
 from rulekit.graph.decisions import Fires, Median
-from rulekit.graph.nodes import TRUE, Above, And, AtLeast, Hidden, IsTrue, Not, Or, Probability
+from rulekit.graph.nodes import TRUE, Above, And, AtLeast, Hidden, IsTrue, Not, Odd, Or, Probability
 from rulekit.graph.probability.deciding import (
     noisy_and_decision,
     noisy_max_decision,
@@ -20,10 +20,11 @@ from rulekit.graph.probability.deciding import (
     noisy_min_probabilities,
     noisy_or_decision,
     none_fires_decision,
+    parity_decision,
 )
 from rulekit.graph.probability.gated_deciding import gated_decision
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.numbers import contrary_strength
+from rulekit.numbers import contrary_strength, strength_of
 from rulekit.schema import Feature, Schema
 
 
@@ -39,7 +40,7 @@ def _bits(k: int, name: str = "h", size: float = 1.0, seed: int = 0) -> list[Hid
     return [*bits, Hidden(f"{name}_leak", TRUE, 0.01 * size)]
 
 
-def _two(k: int, decision: Fires, formula: And | Or | Not) -> RuleGraph:
+def _two(k: int, decision: Fires, formula: And | Or | Not | Odd) -> RuleGraph:
     return RuleGraph(_schema(k), ("no", "yes"), decision, (Probability(formula),))
 
 
@@ -91,6 +92,15 @@ def noisy_add(k: int) -> RuleGraph:
     return RuleGraph(_schema(k), tuple(range(k + 1)), Median(tuple(Above(chance, 0.5) for chance in chances)))
 
 
+def noisy_parity(k: int, threshold: float = 0.5) -> RuleGraph:
+    """Whether an odd number of bits fires; of every third column the bit does so more often than not."""
+    rng = Random(f"parity {k}")
+    chances = [0.5 + (0.45 if i % 3 == 0 else -0.4) * rng.random() ** (1.0 / k) for i in range(k)]
+    bits = [Hidden(f"h{i}", IsTrue(f"w{i}"), strength_of(p), 0.001) for i, p in enumerate(chances)]
+    bits.append(Hidden("h_leak", TRUE, 0.01))
+    return _two(k, Fires(parity_decision(bits, threshold)), Odd(bits))
+
+
 MEMBERS: dict[str, Callable[[int], RuleGraph]] = {
     "noisy-or on a grid": noisy_or,
     "noisy-and by logarithms": noisy_and,
@@ -99,6 +109,9 @@ MEMBERS: dict[str, Callable[[int], RuleGraph]] = {
     "noisy-max": noisy_max,
     "noisy-min": noisy_min,
     "noisy-add of classes": noisy_add,
+    "noisy-parity": noisy_parity,
+    "noisy-parity above a third": partial(noisy_parity, threshold=1.0 / 3.0),
+    "noisy-parity above two thirds": partial(noisy_parity, threshold=2.0 / 3.0),
 }
 FAMILY = {name: partial(make, 11) for name, make in MEMBERS.items()}
 # Far beyond what a person reads: how many causes each member is tried with.
@@ -110,4 +123,5 @@ MOST_CAUSES = {
     "noisy-max": 1_000,
     "noisy-min": 1_000,
     "noisy-add of classes": 200,
+    "noisy-parity": 200,
 }

@@ -31,6 +31,7 @@ from rulekit.graph.nodes import (
     Missing,
     Node,
     Not,
+    Odd,
     Or,
     Probability,
     Rescaled,
@@ -113,6 +114,8 @@ def random_boolean(rng: np.random.Generator, schema: Schema, depth: int = 3) -> 
     children = tuple(random_boolean(rng, schema, depth - 1) for _ in range(int(rng.integers(1, 4))))
     if draw < 0.54:
         return AtLeast(int(rng.integers(0, len(children) + 1)), children)
+    if draw < 0.6:
+        return Odd(children)
     return And(children) if rng.random() < 0.5 else Or(children)
 
 
@@ -196,7 +199,8 @@ def random_formula(rng: np.random.Generator, schema: Schema, bits: int = 4, shar
         count = min(len(pool), int(rng.integers(2, 4)))
         children, pool = tuple(pool[:count]), pool[count:]
         draw = rng.random()
-        node: Node = And(children) if draw < 0.45 else Or(children) if draw < 0.9 else AtLeast(min(2, count), children)
+        node: Node = And(children) if draw < 0.45 else Or(children) if draw < 0.85 else AtLeast(min(2, count), children)
+        node = Odd(children) if draw > 0.93 else node
         pool.append(Not(node) if rng.random() < 0.1 else node)
     return pool[0]
 

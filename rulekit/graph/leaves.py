@@ -23,6 +23,7 @@ from rulekit.graph.nodes import (
     LevelPoints,
     Node,
     Not,
+    Odd,
     Or,
     Step,
     is_logic,
@@ -156,7 +157,10 @@ def much_longer(listed: int, others: int) -> bool:
 
 
 def negate(node: Node, schema: Schema | None) -> Node:
-    """The contrary of a Boolean node, with `Not` only where no leaf says it (de Morgan; AtLeast by n - k + 1)."""
+    """The contrary of a Boolean node, with `Not` only where no leaf says it.
+
+    By de Morgan; that of an AtLeast by n - k + 1, that of an Odd by its first child.
+    """
     if not node.children and not is_logic(node):
         flipped = negated_leaf(node, schema)
         return Not(node) if flipped is None else flipped
@@ -187,7 +191,8 @@ def _operands(node: Node, sign: bool, schema: Schema | None) -> list[tuple[Node,
     if isinstance(node, Not):
         return [(node.child, not sign)]
     if sign or is_logic(node):
-        return [(child, sign) for child in node.children]
+        contrary = not sign and isinstance(node, Odd)  # of one child alone
+        return [(child, (i > 0) if contrary else sign) for i, child in enumerate(node.children)]
     return [] if negated_leaf(node, schema) is not None else [(node, True)]
 
 
@@ -195,6 +200,10 @@ def _pushed(node: Node, sign: bool, schema: Schema | None, image: dict[tuple[Nod
     if isinstance(node, Not):
         return image[node.child, not sign]
     if sign or is_logic(node):
+        if isinstance(node, Odd) and not sign:
+            first, *others = node.children or (FALSE,)
+            rest = [image[child, True] for child in others]
+            return Odd((image[first, False], *rest)) if node.children else TRUE
         children = tuple(image[child, sign] for child in node.children)
         if sign:
             return node if children == node.children else with_children(node, children)

@@ -149,6 +149,16 @@ class AtLeast(Node):
         def __init__(self, k: int, children: Sequence[Node]) -> None: ...
 
 
+class Odd(Node):
+    """An odd number of the children (a child that stands twice counts twice); false with none."""
+
+    children: tuple[Node, ...] = of(Children(families=_FORMULA))
+
+    if TYPE_CHECKING:  # any sequence will do
+
+        def __init__(self, children: Sequence[Node]) -> None: ...
+
+
 class LinearThreshold(Node, family=BOOLEAN):
     """A linear threshold unit: bias + sum of weight * child >= 0, summed in double from left to right.
 
@@ -347,14 +357,14 @@ class Vocabulary:
     TYPES: ClassVar[dict[str, type[Node]]] = {
         cls.__name__: cls
         for cls in (
-            *(Compare, Among, IsTrue, Contains, Missing, Constant, Not, And, Or, AtLeast, LinearThreshold, Above),
+            *(Compare, Among, IsTrue, Contains, Missing, Constant, Not, And, Or, AtLeast, Odd, LinearThreshold, Above),
             *(Hidden, Column, Step, LevelPoints, Linear, Strength, Probability, Logistic, Rescaled, Difference, Sided),
         )
     }
 
 
 LEAVES = (Compare, Among, IsTrue, Contains, Missing)
-LOGIC = (Not, And, Or, AtLeast)
+LOGIC = (Not, And, Or, AtLeast, Odd)
 TRUE = Constant(True)
 FALSE = Constant(False)
 

@@ -35,6 +35,7 @@ from rulekit.graph.nodes import (
     Missing,
     Node,
     Not,
+    Odd,
     Or,
     Probability,
     Rescaled,
@@ -60,9 +61,9 @@ class Rule:
 
     id: `r` and the shortest prefix of the node's digest that is unique among the model's rules.
     class_index: the class it speaks for. connective: how it combines with the other rules of its class ("or", "and",
-    "at least 2", "sum"; of a gated noisy-or "inhibits", where it keeps all causes from acting, and "against" of causes
-    that speak against the class). literals: what a reader counts. nested: its node is random, so that it fires with a
-    probability. weight: its part of a sum, 1.0 elsewhere.
+    "at least 2", "odd", "sum"; of a gated noisy-or "inhibits", where it keeps all causes from acting, and "against" of
+    causes that speak against the class). literals: what a reader counts. nested: its node is random, so that it fires
+    with a probability. weight: its part of a sum, 1.0 elsewhere.
     """
 
     id: str
@@ -221,6 +222,8 @@ def _parts(score: Node) -> list[_Part]:
         return [_Part(child, "and") for child in formula.children]
     if formula.family is Family.RANDOM and isinstance(formula, AtLeast):
         return [_Part(child, f"at least {formula.k}") for child in formula.children]
+    if formula.family is Family.RANDOM and isinstance(formula, Odd):
+        return [_Part(child, "odd") for child in formula.children]
     return [] if isinstance(formula, Constant) and not formula.value else [_Part(formula, "or")]
 
 

@@ -25,6 +25,7 @@ from rulekit.graph.nodes import (
     Missing,
     Node,
     Not,
+    Odd,
     Or,
     Step,
 )
@@ -219,6 +220,16 @@ def _connected(body: Body, node: Node) -> Expression:
     return connective(parts)
 
 
+def _odd(body: Body, node: Odd) -> Expression:
+    """Whether the count is odd; of too many parts for one expression of those of several."""
+    most = body.spelling.max_operands
+    parts = tuple(body.expression(child) for child in node.children)
+    while len(parts) > most:
+        groups = (parts[start : start + most] for start in range(0, len(parts), most))
+        parts = tuple(body.named("holds", body.spelling.odd(group)) for group in groups)
+    return body.spelling.odd(parts)
+
+
 def _added(body: Body, node: Sum) -> Expression:
     """The terms of a sum, from left to right; where they are too many for one expression, in several."""
     most = body.spelling.max_operands
@@ -260,6 +271,7 @@ _RULES: dict[type[Node], Callable[[Body, Any], Expression]] = {
     And: _connected,
     Or: _connected,
     AtLeast: lambda body, node: body.spelling.at_least(node.k, tuple(map(body.expression, node.children))),
+    Odd: _odd,
     Number: lambda body, node: atom(body.spelling.literal(node.value)),
     Spelled: lambda body, node: atom(node.text),
     Choice: lambda body, node: body.spelling.chosen(body, node),

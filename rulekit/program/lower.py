@@ -6,7 +6,7 @@ nothing else:
     RawCompare, IsTrue, Among, Missing   conditions on a cell: thresholds are doubles at which rounding to the column's
                                          width crosses them; an Among is false for a level never seen (`members`)
     Contains                             of a text; with no token and `missing`, whether it is missing
-    Constant, Not, And, Or, AtLeast      logic
+    Constant, Not, And, Or, AtLeast, Odd logic
     Number, Choice, Sum, Arithmetic      numbers: one IEEE 754 operation at a time, in the order that is written
     Count, Greater, Largest              numbers to decisions
     Column, Step, LevelPoints, Logistic  a number of a row, cleaned; a step function; points by level; 1 / (1 + exp(-z))
@@ -48,6 +48,7 @@ from rulekit.graph.nodes import (
     Missing,
     Node,
     Not,
+    Odd,
     Or,
     Probability,
     Rescaled,
@@ -334,6 +335,7 @@ _RULES: dict[type[Node], Callable[[Any, Mapping[Node, Node], Schema], Node]] = {
     And: lambda node, lowered, schema: And([lowered[child] for child in node.children]),
     Or: lambda node, lowered, schema: Or([lowered[child] for child in node.children]),
     AtLeast: lambda node, lowered, schema: AtLeast(node.k, [lowered[child] for child in node.children]),
+    Odd: lambda node, lowered, schema: Odd([lowered[child] for child in node.children]),
     LinearThreshold: lambda node, lowered, schema: Not(Greater(ZERO, _linear(node, lowered, schema))),
     Above: lambda node, lowered, schema: _above(lowered[node.score], node.threshold),
     Strength: _strength,

@@ -98,6 +98,9 @@ class Spelling(ABC):
     def at_least(self, k: int, parts: tuple[Expression, ...]) -> Expression:
         return surrounded("", self.counted(parts), f" >= {k}", self.comparison)
 
+    def odd(self, parts: tuple[Expression, ...]) -> Expression:
+        return surrounded("", self.counted(parts), " % 2 > 0", self.comparison)
+
     def choose(self, condition: Expression, yes: str, no: str) -> Expression:
         template, rank, needed = self.choice
         inside = parenthesised(replace(condition, comment=""), needed)

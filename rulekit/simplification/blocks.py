@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, reduce
 from typing import Any
 
 import numpy as np
 
 from rulekit.graph.leaves import negate
-from rulekit.graph.nodes import LOGIC, And, AtLeast, Constant, Family, Node, Not, Or, with_children
+from rulekit.graph.nodes import LOGIC, And, AtLeast, Constant, Family, Node, Not, Odd, Or, with_children
 from rulekit.graph.probability.gated_deciding import gated_of
 from rulekit.graph.probability.prime_implicants import Bools, Group, along, reachable_patterns
 from rulekit.graph.traversal import topological
@@ -132,6 +132,8 @@ def _truth(node: Node, atoms: tuple[Node, ...], groups: Sequence[Group], context
             values[below] = np.bool_(below.value)
         elif isinstance(below, Not):
             values[below] = ~parts[0]
+        elif isinstance(below, Odd):
+            values[below] = reduce(np.logical_xor, parts, np.bool_(False))
         elif isinstance(below, And | Or | AtLeast):
             needed = len(parts) if isinstance(below, And) else 1 if isinstance(below, Or) else below.k
             values[below] = sum((part.astype(np.int64) for part in parts), np.int64(0)) >= needed

@@ -14,13 +14,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 
 from rulekit.graph.leaves import negate
-from rulekit.graph.nodes import FALSE, TRUE, And, AtLeast, Constant, Family, Hidden, Node, Not, Or
+from rulekit.graph.nodes import FALSE, TRUE, And, AtLeast, Constant, Family, Hidden, Node, Not, Odd, Or
 from rulekit.numbers import probability_of, strength_of
 from rulekit.simplification.rewriting import Context, Law, joined
 
 
 def fold_constants(node: Node, context: Context) -> Node:
-    """And(true, a) = a, And(false, a) = false, Or and AtLeast alike."""
+    """And(true, a) = a, And(false, a) = false, Or, AtLeast and Odd alike."""
     if isinstance(node, Not) and isinstance(node.child, Constant):
         return FALSE if node.child.value else TRUE
     if isinstance(node, And | Or):
@@ -35,6 +35,12 @@ def fold_constants(node: Node, context: Context) -> Node:
         if k <= 0 or k > len(children):
             return TRUE if k <= 0 else FALSE
         return AtLeast(k, children) if len(children) < len(node.children) else node
+    if isinstance(node, Odd) and any(isinstance(child, Constant) for child in node.children):
+        children = tuple(child for child in node.children if not isinstance(child, Constant))
+        turned = sum(child is TRUE for child in node.children) % 2 == 1
+        if node.family is Family.RANDOM:  # a denial would round the probability otherwise
+            return node if turned and len(children) == len(node.children) - 1 else Odd(children + (TRUE,) * turned)
+        return Not(Odd(children)) if turned else Odd(children)
     return node
 
 
@@ -101,6 +107,30 @@ def degenerate_at_least(node: Node, context: Context) -> Node:
     if k == len(children):
         return joined(And, children)
     return AtLeast(k, tuple(children)) if paired else node
+
+
+def degenerate_odd(node: Node, context: Context) -> Node:
+    """Odd(a) = a; what stands twice cancels; Odd(Odd(a, b), c) = Odd(a, b, c); a and its contrary count one together.
+
+    Of random formulas only the first two, which leave every step of the probability as it is.
+    """
+    if not isinstance(node, Odd):
+        return node
+    random = node.family is Family.RANDOM
+    times: Counter[Node] = Counter()
+    for child in node.children:
+        times.update(child.children if isinstance(child, Odd) and not random else (child,))
+    left = dict.fromkeys(child for child in times if times[child] % 2)
+    turned = False
+    for child in () if random else tuple(left):
+        simple = not child.children or isinstance(child, Not)
+        contrary = negate(child, context.schema) if simple else None
+        if child in left and contrary in left:
+            turned = not turned
+            del left[child], left[contrary]
+    children = tuple(left)
+    parity = children[0] if len(children) == 1 else Odd(children) if children else FALSE
+    return negate(parity, context.schema) if turned else parity
 
 
 # Hidden bits: those that are none, that cannot matter, and that are one bit together ----------------------------------

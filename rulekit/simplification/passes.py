@@ -29,6 +29,7 @@ from rulekit.graph.nodes import (
     LinearThreshold,
     Node,
     Not,
+    Odd,
     Or,
     with_children,
 )
@@ -144,6 +145,8 @@ PASSES: tuple[Pass, ...] = (
                "contains a or contains b = contains any of {a, b}; likewise not a and not b", _JOINS, _BOOLEAN),
     everywhere("at least", logic.degenerate_at_least,
                "at least 1 = or, at least all = and; a + not a = 1", (AtLeast,), _BOOLEAN),
+    everywhere("odd", logic.degenerate_odd,
+               "odd of a = a; odd of a, odd of b, c = odd of a, b, c; a + a counts none, a + not a counts one", (Odd,)),
     everywhere("absorption", covers.absorb, "a or (a and b) = a, where a may also be implied", _JOINS, _BOOLEAN),
     everywhere("irredundant cover", covers.irredundant, "what the other parts cover falls away", _JOINS, _BOOLEAN),
     Pass("minimisation", blocks.minimise_blocks, "sympy's shorter two-level form of at most 8 atoms", LOGIC),

@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import xor
 
 from rulekit.cells.axis import Cells, cells_of
 from rulekit.graph.leaves import much_longer, readers
@@ -27,6 +29,7 @@ from rulekit.graph.nodes import (
     Missing,
     Node,
     Not,
+    Odd,
     Or,
 )
 from rulekit.graph.rules import literals_over
@@ -73,7 +76,7 @@ class Context:
             return None
         if isinstance(node, Constant):
             return None, int(node.value)
-        if not node.children and not isinstance(node, And | Or | AtLeast):
+        if not node.children and not isinstance(node, And | Or | AtLeast | Odd):
             name = getattr(node, "feature", None)
             cells = self.cells.get(name) if isinstance(name, str) else None
             mask = cells.mask(node) if cells is not None else None
@@ -107,6 +110,8 @@ def context_of(schema: Schema, roots: Iterable[Node]) -> Context:
 def _combine(node: Node, masks: list[int], full: int) -> int:
     if isinstance(node, Not):
         return full & ~masks[0]
+    if isinstance(node, Odd):
+        return reduce(xor, masks, 0)
     if isinstance(node, AtLeast):
         if node.k <= 0 or node.k > len(masks):
             return full if node.k <= 0 else 0

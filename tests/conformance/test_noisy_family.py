@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import pytest
 
-from rulekit.conformance.noisy_family import MEMBERS, MOST_CAUSES
+from rulekit.conformance.noisy_family import MEMBERS, MOST_CAUSES, noisy_parity
 from rulekit.targets import find_target
 from rulekit.verification.parity import verify
 
 onnx = pytest.importorskip("onnx")
 
 
-@pytest.mark.parametrize("name", [name for name in MEMBERS if name != "noisy-add of classes"])
+@pytest.mark.parametrize("name", [n for n in MEMBERS if n != "noisy-add of classes" and "parity" not in n])
 def test_sums_on_a_grid_take_as_few_operators_at_any_number_of_causes(name):
     """Off the grid, or as circuits, they were two for each cause."""
     few, many = (
         onnx.load_from_string(find_target("onnx").emit(MEMBERS[name](k), {}).main).graph.node for k in (100, 300)
     )
     assert len(few) == len(many) < (100 if "max" in name or "min" in name else 40)
+
+
+def test_a_parity_takes_as_many_more_operators_as_its_causes_can_be_halved():
+    """As nested exclusive ors a parity of 50 causes was 326 kB of generated Python."""
+    few, many = (noisy_parity(k) for k in (50, 200))
+    nodes = [onnx.load_from_string(find_target("onnx").emit(graph, {}).main).graph.node for graph in (few, many)]
+    assert len(nodes[0]) < len(nodes[1]) < len(nodes[0]) + 25 < 100
+    assert len(find_target("python").emit(few, {}).main) < 80_000
 
 
 def _sizes(share: int) -> list[object]:

@@ -42,6 +42,7 @@ from rulekit.graph.nodes import (
     Missing,
     Node,
     Not,
+    Odd,
     Or,
     Probability,
     Rescaled,
@@ -247,6 +248,13 @@ def _at_least(node: AtLeast, children: list[Array], columns: _Columns) -> Array:
     return enough
 
 
+def _odd(node: Odd, children: list[Array], columns: _Columns) -> Array:
+    result: Array = np.zeros(columns.n, dtype=bool)
+    for child in children:
+        np.logical_xor(result, child, out=result)
+    return result
+
+
 def _weighted_sum(node: Any, children: list[Array], columns: _Columns) -> Array:
     total = np.full(columns.n, node.bias)
     for weight, child in zip(node.weights, children, strict=True):
@@ -338,6 +346,7 @@ _RULES: dict[type[Node], Callable[..., Array]] = {
     And: _joined,
     Or: _joined,
     AtLeast: _at_least,
+    Odd: _odd,
     LinearThreshold: lambda node, children, columns: _weighted_sum(node, children, columns) >= 0.0,
     Above: lambda node, children, columns: children[0] > node.threshold,
     Column: _column,

@@ -35,6 +35,7 @@ from rulekit.graph.nodes import (
     Missing,
     Node,
     Not,
+    Odd,
     Or,
     Probability,
     Rescaled,
@@ -365,6 +366,7 @@ _LOGIC: dict[type[Node], Callable[[Node, Sequence[Value]], bool]] = {
     And: lambda node, children: all(children),
     Or: lambda node, children: any(children),
     AtLeast: lambda node, children: sum(map(bool, children)) >= node.k,  # type: ignore[attr-defined]
+    Odd: lambda node, children: sum(map(bool, children)) % 2 == 1,
 }
 
 _RULES: dict[type[Node], Callable[..., Value]] = {

@@ -15,7 +15,7 @@ from rulekit.errors import FormatError
 from rulekit.graph.language.readable import MOST_LEVELS
 from rulekit.graph.language.wordings import DECIDED, PREFIXES, Exact, ForPeople, Text, exceeds, quantifier, sides, terms
 from rulekit.graph.language.words import number
-from rulekit.graph.nodes import Above, And, AtLeast, Linear, LinearThreshold, Node, Or, Rescaled, Sided
+from rulekit.graph.nodes import Above, And, AtLeast, Linear, LinearThreshold, Node, Odd, Or, Rescaled, Sided
 from rulekit.graph.traversal import short_ids, topological
 from rulekit.schema import Schema
 
@@ -72,7 +72,7 @@ class Wording:
             rule = DECIDED if node in self.beside else self.called[node.rule].words
             return f"{prefix}sided({inner}, {sides(node, rule)}){suffix}"
         children = tuple(self.called[child] for child in node.children)
-        if isinstance(node, And | Or | AtLeast) and len(self._phrases(node)) > 1:
+        if isinstance(node, And | Or | AtLeast | Odd) and len(self._phrases(node)) > 1:
             return f"{prefix}{quantifier(node)}(\n{_aligned(list(self._items(node, note, names or {})))}){suffix}"
         if isinstance(node, Linear | LinearThreshold) and children:
             notes = ("", *map(note, node.children))
@@ -89,9 +89,9 @@ class Wording:
             child = nodes[0]
             text = self.full[child].words if child in names else called.words
             begin = f"{indent}{names[child]}: " if child in names else indent
-            nested = isinstance(child, And | Or | AtLeast) and len(self._phrases(child)) > 1
+            nested = isinstance(child, And | Or | AtLeast | Odd) and len(self._phrases(child)) > 1
             if nested and self.called[child] is self.full[child] and len(text) > BROKEN_LENGTH:
-                assert isinstance(child, And | Or | AtLeast)
+                assert isinstance(child, And | Or | AtLeast | Odd)
                 yield f"{begin}{quantifier(child)}(", note(child)
                 yield from self._items(child, note, {}, indent + "  ")
                 yield f"{indent}),", ""
@@ -167,7 +167,7 @@ def word(
 
 def _rules_used_elsewhere(decided: Node, uses: Mapping[Node, int]) -> dict[Node, str]:
     """The items of the list that decides which stand once in it and again outside of it, by their numbers."""
-    if not isinstance(decided, And | Or | AtLeast) or len(decided.children) < 2:
+    if not isinstance(decided, And | Or | AtLeast | Odd) or len(decided.children) < 2:
         return {}
     inside = Counter(child for node in topological([decided]) for child in node.children)
     numbered = enumerate(decided.children, start=1)

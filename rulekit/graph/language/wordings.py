@@ -32,6 +32,7 @@ from rulekit.graph.nodes import (
     Missing,
     Node,
     Not,
+    Odd,
     Or,
     Probability,
     Rescaled,
@@ -104,12 +105,14 @@ def _or(node: Or, children: Children) -> Text:
     return Text(" or ".join(child.at(Binding.AND) for child in children), Binding.OR)
 
 
-def _at_least(node: And | Or | AtLeast, children: Children) -> Text:
+def _at_least(node: And | Or | AtLeast | Odd, children: Children) -> Text:
     return Text(f"{quantifier(node)}({', '.join(child.words for child in children)})")
 
 
-def quantifier(node: And | Or | AtLeast) -> str:
+def quantifier(node: And | Or | AtLeast | Odd) -> str:
     """The words before a list of conditions."""
+    if isinstance(node, Odd):
+        return "odd of "
     return "all of " if isinstance(node, And) else "any of " if isinstance(node, Or) else f"at least {node.k} of "
 
 
@@ -189,6 +192,7 @@ _WORDING: dict[type[Node], Callable[..., Text]] = {
     Not: _not,
     Or: _or,
     AtLeast: _at_least,
+    Odd: _at_least,
     Above: _above,
     Hidden: _hidden,
     Strength: _prefixed,

@@ -5,7 +5,7 @@ multiply-add, no reductions), so IEEE 754 gives the same bits everywhere.
 
 Step i of a circuit yields value i; operands are indices of earlier steps:
 
-    Bit(cause, on, off)      on where the Boolean node `cause` holds, else off (two constants)
+    Bit(cause, on, off)      on where the Boolean node `cause` holds, else off (two constants: p, of a parity 1 - 2 p)
     Given(node)              1.0 where the Boolean node holds, else 0.0
     Fixed(value)             a constant
     Complement(a)            1.0 - v[a]

@@ -4,6 +4,7 @@ The hidden bits are independent given the row, and Boolean nodes are constants g
 that share no hidden bit are therefore independent, and their probabilities combine in the order of the children:
 
     And  p0 * p1 * ...          Or  1 - (1 - p0) * (1 - p1) * ...          Not  1 - p
+    Odd  (1 - (1 - 2 p0) * (1 - 2 p1) * ...) / 2, multiplied one half with the other
     AtLeast  by the recurrence  P(j of the children from i on) = Mix(p_i, P(j - 1 from i + 1 on), P(j from i + 1 on))
 
 Children that share hidden bits form a group, whose probability is read from a binary decision diagram, one Mix step
@@ -13,12 +14,13 @@ every occurrence of each of their hidden bits, whose own probability is computed
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from rulekit.errors import BudgetError, GraphError
-from rulekit.graph.nodes import And, AtLeast, Constant, Family, Hidden, Node, Not, Or, Probability, Strength
+from rulekit.graph.nodes import And, AtLeast, Constant, Family, Hidden, Node, Not, Odd, Or, Probability, Strength
 from rulekit.graph.probability.circuit import (
     Bit,
     Circuit,
@@ -67,9 +69,7 @@ def adds_strengths(formula: Node) -> bool:
     """Whether a formula is an Or of different hidden bits, each of a name of its own, and Boolean nodes."""
     if not isinstance(formula, Or) or len(set(formula.children)) < len(formula.children):
         return False
-    names = [child.name for child in formula.children if isinstance(child, Hidden)]
-    plain = all(isinstance(child, Hidden) or child.family is Family.BOOLEAN for child in formula.children)
-    return plain and len(set(names)) == len(names)
+    return _are_plain(formula.children)
 
 
 @lru_cache(maxsize=1024)
@@ -79,8 +79,22 @@ def is_count(formula: Node) -> bool:
         return False
     if not 0 < formula.k <= len(formula.children) or len(formula.children) < FEWEST_COUNTED:
         return False
-    names = [child.name for child in formula.children if isinstance(child, Hidden)]
-    plain = all(isinstance(child, Hidden) or child.family is Family.BOOLEAN for child in formula.children)
+    return _are_plain(formula.children)
+
+
+@lru_cache(maxsize=1024)
+def is_parity(formula: Node) -> bool:
+    """Whether a formula is the parity of different hidden bits and Boolean nodes, enough for a row of numbers."""
+    if not isinstance(formula, Odd) or formula.family is not Family.RANDOM:
+        return False
+    different = len(set(formula.children)) == len(formula.children) >= FEWEST_COUNTED
+    return different and _are_plain(formula.children)
+
+
+def _are_plain(parts: Sequence[Node]) -> bool:
+    """Whether the parts are hidden bits, each of a name of its own, and Boolean nodes."""
+    names = [part.name for part in parts if isinstance(part, Hidden)]
+    plain = all(isinstance(part, Hidden) or part.family is Family.BOOLEAN for part in parts)
     return plain and len(set(names)) == len(names)
 
 
@@ -193,6 +207,41 @@ class _Builder:
             needed = [mixed.get(j, needed[j]) for j in range(k + 1)]
         return needed[k]
 
+    def _odd(self, node: Node) -> _Asking:
+        """Half of what the product of 1 - 2 p of the children is below 1; what stands twice cancels."""
+        times = Counter(node.children)
+        children = tuple(child for child in times if times[child] % 2)
+        if len(children) == 1:
+            return (yield children[0])
+        factors: list[int] = []
+        for group in self._independent_groups(children):
+            factor: int | None
+            if len(group) > 1:
+                value = yield from self._dependent(Odd, 0, group)
+                factor = self.complement(self.product(self.fixed(2.0), value))
+            else:
+                factor = self._factor(group[0])
+                if factor is None:
+                    factor = self.complement(self.product(self.fixed(2.0), (yield group[0])))
+            factors.append(factor)
+        while len(factors) > 1:  # one half with the other, so that a target may take them all at once
+            half = len(factors) // 2
+            factors = [*map(self.product, factors[:half], factors[half : 2 * half]), *factors[2 * half :]]
+        product = factors[0] if factors else self.fixed(1.0)
+        return self.product(self.fixed(0.5), self.complement(product))
+
+    def _factor(self, node: Node) -> int | None:
+        """1 - 2 p of a hidden bit or a Boolean node, which is one constant or another; None of another node."""
+        if isinstance(node, Hidden):
+            cause, on, off = node.cause, 1.0 - 2.0 * node.probability_on, 1.0 - 2.0 * node.probability_off
+        elif node.family is Family.BOOLEAN:
+            cause, on, off = node, -1.0, 1.0
+        else:
+            return None
+        if isinstance(cause, Constant):
+            return self.fixed(on if cause.value else off)
+        return self.fixed(on) if on == off else self._add(Bit(cause, on, off))
+
     def _dependent(self, connective: type[Node], k: int, children: Sequence[Node]) -> _Asking:
         """The probability of a connective over children that share hidden bits, by a decision diagram."""
         region = _region(children, modules_below(children))
@@ -266,6 +315,7 @@ _RULES: dict[type[Node], Callable[[_Builder, Node], _Asking]] = {
     And: _Builder._product,
     Or: _Builder._product,
     AtLeast: _Builder._at_least,  # type: ignore[dict-item]
+    Odd: _Builder._odd,
 }
 
 

@@ -1,9 +1,10 @@
 """Decisions by independent causal influence as sums on a power-of-two grid, which no target rounds.
 
 A noisy-or is decided by the sum of the strengths of its bits (the log-complement -log(1 - p)); that all bits of a
-noisy-and fire, or none of an Or, has a probability exp(-s) whose logarithm is a sum as well (`Linear`). Where the
-strengths are multiples of one power of two and no partial sum has more than 53 bits, the sums are exact in any order:
-one product in ONNX whatever the number of bits, and equal everywhere (`rulekit.exactness`).
+noisy-and fire, or none of an Or, has a probability exp(-s) whose logarithm is a sum as well (`Linear`). Of a parity the
+size of the product of 1 - 2 p is such an exponential, and its sign a parity of conditions. Where the strengths are
+multiples of one power of two and no partial sum has more than 53 bits, the sums are exact in any order: one product in
+ONNX whatever the number of bits, and equal everywhere (`rulekit.exactness`).
 
 To round strengths moves a decision by some 1e-13 of the sum at most; whether that changes any row is for the caller to
 see. What is reported keeps the strengths as they are.
@@ -12,11 +13,25 @@ see. What is reported keeps the strengths as they are.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from rulekit.exactness import DOUBLE_BITS, finest_unit
 from rulekit.graph.decisions import Median
-from rulekit.graph.nodes import FALSE, Above, And, Constant, Hidden, Linear, Node, Not, Or, Probability, Strength
+from rulekit.graph.nodes import (
+    FALSE,
+    TRUE,
+    Above,
+    And,
+    Constant,
+    Hidden,
+    Linear,
+    Node,
+    Not,
+    Odd,
+    Or,
+    Probability,
+    Strength,
+)
 from rulekit.numbers import contrary_strength, log_of, strength_of
 
 Choice = tuple[Node, float, float]  # a Boolean node, and the strength where it holds and where it does not
@@ -59,6 +74,42 @@ def none_fires_decision(bits: Sequence[Hidden], threshold: float = 0.5) -> Node:
     return _survives([(bit.cause, bit.on, bit.off) for bit in bits], threshold)
 
 
+def parity_decision(bits: Sequence[Hidden], threshold: float = 0.5) -> Node:
+    """[P(an odd number of bits fires) > threshold] by the signs of 1 - 2 p and a sum of -log |1 - 2 p| on a grid.
+
+    P is above t where the product of all 1 - 2 p is below u = 1 - 2 t. At t = 1/2 its sign alone decides: it is below 0
+    where an odd number of the factors are, and none is 0 (a bit that is as likely to fire as not makes all even). Below
+    1/2 a product of any sign that is small enough decides too; above 1/2 it must be below 0 and large enough. Raises
+    ValueError where the threshold is not above 0 and below 1, as it would be always or never exceeded.
+    """
+    if not 0.0 < threshold < 1.0:
+        raise ValueError(f"a threshold of a parity lies above 0 and below 1, unlike {threshold!r}")
+    factors = [(bit.cause, 1.0 - 2.0 * bit.probability_on, 1.0 - 2.0 * bit.probability_off) for bit in bits]
+    below = Odd(_where(factors, lambda factor: factor < 0.0))
+    zero = tuple(dict.fromkeys(_where(factors, lambda factor: factor == 0.0)))
+    if threshold == 0.5:
+        return And([below, *map(Not, zero)]) if zero else below
+    sizes = [(cause, _size(on), _size(off)) for cause, on, off in factors]
+    u = 1.0 - 2.0 * threshold
+    if threshold > 0.5:
+        return And([below, *map(Not, zero), Above(_sum(sizes, -1.0), log_of(-u))])
+    return Or([below, *zero, Above(_sum(sizes, 1.0), -log_of(u))])
+
+
+def _where(choices: Iterable[Choice], holds: Callable[[float], bool]) -> list[Node]:
+    """For each choice that may be such a number the Boolean node that says when it is."""
+    found: list[Node] = []
+    for cause, on, off in choices:
+        if holds(on) or holds(off):
+            found.append(TRUE if holds(on) and holds(off) else cause if holds(on) else Not(cause))
+    return found
+
+
+def _size(factor: float) -> float:
+    """-log of the size of a factor; 0 of a factor that decides by being 0."""
+    return 0.0 - log_of(abs(factor)) if factor else 0.0
+
+
 def _survives(choices: Iterable[Choice], threshold: float) -> Node:
     """[exp(-s) > threshold] of the sum s of one strength for each choice; an infinite one says no by itself."""
     needed: list[Node] = []
@@ -71,12 +122,16 @@ def _survives(choices: Iterable[Choice], threshold: float) -> Node:
             on = off = min(on, off)
         if on != math.inf:
             finite.append((cause, on, off))
-    unit = finest_unit([size for _, on, off in finite for size in (off, on - off)], DOUBLE_BITS)
-    always = sum(round(base / unit) for _, _, base in finite)
-    terms = [(round((off - on) / unit) * unit, cause) for cause, on, off in finite]
-    total = Linear([(weight, cause) for weight, cause in terms if weight], 0.0 - always * unit)
-    found = [Above(total, log_of(threshold)), *dict.fromkeys(needed)]
+    found = [Above(_sum(finite, -1.0), log_of(threshold)), *dict.fromkeys(needed)]
     return found[0] if len(found) == 1 else And(found)
+
+
+def _sum(choices: Sequence[Choice], sign: float) -> Linear:
+    """The sum of one finite strength for each choice, or what is taken off by them, on a grid."""
+    unit = finest_unit([size for _, on, off in choices for size in (off, on - off)], DOUBLE_BITS)
+    always = sum(round(base / unit) for _, _, base in choices)
+    terms = [(sign * round((on - off) / unit) * unit, cause) for cause, on, off in choices]
+    return Linear([(weight, cause) for weight, cause in terms if weight], sign * always * unit + 0.0)
 
 
 # Ordered classes -----------------------------------------------------------------------------------------------------

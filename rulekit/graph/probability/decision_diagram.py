@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rulekit.errors import BudgetError
-from rulekit.graph.nodes import And, AtLeast, Node, Not
+from rulekit.graph.nodes import And, AtLeast, Node, Not, Odd
 from rulekit.graph.traversal import topological
 
 TRUE = 0
@@ -65,12 +65,21 @@ class Diagram:
             needed = [TRUE] + [self.choice(edge, needed[j - 1], needed[j]) for j in range(1, k + 1)]
         return needed[k]
 
+    def odd(self, edges: Sequence[int]) -> int:
+        """The edge of "an odd number of them" (edges that stand twice cancel)."""
+        result = FALSE
+        for edge in edges:
+            result = self.choice(edge, result ^ 1, result)
+        return result
+
     def connected(self, connective: type[Node], k: int, parts: Sequence[int]) -> int:
-        """The edge of Not, And, Or, or AtLeast k of some edges."""
+        """The edge of Not, And, Or, Odd, or AtLeast k of some edges."""
         if connective is Not:
             return parts[0] ^ 1
         if connective is AtLeast:
             return self.at_least(k, parts)
+        if connective is Odd:
+            return self.odd(parts)
         return self.conjunction(parts) if connective is And else self.disjunction(parts)
 
     def below(self, root: int) -> list[int]:

@@ -2,10 +2,10 @@
 
 The probability is run as the steps of `rulekit.graph.probability.circuit`, on every pattern of truth values that the
 causes of the hidden bits can take together; patterns that no row shows (`x <= 3` without `x <= 5`) are don't-cares. The
-formula is monotone in each cause, oriented by its polarity and by on >= off, and correctly rounded products and
-complements keep that; so where the causes are free the prime implicants are the minimal true patterns, all essential,
-and the form is the unique shortest. Where patterns are missing, each minimal true pattern is widened by a greedy
-hitting set of the maximal false ones, and terms that the others cover are left out.
+formula is monotone in each cause, oriented by its polarity and by on >= off (a parity in neither direction: then both
+count), and correctly rounded products and complements keep that; so where the causes are free the prime implicants are
+the minimal true patterns, all essential, and the form is the unique shortest. Where patterns are missing, each minimal
+true pattern is widened by a greedy hitting set of the maximal false ones, and terms that the others cover are left out.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy.typing as npt
 from rulekit.cells.space import cell_rows
 from rulekit.errors import BudgetError
 from rulekit.graph.leaves import has_column, negate, readers
-from rulekit.graph.nodes import FALSE, TRUE, And, AtLeast, Column, Family, Hidden, Node, Not, Or
+from rulekit.graph.nodes import FALSE, TRUE, And, AtLeast, Column, Family, Hidden, Node, Not, Odd, Or
 from rulekit.graph.probability.circuit import Algebra, Circuit, fold_circuit
 from rulekit.graph.traversal import topological
 from rulekit.schema import Schema
@@ -175,8 +175,8 @@ def _polarities(formula: Node) -> dict[Node, set[bool]]:
         elif isinstance(node, Hidden):
             if node.on != node.off:
                 causes.setdefault(node.cause, set()).update(reached if node.on > node.off else _flip(reached))
-        elif isinstance(node, And | Or | AtLeast | Not):
-            onward = _flip(reached) if isinstance(node, Not) else reached
+        elif isinstance(node, And | Or | AtLeast | Not | Odd):
+            onward = {True, False} if isinstance(node, Odd) else _flip(reached) if isinstance(node, Not) else reached
             for child in node.children:
                 signs.setdefault(child, set()).update(onward)
     return causes

@@ -32,6 +32,7 @@ class Forms:
         self.full = [(1 << size) - 1 for size in sizes]
         self.kinds: list[tuple[Any, ...]] = [("true",)]
         self._numbers: dict[tuple[Any, ...], int] = {("true",): 0}
+        self._parities: dict[int, frozenset[int]] = {}  # of a form that is one: the forms of which an odd number hold
 
     def kind(self, edge: int) -> tuple[Any, ...]:
         """What an edge's form is: ("cells", axis, mask), ("and", edges), ("above", sum), (relation, sum, sum)
@@ -99,6 +100,40 @@ class Forms:
     def disjunction(self, edges: Iterable[int]) -> int:
         """At least one of the edges."""
         return self.conjunction([edge ^ 1 for edge in edges]) ^ 1
+
+    def odd(self, edges: Iterable[int]) -> int:
+        """An odd number of the edges.
+
+        A parity within it is taken apart, literals of one column are one, and the parts stand in an order of their
+        own: so that parities of the same parts are one form, however they are nested.
+        """
+        parts: frozenset[int] = frozenset()
+        turned = False
+        for edge in edges:
+            turned ^= bool(edge & 1)
+            parts ^= self._parities.get(edge >> 1, frozenset((edge >> 1,)))
+        masks: dict[int, int] = {}
+        others: list[int] = []
+        for index in parts:
+            kind = self.kinds[index]
+            if kind[0] == "cells":
+                masks[kind[1]] = masks.get(kind[1], 0) ^ kind[2]
+            elif index:
+                others.append(index)
+            else:
+                turned = not turned
+        for axis, mask in masks.items():
+            edge = self.literal(axis, mask)
+            turned ^= bool(edge & 1)
+            others += [edge >> 1] if edge >> 1 else []
+            turned ^= edge >> 1 == 0
+        parity, joined = FALSE, frozenset[int]()
+        for index in sorted(others):
+            joined |= {index}
+            parity = self.choice(2 * index, parity ^ 1, parity)
+            if len(joined) > 1:
+                self._parities.setdefault(parity >> 1, joined ^ {0} if parity & 1 else joined)
+        return parity ^ turned
 
     def opaque(self, relation: str, left: Sum, right: Sum) -> int:
         """A comparison that is known by its making only."""

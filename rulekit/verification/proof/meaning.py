@@ -34,6 +34,7 @@ from rulekit.graph.nodes import (
     Logistic,
     Node,
     Not,
+    Odd,
     Or,
     Probability,
     Rescaled,
@@ -308,6 +309,7 @@ _TRUTHS: dict[type[Node], Callable[[Meaning, Any], int]] = {
     And: lambda meaning, node: meaning.forms.conjunction(meaning.edges(node.children)),
     Or: lambda meaning, node: meaning.forms.disjunction(meaning.edges(node.children)),
     AtLeast: _at_least,
+    Odd: lambda meaning, node: meaning.forms.odd(meaning.edges(node.children)),
     LinearThreshold: lambda meaning, node: meaning.numbers.at_least_zero(
         meaning.linear(node.weights, node.children, node.bias)
     ),

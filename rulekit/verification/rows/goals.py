@@ -22,6 +22,7 @@ from rulekit.graph.nodes import (
     Logistic,
     Node,
     Not,
+    Odd,
     Or,
     Probability,
 )
@@ -83,6 +84,10 @@ def _subgoals(node: Node, wanted: bool, rng: np.random.Generator) -> list[tuple[
         return [(child, (weight > 0) == wanted) for weight, child in pairs if rng.random() < 0.7]
     if isinstance(node, Hidden | Probability | Logistic):
         return [(children[0], wanted)]
+    if isinstance(node, Odd):
+        truths = rng.random(len(children)) < 0.5
+        truths[0] ^= bool(truths.sum() % 2) != wanted
+        return list(zip(children, truths.tolist(), strict=True))
     if isinstance(node, And | Or | AtLeast):
         needed = _needed(node, wanted)
         chosen = rng.permutation(len(children))[: max(0, min(needed, len(children)))]

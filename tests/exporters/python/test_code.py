@@ -22,6 +22,7 @@ from rulekit.graph.nodes import (
     Hidden,
     LinearThreshold,
     Not,
+    Odd,
     Or,
     Probability,
 )
@@ -41,13 +42,14 @@ def noisy_formulas():
     yield Or([And([bits[k], bits[k + 1], bits[k + 2]]) for k in range(0, 30, 3)])
     yield Or([And([bits[0], bits[1]]), And([bits[0], Not(bits[2])]), And([bits[1], causes[3]])])
     yield AtLeast(3, bits[:6])
+    yield Odd([*bits[:6], always])
     yield And([always, Not(Or(bits[:3])), causes[5]])
     yield Or([always, AtLeast(2, [And([bits[0], always]), bits[4], Not(bits[0])])])
     yield always
     yield bits[0]
 
 
-@pytest.mark.parametrize("formula", list(noisy_formulas()), ids=range(9))
+@pytest.mark.parametrize("formula", list(noisy_formulas()), ids=range(10))
 def test_probabilities_are_the_graph_s(formula, tmp_path):
     """To the last bit; exp, which differs between platforms there, to within 1e-13 of the value."""
     probability = Probability(formula)

@@ -28,6 +28,7 @@ from rulekit.graph.nodes import (
     Missing,
     Node,
     Not,
+    Odd,
     Or,
     Probability,
     Step,
@@ -131,6 +132,9 @@ def test_logic():
         AtLeast(2, (yes, no, yes)): True,  # a child that stands twice counts twice
         AtLeast(3, (yes, no, yes)): False,
         AtLeast(0, ()): True,
+        Odd((yes, no, yes)): False,
+        Odd((yes, no, yes, yes)): True,
+        Odd(()): False,
         Constant(False): False,
         Not(no): True,
     }

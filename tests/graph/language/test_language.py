@@ -43,6 +43,7 @@ from rulekit.graph.nodes import (
     Missing,
     Node,
     Not,
+    Odd,
     Or,
     Probability,
     Step,
@@ -106,6 +107,7 @@ JOINED = st.recursive(
         st.lists(nodes, max_size=3).map(Or),
         nodes.map(Not),
         st.lists(nodes, max_size=3).map(lambda parts: AtLeast(2, parts)),
+        st.lists(nodes, max_size=3).map(Odd),
     ),
     max_leaves=12,
 )
@@ -400,6 +402,7 @@ def test_print_node_of_a_shared_graph_stays_small() -> None:
             "at least 2 of (age > 28.5, married, job in {cook} or age > 28.5)",
         ),
         (AtLeast(-1, ()), "at least -1 of ()"),
+        (Odd((OLD, Or((COOK, OLD)))), "odd of (age > 28.5, job in {cook} or age > 28.5)"),
         (LinearThreshold(((0.5, OLD), (-1.0, MARRIED)), -0.25), "sum(-0.25, 0.5 if age > 28.5, -1 if married) >= 0"),
     ],
 )

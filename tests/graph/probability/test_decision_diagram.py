@@ -37,6 +37,7 @@ def test_connectives_have_the_truth_tables_of_their_operators():
             (diagram.conjunction(edges), [all(c) for c in columns]),
             (diagram.disjunction(edges), [any(c) for c in columns]),
             (diagram.at_least(k, edges), [sum(c) >= k for c in columns]),
+            (diagram.odd(edges), [sum(c) % 2 == 1 for c in columns]),
         ):
             assert truth_table(diagram, edge) == table
             known.append((edge ^ 1, [not t for t in table]))

@@ -13,7 +13,7 @@ from table_rows import row_of
 from rulekit.conformance.random_graphs import random_formula, random_schema, random_table
 from rulekit.errors import BudgetError, GraphError
 from rulekit.graph.evaluation.oracle import evaluate_node, probability_by_states, run_circuit
-from rulekit.graph.nodes import TRUE, And, AtLeast, Column, Compare, Hidden, IsTrue, Node, Not, Or, Probability
+from rulekit.graph.nodes import TRUE, And, AtLeast, Column, Compare, Hidden, IsTrue, Node, Not, Odd, Or, Probability
 from rulekit.graph.probability.circuit import Bit, Complement, Fixed, Given, Mix, Product
 from rulekit.graph.probability.compilation import build_circuit, hidden_bits, random_nodes
 from rulekit.graph.traversal import topological
@@ -42,8 +42,10 @@ def random_dag(draw: random.Random, pool: list[Node], depth: int) -> Node:
     children = [random_dag(draw, pool, depth - 1) for _ in range(draw.randint(0, 4))]
     if kind < 0.6:
         node: Node = And(children)
-    elif kind < 0.85:
+    elif kind < 0.8:
         node = Or(children)
+    elif kind < 0.9:
+        node = Odd(children)
     else:
         node = AtLeast(draw.randint(-1, len(children) + 1), children)
     if draw.random() < 0.3:

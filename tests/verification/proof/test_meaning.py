@@ -24,6 +24,7 @@ from rulekit.graph.nodes import (
     LinearThreshold,
     Node,
     Not,
+    Odd,
     Or,
     Probability,
     Step,
@@ -115,6 +116,9 @@ def test_logic_over_cells_is_canonical():
 
 def test_counts_are_logic():
     assert _same(AtLeast(6, X), And(X))
+    assert _same(Odd(X), Not(Odd([Odd(X[:2]), Not(Odd(X[2:]))])))
+    assert _same(Odd(X[:2]), Or((And((X[0], Not(X[1]))), And((Not(X[0]), X[1])))))
+    assert not _same(Odd(X), Odd(X[1:]))
     assert _same(AtLeast(1, X), Or(X))
     assert _equal(Fires(AtLeast(3, X)), Fires(Not(AtLeast(4, [Not(x) for x in X]))))
     assert not _equal(Fires(AtLeast(3, X)), Fires(Not(AtLeast(3, [Not(x) for x in X]))))

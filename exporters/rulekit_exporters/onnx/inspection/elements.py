@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from rulekit.graph.nodes import FALSE, TRUE, And, Family, LinearThreshold, Missing, Node, Not, Or
+from rulekit.graph.nodes import FALSE, TRUE, And, Family, LinearThreshold, Missing, Node, Not, Odd, Or
 from rulekit.numbers import float32
 from rulekit.program.nodes import Choice, Greater, Number
 from rulekit_exporters.onnx.forms import CASTS
@@ -76,7 +76,7 @@ def logical_xor(a: Element, b: Element, width: str) -> Element:
     for first, second in ((one, other), (other, one)):
         if first in (TRUE, FALSE):
             return second if first == FALSE else logical_not(second, width)
-    raise UnreadableError("one truth value or the other, and not both")
+    return Odd((one, other))
 
 
 # Comparisons ---------------------------------------------------------------------------------------------------------

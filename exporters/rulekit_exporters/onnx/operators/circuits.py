@@ -14,10 +14,11 @@ import numpy as np
 from rulekit.graph.evaluation.circuit_values import Lookup, prepare
 from rulekit.graph.nodes import Node
 from rulekit.graph.probability.circuit import Algebra
-from rulekit.graph.probability.compilation import build_circuit, is_count
+from rulekit.graph.probability.compilation import build_circuit, is_count, is_parity
 from rulekit.tables.table import Array
 from rulekit_exporters.onnx.builder import Number
 from rulekit_exporters.onnx.operators.counts import counted
+from rulekit_exporters.onnx.operators.parities import odd_probability
 from rulekit_exporters.onnx.operators.stacking import choices, stack
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ def probability(emitter: Emitter, formula: Node) -> Number:
     """[1, N] double, or a constant: the circuit of a formula, every rounding its own operator."""
     if is_count(formula):
         return counted(emitter, formula)
+    if is_parity(formula):
+        return odd_probability(emitter, formula.children)
     values: dict[int, Number] = {}
     if emitter.tables:
         prepared = prepare(formula, SIZES)

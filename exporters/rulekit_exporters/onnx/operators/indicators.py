@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rulekit.graph.leaves import column_of, truth_by_code
-from rulekit.graph.nodes import LEAVES, And, AtLeast, Constant, Node, Not, Or, is_logic
+from rulekit.graph.nodes import LEAVES, And, AtLeast, Constant, Node, Not, Odd, Or, is_logic
 from rulekit.graph.traversal import topological
 from rulekit.schema import MISSING_CODE, Schema
 from rulekit_exporters.onnx.conditions import Bit, bit_of
@@ -41,8 +41,8 @@ Signed = tuple[Indicator, bool]
 def indicator_of(root: Node, schema: Schema) -> Signed | bool:
     """What a Boolean node asks, and its sign; a truth value where all rows have the same."""
     found: dict[Node, Signed | bool] = {}
-    for node in topological([root], lambda node: node.children if is_logic(node) else ()):
-        if is_logic(node):
+    for node in topological([root], lambda node: node.children if _counts(node) else ()):
+        if _counts(node):
             value = _connective(node, [found[child] for child in node.children])
             deep = not isinstance(value, bool) and layer_of(value[0]) > MOST_LAYERS
             found[node] = (node, True) if deep else value
@@ -58,6 +58,11 @@ def indicator_of(root: Node, schema: Schema) -> Signed | bool:
         else:
             found[node] = (node, True)
     return found[root]
+
+
+def _counts(node: Node) -> bool:
+    """Whether a node is logic that a count says; that a count is odd is computed by itself."""
+    return is_logic(node) and not isinstance(node, Odd)
 
 
 def layer_of(indicator: Indicator) -> int:

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rulekit.graph.leaves import column_of, truth_by_code
-from rulekit.graph.nodes import LEAVES, Above, And, AtLeast, Constant, LinearThreshold, Node, Not, Or
+from rulekit.graph.nodes import LEAVES, Above, And, AtLeast, Constant, LinearThreshold, Node, Not, Odd, Or
 from rulekit.schema import MISSING_CODE
 from rulekit_exporters.onnx.builder import Truth
 from rulekit_exporters.onnx.conditions import bit_of
 from rulekit_exporters.onnx.operators.half_planes import HalfPlanes, emit_half_planes
 from rulekit_exporters.onnx.operators.numbers import sum_of
+from rulekit_exporters.onnx.operators.parities import odd
 from rulekit_exporters.onnx.operators.stacking import stack
 from rulekit_exporters.onnx.operators.sum_blocks import unit_rows
 
@@ -88,6 +89,7 @@ LOGIC: dict[type[Node], Callable[[Emitter, Any], Truth]] = {
     And: connective,
     Or: connective,
     AtLeast: at_least,
+    Odd: odd,
     LinearThreshold: linear_threshold,
     Above: lambda emitter, node: emitter.builder.above(emitter.number(node.score), node.threshold),
 }

@@ -55,10 +55,16 @@ def choices(emitter: Emitter, wanted: Sequence[tuple[Node, float, float]]) -> li
     builder = emitter.builder
     if len(wanted) < FEW_CHOICES:
         return [builder.choose(emitter.truth(node), on, off) for node, on, off in wanted]
+    chosen = chosen_rows(emitter, wanted)
+    places = (builder.constant([i], np.int64) for i in range(len(wanted)))
+    return [builder.operate("Gather", chosen, place, axis=0) for place in places]
+
+
+def chosen_rows(emitter: Emitter, wanted: Sequence[tuple[Node, float, float]]) -> str:
+    """The same as the rows of one tensor."""
+    builder = emitter.builder
     stacked = stack(emitter, (node for node, _, _ in wanted))
     rows = builder.picked(stacked.rows, [stacked.row[node] for node, _, _ in wanted], stacked.height)
     pairs = [(on, off) if stacked.positive[node] else (off, on) for node, on, off in wanted]
     high, low = (builder.constant([[pair[k]] for pair in pairs], np.float64) for k in (0, 1))
-    chosen = builder.operate("Where", rows, high, low)
-    places = (builder.constant([i], np.int64) for i in range(len(wanted)))
-    return [builder.operate("Gather", chosen, place, axis=0) for place in places]
+    return builder.operate("Where", rows, high, low)

@@ -24,6 +24,7 @@ from rulekit.graph.nodes import (
     Hidden,
     Node,
     Not,
+    Odd,
     Or,
     Probability,
     Rescaled,
@@ -341,6 +342,8 @@ def _gate_of(node: Node, sign: bool, frozen: bool) -> Operator | None:
                 fix="write that rule with and, or",
             )
         conjunction = node.k > 1
+    elif isinstance(node, Odd) and node.family is Family.RANDOM:
+        raise InputError("it asks for an odd number of hidden bits", where=WHERE, fix="write that rule with and, or")
     elif isinstance(node, And | Or) and node.children:
         conjunction = isinstance(node, And)
     else:
