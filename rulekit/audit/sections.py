@@ -21,6 +21,7 @@ from rulekit.graph.language.words import name, quoted
 from rulekit.graph.nodes import (
     FALSE,
     TRUE,
+    AtLeast,
     Difference,
     Family,
     Hidden,
@@ -63,6 +64,12 @@ def sections(graph: RuleGraph, full: bool = False) -> tuple[Section, ...]:
     """The deciding rules, class by class; full: with every level of their sets."""
     figures, words = rule_figures(graph), Words.of(graph.roots, graph.schema, full)
     by_class = {k: list(rules) for k, rules in groupby(rules_of(graph), key=lambda rule: rule.class_index)}
+    if _is_count(graph):
+        first = graph.decision.parts[0].class_index
+        rows = tuple(rule_row(rule, words) for rule in by_class.get(first, []))
+        labels = ", ".join(map(quoted, graph.classes))
+        target = name(graph.schema.target)
+        return (Section(f"{target} is the median of how many of these hold, as one of {labels}", rows),)
     found = []
     scores = {part.class_index: part.score for part in graph.decision.parts}
     for k, heading in _headings(graph, by_class):
@@ -79,6 +86,21 @@ def sections(graph: RuleGraph, full: bool = False) -> tuple[Section, ...]:
         if inhibiting:
             found.append(Section(_INHIBITORS, inhibiting))
     return tuple(found)
+
+
+def _is_count(graph: RuleGraph) -> bool:
+    """Whether the ranked classes are counts: how many of the same hidden bits fire, by the median."""
+    if not graph.decision.ordered:
+        return False
+    parts, found = graph.decision.parts, set[tuple[Node, ...]]()
+    for part in parts:
+        formula = part.score.formula if isinstance(part.score, Probability) else None
+        if not isinstance(formula, AtLeast) or part.threshold != 0.5:
+            return False
+        if str(graph.classes[part.class_index]) != str(formula.k):
+            return False
+        found.add(formula.children)
+    return len(found) == 1
 
 
 def closing(graph: RuleGraph) -> str:
@@ -239,7 +261,7 @@ def _measure(score: Node, rules: Sequence[Rule]) -> str:
     connective = rules[0].connective
     if rules[-1].connective == INHIBITS:
         return "the probability that any of these holds, and none of those below does,"
-    return f"the probability that {_HOLD.get(connective, f'{connective} these hold')}"
+    return f"the probability that {_HOLD.get(connective, f'{connective} of these hold')}"
 
 
 _INHIBITORS = "and none of those:"

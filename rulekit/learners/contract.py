@@ -227,7 +227,8 @@ class Variants:
     are nearly alike the one with the largest macro F1 is taken. loss: of a candidate on each of the held-out rows [n],
     by which variants are compared at their largest size (None: by its error and cost); bold: those that are taken only
     where they are clearly better by it. sizes_by_loss: the size is taken by it, too, and not by errors. final: the path
-    of the one that is taken, where more work is spent on that (None: as it was compared).
+    of the one that is taken, where more work is spent on that (None: as it was compared). shared: all questions have
+    the same units, so that they have one size.
     """
 
     paths: Sequence[Callable[[], Sequence[Candidate]]]
@@ -238,6 +239,7 @@ class Variants:
     bold: frozenset[int] = frozenset()
     sizes_by_loss: bool = False
     final: Callable[[int], Sequence[Candidate]] | None = None
+    shared: bool = False
 
 
 # Finding learners --------------------------------------------------------------------------------------------------

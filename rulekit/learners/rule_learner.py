@@ -102,6 +102,11 @@ class RuleLearner(ABC):
         """The settings with values in the place of "auto", for rows of so much weight."""
         return settings
 
+    def ranks(self, settings: Any, classes: tuple[Any, ...]) -> Sequence[Any] | None:
+        """The classes from low to high, where they are ranks: unless a learner knows better, as it was said."""
+        ordered: Sequence[Any] | None = settings.ordered
+        return ordered
+
     def check(self, settings: Any) -> None:
         """Raise InputError where settings contradict each other."""
         return
@@ -183,6 +188,7 @@ class RuleLearner(ABC):
         if start is not None:
             data = replace(data, table=under_start(start, data.table))
             positive = start.classes[1] if positive is None and len(data.classes) == 2 else positive
+        settings = replace(settings, ordered=self.ranks(settings, data.classes))
         refuse_columns(type(self), data, settings.ordered is not None)
         settings = replace(settings, missing_never_helps=data.table.constraints.missing_never_helps)
         order = class_order(name, data.classes, totals, positive, settings.ordered, settings.default)

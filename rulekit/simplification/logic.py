@@ -177,11 +177,18 @@ def flatten_random(node: Node, context: Context) -> Node:
     return joined(type(node), parts)
 
 
-def degenerate_random(node: Node, context: Context) -> Node:
-    """AtLeast(1, ...) = Or(...) and AtLeast(n, ...) = And(...) of different random formulas."""
-    if not isinstance(node, AtLeast) or node.k not in (1, len(node.children)):
-        return node
-    return joined(Or if node.k == 1 else And, node.children)
+def degenerate_random(counted: Counter[tuple[Node, ...]]) -> Law:
+    """AtLeast(1, ...) = Or(...) and AtLeast(n, ...) = And(...) of different random formulas.
+
+    counted: how often the same formulas are counted; where they are counted again, all counts are worked out together.
+    """
+
+    def law(node: Node, context: Context) -> Node:
+        if not isinstance(node, AtLeast) or node.k not in (1, len(node.children)) or counted[node.children] > 1:
+            return node
+        return joined(Or if node.k == 1 else And, node.children)
+
+    return law
 
 
 def merge_bits(used: Counter[Node]) -> Law:

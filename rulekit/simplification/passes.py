@@ -124,6 +124,11 @@ def _merged_bits(roots: tuple[Node, ...], order: list[Node], context: Context) -
     return rewrite(order, law, context, _JOINS, (_RANDOM,))
 
 
+def _counted_once(roots: tuple[Node, ...], order: list[Node], context: Context) -> tuple[Image, list[Change]]:
+    law = logic.degenerate_random(Counter(node.children for node in order if isinstance(node, AtLeast)))
+    return rewrite(order, law, context, (AtLeast,), (_RANDOM,))
+
+
 _BOOLEAN, _RANDOM = Family.BOOLEAN, Family.RANDOM
 _JOINS = (And, Or)
 _FORMULAS = (*LEAVES, *LOGIC)
@@ -159,8 +164,8 @@ PASSES: tuple[Pass, ...] = (
                "conditions beside hidden bits are one condition", _JOINS, _RANDOM, random="exact"),
     everywhere("random flattening", logic.flatten_random,
                "a and (b and c) = a and b and c of bits", _JOINS, _RANDOM, random="rounded"),
-    everywhere("random at least", logic.degenerate_random,
-               "at least 1 = or, at least all = and of bits", (AtLeast,), _RANDOM, random="rounded"),
+    Pass("random at least", _counted_once,
+         "at least 1 = or, at least all = and of bits that are not counted elsewhere", (AtLeast,), "rounded"),
     Pass("merged bits", _merged_bits,
          "bits of one cause that nothing else uses: strengths add under or", _JOINS, "rounded"),
 )

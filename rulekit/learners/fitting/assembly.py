@@ -238,7 +238,8 @@ def _reported_ranks(frame: Frame, scores: Sequence[Score], above: Sequence[Node]
     to Ordinal Classification, 2001, have both). above: the probability that is reported of each cut.
     """
     formulas = [score.node for score in scores]
-    if _are_sums(scores) or set(frame.odds) != {1.0}:
+    own = any(score.probability is not None for score in scores)
+    if own or _are_sums(scores) or set(frame.odds) != {1.0}:
         return [*(Difference(low, high) for low, high in itertools.pairwise((_CERTAIN, *above))), above[-1]]
     inner = [And([low, Not(high)]) for low, high in itertools.pairwise(formulas)]
     return [Probability(node) for node in (Not(formulas[0]), *inner, formulas[-1])]

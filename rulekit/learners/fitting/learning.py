@@ -316,9 +316,10 @@ class _Group:
             variant = run.curve.variant if run.curve is not None else 0 if why else variants.preferred()
             run.path = self._final(variants, variant, why)
             run.nothing = None if variants.nothing is None else variants.nothing()
-            run.all_stay = not variants.sizes_by_loss
+            run.all_stay = not (variants.sizes_by_loss or variants.shared)
         run.longest = run.chosen = len(run.path)
-        if run.curve is not None and self.plan.joint and (run.curve.rare or not run.all_stay):
+        alone = variants is None or not variants.shared
+        if run.curve is not None and self.plan.joint and alone and (run.curve.rare or not run.all_stay):
             run.longest = min(run.longest, run.curve.finds_most()[0] if run.curve.rare else run.curve.best())
         if self.plan.joint or self.plan.size is not None:
             run.chosen = min(run.longest, run.chosen if self.plan.size is None else self.plan.size)

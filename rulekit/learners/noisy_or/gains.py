@@ -5,25 +5,20 @@ from __future__ import annotations
 import numpy as np
 
 from rulekit.learners.binned.problem import Problem
-from rulekit.learners.counting.histograms import Floats, exact_sum
+from rulekit.learners.counting.histograms import Floats
 from rulekit.learners.noisy_or.causes import Cause
 from rulekit.learners.noisy_or.fits import Fit, Rows
-from rulekit.learners.noisy_or.strengths import log_positive
+from rulekit.learners.noisy_or.strengths import exact_gains, log_positive
 from rulekit.schema import MISSING_CODE
 
 _RISES = np.concatenate([[0.0], 2.5 * 2.0 ** np.arange(-12.0, 1.0)])
 """The rises of rows with a missing cell for which the gain is added up, from .0006 on; between them it is read off."""
-_BITS = 50  # of the exact sums
-_FINE = 2.0**30
 
 
 def gains(s: Floats, weights: Floats, rises: Floats) -> Floats:
     """What the log-likelihood of positive rows with activations s [n] gains [n, n_rises]; sums over rows are exact."""
     before = log_positive(s)
-    each = np.stack([log_positive(s + rise) - before for rise in rises], axis=1)
-    each = np.rint(each * _FINE) / _FINE * weights[:, None]
-    unit = 2.0 ** (np.frexp(max(exact_sum(each[:, -1]), 1e-300))[1] - _BITS)
-    return np.asarray(np.rint(each / unit) * unit)
+    return exact_gains(np.stack([log_positive(s + rise) - before for rise in rises], axis=1), weights)
 
 
 def gains_of_missing(

@@ -26,12 +26,12 @@ from rulekit.learners.contract import Watch
 from rulekit.learners.counting.histograms import Bools, Floats, Ints
 from rulekit.learners.counting.kernels import compiled_unless
 from rulekit.learners.noisy_or.causes import Cause, Causes
+from rulekit.learners.noisy_or.strengths import exact_gains
 
 TRIED = np.array([0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 0.9, 2.5])
 """The strengths that a further cause is tried with, from a probability of .1 to one of 92 %: causes of a rare class act
 seldom.
 """
-_BITS = 50  # of the exact sums
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,10 +115,7 @@ class Rise:
     @classmethod
     def of(cls, gains: Floats, weights: Floats, prior: float) -> Rise:
         """The gains [n, len(TRIED)] of a row of weight 1, times its weight; sums do not depend on the order of rows."""
-        each = gains * weights[:, np.newaxis]
-        total = float(np.sort(np.abs(each).max(axis=1, initial=0.0)).sum())
-        unit = 2.0 ** (np.frexp(max(total, 1e-300))[1] - _BITS)
-        return cls(np.rint(each / unit) * unit, weights, prior)
+        return cls(exact_gains(gains, weights), weights, prior)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

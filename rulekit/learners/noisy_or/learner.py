@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
@@ -19,7 +20,9 @@ from rulekit.learners.fitting.assembly import Prior
 from rulekit.learners.fitting.given.allowed import Allowed
 from rulekit.learners.fitting.rows.folds import fold_of_rows
 from rulekit.learners.fitting.rows.inputs import TrainingData
+from rulekit.learners.noisy_or.adding import grown_counts
 from rulekit.learners.noisy_or.causes import Causes, causes_of
+from rulekit.learners.noisy_or.counted_model import NoisyAdd, counts_of
 from rulekit.learners.noisy_or.fits import Fit, Method
 from rulekit.learners.noisy_or.gated_models import Gated, refuse_gated
 from rulekit.learners.noisy_or.gated_search import GatedSearch, grown_gated
@@ -32,6 +35,9 @@ from rulekit.learners.rule_learner import RuleLearner
 from rulekit.numbers import strength_of
 from rulekit.schema import Feature
 
+_WITHOUT_SUMS = ("add", "parity")
+"""The families that have missing cells as a level, and sum none out."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Plan:
@@ -40,7 +46,7 @@ class Plan:
     kind: of the classes; columns: how many the table has (ranked classes have a further one, of the ranks); missing
     [columns]: which have missing cells; families: what is compared, the first where nothing is; apart
     [columns, columns]: which may not stand in one cause; known: of ranked classes what was learned of a cut from some
-    rows, which the questions share.
+    rows, which the questions share. counts [n_classes]: of a noisy-add the counts that the classes are.
     """
 
     kind: Kind
@@ -49,7 +55,8 @@ class Plan:
     families: tuple[str, ...]
     n_classes: int
     apart: Bools
-    known: dict[bytes, list[Fit]] = field(default_factory=dict)
+    known: dict[bytes, list[Any]] = field(default_factory=dict)
+    counts: tuple[int, ...] = ()
 
 
 class NoisyOrs(RuleLearner):
@@ -70,17 +77,26 @@ class NoisyOrs(RuleLearner):
 
     def check(self, settings: NoisyOrSettings) -> None:
         """Raise InputError where settings contradict each other, or ask for what is not learned."""
-        if settings.family in ("add", "parity"):
-            why = f"noisy-{settings.family} is not learned from tables, only or and and are"
-            raise InputError(
-                why, where="family", fix="see rulekit.learners.noisy_or.factorised for models of few causes"
-            )
-        if settings.n_init > 1 and settings.method != "em":
+        if settings.family == "parity":
+            why = "noisy-parity is not learned from tables"
+            raise InputError(why, where="family", fix="see rulekit.learners.noisy_or.factorised for few causes")
+        if settings.family == "add" and settings.threshold != "half":
+            raise InputError("the median of a noisy-add decides", where="threshold", fix="leave it out")
+        if settings.n_init > 1 and settings.method != "em" and settings.family not in ("add", "parity"):
             why = "coordinate descent reaches the same maximum from every start"
             raise InputError(why, where="n_init", fix="leave it out, or take method=em")
         if settings.gated and settings.method == "em":
             why = "EM does not fit inhibitors"
             raise InputError(why, where="method", fix="leave it out, or take variant=general, or or dnf")
+
+    def ranks(self, settings: NoisyOrSettings, classes: tuple[Any, ...]) -> Sequence[Any] | None:
+        """The classes from low to high; of a noisy-add they are counts."""
+        if settings.family != "add":
+            return settings.ordered
+        counts = counts_of(classes, settings.max_causes)
+        if settings.ordered is not None and [label for label in settings.ordered if label in classes] != counts:
+            raise InputError("counts are ranked by themselves", where="ordered", fix="leave it out")
+        return counts
 
     def prepare(
         self, problem: Problem, questions: Sequence[Question], data: TrainingData, classes: tuple[Any, ...]
@@ -98,7 +114,8 @@ class NoisyOrs(RuleLearner):
         missing = np.array([bool((problem.codes[k] == 0).any()) for k in range(len(problem.columns))], dtype=bool)
         families = ("or", "and") if (settings.family, kind) == ("auto", "two") else (_family(settings),)
         apart = Allowed.of(problem.columns, data.table.constraints).apart
-        plan = Plan(kind, len(problem.columns), missing, families, len(classes), apart)
+        counts = tuple(map(int, classes)) if settings.family == "add" else ()
+        plan = Plan(kind, len(problem.columns), missing, families, len(classes), apart, counts=counts)
         found = []
         for question in questions:
             own = replace(problem, labels=question.problem.labels)
@@ -113,6 +130,8 @@ class NoisyOrs(RuleLearner):
         plan: Plan = question.plan
         if plan.kind == "two":
             return super().nothing(question)
+        if plan.counts:
+            return _candidate(next(_counted(question)), question)
         problem = question.problem
         share = _share(problem)
         flipped = plan.families[0] == "and"
@@ -136,6 +155,8 @@ class NoisyOrs(RuleLearner):
         """
         plan: Plan = question.plan
         finding = plan.kind == "two" and not self.seeks_few_errors(question.settings)
+        if plan.counts:
+            return Variants([lambda: candidates], lambda: 0, shared=True)
         if plan.kind == "ranked":
             return Variants([lambda: candidates], lambda: 0)
         if len(plan.families) == 1:
@@ -194,7 +215,7 @@ def _candidates(question: Question, family: str) -> Iterator[Candidate]:
 class _Learned:
     """A model with its conditional log-likelihood, and that less the prior."""
 
-    model: NoisyOr | Gated
+    model: Any
     likelihood: float
     objective: float
 
@@ -214,6 +235,9 @@ def _held_out(question: Question, family: str) -> list[tuple[list[_Learned], Pro
 def _learned(question: Question, family: str) -> Iterator[_Learned]:
     """The noisy-ors of 1, 2, ... causes; of ranked classes the chains of as many causes for each cut."""
     plan: Plan = question.plan
+    if plan.counts:
+        yield from itertools.islice(_counted(question), 1, None)
+        return
     flipped, half = family == "and", question.settings.threshold == "half"
     if question.settings.gated:
         yield from _gated(question, family)
@@ -247,6 +271,20 @@ def _gated(question: Question, family: str) -> Iterator[_Learned]:
         yield _Learned(model, fit.causes.likelihood, fit.causes.objective)
 
 
+def _counted(question: Question) -> Iterator[_Learned]:
+    """The noisy-adds of 0, 1, 2, ... causes, asked for the count of the question's class."""
+    plan: Plan = question.plan
+    problem, most = question.problem, plan.counts[-1]
+    key = _key(problem, -1)
+    if key not in plan.known:
+        counts = np.array(plan.counts)[problem.codes[plan.columns]]
+        search = _search(question, problem, "add")
+        plan.known[key] = list(grown_counts(problem, counts, most, search, question.watch))
+    for found in plan.known[key]:
+        model = NoisyAdd.of(found, problem.total, most).to(plan.counts[question.index + 1])
+        yield _Learned(model, found.likelihood, found.objective)
+
+
 def _candidate(learned: _Learned, question: Question) -> Candidate:
     problem, model, wrong = question.problem, learned.model, 0
     if isinstance(model, Gated) and question.plan.kind == "two" and not question.fold:
@@ -269,7 +307,7 @@ def _search(question: Question, problem: Problem, family: str) -> Search:
     causes = _causes(question, problem, family == "and")
     method = Method(settings.method, settings.n_iter, settings.n_init, settings.lam, question.seed)
     joint = None if settings.joint_literals is None else Breadth(settings.joint_literals, apart=plan.apart)
-    summed = plan.missing & (settings.missing_values == "sum" and joint is None)
+    summed = plan.missing & (settings.missing_values == "sum" and joint is None and family not in _WITHOUT_SUMS)
     return Search(causes, method, settings.max_causes, least_side(problem.total), summed, joint)
 
 
@@ -277,7 +315,7 @@ def _causes(question: Question, problem: Problem, flipped: bool) -> list[Causes]
     """The conditions on each column; flipped: those that make the class of the question less likely."""
     settings: NoisyOrSettings = question.settings
     plan: Plan = question.plan
-    missing = plan.missing & (settings.missing_values == "level")
+    missing = plan.missing & (settings.missing_values == "level" or settings.family in _WITHOUT_SUMS)
     general = settings.variant != "or"
     return causes_of(problem.columns, range(plan.columns), general=general, missing=missing, flipped=flipped)
 

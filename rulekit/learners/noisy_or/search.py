@@ -103,9 +103,7 @@ def _best(
     each = gains(s, weights, TRIED)
     best, found = LEAST_GAIN, None
     for causes, by_class in zip(search.causes, counts, strict=True):
-        by_code = np.zeros((causes.n_codes, len(TRIED)))
-        _add_by_code(own.codes[causes.column], each, by_code)
-        sums, held = causes.sums(by_code), causes.sums(by_class)
+        sums, held = sums_of_causes(own, causes, each), causes.sums(by_class)
         if not len(sums):
             continue
         worth = sums - np.outer(held[:, 0] + search.method.prior, TRIED)
@@ -134,6 +132,13 @@ def _best_joint(problem: Problem, fit: Fit, rows: Rows, search: Search, watch: W
         return None
     known = [cause for cause in fit.causes if isinstance(cause, JointCause)]
     return None if any(found[1].same(other) for other in known) else found[1]
+
+
+def sums_of_causes(problem: Problem, causes: Causes, each: Floats) -> Floats:
+    """The sums [n_causes, m] of numbers [n, m] over the rows on which each possible cause of a column holds."""
+    by_code = np.zeros((causes.n_codes, each.shape[1]))
+    _add_by_code(problem.codes[causes.column], each, by_code)
+    return causes.sums(by_code)
 
 
 def _add_by_code_at_once(codes: Any, each: Any, sums: Any) -> None:

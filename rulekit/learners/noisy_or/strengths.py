@@ -11,12 +11,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rulekit.learners.counting.histograms import Bools, Floats
+from rulekit.learners.counting.histograms import Bools, Floats, exact_sum
 from rulekit.learners.noisy_or.incidence import Incidence
 from rulekit.learners.noisy_or.row_cells import RowCells
 
 STRONGEST = -float(np.log1p(-(1.0 - 1e-12)))
 """No strength is above that of the probability 1 - 1e-12: every algorithm stops there."""
+_BITS = 50  # of the exact sums
+_FINE = 2.0**30
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,3 +104,10 @@ def violation(
 def _projected(slope: Floats, strength: Floats, floor: float) -> Floats:
     found = np.where(strength <= floor, np.maximum(slope, 0.0), slope)
     return np.where(strength >= STRONGEST, np.minimum(found, 0.0), found)
+
+
+def exact_gains(each: Floats, weights: Floats) -> Floats:
+    """Numbers [n, m] times the weights [n] of their rows, rounded so that their sums are exact, in any order."""
+    each = np.rint(each * _FINE) / _FINE * weights[:, None]
+    unit = 2.0 ** (np.frexp(max(exact_sum(np.abs(each).max(axis=1, initial=0.0)), 1e-300))[1] - _BITS)
+    return np.asarray(np.rint(each / unit) * unit)
