@@ -28,6 +28,8 @@ from rulekit.learners.noisy_or.gated_models import Gated, refuse_gated
 from rulekit.learners.noisy_or.gated_search import GatedSearch, grown_gated
 from rulekit.learners.noisy_or.joint_causes import Breadth
 from rulekit.learners.noisy_or.models import HALF, NoisyOr, Part
+from rulekit.learners.noisy_or.parity_model import NoisyParity
+from rulekit.learners.noisy_or.parity_search import grown_parities
 from rulekit.learners.noisy_or.search import Search, grown
 from rulekit.learners.noisy_or.settings import NoisyOrSettings
 from rulekit.learners.noisy_or.tuning import tuned_bound
@@ -77,9 +79,6 @@ class NoisyOrs(RuleLearner):
 
     def check(self, settings: NoisyOrSettings) -> None:
         """Raise InputError where settings contradict each other, or ask for what is not learned."""
-        if settings.family == "parity":
-            why = "noisy-parity is not learned from tables"
-            raise InputError(why, where="family", fix="see rulekit.learners.noisy_or.factorised for few causes")
         if settings.family == "add" and settings.threshold != "half":
             raise InputError("the median of a noisy-add decides", where="threshold", fix="leave it out")
         if settings.n_init > 1 and settings.method != "em" and settings.family not in ("add", "parity"):
@@ -104,6 +103,8 @@ class NoisyOrs(RuleLearner):
         """The questions with their plan, of ranked classes with the ranks as a further column."""
         settings: NoisyOrSettings = questions[0].settings
         kind: Kind = "two" if len(classes) == 2 else "several" if settings.ordered is None else "ranked"
+        if settings.family == "parity":
+            _refuse_as_parity(problem, classes)
         if kind == "several" and settings.family == "and":
             why = "of several classes each is spoken for by causes"
             raise InputError(why, where="family", fix="leave it out, or say that the classes are ranks (--ordered)")
@@ -179,6 +180,17 @@ class NoisyOrs(RuleLearner):
         return Variants([lambda: paths[0], other], preferred, loss=_held_out_losses, sizes_by_loss=finding)
 
 
+def _refuse_as_parity(problem: Problem, classes: tuple[Any, ...]) -> None:
+    """Raise InputError for what no parity can be or promise."""
+    if len(classes) != 2:
+        why = f"a noisy-parity says of two classes which it is, and there are {len(classes)}"
+        raise InputError(why, where="family", fix="leave it out, or ask for one class (--positive, a label yes or no)")
+    rising = next((column.feature.name for column in problem.columns if column.feature.monotone), None)
+    if rising is not None:
+        why = "a noisy-parity neither rises nor falls with a column"
+        raise InputError(why, where=f"column {rising!r}", fix="drop the declaration, or take another family")
+
+
 def _family(settings: NoisyOrSettings) -> str:
     return "or" if settings.family == "auto" else settings.family
 
@@ -237,6 +249,12 @@ def _learned(question: Question, family: str) -> Iterator[_Learned]:
     plan: Plan = question.plan
     if plan.counts:
         yield from itertools.islice(_counted(question), 1, None)
+        return
+    if family == "parity":
+        search = _search(question, question.problem, family)
+        for found in grown_parities(question.problem, search, question.watch):
+            parity = NoisyParity.of(found, question.problem.total)
+            yield _Learned(parity, found.likelihood, found.objective)
         return
     flipped, half = family == "and", question.settings.threshold == "half"
     if question.settings.gated:

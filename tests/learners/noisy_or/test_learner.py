@@ -198,12 +198,11 @@ def test_what_cannot_be_is_refused_by_name() -> None:
     data, y = rows(200, (0.5,), 0.1)
     with pytest.raises(InputError, match="same maximum from every start"):
         NoisyOrClassifier(n_init=3).fit(data, y)
-    for family in ("parity",):
-        with pytest.raises(InputError, match=f"noisy-{family} is not learned"):
-            NoisyOrClassifier(family=family).fit(data, y)
     three = np.array(list("abc"))[np.arange(200) % 3]
     with pytest.raises(InputError, match="each is spoken for by causes"):
         NoisyOrClassifier(family="and").fit(data, three)
+    with pytest.raises(InputError, match="which it is, and there are 3"):
+        NoisyOrClassifier(family="parity").fit(data, three)
     with pytest.raises(InputError, match="precision and recall are of two classes"):
         NoisyOrClassifier(threshold="break-even").fit(data, three)
 
@@ -218,7 +217,9 @@ def test_it_keeps_the_contract(check: Check) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("more", [{"method": "em"}, {"threshold": "f1"}, {"family": "and"}], ids=str)
+@pytest.mark.parametrize(
+    "more", [{"method": "em"}, {"threshold": "f1"}, {"family": "and"}, {"family": "parity"}], ids=str
+)
 def test_the_contract_with_other_settings(more: dict[str, Any]) -> None:
     for check in learner_checks(NoisyOrClassifier, {**SMALL, **more}, sklearn=False):
         if check.name.startswith("two classes") or "family" not in more:
