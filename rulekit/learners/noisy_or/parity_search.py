@@ -28,7 +28,8 @@ from rulekit.learners.noisy_or.causes import Cause, Causes
 from rulekit.learners.noisy_or.fits import Method
 from rulekit.learners.noisy_or.hidden_bits import NO_CHANCE, Chances, DistinctRows
 from rulekit.learners.noisy_or.parity import FittedParity, fit_parity
-from rulekit.learners.noisy_or.search import LEAST_GAIN, Search, exact_gains, sums_of_causes
+from rulekit.learners.noisy_or.search import LEAST_GAIN, Search, sums_of_causes
+from rulekit.learners.noisy_or.strengths import exact_gains
 
 TRIED = np.array([0.03, 0.1, 0.25, 0.5, 0.75, 0.9, 0.98])
 """The probabilities that a further cause is tried with."""
