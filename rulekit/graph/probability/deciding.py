@@ -84,7 +84,7 @@ def parity_decision(bits: Sequence[Hidden], threshold: float = 0.5) -> Node:
     """
     if not 0.0 < threshold < 1.0:
         raise ValueError(f"a threshold of a parity lies above 0 and below 1, unlike {threshold!r}")
-    factors = [(bit.cause, 1.0 - 2.0 * bit.probability_on, 1.0 - 2.0 * bit.probability_off) for bit in bits]
+    factors = [_factor(bit) for bit in bits]
     below = Odd(_where(factors, lambda factor: factor < 0.0))
     zero = tuple(dict.fromkeys(_where(factors, lambda factor: factor == 0.0)))
     if threshold == 0.5:
@@ -94,6 +94,14 @@ def parity_decision(bits: Sequence[Hidden], threshold: float = 0.5) -> Node:
     if threshold > 0.5:
         return And([below, *map(Not, zero), Above(_sum(sizes, -1.0), log_of(-u))])
     return Or([below, *zero, Above(_sum(sizes, 1.0), -log_of(u))])
+
+
+def _factor(bit: Hidden) -> Choice:
+    """1 - 2 p of a hidden bit, where its cause holds and where it does not."""
+    on, off = (1.0 - 2.0 * p for p in (bit.probability_on, bit.probability_off))
+    if isinstance(bit.cause, Constant):
+        on = off = on if bit.cause.value else off
+    return bit.cause, on, off
 
 
 def _where(choices: Iterable[Choice], holds: Callable[[float], bool]) -> list[Node]:

@@ -93,7 +93,7 @@ def fit_counts(
     total, objectives = float(rows.weights.sum()), list[float]()
     while True:
         found = expected(rows, chances, leak, most)
-        likelihood = float(rows.weights @ np.log(found.likely))
+        likelihood = float((rows.weights * np.log(found.likely)).sum())
         objectives.append(likelihood + prior * float(np.log1p(-chances).sum()))
         settles = len(objectives) > 1 and objectives[-1] - objectives[-2] <= settled
         if settles or len(objectives) > iterations:
@@ -101,9 +101,9 @@ def fit_counts(
         if check is not None:
             check()
         with np.errstate(invalid="ignore", divide="ignore"):
-            p = (rows.weights @ found.acted) / held
+            p = rows.sums(found.acted) / held
         chances = np.where(held > 0.0, np.clip(p, 0.0, LARGEST), 0.0)
-        leak = float(np.clip(rows.weights @ found.leaked / (total * most), 1e-12, LARGEST))
+        leak = float(np.clip((rows.weights * found.leaked).sum() / (total * most), 1e-12, LARGEST))
     return FittedCounts(chances, leak, tuple(objectives), likelihood, found.below / found.likely)
 
 

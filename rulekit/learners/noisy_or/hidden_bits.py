@@ -59,7 +59,11 @@ class DistinctRows:
     @property
     def held_weight(self) -> Floats:
         """The weight [k] of the rows on which each cause holds."""
-        return np.asarray(self.weights @ self.held)
+        return self.sums(self.held)
+
+    def sums(self, values: Floats | Bools) -> Floats:
+        """The weighted sums [m] of numbers [n, m], row by row: a product of matrices may add in another order."""
+        return np.asarray(np.add.reduce(values * self.weights[:, None], axis=0))
 
 
 def _bytes(labels: Ints) -> npt.NDArray[np.uint8]:

@@ -78,18 +78,19 @@ def fit_parity(
     while True:
         others, product = products(rows, chances, leak)
         likely = np.maximum(1.0 + signs * product, 1e-300)
-        likelihood, penalties = float(rows.weights @ np.log(0.5 * likely)), prior * np.log1p(-chances)
+        likelihood, penalties = float((rows.weights * np.log(0.5 * likely)).sum()), prior * np.log1p(-chances)
         objectives.append(likelihood + float(penalties.sum()))
         settles = len(objectives) > 1 and objectives[-1] - objectives[-2] <= settled
         if settles or len(objectives) > iterations:
             break
         if check is not None:
             check()
-        acted = (rows.weights / likely) @ ((1.0 - signs[:, None] * others) * np.c_[rows.held, np.ones(len(likely))])
+        acts = np.c_[rows.held, np.ones(len(likely))] / likely[:, None]
+        acted = rows.sums((1.0 - signs[:, None] * others) * acts)
         with np.errstate(invalid="ignore", divide="ignore"):
             p = chances * acted[:-1] / held
         chances = np.where(held > 0.0, np.clip(p, 0.0, LARGEST), 0.0)
         leak = float(np.clip(leak * acted[-1] / total, _LEAST, LARGEST))
-    left = rows.weights @ np.log(np.maximum(0.5 * (1.0 + signs[:, None] * others[:, :-1]), 1e-300))
+    left = rows.sums(np.log(np.maximum(0.5 * (1.0 + signs[:, None] * others[:, :-1]), 1e-300)))
     without = left + float(penalties.sum()) - penalties
     return FittedParity(chances, leak, tuple(objectives), likelihood, product, np.asarray(without))

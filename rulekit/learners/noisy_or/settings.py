@@ -24,7 +24,7 @@ class NoisyOrSettings(SizeSettings):
         one_of("auto", "or", "and", "add", "parity"),
         "or: causes speak for the positive class (of ranked classes noisy-max); and: against it (noisy-min); "
         "auto: of two classes the better on held-out rows, else or; add: the class is how many causes act; "
-        "parity: whether an odd number of them acts",
+        "parity: whether an odd number of them does",
     )
     variant: Variant = setting(
         "general",
@@ -53,8 +53,8 @@ class NoisyOrSettings(SizeSettings):
     missing_values: Literal["sum", "level"] = setting(
         "sum",
         one_of("sum", "level"),
-        "a missing cell is summed out (any value, as often as the column has it), or is a level that may be a cause; "
-        "of add and parity always a level",
+        "a missing cell is summed out (any value, as often as the column has it), or is a level that may be a cause "
+        "(with add and parity always)",
     )
     max_bins: Any = setting(10, whole(2, optional=True), "bins of a numeric column (None: one for each value)")
 
