@@ -100,10 +100,8 @@ def fitted(
         np.asarray(problem.weights * problem.weight_unit, np.float64),
     )
     begin = _begin(causes, len(cells), start)
-    if columns:
-        unknown = Unknown.of(
-            [cause.column for cause in single], [cause.condition for cause in single], columns, rows.share
-        )
+    unknown = Unknown.of([cause.column for cause in single], [cause.condition for cause in single], columns, rows.share)
+    if any(rows.is_missing(column).any() for column in columns):
         found = summed_out(incidence, unknown, begin, method.prior, method.iterations, watch.check)
     elif method.name == "em":
         found = _by_em(incidence, begin, method, watch.check)
@@ -112,7 +110,7 @@ def fitted(
             incidence, begin, prior=method.prior, sweeps=method.iterations, check=watch.check
         ).strengths
     kept = [k for k in range(len(causes)) if found.present[k] > _NO_GAIN]
-    names = {column: float(found.present[len(causes) + j]) for j, column in enumerate(columns)}
+    names = zip(columns, unknown.strengths(found.present[: len(causes)]).tolist(), strict=True)
     likelihood = log_likelihood(incidence, found)
     penalty = method.prior * float(found.present[: len(causes)].sum())
     reads = {cause.column for k in kept if isinstance(cause := causes[k], Cause)}
@@ -120,7 +118,7 @@ def fitted(
         tuple(causes[k] for k in kept),
         tuple(float(found.present[k]) for k in kept),
         found.leak,
-        tuple((column, strength) for column, strength in names.items() if column in reads),
+        tuple((column, strength) for column, strength in names if column in reads),
         likelihood,
         likelihood - penalty,
     )

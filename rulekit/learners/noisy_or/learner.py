@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -149,7 +150,7 @@ class NoisyOrs(RuleLearner):
         return None
 
     def finish(self, question: Question, candidates: Sequence[Candidate]) -> Variants | None:
-        """The same with causes that speak against the class, where it is to be found out which they do.
+        """The same with causes that speak against the class, and with missing cells as a level, where that is asked.
 
         A threshold that is to find the class makes more errors, by which sizes would be chosen: the log loss does it.
         Ranked classes have one size: cuts of different sizes would be no chain, and leave a class between them nothing.
@@ -160,24 +161,24 @@ class NoisyOrs(RuleLearner):
             return Variants([lambda: candidates], lambda: 0, shared=True)
         if plan.kind == "ranked":
             return Variants([lambda: candidates], lambda: 0)
-        if len(plan.families) == 1:
-            if not finding:
-                return None
-            return Variants([lambda: candidates], lambda: 0, loss=_held_out_losses, sizes_by_loss=True)
-        paths: list[list[Candidate]] = [list(candidates)]
-
-        def other() -> list[Candidate]:
-            if len(paths) == 1:
-                paths.append(list(_candidates(question, plan.families[1])))
-            return paths[1]
+        asked = [question]
+        open_choice = question.settings.missing_values == "auto" and question.settings.family not in _WITHOUT_SUMS
+        if open_choice and plan.missing.any() and plan.kind == "two":
+            asked.append(replace(question, settings=replace(question.settings, missing_values="level")))
+        others = [cache(partial(_path, each, family)) for each in asked for family in plan.families][1:]
+        if not others and not finding:
+            return None
+        made: list[Callable[[], Sequence[Candidate]]] = [lambda: candidates, *others]
 
         def preferred() -> int:
             if question.settings.gated:  # what speaks against the class inhibits; training rows tell too little of more
                 return 0
-            best = [path[-1].objective if path else np.inf for path in (paths[0], other())]
+            # Levels are free to fit more, so that the likelihood of the same rows says nothing of them.
+            best = [path[-1].objective if (path := each()) else np.inf for each in made[: len(plan.families)]]
             return int(np.argmin(best))
 
-        return Variants([lambda: paths[0], other], preferred, loss=_held_out_losses, sizes_by_loss=finding)
+        level = frozenset(range(len(plan.families), len(made)))
+        return Variants(made, preferred, loss=_held_out_losses, bold=level, sizes_by_loss=finding)
 
 
 def _refuse_as_parity(problem: Problem, classes: tuple[Any, ...]) -> None:
@@ -207,6 +208,10 @@ def _held_out_losses(candidate: Candidate, held: Problem) -> Floats:
             assert isinstance(model, NoisyOr | Gated)
             losses[rows] = model.log_losses(codes, yes)
     return losses
+
+
+def _path(question: Question, family: str) -> list[Candidate]:
+    return list(_candidates(question, family))
 
 
 def _candidates(question: Question, family: str) -> Iterator[Candidate]:
@@ -325,7 +330,9 @@ def _search(question: Question, problem: Problem, family: str) -> Search:
     causes = _causes(question, problem, family == "and")
     method = Method(settings.method, settings.n_iter, settings.n_init, settings.lam, question.seed)
     joint = None if settings.joint_literals is None else Breadth(settings.joint_literals, apart=plan.apart)
-    summed = plan.missing & (settings.missing_values == "sum" and joint is None and family not in _WITHOUT_SUMS)
+    summed = plan.missing | (settings.missing_values == "always")
+    if settings.missing_values == "level" or joint is not None or family in _WITHOUT_SUMS:
+        summed = np.zeros(len(plan.missing), dtype=bool)
     return Search(causes, method, settings.max_causes, least_side(problem.total), summed, joint)
 
 

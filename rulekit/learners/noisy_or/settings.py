@@ -50,11 +50,12 @@ class NoisyOrSettings(SizeSettings):
         one_of("training", "held-out"),
         "on which rows the threshold is tuned: those that causes were learned from, or folds that they were not",
     )
-    missing_values: Literal["sum", "level"] = setting(
-        "sum",
-        one_of("sum", "level"),
-        "a missing cell is summed out (any value, as often as the column has it), or is a level that may be a cause "
-        "(with add and parity always)",
+    missing_values: Literal["auto", "sum", "level", "always"] = setting(
+        "auto",
+        one_of("auto", "sum", "level", "always"),
+        "sum: a missing cell is summed out (any value, as often as the column has it); level: that a cell is missing "
+        "may be a cause (with add and parity always); auto: of two classes the better on held-out rows, else sum; "
+        "always: summed out, of columns that were never missing, too",
     )
     max_bins: Any = setting(10, whole(2, optional=True), "bins of a numeric column (None: one for each value)")
 

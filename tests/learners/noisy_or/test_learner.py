@@ -153,6 +153,34 @@ def test_missing_cells_are_summed_out_or_are_a_level() -> None:
             assert said == pytest.approx(0.4 * caused, abs=0.03)
 
 
+def test_held_out_rows_say_whether_missing_cells_are_summed_out() -> None:
+    """Cells that are deleted at random are any value; where only the class's are, being missing is what says it."""
+    data, y = rows(3_000, (0.9, 0.5, 0.4), 0.05)
+    rng = np.random.default_rng(1)
+    for informative in (False, True):
+        gaps = (y == "yes") & (rng.random(3_000) < 0.7) if informative else rng.random(3_000) < 0.3
+        a0 = np.where(gaps, None, np.where(data["a0"], "on", "off")).tolist()
+        own = {"positive": "yes", "n_folds": 3, "family": "or"}
+        auto, level = (
+            NoisyOrClassifier(missing_values=way, **own).fit({**data, "a0": a0}, y) for way in ("auto", "level")
+        )
+        same = np.array_equal(auto.predict_proba({**data, "a0": a0}), level.predict_proba({**data, "a0": a0}))
+        assert same == informative
+
+
+def test_columns_that_never_were_missing_can_be_summed_out() -> None:
+    data, y = rows(3_000, (0.9, 0.5), 0.05)
+    unknown = {**data, "a0": [None] * 3_000}
+    said = {}
+    for way in ("sum", "always"):
+        model = NoisyOrClassifier(positive="yes", family="or", stopping="none", missing_values=way).fit(data, y)
+        found, said[way] = bits(model), model.predict_proba(unknown)[:, 1]
+        share = data["a0"].mean()
+        expected = pytest.approx(share * found[IsTrue("a0")], abs=1e-4) if way == "always" else 0.0
+        assert found.get(Missing("a0"), 0.0) == expected
+    assert np.all(said["always"] > said["sum"])
+
+
 def test_monotone_columns_have_causes_of_their_direction() -> None:
     rng = np.random.default_rng(0)
     x = rng.normal(size=2_000)
