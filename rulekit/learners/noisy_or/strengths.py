@@ -18,7 +18,7 @@ from rulekit.learners.noisy_or.row_cells import RowCells
 STRONGEST = -float(np.log1p(-(1.0 - 1e-12)))
 """No strength is above that of the probability 1 - 1e-12: every algorithm stops there."""
 _BITS = 50  # of the exact sums
-_FINE = 2.0**30
+_FINE = 2.0**40  # coarser than what exp and log differ by between platforms
 
 
 @dataclass(frozen=True, slots=True, eq=False)
