@@ -65,6 +65,10 @@ BENCHMARKS = {
     "noisy_family": Benchmark(
         "learning", "every noisy-or on data of known models, and ranked classes of wine beside mord", 10
     ),
+    "noisy_or_learner": Benchmark("learning", "noisy-ors with conjunctions and inhibitors on all binary tables", 20),
+    "noisy_or_texts": Benchmark(
+        "learning", "the same on topics of Reuters", 2, frozenset(), ("--texts",), "noisy_or_learner"
+    ),
     "missing_values": Benchmark("learning", "noisy-ors where 30 % of all values are deleted, beside imputation", 3),
     "logical": Benchmark("learning", "tic_tac_toe and kr_vs_kp, ten folds", 3, WRITE),
     "constraints": Benchmark(

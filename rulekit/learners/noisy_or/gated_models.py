@@ -105,11 +105,11 @@ class Gated:
         if not self.inhibitors.leak:
             inhibitors.pop()
         formula: Node = And([Or(causes), Not(Or(inhibitors))]) if inhibitors else Or(causes)
-        threshold = probability_of(self.bound)
-        decides: Node = Above(Probability(formula), threshold)
+        threshold, reported = probability_of(self.bound), Not(formula) if self.flipped else formula
         if inhibitors and self.within:
             decides = gated_decision(causes, inhibitors, threshold, self.within)
-        if self.flipped:
-            formula, decides = Not(formula), denied(decides)
+            decides = denied(decides) if self.flipped else decides
+        else:
+            decides = Above(Probability(reported), 1.0 - threshold if self.flipped else threshold)
         silent = not (self.causes.causes or self.flipped) and self.causes.leak <= self.bound
-        return Score(formula, decides if frame.kind == "two" else None, silent=silent, largest=frame.kind == "several")
+        return Score(reported, decides if frame.kind == "two" else None, silent=silent, largest=frame.kind == "several")
