@@ -162,8 +162,7 @@ class NoisyOrs(RuleLearner):
         if plan.kind == "ranked":
             return Variants([lambda: candidates], lambda: 0)
         asked = [question]
-        open_choice = question.settings.missing_values == "auto" and question.settings.family not in _WITHOUT_SUMS
-        if open_choice and plan.missing.any() and plan.kind == "two":
+        if question.settings.missing_values == "auto" and plan.kind == "two" and _sums_out(question).any():
             asked.append(replace(question, settings=replace(question.settings, missing_values="level")))
         others = [cache(partial(_path, each, family)) for each in asked for family in plan.families][1:]
         if not others and not finding:
@@ -330,10 +329,15 @@ def _search(question: Question, problem: Problem, family: str) -> Search:
     causes = _causes(question, problem, family == "and")
     method = Method(settings.method, settings.n_iter, settings.n_init, settings.lam, question.seed)
     joint = None if settings.joint_literals is None else Breadth(settings.joint_literals, apart=plan.apart)
-    summed = plan.missing | (settings.missing_values == "always")
-    if settings.missing_values == "level" or joint is not None or family in _WITHOUT_SUMS:
-        summed = np.zeros(len(plan.missing), dtype=bool)
-    return Search(causes, method, settings.max_causes, least_side(problem.total), summed, joint)
+    return Search(causes, method, settings.max_causes, least_side(problem.total), _sums_out(question), joint)
+
+
+def _sums_out(question: Question) -> Bools:
+    """Of which columns [n_columns] missing cells are summed out."""
+    settings: NoisyOrSettings = question.settings
+    able = settings.joint_literals is None and settings.family not in _WITHOUT_SUMS
+    every = settings.missing_values == "always"
+    return np.asarray((question.plan.missing | every) & (able and settings.missing_values != "level"), dtype=bool)
 
 
 def _causes(question: Question, problem: Problem, flipped: bool) -> list[Causes]:

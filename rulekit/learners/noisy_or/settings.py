@@ -54,8 +54,8 @@ class NoisyOrSettings(SizeSettings):
         "auto",
         one_of("auto", "sum", "level", "always"),
         "sum: a missing cell is summed out (any value, as often as the column has it); level: that a cell is missing "
-        "may be a cause (with add and parity always); auto: of two classes the better on held-out rows, else sum; "
-        "always: summed out, of columns that were never missing, too",
+        "may be a cause; auto: of two classes the better on held-out rows, else sum; always: summed out, of columns "
+        "that were never missing, too; causes of several conditions, add and parity sum nothing out",
     )
     max_bins: Any = setting(10, whole(2, optional=True), "bins of a numeric column (None: one for each value)")
 

@@ -1,4 +1,4 @@
-"""What a further cause gains, missing cells included, and what the search makes of it."""
+"""What a further cause gains, missing cells included, against the likelihood itself; what the search makes of it."""
 
 from __future__ import annotations
 
