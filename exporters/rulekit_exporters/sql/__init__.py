@@ -1,13 +1,11 @@
 """SQL: a model as one SELECT, for SQLite, DuckDB and PostgreSQL."""
 
-from dataclasses import replace
-
 from rulekit.targets import Runtime
 from rulekit.verification.proof.respelling import text_target
 from rulekit_exporters.sql.engines import run, run_raw
-from rulekit_exporters.sql.query import Options, refuses, select
+from rulekit_exporters.sql.query import Options, select
 
-_WRITTEN = text_target(
+TARGET = text_target(
     "sql",
     "one SELECT for SQLite, DuckDB or PostgreSQL",
     (".sql",),
@@ -18,4 +16,3 @@ _WRITTEN = text_target(
     noun="query",
     summary=lambda options: f"{options.dialect}, one SELECT from {options.table}",
 )
-TARGET = replace(_WRITTEN, refuses=refuses)

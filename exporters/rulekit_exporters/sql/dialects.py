@@ -15,7 +15,7 @@ from functools import reduce
 
 from rulekit.errors import InputError
 from rulekit.schema import Feature
-from rulekit.tokens import LETTERS, spellings
+from rulekit.tokens import LETTERS, SMALL_LETTERS, spellings
 
 DIGITS, POWER = 2**53, 22  # whole numbers below 2^53 and powers of ten up to 10^22 are doubles: one division is exact
 
@@ -25,8 +25,9 @@ class Dialect:
     """How one engine spells what has no common form.
 
     number: a finite double; infinity: the positive one; text_type: of text; truth, double, flag, day, moment: templates
-    of a cell; truth: of a category that knows 1 but not true; text: of a text. words: conditions of which one holds
-    where a text has one of some tokens; None where no way is known that is that of `rulekit.tokens` on every text.
+    of a cell; truth: of a category that knows 1 but not true; text: of a text. sought: of such a text, without missing
+    tokens, in the form in which `words` are looked for: conditions of which one holds where a text has one of some
+    tokens of `rulekit.tokens`, whatever else stands in it.
     """
 
     number: Callable[[float], str]
@@ -37,8 +38,9 @@ class Dialect:
     flag: str
     day: str
     moment: str
-    text: str = ""
-    words: Callable[[str, Sequence[str]], list[str]] | None = None
+    text: str
+    words: Callable[[str, Sequence[str]], list[str]]
+    sought: str = "{t}"
 
     def literal(self, value: object) -> str:
         """A number, a text or None."""
@@ -57,7 +59,7 @@ class Dialect:
             value = (self.truth if by_number else _texts(self.text_type)).format(x=x)
             return reduce("NULLIF({}, {})".format, tokens, value)
         if feature.kind == "text":
-            return reduce("NULLIF({}, {})".format, tokens, self.text.format(x=x))
+            return self.sought.format(t=reduce("NULLIF({}, {})".format, tokens, self.text.format(x=x)))
         kind = {"date": self.day, "datetime": self.moment}.get(feature.display, self.double)
         value = (self.flag if feature.kind == "boolean" else kind).format(x=x)
         value = reduce("NULLIF({}, {})".format, map(self.literal, feature.missing_numbers), value)
@@ -136,6 +138,20 @@ def _regular(name: str, tokens: Sequence[str]) -> list[str]:
     return [f"regexp_matches({name}, {quoted(pattern, chr(39))})"]
 
 
+# PostgreSQL's classes are by code point too, in a database of UTF8. It keeps few compiled patterns, so that one for
+# each rule would be compiled again for each row: a text is once made runs of letters in lower case, with blanks around.
+_PARTED = (
+    "CASE WHEN getdatabaseencoding() = 'UTF8' THEN ' ' || regexp_replace(translate({t}, '<CAPITALS>', '<SMALL>')"
+    " COLLATE \"C\", '[^<LETTERS>]+', ' ', 'g') || ' '"
+    " ELSE CAST(CAST(getdatabaseencoding() || ' is no UTF8' AS float8) AS text) END"
+)
+
+
+def _parted(name: str, tokens: Sequence[str]) -> list[str]:
+    """A token, between blanks, stands in a text of tokens between blanks."""
+    return [f"strpos({name}, {quoted(f' {token} ', chr(39))}) > 0" for token in tokens]
+
+
 DIALECTS = {
     "sqlite": Dialect(
         number=exactly,
@@ -177,5 +193,10 @@ DIALECTS = {
         f" ELSE NULLIF(CAST({_texts('text')} AS float8), 'NaN'::float8) END",
         moment=f"CASE WHEN CAST({{x}} AS text) LIKE '{_ISO}%' THEN CAST(EXTRACT(EPOCH FROM CAST(CAST({{x}} AS text) AS"
         f" timestamp)) AS float8) ELSE NULLIF(CAST({_texts('text')} AS float8), 'NaN'::float8) END",
+        text=_texts("text"),
+        words=_parted,
+        sought=_PARTED.replace("<LETTERS>", _LETTERS)
+        .replace("<CAPITALS>", "".join(map(chr, SMALL_LETTERS)))
+        .replace("<SMALL>", "".join(map(chr, SMALL_LETTERS.values()))),
     ),
 }

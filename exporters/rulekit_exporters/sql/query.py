@@ -62,7 +62,7 @@ class Sql(Spelling):
 
     def containing(self, body: Body, feature: Feature, tokens: tuple[str, ...], missing: bool) -> Expression:
         name = body.cell(feature.name)
-        found = self.dialect.words(name, tokens) if tokens and self.dialect.words else []
+        found = self.dialect.words(name, tokens) if tokens else []
         return self.any_of((*(atom(one, self.comparison) for one in found), *((self.absent(name),) if missing else ())))
 
     def chosen(self, body: Body, node: Choice) -> Expression:
@@ -77,14 +77,6 @@ class Sql(Spelling):
         text = f"CASE {' '.join(when.text for when in whens)} {end}"
         depth = 1 + max(when.depth for when in whens)
         return Expression(text, ATOM, tuple(whens), " ", "CASE", end, depth)
-
-
-def refuses(graph: RuleGraph, options: Options) -> str:
-    """Words are found by patterns whose classes of characters are known to be those of rulekit, or not at all."""
-    texts = [name for name in graph.used_features if graph.schema[name].kind == "text"]
-    if not texts or DIALECTS[options.dialect].words is not None:
-        return ""
-    return f"the words of the text {texts[0]!r} in {options.dialect}: export to sqlite, duckdb, python or onnx"
 
 
 class Query(Body):

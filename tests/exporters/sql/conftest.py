@@ -34,7 +34,7 @@ def server() -> Iterator[str]:
         user = ["runuser", "-u", "postgres", "--"]
         shutil.chown(folder, "postgres")
     options = f"-c listen_addresses= -c unix_socket_directories={folder} -c fsync=off"
-    make = [*user, str(programs / "initdb"), "-D", str(folder / "data"), "-A", "trust", "-U", "rulekit"]
+    make = [*user, str(programs / "initdb"), "-D", str(folder / "data"), "-A", "trust", "-U", "rulekit", "-E", "UTF8"]
     control = [*user, str(programs / "pg_ctl"), "-D", str(folder / "data"), "-w"]
     try:
         subprocess.run(make, check=True, capture_output=True, cwd=folder)

@@ -25,6 +25,7 @@ from rulekit.numbers import crossing
 from rulekit.program.naming import label_texts
 from rulekit.schema import Feature, Schema
 from rulekit.targets import find_target
+from rulekit.tokens import LETTERS, SEPARATORS, UPPER_CASE
 from rulekit.verification.parity import verify
 
 SQL = find_target("sql")
@@ -114,6 +115,37 @@ def test_a_model_that_reads_no_column(engine: str) -> None:
     target = find_target("sql")
     report = verify(graph, target.emit(graph, {"dialect": engine}), target=target, rows=50)
     assert (report.ok, report.proof) == (True, "proved")
+
+
+WORDS = parse_graph(
+    """rulekit rules 1
+column t: text, missing {"n/a"}
+label y: {none, some, other}
+default none
+decide first of (
+  some: (t contains any of {ab, "été", "été9", жук, ßß} or missing),
+  other: not t contains any of {ab, "éa"},
+)
+"""
+)
+
+
+def test_words_are_those_of_the_tokens(engine: str) -> None:
+    """Every kind of character beside a word and within one: ends of classes, capitals, what engines fold otherwise."""
+    runs = [*SEPARATORS, *LETTERS, *((first, last) for first, last, _, _ in UPPER_CASE)]
+    near = {code + step for run in runs for code in run for step in (-1, 0, 1)}
+    odd = {0x130, 0x131, 0x17F, 0x1E9E, 0x212A, 0x212B, 0x2160, 0x24B6, 0x10400, 0x1F88, 0x345, 0x85, 0xA0, 0x200B}
+    codes = sorted(c for c in (near | odd | set(range(1, 0x600))) if 0 < c < 0x110000 and not 0xD800 <= c < 0xE000)
+    forms = ("ab{}", "{}ab", "x {}AB\n", "aB{}c", "{}ÉTÉ", "Été9{}", "{}", "Ab{}n/a")
+    texts = [form.format(chr(code)) for code in codes for form in forms] + ["n/a", "n/a ", "", "ab\u0301", "ßß'\\"]
+    given = {"t": np.array([*texts, None], dtype=object)}
+    query = SQL.emit(WORDS, {"dialect": engine}).main.decode()
+
+    found = [row[0] for row in run_in(engine, query, "rows", given)]
+
+    expected = WORDS.predict(WORDS.table(given)).tolist()
+    different = [(t, f, e) for t, f, e in zip([*texts, None], found, expected, strict=True) if f != e]
+    assert different == []
 
 
 def test_a_changed_threshold_is_found() -> None:
