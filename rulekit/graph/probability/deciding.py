@@ -134,10 +134,17 @@ def _survives(choices: Iterable[Choice], threshold: float) -> Node:
     return found[0] if len(found) == 1 else And(found)
 
 
-def _sum(choices: Sequence[Choice], sign: float) -> Linear:
-    """The sum of one finite strength for each choice, or what is taken off by them, on a grid."""
-    unit = finest_unit([size for _, on, off in choices for size in (off, on - off)], DOUBLE_BITS)
-    always = sum(round(base / unit) for _, _, base in choices)
+def none_fires_logarithm(bits: Sequence[Hidden], more: float = 0.0) -> Linear:
+    """Log P(no bit fires) and a constant as one sum on a grid, by which classes are compared; strengths are finite."""
+    choices: list[Choice] = [(bit.cause, bit.on, bit.on if bit.cause == TRUE else bit.off) for bit in bits]
+    return _sum(choices, -1.0, more)
+
+
+def _sum(choices: Sequence[Choice], sign: float, more: float = 0.0) -> Linear:
+    """The sum of one finite strength for each choice, or what is taken off by them, and a constant, on a grid."""
+    sizes = [size for _, on, off in choices for size in (off, on - off)]
+    unit = finest_unit([*sizes, more] if more else sizes, DOUBLE_BITS)
+    always = sum(round(base / unit) for _, _, base in choices) + sign * round(more / unit)
     terms = [(sign * round((on - off) / unit) * unit, cause) for cause, on, off in choices]
     return Linear([(weight, cause) for weight, cause in terms if weight], sign * always * unit + 0.0)
 

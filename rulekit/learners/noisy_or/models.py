@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rulekit.graph.nodes import TRUE, Above, Hidden, Linear, Missing, Node, Not, Or, Probability, Strength
-from rulekit.graph.probability.deciding import none_fires_decision
+from rulekit.graph.probability.deciding import none_fires_decision, none_fires_logarithm
 from rulekit.learners.binned.codes import Codes
 from rulekit.learners.contract import Frame, Score
 from rulekit.learners.counting.histograms import Bools, Floats
@@ -126,8 +126,9 @@ class NoisyOr:
         if frame.kind == "two":
             return Score(reported, decides, silent=silent)
         node: Node = strength
+        above = frame.kind == "ranked" or not self.compared or frame.default is not None
         if self.flipped:
-            node = Linear([(-1.0, strength)], self.bound)
-        elif frame.kind == "several" and (not self.compared or frame.default is not None):
+            node = none_fires_logarithm(bits, self.bound if above else 0.0)
+        elif frame.kind == "several" and above:
             node = Linear([(1.0, strength)], -self.bound)
         return Score(node, decides, Probability(reported), silent=silent)
