@@ -75,7 +75,7 @@ def sections(graph: RuleGraph, full: bool = False) -> tuple[Section, ...]:
     for k, heading in _headings(graph, by_class):
         rules, card = by_class.get(k, []), card_of(scores[k], graph.schema)
         if card is None:
-            rows = tuple(rule_row(rule, words, figures.get(rule.id, ())) for rule in rules)
+            rows = tuple(rule_row(rule, words, figures.get((k, rule.id), ())) for rule in rules)
         else:
             rows = card_rows(card, k, {rule.node: rule for rule in rules}, words, figures)
         rows, inhibiting = [tuple(row for row in rows if row.inhibits is which) for which in (False, True)]

@@ -51,7 +51,9 @@ def _columns(graph: RuleGraph) -> dict[str, list[Any]]:
         "weight": [rule.weight if rule.connective == "sum" else None for rule in rules],
     }
     for title, prefix in ((TABLES["train"], ""), (TABLES["held_out"], "held_out_")):
-        of = [next((f for f in figures.get(rule.id, ()) if f.table == title), None) for rule in rules]
+        of = [
+            next((f for f in figures.get((rule.class_index, rule.id), ()) if f.table == title), None) for rule in rules
+        ]
         found[f"{prefix}rows"] = [None if f is None else f.n for f in of]
         for name, column in (("share", "right"), ("low", "low"), ("high", "high"), ("base_rate", "base_rate")):
             found[f"{prefix}{column}"] = [getattr(f or _NOTHING, name) for f in of]

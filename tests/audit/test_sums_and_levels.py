@@ -8,8 +8,12 @@ from rulekit_exporters.text import show
 
 from rulekit.audit.explanations import meanings_of
 from rulekit.audit.statistics import rule_statistics
+from rulekit.graph.decisions import ArgMax
+from rulekit.graph.language.figures import rule_figures
 from rulekit.graph.language.text import parse_graph, print_graph
+from rulekit.graph.nodes import Compare, Linear
 from rulekit.graph.rule_graph import RuleGraph
+from rulekit.schema import Feature, Schema
 from rulekit.tables.table import Table
 
 LEVELS = [f"level{i:02}" for i in range(30)]
@@ -86,3 +90,20 @@ def test_figures_never_stand_inside_a_list(width: int) -> None:
     for line in show(graph, width).splitlines():
         before = line.partition("covers")[0]
         assert "covers" not in line or before.count("{") <= before.count("}")
+
+
+def test_a_condition_of_several_classes_has_the_figures_of_each() -> None:
+    """They were listed one after the other, below every class and under the name of the last one."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=300)
+    schema = Schema((Feature("x"),))
+    condition = Compare("x", ">", 0.0)
+    scores = tuple(Linear([(weight, condition)], 0.0) for weight in (1.0, 2.0, -1.0))
+    graph = RuleGraph(schema, ("a", "b", "c"), ArgMax(scores, (0.0, 0.0, 0.0), (0, 1, 2)))
+    y = np.where(x > 0.0, rng.integers(0, 2, 300), 2)
+    table = Table(schema.features, (x.astype(np.float32),), 300)
+    graph = graph.with_(statistics=rule_statistics(graph, table, y))
+    own = {k: figures for (k, _), figures in rule_figures(graph).items()}
+    assert [len(own[k]) for k in range(3)] == [1, 1, 1]
+    assert [own[k][0].share for k in range(3)] == [float(np.mean(y[x > 0.0] == k)) for k in range(3)]
+    assert show(graph, 100).count("rows") == 3 + 3

@@ -80,7 +80,11 @@ SEVERAL = "several columns"
 
 
 def card_rows(
-    card: Card, k: int, rules: Mapping[Node, Rule], words: Words, figures: Mapping[str, tuple[RuleFigures, ...]]
+    card: Card,
+    k: int,
+    rules: Mapping[Node, Rule],
+    words: Words,
+    figures: Mapping[tuple[int, str], tuple[RuleFigures, ...]],
 ) -> tuple[Row, ...]:
     """What counts for every row, then the lines of a sum, column by column; a line that is no rule has no id."""
     rows = [Row("", k, (ALWAYS,), card.bias)] * (card.bias != 0)
@@ -89,7 +93,7 @@ def card_rows(
         under = _under(group.entries, words) if group.column else {}
         for entry in group.entries:
             rule = rules.get(entry.node)
-            row = rule_row(rule or _line(entry, k), words, figures.get(rule.id, ()) if rule else ())
+            row = rule_row(rule or _line(entry, k), words, figures.get((k, rule.id), ()) if rule else ())
             short = under.get(entry.node)
             own = row.conditions if short is None else (short,)
             rows.append(replace(row, weight=entry.points, group=title, under=own))

@@ -68,19 +68,28 @@ def interval(share: float, n: float, z: float = NORMAL_95) -> tuple[float, float
     return 0.0 if share == 0.0 else max(0.0, low), 1.0 if share == 1.0 else min(1.0, high)
 
 
-def rule_figures(graph: RuleGraph) -> dict[str, tuple[RuleFigures, ...]]:
-    """By the id of each rule that decides or adds by itself what each table says of it, the training rows first.
+def rule_figures(graph: RuleGraph) -> dict[tuple[int, str], tuple[RuleFigures, ...]]:
+    """By class and id of each rule that decides or adds by itself what each table says of it, training rows first.
 
-    A part that must hold beside others, as in an `all of`, decides nothing by itself and has no figures.
+    A condition may be a rule of several classes, and have one id. A part that must hold beside others, as in an
+    `all of`, decides nothing by itself and has no figures.
     """
-    rules = {rule.id: rule for rule in rules_of(graph) if rule.connective in _BY_THEMSELVES}
-    found: dict[str, list[RuleFigures]] = {}
+    rules = {(rule.class_index, rule.id): rule for rule in rules_of(graph) if rule.connective in _BY_THEMSELVES}
+    numbers = {str(label): k for k, label in enumerate(graph.classes)}
+    found: dict[tuple[int, str], list[RuleFigures]] = {}
     for table, entries in _tables(graph.statistics):
         for entry in entries:
-            rule = rules.get(str(entry.get("id"))) if isinstance(entry, Mapping) else None
-            if rule is not None and (figures := _figures(table, entry, _word(rule, graph))) is not None:
-                found.setdefault(rule.id, []).append(figures)
-    return {name: tuple(figures) for name, figures in found.items()}
+            for key in _keys(entry, numbers) if isinstance(entry, Mapping) else ():
+                rule = rules.get(key)
+                if rule is not None and (figures := _figures(table, entry, _word(rule, graph))) is not None:
+                    found.setdefault(key, []).append(figures)
+    return {key: tuple(figures) for key, figures in found.items()}
+
+
+def _keys(entry: Mapping[str, Any], numbers: Mapping[str, int]) -> list[tuple[int, str]]:
+    """The class and id of which an entry speaks; without a class of every one."""
+    own = [numbers.get(str(entry["class"]), -1)] if "class" in entry else numbers.values()
+    return [(k, str(entry.get("id"))) for k in own]
 
 
 def worded(figures: Sequence[RuleFigures]) -> tuple[str, ...]:

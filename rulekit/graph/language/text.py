@@ -188,5 +188,8 @@ def _definition_names(graph: RuleGraph, rules: tuple[Rule, ...]) -> dict[Node, s
 def _notes(graph: RuleGraph, rules: tuple[Rule, ...]) -> dict[Node, str]:
     """For each rule its id and what tables say of it."""
     figures = rule_figures(graph)
-    said = {rule.node: "; ".join(worded(figures.get(rule.id, ()))) for rule in rules}
-    return {rule.node: f"{rule.id}  {said[rule.node]}".rstrip() for rule in rules}
+    said: dict[Node, str] = {}
+    for rule in rules:  # of several classes, one after the other
+        lines = worded(figures.get((rule.class_index, rule.id), ()))
+        said[rule.node] = "; ".join([said.get(rule.node, f"{rule.id} "), *lines])
+    return {node: line.replace(" ; ", "  ", 1).rstrip() for node, line in said.items()}
