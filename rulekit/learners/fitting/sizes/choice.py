@@ -123,7 +123,8 @@ class Curve:
         place = next((n for n in places if self.nothing is None or not self._worse(n, self.nothing)), 0)
         smaller = place
         if place and self.by_loss and training is not None:
-            smaller = settled(training, place, min(shown_by(rows), _OF_THE_ERRORS * float(training[place - 1])))
+            last = min(place, len(training))  # folds may have found longer paths than all rows
+            smaller = settled(training, last, min(shown_by(rows), _OF_THE_ERRORS * float(training[last - 1])))
         # It may put rows in an order, which is not what was asked for.
         sure = self.nothing is None or self._saved(place) >= _CLEARLY_FEWER
         if self.by_loss and alone and not sure and self._saved(smaller) <= 1e-9:

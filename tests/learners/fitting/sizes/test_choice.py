@@ -182,3 +182,10 @@ def test_a_smaller_size_is_as_good_only_where_rows_are_enough_to_show_it() -> No
     assert settled(error, 5, shown_by(20_000)) == 2
     assert settled(error, 5, shown_by(1_600)) == 3  # one in 1,600 differs, and three more may be unseen
     assert settled(error, 5, shown_by(1_000)) == 5
+
+
+def test_folds_may_find_longer_paths_than_all_rows() -> None:
+    """The place that held-out rows choose was looked up on a training path that ends before it: an IndexError."""
+    wrong = np.tile([40.0, 30.0, 20.0, 10.0, 5.0], (2, 1))
+    curve = Curve(wrong, np.full(2, 1000.0), nothing=np.full(2, 300.0), by_loss=True)
+    assert curve.taken(2, 0.0, all_stay=True, training=np.array([0.04, 0.03])) <= 2
