@@ -359,11 +359,11 @@ def test_a_name_that_no_unicode_text_can_hold_is_refused_when_written() -> None:
 
 
 def test_a_node_type_without_a_place_in_the_format_is_named() -> None:
-    class Odd(Node, family=IsTrue("a").family):
+    class Unknown(Node, family=IsTrue("a").family):
         pass
 
-    with pytest.raises(FormatError, match="the file format has no node type Odd"):
-        node_to_json(Odd())
+    with pytest.raises(FormatError, match="the file format has no node type Unknown"):
+        node_to_json(Unknown())
 
 
 # The reference page
