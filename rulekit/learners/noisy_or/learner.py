@@ -125,22 +125,21 @@ class NoisyOrs(RuleLearner):
     def finish(self, question: Question, candidates: Sequence[Candidate]) -> Variants | None:
         """The same with causes that speak against the class, and with missing cells as a level, where that is asked.
 
-        Sizes are chosen by the log loss where errors say nothing: a threshold that is to find the class makes more of
-        them, and of many classes none has a probability above 1/2 anywhere. Ranked classes have one size: cuts of
-        different sizes would be no chain, and leave a class between them nothing.
+        Sizes are chosen by errors and, of as many, by the log loss; by that alone where errors say nothing: a threshold
+        that is to find the class makes more of them, and of many classes none has a probability above 1/2 anywhere.
+        Ranked classes have one size: cuts of different sizes would be no chain, and leave a class between nothing.
         """
         plan: Plan = question.plan
-        finding = plan.kind == "several" or (plan.kind == "two" and not self.seeks_few_errors(question.settings))
         if plan.counts:
             return Variants([lambda: candidates], lambda: 0, shared=True)
         if plan.kind == "ranked":
             return Variants([lambda: candidates], lambda: 0)
+        if plan.families == ("parity",):
+            return None
         asked = [question]
         if question.settings.missing_values == "auto" and plan.kind == "two" and sums_out(question).any():
             asked.append(replace(question, settings=replace(question.settings, missing_values="level")))
         others = [cache(partial(path_of, each, family)) for each in asked for family in plan.families][1:]
-        if not others and not finding:
-            return None
         made: list[Callable[[], Sequence[Candidate]]] = [lambda: candidates, *others]
 
         def preferred() -> int:
@@ -151,7 +150,8 @@ class NoisyOrs(RuleLearner):
             return int(np.argmin(best))
 
         level = frozenset(range(len(plan.families), len(made)))
-        return Variants(made, preferred, loss=held_out_losses, bold=level, sizes_by_loss=finding)
+        few_errors = plan.kind == "two" and self.seeks_few_errors(question.settings)
+        return Variants(made, preferred, loss=held_out_losses, bold=level, sizes_by_loss=True, errors_first=few_errors)
 
 
 def _refuse_as_parity(problem: Problem, classes: tuple[Any, ...]) -> None:

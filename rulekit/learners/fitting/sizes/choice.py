@@ -14,6 +14,8 @@ _CLEARLY_FEWER = 4.0
 """Errors less than without a rule: two standard errors of as many rows that are decided otherwise."""
 _SETTLED, _WITH_UNSEEN, _UNSEEN = 1e-3, 2e-3, 3.0
 """Rates by which a settled error may still differ: as seen, and with what n rows have not shown, 3 / n (95 %)."""
+_TELLS_APART = 1e-6
+"""What a nat of loss counts beside an error, where it only tells apart places with as many errors."""
 _OF_THE_ERRORS = 0.05
 """The share of the errors by which it may at most: where these are few, a small rate is many of them."""
 
@@ -29,7 +31,8 @@ class Curve:
     cost: what reading the largest costs, as an error rate, on the mean of the folds. macro_f1 [T]: of all held-out rows
     (None: not known). rare: a class is rare, and finding it counts. classes: how many there are. by_loss: it was chosen
     by a loss, and not by its errors. lost [F, 1 + T]: the weighted loss without any rule and at each place, where
-    places are compared by it (None: by their errors).
+    places are compared by it (None: by their errors). errors_first: the loss only tells
+    apart places with as many errors.
     """
 
     wrong: Floats
@@ -43,6 +46,7 @@ class Curve:
     classes: int = 2
     by_loss: bool = False
     lost: Floats | None = None
+    errors_first: bool = False
 
     @property
     def folds(self) -> int:
@@ -86,8 +90,11 @@ class Curve:
         """
         total, by_fold = self.smooth, smoothed(self.by_fold)
         if self.lost is not None:
-            own = self.lost[:, 1:]
-            total, by_fold = own.sum(axis=0) / self.weights.sum(), own / self.weights[:, None]
+            lost = self.lost[:, 1:] / self.weights[:, None]
+            share = _TELLS_APART if self.errors_first else 1.0
+            before = (total, by_fold) if self.errors_first else (0.0, 0.0)
+            total = before[0] + share * self.lost[:, 1:].sum(axis=0) / self.weights.sum()
+            by_fold = before[1] + share * lost
         at = int(np.argmin(total))
         slack = parsimony * _over_folds(by_fold - by_fold[:, [at]])
         return int(np.flatnonzero(total <= total[at] + slack + 1e-12)[0]) + 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -31,7 +31,8 @@ class Fold:
     totals [2]: the weight of the held-out rows of label 0 and 1. wrong: by variant the weight of their errors [2, T],
     none where it was not asked for; nothing_wrong: that of all errors without any candidate. rare: see Variants.
     losses: of the held-out rows, where variants are compared by it. lost: by variant the weighted loss [1 + T] without
-    any candidate and of each, where sizes are taken by it.
+    any candidate and of each, where sizes are taken by it; errors_first: see
+    Variants.
     """
 
     paths: tuple[Sequence[Candidate], ...]
@@ -42,6 +43,7 @@ class Fold:
     rare: bool = False
     losses: Losses | None = None
     lost: tuple[Floats, ...] = ()
+    errors_first: bool = False
 
 
 def fold_of(
@@ -61,7 +63,6 @@ def fold_of(
     if held.total > _HELD_OUT:
         held = drawn(held, _HELD_OUT, question.seed)
     loss = None if variants is None else variants.loss
-
     by_loss = variants is not None and variants.sizes_by_loss
     of_rows = np.asarray(held.weights * held.weight_unit, dtype=np.float64)
 
@@ -91,7 +92,8 @@ def fold_of(
     if variants is not None and loss is not None:
         unit = np.unique(row_hashes(held, question.seed), return_inverse=True)[1]
         losses = Losses(each, of_rows, unit, variants.bold)
-    return Fold(tuple(map(tuple, paths)), nothing, totals, wrong, wrong_without, rare, losses, lost if by_loss else ())
+    fold = Fold(tuple(map(tuple, paths)), nothing, totals, wrong, wrong_without, rare, losses)
+    return replace(fold, lost=lost, errors_first=variants.errors_first) if variants is not None and by_loss else fold
 
 
 def still_asked(folds: Sequence[Fold], weights: Sequence[float], asked: Sequence[int] | None) -> Sequence[int] | None:
@@ -117,7 +119,8 @@ def curves_of(folds: Sequence[Fold], weights: Sequence[float], short: bool = Fal
             rare, by_loss = folds[0].rare, folds[0].losses is not None
             lost = _aligned([fold.lost[v] for fold in folds]) if folds[0].lost else None
             errors_of_each = wrong.sum(axis=1)
-            curves.append(Curve(errors_of_each, np.array(weights), v, short, nothing, cost, f1, rare, 2, by_loss, lost))
+            each = Curve(errors_of_each, np.array(weights), v, short, nothing, cost, f1, rare, 2, by_loss, lost)
+            curves.append(replace(each, errors_first=folds[0].errors_first))
     return curves
 
 

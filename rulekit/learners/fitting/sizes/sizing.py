@@ -117,6 +117,8 @@ def _with_words(
         why = f"all {wanted.noun}s that were found"
     elif curve is not None and curve.lost is not None and not wanted.parsimony:
         why = f"least log loss by {by}"
+        if curve.errors_first:
+            why = f"fewest errors, and of as many the least log loss, by {by}"
     elif curve is not None and curve.rare and not wanted.parsimony:
         why = f"largest macro F1 where the error is near the least ({by})"
     elif wanted.parsimony:
