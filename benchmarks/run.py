@@ -69,7 +69,7 @@ BENCHMARKS = {
     "noisy_or_texts": Benchmark(
         "learning", "the same on topics of Reuters", 2, frozenset(), ("--texts",), "noisy_or_learner"
     ),
-    "missing_values": Benchmark("learning", "noisy-ors where 30 % of all values are deleted, beside imputation", 3),
+    "missing_values": Benchmark("learning", "noisy-ors where 30 % of all values are deleted, beside imputation", 15),
     "logical": Benchmark("learning", "tic_tac_toe and kr_vs_kp, ten folds", 3, WRITE),
     "constraints": Benchmark(
         "proofs", "promises of learned models: kept, proved, and what they cost", 12, frozenset({"--small"})
