@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from rulekit.learners.noisy_or.row_cells import RowCells
+from rulekit.learners.noisy_or.fitting.row_cells import RowCells
 
 Array = npt.NDArray[Any]
 

@@ -17,13 +17,13 @@ import numpy.typing as npt
 from sklearn.svm import LinearSVC
 
 from benchmarks.shared.reuters import LEAST_GAIN, Documents, informative
-from rulekit.learners.noisy_or.conjunctions import NoisyDNF, fit_conjunctions
-from rulekit.learners.noisy_or.coordinate_descent import coordinate_descent
-from rulekit.learners.noisy_or.gated import Gated, fit_gated
-from rulekit.learners.noisy_or.gated_conjunctions import GatedDNF, fit_gated_conjunctions
-from rulekit.learners.noisy_or.incidence import Incidence
-from rulekit.learners.noisy_or.row_cells import RowCells
-from rulekit.learners.noisy_or.strengths import Strengths
+from rulekit.learners.noisy_or.fitting.coordinate_descent import coordinate_descent
+from rulekit.learners.noisy_or.fitting.gated import Gated, fit_gated
+from rulekit.learners.noisy_or.fitting.incidence import Incidence
+from rulekit.learners.noisy_or.fitting.row_cells import RowCells
+from rulekit.learners.noisy_or.fitting.strengths import Strengths
+from rulekit.learners.noisy_or.search.conjunctions import NoisyDNF, fit_conjunctions
+from rulekit.learners.noisy_or.search.gated_conjunctions import GatedDNF, fit_gated_conjunctions
 from rulekit.learners.noisy_or.thresholds import best_cut
 
 Array = npt.NDArray[Any]

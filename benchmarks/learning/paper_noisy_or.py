@@ -38,9 +38,9 @@ from benchmarks.learning.peers.pages import PAGE
 from benchmarks.shared.machine import stamp
 from benchmarks.shared.reuters import CLASSES, Documents, documents, informative
 from benchmarks.shared.sections import markdown, publish
-from rulekit.learners.noisy_or.em import expectation_maximisation
-from rulekit.learners.noisy_or.incidence import Incidence
-from rulekit.learners.noisy_or.row_cells import RowCells
+from rulekit.learners.noisy_or.fitting.em import expectation_maximisation
+from rulekit.learners.noisy_or.fitting.incidence import Incidence
+from rulekit.learners.noisy_or.fitting.row_cells import RowCells
 from rulekit.learners.noisy_or.thresholds import best_cut
 
 Array = npt.NDArray[Any]

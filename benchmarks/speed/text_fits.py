@@ -11,10 +11,10 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix
 
 from benchmarks.shared.measuring import Watch, cost_of
-from rulekit.learners.noisy_or.coordinate_descent import coordinate_descent
-from rulekit.learners.noisy_or.em import expectation_maximisation
-from rulekit.learners.noisy_or.incidence import Incidence
-from rulekit.learners.noisy_or.row_cells import RowCells
+from rulekit.learners.noisy_or.fitting.coordinate_descent import coordinate_descent
+from rulekit.learners.noisy_or.fitting.em import expectation_maximisation
+from rulekit.learners.noisy_or.fitting.incidence import Incidence
+from rulekit.learners.noisy_or.fitting.row_cells import RowCells
 
 Array = npt.NDArray[Any]
 

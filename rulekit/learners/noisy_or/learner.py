@@ -15,10 +15,10 @@ from rulekit.learners.binned.problem import NO_BOUNDS, Problem, with_columns
 from rulekit.learners.contract import Ability, Candidate, Kind, Learning, Question, Variants
 from rulekit.learners.fitting.given.allowed import Allowed
 from rulekit.learners.fitting.rows.inputs import TrainingData
-from rulekit.learners.noisy_or.counted_model import counts_of
 from rulekit.learners.noisy_or.families import family_of_classes
-from rulekit.learners.noisy_or.gated_models import Gated, refuse_gated
-from rulekit.learners.noisy_or.models import HALF, NoisyOr, Part
+from rulekit.learners.noisy_or.models.counted_model import counts_of
+from rulekit.learners.noisy_or.models.gated_models import Gated, refuse_gated
+from rulekit.learners.noisy_or.models.noisy_or import HALF, NoisyOr, Part
 from rulekit.learners.noisy_or.paths import (
     Plan,
     candidate_of,

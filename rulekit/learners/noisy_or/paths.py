@@ -17,17 +17,17 @@ from rulekit.learners.contract import Candidate, Kind, Question
 from rulekit.learners.counting.histograms import Bools, Floats
 from rulekit.learners.fitting.assembly import Prior
 from rulekit.learners.fitting.rows.folds import fold_of_rows
-from rulekit.learners.noisy_or.adding import grown_counts
-from rulekit.learners.noisy_or.causes import Causes, causes_of
-from rulekit.learners.noisy_or.counted_model import NoisyAdd
-from rulekit.learners.noisy_or.fits import Fit, Method
-from rulekit.learners.noisy_or.gated_models import Gated
-from rulekit.learners.noisy_or.gated_search import GatedSearch, grown_gated
-from rulekit.learners.noisy_or.joint_causes import Breadth
-from rulekit.learners.noisy_or.models import HALF, NoisyOr, Part
-from rulekit.learners.noisy_or.parity_model import NoisyParity
-from rulekit.learners.noisy_or.parity_search import grown_parities
-from rulekit.learners.noisy_or.search import Search, grown
+from rulekit.learners.noisy_or.counted.adding import grown_counts
+from rulekit.learners.noisy_or.counted.parity_search import grown_parities
+from rulekit.learners.noisy_or.models.counted_model import NoisyAdd
+from rulekit.learners.noisy_or.models.gated_models import Gated
+from rulekit.learners.noisy_or.models.noisy_or import HALF, NoisyOr, Part
+from rulekit.learners.noisy_or.models.parity_model import NoisyParity
+from rulekit.learners.noisy_or.search.causes import Causes, causes_of
+from rulekit.learners.noisy_or.search.fits import Fit, Method
+from rulekit.learners.noisy_or.search.gated_search import GatedSearch, grown_gated
+from rulekit.learners.noisy_or.search.joint_causes import Breadth
+from rulekit.learners.noisy_or.search.single_causes import Search, grown
 from rulekit.learners.noisy_or.settings import NoisyOrSettings
 from rulekit.learners.noisy_or.tuning import tuned_bound
 from rulekit.numbers import strength_of

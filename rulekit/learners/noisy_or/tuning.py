@@ -8,8 +8,8 @@ import numpy as np
 
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.counting.histograms import Floats
-from rulekit.learners.noisy_or.gated_models import Gated
-from rulekit.learners.noisy_or.models import NoisyOr
+from rulekit.learners.noisy_or.models.gated_models import Gated
+from rulekit.learners.noisy_or.models.noisy_or import NoisyOr
 from rulekit.learners.noisy_or.thresholds import Goal, best_cut
 from rulekit.numbers import strength_of, threshold_between
 

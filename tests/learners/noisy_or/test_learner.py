@@ -29,7 +29,7 @@ from rulekit.graph.nodes import (
     Strength,
 )
 from rulekit.learners.binned.binning import bin_column
-from rulekit.learners.noisy_or.causes import Causes
+from rulekit.learners.noisy_or.search.causes import Causes
 from rulekit.schema import Feature
 
 SMALL: dict[str, Any] = {"max_causes": 3, "n_folds": 2}

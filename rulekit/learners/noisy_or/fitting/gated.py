@@ -1,0 +1,153 @@
+"""The gated noisy-or: causes of which any may act, unless one of the inhibitors does.
+
+P(C = 1 | a) = exp(-h) (1 - exp(-s)), where s is the sum of the strengths of the causes that a row holds and h that of
+its inhibitors: And(Or(causes), Not(Or(inhibitors))) with hidden bits of which none occurs twice. The log-likelihood is
+concave in neither, so that what is found depends on the start, which is a noisy-or and inhibitors that hardly act.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rulekit.learners.counting.histograms import Bools, Floats, Ints
+from rulekit.learners.noisy_or.fitting.incidence import merged
+from rulekit.learners.noisy_or.fitting.row_cells import RowCells
+from rulekit.learners.noisy_or.fitting.strengths import STRONGEST, Strengths, log_positive
+
+_FIRST = 1e-3
+_LEAST = 1e-9
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Gated:
+    """Strengths of causes and of inhibitors, and the objective that they were found by."""
+
+    causes: Strengths
+    inhibitors: Strengths
+    objective: float
+
+    def activations(self, rows: RowCells) -> Floats:
+        """-log P(C = 0 | row) [n], which is what a threshold cuts; it is that of the causes where nothing inhibits."""
+        return np.asarray(-_logarithms(self.causes.activations(rows), self.inhibitors.activations(rows))[1])
+
+    def probabilities(self, rows: RowCells) -> Floats:
+        """P(C = 1 | row) [n]."""
+        return np.asarray(np.exp(_logarithms(self.causes.activations(rows), self.inhibitors.activations(rows))[0]))
+
+
+def fit_gated(
+    rows: RowCells,
+    labels: npt.NDArray[Any],
+    start: Strengths,
+    *,
+    start_of_inhibitors: Strengths | None = None,
+    prior: float = 1.0,
+    prior_of_inhibitors: float = 0.3,
+    causes: Bools | None = None,
+    inhibitors: Bools | None = None,
+    weights: Floats | Ints | None = None,
+    iterations: int = 300,
+    check: Callable[[], None] | None = None,
+) -> Gated:
+    """Fit a gated noisy-or by L-BFGS-B, with L1 penalties on all strengths but those of the two leaks.
+
+    Parameters
+    ----------
+    rows : RowCells
+        The rows.
+    labels : ndarray [n]
+        0 and 1.
+    start : Strengths
+        A noisy-or of these cells, as coordinate descent finds it.
+    start_of_inhibitors : Strengths, optional
+        Of inhibitors to go on from; None: those that hardly act.
+    prior, prior_of_inhibitors : float
+        The penalty of a unit of strength, in nats.
+    causes, inhibitors : ndarray of bool [n_cells], optional
+        The cells that may be one or the other; all by default.
+    weights : ndarray [n], optional
+        Of the rows.
+    iterations : int, default 300
+        The most of L-BFGS-B.
+    check : callable, optional
+        Called before each evaluation; it raises to stop.
+
+    """
+    from scipy.optimize import minimize
+
+    k = rows.n_cells
+    of_causes = np.flatnonzero(np.ones(k, dtype=bool) if causes is None else causes)
+    of_inhibitors = np.flatnonzero(np.ones(k, dtype=bool) if inhibitors is None else inhibitors)
+    penalties = np.concatenate(
+        [np.full(len(of_causes), prior), [0.0], np.full(len(of_inhibitors), prior_of_inhibitors), [0.0]]
+    )
+    problem = _Problem.of(rows, labels, weights, of_causes, of_inhibitors)
+    gate = start_of_inhibitors or Strengths(np.full(k, _FIRST), None, _FIRST)
+    x = np.concatenate([start.present[of_causes], [max(start.leak, _LEAST)], gate.present[of_inhibitors], [gate.leak]])
+    least = np.zeros(len(x))
+    least[len(of_causes)] = _LEAST
+
+    def loss(x: Floats) -> tuple[float, Floats]:
+        if check is not None:
+            check()
+        value, slope = problem.likelihood(x)
+        return float(penalties @ x) - value, penalties - slope
+
+    bounds = np.column_stack([least, np.full(len(x), STRONGEST)])
+    found = minimize(loss, x, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": iterations})
+    own, other = problem.strengths(np.asarray(found.x))
+    return Gated(own, other, -float(found.fun))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Problem:
+    """Distinct rows with their labels and weights, positive ones first, and which cells are causes or inhibitors."""
+
+    rows: RowCells
+    weights: Floats
+    n_positive: int
+    causes: Ints
+    inhibitors: Ints
+
+    @classmethod
+    def of(cls, rows: RowCells, labels: Any, weights: Any, causes: Ints, inhibitors: Ints) -> _Problem:
+        each = np.ones(len(rows)) if weights is None else np.asarray(weights, dtype=np.float64)
+        positive = np.asarray(labels) == 1
+        first, own = merged(rows.take(positive), each[positive])
+        second, other = merged(rows.take(~positive), each[~positive])
+        return cls(first.followed_by(second), np.concatenate([own, other]), len(first), causes, inhibitors)
+
+    def strengths(self, x: Floats) -> tuple[Strengths, Strengths]:
+        """Causes and inhibitors of parameters: strengths of the causes, their leak, then the same of inhibitors."""
+        n = len(self.causes)
+        return self._spread(x[:n], self.causes, x[n]), self._spread(x[n + 1 : -1], self.inhibitors, x[-1])
+
+    def _spread(self, values: Floats, cells: Ints, leak: float) -> Strengths:
+        all_cells = np.zeros(self.rows.n_cells)
+        all_cells[cells] = values
+        return Strengths(all_cells, None, float(leak))
+
+    def likelihood(self, x: Floats) -> tuple[float, Floats]:
+        """The conditional log-likelihood and its derivatives."""
+        own, other = self.strengths(x)
+        s, h = own.activations(self.rows), other.activations(self.rows)
+        positive, negative = _logarithms(s, h)
+        n = self.n_positive
+        value = float((self.weights[:n] * positive[:n]).sum() + (self.weights[n:] * negative[n:]).sum())
+        by_s, by_h = np.empty(len(s)), np.full(len(s), -1.0)
+        by_s[:n] = 1.0 / np.expm1(np.minimum(s[:n], 700.0))
+        by_s[n:] = -np.exp(-h[n:] - s[n:] - negative[n:])
+        by_h[n:] = np.exp(positive[n:] - negative[n:])
+        by_s, by_h = by_s * self.weights, by_h * self.weights
+        of_causes, of_inhibitors = self.rows.cell_sums(by_s)[self.causes], self.rows.cell_sums(by_h)[self.inhibitors]
+        return value, np.concatenate([of_causes, [by_s.sum()], of_inhibitors, [by_h.sum()]])
+
+
+def _logarithms(s: Floats, h: Floats) -> tuple[Floats, Floats]:
+    """Of log P(C = 1) = log(1 - exp(-s)) - h and of log P(C = 0) = log(1 - exp(-h) + exp(-h - s)) the values [n]."""
+    return log_positive(s) - h, np.logaddexp(log_positive(h), -h - s)

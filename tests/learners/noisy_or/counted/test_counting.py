@@ -1,0 +1,108 @@
+"""Noisy-add: its EM beside the general form, what the learner finds in counts, and what it refuses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rulekit import NoisyOrClassifier, simplify
+from rulekit.errors import InputError
+from rulekit.graph.decisions import Median
+from rulekit.graph.nodes import TRUE, IsTrue, Missing
+from rulekit.learners.noisy_or.counted.counting import _expect, _expect_at_once, expected, fit_counts, leak_counts
+from rulekit.learners.noisy_or.counted.hidden_bits import DistinctRows
+from rulekit.learners.noisy_or.factorised import Influences, by_sum
+
+
+def drawn(n: int, p: list[float], seed: int = 0) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """Boolean columns, each of which counts one with its probability, and one more row in twenty."""
+    rng = np.random.default_rng(seed)
+    data = {f"a{j}": rng.random(n) < 0.5 for j in range(len(p))}
+    hidden = [held & (rng.random(n) < q) for held, q in zip(data.values(), p, strict=True)]
+    return data, np.sum(hidden, axis=0) + (rng.random(n) < 0.05)
+
+
+def rows_of(data: dict[str, np.ndarray], y: np.ndarray) -> DistinctRows:
+    return DistinctRows.of(list(data.values()), y, np.full(len(y), 2), 0.5)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_expectations_are_those_of_the_general_form(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    data, y = drawn(300, [0.9, 0.4, 0.0, 0.7], seed)
+    rows, most, chances, leak = rows_of(data, y), int(y.max()), rng.random(4), 0.03
+    found = expected(rows, chances, leak, most)
+
+    tables = [[[1.0, 0.0], [1.0 - p, p]] for p in chances] + [[[1.0 - leak, leak]] * 2] * most
+    model = Influences.of(by_sum(4 + most, 2), np.array(tables))
+    codes = np.column_stack([rows.held, np.ones((len(rows.labels), most))]).astype(int)
+    acted, likely = model.posteriors(codes, rows.labels)
+    assert found.likely == pytest.approx(likely, abs=1e-12)
+    assert found.acted == pytest.approx(acted[:, :4, 1], abs=1e-9)
+    assert found.leaked == pytest.approx(acted[:, 4:, 1].sum(axis=1), abs=1e-9)
+
+    each = []
+    for kernel in (_expect_at_once, _expect.__wrapped__):  # type: ignore[attr-defined]
+        arrays = [np.zeros(rows.held.shape), *(np.zeros(len(y[: len(rows.labels)])) for _ in range(3))]
+        kernel(rows.held, rows.labels, chances, leak_counts(leak, most), *arrays)
+        each.append(arrays)
+    assert all(np.array_equal(one, other) for one, other in zip(*each, strict=True))
+
+
+def test_em_never_lowers_the_objective() -> None:
+    data, y = drawn(500, [0.9, 0.4, 0.0, 0.7])
+    for prior in (0.0, 2.0):
+        fit = fit_counts(
+            rows_of(data, y), np.full(4, 0.3), 0.1, most=int(y.max()), prior=prior, iterations=60, settled=-1.0
+        )
+        assert len(fit.objectives) == 61
+        assert min(np.diff(fit.objectives)) > -1e-9
+
+
+def test_it_finds_what_counts_and_decides_as_its_graph() -> None:
+    p = [0.8, 0.6, 0.4, 0.0]
+    data, y = drawn(6_000, p)
+    model = NoisyOrClassifier(family="add", lam=0.0, stopping="none").fit(data, y)
+    graph = model.rule_graph_
+    assert isinstance(graph.decision, Median)
+    assert graph.classes == (0, 1, 2, 3, 4)[: int(y.max()) + 1]
+    bits = {}
+    for bit in graph.decision.roots[0].score.formula.children:  # type: ignore[attr-defined]
+        bits.setdefault(bit.cause, bit.probability_on)
+    assert [bits[IsTrue(f"a{j}")] for j in range(3)] == pytest.approx(p[:3], abs=0.04)
+    assert bits[TRUE] == pytest.approx(0.05 / y.max(), abs=0.01)
+    shorter = simplify(graph)
+    assert (shorter.predict(data) == model.predict(data)).all()
+    assert model.predict_proba(data).sum(axis=1) == pytest.approx(1.0)
+
+
+def test_equal_rows_weights_and_missing_cells() -> None:
+    """A row of weight 2 is two rows; a missing cell is a level, which may count too."""
+    data, y = drawn(400, [0.8, 0.5])
+    each = {name: np.where(column, 1.0, 0.0) for name, column in data.items()}
+    each["a1"][:80] = np.nan
+    y[:80] += 1
+    twice = {name: np.concatenate([column, column[:200]]) for name, column in each.items()}
+    weights = np.where(np.arange(400) < 200, 2.0, 1.0)
+    options = {"family": "add", "stopping": "none", "max_causes": 4}
+    one = NoisyOrClassifier(**options).fit(each, y, weights).rule_graph_
+    two = NoisyOrClassifier(**options).fit(twice, np.concatenate([y, y[:200]])).rule_graph_
+    assert one.decision == two.decision
+    assert any(isinstance(node, Missing) for node in one.nodes())
+
+
+@pytest.mark.parametrize(
+    ("y", "options", "message"),
+    [
+        (["a", "b", "c"], {}, "the class 'a' is no count"),
+        ([-1, 0, 1], {}, "the class -1 is no count"),
+        ([0, 1], {}, "there are only the classes 0 and 1"),
+        ([0, 1, 190], {}, "counts up to 190 and 20 causes"),
+        ([0, 1, 2], {"threshold": "f1"}, "the median of a noisy-add decides"),
+        ([0, 1, 2], {"ordered": [2, 1, 0]}, "counts are ranked by themselves"),
+    ],
+)
+def test_what_is_no_count_is_refused(y: list[object], options: dict[str, object], message: str) -> None:
+    data = {"x": np.arange(60.0)}
+    with pytest.raises(InputError, match=message):
+        NoisyOrClassifier(family="add", **options).fit(data, np.array(y * (60 // len(y))))
