@@ -68,12 +68,12 @@ def last_of(steps: list[dict[str, Any]], unit: int) -> dict[str, Any]:
 def xor(seeds: int) -> None:
     print(f"\nExclusive or, training error (share of {seeds} seeds)")
     configurations: list[tuple[str, bool, dict[str, Any]]] = [
-        ("II, lambda 1, no refit, grid cuts, 4 units", True, {"n_units": 4}),
-        ("II, lambda 1, every cut, backfit 1, 5 units", False, {"n_units": 5, "backfit": 1}),
-        ("II, lambda 1, every cut, no backfit, 5 units", False, {"n_units": 5}),
+        ("II, lambda 1, no refit, grid cuts, 4 units", True, {"n_units": 4, "algorithm": "II"}),
+        ("II, lambda 1, every cut, backfit 1, 5 units", False, {"n_units": 5, "backfit": 1, "algorithm": "II"}),
+        ("II, lambda 1, every cut, no backfit, 5 units", False, {"n_units": 5, "algorithm": "II"}),
         ("I, lambda 1, grid cuts, 4 units", True, {"n_units": 4, "algorithm": "I"}),
         ("I, plain error, grid cuts, 4 units", True, {"n_units": 4, "algorithm": "I", "objective": "error"}),
-        ("II, plain error, grid cuts, 4 units", True, {"n_units": 4, "objective": "error"}),
+        ("II, plain error, grid cuts, 4 units", True, {"n_units": 4, "objective": "error", "algorithm": "II"}),
     ]
     for name, grid, parameters in configurations:
         runs = [xor_errors(seed, grid, **parameters) for seed in range(seeds)]
