@@ -62,6 +62,9 @@ GAPS = (
     Gap("opencv", "TreeEnsembleClassifier", "no operator of ai.onnx.ml", "TreeEnsembleClassifier"),
     Gap("opencv", "text input", "no tensors of text", "unsupported datatype 'STRING'"),
     Gap("opencv", "text label", "no tensors of text", "unsupported datatype 'STRING'"),
+    Gap(
+        "opencv", "ScatterElements", "shapes that do not lie within one another are refused: no ids of words", "Scatter"
+    ),
     Gap("opencv", "double input", "it is read as float32"),
     Gap("opencv", "Gemm of doubles", "not implemented", "only support float32"),
     Gap("opencv", "MatMul of a vector", "only matrices are multiplied", "MatMul"),
