@@ -190,7 +190,8 @@ def _search(question: Question, problem: Problem, family: str) -> Search:
     causes = _causes(question, problem, family == "and")
     method = Method(settings.method, settings.n_iter, settings.n_init, settings.lam, question.seed)
     joint = None if settings.joint_literals is None else Breadth(settings.joint_literals, apart=plan.apart)
-    return Search(causes, method, settings.max_causes, least_side(problem.total), sums_out(question), joint)
+    least, summed = least_side(problem.total), sums_out(question)
+    return Search(causes, method, settings.max_causes, least, summed, joint, settings.least_gain)
 
 
 def sums_out(question: Question) -> Bools:

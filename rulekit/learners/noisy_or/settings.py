@@ -39,6 +39,12 @@ class NoisyOrSettings(SizeSettings):
     n_iter: int = setting(200, whole(1), "most iterations of EM, or sweeps of coordinate descent")
     n_init: int = setting(1, whole(1), "starts of EM, of which the best is taken; all but the first are random")
     lam: float = setting(2.0, number(0), "prior against causes: as many rows more on which each cause did not act")
+    least_gain: float = setting(
+        0.0,
+        number(0),
+        "least expected information gain of a cause of the variants general and or, in nats: of a cut, a level or a "
+        "word against all else (the paper takes .005; 0: any)",
+    )
     threshold: Aim = setting(
         "half",
         one_of("half", "accuracy", "f1", "break-even"),

@@ -242,6 +242,20 @@ def test_several_classes_are_spoken_for_or_against_as_held_out_rows_say() -> Non
     assert all(isinstance(score, Linear) for score in model.rule_graph_.decision.scores)
 
 
+def test_a_least_information_gain_is_asked_of_conditions_of_any_kind() -> None:
+    """Of a Boolean column, a number and a category that decide, and of the same that hardly do."""
+    rng = np.random.default_rng(5)
+    n = 4_000
+    data = {"b": rng.random(n) < 0.3, "x": rng.normal(size=n), "c": rng.choice(list("uvw"), n)}
+    data |= {f"weak_{name}": rng.permutation(column) for name, column in data.items()}
+    p = 0.5 * data["b"] + 0.4 * (data["x"] > 1.0) + 0.3 * (data["c"] == "u") + 0.04 * data["weak_b"]
+    y = np.where(rng.random(n) < p, "yes", "no")
+    own = {"positive": "yes", "family": "or", "stopping": "none"}
+    every = NoisyOrClassifier(**own).fit(data, y).rule_graph_.used_features
+    telling = NoisyOrClassifier(**own, least_gain=0.005).fit(data, y).rule_graph_.used_features
+    assert set(telling) == {"b", "x", "c"} < set(every)
+
+
 def test_what_cannot_be_is_refused_by_name() -> None:
     data, y = rows(200, (0.5,), 0.1)
     with pytest.raises(InputError, match="same maximum from every start"):

@@ -17,6 +17,7 @@ import numpy as np
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import Watch
 from rulekit.learners.counting.histograms import Bools, Floats
+from rulekit.learners.counting.information import information_gain
 from rulekit.learners.counting.kernels import compiled_unless
 from rulekit.learners.noisy_or.search.causes import Cause, Causes
 from rulekit.learners.noisy_or.search.fits import Fit, Method, Rows, fitted
@@ -34,7 +35,8 @@ class Search:
     """What is looked for: the possible causes, how they are fitted, at most how many, and of how many rows.
 
     summed: the columns of which missing cells are summed out; least: the weight of the rows on which a cause holds.
-    joint: how conditions are joined to causes (None: each is a cause by itself).
+    joint: how conditions are joined to causes (None: each is a cause by itself). least_gain: the least expected
+    information gain of a cause that is one condition, in nats.
     """
 
     causes: Sequence[Causes]
@@ -43,6 +45,7 @@ class Search:
     least: float
     summed: Bools
     joint: Breadth | None = None
+    least_gain: float = 0.0
 
 
 def grown(problem: Problem, search: Search, watch: Watch) -> Iterator[Fit]:
@@ -113,6 +116,9 @@ def _best(
             worth += gains_of_missing(own, weights, s, causes.column, negative, often, TRIED)
         worth = worth.max(axis=1)
         worth[held.sum(axis=1) < search.least] = 0.0
+        if search.least_gain:
+            tables = np.stack([held, by_class.sum(axis=0) - held], axis=1)
+            worth[information_gain(tables) < search.least_gain] = 0.0
         place = int(np.argmax(worth))
         if worth[place] > best:
             cause = causes.cause(place)
