@@ -31,6 +31,8 @@ def surprises(model: RuleGraph, start: Start | None, figures: Figures) -> list[s
     if not counts(model).literals:
         decided = max(figures.classes, key=lambda c: c.predicted).label
         found.append(f"no rule was found, every row is decided {decided!r}")
+    elif len(answered := [c.label for c in figures.classes if c.predicted]) == 1:
+        found.append(f"every row is decided {answered[0]!r}, so that the rules only say how likely another answer is")
     found += [f"{verdict.promise.text}: {verdict.outcome}, {verdict.reason}" for verdict in unproved(model)]
     covered = [] if start is None else start.covered(model)
     if covered:
@@ -77,6 +79,8 @@ def ways_out(rows: LabelledTable, parameters: Collection[str]) -> tuple[str, ...
         if len(rows.classes) == 2:
             given = "" if place else f"--positive {shlex.quote(str(label))} "
             found.append(f"{why}{given}--cost 1:{times} lets a {label!r} that is missed count as {times} errors")
+            if "threshold" in parameters:
+                found.append(f"--param threshold=f1 decides where {label!r} is found best, rather than at 1/2")
         elif "class_weight" in parameters:
             found.append(f"{why}--param class_weight=balanced lets all classes weigh the same")
     if len(rows) < FEW:

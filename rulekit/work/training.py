@@ -109,6 +109,11 @@ def train(request: TrainingRequest, progress: Progress = unseen) -> TrainingResu
         return _trained(request, parameters, start, measure, progress)
 
 
+def _decides(model: RuleGraph, figures: Figures) -> bool:
+    """Whether there are rules, and not every row is decided alike."""
+    return bool(counts(model).literals) and sum(c.predicted > 0 for c in figures.classes) > 1
+
+
 def _trained(
     request: TrainingRequest,
     parameters: dict[str, Any],
@@ -164,7 +169,7 @@ def _trained(
         (*noticed, *surprises(model, start, figures), *hints(figures, few_errors)),
         None if rows.cost is None else (figures.cost_per_row(rows.cost), figures.cost_of_one_answer(rows.cost)),
         baselines,
-        () if counts(model).literals else ways_out(training, _left_alone(request)),
+        () if _decides(model, figures) else ways_out(training, _left_alone(request)),
     )
 
 

@@ -67,3 +67,21 @@ def test_what_may_help_where_no_rule_is_found_gives_some(
     ran = run("train", str(data), "--target", "y", "--no-baselines", "--json", "-o", str(model), *way.split())
     assert ran.status == 0, ran.err
     assert json.loads(ran.out)["literals"] > 0
+
+
+def test_a_model_that_decides_every_row_alike_says_so_and_how_to_find_the_class(run: Run, tmp_path: Path) -> None:
+    """A noisy-or keeps causes for their probabilities where none exceeds 1/2; nothing was said of it."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=2_000)
+    y = rng.random(2_000) < np.where(x > 1.0, 0.15, 0.01)
+    data, model = tmp_path / "rows.csv", tmp_path / "model.json"
+    data.write_text("x,y\n" + "".join(f"{a:.3f},{int(b)}\n" for a, b in zip(x, y, strict=True)))
+    given = ["train", str(data), "--target", "y", "--learner", "noisy-or", "--no-baselines", "-o", str(model)]
+
+    said = " ".join(run(*given).err.split())
+
+    assert "every row is decided 0, so that the rules only say how likely another answer is" in said
+    assert "--param threshold=f1 decides where 1 is found best" in said
+    found = run(*given, "--param", "threshold=f1")
+    assert found.status == 0, found.err
+    assert "every row is decided" not in found.err

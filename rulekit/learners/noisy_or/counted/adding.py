@@ -60,16 +60,25 @@ def _best(problem: Problem, weights: Floats, ratio: Floats, by_code: Sequence[Fl
     each = exact_gains(np.log1p((np.minimum(ratio, _MOST_RATIO)[:, None] - 1.0) * TRIED), weights)
     prior = search.method.prior * np.log1p(-TRIED)
     best, found = LEAST_GAIN, None
-    for causes, held_by_code in zip(search.causes, by_code, strict=True):
-        sums, held = sums_of_causes(problem, causes, each), causes.sums(held_by_code)
-        if not len(sums):
-            continue
-        worth = (sums + prior).max(axis=1)
-        worth[held[:, 0] < search.least] = 0.0
-        place = int(np.argmax(worth))
-        if worth[place] > best:
-            best, found = float(worth[place]), causes.cause(place)
+    for causes, worth in worths(problem, search, by_code, each, prior):
+        place = int(np.argmax(worth.max(axis=1)))
+        if worth[place].max() > best:
+            best, found = float(worth[place].max()), causes.cause(place)
     return found
+
+
+def worths(
+    problem: Problem, search: Search, by_code: Sequence[Floats], each: Floats, prior: Floats
+) -> Iterator[tuple[Causes, Floats]]:
+    """By column that has causes what each gains [n_causes, n_tried], less the prior; 0 of causes of too few rows.
+
+    by_code: see `weight_by_code`; each [n, n_tried]: what the rows gain.
+    """
+    for causes, held_by_code in zip(search.causes, by_code, strict=True):
+        worth, held = sums_of_causes(problem, causes, each) + prior, causes.sums(held_by_code)
+        if len(worth):
+            worth[held[:, 0] < search.least] = 0.0
+            yield causes, worth
 
 
 def _fitted(

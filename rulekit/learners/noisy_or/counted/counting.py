@@ -17,7 +17,7 @@ import numpy as np
 
 from rulekit.learners.counting.histograms import Bools, Floats
 from rulekit.learners.counting.kernels import compiled_unless
-from rulekit.learners.noisy_or.counted.hidden_bits import LARGEST, DistinctRows
+from rulekit.learners.noisy_or.counted.hidden_bits import LARGEST, DistinctRows, chances_of, has_settled
 
 _SETTLED = 1e-3
 """Nats by which an iteration must raise the objective."""
@@ -95,14 +95,11 @@ def fit_counts(
         found = expected(rows, chances, leak, most)
         likelihood = float((rows.weights * np.log(found.likely)).sum())
         objectives.append(likelihood + prior * float(np.log1p(-chances).sum()))
-        settles = len(objectives) > 1 and objectives[-1] - objectives[-2] <= settled
-        if settles or len(objectives) > iterations:
+        if has_settled(objectives, iterations, settled):
             break
         if check is not None:
             check()
-        with np.errstate(invalid="ignore", divide="ignore"):
-            p = rows.sums(found.acted) / held
-        chances = np.where(held > 0.0, np.clip(p, 0.0, LARGEST), 0.0)
+        chances = chances_of(rows.sums(found.acted), held)
         leak = float(np.clip((rows.weights * found.leaked).sum() / (total * most), 1e-12, LARGEST))
     return FittedCounts(chances, leak, tuple(objectives), likelihood, found.below / found.likely)
 

@@ -22,6 +22,18 @@ NO_CHANCE = 1e-7
 """What acts less often is no cause."""
 
 
+def has_settled(objectives: Sequence[float], iterations: int, settled: float) -> bool:
+    """Whether EM ends: the last iteration has raised the objective by no more than `settled`, or there were enough."""
+    return len(objectives) > iterations or (len(objectives) > 1 and objectives[-1] - objectives[-2] <= settled)
+
+
+def chances_of(acted: Floats, held: Floats) -> Floats:
+    """The M-step: the probabilities [k] of causes that held, and acted, so often."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        p = acted / held
+    return np.where(held > 0.0, np.clip(p, 0.0, LARGEST), 0.0)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Chances:
     """Causes with the probability that each acts where it holds, and that of the leak.

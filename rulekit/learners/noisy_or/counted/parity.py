@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rulekit.learners.counting.histograms import Floats
-from rulekit.learners.noisy_or.counted.hidden_bits import LARGEST, DistinctRows
+from rulekit.learners.noisy_or.counted.hidden_bits import LARGEST, DistinctRows, chances_of, has_settled
 
 _SETTLED = 1e-3
 """Nats by which an iteration must raise the objective."""
@@ -80,16 +80,13 @@ def fit_parity(
         likely = np.maximum(1.0 + signs * product, 1e-300)
         likelihood, penalties = float((rows.weights * np.log(0.5 * likely)).sum()), prior * np.log1p(-chances)
         objectives.append(likelihood + float(penalties.sum()))
-        settles = len(objectives) > 1 and objectives[-1] - objectives[-2] <= settled
-        if settles or len(objectives) > iterations:
+        if has_settled(objectives, iterations, settled):
             break
         if check is not None:
             check()
         acts = np.c_[rows.held, np.ones(len(likely))] / likely[:, None]
         acted = rows.sums((1.0 - signs[:, None] * others) * acts)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            p = chances * acted[:-1] / held
-        chances = np.where(held > 0.0, np.clip(p, 0.0, LARGEST), 0.0)
+        chances = chances_of(chances * acted[:-1], held)
         leak = float(np.clip(leak * acted[-1] / total, _LEAST, LARGEST))
     left = rows.sums(np.log(np.maximum(0.5 * (1.0 + signs[:, None] * others[:, :-1]), 1e-300)))
     without = left + float(penalties.sum()) - penalties

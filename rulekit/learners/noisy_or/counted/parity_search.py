@@ -23,13 +23,13 @@ import numpy.typing as npt
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import Watch
 from rulekit.learners.counting.histograms import Bools, Floats
-from rulekit.learners.noisy_or.counted.adding import weight_by_code
+from rulekit.learners.noisy_or.counted.adding import weight_by_code, worths
 from rulekit.learners.noisy_or.counted.hidden_bits import NO_CHANCE, Chances, DistinctRows
 from rulekit.learners.noisy_or.counted.parity import FittedParity, fit_parity
 from rulekit.learners.noisy_or.fitting.strengths import exact_gains
 from rulekit.learners.noisy_or.search.causes import Cause, Causes
 from rulekit.learners.noisy_or.search.fits import Method
-from rulekit.learners.noisy_or.search.single_causes import LEAST_GAIN, Search, sums_of_causes
+from rulekit.learners.noisy_or.search.single_causes import LEAST_GAIN, Search
 
 TRIED = np.array([0.03, 0.1, 0.25, 0.5, 0.75, 0.9, 0.98])
 """The probabilities that a further cause is tried with."""
@@ -171,12 +171,7 @@ def _best(fits: _Fits, state: _State, by_code: Sequence[Floats], search: Search)
     each = exact_gains(np.log(ratio), np.asarray(problem.weights * problem.weight_unit, dtype=np.float64))
     prior = search.method.prior * np.log1p(-TRIED)
     best, found = LEAST_GAIN, None
-    for causes, held_by_code in zip(search.causes, by_code, strict=True):
-        sums, held = sums_of_causes(problem, causes, each), causes.sums(held_by_code)
-        if not len(sums):
-            continue
-        worth = sums + prior
-        worth[held[:, 0] < search.least] = 0.0
+    for causes, worth in worths(problem, search, by_code, each, prior):
         place, chance = np.unravel_index(int(np.argmax(worth)), worth.shape)
         if worth[place, chance] > best:
             best, found = float(worth[place, chance]), (causes.cause(int(place)), float(TRIED[chance]))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -99,9 +100,18 @@ def fit_gated(
         return float(penalties @ x) - value, penalties - slope
 
     bounds = np.column_stack([least, np.full(len(x), STRONGEST)])
-    found = minimize(loss, x, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": iterations})
+    with _linear_algebra().limit(limits=1):  # its matrices are so small that threads only wait for each other
+        found = minimize(loss, x, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": iterations})
     own, other = problem.strengths(np.asarray(found.x))
     return Gated(own, other, -float(found.fun))
+
+
+@cache
+def _linear_algebra() -> Any:
+    """The libraries that scipy computes with, and their threads."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
