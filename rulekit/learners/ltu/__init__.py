@@ -1,0 +1,1 @@
+"""Linear threshold units in trees and in Madaline networks (M. Sahami, Learning Non-Linearly Separable Functions)."""

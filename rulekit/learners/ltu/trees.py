@@ -1,0 +1,76 @@
+"""A tree of linear threshold units over numbers: what is fitted, before it is rounded and written in users' units."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from rulekit.learners.counting.histograms import Bools, Floats, Ints
+from rulekit.learners.ltu.shape import Shape
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LTUTree:
+    """Unit k fires where biases[k] + weights[k] @ inputs >= 0; weights [m, d], biases [m]; shape: of the m units."""
+
+    shape: Shape
+    weights: Floats
+    biases: Floats
+
+    @property
+    def size(self) -> int:
+        """The number of units."""
+        return self.shape.size
+
+    @property
+    def live(self) -> Ints:
+        """The inputs that some unit gives a weight."""
+        return np.flatnonzero(self.weights.any(axis=0))
+
+    def margins(self, inputs: Floats) -> Floats:
+        """The sums [n, m] of rows of inputs [n, d]."""
+        return np.asarray(inputs @ self.weights.T + self.biases)
+
+    def decides(self, inputs: Floats) -> Bools:
+        """The rows [n] that are answered by yes."""
+        return self.shape.decides(self.margins(inputs) >= 0.0)
+
+    def kept(self, shape: Shape, units: Ints) -> LTUTree:
+        """The tree of another shape with some of the units."""
+        return LTUTree(shape, self.weights[units], self.biases[units])
+
+    def without_idle(self, inputs: Floats) -> LTUTree:
+        """The tree without units that all rows that come to them, [n, d], pass on the same side; the root stays."""
+        tree, unit = self, 0
+        while unit < tree.size:
+            fires = tree.margins(inputs) >= 0.0
+            way = tree.shape.ways[unit]
+            here = ((way == 0) | (way == np.where(fires, 1, -1))).all(axis=1)
+            own = fires[here, unit]
+            changed = None if own.any() and not own.all() else tree._passed(unit, bool(own.any()))
+            if changed is None:
+                unit += 1
+            else:
+                tree = changed
+        return tree
+
+    def _passed(self, unit: int, fires: bool) -> LTUTree | None:
+        """The tree without a unit that always (or never) fires; None where the unit is all that there is."""
+        shape = self.shape
+        child = int(shape.right[unit] if fires else shape.left[unit])
+        if child >= 0:
+            return self.kept(*shape.in_place_of(unit, child))
+        parent = int(shape.parents[unit])
+        if parent < 0:
+            return None
+        # It always gives one answer, which its parent gives itself where it answers so on that side; else it stays.
+        if fires == bool(shape.right[parent] == unit):
+            return self.kept(*shape.without(unit))
+        return None
+
+    def over(self, inputs: Ints, n_inputs: int) -> LTUTree:
+        """The tree over all inputs, so many, of which it has seen some, by their numbers [d]."""
+        weights = np.zeros((self.size, n_inputs))
+        weights[:, inputs] = self.weights
+        return replace(self, weights=weights)
