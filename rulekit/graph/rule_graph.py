@@ -358,6 +358,34 @@ class RuleGraph:
 
         return plot_calibration(self, data, y, weight, ax)
 
+    def plot_boundary(self, columns: tuple[str, str], data: Any, y: Any, ax: Any = None) -> Any:
+        """Draw what is decided over two numeric columns, the others held at their medians (extra `plot`).
+
+        Parameters
+        ----------
+        columns : tuple of two str
+            The columns of the horizontal and of the vertical axis.
+        data : array [n, d], frame, mapping of columns, sequence of mappings or Table
+            The rows, which are drawn as points; only the columns that the model reads must be there.
+        y : array [n]
+            Their labels.
+        ax : Axes or None
+            Axes of matplotlib; None makes a figure.
+
+        Returns
+        -------
+        Axes
+
+        Raises
+        ------
+        InputError
+            Where a column is not a numeric one of the model.
+
+        """
+        from rulekit.notebook.boundaries import plot_boundary
+
+        return plot_boundary(self, columns, data, y, ax)
+
     def export(self, path: str | os.PathLike[str], to: str, **options: Any) -> None:
         """Write an artifact that decides as the model does.
 

@@ -1,8 +1,7 @@
 """Pictures of models: error by size, what each rule is worth, calibration, the operating characteristic.
 
 All need the extra `plot` (matplotlib). Each draws on the axes that it is given, or on a new figure of pyplot, which a
-notebook shows, and returns the axes. Colours are those of Okabe and Ito (Color universal design, 2008), which people of
-every colour vision tell apart.
+notebook shows, and returns the axes.
 """
 
 from __future__ import annotations
@@ -12,9 +11,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
-from rulekit.audit.figures.curves import draw_curve, require_matplotlib
+from rulekit.audit.figures.curves import draw_curve
 from rulekit.audit.score_cards.rule_rows import Row
 from rulekit.audit.sections import sections
 from rulekit.errors import InputError
@@ -24,30 +22,35 @@ from rulekit.graph.language.readable import counted, percent
 from rulekit.graph.language.words import quoted
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.names import printable
-from rulekit.tables.kinds.classes import class_key
+from rulekit.notebook.axes import (
+    COLOURS,
+    Doubles,
+    labelled_rows,
+    make_room,
+    new_axes,
+    new_panels,
+    plain_text,
+    weights_among,
+)
 
 if TYPE_CHECKING:
     from rulekit.graph.ladder import Ladder
     from rulekit.learners.fitting.sizes.path import ModelPath
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F")
 TRAINING, HELD_OUT = COLOURS[0], COLOURS[1]
 _MOST_CLASSES = len(COLOURS)
 _MOST_RULES = 40
 _BINS = 10
 _WIDEST, _MOST_LINES = 48, 4
 
-Doubles = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.int64]
-
 
 def plot_path(path: ModelPath, ax: Any = None) -> Any:
     """Held-out and training error by the size of the model; of several classes a panel each, as an array of axes."""
     labels = list(dict.fromkeys(point.label for point in path.points))[:_MOST_CLASSES]
-    panels = [ax] if ax is not None else _panels(len(labels))
+    panels = [ax] if ax is not None else new_panels(len(labels))
     for i, (panel, label) in enumerate(zip(panels, labels, strict=False)):
         draw_curve(panel, [point for point in path.points if point.label == label], path.noun)
-        panel.set_title(_text(f"{path.frame.schema.target} is {quoted(label)}"), fontsize=10)
+        panel.set_title(plain_text(f"{path.frame.schema.target} is {quoted(label)}"), fontsize=10)
         panel.set_xlabel(f"{path.noun}s")
         panel.set_ylabel("error (% of rows)")
         if i == 0:
@@ -65,7 +68,7 @@ def plot_ladder(ladder: Ladder, ax: Any = None) -> Any:
     rungs = [rung for rung in ladder.rungs if rung.error is not None]
     if not rungs:
         raise InputError("no size has an error", where="plot", fix="train with cross-validation")
-    ax = _axes(ax, (6.4, 4.0))
+    ax = new_axes(ax, (6.4, 4.0))
     rules = [rung.rules for rung in rungs]
     error = 100 * np.array([rung.error for rung in rungs], dtype=float)
     spread = 100 * np.array([rung.standard_error or 0.0 for rung in rungs])
@@ -97,7 +100,7 @@ def plot_rules(graph: RuleGraph, ax: Any = None) -> Any:
     rows = rows[:_MOST_RULES]
     labels = [_rule_label(graph, row) for row in rows]
     heights = [1.0 + 0.55 * label.count("\n") for label in labels]
-    ax = _axes(ax, (8.4, 1.3 + 0.42 * sum(heights)))
+    ax = new_axes(ax, (8.4, 1.3 + 0.42 * sum(heights)))
     places = np.cumsum(heights) - np.array(heights) / 2
     if rows[0].weight is not None:
         _draw_points(ax, rows, places)
@@ -107,8 +110,8 @@ def plot_rules(graph: RuleGraph, ax: Any = None) -> Any:
     ax.set_ylim(sum(heights), 0)
     ax.tick_params(axis="y", length=0)
     ax.spines[["top", "right", "left"]].set_visible(False)
-    ax.set_title(_text(f"Rules for {graph.schema.target}"), loc="left", fontsize=11)
-    _fit(ax)
+    ax.set_title(plain_text(f"Rules for {graph.schema.target}"), loc="left", fontsize=11)
+    make_room(ax)
     return ax
 
 
@@ -120,10 +123,10 @@ def plot_roc(graph: RuleGraph, data: Any, y: Any, weight: Any = None, ax: Any = 
     """
     from sklearn.metrics import roc_auc_score, roc_curve
 
-    table, true, weights = _labelled(graph, data, y, weight)
+    table, true, weights = labelled_rows(graph, data, y, weight)
     chances, decided = probabilities(graph, table), decide(graph, table)
     classes = [1] if len(graph.classes) == 2 else list(range(len(graph.classes)))[:_MOST_CLASSES]
-    ax = _axes(ax, (5.2, 5.0))
+    ax = new_axes(ax, (5.2, 5.0))
     ax.plot([0, 1], [0, 1], "--", color="0.7", linewidth=1, label="by chance")
     for colour, k in zip(COLOURS, classes, strict=False):
         truth = true == k
@@ -131,8 +134,12 @@ def plot_roc(graph: RuleGraph, data: Any, y: Any, weight: Any = None, ax: Any = 
             raise InputError(f"all rows or none are {graph.classes[k]!r}", where="y", fix="give rows of every class")
         wrong, right, _ = roc_curve(truth, chances[:, k], sample_weight=weights)
         area = roc_auc_score(truth, chances[:, k], sample_weight=weights)
-        ax.plot(wrong, right, color=colour, linewidth=1.8, label=_text(f"{quoted(graph.classes[k])}: AUC {area:.3f}"))
-        at = [float(np.average(decided[among] == k, weights=_of(weights, among))) for among in (~truth, truth)]
+        ax.plot(
+            wrong, right, color=colour, linewidth=1.8, label=plain_text(f"{quoted(graph.classes[k])}: AUC {area:.3f}")
+        )
+        at = [
+            float(np.average(decided[among] == k, weights=weights_among(weights, among))) for among in (~truth, truth)
+        ]
         ax.plot(*at, "o", color=colour, markersize=8, fillstyle="none", markeredgewidth=1.8)
         if len(classes) == 1:
             said = f"decides here: finds {percent(at[1])},\nwrongly {percent(at[0])} of the others"
@@ -144,7 +151,7 @@ def plot_roc(graph: RuleGraph, data: Any, y: Any, weight: Any = None, ax: Any = 
     ax.set_aspect("equal")
     ax.spines[["top", "right"]].set_visible(False)
     ax.legend(frameon=False, fontsize=9, loc="lower right")
-    ax.set_title(_text(f"{graph.schema.target}, {counted(len(true), 'row')}"), loc="left", fontsize=11)
+    ax.set_title(plain_text(f"{graph.schema.target}, {counted(len(true), 'row')}"), loc="left", fontsize=11)
     return ax
 
 
@@ -155,7 +162,7 @@ def plot_calibration(graph: RuleGraph, data: Any, y: Any, weight: Any = None, ax
     grouped by tenths of the reported probability. The expected calibration error is their mean distance from the
     diagonal (C. Guo, G. Pleiss, Y. Sun and K. Weinberger, On Calibration of Modern Neural Networks, 2017, equation 3).
     """
-    table, true, weights = _labelled(graph, data, y, weight)
+    table, true, weights = labelled_rows(graph, data, y, weight)
     chances = probabilities(graph, table)
     two = len(graph.classes) == 2
     reported = chances[:, 1] if two else chances.max(axis=1)
@@ -169,21 +176,21 @@ def plot_calibration(graph: RuleGraph, data: Any, y: Any, weight: Any = None, ax
     effective = total**2 / np.bincount(group, mass**2)
     bounds = np.array([interval(float(p), float(n)) for p, n in zip(share, effective, strict=True)])
     error = float((total * np.abs(mean - share)).sum() / total.sum())
-    ax = _axes(ax, (5.2, 5.0))
+    ax = new_axes(ax, (5.2, 5.0))
     ax.plot([0, 100], [0, 100], "--", color="0.7", linewidth=1, label="calibrated")
     spread = 100 * np.abs(bounds.T - share)
     ax.errorbar(100 * mean, 100 * share, spread, fmt="none", color=TRAINING, linewidth=1.3, capsize=3)
     sizes = 25 + 275 * total / total.sum()
     ax.scatter(100 * mean, 100 * share, sizes, color=TRAINING, alpha=0.85, linewidths=0, label="larger: more rows")
-    ax.set_xlabel(_text(f"reported probability of {what} (%)"))
-    ax.set_ylabel(_text(f"rows that are {what} (%)") if two else "rows where it is right (%)")
+    ax.set_xlabel(plain_text(f"reported probability of {what} (%)"))
+    ax.set_ylabel(plain_text(f"rows that are {what} (%)") if two else "rows where it is right (%)")
     ax.set_xlim(-2, 102)
     ax.set_ylim(-2, 102)
     ax.set_aspect("equal")
     ax.spines[["top", "right"]].set_visible(False)
     ax.legend(frameon=False, fontsize=9, loc="upper left")
     title = f"{graph.schema.target}, {counted(len(true), 'row')}: calibration error {percent(error)}"
-    ax.set_title(_text(title), loc="left", fontsize=11)
+    ax.set_title(plain_text(title), loc="left", fontsize=11)
     return ax
 
 
@@ -200,7 +207,7 @@ def _rule_label(graph: RuleGraph, row: Row) -> str:
     lines = textwrap.wrap(printable(text), _WIDEST)
     if len(lines) > _MOST_LINES:
         lines = [*lines[: _MOST_LINES - 1], f"{lines[_MOST_LINES - 1][: _WIDEST - 4]} ..."]
-    return _text("\n".join(lines))
+    return plain_text("\n".join(lines))
 
 
 def _draw_shares(ax: Any, rows: Sequence[Row], places: Doubles) -> None:
@@ -236,62 +243,3 @@ def _draw_points(ax: Any, rows: Sequence[Row], places: Doubles) -> None:
         ax.annotate(f"{value:+.3g}", (value, place), va="center", fontsize=8, **anchor)
     ax.margins(x=0.14)
     ax.set_xlabel("points")
-
-
-# Axes, rows and labels -----------------------------------------------------------------------------------------------
-
-
-def _axes(ax: Any, size: tuple[float, float]) -> Any:
-    require_matplotlib("plot")
-    if ax is not None:
-        return ax
-    from matplotlib import pyplot
-
-    return pyplot.subplots(figsize=size, layout="constrained")[1]
-
-
-def _panels(n: int) -> list[Any]:
-    """Axes for n panels, at most three in a row."""
-    require_matplotlib("plot")
-    from matplotlib import pyplot
-
-    across = min(3, n)
-    down = -(-n // across)
-    size = (6.4, 4.0) if n == 1 else (4.2 * across, 3.4 * down)
-    panels = pyplot.subplots(down, across, figsize=size, layout="constrained", squeeze=False)[1].ravel().tolist()
-    for panel in panels[n:]:
-        panel.set_visible(False)
-    return list(panels[:n])
-
-
-def _fit(ax: Any) -> None:
-    """Room for what stands to the right of the axes."""
-    engine = ax.figure.get_layout_engine()
-    if engine is not None and hasattr(engine, "set"):
-        engine.set(rect=(0, 0, 0.99, 1))
-
-
-def _text(text: str) -> str:
-    """Foreign text, in which a dollar sign begins no formula."""
-    return "\n".join(map(printable, text.split("\n"))).replace("$", r"\$")
-
-
-def _labelled(graph: RuleGraph, data: Any, y: Any, weight: Any) -> tuple[Any, Indices, Doubles | None]:
-    """The rows as a table, the index [n] of the class of each, and their weights [n] or None."""
-    from rulekit.learners.fitting.rows.inputs import checked_weights
-
-    require_matplotlib("plot")
-    table = graph.table(data)
-    place = {class_key(label): k for k, label in enumerate(graph.classes)}
-    cells = np.asarray(y).ravel().tolist()
-    if len(cells) != table.n_rows:
-        raise InputError(f"{len(cells)} labels for {table.n_rows} rows", where="y", fix="give one for each row")
-    strange = next((cell for cell in cells if class_key(cell) not in place), None)
-    if strange is not None:
-        raise InputError(f"label {strange!r} is no class of the model", where="y", fix="give labels of the model")
-    weights = None if weight is None else checked_weights(weight, table.n_rows)
-    return table, np.array([place[class_key(cell)] for cell in cells], dtype=np.int64), weights
-
-
-def _of(weights: Doubles | None, among: npt.NDArray[np.bool_]) -> Doubles | None:
-    return None if weights is None else weights[among]

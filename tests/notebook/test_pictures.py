@@ -89,3 +89,24 @@ def test_what_cannot_be_drawn_is_named(rows: Any, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("rulekit.audit.figures.curves.find_spec", lambda name: None)
     with pytest.raises(InputError, match=r"pip install 'rulekit-portable\[plot\]'"):
         graph.plot_roc(X, y)
+
+
+def test_the_boundary_is_what_the_model_decides(rows: Any) -> None:
+    """Every point of the area is decided as a row of the medians with its two numbers is."""
+    X, y = rows
+    graph = CNLLClassifier(5, n_folds=2).fit(X, y).rule_graph_
+    across, up = HOSTILE["income"], HOSTILE["amount"]
+    ax = graph.plot_boundary((across, up), X, y)
+    ax.figure.canvas.draw()
+    area = np.asarray(ax.images[0].get_array())
+    left, right, bottom, top = ax.images[0].get_extent()
+    place = (np.linspace(left, right, area.shape[1])[37], np.linspace(bottom, top, area.shape[0])[211])
+    row = {name: X[name].mode().iloc[0] if X[name].dtype == object else X[name].sort_values() for name in X}
+    row = {name: v.dropna().iloc[len(v.dropna()) // 2] if hasattr(v, "iloc") else v for name, v in row.items()}
+    decided = graph.predict([{**row, across: place[0], up: place[1]}])[0]
+    assert graph.classes[int(area[211, 37])] == decided
+    with pytest.raises(InputError, match="no numeric column"):
+        graph.plot_boundary((across, "nothing"), X, y)
+    with pytest.raises(InputError, match="two columns"):
+        graph.plot_boundary((across, across), X, y)
+    matplotlib.pyplot.close("all")

@@ -1,0 +1,80 @@
+"""Axes to draw on, their colours and texts, and labelled rows to draw; what all pictures share.
+
+Colours are those of Okabe and Ito (Color universal design, 2008), which people of every colour vision tell apart.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rulekit.audit.figures.curves import require_matplotlib
+from rulekit.errors import InputError
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.names import printable
+from rulekit.tables.kinds.classes import class_key
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F")
+
+Doubles = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.int64]
+
+
+def new_axes(ax: Any, size: tuple[float, float]) -> Any:
+    """The axes that are given, or new ones of a figure of this size; raises InputError without matplotlib."""
+    require_matplotlib("plot")
+    if ax is not None:
+        return ax
+    from matplotlib import pyplot
+
+    return pyplot.subplots(figsize=size, layout="constrained")[1]
+
+
+def new_panels(n: int) -> list[Any]:
+    """Axes for n panels, at most three in a row."""
+    require_matplotlib("plot")
+    from matplotlib import pyplot
+
+    across = min(3, n)
+    down = -(-n // across)
+    size = (6.4, 4.0) if n == 1 else (4.2 * across, 3.4 * down)
+    panels = pyplot.subplots(down, across, figsize=size, layout="constrained", squeeze=False)[1].ravel().tolist()
+    for panel in panels[n:]:
+        panel.set_visible(False)
+    return list(panels[:n])
+
+
+def make_room(ax: Any) -> None:
+    """Room for what stands to the right of the axes."""
+    engine = ax.figure.get_layout_engine()
+    if engine is not None and hasattr(engine, "set"):
+        engine.set(rect=(0, 0, 0.99, 1))
+
+
+def plain_text(text: str) -> str:
+    """Foreign text, in which a dollar sign begins no formula."""
+    return "\n".join(map(printable, text.split("\n"))).replace("$", r"\$")
+
+
+def labelled_rows(graph: RuleGraph, data: Any, y: Any, weight: Any) -> tuple[Any, Indices, Doubles | None]:
+    """The rows as a table, the index [n] of the class of each, and their weights [n] or None."""
+    from rulekit.learners.fitting.rows.inputs import checked_weights
+
+    require_matplotlib("plot")
+    table = graph.table(data)
+    place = {class_key(label): k for k, label in enumerate(graph.classes)}
+    cells = np.asarray(y).ravel().tolist()
+    if len(cells) != table.n_rows:
+        raise InputError(f"{len(cells)} labels for {table.n_rows} rows", where="y", fix="give one for each row")
+    strange = next((cell for cell in cells if class_key(cell) not in place), None)
+    if strange is not None:
+        raise InputError(f"label {strange!r} is no class of the model", where="y", fix="give labels of the model")
+    weights = None if weight is None else checked_weights(weight, table.n_rows)
+    return table, np.array([place[class_key(cell)] for cell in cells], dtype=np.int64), weights
+
+
+def weights_among(weights: Doubles | None, among: npt.NDArray[np.bool_]) -> Doubles | None:
+    """The weights of some of the rows; None where they all weigh the same."""
+    return None if weights is None else weights[among]
