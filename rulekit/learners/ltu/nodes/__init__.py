@@ -1,0 +1,1 @@
+"""Ways to fit a single unit to rows, each a `rulekit.learners.ltu.growing.Node`."""
