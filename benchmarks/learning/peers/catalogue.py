@@ -9,21 +9,24 @@ from benchmarks.learning.peers import (
     fasterrisk_peers,
     imodels_peers,
     interpret_peers,
+    oblique_peers,
     ours,
     scikit_learn,
     wittgenstein_peers,
 )
-from benchmarks.learning.peers.definitions import Peer
+from benchmarks.learning.peers.definitions import OBLIQUE, Peer
 
 # Interleaved in this order: ours beside the boosting it is timed against.
-ENTRIES: Mapping[str, Peer] = {
-    peer.name: peer
-    for module in (ours, scikit_learn, fasterrisk_peers, imodels_peers, interpret_peers, wittgenstein_peers)
-    for peer in module.ENTRIES
-}
+_PEERS = (scikit_learn, fasterrisk_peers, imodels_peers, interpret_peers, wittgenstein_peers, oblique_peers)
+ENTRIES: Mapping[str, Peer] = {peer.name: peer for module in (ours, *_PEERS) for peer in module.ENTRIES}
 OUR_NAMES = tuple(peer.name for peer in ours.ENTRIES)
-# All that are compared on all tables: of ours those that take a rank among small models.
-COMPARED = tuple(peer.name for peer in ENTRIES.values() if peer.name not in OUR_NAMES or peer.limits)
+# All that are compared on all tables: of ours those that take a rank among small models. Oblique trees stand beside our
+# own trees of units, in a benchmark of their own.
+COMPARED = tuple(
+    peer.name
+    for peer in ENTRIES.values()
+    if peer.environment != OBLIQUE and (peer.name not in OUR_NAMES or peer.limits)
+)
 
 
 def sized(name: str, size: int) -> Peer:

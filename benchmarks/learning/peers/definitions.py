@@ -11,8 +11,9 @@ import numpy.typing as npt
 
 from benchmarks.learning.peers.columns import Part
 
-# Where a learner is installed. FasterRisk asks for libraries of 2022, with which the others do not run.
-OURS, PEERS, FASTERRISK = "ours", "peers", "fasterrisk"
+# Where a learner is installed. FasterRisk asks for libraries of 2022, and oblique trees for an older scikit-learn, with
+# which the others do not run.
+OURS, PEERS, FASTERRISK, OBLIQUE = "ours", "peers", "fasterrisk", "oblique"
 
 
 class Size(NamedTuple):

@@ -6,14 +6,14 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchmarks.learning.peers.definitions import FASTERRISK, PEERS
+from benchmarks.learning.peers.definitions import FASTERRISK, OBLIQUE, PEERS
 
 # Where the environment of each name stands in the folder that is given.
-PLACES: Mapping[str, str] = {PEERS: ".", FASTERRISK: FASTERRISK}
+PLACES: Mapping[str, str] = {PEERS: ".", FASTERRISK: FASTERRISK, OBLIQUE: OBLIQUE}
 DEFAULT = Path(__file__).parents[3] / "build" / "peers"
 RECORD = "peers.json"
 
@@ -50,9 +50,9 @@ def requirements(name: str = PEERS) -> list[str]:
     return [line for line in lines if line]
 
 
-def environments(folder: Path = DEFAULT) -> Environments:
-    """Every environment of peers, made and filled if need be: the peers' own in that folder, the others in it."""
-    return Environments({name: environment(folder / place, name) for name, place in PLACES.items()})
+def environments(folder: Path = DEFAULT, names: Sequence[str] = (PEERS, FASTERRISK)) -> Environments:
+    """Environments of peers, made and filled if need be: the peers' own in that folder, the others in it."""
+    return Environments({name: environment(folder / PLACES[name], name) for name in names})
 
 
 def environment(folder: Path, name: str = PEERS) -> Environment:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -91,6 +92,19 @@ def additive(name: str, parameters: Mapping[str, Any], limits: tuple[int, ...] =
     return entry(name, parameters, limits, build_additive, "additive")
 
 
+def build_units(parameters: Mapping[str, Any]) -> Any:
+    """An unfitted LTUTreeClassifier whose positive class is 1."""
+    from rulekit import LTUTreeClassifier
+
+    return LTUTreeClassifier(positive=1, **parameters)
+
+
+def units(model: Any) -> Size:
+    """The units, and the columns that they read as literals."""
+    graph = model.rule_graph_
+    return Size(sum(graph.provenance["units"]), len(graph.used_features))
+
+
 ENTRIES = (
     entry("rulekit 20", SMALL),
     entry("rulekit 20, units by CV", {**SMALL, "stopping": "cv"}),
@@ -98,6 +112,7 @@ ENTRIES = (
     additive("additive 20", {}),
     additive("additive 20, points", {"points": True}),
     additive("additive 10", {"max_rules": 10}),
+    replace(entry("LTU tree", {"random_state": 0}, (), build_units, "ltu"), size=units),
     # Without an ingredient: only to see what that is worth, so they take no rank.
     additive("additive 20, no folds", {"stopping": "none"}, ()),
     additive("additive 20, beam 1", {"beam": 1}, ()),

@@ -138,6 +138,7 @@ ENTRIES = (
     Peer("HistGB 100", boosted, boosted_size, {"random_state": 0}, MODULES),
     Peer("HistGB 100, native levels", native, boosted_size, {"random_state": 0}, MODULES, inputs=same),
     _CART,
+    _CART.changed("CART depth 2", {"max_depth": 2}),
     _CART.changed("CART 8 leaves", {"max_depth": None, "max_leaf_nodes": 8}, 8),
     _ADABOOST,
     _ADABOOST.changed("AdaBoost 8", {"n_estimators": 8}, 8),

@@ -71,7 +71,7 @@ Input = Condition | Number
 class Inputs:
     """The inputs of units: items, d of them; means, scales [d]: by which rows of `standardised` are moved and divided.
 
-    A scale is the standard deviation on the training rows, 1 of an input that is the same on all of them.
+    A scale is the standard deviation on the training rows, 1 of an input that stays as it is.
     """
 
     items: tuple[Input, ...]
@@ -79,8 +79,11 @@ class Inputs:
     scales: Floats
 
     @classmethod
-    def of(cls, problem: Problem) -> Inputs:
-        """Those of the columns of a problem, with their means and deviations by the weights of its rows."""
+    def of(cls, problem: Problem, only_numbers: bool = False) -> Inputs:
+        """Those of the columns of a problem, with their means and deviations by the weights of its rows.
+
+        only_numbers: conditions stay 0 and 1, as learners want them that treat them by themselves.
+        """
         items, means, scales = list[Input](), list[float](), list[float]()
         for number, column in enumerate(problem.columns):
             counts = np.bincount(problem.codes[number], problem.weights, column.n_codes).astype(np.float64)
@@ -88,8 +91,9 @@ class Inputs:
                 mean = float(counts @ item.values / counts.sum())
                 variance = float(counts @ (item.values - mean) ** 2 / counts.sum())
                 items.append(item)
-                means.append(mean)
-                scales.append(np.sqrt(variance) if variance > 0.0 else 1.0)
+                as_it_is = variance <= 0.0 or (only_numbers and isinstance(item, Condition))
+                means.append(0.0 if as_it_is else mean)
+                scales.append(1.0 if as_it_is else float(np.sqrt(variance)))
         return cls(tuple(items), np.array(means), np.array(scales))
 
     def __len__(self) -> int:

@@ -1,0 +1,106 @@
+"""A tree of units as a model: what it decides, and what it reports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rulekit.graph.nodes import FALSE, And, Linear, Logistic, Node, Not
+from rulekit.learners.binned.codes import Codes
+from rulekit.learners.binned.problem import Problem
+from rulekit.learners.contract import Candidate, Frame, Question, Score
+from rulekit.learners.counting.histograms import Bools, Floats
+from rulekit.learners.ltu.exact.reading import unit_node
+from rulekit.learners.ltu.exact.units import exact_units
+from rulekit.learners.ltu.forms import dnf_of_paths, nested
+from rulekit.learners.ltu.inputs import Inputs
+from rulekit.learners.ltu.rows import Rows
+from rulekit.learners.ltu.settings import UnitSettings
+from rulekit.learners.ltu.shape import Shape
+from rulekit.learners.ltu.trees import LTUTree
+from rulekit.learners.ltu.units import Unit
+
+_GRID = 2.0**-10
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UnitTree:
+    """Says yes where the tree of units does.
+
+    yes, no: the log of the odds of the positive class where each unit of `shape.yes` and of `shape.no` answers.
+    slope: of a single unit, by what its sum is multiplied for the log of these odds; 0 where its side alone tells it.
+    nested: the rule is written as the tree is, else as its paths.
+    """
+
+    shape: Shape
+    units: tuple[Unit, ...]
+    yes: Floats
+    no: Floats
+    nested: bool = True
+
+    @classmethod
+    def of(cls, shape: Shape, units: Sequence[Unit], problem: Problem, nested: bool = True) -> UnitTree:
+        """The tree with the odds of the rows of a problem; half a row more of each class than there is."""
+        n = len(problem.labels)
+        at, answers = shape.ends(fires_of(units, problem.codes, n))
+        total, place = problem.weights * problem.weight_unit, 2 * at + answers
+        counts = [
+            np.bincount(place, total * (problem.labels == label), 2 * shape.size).reshape(-1, 2) for label in (0, 1)
+        ]
+        odds = np.log((counts[1] + 0.5) / (counts[0] + 0.5))
+        odds = np.rint(odds / _GRID) * _GRID
+        return cls(shape, tuple(units), odds[shape.yes, 1], odds[shape.no, 0], nested)
+
+    @property
+    def size(self) -> int:
+        """The number of units."""
+        return len(self.units)
+
+    def decides(self, codes: Codes, n_rows: int) -> Bools:
+        """The rows [n] that are answered by yes."""
+        found = np.empty(n_rows, dtype=bool)
+        for rows, part in codes.parts(n_rows):
+            found[rows] = self.shape.decides(fires_of(self.units, part, rows.stop - rows.start))
+        return found
+
+    def score(self, frame: Frame, prefix: str) -> Score:
+        """The rule that decides, and the odds of the path that a row takes."""
+        nodes = [unit_node(unit, frame.columns, frame.schema) for unit in self.units]
+        rule = (nested if self.nested else dnf_of_paths)(self.shape, nodes)
+        total = self._odds(nodes)
+        return Score(total, rule, Logistic(total), silent=rule is FALSE, sided=frame.kind == "two")
+
+    def _odds(self, nodes: Sequence[Node]) -> Linear:
+        """The log of the odds as a sum over the paths, of which a row takes one."""
+        if self.size == 1:
+            return Linear([(float(self.yes[0] - self.no[0]), nodes[0])], float(self.no[0]))
+        paths = [*zip(self.shape.gates, self.yes, strict=True), *zip(self.shape.contrary_gates, self.no, strict=True)]
+        return Linear([(float(odds), _path(gate.tolist(), nodes)) for gate, odds in paths], 0.0)
+
+
+def fires_of(units: Sequence[Unit], codes: Codes, n_rows: int) -> Bools:
+    """Which units fire on which rows [n, m]."""
+    return np.stack([unit.fires(codes, n_rows) for unit in units], axis=1)
+
+
+def _path(gate: Sequence[int], nodes: Sequence[Node]) -> Node:
+    """The conjunction of what a path asks of units."""
+    parts = [node if sign > 0 else Not(node) for sign, node in zip(gate, nodes, strict=True) if sign]
+    return parts[0] if len(parts) == 1 else And(parts)
+
+
+def candidate_of(tree: LTUTree, question: Question, rows: Rows, said: Mapping[str, Any]) -> Candidate:
+    """A tree over standardised inputs as a candidate: its units exact, its errors those of the rows."""
+    inputs: Inputs = question.plan
+    settings: UnitSettings = question.settings
+    weights, biases = inputs.unscaled(tree.weights, tree.biases)
+    n = len(rows.labels)
+    own = LTUTree(tree.shape, weights, biases)
+    units = exact_units(own, inputs, rows.problem.codes, n, grid=settings.exact)
+    model = UnitTree.of(tree.shape, units, rows.problem, settings.form == "nested")
+    wrong = model.decides(rows.problem.codes, n) != (rows.labels == 1)
+    error = float(rows.weights[wrong].sum()) * rows.problem.weight_unit
+    return Candidate(model.size, error, error, model, said=said)

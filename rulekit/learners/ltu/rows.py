@@ -1,0 +1,61 @@
+"""The rows that units are fitted to: equal ones as one with their weight, in an order that is their own.
+
+What is fitted to real numbers depends on the order in which they are added, so that rows stand in the order of a hash
+of what is in them. A row of weight 2 counts as two rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from rulekit.learners.binned.problem import Problem
+from rulekit.learners.contract import Question
+from rulekit.learners.counting.hashes import mix
+from rulekit.learners.counting.histograms import Bools, Floats, Ints
+from rulekit.learners.fitting.rows.folds import fold_of_rows, row_hashes
+from rulekit.learners.ltu.inputs import Inputs
+
+_PARTS = 4
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """Distinct rows: inputs [n, d] standardised, labels [n] of 0 and 1, weights [n], and which are held out [n].
+
+    problem: the same rows as they are binned.
+    """
+
+    problem: Problem
+    inputs: Floats
+    labels: Ints
+    weights: Ints
+    held: Bools
+
+    @classmethod
+    def of(cls, question: Question, inputs: Inputs) -> Rows:
+        """The rows of a question, of which a quarter is held out; few rows, or all of one kind, hold out none."""
+        problem = question.problem
+        fold = fold_of_rows(problem, _PARTS, question.groups, question.seed)
+        held = fold == (0 if fold.any() else -1)
+        problem, held = merged(problem, held, question.seed)
+        n = len(problem.labels)
+        return cls(problem, inputs.standardised(problem.codes, n), problem.labels, problem.weights, held)
+
+
+def merged(problem: Problem, held: Bools, seed: int) -> tuple[Problem, Bools]:
+    """A problem with equal rows of one label as one, in the order of their hashes, and which of them are held out.
+
+    Rows of weight 0 are left out. held [n]: equal rows of one label may be partly held out, and are then two.
+    """
+    hashes = row_hashes(problem, seed)
+    mix(hashes, problem.labels)
+    mix(hashes, held)
+    seen = np.flatnonzero(problem.weights)
+    _, first, kind = np.unique(hashes[seen], return_index=True, return_inverse=True)
+    weights = np.zeros(len(first), dtype=np.int64)
+    np.add.at(weights, kind, problem.weights[seen])
+    least = max(1, int(np.gcd.reduce(weights))) if len(weights) else 1
+    taken = problem.take(seen[first])
+    return replace(taken, weights=weights // least, weight_unit=problem.weight_unit * least), held[seen[first]]
