@@ -1,0 +1,178 @@
+"""The default learner: candidates of several screens, the smallest good one and the best pruned and made sparse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from rulekit.learners.contract import NO_WATCH, OutOfTimeError, Watch
+from rulekit.learners.counting.histograms import Bools, Floats, Ints
+from rulekit.learners.ltu.fitting.candidates import Candidate, judged, within
+from rulekit.learners.ltu.fitting.chains import chains_of
+from rulekit.learners.ltu.fitting.eliminating import eliminated
+from rulekit.learners.ltu.fitting.growing import grown
+from rulekit.learners.ltu.fitting.moments import ranked
+from rulekit.learners.ltu.fitting.options import FitOptions
+from rulekit.learners.ltu.fitting.pruning import pruned
+from rulekit.learners.ltu.fitting.refining import Training, refined, softened
+from rulekit.learners.ltu.fitting.rows import Rows
+from rulekit.learners.ltu.shape import Shape
+from rulekit.learners.ltu.trees import LTUTree
+
+DEFAULT_OPTIONS = FitOptions()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FitResult:
+    """tree: the one that was chosen; ladder: of each number of units up to its own the best, smallest first.
+
+    All are fitted to all rows; errors: what each step of the ladder erred on held-out rows before. complete: the time
+    was enough.
+    """
+
+    tree: LTUTree
+    ladder: tuple[LTUTree, ...]
+    errors: tuple[float, ...]
+    complete: bool = True
+
+
+@dataclass(slots=True, eq=False)
+class _Search:
+    """What has been found so far; fit, held: the rows to fit to and to choose by."""
+
+    fit: Rows
+    held: Rows
+    options: FitOptions
+    check: Callable[[], None]
+    found: list[Candidate] = field(default_factory=list)
+
+    def add(self, tree: LTUTree, training: Training) -> Candidate:
+        """Judge a tree over all inputs."""
+        self.found.append(judged(tree, training, self.held))
+        return self.found[-1]
+
+    @property
+    def solved(self) -> bool:
+        """Whether some tree decides all rows rightly, and enough of them are held out to believe it."""
+        if self.held.total < 100.0:
+            return False
+        right = [c for c in self.found if c.error == 0.0]
+        return any(self.fit.wrong(c.tree.decides(self.fit.inputs)) == 0.0 for c in right)
+
+
+def fit_tree(
+    inputs: Floats,
+    labels: Ints,
+    weights: Floats | Ints,
+    held: Bools,
+    options: FitOptions = DEFAULT_OPTIONS,
+    seed: int = 0,
+    watch: Watch = NO_WATCH,
+) -> FitResult:
+    """A tree of units for rows of standardised inputs [n, d], labels [n] of 0 and 1 and weights [n], in rows.
+
+    held [n]: the rows that choices are made by, about a quarter; where they, or the others, lack a class, all rows
+    serve for both. When the time is over, the best so far is given back.
+    """
+    every = Rows(np.asarray(inputs, dtype=np.float64), np.asarray(labels, dtype=np.float64), _positive(weights))
+    fit, kept = every.at(~held), every.at(held)
+    if not (fit.total and kept.total and 0.0 < fit.share < 1.0 and 0.0 < kept.share < 1.0):
+        fit, kept = every, every
+    search = _Search(_single(fit), _single(kept), options, watch.check)
+    search.add(_constant(every), Training(options.l2[0]))
+    complete = True
+    if 0.0 < fit.share < 1.0 and inputs.shape[1]:
+        try:
+            _find(search, np.random.default_rng(seed))
+        except OutOfTimeError:
+            complete = False
+    steps = _ladder(search)
+    try:
+        steps = [_sparse(search, step) for step in steps]
+    except OutOfTimeError:
+        complete = False
+    chosen = steps[-1]
+    trees = tuple(_refitted(step, every) for step in steps)
+    return FitResult(trees[-1], trees, tuple(step.error for step in steps), complete and chosen is steps[-1])
+
+
+def _positive(weights: Floats | Ints) -> Floats:
+    return np.asarray(weights, dtype=np.float64)
+
+
+def _single(rows: Rows) -> Rows:
+    """The rows with inputs of half the length, which are multiplied twice as fast."""
+    return replace(rows, inputs=rows.inputs.astype(np.float32))
+
+
+def _constant(rows: Rows) -> LTUTree:
+    """A unit that says the same of all rows."""
+    return LTUTree(Shape.chain(1), np.zeros((1, rows.inputs.shape[1])), np.array([1.0 if rows.share > 0.5 else -1.0]))
+
+
+def _screens(search: _Search) -> Iterator[Ints]:
+    """The inputs that tell most, few first."""
+    order = ranked(search.fit)
+    d = len(order)
+    sizes = {size for size in search.options.screens if size < d}
+    if d <= search.options.most_inputs or not sizes:
+        sizes.add(d)
+    for size in sorted(sizes):
+        yield np.sort(order[:size])
+
+
+def _find(search: _Search, rng: np.random.Generator) -> None:
+    """Judge the candidates of all screens."""
+    options, d = search.options, search.fit.inputs.shape[1]
+    for screen in _screens(search):
+        rows = search.fit.of(screen).merged()
+        for l2 in options.logistic_l2:
+            training = Training(l2, logistic=True, tolerance=1e-5)
+            start = LTUTree(Shape.chain(1), np.zeros((1, len(screen))), np.zeros(1))
+            search.add(refined(start, rows, training, search.check).over(screen, d), training)
+        for size in range(1, options.max_chain + 1):
+            for tree, training in chains_of(rows, size, options, rng, search.check):
+                search.add(tree.without_idle(rows.inputs).over(screen, d), training)
+            if search.solved:
+                return
+        for l2 in options.l2:
+            training = Training(l2, steps=100, tolerance=1e-5)
+            begun = grown(rows, options, training, search.check)
+            if begun is not None:
+                search.add(begun.over(screen, d), training)
+                tree = refined(softened(begun), rows, training, search.check).without_idle(rows.inputs)
+                search.add(tree.over(screen, d), training)
+            if search.solved:
+                return
+
+
+def _ladder(search: _Search) -> list[Candidate]:
+    """The chosen candidate last, and before it the best of each smaller number of units."""
+    options = search.options
+    for start in {within(search.found, margin, search.held) for margin in (options.select_margin, 0.0)}:
+        try:
+            search.found += pruned(start, search.fit, search.held, options.prune_margin, search.check)
+        except OutOfTimeError:
+            break
+    chosen = within(search.found, options.select_margin, search.held)
+    best = dict[int, Candidate]()
+    for candidate in search.found:
+        units = candidate.tree.size
+        if units <= chosen.tree.size and (units not in best or candidate.error < best[units].error):
+            best[units] = candidate
+    return [best[units] for units in sorted(best)]
+
+
+def _sparse(search: _Search, candidate: Candidate) -> Candidate:
+    return eliminated(candidate, search.fit, search.held, search.options.eliminate_margin, search.check)
+
+
+def _refitted(candidate: Candidate, rows: Rows) -> LTUTree:
+    """The tree of a candidate with its weights fitted to all rows."""
+    mask = candidate.tree.weights != 0.0
+    if not mask.any():
+        return candidate.tree
+    training = replace(candidate.training, steps=200, tolerance=1e-8)
+    return refined(candidate.tree, rows, training, lambda: None, mask).without_idle(rows.inputs)

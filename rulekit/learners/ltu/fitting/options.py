@@ -1,0 +1,31 @@
+"""What the default learner of trees may be told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class FitOptions:
+    """max_nodes, max_depth: of grown trees, before they are pruned; max_chain: the most units of a chain.
+
+    l2: ridges to try for trees; logistic_l2: for a single unit of log loss. screens: how many inputs are kept, of
+    those that tell most, each tried; all of them are tried too where there are no more than most_inputs.
+    starts: random starts of each chain. directions: eigenvectors that a unit of a grown tree starts from.
+    select_margin, prune_margin, eliminate_margin: how many standard errors of the error on held-out rows a smaller tree
+    may be worse. sample: rows that candidates are looked for on; what is chosen is fitted to all.
+    """
+
+    max_nodes: int = 40
+    max_depth: int = 10
+    max_chain: int = 4
+    l2: tuple[float, ...] = (1e-3, 1e-4)
+    logistic_l2: tuple[float, ...] = (1e-1, 1e-2, 1e-3)
+    screens: tuple[int, ...] = (20, 60)
+    most_inputs: int = 120
+    starts: int = 6
+    directions: int = 5
+    select_margin: float = 1.0
+    prune_margin: float = 1.0
+    eliminate_margin: float = 0.5
+    sample: int = 20_000

@@ -1,0 +1,47 @@
+"""Units that a tree can do without: a unit is dropped, or gives way to its child, where held-out rows do not mind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from rulekit.learners.ltu.fitting.candidates import Candidate, judged, standard_error
+from rulekit.learners.ltu.fitting.refining import refined, softened
+from rulekit.learners.ltu.fitting.rows import Rows
+from rulekit.learners.ltu.trees import LTUTree
+
+_TRIED = 4
+
+
+def pruned(
+    candidate: Candidate, rows: Rows, held: Rows, margin: float, check: Callable[[], None]
+) -> Iterator[Candidate]:
+    """Ever smaller trees: of the changes that cost least on the rows the best after refinement, while that is good.
+
+    Good is within `margin` standard errors of the least error so far on the held-out rows.
+    """
+    least = candidate.error
+    while candidate.tree.size > 1:
+        training = replace(candidate.training, steps=60, tolerance=1e-5)
+        tried = list[Candidate]()
+        for tree in _changes(candidate.tree, rows)[:_TRIED]:
+            tree = refined(softened(tree), rows, training, check).without_idle(rows.inputs)
+            tried.append(judged(tree, candidate.training, held))
+        best = min(tried, key=lambda c: (c.error, *c.size))
+        if best.error > least + margin * standard_error(least, held) + 1e-12:
+            return
+        least, candidate = min(least, best.error), best
+        yield candidate
+
+
+def _changes(tree: LTUTree, rows: Rows) -> list[LTUTree]:
+    """The trees with a unit less or more, those first that err least on the rows."""
+    fires = tree.margins(rows.inputs) >= 0.0
+    found = list[tuple[float, int, LTUTree]]()
+    for child in range(1, tree.size):
+        parent = int(tree.shape.parents[child])
+        for shape, kept in (tree.shape.without(child), tree.shape.in_place_of(parent, child)):
+            wrong = rows.wrong(shape.decides(fires[:, kept]))
+            found.append((wrong, shape.size, tree.kept(shape, kept)))
+    order = sorted(range(len(found)), key=lambda i: found[i][:2])
+    return [found[i][2] for i in order]
