@@ -53,7 +53,7 @@ class RealUnit:
     @property
     def columns(self) -> tuple[int, ...]:
         """The columns that it reads, ascending."""
-        return tuple(sorted({column for column, _ in self.tables}))
+        return tuple(sorted({c.column for c in self.conditions} | {part.column for part in self.numbers}))
 
     @property
     def tables(self) -> list[tuple[int, Floats]]:

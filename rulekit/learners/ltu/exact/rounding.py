@@ -40,15 +40,18 @@ def rounded_unit(unit: RealUnit, rows: SidedRows) -> Unit | None:
     where no such grid parts the rows.
     """
     best: Unit | None = None
-    until = math.inf
+    until, near = math.inf, _Near.of(unit, rows)
     for lattice in _lattices(unit):
         if lattice.most > until:
             break
-        while (terms := lattice.coarsest_terms(rows)) is not None:
+        while (terms := lattice.coarsest_terms(near)) is not None:
+            if best is not None and not fits(Unit(terms, 0.0), SINGLE_BITS):
+                break
             sums = rows.rows.sums(Unit(terms, 0.0))
             low, high = gap(sums, rows.fires)
             if low >= high:
                 rows = rows.with_crossing(sums)
+                near = _Near.of(unit, rows)
                 continue
             found = Unit(terms, -lattice.threshold(low, high))
             if fits(found, SINGLE_BITS):
@@ -78,6 +81,31 @@ def fits(unit: Unit, bits: int) -> bool:
 def _stand_in(term: Term) -> Node:
     """A node with the values of a term; which column it reads does not matter."""
     return TRUE if isinstance(term, ConditionTerm) else Column("", term.missing, term.low, term.high, term.step)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Near:
+    """The rows near to a plane: on which of them [n] the unit fires, its conditions hold, its numbers are missing.
+
+    values: of the numbers, on each row [n].
+    """
+
+    fires: Bools
+    holds: list[Floats]
+    values: list[Floats]
+    missing: list[Bools]
+
+    @classmethod
+    def of(cls, unit: RealUnit, rows: SidedRows) -> _Near:
+        """Of those that are tried first."""
+        own = rows.rows.take(rows.near)
+        numbers = [(part, own.column(part.column)) for part in unit.numbers]
+        return cls(
+            rows.fires[rows.near],
+            [condition.values[own.column(condition.column)] for condition in unit.conditions],
+            [part.values[codes] for part, codes in numbers],
+            [codes == MISSING_CODE for _, codes in numbers],
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,29 +142,25 @@ class _Lattice:
         real = np.append(self.unit.heights, [part.weight for part in self.unit.numbers]) * spreads * self.factor
         return float(np.linalg.norm(np.array(self.weights) * spreads - real) / np.linalg.norm(real))
 
-    def coarsest_terms(self, rows: SidedRows) -> tuple[Term, ...] | None:
+    def coarsest_terms(self, near: _Near) -> tuple[Term, ...] | None:
         """The terms, columns being as coarse as the rows near the plane allow; None where they are not parted.
 
         Sums fit a double.
         """
-        fires, numbers = rows.fires[rows.near], self.unit.numbers
-        coming = rows.rows.take(rows.near)
-        codes = {column: coming.column(column) for column in self.unit.columns}
         n = len(self.unit.conditions)
-        fixed = np.zeros(len(fires))
-        for condition, weight in zip(self.unit.conditions, self.weights[:n], strict=True):
-            fixed += weight * condition.values[codes[condition.column]]
-        values = [part.values[codes[part.column]] for part in numbers]
-        real = fixed + sum(weight * own for weight, own in zip(self.weights[n:], values, strict=True))
-        if not _parted(real, fires):
+        fixed = np.zeros(len(near.fires))
+        for weight, holds in zip(self.weights[:n], near.holds, strict=True):
+            fixed += weight * holds
+        real = fixed + sum(weight * values for weight, values in zip(self.weights[n:], near.values, strict=True))
+        if not _parted(real, near.fires):
             return None
-        absent = [codes[part.column] == MISSING_CODE for part in numbers]
+        numbers = [*zip(self.weights[n:], self.unit.numbers, near.values, near.missing, strict=True)]
         for places in range(_COARSEST, _FINEST + 1):
             sums = fixed.copy()
-            for part, weight, own, missing in zip(numbers, self.weights[n:], values, absent, strict=True):
+            for weight, part, values, missing in numbers:
                 step = _step(part, places)
-                sums += weight * np.where(missing, _missing(part, places), np.rint(own / step) * step)
-            if _parted(sums, fires):
+                sums += weight * np.where(missing, _missing(part, places), np.rint(values / step) * step)
+            if _parted(sums, near.fires):
                 terms = self.terms(places)
                 return terms if fits(Unit(terms, 0.0), DOUBLE_BITS) else None
         return None
