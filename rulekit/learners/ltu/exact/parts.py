@@ -1,0 +1,149 @@
+"""What a real unit adds up, by column: conditions of positive weight, and numbers.
+
+The conditions of one column exclude or imply one another, so that what matters of them is what they add together for
+each code. That is written anew as nested conditions, each with the step from one sum to the next: a negative weight
+so stands on the contrary condition, levels of one weight are one set, and no weight is negative.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from rulekit.learners.counting.histograms import Bools, Floats
+from rulekit.learners.ltu.inputs import Condition, Inputs, Number
+from rulekit.schema import MISSING_CODE
+
+ROUNDING = 1e-12  # of the largest size of a sum: differences below it are those of the order of adding up
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NumberPart:
+    """A real weight of a numeric column; values [n_codes]: of its codes, first where it is missing; spread: deviation.
+
+    step: the power of two of at most 1 of which all values are multiples, 0 where there is none that is not fine.
+    """
+
+    weight: float
+    column: int
+    values: Floats
+    spread: float
+    step: float
+
+    @property
+    def low(self) -> float:
+        return float(self.values[1])
+
+    @property
+    def high(self) -> float:
+        return float(self.values[-1])
+
+
+@dataclass(frozen=True, eq=False)
+class RealUnit:
+    """Fires where bias + the heights [k] > 0 of conditions that hold + weights times numbers is at least 0."""
+
+    conditions: tuple[Condition, ...]
+    heights: Floats
+    numbers: tuple[NumberPart, ...]
+    bias: float
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """The columns that it reads, ascending."""
+        return tuple(sorted({c.column for c in self.conditions} | {part.column for part in self.numbers}))
+
+    @property
+    def tables(self) -> list[tuple[int, Floats]]:
+        """Of each term its column, and what it adds for each code of it."""
+        found = [(c.column, h * c.values) for c, h in zip(self.conditions, self.heights.tolist(), strict=True)]
+        return found + [(part.column, part.weight * part.values) for part in self.numbers]
+
+    @cached_property
+    def tolerance(self) -> float:
+        """A sum within it of 0 is 0, which fires."""
+        return ROUNDING * (abs(self.bias) + sum(float(np.abs(table).max()) for _, table in self.tables))
+
+    def fires_by_code(self, column: int) -> Bools:
+        """On which codes of the only column that it reads it fires."""
+        total = self.bias + sum(table for own, table in self.tables if own == column)
+        return np.asarray(total >= -self.tolerance)
+
+
+def real_unit(weights: Floats, bias: float, inputs: Inputs) -> RealUnit:
+    """The unit with these weights [d] of inputs as they are."""
+    numbers, conditions = dict[int, NumberPart](), dict[int, Floats]()
+    with_missing = missing_columns(inputs)
+    for k in np.flatnonzero(weights).tolist():
+        item, weight = inputs.items[k], float(weights[k])
+        if isinstance(item, Number):
+            spread = float(inputs.scales[k])
+            numbers[item.column] = NumberPart(weight, item.column, item.values, spread, step_of(item.values[1:]))
+        else:
+            conditions[item.column] = conditions.get(item.column, 0.0) + weight * item.values
+    for column in numbers.keys() & conditions.keys():
+        joined = _with_missing(numbers[column], float(conditions[column][MISSING_CODE]))
+        if joined is not None:
+            numbers[column] = joined
+            del conditions[column]
+    found, heights = list[Condition](), list[float]()
+    small = ROUNDING * float(np.abs(weights).max(initial=0.0))
+    for column, added in conditions.items():
+        base, steps = _ladder(added, column in with_missing, small)
+        bias += base
+        found += [Condition(column, holds) for _, holds in steps]
+        heights += [height for height, _ in steps]
+    return RealUnit(tuple(found), np.array(heights), tuple(numbers.values()), bias)
+
+
+def missing_columns(inputs: Inputs) -> frozenset[int]:
+    """The columns that are missing in some training rows, but for those that are missing in all."""
+    return frozenset(item.column for item in inputs.items if isinstance(item, Condition) and item.says_missing)
+
+
+def _with_missing(part: NumberPart, added: float) -> NumberPart | None:
+    """The number with what is added where it is missing in its value there; None where no value of it is so large."""
+    own = float(part.values[MISSING_CODE]) + added / part.weight
+    if not part.low <= own <= part.high:
+        return None
+    values = part.values.copy()
+    values[MISSING_CODE] = own
+    return replace(part, values=values)
+
+
+def _ladder(added: Floats, with_missing: bool, small: float) -> tuple[float, list[tuple[float, Bools]]]:
+    """The least that the codes of a column add [n_codes], and conditions, each with what it adds to the one before.
+
+    Where training rows are never missing, no condition holds of a missing cell. Sums that differ by no more than
+    `small` are one.
+    """
+    levels = _distinct(added[MISSING_CODE + 1 :], small)
+    base, missing = levels[0], float(added[MISSING_CODE])
+    above = added >= np.array(levels[1:])[:, None] - small  # [levels - 1, n_codes]
+    beside = with_missing and min(abs(missing - level) for level in levels) > small
+    if beside or not with_missing:
+        above[:, MISSING_CODE] = False
+    steps = [(high - low, holds) for low, high, holds in zip(levels, levels[1:], above, strict=False)]
+    if beside:
+        is_missing = np.arange(len(added)) == MISSING_CODE
+        steps.append((abs(missing - base), is_missing if missing > base else ~is_missing))
+        if missing < base:
+            base = missing
+    return base, steps
+
+
+def _distinct(values: Floats, small: float) -> list[float]:
+    """The values in ascending order, without those that differ from the one before by no more than `small`."""
+    ordered = np.unique(values)
+    return [float(value) for value in ordered[np.diff(ordered, prepend=-np.inf) > small]]
+
+
+def step_of(values: Floats) -> float:
+    """The largest power of two of at most 1 of which all values are multiples, 0 where there is none above 2^-12."""
+    for exponent in range(13):
+        scaled = values * 2.0**exponent
+        if (scaled == np.rint(scaled)).all():
+            return 2.0**-exponent
+    return 0.0
