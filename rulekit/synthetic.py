@@ -1,4 +1,5 @@
-"""Made-up data whose true rule is known: the exclusive or and the noisy-logical data of Yuille & Zheng, and loans.
+"""Made-up data whose true rule is known: the exclusive or and the noisy-logical data of Yuille & Zheng, the function of
+five bits of Sahami, and loans.
 
 Every function is deterministic for a seed and returns plain arrays or columns.
 """
@@ -45,6 +46,19 @@ def noisy_logical(case: Literal["I", "II"] = "I", n_per_class: int = 1000, seed:
     flips = rng.random((n, 4)) < (0.05 if case == "I" else 0.0)
     noise = rng.random((n, 46)) < 0.5
     return np.concatenate([hidden ^ flips, noise], axis=1).astype(np.float64), labels
+
+
+def five_bits(n: int = 1000, n_bits: int = 20, seed: int = 0, noise: float = 0.0) -> tuple[Floats, Labels]:
+    """Rows [n, n_bits] of coin tosses, labels [n]: 1 where at most one or at least four of the first five bits are 1.
+
+    The function of M. Sahami, Learning Non-Linearly Separable Boolean Functions, "Experimental Results": no single
+    threshold unit is it, and two are. noise: the probability that a label is turned round. At least five bits.
+    """
+    rng = np.random.default_rng(seed)
+    rows = (rng.random((n, n_bits)) < 0.5).astype(np.float64)
+    counts = rows[:, :5].sum(axis=1)
+    positive = (counts <= 1) | (counts >= 4)
+    return rows, (positive ^ (rng.random(n) < noise)).astype(np.int64)
 
 
 def loans(n: int = 1000, seed: int = 0) -> dict[str, list[Any]]:

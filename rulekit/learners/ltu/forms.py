@@ -27,7 +27,7 @@ def dnf_of_paths(shape: Shape, units: Sequence[Node]) -> Node:
     """The or of the conjunctions of all paths that are answered by yes; units [m]: any Boolean nodes."""
     gates = []
     for signs in shape.gates:
-        own = [units[k] if signs[k] > 0 else Not(units[k]) for k in np.flatnonzero(signs)]
+        own = [units[k] if signs[k] > 0 else Not(units[k]) for k in np.flatnonzero(signs).tolist()]
         gates.append(own[0] if len(own) == 1 else And(own))
     return gates[0] if len(gates) == 1 else Or(gates)
 

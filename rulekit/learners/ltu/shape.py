@@ -131,6 +131,20 @@ class Shape:
         kept[unit], kept[child] = False, True
         return self._of_kept(np.flatnonzero(kept), {unit: child})
 
+    def passing(self, unit: int, fires: bool) -> tuple[Shape, Ints] | None:
+        """The shape without a unit that always (or never) fires, and the units [k] that are left.
+
+        None where it cannot be left out: it is all that there is, or its parent would give the other answer.
+        """
+        child = int(self.right[unit] if fires else self.left[unit])
+        if child != NONE:
+            return self.in_place_of(unit, child)
+        parent = int(self.parents[unit])
+        # It always gives one answer, which its parent gives itself where it answers so on that side; else it stays.
+        if parent != NONE and fires == bool(self.right[parent] == unit):
+            return self.without(unit)
+        return None
+
     def _of_kept(self, kept: Ints, instead: dict[int, int]) -> tuple[Shape, Ints]:
         """instead: by unit that is gone the one that comes in its place, or NONE."""
         number = {NONE: NONE} | {int(unit): i for i, unit in enumerate(kept)}

@@ -48,26 +48,12 @@ class LTUTree:
             way = tree.shape.ways[unit]
             here = ((way == 0) | (way == np.where(fires, 1, -1))).all(axis=1)
             own = fires[here, unit]
-            changed = None if own.any() and not own.all() else tree._passed(unit, bool(own.any()))
-            if changed is None:
+            passing = None if own.any() and not own.all() else tree.shape.passing(unit, bool(own.any()))
+            if passing is None:
                 unit += 1
             else:
-                tree = changed
+                tree = tree.kept(*passing)
         return tree
-
-    def _passed(self, unit: int, fires: bool) -> LTUTree | None:
-        """The tree without a unit that always (or never) fires; None where the unit is all that there is."""
-        shape = self.shape
-        child = int(shape.right[unit] if fires else shape.left[unit])
-        if child >= 0:
-            return self.kept(*shape.in_place_of(unit, child))
-        parent = int(shape.parents[unit])
-        if parent < 0:
-            return None
-        # It always gives one answer, which its parent gives itself where it answers so on that side; else it stays.
-        if fires == bool(shape.right[parent] == unit):
-            return self.kept(*shape.without(unit))
-        return None
 
     def over(self, inputs: Ints, n_inputs: int) -> LTUTree:
         """The tree over all inputs, so many, of which it has seen some, by their numbers [d]."""

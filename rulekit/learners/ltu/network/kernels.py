@@ -1,0 +1,169 @@
+"""The rule of the network, row by row (Sahami, "Madaline-Style Learning Algorithm", for any tree).
+
+A row is answered along its path. Where yes is wrong, the unit at which the path ends is weakened. Where no is wrong,
+one of the units without a right child is to answer yes: it is strengthened, and so are, or else weakened, the units on
+the way to it that send the row elsewhere. All sums are those before any change.
+
+The text of the paper weakens every leaf on the path of a wrong yes; its examples weaken the last one, as here.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rulekit.learners.counting.histograms import Bools, Floats, Ints
+from rulekit.learners.counting.kernels import compiled
+
+
+class Wiring(NamedTuple):
+    """The children and ways of a shape: left, right [m]; ways [m, m]."""
+
+    left: Ints
+    right: Ints
+    ways: Ints
+
+
+class State(NamedTuple):
+    """What training changes in place.
+
+    weights [m, k], biases [m]; ups, downs [m, k]: how often each weight was multiplied (not those of fixed
+    increments); sums [m, k + 1]: weights and bias summed over all rows shown up to `since` [m].
+    """
+
+    weights: Floats
+    biases: Floats
+    ups: Ints
+    downs: Ints
+    sums: Floats
+    since: Ints
+
+
+class Steps(NamedTuple):
+    """How a weight changes: by factors from the two tables, or by the input; whether one down undoes one up."""
+
+    multiplies: bool
+    cancels: bool
+    rises: Floats
+    falls: Floats
+
+
+@compiled
+def present(
+    inputs: Floats,
+    labels: Bools,
+    order: Ints,
+    wiring: Wiring,
+    state: State,
+    steps: Steps,
+    least: bool,
+    clock: int,
+    start: int,
+    longest: int,
+    run: int,
+) -> tuple[int, int, int]:
+    """Show the rows of `order` from `start` on; stop before the change that ends a run of right answers over `longest`.
+
+    least: whether the unit to answer yes is that of least disturbance, else the one whose sum is closest to 0. clock:
+    the rows shown before this order; run: the rows answered rightly before start, -1: go on after a stop.
+    Returns where it stopped, the run and the wrong answers.
+    """
+    margins = np.zeros(len(wiring.left))
+    wrong = 0
+    for place in range(start, len(order)):
+        row = order[place]
+        for k in range(len(margins)):
+            margins[k] = _sum(inputs, row, state.weights, state.biases, k)
+        end = _end(margins, wiring)
+        if (margins[end] >= 0.0) == labels[row]:
+            run = max(run, 0) + 1
+            continue
+        if run > longest:
+            return place, run, wrong
+        run = 0
+        wrong += 1
+        now = clock + place + 1
+        if labels[row]:
+            chosen = _chosen(margins, wiring, least)
+            _move(chosen, True, inputs, row, state, steps, now)
+            for k in range(chosen):
+                way = wiring.ways[chosen, k]
+                if way != 0 and (way > 0) != (margins[k] >= 0.0):
+                    _move(k, way > 0, inputs, row, state, steps, now)
+        else:
+            _move(end, False, inputs, row, state, steps, now)
+    return len(order), run, wrong
+
+
+@compiled
+def margins_of(inputs: Floats, weights: Floats, biases: Floats) -> Floats:
+    """The sums [n, m] of all units on all rows, each as in training."""
+    found = np.empty((len(inputs), len(biases)))
+    for row in range(len(inputs)):
+        for k in range(len(biases)):
+            found[row, k] = _sum(inputs, row, weights, biases, k)
+    return found
+
+
+def _sum(inputs: Floats, row: int, weights: Floats, biases: Floats, k: int) -> float:
+    total = 0.0
+    for i in range(inputs.shape[1]):
+        total += weights[k, i] * inputs[row, i]
+    return total + float(biases[k])
+
+
+def _end(margins: Floats, wiring: Wiring) -> int:
+    """The unit at which a row is answered."""
+    unit = 0
+    following = wiring.right[0] if margins[0] >= 0.0 else wiring.left[0]
+    while following >= 0:
+        unit = following
+        following = wiring.right[unit] if margins[unit] >= 0.0 else wiring.left[unit]
+    return unit
+
+
+def _chosen(margins: Floats, wiring: Wiring, least: bool) -> int:
+    """The unit without a right child that is to answer yes; the first of equal ones."""
+    chosen, smallest = -1, np.inf
+    for unit in range(len(margins)):
+        if wiring.right[unit] >= 0:
+            continue
+        if least:
+            cost = max(0.0, -margins[unit])
+            for k in range(unit):
+                way = wiring.ways[unit, k]
+                if way != 0 and (way > 0) != (margins[k] >= 0.0):
+                    cost += abs(margins[k])
+        else:
+            cost = abs(margins[unit])
+        if chosen < 0 or cost < smallest:
+            chosen, smallest = unit, cost
+    return chosen
+
+
+def _move(k: int, up: bool, inputs: Floats, row: int, state: State, steps: Steps, now: int) -> None:
+    """Strengthen (up) or weaken a unit; its weights till now are summed first."""
+    n = inputs.shape[1]
+    shown = now - state.since[k]
+    for i in range(n):
+        state.sums[k, i] += shown * state.weights[k, i]
+    state.sums[k, n] += shown * state.biases[k]
+    state.since[k] = now
+    if not steps.multiplies:
+        sign = 1.0 if up else -1.0
+        for i in range(n):
+            state.weights[k, i] += sign * inputs[row, i]
+        state.biases[k] += sign
+        return
+    for i in range(n):
+        if inputs[row, i] == 0.0:
+            continue
+        if up:
+            state.ups[k, i] = min(state.ups[k, i] + 1, len(steps.rises) - 1)
+        else:
+            state.downs[k, i] = min(state.downs[k, i] + 1, len(steps.falls) - 1)
+        if steps.cancels and state.ups[k, i] > 0 and state.downs[k, i] > 0:
+            state.ups[k, i] -= 1
+            state.downs[k, i] -= 1
+        state.weights[k, i] = steps.rises[state.ups[k, i]] * steps.falls[state.downs[k, i]]
