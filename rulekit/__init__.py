@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from rulekit.learners.additive.estimator import AdditiveRulesClassifier
     from rulekit.learners.boosting.estimator import AdaBoostStumpClassifier
     from rulekit.learners.cnll.estimator import CNLLClassifier
+    from rulekit.learners.ltu.estimator import LTUTreeClassifier, MadalineClassifier, MadaWinnowClassifier
     from rulekit.learners.noisy_or.estimator import NoisyOrClassifier
     from rulekit.schema import Feature, Schema
     from rulekit.simplification.passes import simplify
@@ -25,6 +26,9 @@ _LAZY = {
     "AdditiveRulesClassifier": "rulekit.learners.additive.estimator",
     "CNLLClassifier": "rulekit.learners.cnll.estimator",
     "Feature": "rulekit.schema",
+    "LTUTreeClassifier": "rulekit.learners.ltu.estimator",
+    "MadaWinnowClassifier": "rulekit.learners.ltu.estimator",
+    "MadalineClassifier": "rulekit.learners.ltu.estimator",
     "NoisyOrClassifier": "rulekit.learners.noisy_or.estimator",
     "RuleGraph": "rulekit.graph.rule_graph",
     "Schema": "rulekit.schema",
@@ -40,6 +44,9 @@ __all__ = [
     "AdditiveRulesClassifier",
     "CNLLClassifier",
     "Feature",
+    "LTUTreeClassifier",
+    "MadaWinnowClassifier",
+    "MadalineClassifier",
     "NoisyOrClassifier",
     "RuleGraph",
     "Schema",

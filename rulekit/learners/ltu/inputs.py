@@ -79,15 +79,16 @@ class Inputs:
     scales: Floats
 
     @classmethod
-    def of(cls, problem: Problem, only_numbers: bool = False) -> Inputs:
+    def of(cls, problem: Problem, *, only_numbers: bool = False, cut: bool = False) -> Inputs:
         """Those of the columns of a problem, with their means and deviations by the weights of its rows.
 
-        only_numbers: conditions stay 0 and 1, as learners want them that treat them by themselves.
+        only_numbers: conditions stay 0 and 1, as learners want them that treat them by themselves. cut: there are no
+        numbers, but conditions that they lie above the border between two bins.
         """
         items, means, scales = list[Input](), list[float](), list[float]()
         for number, column in enumerate(problem.columns):
             counts = np.bincount(problem.codes[number], problem.weights, column.n_codes).astype(np.float64)
-            for item in _inputs_of(column, number, counts):
+            for item in _inputs_of(column, number, counts, cut):
                 mean = float(counts @ item.values / counts.sum())
                 variance = float(counts @ (item.values - mean) ** 2 / counts.sum())
                 items.append(item)
@@ -126,8 +127,8 @@ class Inputs:
         return own, biases - own @ self.means
 
 
-def _inputs_of(column: BinnedColumn, number: int, counts: Floats) -> list[Input]:
-    """The inputs of a column; counts [n_codes]: the weight of the rows of each code."""
+def _inputs_of(column: BinnedColumn, number: int, counts: Floats, cut: bool) -> list[Input]:
+    """The inputs of a column; counts [n_codes]: the weight of the rows of each code; cut: no number is one."""
     found = list[Input]()
     n = column.n_codes
     codes = np.arange(n)
@@ -139,6 +140,8 @@ def _inputs_of(column: BinnedColumn, number: int, counts: Floats) -> list[Input]
         else:
             alone = levels[1:] if len(levels) == 2 and not counts[1] else levels
             found += [Condition(number, codes == level) for level in alone]
+    elif cut and column.feature.kind == "numeric" and n > 3:
+        found += [Condition(number, codes >= code) for code in codes[2:]]
     elif column.feature.kind == "numeric" and n > 3 and not np.isnan(column.low[1:]).any():
         values = column.low.copy()  # of a bin of several values the least
         values[0] = float(counts[1:] @ values[1:] / counts[1:].sum()) if known.any() else float(values[1])

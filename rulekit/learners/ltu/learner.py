@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from typing import Any, ClassVar
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
-from rulekit.errors import InputError
 from rulekit.learners.binned.problem import Problem
-from rulekit.learners.contract import Ability, Learning, Question
-from rulekit.learners.fitting.rows.inputs import TrainingData
+from rulekit.learners.contract import Learning, Question
 from rulekit.learners.ltu.fitting.fit import fit_tree
 from rulekit.learners.ltu.fitting.options import FitOptions
 from rulekit.learners.ltu.growing import Growth, grow_tree
@@ -20,32 +17,9 @@ from rulekit.learners.ltu.models import candidate_of
 from rulekit.learners.ltu.nodes.kinds import node_of
 from rulekit.learners.ltu.nodes.perceptron_tree import grow_perceptron_tree
 from rulekit.learners.ltu.rows import Rows
-from rulekit.learners.ltu.settings import LTUTreeSettings, UnitSettings
+from rulekit.learners.ltu.settings import LTUTreeSettings
 from rulekit.learners.ltu.trees import LTUTree
-from rulekit.learners.rule_learner import RuleLearner
-
-
-class UnitLearner(RuleLearner):
-    """What the learners of units share."""
-
-    noun = "unit"
-    abilities: ClassVar[frozenset[Ability]] = frozenset(("missing", "categories", "several", "ranked", "weights"))
-
-    def check(self, settings: UnitSettings) -> None:
-        """Raise InputError where a size is to be chosen by rows that were held out twice."""
-        if settings.size is not None and settings.stopping == "cv":
-            raise InputError("a size is given, so that none is chosen", where="size", fix="leave it out, or stopping")
-
-    def prepare(
-        self, problem: Problem, questions: Sequence[Question], data: TrainingData, classes: tuple[Any, ...]
-    ) -> list[Question]:
-        """The questions with the inputs of their units."""
-        plan = Inputs.of(problem, only_numbers=self.takes_conditions(questions[0].settings))
-        return [replace(question, plan=plan) for question in questions]
-
-    def takes_conditions(self, settings: Any) -> bool:
-        """Whether conditions stay 0 and 1."""
-        return True
+from rulekit.learners.ltu.unit_learner import UnitLearner
 
 
 class LTUTrees(UnitLearner):
@@ -56,9 +30,9 @@ class LTUTrees(UnitLearner):
     settings = LTUTreeSettings
     size_parameter = "max_nodes"
 
-    def takes_conditions(self, settings: LTUTreeSettings) -> bool:
+    def inputs_of(self, problem: Problem, settings: LTUTreeSettings) -> Inputs:
         """Units of the default are fitted to conditions that are scaled as numbers are."""
-        return settings.node != "moments"
+        return Inputs.of(problem, only_numbers=settings.node != "moments")
 
     def learn(self, question: Question) -> Learning:
         """The trees of 1, 2, ... units; of those that are grown as in the paper the whole one alone."""
@@ -73,17 +47,8 @@ def trees_of(question: Question, rows: Rows) -> Iterator[tuple[LTUTree, dict[str
     """The trees that are fitted to rows, smallest first, and what `history_` says of each."""
     settings: LTUTreeSettings = question.settings
     if settings.node == "moments":
-        margin = float(settings.margin)
-        options = FitOptions(
-            max_nodes=int(settings.max_nodes),
-            max_depth=int(settings.max_depth),
-            starts=int(settings.n_starts),
-            select_margin=2.0 * margin,
-            prune_margin=2.0 * margin,
-            eliminate_margin=margin,
-        )
         seed = question.seed + question.index
-        found = fit_tree(rows.inputs, rows.labels, rows.weights, rows.held, options, seed, question.watch)
+        found = fit_tree(rows.inputs, rows.labels, rows.weights, rows.held, _options(settings), seed, question.watch)
         for tree, error in zip(found.ladder, found.errors, strict=True):
             yield tree, {"held_out_error": error}
         return
@@ -91,4 +56,19 @@ def trees_of(question: Question, rows: Rows) -> Iterator[tuple[LTUTree, dict[str
     rng = np.random.default_rng((question.seed, question.index))
     growth = Growth(depth=int(settings.max_depth), most_units=int(settings.max_nodes))
     node = node_of(settings.node, int(settings.n_epochs))
-    yield grow(rows.inputs, rows.labels == 1, rows.weights, node, rng, growth, question.watch.check), {}
+    yield (
+        grow(rows.inputs, rows.labels == 1, rows.weights.astype(np.float64), node, rng, growth, question.watch.check),
+        {},
+    )
+
+
+def _options(settings: LTUTreeSettings) -> FitOptions:
+    margin = float(settings.margin)
+    return FitOptions(
+        max_nodes=int(settings.max_nodes),
+        max_depth=int(settings.max_depth),
+        starts=int(settings.n_starts),
+        select_margin=2.0 * margin,
+        prune_margin=2.0 * margin,
+        eliminate_margin=margin,
+    )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from rulekit.learners.contract import setting
-from rulekit.learners.fitting.parameters import TRUTH, number, one_of, whole
+from rulekit.learners.fitting.parameters import TEXT, TRUTH, number, one_of, whole
 from rulekit.learners.fitting.settings import SizeSettings
 
 NodeKind = Literal["moments", "backprop", "perceptron", "logistic", "naive-bayes", "best"]
@@ -59,18 +59,45 @@ class MadalineSettings(UnitSettings):
     """The network, and how its units are changed; all else is shared by every learner."""
 
     shape: Any = setting(
-        "auto", one_of("auto", "small", "large"), "the tree of units: that of an LTU tree, or one of the paper's two"
+        "auto",
+        TEXT,
+        "the tree of units: auto: that of an LTU tree; small, large: "
+        "the paper's two; or-3, and-3: so many units joined by or, or by and",
     )
-    start: Literal["zero", "tree"] = setting(
-        "zero", one_of("zero", "tree"), "the weights that training begins with: none, or those of the LTU tree"
+    begin: Literal["nothing", "tree"] = setting(
+        "nothing", one_of("nothing", "tree"), "the weights that training begins with: none, or those of the LTU tree"
+    )
+    method: Literal["madaline", "backprop"] = setting(
+        "madaline",
+        one_of("madaline", "backprop"),
+        "how all units are trained: by the paper's rule, or by back-propagation",
     )
     n_passes: int = setting(5, whole(1), "times that each row is seen")
     n_networks: int = setting(5, whole(1), "networks of different orders of the rows, of which the best is kept")
-    leaf: Literal["auto", "nearest", "least-disturbance"] = setting(
+    choice: Literal["auto", "least", "closest"] = setting(
         "auto",
-        one_of("auto", "nearest", "least-disturbance"),
-        "which unit learns to fire: the one whose sum is nearest to its threshold, or for which least has to change",
+        one_of("auto", "least", "closest"),
+        "which unit learns to say yes: least: the one for which least has to change; closest: the one whose sum is "
+        "nearest to its threshold, as in the paper; auto: least, of Winnow closest",
     )
-    kept: Literal["last", "averaged", "pocket"] = setting(
-        "last", one_of("last", "averaged", "pocket"), "which weights are kept of all that there were"
+    keep: Literal["last", "averaged", "pocket"] = setting(
+        "last",
+        one_of("last", "averaged", "pocket"),
+        "which weights answer: the last, the mean of all that there were, or those that erred least",
+    )
+    prune: Literal["during", "after", "never"] = setting(
+        "during", one_of("during", "after", "never"), "when units that decide nothing are left out"
+    )
+    gain: float = setting(3.0, number(0), "slope of the gates, with method=backprop")
+
+
+@dataclass(frozen=True)
+class MadaWinnowSettings(MadalineSettings):
+    """The same with weights that are multiplied (N. Littlestone's Winnow, 1988)."""
+
+    max_bins: Any = setting(8, whole(2), "bins of a numeric column, at whose borders conditions are made of it")
+    alpha: float = setting(1.25, number(1), "factor of the weights of a unit that should have fired")
+    beta: float | None = setting(None, number(0, optional=True), "factor where it should not have (None: 1 / alpha)")
+    threshold: float | None = setting(
+        None, number(0, optional=True), "sum at which a unit fires (None: the number of conditions)"
     )

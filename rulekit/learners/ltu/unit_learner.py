@@ -1,0 +1,31 @@
+"""What the learners of units share: the inputs of their units, and what they refuse."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from rulekit.learners.binned.problem import Problem
+from rulekit.learners.contract import Ability, Question
+from rulekit.learners.fitting.rows.inputs import TrainingData
+from rulekit.learners.ltu.inputs import Inputs
+from rulekit.learners.rule_learner import RuleLearner
+
+
+class UnitLearner(RuleLearner):
+    """A learner whose models are trees of linear threshold units."""
+
+    noun = "unit"
+    abilities: ClassVar[frozenset[Ability]] = frozenset(("missing", "categories", "several", "ranked", "weights"))
+
+    def inputs_of(self, problem: Problem, settings: Any) -> Inputs:
+        """What its units add up: conditions stay 0 and 1."""
+        return Inputs.of(problem, only_numbers=True)
+
+    def prepare(
+        self, problem: Problem, questions: Sequence[Question], data: TrainingData, classes: tuple[Any, ...]
+    ) -> list[Question]:
+        """The questions with the inputs of their units."""
+        plan = self.inputs_of(problem, questions[0].settings)
+        return [replace(question, plan=plan) for question in questions]
