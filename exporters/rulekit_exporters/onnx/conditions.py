@@ -77,3 +77,10 @@ def bound_of(bit: Condition, feature: Feature) -> float:
     if is_wide(feature):
         return math.nextafter(bit.bound, -math.inf)
     return -next_float32(-bit.bound) + 0.0
+
+
+def contrary_of(bit: Condition, feature: Feature) -> Condition:
+    """The comparison that holds where a comparison fails and its column is not missing."""
+    if bit.relation == ">":
+        return Condition(bit.feature, "<", next_above(bit.bound, is_wide(feature)))
+    return Condition(bit.feature, ">", bound_of(bit, feature))

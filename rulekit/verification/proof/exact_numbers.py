@@ -156,3 +156,17 @@ def primitive(value: Sum) -> Sum:
         return scaled
     constant = Fraction(math.ceil(scaled.constant))
     return Sum(constant, scaled.tables, scaled.edges, scaled.atoms)
+
+
+def grid_of_parts(value: Sum, known: Mapping[int, Span]) -> Fraction | None:
+    """A number of which all parts are multiples, the constant aside; None where an atom has no grid, or no part is."""
+    parts = [v for _, values in value.tables for v in values] + [weight for _, weight in value.edges]
+    for key, weight in value.atoms:
+        if key not in known:
+            return None
+        parts.append(weight * Fraction(2) ** known[key].grid)
+    parts = [part for part in parts if part]
+    if not parts:
+        return None
+    denominator = math.lcm(*(part.denominator for part in parts))
+    return Fraction(math.gcd(*(int(part * denominator) for part in parts)), denominator)

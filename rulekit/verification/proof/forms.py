@@ -152,19 +152,17 @@ class Forms:
     def above_zero(self, value: Sum) -> int:
         """The sum is above zero, strictly."""
         limits = range_of(value)
+        value = primitive(value)
         if limits is not None:
             if limits[0] > 0 or limits[1] <= 0:
                 return TRUE if limits[0] > 0 else FALSE
-            value = primitive(value)
+            if _leading(value) < 0:  # s > 0 is the contrary of 1 - s > 0 for an integer s
+                return self.above_zero(add(number(1), value, -1)) ^ 1
             logic = self.function(value, lambda total: total > 0, monotone=True)
             if logic is not None:
                 return logic
-        value = primitive(value)
-        first = (*value.tables, *value.edges, *value.atoms)
-        if not first:
+        if not (*value.tables, *value.edges, *value.atoms):
             return TRUE if value.constant > 0 else FALSE
-        if limits is not None and _leading(value) < 0:  # s > 0 is the contrary of 1 - s > 0 for an integer s
-            return self._edge(("above", add(number(1), value, -1))) ^ 1
         return self._edge(("above", value))
 
     def function(self, value: Sum, holds: Callable[[Fraction | int], bool], monotone: bool = False) -> int | None:

@@ -16,7 +16,18 @@ import numpy as np
 
 from rulekit.cells.space import CellSpace
 from rulekit.exactness import NO_SPAN, Span
-from rulekit.verification.proof.exact_numbers import Sum, add, add_all, atom, number, scale, span, table, truth
+from rulekit.verification.proof.exact_numbers import (
+    Sum,
+    add,
+    add_all,
+    atom,
+    grid_of_parts,
+    number,
+    scale,
+    span,
+    table,
+    truth,
+)
 from rulekit.verification.proof.forms import FALSE, TRUE, Forms
 from rulekit.verification.proof.satisfying import satisfying
 from rulekit.verification.proof.sum_search import separated
@@ -217,6 +228,11 @@ class Roundings:
 
     def _above_zero(self, value: Sum) -> int:
         """Whether value > 0: the edge of an earlier comparison where that is the same in every cell."""
+        grid = grid_of_parts(value, self.known) if value.atoms else None
+        if grid is not None:  # multiples of it: s > 0 is s + r > 0 up to the next multiple, and not `grid - s > 0`
+            value = add(value, number(grid * math.ceil(value.constant / grid) - value.constant))
+            if value.atoms[0][1] < 0:
+                return self._above_zero(add(number(grid), value, -1)) ^ 1
         edge = self.forms.above_zero(value)
         if (
             self.forms.kind(edge)[0] != "above"

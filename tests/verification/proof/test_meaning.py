@@ -237,3 +237,22 @@ def test_an_exact_sum_of_many_terms_is_added_once(monkeypatch):
     meaning = Meaning(cell_space(SCHEMA, X))
     meaning.sum(Linear([(0.25 * k, X[k % 6]) for k in range(1, 500)], 1.0))
     assert not asked
+
+
+@pytest.mark.parametrize("terms", [X, [Column(f"x{i}", 0.5, -4.0, 4.0, 2.0**-6) for i in range(6)]])
+@given(weights=st.lists(st.integers(-9, 9), min_size=6, max_size=6), bias=st.integers(-9, 9))
+def test_a_sum_on_a_grid_is_at_least_zero_where_one_step_more_is_above_it(terms, weights, bias):
+    """As networks of units decide; the two were unlike forms of many terms, which no solver showed to be equal."""
+    steps = 2.0**-6
+    weighted = [(float(weight), term) for weight, term in zip(weights, terms, strict=True) if weight]
+    decision = Fires(LinearThreshold(weighted, float(bias)))
+    by_step = Fires(Above(Linear([(64 * weight, term) for weight, term in weighted], 64 * (bias + steps)), 0.0))
+    _, first, second = _labels(decision, by_step)
+    assert first == second
+
+
+def test_two_steps_more_are_another_sum():
+    weighted = [(1.0, Column(f"x{i}", 0.5, -4.0, 4.0, 2.0**-6)) for i in range(3)]
+    two_more = Fires(Above(Linear(weighted, 2.0**-5), 0.0))
+    _, first, second = _labels(Fires(LinearThreshold(weighted, 0.0)), two_more)
+    assert first != second

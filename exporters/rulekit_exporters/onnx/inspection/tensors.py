@@ -47,6 +47,14 @@ class Rows:
     width: str
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Stacked:
+    """[k * N, 1]: columns one after another, which a Reshape makes the rows of a tensor [k, N]."""
+
+    elements: list[Element]
+    width: str
+
+
 @dataclass(frozen=True, slots=True)
 class Shape:
     """A shape that is computed with: None stands for the number of rows."""
@@ -80,7 +88,7 @@ class TrueOfEach:
     of: Ids
 
 
-Value = Rows | Shape | Ids | IdsShape | TrueOfEach | npt.NDArray[Any]
+Value = Rows | Stacked | Shape | Ids | IdsShape | TrueOfEach | npt.NDArray[Any]
 # Inputs and attributes -> the output.
 Reader = Callable[["Reach", Sequence[Value], Attributes], Value]
 
@@ -163,7 +171,7 @@ def type_of(value: Value) -> str:
     """The element type of an operand, as `rulekit_exporters.onnx.forms` has it."""
     if isinstance(value, np.ndarray):
         return width_of(value)
-    return value.width if isinstance(value, Rows) else "bool" if isinstance(value, TrueOfEach) else "i8"
+    return value.width if isinstance(value, Rows | Stacked) else "bool" if isinstance(value, TrueOfEach) else "i8"
 
 
 def binary(kind: str) -> Reader:
@@ -252,7 +260,10 @@ def flatten(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Va
 
 
 def reshape(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
-    value, sizes = rows(inputs[0]), [int(size) for size in constant(inputs[1]).tolist()]
+    sizes = [int(size) for size in constant(inputs[1]).tolist()]
+    if isinstance(inputs[0], Stacked):
+        return _apart(inputs[0], sizes)
+    value = rows(inputs[0])
     target = [value.elements.shape[i] if size == 0 and i != value.axis else size for i, size in enumerate(sizes)]
     if value.axis < len(sizes) and sizes[value.axis] == 0 and -1 not in sizes:
         target[value.axis] = -1
@@ -276,10 +287,28 @@ def concat(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Val
         raise UnreadableError("an operator on constants alone")
     axis = attributes["axis"] % like.elements.ndim
     if axis == like.axis:
-        raise UnreadableError("rows are put one after another")
+        return _stacked(reach, inputs)
     reach.spend(sum(math.prod(p.elements.shape if isinstance(p, Rows) else constant(p).shape) for p in inputs))
     joined = np.concatenate([full(part, like) for part in inputs], axis=axis)
     return Rows(joined, like.axis, like.width)
+
+
+def _stacked(reach: Reach, inputs: Sequence[Value]) -> Stacked:
+    """Columns [N, 1] of one type, one after another."""
+    columns = [rows(part) for part in inputs]
+    if any(column.elements.shape != (1, 1) or column.axis != 0 for column in columns):
+        raise UnreadableError("rows are put one after another")
+    reach.spend(len(columns))
+    return Stacked([column.elements[0, 0] for column in columns], columns[0].width)
+
+
+def _apart(value: Stacked, sizes: list[int]) -> Rows:
+    """[k, N] of k columns that stand one after another."""
+    if sizes != [len(value.elements), -1]:
+        raise UnreadableError("rows and columns change places")
+    elements = np.empty((len(value.elements), 1), dtype=object)
+    elements[:, 0] = value.elements
+    return Rows(elements, 1, value.width)
 
 
 def expand(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:

@@ -18,6 +18,7 @@ from rulekit_exporters.onnx.operators.sum_decisions import (
     highest,
     logistic_shares,
 )
+from rulekit_exporters.onnx.operators.unit_networks import emit_unit_pair
 
 if TYPE_CHECKING:
     from rulekit_exporters.onnx.operators.emitter import Emitter
@@ -82,7 +83,7 @@ def binary(emitter: Emitter, formula: Node) -> tuple[str, str]:
     Over columns a truth value and its contrary are transposed: 3 ns a row less than a product with the pair.
     """
     builder = emitter.builder
-    one_hot = emit_sum_pair(emitter, formula) or emit_dnf_pair(emitter, formula)
+    one_hot = emit_sum_pair(emitter, formula) or emit_unit_pair(emitter, formula) or emit_dnf_pair(emitter, formula)
     if one_hot is not None:
         return builder.operate("ArgMax", one_hot, axis=1, keepdims=0), one_hot
     product = emit_dnf(emitter, formula) or ""

@@ -8,18 +8,21 @@ at 10, 40 % at 30, and 3 us dearer per call; so up to `LARGEST_PRODUCT` multipli
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rulekit.graph.nodes import And, Constant, Family, Node, Or
+from rulekit.graph.nodes import Node
 from rulekit_exporters.onnx.builder import Builder
+from rulekit_exporters.onnx.operators.clauses import Clause, clauses_of
 
 if TYPE_CHECKING:
     from rulekit_exporters.onnx.operators.emitter import Emitter
 
 LARGEST_PRODUCT = 200
+# Signs of units are numbers already, and their paths are long: so many multiplications take less than gathered slots.
+LARGEST_PRODUCT_OF_UNITS = 2000
 FEWEST_LITERALS = 3
 # Most clauses that are counted in both columns of the probabilities at once.
 MOST_OF_PAIR = 16
@@ -27,40 +30,6 @@ MOST_OF_PAIR = 16
 MOST_OF_BLOCK = 2
 # The slots of so many clauses and 8192 rows fit the processor's second cache.
 SLOT_CLAUSES = 32
-
-Clause = dict[int, bool]  # place of a literal or unit -> its sign
-
-
-def clauses_of(emitter: Emitter, formula: Node) -> list[Clause] | None:
-    """The possible clauses of a formula over the literal block; None where it has another form."""
-    if formula.family is not Family.BOOLEAN:
-        return None
-    clauses: list[Clause] = []
-    for node in _parts(formula, Or):
-        clause: Clause = {}
-        possible = True
-        for part in _parts(node, And):
-            literal = part.value if isinstance(part, Constant) else emitter.literal(part)
-            if literal is None:
-                return None
-            if isinstance(literal, bool):
-                possible &= literal
-            else:
-                possible &= clause.setdefault(*literal) is literal[1]
-        if possible and clause not in clauses:
-            clauses.append(clause)
-    return clauses
-
-
-def _parts(formula: Node, connective: type[Node]) -> Iterator[Node]:
-    """What a connective joins, also by connectives of its kind within it, from left to right."""
-    stack = [formula]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, connective):
-            stack.extend(reversed(node.children))
-        else:
-            yield node
 
 
 def emit_dnf(emitter: Emitter, formula: Node) -> str | None:
@@ -97,7 +66,9 @@ def satisfied(emitter: Emitter, formula: Node) -> tuple[str, int] | None:
     clauses = clauses_of(emitter, formula)
     if clauses is None or not clauses or not all(clauses) or sum(map(len, clauses)) < FEWEST_LITERALS:
         return None
-    if len({place for clause in clauses for place in clause}) * len(clauses) <= LARGEST_PRODUCT:
+    places = {place for clause in clauses for place in clause}
+    largest = LARGEST_PRODUCT_OF_UNITS if max(places) >= emitter.inputs.block_size else LARGEST_PRODUCT
+    if len(places) * len(clauses) <= largest:
         return by_product(emitter, clauses), len(clauses)
     return by_slots(emitter, clauses), min(len(clauses), SLOT_CLAUSES)
 

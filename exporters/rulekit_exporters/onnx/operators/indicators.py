@@ -14,7 +14,7 @@ from rulekit.graph.leaves import column_of, truth_by_code
 from rulekit.graph.nodes import LEAVES, And, AtLeast, Constant, Node, Not, Odd, Or, is_logic
 from rulekit.graph.traversal import topological
 from rulekit.schema import MISSING_CODE, Schema
-from rulekit_exporters.onnx.conditions import Bit, bit_of
+from rulekit_exporters.onnx.conditions import Bit, Condition, bit_of, contrary_of
 
 # A connective that stands on more layers of counts is computed by itself, so that no chain of them is nested deeply.
 MOST_LAYERS = 3
@@ -43,7 +43,7 @@ def indicator_of(root: Node, schema: Schema) -> Signed | bool:
     found: dict[Node, Signed | bool] = {}
     for node in topological([root], lambda node: node.children if _counts(node) else ()):
         if _counts(node):
-            value = _connective(node, [found[child] for child in node.children])
+            value = _connective(node, [found[child] for child in node.children], schema)
             deep = not isinstance(value, bool) and layer_of(value[0]) > MOST_LAYERS
             found[node] = (node, True) if deep else value
         elif isinstance(node, Constant):
@@ -70,22 +70,22 @@ def layer_of(indicator: Indicator) -> int:
     return indicator.layer if isinstance(indicator, Count) else 0
 
 
-def _connective(node: Node, parts: Sequence[Signed | bool]) -> Signed | bool:
+def _connective(node: Node, parts: Sequence[Signed | bool], schema: Schema) -> Signed | bool:
     if isinstance(node, Not):
         return contrary(parts[0])
     if isinstance(node, And):
-        return _all_of(parts)
+        return _all_of(parts, schema)
     if isinstance(node, Or):
-        return contrary(_all_of([contrary(part) for part in parts]))
+        return contrary(_all_of([contrary(part) for part in parts], schema))
     assert isinstance(node, AtLeast)
     open_parts = tuple(part for part in parts if not isinstance(part, bool))
     least = node.k - sum(part is True for part in parts)
     if least <= 0 or least > len(open_parts):
         return least <= 0
     if least == len(open_parts):
-        return _all_of(open_parts)
+        return _all_of(open_parts, schema)
     if least == 1:
-        return contrary(_all_of([contrary(part) for part in open_parts]))
+        return contrary(_all_of([contrary(part) for part in open_parts], schema))
     return _count(open_parts, least), True
 
 
@@ -94,8 +94,8 @@ def contrary(value: Signed | bool) -> Signed | bool:
     return not value if isinstance(value, bool) else (value[0], not value[1])
 
 
-def _all_of(parts: Sequence[Signed | bool]) -> Signed | bool:
-    """A conjunction; one that stands within it is part of it."""
+def _all_of(parts: Sequence[Signed | bool], schema: Schema) -> Signed | bool:
+    """A conjunction; one that stands within it is part of it, and that a column is there is part of its literals."""
     distinct: dict[Signed, None] = {}
     for part in parts:
         if isinstance(part, bool):
@@ -107,9 +107,27 @@ def _all_of(parts: Sequence[Signed | bool]) -> Signed | bool:
         distinct.update(dict.fromkeys(inner.parts if joins and isinstance(inner, Count) else (part,)))
     if any((indicator, not positive) in distinct for indicator, positive in distinct):
         return False
+    for indicator, positive in list(distinct):
+        if isinstance(indicator, Condition) and indicator.relation == "missing" and not positive:
+            distinct = _where_there(distinct, indicator, schema)
     if len(distinct) < 2:
         return next(iter(distinct), True)
     return _count(tuple(distinct), len(distinct)), True
+
+
+def _where_there(parts: dict[Signed, None], missing: Condition, schema: Schema) -> dict[Signed, None]:
+    """A conjunction in which a column is not missing, by comparisons of that column, which fail where it is missing."""
+    found: dict[Signed, None] = {}
+    said = False
+    for part in parts:
+        indicator, positive = part
+        if isinstance(indicator, Condition) and indicator.feature == missing.feature and indicator != missing:
+            said = True
+            part = part if positive else (contrary_of(indicator, schema[missing.feature]), True)
+        found[part] = None
+    if said:
+        del found[missing, False]
+    return found
 
 
 def _count(parts: tuple[Signed, ...], least: int) -> Count:

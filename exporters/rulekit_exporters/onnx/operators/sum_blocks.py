@@ -3,9 +3,8 @@
 Sums over the same terms that are not exact are added side by side, a term at a time in their order.
 
 Cost, measured in chunks of 8192 rows: 15 units over 30 columns take 20 ns a row as one product in float32 and 40 in
-double, and 30 times as long column by column in doubles. The columns are cleaned together, in steps: clipped, scaled,
-rounded half-even, missing replaced. Where all are cleaned alike, that is done on the rows as they come, without a
-transpose.
+double, and 30 times as long column by column in doubles. What they add up is computed together, and where one operator
+does for a whole tensor on the rows as they come (`row_parts`).
 """
 
 from __future__ import annotations
@@ -18,14 +17,14 @@ import numpy as np
 
 from rulekit.graph.nodes import Column, Linear, LinearThreshold, Node
 from rulekit.tables.table import Array
+from rulekit_exporters.onnx.operators.cleaning import cleaned
 from rulekit_exporters.onnx.operators.exact_sums import FEWEST_ROWS, ExactSum, Part, exact_sum
 from rulekit_exporters.onnx.operators.indicator_rows import indicator_rows
+from rulekit_exporters.onnx.operators.row_parts import RowParts, row_parts
 
 if TYPE_CHECKING:
     from rulekit_exporters.onnx.operators.emitter import Emitter
 
-# From this share of used columns on, all columns of a tensor are cleaned, unused ones with the weight 0.
-MOST_COLUMNS = 0.5
 # Sums that share few rows are one product as long as it has no more weights than this.
 MOST_WEIGHTS = 1 << 14
 LEAST_SHARED = 0.5
@@ -141,7 +140,9 @@ def weighted_rows(emitter: Emitter, block: SumBlock) -> tuple[str, Array, Array]
     """What the exact sums of a block add up: rows [parts, N], weights [sums, parts] and constants [sums]."""
     builder, width, sums = emitter.builder, block.width, block.exact
     if not block.rows:
+        place = emitter.graph.schema.positions  # in whose order a tensor has them already
         columns = list(dict.fromkeys(column for found in sums for column in found.columns))
+        columns.sort(key=lambda column: place[column.feature])
         jumps = dict.fromkeys(indicator for found in sums for indicator in found.jumps)
         points: dict[str, dict[tuple[float, ...], None]] = {}
         for name, table in (item for found in sums for item in found.points.items()):
@@ -156,7 +157,7 @@ def weighted_rows(emitter: Emitter, block: SumBlock) -> tuple[str, Array, Array]
             block.parts += [(name, table) for table in tables]
         if columns:
             values = emitter.inputs.columns([column.feature for column in columns])
-            rows.append(_in_width(emitter, _cleaned(emitter, values, columns), width))
+            rows.append(_in_width(emitter, cleaned(builder, values, columns), width))
             block.parts += columns
         block.rows = builder.joined(rows)
     weights = np.array([[found.weights.get(part, 0.0) for part in block.parts] for found in sums])
@@ -165,55 +166,27 @@ def weighted_rows(emitter: Emitter, block: SumBlock) -> tuple[str, Array, Array]
 
 def _product(emitter: Emitter, block: SumBlock) -> str:
     """[sums, N] in a width that holds all partial sums."""
-    builder, width, sums = emitter.builder, block.width, block.exact
-    columns = list(dict.fromkeys(column for found in sums for column in found.columns))
-    only_columns = not any(found.jumps or found.points for found in sums)
-    if only_columns and _alike(columns) and _on_rows(emitter, columns):
-        place = emitter.graph.schema.positions
-        weights = np.zeros((len(sums), len(emitter.graph.schema)), dtype=width)
-        for i, part in enumerate(sums):
-            for column, weight in part.columns.items():
-                weights[i, place[column.feature]] += weight
-        cleaned = _in_width(emitter, _cleaned(emitter, emitter.inputs.narrow_tensor(), columns[:1]), width)
-        bias = builder.constant([[part.constant] for part in sums], width)
-        return builder.operate("Gemm", builder.constant(weights), cleaned, bias, transB=1)
+    builder, width = emitter.builder, block.width
+    found = parts_on_rows(emitter, block)
+    if found is not None:
+        parts, weights, constants = found
+        bias = builder.constant(constants[:, None], width)
+        return builder.operate("Gemm", builder.constant(weights, width), parts.tensor, bias, transB=1)
     rows, weights, constants = weighted_rows(emitter, block)
     table, bias = builder.constant(weights, width), builder.constant(constants[:, None], width)
     return builder.operate("Gemm", table, rows, bias)
 
 
+def parts_on_rows(emitter: Emitter, block: SumBlock) -> tuple[RowParts, Array, Array] | None:
+    """What the exact sums of a block add up as [N, parts], weights [sums, parts] and constants [sums]; or None."""
+    sums = block.exact
+    parts = list(dict.fromkeys(part for found in sums for part in found.weights))
+    found = row_parts(emitter, parts, block.width)
+    if found is None:
+        return None
+    weights = np.array([[each.weights.get(part, 0.0) for part in parts] for each in sums])
+    return found, found.weights(parts, weights), np.array([each.constant for each in sums])
+
+
 def _in_width(emitter: Emitter, values: str, width: Any) -> str:
     return values if width is np.float32 else emitter.builder.cast(values, width)
-
-
-def _alike(columns: list[Column]) -> bool:
-    return len({(column.low, column.high, column.step, column.missing) for column in columns}) == 1
-
-
-def _on_rows(emitter: Emitter, columns: list[Column]) -> bool:
-    share = len({column.feature for column in columns}) / len(emitter.graph.schema)
-    return emitter.plan.form == "tensor" and share >= MOST_COLUMNS
-
-
-def _cleaned(emitter: Emitter, values: str, columns: list[Column]) -> str:
-    """The columns in steps, float32: clipped, scaled, rounded half-even, missing replaced.
-
-    values: [len(columns), N], or of any shape with one column that stands for all. The scale is a power of two, so that
-    the bounds may come first; every operation but the rounding is exact.
-    """
-    builder = emitter.builder
-    alike = _alike(columns)
-
-    def constant(numbers: list[float]) -> str:
-        return builder.constant(numbers[0] if alike else [[number] for number in numbers], np.float32)
-
-    low, high = constant([c.low for c in columns]), constant([c.high for c in columns])
-    if alike:
-        result = builder.operate("Clip", values, low, high)
-    else:
-        result = builder.operate("Min", builder.operate("Max", values, low), high)
-    if any(column.step != 1.0 for column in columns):
-        result = builder.operate("Mul", result, constant([1.0 / column.step for column in columns]))
-    result = builder.operate("Round", result)
-    missing = constant([column.missing / column.step for column in columns])
-    return builder.operate("Where", builder.operate("IsNaN", values), missing, result)
