@@ -33,12 +33,18 @@ def dnf_of_paths(shape: Shape, units: Sequence[Node]) -> Node:
 
 
 def nested(shape: Shape, units: Sequence[Node]) -> Node:
-    """(unit and what follows on the right) or (not unit and what follows on the left), from the root down."""
+    """(unit and what follows on the right) or (not unit and what follows on the left), from the root down.
+
+    Where nothing follows on the right, "unit or what follows on the left" says the same, and is shorter.
+    """
     below: list[Node] = list(units)
     for k in reversed(range(shape.size)):  # children come after their parents
         unit, left, right = units[k], int(shape.left[k]), int(shape.right[k])
-        yes = unit if right == NONE else And([unit, below[right]])
-        below[k] = yes if left == NONE else Or([yes, And([Not(unit), below[left]])])
+        if right == NONE:
+            below[k] = unit if left == NONE else Or([unit, below[left]])
+        else:
+            yes = And([unit, below[right]])
+            below[k] = yes if left == NONE else Or([yes, And([Not(unit), below[left]])])
     return below[0]
 
 
@@ -104,7 +110,14 @@ def _paths(formula: Node, units: frozenset[Node] | None) -> list[tuple[Literal, 
         elif isinstance(node, Not) and is_unit(node.child):
             found[node] = [((node.child, False),)]
         elif isinstance(node, Or) and node.children:
-            found[node] = [path for child in node.children for path in found[child]]
+            first, *others = (found[child] for child in node.children)
+            following = [path for paths in others for path in paths]
+            if len(first) == 1 and len(first[0]) == 1 and first[0][0][1]:
+                # A unit alone: what stands beside it is for rows on which it does not fire.
+                contrary = (first[0][0][0], False)
+                if all(path[0] != contrary for path in following):
+                    following = [(contrary, *path) for path in following]
+            found[node] = [*first, *following]
         elif isinstance(node, And) and node.children and all(len(found[c]) == 1 for c in node.children[:-1]):
             before = tuple(literal for child in node.children[:-1] for literal in found[child][0])
             found[node] = [before + path for path in found[node.children[-1]]]

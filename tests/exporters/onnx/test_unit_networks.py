@@ -11,7 +11,21 @@ from rulekit_exporters.onnx import emit
 from rulekit_exporters.onnx.operators.clauses import are_disjoint
 
 from rulekit.graph.decisions import Fires
-from rulekit.graph.nodes import Among, And, Column, Compare, IsTrue, LinearThreshold, Missing, Node, Not, Or
+from rulekit.graph.nodes import (
+    Among,
+    And,
+    Column,
+    Compare,
+    IsTrue,
+    Linear,
+    LinearThreshold,
+    Logistic,
+    Missing,
+    Node,
+    Not,
+    Or,
+    Sided,
+)
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature, Schema
 from rulekit.verification.parity import verify
@@ -197,3 +211,14 @@ def test_any_logic_over_units_is_exact(formula):
 def test_clauses_with_contrary_literals_are_disjoint():
     assert are_disjoint([{0: True}, {0: False, 1: True}, {0: False, 1: False}])
     assert not are_disjoint([{0: True}, {1: True}])
+
+
+def test_odds_by_path_are_a_sum_that_hangs_on_the_units():
+    """A count of units stood in the product of the units itself, which never ended."""
+    rng = np.random.default_rng(4)
+    first, second = column_unit(rng), column_unit(rng)
+    paths_of = [(4.0, first), (2.5, And([Not(first), second])), (-3.25, And([Not(first), Not(second)]))]
+    rule = Or([first, second])
+    report = (Sided(Logistic(Linear(paths_of, 0.0)), rule, 0.501, 0.499),)
+    graph = RuleGraph(Schema(COLUMNS, "y"), (0, 1), Fires(rule), report)
+    assert_exact(graph, 60)

@@ -38,6 +38,13 @@ Indicator = Bit | Count | Node
 Signed = tuple[Indicator, bool]
 
 
+def stands_on_node(indicator: Indicator) -> bool:
+    """Whether its truth value is, or counts, one that is computed elsewhere."""
+    if isinstance(indicator, Count):  # of at most MOST_LAYERS layers
+        return any(stands_on_node(part) for part, _ in indicator.parts)
+    return isinstance(indicator, Node)
+
+
 def indicator_of(root: Node, schema: Schema) -> Signed | bool:
     """What a Boolean node asks, and its sign; a truth value where all rows have the same."""
     found: dict[Node, Signed | bool] = {}

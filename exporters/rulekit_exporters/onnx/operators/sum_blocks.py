@@ -20,6 +20,7 @@ from rulekit.tables.table import Array
 from rulekit_exporters.onnx.operators.cleaning import cleaned
 from rulekit_exporters.onnx.operators.exact_sums import FEWEST_ROWS, ExactSum, Part, exact_sum
 from rulekit_exporters.onnx.operators.indicator_rows import indicator_rows
+from rulekit_exporters.onnx.operators.indicators import stands_on_node
 from rulekit_exporters.onnx.operators.row_parts import RowParts, row_parts
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ class SumBlocks:
                     others.setdefault(node.children, SumBlock(np.float64)).sums[node] = None
             elif found.columns or len(found.weights) >= FEWEST_ROWS:
                 block = narrow if found.single else wide
-                if any(isinstance(indicator, Node) for indicator in found.jumps):  # which may hang on another sum
+                if any(map(stands_on_node, found.jumps)):  # which may hang on another sum
                     alone.append(block := SumBlock(block.width))
                 block.sums[node] = found
         self.blocks = [*_parted(narrow), *_parted(wide), *alone]
