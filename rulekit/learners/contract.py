@@ -201,7 +201,7 @@ class Candidate:
 
     start: it is what learning went on from, so that no smaller model is without it. cost: what reading it costs, as an
     error rate: of several variants the one with the least held-out error and cost is taken. said: what else `history_`
-    says of it, by name.
+    says of it, by name. held_out: its error rate, and the standard error of that, on rows that the learner chose by.
     """
 
     size: int
@@ -211,6 +211,7 @@ class Candidate:
     start: bool = False
     cost: float = 0.0
     said: Mapping[str, Any] = field(default_factory=dict)
+    held_out: tuple[float, float] | None = None
 
 
 Learning = Generator[Candidate, None, Sequence[Candidate] | None]

@@ -7,11 +7,13 @@ before.
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
 from rulekit.cells.space import cell_rows
+from rulekit.exactness import span_of_sum
 from rulekit.graph.leaves import by_code, has_column, leaf_of_codes, negate, reachable_codes
 from rulekit.graph.nodes import (
     FALSE,
@@ -78,18 +80,19 @@ def _values(node: LevelPoints, context: Context) -> set[float]:
 def threshold_logic(node: Node, context: Context) -> Node:
     """A linear threshold over conditions that is constant, r-of-k, or a form of no more literals, is that.
 
-    Every combination of its conditions that a row may show is enumerated with the sum from left to right.
+    Every combination of its conditions that a row may show is enumerated with the sum from left to right; of more than
+    12 conditions, only equal weights in an exact sum are known to count.
     """
     if not isinstance(node, LinearThreshold) or not node.children:
         return node
     conditions = [_two_valued(child, context) for child in node.children]
     if any(condition is None for condition in conditions) or len(conditions) > _MAX_TERMS:
-        return _constant_on_cells(node, context)
+        return _equal_weights(node, context) or _constant_on_cells(node, context)
     found = [condition for condition in conditions if condition is not None]
     atoms = tuple(dict.fromkeys(atom for atom, _, _ in found))
     groups = reachable_patterns(atoms, context.schema)
     if math.prod(len(group.patterns) for group in groups) > _MAX_CELLS:
-        return node
+        return _equal_weights(node, context) or node
     holds = _fires(node, found, groups)
     if holds.all() or not holds.any():
         return Constant(bool(holds.flat[0]))
@@ -147,6 +150,21 @@ def _r_of_k(
     if (count[~holds] >= needed).any():
         return None
     result = AtLeast(needed, [atom if sign else negate(atom, context.schema) for atom, sign in oriented])
+    return result if context.literals(result) <= context.literals(node) else None
+
+
+def _equal_weights(node: LinearThreshold, context: Context) -> Node | None:
+    """AtLeast(r, oriented conditions) of any number of conditions whose weights are equal but for their signs, or None.
+
+    The sum must be exact, so that it hangs on the number of conditions alone.
+    """
+    span, size = span_of_sum(node), Fraction(abs(node.weights[0]))
+    conditions = all(child.family is Family.BOOLEAN for child in node.children)
+    if not conditions or not size or any(abs(w) != size for w in node.weights) or span is None or not span.fits():
+        return None
+    against = sum(weight < 0 for weight in node.weights)
+    needed = math.ceil(against - Fraction(node.bias) / size)
+    result = AtLeast(needed, [child if w > 0 else negate(child, context.schema) for w, child in node.terms])
     return result if context.literals(result) <= context.literals(node) else None
 
 

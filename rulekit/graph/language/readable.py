@@ -72,6 +72,12 @@ def amount(value: float, feature: Feature | None) -> str:
     return f"{text} {printable(feature.unit)}" if feature.unit else text
 
 
+def rounded_amount(value: float, feature: Feature | None) -> str:
+    """A number on the way of a column as `amount` says it, but of four digits where it has many."""
+    long = len(number(value).lstrip("-")) > MOST_DIGITS and not (feature is not None and is_dated(feature))
+    return amount(float(f"{value:.4g}") if long else value, feature)
+
+
 def level_set(levels: Sequence[str], most: int | None = MOST_LEVELS) -> str:
     """Levels in braces: at most so many, and how many more there are; None: every one."""
     shown = [name(level) for level in levels[:most]]

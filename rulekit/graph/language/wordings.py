@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from rulekit.dates import is_dated, moment_text
 from rulekit.graph.language.bounds import grouped, lone_value
-from rulekit.graph.language.readable import MOST_LEVELS, amount, chance, level_set, weight
+from rulekit.graph.language.readable import MOST_LEVELS, amount, chance, level_set, rounded_amount, weight
 from rulekit.graph.language.words import name, names, number, scale_of
 from rulekit.graph.nodes import (
     Above,
@@ -224,6 +224,10 @@ class Exact:
         date = moment_text(value, feature.display) if feature is not None and is_dated(feature) else ""
         return date or number(value)
 
+    def value(self, value: float, column: str) -> str:
+        """A value that a sum adds up."""
+        return self.amount(value, column)
+
     def ends(self, low: float, high: float, column: str) -> tuple[str, str]:
         """Two bounds on a column, which stands between them."""
         return self.amount(low, column), self.amount(high, column)
@@ -273,8 +277,8 @@ class Exact:
         return Text(_leaf(words, *["missing"] * (lower.missing and upper.missing)).words, Binding.BOUNDS)
 
     def column(self, node: Column, _: Children) -> Text:
-        low, high, missing = (self.amount(x, node.feature) for x in (node.low, node.high, node.missing))
-        step = f", step {number(node.step)}" if node.step else ""
+        low, high, missing = (self.value(x, node.feature) for x in (node.low, node.high, node.missing))
+        step = f", step {self.weight(node.step)}" if node.step else ""
         return Text(f"clip({name(node.feature)}, from {low} to {high}{step}, missing {missing})")
 
     def step(self, node: Step, _: Children) -> Text:
@@ -309,6 +313,9 @@ class ForPeople(Exact):
 
     def amount(self, value: float, column: str) -> str:
         return amount(value, self.feature(column))
+
+    def value(self, value: float, column: str) -> str:
+        return rounded_amount(value, self.feature(column))
 
     def ends(self, low: float, high: float, column: str) -> tuple[str, str]:
         feature = self.feature(column)

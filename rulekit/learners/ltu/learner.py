@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -38,19 +37,20 @@ class LTUTrees(UnitLearner):
         """The trees of 1, 2, ... units; of those that are grown as in the paper the whole one alone."""
         rows = Rows.of(question, question.plan)
         if len(rows.labels) and len(question.plan):
-            for tree, said in trees_of(question, rows):
-                yield candidate_of(tree, question, rows, said)
+            for tree, held_out in trees_of(question, rows):
+                yield candidate_of(tree, question, rows, held_out=held_out)
         return None
 
 
-def trees_of(question: Question, rows: Rows) -> Iterator[tuple[LTUTree, dict[str, Any]]]:
-    """The trees that are fitted to rows, smallest first, and what `history_` says of each."""
+def trees_of(question: Question, rows: Rows) -> Iterator[tuple[LTUTree, tuple[float, float] | None]]:
+    """The trees that are fitted to rows, smallest first, each with its held-out error and the standard error of that."""
     settings: LTUTreeSettings = question.settings
     if settings.node == "moments":
         seed = question.seed + question.index
         found = fit_tree(rows.inputs, rows.labels, rows.weights, rows.held, _options(settings), seed, question.watch)
+        held = float(rows.weights[rows.held].sum()) or float(rows.weights.sum())
         for tree, error in zip(found.ladder, found.errors, strict=True):
-            yield tree, {"held_out_error": error}
+            yield tree, (error, float(np.sqrt(error * (1.0 - error) / max(1.0, held))))
         return
     grow = grow_perceptron_tree if settings.inner == "single" else grow_tree
     rng = np.random.default_rng((question.seed, question.index))

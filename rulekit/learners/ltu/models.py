@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -92,7 +93,13 @@ def _path(gate: Sequence[int], nodes: Sequence[Node]) -> Node:
     return parts[0] if len(parts) == 1 else And(parts)
 
 
-def candidate_of(tree: LTUTree, question: Question, rows: Rows, said: Mapping[str, Any]) -> Candidate:
+def candidate_of(
+    tree: LTUTree,
+    question: Question,
+    rows: Rows,
+    said: Mapping[str, Any] = MappingProxyType({}),
+    held_out: tuple[float, float] | None = None,
+) -> Candidate:
     """A tree over standardised inputs as a candidate: its units exact, its errors those of the rows."""
     inputs: Inputs = question.plan
     settings: UnitSettings = question.settings
@@ -103,4 +110,4 @@ def candidate_of(tree: LTUTree, question: Question, rows: Rows, said: Mapping[st
     model = UnitTree.of(tree.shape, units, rows.problem, settings.form == "nested")
     wrong = model.decides(rows.problem.codes, n) != (rows.labels == 1)
     error = float(rows.weights[wrong].sum()) * rows.problem.weight_unit
-    return Candidate(model.size, error, error, model, said=said)
+    return Candidate(model.size, error, error, model, said=said, held_out=held_out)

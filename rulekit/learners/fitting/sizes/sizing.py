@@ -50,6 +50,9 @@ def sized(path: ModelPath, run: Run, wanted: Wanted) -> ModelPath:
     rows = path.rows_of({*row_sizes(run.longest), *chosen, *(() if smallest is None else (smallest,))} - {0})
     found = {} if curve is None else {size: (curve.at(*places), curve.f1_at(*places)) for size, places in rows.items()}
     errors = {size: (a, b, f1) for size, ((a, b, _), f1) in found.items() if a is not None and b is not None}
+    if curve is None:
+        own = {size: path.paths[0].at(*places).held_out for size, places in rows.items()}
+        errors = {size: (*found, None) for size, found in own.items() if found is not None}
     least = None if smallest is None else next(iter(path.rows_of([smallest]).values()), None)
     lowered = chosen != (run.chosen,)
     path = replace(path, chosen=chosen, rows=rows, errors=errors, smallest=_size_of(rows, least))
@@ -113,6 +116,8 @@ def _with_words(
     elif nothing:
         better = "the share of the class" if curve is not None and curve.lost is not None else "the most frequent class"
         why = f"no rule: by {by} rules do no better than {better}"
+    elif curve is None and path.errors:
+        why = f"fewest {wanted.noun}s that err no more on rows which the learner held out"
     elif not checked:
         why = f"all {wanted.noun}s that were found"
     elif curve is not None and curve.lost is not None and not wanted.parsimony:

@@ -13,23 +13,22 @@ from collections.abc import Sequence
 import numpy as np
 
 from rulekit.learners.counting.histograms import Bools, Ints
-from rulekit.learners.ltu.exact.parts import RealUnit
+from rulekit.learners.ltu.exact.parts import RealUnit, Seen
 from rulekit.learners.ltu.inputs import Condition
 from rulekit.learners.ltu.units import ConditionTerm, Unit
-from rulekit.schema import MISSING_CODE
 
 MOST_CONDITIONS = 10
 
 
-def least_integer_unit(unit: RealUnit, with_missing: frozenset[int]) -> Unit | None:
+def least_integer_unit(unit: RealUnit, seen: Seen) -> Unit | None:
     """The unit over conditions alone with the same truth on all combinations that can occur, of least whole weights.
 
-    with_missing: the columns that may be missing. The bias is half-way between the sums of true and false combinations.
+    The bias is half-way between the sums of true and false combinations.
     None where the conditions are too many or where the program is not solved.
     """
     if unit.numbers or len(unit.conditions) > MOST_CONDITIONS:
         return None
-    points, free = combinations(unit.conditions, with_missing)
+    points, free = combinations(unit.conditions, seen)
     holds = unit.bias + points @ unit.heights >= -unit.tolerance
     if holds.all() or not holds.any():
         return Unit((), 1.0 if holds.all() else -1.0)
@@ -44,14 +43,14 @@ def least_integer_unit(unit: RealUnit, with_missing: frozenset[int]) -> Unit | N
     return Unit(tuple(ConditionTerm(float(w), c) for w, c in pairs if w), -(low + high) / 2.0)
 
 
-def combinations(conditions: Sequence[Condition], with_missing: frozenset[int]) -> tuple[Bools, Bools]:
+def combinations(conditions: Sequence[Condition], seen: Seen) -> tuple[Bools, Bools]:
     """The combinations [s, k] of truth values that can occur, and which conditions [k] are alone in their column."""
     points = np.zeros((1, len(conditions)), dtype=bool)
     free = np.zeros(len(conditions), dtype=bool)
     for column in dict.fromkeys(condition.column for condition in conditions):
         own = [k for k, condition in enumerate(conditions) if condition.column == column]
-        first = MISSING_CODE if column in with_missing else MISSING_CODE + 1
-        patterns = np.unique(np.stack([conditions[k].holds[first:] for k in own], axis=1), axis=0)
+        holds = np.stack([conditions[k].holds for k in own], axis=1)
+        patterns = np.unique(holds[seen.codes(column, len(holds))], axis=0)
         points = np.repeat(points, len(patterns), axis=0)
         points[:, own] = np.tile(patterns, (len(points) // len(patterns), 1))
         free[own] = len(patterns) == 2 and len(own) == 1

@@ -9,14 +9,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 
+from rulekit.learners.binned.codes import Codes
 from rulekit.learners.counting.histograms import Bools, Floats
 from rulekit.learners.ltu.inputs import Condition, Inputs, Number
-from rulekit.schema import MISSING_CODE
+from rulekit.schema import MISSING_CODE, UNSEEN_CODE
 
 ROUNDING = 1e-12  # of the largest size of a sum: differences below it are those of the order of adding up
+_FINEST_STEPS = 1 << 12
+_LOOKED_AT = 64  # values that tell of most columns that they have no step
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,6 +43,11 @@ class NumberPart:
     @property
     def high(self) -> float:
         return float(self.values[-1])
+
+    @property
+    def ends(self) -> tuple[float, float, float]:
+        """Values that no other one is below or above."""
+        return self.low, self.high, float(self.values[MISSING_CODE])
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +73,8 @@ class RealUnit:
     @cached_property
     def tolerance(self) -> float:
         """A sum within it of 0 is 0, which fires."""
-        return ROUNDING * (abs(self.bias) + sum(float(np.abs(table).max()) for _, table in self.tables))
+        largest = [abs(part.weight) * max(map(abs, part.ends)) for part in self.numbers]
+        return ROUNDING * (abs(self.bias) + float(self.heights.sum()) + sum(largest))
 
     def fires_by_code(self, column: int) -> Bools:
         """On which codes of the only column that it reads it fires."""
@@ -72,10 +82,9 @@ class RealUnit:
         return np.asarray(total >= -self.tolerance)
 
 
-def real_unit(weights: Floats, bias: float, inputs: Inputs) -> RealUnit:
-    """The unit with these weights [d] of inputs as they are."""
+def real_unit(weights: Floats, bias: float, inputs: Inputs, seen: Seen) -> RealUnit:
+    """The unit with these weights [d] of inputs as they are, the conditions of most weight first."""
     numbers, conditions = dict[int, NumberPart](), dict[int, Floats]()
-    with_missing = missing_columns(inputs)
     for k in np.flatnonzero(weights).tolist():
         item, weight = inputs.items[k], float(weights[k])
         if isinstance(item, Number):
@@ -88,19 +97,37 @@ def real_unit(weights: Floats, bias: float, inputs: Inputs) -> RealUnit:
         if joined is not None:
             numbers[column] = joined
             del conditions[column]
-    found, heights = list[Condition](), list[float]()
+    found = list[tuple[float, Condition]]()
     small = ROUNDING * float(np.abs(weights).max(initial=0.0))
     for column, added in conditions.items():
-        base, steps = _ladder(added, column in with_missing, small)
+        base, steps = _ladder(added, seen.codes(column, len(added)), small)
         bias += base
-        found += [Condition(column, holds) for _, holds in steps]
-        heights += [height for height, _ in steps]
-    return RealUnit(tuple(found), np.array(heights), tuple(numbers.values()), bias)
+        found += [(height, Condition(column, holds)) for height, holds in steps]
+    found.sort(key=lambda pair: -pair[0])
+    heights = np.array([height for height, _ in found])
+    return RealUnit(tuple(condition for _, condition in found), heights, tuple(numbers.values()), bias)
 
 
-def missing_columns(inputs: Inputs) -> frozenset[int]:
-    """The columns that are missing in some training rows, but for those that are missing in all."""
-    return frozenset(item.column for item in inputs.items if isinstance(item, Condition) and item.says_missing)
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The columns that are missing in some training rows, and those with pooled or unseen levels in some."""
+
+    missing: frozenset[int]
+    pooled: frozenset[int]
+
+    @classmethod
+    def of(cls, inputs: Inputs, codes: Codes) -> Self:
+        """In the rows of codes."""
+        conditions = [item for item in inputs.items if isinstance(item, Condition)]
+        missing = frozenset(item.column for item in conditions if item.says_missing)
+        columns = {item.column for item in conditions}
+        return cls(missing, frozenset(column for column in columns if (codes[column] == UNSEEN_CODE).any()))
+
+    def codes(self, column: int, n_codes: int) -> Bools:
+        """Which codes of a column [n_codes] can occur."""
+        found = np.ones(n_codes, dtype=bool)
+        found[MISSING_CODE], found[UNSEEN_CODE] = column in self.missing, column in self.pooled
+        return found
 
 
 def _with_missing(part: NumberPart, added: float) -> NumberPart | None:
@@ -113,24 +140,23 @@ def _with_missing(part: NumberPart, added: float) -> NumberPart | None:
     return replace(part, values=values)
 
 
-def _ladder(added: Floats, with_missing: bool, small: float) -> tuple[float, list[tuple[float, Bools]]]:
+def _ladder(added: Floats, seen: Bools, small: float) -> tuple[float, list[tuple[float, Bools]]]:
     """The least that the codes of a column add [n_codes], and conditions, each with what it adds to the one before.
 
-    Where training rows are never missing, no condition holds of a missing cell. Sums that differ by no more than
-    `small` are one.
+    seen [n_codes]: codes that can occur; another one has what it adds or less, and no condition holds of a missing cell
+    that cannot. Sums that differ by no more than `small` are one.
     """
-    levels = _distinct(added[MISSING_CODE + 1 :], small)
+    levels = _distinct(added[MISSING_CODE + 1 :][seen[MISSING_CODE + 1 :]], small)
     base, missing = levels[0], float(added[MISSING_CODE])
     above = added >= np.array(levels[1:])[:, None] - small  # [levels - 1, n_codes]
-    beside = with_missing and min(abs(missing - level) for level in levels) > small
-    if beside or not with_missing:
+    beside = seen[MISSING_CODE] and min(abs(missing - level) for level in levels) > small
+    if beside or not seen[MISSING_CODE]:
         above[:, MISSING_CODE] = False
     steps = [(high - low, holds) for low, high, holds in zip(levels, levels[1:], above, strict=False)]
     if beside:
         is_missing = np.arange(len(added)) == MISSING_CODE
         steps.append((abs(missing - base), is_missing if missing > base else ~is_missing))
-        if missing < base:
-            base = missing
+        base = min(base, missing)
     return base, steps
 
 
@@ -142,8 +168,9 @@ def _distinct(values: Floats, small: float) -> list[float]:
 
 def step_of(values: Floats) -> float:
     """The largest power of two of at most 1 of which all values are multiples, 0 where there is none above 2^-12."""
-    for exponent in range(13):
-        scaled = values * 2.0**exponent
-        if (scaled == np.rint(scaled)).all():
-            return 2.0**-exponent
-    return 0.0
+    for part in (values[:_LOOKED_AT], values):
+        scaled = part * _FINEST_STEPS
+        if not (np.abs(scaled) < 2.0**62).all() or (scaled != np.rint(scaled)).any():
+            return 0.0
+    bits = int(np.bitwise_or.reduce(scaled.astype(np.int64)))
+    return min(1.0, (bits & -bits) / _FINEST_STEPS) if bits else 1.0

@@ -17,7 +17,7 @@ from rulekit.simplification.sums import dead_terms, threshold_logic
 def unit_node(unit: Unit, columns: Sequence[BinnedColumn], schema: Schema) -> Node:
     """The node of a unit: a condition, r of k, a disjunction that is no longer than the sum, or the sum.
 
-    columns: of the problem. Each is what the laws of simplification make of the sum, and decides as it does.
+    columns: of the problem. Each is what laws of simplification make of the sum, and decides as it does on every row.
     """
     node = unit.node(columns)
     context = context_of(schema, [node])

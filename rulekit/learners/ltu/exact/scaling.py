@@ -7,11 +7,9 @@ from collections.abc import Sequence
 
 from rulekit.exactness import ZERO_GRID, grid_of
 
-_MOST_WHOLE = 10**7
-
 
 def readable(weights: Sequence[float]) -> list[float]:
-    """The weights times one positive number: whole numbers without a common divisor, or dyadic ones of few digits."""
+    """The weights times one positive number: whole numbers without a common divisor, or dyadic ones of fewer digits."""
     grid = min((grid_of(weight) for weight in weights), default=ZERO_GRID)
     if grid == ZERO_GRID:
         return list(weights)
@@ -19,10 +17,8 @@ def readable(weights: Sequence[float]) -> list[float]:
     divisor = math.gcd(*whole)
     whole = [number // divisor for number in whole]
     most = max(map(abs, whole))
-    if most < _MOST_WHOLE:
-        return [float(number) for number in whole]
     options = [[math.ldexp(number, -places) for number in whole] for places in range(most.bit_length() + 1)]
-    return min(options, key=lambda option: sum(len(repr(number)) for number in option))
+    return min(options, key=lambda option: sum(len(repr(number).removesuffix(".0")) for number in option))
 
 
 def between(low: float, high: float) -> float:

@@ -7,7 +7,7 @@ import numpy as np
 from rulekit.learners.binned.codes import Codes
 from rulekit.learners.ltu.exact.integers import least_integer_unit
 from rulekit.learners.ltu.exact.near_rows import ComingRows, SidedRows
-from rulekit.learners.ltu.exact.parts import NumberPart, RealUnit, missing_columns, real_unit
+from rulekit.learners.ltu.exact.parts import NumberPart, RealUnit, Seen, real_unit
 from rulekit.learners.ltu.exact.rounding import nearest_unit, rounded_unit
 from rulekit.learners.ltu.inputs import Condition, Inputs
 from rulekit.learners.ltu.shape import NONE
@@ -26,12 +26,12 @@ def exact_units(tree: LTUTree, inputs: Inputs, codes: Codes, n_rows: int, grid: 
     grid: columns are rounded too, so that sums are exact; else weights are the doubles that they are where there is a
     number.
     """
-    with_missing = missing_columns(inputs)
+    seen = Seen.of(inputs, codes)
     found = list[Unit]()
     coming = {0: ComingRows(codes, n_rows)}
     for k in range(tree.size):
-        real, rows = real_unit(tree.weights[k], float(tree.biases[k]), inputs), coming.pop(k)
-        unit = exact_unit(real, with_missing, rows, grid)
+        real, rows = real_unit(tree.weights[k], float(tree.biases[k]), inputs, seen), coming.pop(k)
+        unit = exact_unit(real, seen, rows, grid)
         found.append(unit)
         children = (int(tree.shape.left[k]), int(tree.shape.right[k]))
         if children == (NONE, NONE):
@@ -43,17 +43,17 @@ def exact_units(tree: LTUTree, inputs: Inputs, codes: Codes, n_rows: int, grid: 
     return tuple(found)
 
 
-def exact_unit(real: RealUnit, with_missing: frozenset[int], rows: ComingRows, grid: bool = True) -> Unit:
-    """A real unit as it decides; rows: those that come to it. with_missing: the columns that may be missing."""
+def exact_unit(real: RealUnit, seen: Seen, rows: ComingRows, grid: bool = True) -> Unit:
+    """A real unit as it decides; rows: those that come to it."""
     columns = real.columns
     if not columns:
         return Unit((), 1.0 if real.bias >= 0.0 else -1.0)
     if len(columns) == 1:
         numbers = {part.column for part in real.numbers}
-        return _condition_unit(real, columns[0], columns[0] in with_missing | numbers)
+        return _condition_unit(real, columns[0], columns[0] in seen.missing | numbers)
     if real.numbers and not grid:
         return _free_unit(real)
-    found = least_integer_unit(real, with_missing)
+    found = least_integer_unit(real, seen)
     for doubt in (0.0, _DOUBT * real.tolerance):
         if found is None:
             found = rounded_unit(real, SidedRows.of(real, rows, doubt))
