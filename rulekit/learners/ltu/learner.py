@@ -43,7 +43,7 @@ class LTUTrees(UnitLearner):
 
 
 def trees_of(question: Question, rows: Rows) -> Iterator[tuple[LTUTree, tuple[float, float] | None]]:
-    """The trees that are fitted to rows, smallest first, each with its held-out error and the standard error of that."""
+    """The trees that are fitted to rows, smallest first, each with its held-out error and the error of that."""
     settings: LTUTreeSettings = question.settings
     if settings.node == "moments":
         seed = question.seed + question.index
@@ -56,10 +56,8 @@ def trees_of(question: Question, rows: Rows) -> Iterator[tuple[LTUTree, tuple[fl
     rng = np.random.default_rng((question.seed, question.index))
     growth = Growth(depth=int(settings.max_depth), most_units=int(settings.max_nodes))
     node = node_of(settings.node, int(settings.n_epochs))
-    yield (
-        grow(rows.inputs, rows.labels == 1, rows.weights.astype(np.float64), node, rng, growth, question.watch.check),
-        {},
-    )
+    weights, check = rows.weights.astype(np.float64), question.watch.check
+    yield grow(rows.inputs, rows.labels == 1, weights, node, rng, growth, check), None
 
 
 def _options(settings: LTUTreeSettings) -> FitOptions:
