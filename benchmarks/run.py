@@ -62,6 +62,9 @@ BENCHMARKS = {
     "paper_noisy_or": Benchmark(
         "learning", "the noisy-or paper's tables on Reuters beside peers, and readable variants", 10, WRITE
     ),
+    "paper_ltu": Benchmark(
+        "learning", "LTU trees, Madaline and Winnow on the five bits of their paper, drawn as its figures", 10, BOTH
+    ),
     "noisy_family": Benchmark(
         "learning", "every noisy-or on data of known models, and ranked classes of wine beside mord", 10
     ),

@@ -1,4 +1,4 @@
-"""Pictures of results: lines on logarithmic axes, bars beside each other."""
+"""Pictures of results: lines, bars beside each other."""
 
 from __future__ import annotations
 
@@ -34,8 +34,11 @@ class Bars:
     ours: frozenset[str] = frozenset()
 
 
-def draw_logarithmic(path: Path, panels: Sequence[Sequence[Panel]]) -> None:
-    """Rows of panels as a picture, both axes logarithmic, ranges as thin bars; a name has one colour throughout."""
+def draw_lines(path: Path, panels: Sequence[Sequence[Panel]], scale: str = "log", columns: int | None = None) -> None:
+    """Rows of panels as a picture, both axes of one scale, ranges as thin bars; a name has one colour throughout.
+
+    scale: "log" or "linear", which begins at 0; columns: of the legend (as many as there are names).
+    """
     plt = _pyplot()
     wide = max(len(row) for row in panels)
     size = (4.4 * wide, 3.4 * len(panels))
@@ -53,13 +56,15 @@ def draw_logarithmic(path: Path, panels: Sequence[Sequence[Panel]]) -> None:
                 shown[name] = axis.errorbar(
                     x, middle, yerr=(below, above), marker=_MARKS[at % 5], color=f"C{at}", markersize=4, linewidth=1.2
                 )
-            axis.set(title=panel.title, xlabel=panel.x, ylabel=panel.y, xscale="log", yscale="log")
+            axis.set(title=panel.title, xlabel=panel.x, ylabel=panel.y, xscale=scale, yscale=scale)
+            if scale == "linear":
+                axis.set_ylim(bottom=0.0)
             axis.set_xticks(sizes, [_short(size) for size in sizes])
             axis.xaxis.minorticks_off()
             axis.grid(True, which="major", linewidth=0.4)
         for axis in places[len(row) :]:
             axis.remove()
-    figure.legend(shown.values(), shown, loc="outside upper center", ncols=len(shown), frameon=False)
+    figure.legend(shown.values(), shown, loc="outside upper center", ncols=columns or len(shown), frameon=False)
     _save(figure, path)
 
 

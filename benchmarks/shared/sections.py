@@ -19,6 +19,7 @@ TITLES = {
     "paper uci stumps": ("AdaBoost on the paper's UCI tables", "learning.paper_uci --only stumps --write"),
     "paper boosting": ("AdaBoost as in its source", "learning.paper_boosting --write"),
     "paper noisy-or": ("The noisy-or classifier on Reuters", "learning.paper_noisy_or --write"),
+    "paper ltu": ("LTU trees and Madaline networks on five bits", "learning.paper_ltu --write"),
     "noisy forms": ("Noisy-ors as ONNX: operators and proof by causes", "proofs.noisy_forms --write"),
     "text scale": ("Noisy-ors on text: time and memory", "speed.text_scale --write"),
     "prediction": ("Prediction: latency and throughput", "prediction --write"),

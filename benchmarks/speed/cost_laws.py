@@ -28,7 +28,7 @@ from benchmarks.shared.kept import Kept
 from benchmarks.shared.laws import Line, exponent, line_through, upper_decade
 from benchmarks.shared.machine import stamp
 from benchmarks.shared.measuring import Spread, spread
-from benchmarks.shared.pictures import Panel, draw_logarithmic
+from benchmarks.shared.pictures import Panel, draw_lines
 from benchmarks.shared.sections import add_options, kept, picture, publish
 
 ROWS = (10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 10_000_000)
@@ -303,7 +303,7 @@ def main() -> None:
     laws = [law for law in laws if law.fits]
     others = max((f["others"] for law in laws for fits in law.fits.values() for f in fits.values()), default=0.0)
     lines = [stamp(others, finished.day), "", *explanation(laws, arguments.limit), *section(laws)]
-    draw_logarithmic(picture(arguments, "cost_laws"), panels(laws))
+    draw_lines(picture(arguments, "cost_laws"), panels(laws))
     publish(arguments, "cost laws", lines)
     print(f"{time.monotonic() - begun:.0f} s in all; picture: {picture(arguments, 'cost_laws')}")
 

@@ -19,7 +19,7 @@ from benchmarks.shared.kept import Kept
 from benchmarks.shared.laws import exponent, line_through
 from benchmarks.shared.machine import stamp
 from benchmarks.shared.measuring import ratios, spread
-from benchmarks.shared.pictures import Panel, draw_logarithmic
+from benchmarks.shared.pictures import Panel, draw_lines
 from benchmarks.shared.sections import add_options, kept, markdown, picture, publish
 from benchmarks.speed.text_fits import DESCENT, DESCENT_2, EM, LOGISTIC, SVM
 
@@ -156,7 +156,7 @@ def main() -> None:
     made = on_made(finished, SMALL_ROWS if arguments.small else ROWS[-1])
     every = [*reuters.values(), *(run for fits in made.values() for run in fits.values())]
     others = max(run["others"] for run in every)
-    draw_logarithmic(picture(arguments, "text_scale"), panels(made))
+    draw_lines(picture(arguments, "text_scale"), panels(made))
     publish(arguments, "text scale", [stamp(others, finished.day), "", *reuters_lines(reuters), *made_lines(made)])
 
 

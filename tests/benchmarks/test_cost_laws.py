@@ -18,7 +18,7 @@ from benchmarks.shared import kept, sections
 from benchmarks.shared.kept import Found, Kept, code_digest
 from benchmarks.shared.laws import exponent, line_through, upper_decade
 from benchmarks.shared.measuring import ProcessFailedError
-from benchmarks.shared.pictures import Bars, Panel, draw_bar_panels, draw_logarithmic
+from benchmarks.shared.pictures import Bars, Panel, draw_bar_panels, draw_lines
 from benchmarks.speed import out_of_core, prediction
 from benchmarks.speed.cost_laws import E, Law, Run, section, verdict_table
 from benchmarks.speed.training_time import Timed
@@ -193,7 +193,7 @@ def test_a_table_whose_models_differ_is_named(tmp_path: Path, monkeypatch: pytes
 
 def test_pictures_are_drawn(tmp_path: Path):
     points = [(10, 1.0, 1.5, 2.0), (100, 10.0, 10.0, 10.0)]
-    draw_logarithmic(tmp_path / "lines.png", [[Panel("t", "x", "y", {"a": points, "b": points[:1]})]])
+    draw_lines(tmp_path / "lines.png", [[Panel("t", "x", "y", {"a": points, "b": points[:1]})]])
     draw_bar_panels(
         tmp_path / "bars.png", [Bars("t", "x", {"a": (1.0, 2.0, 3.0), "b": (1e6, 2e6, 3e6)}, frozenset("a"))]
     )

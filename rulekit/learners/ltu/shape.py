@@ -131,6 +131,33 @@ class Shape:
         kept[unit], kept[child] = False, True
         return self._of_kept(np.flatnonzero(kept), {unit: child})
 
+    def turned(self, unit: int) -> Shape:
+        """The shape where a unit is its contrary: its children change places."""
+        left, right = self.left.copy(), self.right.copy()
+        left[unit], right[unit] = self.right[unit], self.left[unit]
+        return Shape(left, right)
+
+    def grafted(self, unit: int, end: int) -> tuple[Shape, Ints]:
+        """The shape without a unit that has two children, and the units [k] that are left.
+
+        `end`, below or at one of the children, answers a row by itself, by yes if it has no right child, by no if it
+        has no left one and a right one. That child stands in the place of the unit, and the other, with all below it,
+        is where `end` gave a no (if it has no left child), else where it gave a yes.
+        """
+        left, right = self.left.copy(), self.right.copy()
+        first, second = int(left[unit]), int(right[unit])
+        if not (end == first or self.ways[end, first]):
+            first, second = second, first
+        (left if left[end] == NONE else right)[end] = second
+        parent = int(self.parents[unit])
+        if parent != NONE:
+            (left if left[parent] == unit else right)[parent] = first
+        order = [first if parent == NONE else 0]
+        for known in order:  # which grows
+            order += [int(child) for child in (left[known], right[known]) if child != NONE]
+        number = {NONE: NONE} | {known: i for i, known in enumerate(order)}
+        return Shape.of(*([number[int(child)] for child in side[order]] for side in (left, right))), np.array(order)
+
     def passing(self, unit: int, fires: bool) -> tuple[Shape, Ints] | None:
         """The shape without a unit that always (or never) fires, and the units [k] that are left.
 

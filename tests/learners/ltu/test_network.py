@@ -12,13 +12,14 @@ from rulekit.learners.ltu.growing import grow_tree
 from rulekit.learners.ltu.network.backprop import NetworkBackprop, train_whole
 from rulekit.learners.ltu.network.from_tree import network_of_tree
 from rulekit.learners.ltu.network.networks import Network
-from rulekit.learners.ltu.network.pruning import idle_unit, without_idle
+from rulekit.learners.ltu.network.pruning import pruned, useless_parting, useless_unit, without_useless
 from rulekit.learners.ltu.network.rules import FixedIncrement, Winnow
 from rulekit.learners.ltu.network.several import best_of_several
 from rulekit.learners.ltu.network.shapes import SHAPES, shape_named
 from rulekit.learners.ltu.network.training import Training, train, train_in_order
 from rulekit.learners.ltu.nodes.kinds import node_of
 from rulekit.learners.ltu.shape import NONE, Shape
+from rulekit.learners.ltu.trees import LTUTree
 from rulekit.synthetic import five_bits
 
 RULES = {"fixed": FixedIncrement(), "winnow": Winnow(), "paper": Winnow(2.0, 0.5, 4.0), "uneven": Winnow(1.5, 0.6)}
@@ -171,38 +172,72 @@ def answers_of_units(draw):
         free = [(side, k) for k in range(unit) for side in (left, right) if side[k] == NONE]
         side, parent = free[rng.integers(len(free))]
         side[parent] = unit
-    return Shape.of(left, right), rng.random((draw(st.integers(1, 12)), size)) < 0.5
+    fires = rng.random((draw(st.integers(1, 12)), size)) < 0.5
+    labels = rng.random(len(fires)) < 0.5 if draw(st.booleans()) else Shape.of(left, right).decides(fires)
+    return Shape.of(left, right), fires, labels
 
 
 @given(answers_of_units())
 @settings(deadline=None)
-def test_leaving_out_idle_units_changes_no_answer(drawn):
-    shape, fires = drawn
-    smaller, kept = without_idle(shape, fires)
-    assert smaller.decides(fires[:, kept]).tolist() == shape.decides(fires).tolist()
-    assert idle_unit(smaller, fires[:, kept]) is None
-    assert 0 in kept or len(kept) < shape.size
+def test_leaving_out_useless_units_makes_no_error(drawn):
+    shape, fires, labels = drawn
+    weights = np.ones(len(fires))
+    smaller, kept = without_useless(shape, fires, labels, weights)
+    assert np.sum(smaller.decides(fires[:, kept]) != labels) <= np.sum(shape.decides(fires) != labels)
+    assert useless_unit(smaller, fires[:, kept], labels, weights) is None
 
 
-def test_units_that_decide_nothing_are_left_out_and_named():
+@given(st.integers(0, 2**32))
+@settings(deadline=None)
+def test_a_unit_that_only_parts_two_planes_is_of_no_use(seed):
+    """Its children would be asked in turn to the same effect, whatever hangs below them."""
+    rng = np.random.default_rng(seed)
+    shape = Shape.of([1, NONE, 3, 4, NONE, NONE], [2, 5, NONE, NONE, NONE, NONE])
+    fires = rng.random((40, 6)) < 0.5
+    below = (fires[:, 2] | fires[:, 3] | fires[:, 4], fires[:, 1] & fires[:, 5])
+    fires[:, 0] = np.where(below[0], True, np.where(below[1], False, fires[:, 0]))
+    labels = shape.decides(fires)
+    found = useless_parting(shape, fires, labels, np.ones(40))
+    assert found is not None
+    assert sorted(found[1].tolist()) == [1, 2, 3, 4, 5]
+    assert found[0].decides(fires[:, found[1]]).tolist() == labels.tolist()
+
+
+@given(st.integers(0, 2**32))
+@settings(deadline=None)
+def test_a_pruned_tree_errs_no_more_and_has_no_constant_unit_left(seed):
+    rng = np.random.default_rng(seed)
+    rows = rng.integers(0, 2, (30, 3)).astype(float)
+    shape = Shape.of([1, 3, 5, NONE, NONE, NONE], [2, 4, NONE, NONE, NONE, NONE])
+    tree = LTUTree(shape, rng.integers(-2, 3, (6, 3)).astype(float), rng.integers(-2, 3, 6).astype(float))
+    labels = tree.decides(rows) ^ (rng.random(30) < 0.2 * rng.integers(0, 2))
+    smaller, kept = pruned(tree, rows, labels, np.ones(30))
+    assert np.sum(smaller.decides(rows) != labels) <= np.sum(tree.decides(rows) != labels)
+    assert smaller.size == len(kept)
+    fires = smaller.margins(rows) >= 0.0
+    if smaller.size > 1:
+        assert (fires.any(axis=0) & ~fires.all(axis=0)).all()
+
+
+def test_units_of_no_use_are_left_out_and_named():
     """The larger network of the paper leaves units unused, which it found by looking at the weights."""
     found, rows, labels = trained(FixedIncrement(), "large", n=3000, d=8, passes=6)
-    assert found.tree.size < 4
-    assert len(found.unused) == 4 - found.tree.size
+    assert found.tree.size == 2
+    assert len(found.unused) == 2
     during = [unit for one in found.history for unit in one.unused]
     assert set(during) <= set(found.unused)
     assert found.network.names.tolist() == [k for k in range(4) if k not in during]
     assert np.mean(found.tree.decides(rows) != labels) == found.history[-1].error
 
 
-@pytest.mark.parametrize("folds", [0, 5])
-def test_the_best_of_several_is_chosen_by_rows_not_shown(folds):
+@pytest.mark.parametrize("judging", ["held-out", "cross-validation"])
+def test_the_best_of_several_is_chosen_by_rows_not_shown(judging):
     rows, labels, weights = bits_of(600, 6)
     network = Network.new(Winnow(), SHAPES["small"], np.ones(6, dtype=bool))
-    found = best_of_several(network, rows, labels, weights, np.random.default_rng(0), 4, folds, training=Training(1))
+    found = best_of_several(network, rows, labels, weights, np.random.default_rng(0), 4, judging, Training(1))
     assert found.errors.shape == (4,)
     assert found.number == found.errors.argmin()
-    assert found.trained.network.shown == (600 if folds else 480)
+    assert found.trained.network.shown == 480
     assert np.mean(found.trained.tree.decides(rows) != labels) < 0.2
 
 

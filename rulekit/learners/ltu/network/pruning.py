@@ -1,40 +1,109 @@
-"""Units that decide nothing: whose answer could be the same for all rows, and every row would be answered as it is."""
+"""Units that are of no use: if one always gave the same answer, no more rows would be answered wrongly.
+
+Those that decide nothing are among them, and those that decide some rows, but no better than without them.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from rulekit.learners.counting.histograms import Bools, Ints
-from rulekit.learners.ltu.shape import Shape
+from rulekit.learners.counting.histograms import Bools, Floats, Ints
+from rulekit.learners.ltu.network.kernels import margins_of
+from rulekit.learners.ltu.shape import NONE, Shape
+from rulekit.learners.ltu.trees import LTUTree
 
 
-def idle_unit(shape: Shape, fires: Bools, among: Ints | None = None) -> tuple[int, bool] | None:
-    """The last unit that decides nothing and can be left out, and what it may always answer; fires [n, m].
+def useless_unit(
+    shape: Shape, fires: Bools, labels: Bools, weights: Floats, among: Ints | None = None, turning: bool = False
+) -> tuple[int, bool] | None:
+    """The last unit that is of no use and can be left out, and what it may always answer.
 
-    among: the units that may be it, all unless given. None where each decides something.
+    fires [n, m]: which units fire on which rows, of labels [n] and weights [n]; among: the units that may be it, all
+    unless given; turning: those instead that can be left out only where their parents are turned round. None where each
+    is of use.
     """
-    answers = shape.decides(fires)
+    wrong = _wrong(shape, fires, labels, weights)
     for unit in reversed(range(shape.size) if among is None else among.tolist()):
         for answer in (False, True):
-            if shape.passing(unit, answer) is None:
+            if (shape.passing(unit, answer) is None) != turning or (turning and not unit):
                 continue
             always = fires.copy()
             always[:, unit] = answer
-            if np.array_equal(shape.decides(always), answers):
+            if _wrong(shape, always, labels, weights) <= wrong:
                 return unit, answer
     return None
 
 
-def without_idle(shape: Shape, fires: Bools, among: Ints | None = None) -> tuple[Shape, Ints]:
-    """The shape without the units that decide nothing, one after the other, and the units [k] that are left.
+def without_useless(
+    shape: Shape, fires: Bools, labels: Bools, weights: Floats, among: Ints | None = None
+) -> tuple[Shape, Ints]:
+    """The shape without the units that are of no use, one after the other, and the units [k] that are left.
 
     among: the units that may be left out, all unless given.
     """
     kept = np.arange(shape.size)
     while True:
         eligible = None if among is None else np.flatnonzero(np.isin(kept, among))
-        found = idle_unit(shape, fires[:, kept], eligible)
+        found = useless_unit(shape, fires[:, kept], labels, weights, eligible)
         passed = None if found is None else shape.passing(*found)
         if passed is None:
             return shape, kept
         shape, kept = passed[0], kept[passed[1]]
+
+
+def useless_parting(shape: Shape, fires: Bools, labels: Bools, weights: Floats) -> tuple[Shape, Ints] | None:
+    """The shape without the last unit that only sends rows to one of two children where both could be asked in turn.
+
+    The other child then comes where the one gives a no (or a yes), and no more rows are answered wrongly. Also the
+    units [k] that are left; None where there is no such unit.
+    """
+    wrong = _wrong(shape, fires, labels, weights)
+    for unit in reversed(range(shape.size)):
+        if NONE in (shape.left[unit], shape.right[unit]):
+            continue
+        for end in np.flatnonzero((shape.ways[:, unit] != 0) & ((shape.left == NONE) | (shape.right == NONE))):
+            found, kept = shape.grafted(unit, int(end))
+            if _wrong(found, fires[:, kept], labels, weights) <= wrong:
+                return found, kept
+    return None
+
+
+def pruned(tree: LTUTree, inputs: Floats, labels: Bools, weights: Floats) -> tuple[LTUTree, Ints]:
+    """The tree without the units that are of no use on rows of inputs [n, d], and the units [k] that are left."""
+    left = np.arange(tree.size)
+    while True:
+        margins = margins_of(inputs, tree.weights, tree.biases)
+        smaller = without_useless(tree.shape, margins >= 0.0, labels, weights)
+        if len(smaller[1]) == tree.size:
+            found = useless_unit(tree.shape, margins >= 0.0, labels, weights, turning=True)
+            parting = None if found else useless_parting(tree.shape, margins >= 0.0, labels, weights)
+            if found is not None:
+                tree, smaller = _turned(tree, margins, *found)
+            elif parting is not None:
+                smaller = parting
+            else:
+                return tree, left
+        tree, left = tree.kept(*smaller), left[smaller[1]]
+
+
+def _turned(tree: LTUTree, margins: Floats, unit: int, answer: bool) -> tuple[LTUTree, tuple[Shape, Ints]]:
+    """The tree where the parent of a unit gives its constant answer, and the shape without the unit; margins [n, m].
+
+    As it is, the parent gives the other answer there. So it is turned round, half-way to the closest row below its
+    plane; or always gives that answer, where it does on its other side.
+    """
+    shape, parent = tree.shape, int(tree.shape.parents[unit])
+    own, biases = tree.weights.copy(), tree.biases.copy()
+    if NONE in (shape.left[parent], shape.right[parent]):
+        own[parent], biases[parent] = 0.0, 1.0 if answer else -1.0
+        return replace(tree, weights=own, biases=biases), shape.without(unit)
+    below = margins[margins[:, parent] < 0.0, parent]
+    own[parent] = -own[parent]
+    biases[parent] = -biases[parent] + (0.5 * float(below.max()) if len(below) else -1.0)
+    return replace(tree, weights=own, biases=biases), shape.turned(parent).without(unit)
+
+
+def _wrong(shape: Shape, fires: Bools, labels: Bools, weights: Floats) -> float:
+    return float(weights[shape.decides(fires) != labels].sum())

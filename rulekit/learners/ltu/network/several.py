@@ -1,13 +1,15 @@
 """Several networks that see the rows in different orders, and the best of them (Sahami, at the end of the results).
 
-What one pass makes of a network depends much on the order of the rows. Which order serves best is told by rows that
-were not shown: those of a part that is held out, or each part in turn (cross-validation).
+What few passes make of a network depends much on the order of the rows. Which is the best is told by rows that were not
+shown to it, and the network that they judge is the one that is kept: an order that served well without them says little
+of the network that it makes of all rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -16,6 +18,8 @@ from rulekit.learners.counting.histograms import Bools, Floats, Ints
 from rulekit.learners.ltu.network.networks import Network
 from rulekit.learners.ltu.network.training import DEFAULT, Trained, Training, train_in_order
 from rulekit.learners.ltu.presenting import random_orders
+
+Judging = Literal["held-out", "cross-validation"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,36 +38,30 @@ def best_of_several(
     weights: Floats,
     rng: np.random.Generator,
     n_networks: int = 5,
-    folds: int = 5,
+    judging: Judging = "held-out",
     training: Training = DEFAULT,
+    parts: int = 5,
     check: Callable[[], None] | None = None,
 ) -> Chosen:
     """The best of so many networks that all go on from one, on rows as `train` takes them.
 
-    folds: 0 holds a fifth of the rows out, trains each network on the others and keeps the one that errs least on
-    those; else the rows are parted into so many, each part is answered by networks that have seen the others, in the
-    order that they have among all rows, and the network whose order errs least is trained on all of them.
-    Raises InputError where there are fewer than two rows, or one fold.
+    The rows are parted by chance into so many parts. Each network is shown all but one of them and judged by that one:
+    all by the same part (held-out), or each by the next (cross-validation).
+    Raises InputError where there are fewer than two rows or parts.
     """
-    if len(labels) < 2 or folds == 1 or folds < 0:
-        raise InputError("networks are compared on rows that they have not seen", fix="give two rows and two folds")
+    parts = min(parts, len(labels))
+    if parts < 2:
+        raise InputError("networks are compared on rows that they have not seen", fix="give two rows and two parts")
     orders = [random_orders(weights, training.passes, rng) for _ in range(n_networks)]
-    parts = min(folds or 5, len(labels))
     part_of = rng.permutation(np.arange(len(labels)) % parts)
-    wrong = np.zeros(n_networks)
-    kept: list[Trained] = []
-    for part in range(parts if folds else 1):
-        out = part_of == part
-        for number, every in enumerate(orders):
-            found = train_in_order(network, inputs, labels, weights, _without(every, out), training, check)
-            answers = found.tree.decides(inputs[out])
-            wrong[number] += float(weights[out][answers != labels[out]].sum())
-            if not folds:
-                kept.append(found)
-    best = int(wrong.argmin())
-    errors = wrong / float(weights.sum() if folds else weights[part_of == 0].sum())
-    final = train_in_order(network, inputs, labels, weights, orders[best], training, check) if folds else kept[best]
-    return Chosen(final, best, errors)
+    found, errors = list[Trained](), np.zeros(n_networks)
+    for number, order in enumerate(orders):
+        out = part_of == (number % parts if judging == "cross-validation" else 0)
+        found.append(train_in_order(network, inputs, labels, weights, _without(order, out), training, check))
+        wrong = found[-1].tree.decides(inputs[out]) != labels[out]
+        errors[number] = float(weights[out][wrong].sum() / weights[out].sum())
+    best = int(errors.argmin())
+    return Chosen(found[best], best, errors)
 
 
 def _without(orders: Ints, out: Bools) -> Ints:

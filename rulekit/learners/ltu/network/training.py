@@ -1,4 +1,4 @@
-"""Training a network pass by pass: what it errs, which units decide nothing, and which weights answer at last."""
+"""Training a network pass by pass: what it errs, which units are of no use, and which weights answer."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Literal
 import numpy as np
 
 from rulekit.learners.counting.histograms import Bools, Floats, Ints
-from rulekit.learners.ltu.network.kernels import margins_of, present
+from rulekit.learners.ltu.network.kernels import present
 from rulekit.learners.ltu.network.networks import Network
-from rulekit.learners.ltu.network.pruning import without_idle
+from rulekit.learners.ltu.network.pruning import pruned, without_useless
 from rulekit.learners.ltu.network.rules import FixedIncrement
 from rulekit.learners.ltu.presenting import random_orders
 from rulekit.learners.ltu.trees import LTUTree
@@ -30,8 +30,8 @@ class Training:
     disturbance or the one closest to its threshold, as in the paper; None: least for fixed increments, where it is
     better, closest for Winnow, where it is not. keep: the weights that answer: the last, the mean of all that rows were
     shown to, or the best on the training rows of those that had the longest runs of right answers. prune: whether a
-    unit that decides nothing is left out: "never", "after" training, or "during" it too, where it has decided nothing
-    at the end of two passes in a row.
+    unit that is of no use is left out (`pruning`): "never", "after" training, or "during" it too, where it was of no
+    use at the end of two passes in a row.
     """
 
     passes: int = 5
@@ -49,7 +49,7 @@ class Training:
 class Pass:
     """One pass: the share of the rows shown that were answered wrongly when shown, and of their weight after it.
 
-    unused: the units, numbered as training began, that were left out after it, as they decided nothing.
+    unused: the units, numbered as training began, that were left out after it, as they were of no use.
     """
 
     number: int
@@ -62,7 +62,7 @@ class Pass:
 class Trained:
     """The tree that answers, over inputs as they are; the network to go on from; what each pass did.
 
-    unused: the units, numbered as training began, that are not in the tree, as they decide nothing.
+    unused: the units, numbered as training began, that are not in the tree, as they are of no use.
     """
 
     tree: LTUTree
@@ -106,7 +106,7 @@ def train_in_order(
     began = tuple(network.names.tolist())
     network = network.copied()
     pocket = _Pocket(seen, labels, weights) if training.keep == "pocket" else None
-    idle_before: frozenset[int] = frozenset()
+    useless_before: frozenset[int] = frozenset()
     history = list[Pass]()
     for number, order in enumerate(orders, start=1):
         if check is not None:
@@ -116,21 +116,26 @@ def train_in_order(
         error = _weight_of(network.shape.decides(fires) != labels, weights)
         unused: tuple[int, ...] = ()
         if training.prune == "during":
-            used = network.names[without_idle(network.shape, fires)[1]]
-            idle = frozenset(network.names.tolist()) - frozenset(used.tolist())
-            again = np.flatnonzero(np.isin(network.names, list(idle & idle_before)))
-            smaller = network.kept(*without_idle(network.shape, fires, again)) if len(again) else network
+            used = network.names[without_useless(network.shape, fires, labels, weights)[1]]
+            useless = frozenset(network.names.tolist()) - frozenset(used.tolist())
+            again = np.flatnonzero(np.isin(network.names, list(useless & useless_before)))
+            smaller = _kept(network, fires, labels, weights, again)
             unused = tuple(sorted(set(network.names.tolist()) - set(smaller.names.tolist())))
-            network, idle_before = smaller, idle
+            network, useless_before = smaller, useless
         history.append(Pass(number, mistakes / max(len(order), 1), error, unused))
     if pocket is not None:
         pocket.offer(network)
     tree, names = _answering(network, training, pocket)
     if training.prune != "never":
-        shape, kept = without_idle(tree.shape, margins_of(inputs, tree.weights, tree.biases) >= 0.0)
-        tree, names = tree.kept(shape, kept), names[kept]
+        tree, kept = pruned(tree, inputs, labels, weights)
+        names = names[kept]
     gone = tuple(name for name in began if name not in names.tolist())
     return Trained(tree, network, tuple(history), gone)
+
+
+def _kept(network: Network, fires: Bools, labels: Bools, weights: Floats, among: Ints) -> Network:
+    """The network without those of some units that are of no use."""
+    return network.kept(*without_useless(network.shape, fires, labels, weights, among)) if len(among) else network
 
 
 def _one_pass(
