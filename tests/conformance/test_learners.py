@@ -17,6 +17,9 @@ SMALL: dict[str, dict[str, Any]] = {
     "additive": {"max_rules": 3, "n_folds": 2},
     "adaboost": {"n_estimators": 8, "n_folds": 2},
     "cnll": {"n_units": 3, "n_folds": 2},
+    "ltu-tree": {"max_nodes": 3, "n_starts": 1},
+    "mada-winnow": {"shape": "small", "n_passes": 2, "n_networks": 2},
+    "madaline": {"shape": "small", "n_passes": 2, "n_networks": 2},
     "noisy-or": {"max_causes": 4, "n_folds": 2},
 }
 CHECKS = [

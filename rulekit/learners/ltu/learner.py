@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from rulekit.learners.binned.problem import Problem
-from rulekit.learners.contract import Learning, Question
+from rulekit.learners.contract import Learning, OutOfTimeError, Question
 from rulekit.learners.ltu.fitting.fit import fit_tree
 from rulekit.learners.ltu.fitting.options import FitOptions
 from rulekit.learners.ltu.growing import Growth, grow_tree
@@ -51,6 +51,8 @@ def trees_of(question: Question, rows: Rows) -> Iterator[tuple[LTUTree, tuple[fl
         held = float(rows.weights[rows.held].sum()) or float(rows.weights.sum())
         for tree, error in zip(found.ladder, found.errors, strict=True):
             yield tree, (error, float(np.sqrt(error * (1.0 - error) / max(1.0, held))))
+        if not found.complete:
+            raise OutOfTimeError  # what was found so far is kept, and the model says that it was stopped
         return
     grow = grow_perceptron_tree if settings.inner == "single" else grow_tree
     rng = np.random.default_rng((question.seed, question.index))

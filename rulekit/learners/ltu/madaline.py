@@ -24,8 +24,6 @@ from rulekit.learners.ltu.settings import MadalineSettings, MadaWinnowSettings
 from rulekit.learners.ltu.trees import LTUTree
 from rulekit.learners.ltu.unit_learner import UnitLearner
 
-_FOLDS = 5
-
 
 class Madaline(UnitLearner):
     """Networks of units that are changed by fixed increments; see MadalineClassifier."""
@@ -102,11 +100,11 @@ class Madaline(UnitLearner):
             prune=settings.prune,
         )
         labels, weights, check = rows.labels == 1, rows.weights.astype(np.float64), question.watch.check
-        if settings.n_networks == 1 or len(labels) < _FOLDS:
+        if settings.n_networks == 1 or len(labels) < 2:
             trained, said = train(network, rows.inputs, labels, weights, rng, training, check), {}
         else:
             chosen = best_of_several(
-                network, rows.inputs, labels, weights, rng, int(settings.n_networks), _FOLDS, training, check
+                *(network, rows.inputs, labels, weights, rng, int(settings.n_networks)), training=training, check=check
             )
             trained, said = chosen.trained, {"held_out_errors": chosen.errors.tolist()}
         passes = [

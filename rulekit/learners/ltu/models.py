@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rulekit.graph.nodes import FALSE, And, Linear, Logistic, Node, Not
+from rulekit.graph.nodes import FALSE, And, Hidden, Node, Not, Or
 from rulekit.learners.binned.codes import Codes
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import Candidate, Frame, Question, Score
@@ -23,16 +23,15 @@ from rulekit.learners.ltu.settings import UnitSettings
 from rulekit.learners.ltu.shape import Shape
 from rulekit.learners.ltu.trees import LTUTree
 from rulekit.learners.ltu.units import Unit
-
-_GRID = 2.0**-10
+from rulekit.numbers import short_probability, strength_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UnitTree:
     """Says yes where the tree of units does.
 
-    yes, no: the log of the odds of the positive class where each unit of `shape.yes` and of `shape.no` answers.
-    slope: of a single unit, by what its sum is multiplied for the log of these odds; 0 where its side alone tells it.
+    yes, no: the share of the positive class among the rows that each unit of `shape.yes` and of `shape.no` answers,
+    with half a row of each class more than there is. precedence: the share of all rows that are answered by yes.
     nested: the rule is written as the tree is, else as its paths.
     """
 
@@ -40,20 +39,22 @@ class UnitTree:
     units: tuple[Unit, ...]
     yes: Floats
     no: Floats
+    precedence: float
     nested: bool = True
 
     @classmethod
     def of(cls, shape: Shape, units: Sequence[Unit], problem: Problem, nested: bool = True) -> UnitTree:
-        """The tree with the odds of the rows of a problem; half a row more of each class than there is."""
+        """The tree with the shares of the rows of a problem."""
         n = len(problem.labels)
         at, answers = shape.ends(fires_of(units, problem.codes, n))
-        total, place = problem.weights * problem.weight_unit, 2 * at + answers
-        counts = [
-            np.bincount(place, total * (problem.labels == label), 2 * shape.size).reshape(-1, 2) for label in (0, 1)
-        ]
-        odds = np.log((counts[1] + 0.5) / (counts[0] + 0.5))
-        odds = np.rint(odds / _GRID) * _GRID
-        return cls(shape, tuple(units), odds[shape.yes, 1], odds[shape.no, 0], nested)
+        weights = problem.weights * problem.weight_unit
+        every, positive = (
+            np.bincount(2 * at + answers, counted, 2 * shape.size).reshape(-1, 2)
+            for counted in (weights, weights * (problem.labels == 1))
+        )
+        shares = (positive + 0.5) / (every + 1.0)
+        right = float((positive[:, 1].sum() + 0.5) / (every[:, 1].sum() + 1.0))
+        return cls(shape, tuple(units), shares[shape.yes, 1], shares[shape.no, 0], right, nested)
 
     @property
     def size(self) -> int:
@@ -68,18 +69,18 @@ class UnitTree:
         return found
 
     def score(self, frame: Frame, prefix: str) -> Score:
-        """The rule that decides, and the odds of the path that a row takes."""
+        """The rule that decides, and a hidden bit for each path, of which a row takes one."""
         nodes = [unit_node(unit, frame.columns, frame.schema) for unit in self.units]
         rule = (nested if self.nested else dnf_of_paths)(self.shape, nodes)
-        total = self._odds(nodes)
-        return Score(total, rule, Logistic(total), silent=rule is FALSE, sided=frame.kind == "two")
-
-    def _odds(self, nodes: Sequence[Node]) -> Linear:
-        """The log of the odds as a sum over the paths, of which a row takes one."""
-        if self.size == 1:
-            return Linear([(float(self.yes[0] - self.no[0]), nodes[0])], float(self.no[0]))
+        silent = rule is FALSE
+        if frame.unreported:
+            return Score(rule, rule, silent=silent, precedence=self.precedence)
         paths = [*zip(self.shape.gates, self.yes, strict=True), *zip(self.shape.contrary_gates, self.no, strict=True)]
-        return Linear([(float(odds), _path(gate.tolist(), nodes)) for gate, odds in paths], 0.0)
+        bits = [
+            Hidden(f"{prefix}{k}", _path(gate.tolist(), nodes), strength_of(short_probability(float(share))))
+            for k, (gate, share) in enumerate(paths, start=1)
+        ]
+        return Score(Or(bits), rule, silent=silent, sided=frame.kind != "ranked", precedence=self.precedence)
 
 
 def fires_of(units: Sequence[Unit], codes: Codes, n_rows: int) -> Bools:
