@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -98,7 +97,7 @@ def candidate_of(
     tree: LTUTree,
     question: Question,
     rows: Rows,
-    said: Mapping[str, Any] = MappingProxyType({}),
+    said: Mapping[str, Any] | None = None,
     held_out: tuple[float, float] | None = None,
 ) -> Candidate:
     """A tree over standardised inputs as a candidate: its units exact, its errors those of the rows."""
@@ -111,4 +110,4 @@ def candidate_of(
     model = UnitTree.of(tree.shape, units, rows.problem, settings.form == "nested")
     wrong = model.decides(rows.problem.codes, n) != (rows.labels == 1)
     error = float(rows.weights[wrong].sum()) * rows.problem.weight_unit
-    return Candidate(model.size, error, error, model, said=said, held_out=held_out)
+    return Candidate(model.size, error, error, model, said=said or {}, held_out=held_out)
