@@ -1,24 +1,66 @@
-"""Candidates: trees with what they were trained by and how they err on held-out rows."""
+"""Candidates: trees with what they were trained by, how they err on held-out rows, and how long they are to tell.
+
+A smaller tree may err a little more: within standard errors of the difference, which is far surer than either error, as
+trees alike err on the same rows. Among such trees the one is taken that, with the rows on which it errs, of those that
+were fitted too, is told in the fewest bits (Rissanen's least description length): of the weights that are left by
+chance alone, none is worth its description, and one without which some rows are wrong is.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from rulekit.learners.counting.histograms import Bools
 from rulekit.learners.ltu.fitting.refining import Training
 from rulekit.learners.ltu.fitting.rows import Rows
 from rulekit.learners.ltu.trees import LTUTree
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Judges:
+    """The rows to fit to, and those held out to choose by."""
+
+    fit: Rows
+    held: Rows
+
+    def judge(self, tree: LTUTree, training: Training) -> Candidate:
+        """A tree with what it errs and how long it is."""
+        yes = tree.decides(self.held.inputs)
+        wrong = self.held.wrong(yes)
+        of_all = wrong + self.fit.wrong(tree.decides(self.fit.inputs))
+        length = description(tree, of_all, self.fit.total + self.held.total)
+        return Candidate(tree, training, yes, wrong / max(self.held.total, 1.0), of_all, length)
+
+    def allowed(self, candidate: Candidate, best: Candidate, margin: float) -> bool:
+        """Whether a candidate is worse than the best by at most so many standard errors of their difference."""
+        total = max(self.held.total, 1.0)
+        differ, more = self.held.weights @ (candidate.yes != best.yes) / total, candidate.error - best.error
+        return bool(more <= margin * np.sqrt(max(differ - more * more, 0.0) / total) + 1e-12)
+
+    def chosen(self, candidates: Sequence[Candidate], margin: float) -> Candidate:
+        """The one of the shortest description of those that are allowed beside the best."""
+        best = best_of(candidates)
+        return min((c for c in candidates if self.allowed(c, best, margin)), key=lambda c: (c.length, *c.size, c.error))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Candidate:
-    """A tree, how it was trained, and the share of held-out rows that it decides wrongly."""
+    """A tree and how it was trained.
+
+    yes [n]: the held-out rows that it answers by yes; error: the share of them that it decides wrongly; wrong: how many
+    rows it decides wrongly, fitted ones too; length: of its description, in nats.
+    """
 
     tree: LTUTree
     training: Training
+    yes: Bools
     error: float
+    wrong: float
+    length: float
 
     @property
     def size(self) -> tuple[int, int]:
@@ -26,18 +68,22 @@ class Candidate:
         return self.tree.size, int(np.count_nonzero(self.tree.weights))
 
 
-def judged(tree: LTUTree, training: Training, held: Rows) -> Candidate:
-    """A tree with its error on held-out rows."""
-    return Candidate(tree, training, held.wrong(tree.decides(held.inputs)) / max(held.total, 1.0))
+def best_of(candidates: Iterable[Candidate]) -> Candidate:
+    """The one of the least error; of equal ones the smallest."""
+    return min(candidates, key=lambda c: (c.error, *c.size))
 
 
-def standard_error(error: float, held: Rows) -> float:
-    """That of an error on held-out rows."""
-    return float(np.sqrt(max(error * (1.0 - error), 0.0) / max(held.total, 1.0)))
+_WEIGHT = 1.0
+"""Nats for the sign and the size of a weight, beside saying which input has one."""
 
 
-def within(candidates: Sequence[Candidate], margin: float, held: Rows) -> Candidate:
-    """The smallest candidate whose error is within so many standard errors of the least; of equal ones the best."""
-    least = min(candidate.error for candidate in candidates)
-    most = least + margin * standard_error(least, held) + 1e-12
-    return min((c for c in candidates if c.error <= most), key=lambda c: (*c.size, c.error))
+def description(tree: LTUTree, wrong: float, total: float) -> float:
+    """Nats for the weights of a tree over its inputs, and for which of so many rows it decides wrongly."""
+    d = tree.weights.shape[1]
+    live = np.count_nonzero(tree.weights, axis=1)
+    return _choice(total, wrong) + sum(_choice(d, int(k)) + _WEIGHT * (int(k) + 1) for k in live)
+
+
+def _choice(n: float, k: float) -> float:
+    """Nats to say which k of n."""
+    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(max(n - k, 0.0) + 1)

@@ -10,21 +10,20 @@ from dataclasses import replace
 
 import numpy as np
 
-from rulekit.learners.ltu.fitting.candidates import Candidate, judged, standard_error
+from rulekit.learners.ltu.fitting.candidates import Candidate, Judges, best_of
 from rulekit.learners.ltu.fitting.refining import refined
-from rulekit.learners.ltu.fitting.rows import Rows
 
-_SHARE, _FEW = 0.2, 20
+_SHARE, _FEW = 0.2, 30
 _HOPELESS = 4.0
 
 
-def eliminated(candidate: Candidate, rows: Rows, held: Rows, margin: float, check: Callable[[], None]) -> Candidate:
-    """The sparsest of ever sparser trees within `margin` standard errors of the least error on held-out rows.
+def eliminated(candidate: Candidate, judges: Judges, margin: float, check: Callable[[], None]) -> Candidate:
+    """Of ever sparser trees the one of the shortest description that is allowed beside the best on held-out rows.
 
     A fifth of the weights is dropped in a round, of few weights one.
     """
-    training = replace(candidate.training, steps=60, tolerance=1e-5)
-    path, least = [candidate], candidate.error
+    training = replace(candidate.training, steps=40, tolerance=1e-4)
+    path, least = [candidate], candidate
     tree = candidate.tree
     while (live := np.count_nonzero(tree.weights)) > tree.size:
         dropped = max(1, int(_SHARE * live)) if live > _FEW else 1
@@ -32,11 +31,9 @@ def eliminated(candidate: Candidate, rows: Rows, held: Rows, margin: float, chec
         mask = tree.weights != 0.0
         mask.ravel()[order[mask.size - live :][:dropped]] = False
         tree = replace(tree, weights=np.where(mask, tree.weights, 0.0))
-        tree = refined(tree, rows, training, check, mask).without_idle(rows.inputs)
-        path.append(judged(tree, candidate.training, held))
-        least = min(least, path[-1].error)
-        if path[-1].error > least + (margin + _HOPELESS) * standard_error(max(least, 0.01), held):
+        tree = refined(tree, judges.fit, training, check, mask).without_idle(judges.fit.inputs)
+        path.append(judges.judge(tree, candidate.training))
+        least = best_of((least, path[-1]))
+        if not judges.allowed(path[-1], least, margin + _HOPELESS):
             break
-    most = least + margin * standard_error(least, held) + 1e-12
-    good = [found for found in path if found.error <= most]
-    return min(good, key=lambda found: (found.size[1], found.error))
+    return judges.chosen(path, margin)

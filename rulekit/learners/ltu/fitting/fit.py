@@ -9,7 +9,7 @@ import numpy as np
 
 from rulekit.learners.contract import NO_WATCH, OutOfTimeError, Watch
 from rulekit.learners.counting.histograms import Bools, Floats, Ints
-from rulekit.learners.ltu.fitting.candidates import Candidate, judged, within
+from rulekit.learners.ltu.fitting.candidates import Candidate, Judges, best_of
 from rulekit.learners.ltu.fitting.chains import chains_of
 from rulekit.learners.ltu.fitting.eliminating import eliminated
 from rulekit.learners.ltu.fitting.growing import grown
@@ -40,26 +40,22 @@ class FitResult:
 
 @dataclass(slots=True, eq=False)
 class _Search:
-    """What has been found so far; fit, held: the rows to fit to and to choose by."""
+    """What has been found so far, and by which rows."""
 
-    fit: Rows
-    held: Rows
+    judges: Judges
     options: FitOptions
     check: Callable[[], None]
     found: list[Candidate] = field(default_factory=list)
 
     def add(self, tree: LTUTree, training: Training) -> Candidate:
         """Judge a tree over all inputs."""
-        self.found.append(judged(tree, training, self.held))
+        self.found.append(self.judges.judge(tree, training))
         return self.found[-1]
 
     @property
     def solved(self) -> bool:
         """Whether some tree decides all rows rightly, and enough of them are held out to believe it."""
-        if self.held.total < 100.0:
-            return False
-        right = [c for c in self.found if c.error == 0.0]
-        return any(self.fit.wrong(c.tree.decides(self.fit.inputs)) == 0.0 for c in right)
+        return self.judges.held.total >= 100.0 and any(c.wrong == 0.0 for c in self.found)
 
 
 def fit_tree(
@@ -80,7 +76,7 @@ def fit_tree(
     fit, kept = every.at(~held), every.at(held)
     if not (fit.total and kept.total and 0.0 < fit.share < 1.0 and 0.0 < kept.share < 1.0):
         fit, kept = every, every
-    search = _Search(_single(fit), _single(kept), options, watch.check)
+    search = _Search(Judges(_single(fit), _single(kept)), options, watch.check)
     search.add(_constant(every), Training(options.l2[0]))
     complete = True
     if 0.0 < fit.share < 1.0 and inputs.shape[1]:
@@ -88,14 +84,13 @@ def fit_tree(
             _find(search, np.random.default_rng(seed))
         except OutOfTimeError:
             complete = False
-    steps = _ladder(search)
     try:
-        steps = [_sparse(search, step) for step in steps]
+        steps = _ladder(search)
     except OutOfTimeError:
         complete = False
-    chosen = steps[-1]
+        steps = [search.judges.chosen(search.found, options.select_margin)]
     trees = tuple(_refitted(step, every) for step in steps)
-    return FitResult(trees[-1], trees, tuple(step.error for step in steps), complete and chosen is steps[-1])
+    return FitResult(trees[-1], trees, tuple(step.error for step in steps), complete)
 
 
 def _positive(weights: Floats | Ints) -> Floats:
@@ -114,7 +109,7 @@ def _constant(rows: Rows) -> LTUTree:
 
 def _screens(search: _Search) -> Iterator[Ints]:
     """The inputs that tell most, few first."""
-    order = ranked(search.fit)
+    order = ranked(search.judges.fit)
     d = len(order)
     sizes = {size for size in search.options.screens if size < d}
     if d <= search.options.most_inputs or not sizes:
@@ -125,9 +120,9 @@ def _screens(search: _Search) -> Iterator[Ints]:
 
 def _find(search: _Search, rng: np.random.Generator) -> None:
     """Judge the candidates of all screens."""
-    options, d = search.options, search.fit.inputs.shape[1]
+    options, d = search.options, search.judges.fit.inputs.shape[1]
     for screen in _screens(search):
-        rows = search.fit.of(screen).merged()
+        rows = search.judges.fit.of(screen).merged()
         for l2 in options.logistic_l2:
             training = Training(l2, logistic=True, tolerance=1e-5)
             start = LTUTree(Shape.chain(1), np.zeros((1, len(screen))), np.zeros(1))
@@ -137,11 +132,12 @@ def _find(search: _Search, rng: np.random.Generator) -> None:
                 search.add(tree.without_idle(rows.inputs).over(screen, d), training)
             if search.solved:
                 return
-        for l2 in options.l2:
-            training = Training(l2, steps=100, tolerance=1e-5)
-            begun = grown(rows, options, training, search.check)
-            if begun is not None:
-                search.add(begun.over(screen, d), training)
+        training = Training(options.l2[0], steps=60, tolerance=1e-4)
+        begun = grown(rows, search.judges.held.of(screen), options, training, search.check)
+        if begun is not None:
+            search.add(begun.over(screen, d), training)
+            for l2 in options.l2:
+                training = Training(l2, steps=100, tolerance=1e-5)
                 tree = refined(softened(begun), rows, training, search.check).without_idle(rows.inputs)
                 search.add(tree.over(screen, d), training)
             if search.solved:
@@ -150,23 +146,22 @@ def _find(search: _Search, rng: np.random.Generator) -> None:
 
 def _ladder(search: _Search) -> list[Candidate]:
     """The chosen candidate last, and before it the best of each smaller number of units."""
-    options = search.options
-    for start in {within(search.found, margin, search.held) for margin in (options.select_margin, 0.0)}:
-        try:
-            search.found += pruned(start, search.fit, search.held, options.prune_margin, search.check)
-        except OutOfTimeError:
-            break
-    chosen = within(search.found, options.select_margin, search.held)
+    options, judges = search.options, search.judges
+    for start in {judges.chosen(search.found, margin) for margin in (options.select_margin, 0.0)}:
+        search.found += pruned(start, judges, options.prune_margin, search.check)
+    most = best_of(search.found).tree.size
+    by_units = dict[int, list[Candidate]]()
+    for candidate in sorted(search.found, key=lambda c: (c.error, *c.size)):
+        by_units.setdefault(candidate.tree.size, []).append(candidate)
+    finalists = [c for units in sorted(by_units) if units <= most for c in by_units[units][: options.finalists]]
+    sparse = [eliminated(c, judges, options.eliminate_margin, search.check) for c in finalists]
+    chosen = judges.chosen(sparse, options.select_margin)
     best = dict[int, Candidate]()
-    for candidate in search.found:
+    for candidate in [*sparse, chosen]:
         units = candidate.tree.size
-        if units <= chosen.tree.size and (units not in best or candidate.error < best[units].error):
+        if units < chosen.tree.size and (units not in best or candidate.error < best[units].error):
             best[units] = candidate
-    return [best[units] for units in sorted(best)]
-
-
-def _sparse(search: _Search, candidate: Candidate) -> Candidate:
-    return eliminated(candidate, search.fit, search.held, search.options.eliminate_margin, search.check)
+    return [*(best[units] for units in sorted(best)), chosen]
 
 
 def _refitted(candidate: Candidate, rows: Rows) -> LTUTree:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rulekit.learners.counting.histograms import Bools, Floats
+from rulekit.learners.ltu.fitting.cuts import entropies, split_entropy
 from rulekit.learners.ltu.fitting.options import FitOptions
 from rulekit.learners.ltu.fitting.refining import Training
 from rulekit.learners.ltu.fitting.rows import Rows
@@ -26,23 +27,29 @@ def tolerated(n_rows: float, wrong: float) -> bool:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Side:
-    """Rows without a unit yet, below `parent` on its right or left side; the number of units above."""
+    """Rows, and held-out ones, without a unit yet, below `parent` on its right or left side; the number of units above."""
 
     at: Bools
+    held: Bools
     parent: int
     right: bool
     depth: int
 
 
-def grown(rows: Rows, options: FitOptions, training: Training, check: Callable[[], None]) -> LTUTree | None:
-    """The grown tree; None where no unit splits the rows."""
+def grown(
+    rows: Rows, held: Rows, options: FitOptions, training: Training, check: Callable[[], None]
+) -> LTUTree | None:
+    """The grown tree; None where no unit splits the rows.
+
+    A unit below the root must split the held-out rows that come to it by more than chance would.
+    """
     units, left, right = list[Floats](), list[int](), list[int]()
-    waiting = [_Side(np.ones(len(rows.targets), dtype=bool), NONE, False, 0)]
+    waiting = [_Side(np.ones(len(rows.targets), dtype=bool), np.ones(len(held.targets), dtype=bool), NONE, False, 0)]
     while waiting and len(units) < options.max_nodes:
         side = waiting.pop(0)
         own = rows.at(side.at)
         unit = best_unit(own, options.directions, training, check)
-        if unit is None:
+        if unit is None or (side.depth and not _tells(held.at(side.held), unit)):
             continue
         number = len(units)
         units.append(unit)
@@ -50,14 +57,28 @@ def grown(rows: Rows, options: FitOptions, training: Training, check: Callable[[
         right.append(NONE)
         if side.parent != NONE:
             (right if side.right else left)[side.parent] = number
-        fires = rows.inputs @ unit[:-1] + unit[-1] >= 0.0
+        fires, held_fires = _fires(rows, unit), _fires(held, unit)
         for yes in (True, False):
             at = side.at & (fires == yes)
             here = rows.at(at)
             enough = side.depth + 1 < options.max_depth and 0.0 < here.share < 1.0
             if enough and not tolerated(here.total, here.wrong(np.full(len(here.targets), yes))):
-                waiting.append(_Side(at, number, yes, side.depth + 1))
+                waiting.append(_Side(at, side.held & (held_fires == yes), number, yes, side.depth + 1))
     if not units:
         return None
     found = np.array(units)
     return LTUTree(Shape.of(left, right), found[:, :-1], found[:, -1])
+
+
+def _fires(rows: Rows, unit: Floats) -> Bools:
+    return np.asarray(rows.inputs @ unit[:-1] + unit[-1] >= 0.0)
+
+
+_CHANCE = 2.0
+"""Nats: a split that means nothing tells more in one case of twenty."""
+
+
+def _tells(rows: Rows, unit: Floats) -> bool:
+    yes = np.array([rows.weights @ rows.targets])
+    before = float(entropies(yes, rows.total - yes)[0])
+    return before - float(split_entropy(rows, _fires(rows, unit)[None])[0]) > _CHANCE

@@ -1,12 +1,13 @@
 """L-BFGS of many problems at once: each goes its own way, and one call evaluates all that are not finished.
 
-Steps meet the conditions of Armijo and of curvature (weak Wolfe), found by halving and doubling.
+Steps meet the conditions of Armijo and of curvature (weak Wolfe), found by halving and doubling. The direction is that
+of the compact form (Byrd, Nocedal & Schnabel, 1994, equation 3.1), which takes a few products of small matrices.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 import numpy.typing as npt
@@ -20,13 +21,67 @@ Function = Callable[[Numbers, Ints], tuple[Floats, Numbers]]
 _HISTORY = 8
 _ARMIJO, _CURVATURE = 1e-4, 0.9
 _MOST_TRIALS = 12
+_AGES = np.arange(_HISTORY)
+_NOT_OLDER = np.array([(_AGES[:, None] - k - 1) % _HISTORY <= (_AGES - k - 1) % _HISTORY for k in range(_HISTORY)])
+"""By the newest place k: which pairs of places [h, h] are in the order in which they were written."""
+
+
+@dataclass(slots=True, eq=False)
+class _Pairs:
+    """The last steps and changes of the gradient of b problems [b, h, P], zeros where there are none.
+
+    across [b, h, h]: products of steps and changes; among [b, h, h]: of changes; newest: the place last written.
+    """
+
+    steps: Numbers
+    changes: Numbers
+    across: Floats
+    among: Floats
+    newest: int = 0
+
+    @classmethod
+    def none(cls, b: int, size: int, dtype: npt.DTypeLike) -> _Pairs:
+        vectors, products = (b, _HISTORY, size), (b, _HISTORY, _HISTORY)
+        return cls(np.zeros(vectors, dtype), np.zeros(vectors, dtype), np.zeros(products), np.zeros(products))
+
+    def keep(self, which: Bools) -> None:
+        self.steps, self.changes = self.steps[which], self.changes[which]
+        self.across, self.among = self.across[which], self.among[which]
+
+    def add(self, step: Numbers, change: Numbers) -> None:
+        """A pair of each problem [b, P], which takes the place of the oldest; one of zeros where nothing is learned."""
+        k = self.newest = (self.newest + 1) % _HISTORY
+        self.steps[:, k], self.changes[:, k] = step, change
+        of_changes = self.changes @ np.stack([step, change], axis=2)
+        self.across[:, k, :] = of_changes[:, :, 0]
+        self.across[:, :, k] = (self.steps @ change[:, :, None])[:, :, 0]
+        self.among[:, k, :] = self.among[:, :, k] = of_changes[:, :, 1]
+
+    def direction(self, gradient: Numbers) -> Numbers:
+        """Where to go [b, P]: against the gradient times the inverse of what is known of the second derivatives."""
+        ahead = (self.steps @ gradient[:, :, None])[:, :, 0].astype(np.float64)
+        behind = (self.changes @ gradient[:, :, None])[:, :, 0].astype(np.float64)
+        curvatures = np.einsum("bkk->bk", self.across)
+        some = curvatures > 0.0
+        upper = np.where(_NOT_OLDER[self.newest], self.across, 0.0)
+        np.einsum("bkk->bk", upper)[:] = np.where(some, curvatures, 1.0)
+        own, square = curvatures[:, self.newest], self.among[:, self.newest, self.newest]
+        scale = np.divide(own, square, out=np.ones(len(own)), where=square > 0.0)
+        shares = np.linalg.solve(upper, ahead[:, :, None])
+        middle = curvatures[:, :, None] * shares + scale[:, None, None] * (self.among @ shares - behind[:, :, None])
+        of_steps = np.linalg.solve(upper.swapaxes(1, 2), middle)[:, None, :, 0].astype(gradient.dtype)
+        of_changes = (scale[:, None] * shares[:, :, 0])[:, None, :].astype(gradient.dtype)
+        found = scale[:, None].astype(gradient.dtype) * gradient
+        found += (of_steps @ self.steps)[:, 0]
+        found -= (of_changes @ self.changes)[:, 0]
+        return np.negative(found, out=found)
 
 
 @dataclass(slots=True, eq=False)
 class _State:
     """Problems that are not finished: number [b], point, gradient, direction [b, P], loss, slope, step and its bounds.
 
-    steps, changes [h, b, P]: the last ones, newest first; curvatures [h, b]: their products, 0 where there is none.
+    trials: of the step so far; taken: steps so far.
     """
 
     number: Ints
@@ -40,15 +95,13 @@ class _State:
     high: Floats
     trials: Ints
     taken: Ints
-    steps: Numbers
-    changes: Numbers
-    curvatures: Floats
+    pairs: _Pairs
 
     def keep(self, which: Bools) -> None:
         """Forget the other problems."""
-        for name in self.__slots__:
-            own = getattr(self, name)
-            setattr(self, name, own[:, which] if name in ("steps", "changes", "curvatures") else own[which])
+        self.pairs.keep(which)
+        for own in fields(self)[:-1]:
+            setattr(self, own.name, getattr(self, own.name)[which])
 
 
 def minimise(
@@ -64,48 +117,45 @@ def minimise(
     losses[:] = state.loss
     while len(state.number):
         check()
-        trial = state.point + (state.step[:, None] * state.direction).astype(start.dtype)
+        trial = state.point + state.step[:, None].astype(start.dtype) * state.direction
         loss, gradient = function(trial, state.number)
         slope = _dots(gradient, state.direction)
         low_enough = loss <= state.loss + _ARMIJO * state.step * state.slope
         given_up = state.trials >= _MOST_TRIALS
         accepted = low_enough & ((slope >= _CURVATURE * state.slope) | given_up)
         finished = given_up & ~low_enough
-        _change_step(state, low_enough)
+        if not accepted.all():
+            _change_step(state, low_enough)
         if accepted.any():
-            finished |= _accept(state, accepted, trial, loss, gradient, tolerance)
-            points[state.number[accepted]] = state.point[accepted]
-            losses[state.number[accepted]] = state.loss[accepted]
-            finished |= state.taken >= most_steps
+            finished |= _accept(state, accepted, trial, loss, gradient, tolerance) | (state.taken >= most_steps)
         if finished.any():
+            done = state.number[finished]
+            points[done], losses[done] = state.point[finished], state.loss[finished]
             state.keep(~finished)
     return points, losses
 
 
 def _dots(a: Numbers, b: Numbers) -> Floats:
-    return np.asarray(np.einsum("ij,ij->i", a, b), dtype=np.float64)
+    return (a * b).sum(axis=1, dtype=np.float64)
 
 
 def _begun(function: Function, start: Numbers) -> _State:
     b, size = start.shape
-    number = np.arange(b)
-    loss, gradient = function(start, number)
-    length = np.sqrt(_dots(gradient, gradient))
+    loss, gradient = function(start, np.arange(b))
+    square = _dots(gradient, gradient)
     return _State(
-        number=number,
+        number=np.arange(b),
         point=start.copy(),
         loss=loss,
         gradient=gradient,
         direction=-gradient,
-        slope=-(length**2),
-        step=1.0 / np.maximum(length, 1e-12),
+        slope=-square,
+        step=1.0 / np.maximum(np.sqrt(square), 1e-12),
         low=np.zeros(b),
         high=np.full(b, np.inf),
         trials=np.zeros(b, dtype=np.int64),
         taken=np.zeros(b, dtype=np.int64),
-        steps=np.zeros((_HISTORY, b, size), dtype=start.dtype),
-        changes=np.zeros((_HISTORY, b, size), dtype=start.dtype),
-        curvatures=np.zeros((_HISTORY, b)),
+        pairs=_Pairs.none(b, size, start.dtype),
     )
 
 
@@ -113,54 +163,40 @@ def _change_step(state: _State, low_enough: Bools) -> None:
     """Halve the step where the loss is too high, else lengthen it."""
     state.high = np.where(low_enough, state.high, state.step)
     state.low = np.where(low_enough, state.step, state.low)
-    bounded = np.isfinite(state.high)
     with np.errstate(invalid="ignore"):
-        state.step = np.where(bounded, 0.5 * (state.low + state.high), 2.0 * state.step)
+        state.step = np.where(np.isfinite(state.high), 0.5 * (state.low + state.high), 2.0 * state.step)
     state.trials = state.trials + 1
 
 
-def _accept(state: _State, accepted: Bools, trial: Numbers, loss: Floats, gradient: Numbers, tolerance: float) -> Bools:
+def _accept(
+    state: _State, accepted: Bools, trial: Numbers, loss: Floats, gradient: Numbers, tolerance: float
+) -> Bools:
     """Go on from the trial points that are accepted; the problems [b] that are finished with that."""
-    at = np.flatnonzero(accepted)
-    step, change = trial[at] - state.point[at], gradient[at] - state.gradient[at]
-    product = _dots(step, change)
-    useful = product > 1e-10 * _dots(change, change) ** 0.5 * _dots(step, step) ** 0.5
-    for history, newest in ((state.steps, step), (state.changes, change)):
-        own = at[useful]
-        history[1:, own] = history[:-1, own]
-        history[0, own] = newest[useful]
-    state.curvatures[1:, at[useful]] = state.curvatures[:-1, at[useful]]
-    state.curvatures[0, at[useful]] = product[useful]
-    gain = state.loss[at] - loss[at]
-    state.point[at], state.loss[at], state.gradient[at] = trial[at], loss[at], gradient[at]
-    state.direction[at] = _direction(state, at)
-    slope = _dots(state.direction[at], gradient[at])
-    uphill = slope >= 0.0
-    state.direction[at[uphill]] = -gradient[at[uphill]]
-    state.slope[at] = np.where(uphill, -_dots(gradient[at], gradient[at]), slope)
-    state.step[at], state.low[at], state.high[at], state.trials[at] = 1.0, 0.0, np.inf, 0
-    state.taken[at] += 1
-    finished = np.zeros(len(accepted), dtype=bool)
-    finished[at] = (gain <= tolerance * np.abs(loss[at])) | (state.slope[at] > -1e-14)
-    return finished
-
-
-def _direction(state: _State, at: Ints) -> Numbers:
-    """The two-loop recursion for problems by their places (Nocedal, 1980)."""
-    found = -state.gradient[at]
-    curvatures = state.curvatures[:, at]
-    inverse = np.divide(1.0, curvatures, out=np.zeros_like(curvatures), where=curvatures > 0.0)
-    depth = int((curvatures > 0.0).any(axis=1).sum())
-    shares = np.zeros((depth, len(at)))
-    steps, changes = state.steps[:depth, at], state.changes[:depth, at]
-    for k in range(depth):
-        shares[k] = inverse[k] * _dots(steps[k], found)
-        found = found - shares[k, :, None].astype(found.dtype) * changes[k]
-    if depth:
-        squares = _dots(changes[0], changes[0])
-        scale = np.divide(curvatures[0], squares, out=np.ones(len(at)), where=squares > 0.0)
-        found = found * scale[:, None].astype(found.dtype)
-    for k in reversed(range(depth)):
-        back = shares[k] - inverse[k] * _dots(changes[k], found)
-        found = found + back[:, None].astype(found.dtype) * steps[k]
-    return found
+    step, change = trial - state.point, gradient - state.gradient
+    useful = accepted & (_dots(step, change) > 1e-10 * np.sqrt(_dots(change, change) * _dots(step, step)))
+    if not useful.all():
+        step[~useful], change[~useful] = 0.0, 0.0
+    state.pairs.add(step, change)
+    finished = accepted & (state.loss - loss <= tolerance * np.abs(loss))
+    if accepted.all():
+        state.point, state.loss, state.gradient = trial, loss, gradient
+    else:
+        state.point[accepted], state.loss[accepted] = trial[accepted], loss[accepted]
+        state.gradient[accepted] = gradient[accepted]
+    direction = state.pairs.direction(state.gradient)
+    slope = _dots(direction, state.gradient)
+    uphill = ~(slope < 0.0)
+    if uphill.any():
+        direction[uphill] = -state.gradient[uphill]
+        slope[uphill] = -_dots(direction[uphill], direction[uphill])
+    if accepted.all():
+        state.direction = direction
+    else:
+        state.direction[accepted] = direction[accepted]
+    state.slope = np.where(accepted, slope, state.slope)
+    state.step = np.where(accepted, 1.0, state.step)
+    state.low = np.where(accepted, 0.0, state.low)
+    state.high = np.where(accepted, np.inf, state.high)
+    state.trials = np.where(accepted, 0, state.trials)
+    state.taken = state.taken + accepted
+    return finished | (accepted & (state.slope > -1e-14))

@@ -24,8 +24,9 @@ class FitOptions:
     screens: tuple[int, ...] = (20, 60)
     most_inputs: int = 120
     starts: int = 6
+    finalists: int = 2
     directions: int = 5
-    select_margin: float = 1.0
-    prune_margin: float = 1.0
-    eliminate_margin: float = 0.5
+    select_margin: float = 1.5
+    prune_margin: float = 1.5
+    eliminate_margin: float = 1.5
     sample: int = 20_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from rulekit.learners.ltu.fitting.candidates import Candidate, judged, standard_error
+from rulekit.learners.ltu.fitting.candidates import Candidate, Judges, best_of
 from rulekit.learners.ltu.fitting.refining import refined, softened
 from rulekit.learners.ltu.fitting.rows import Rows
 from rulekit.learners.ltu.trees import LTUTree
@@ -13,24 +13,22 @@ from rulekit.learners.ltu.trees import LTUTree
 _TRIED = 4
 
 
-def pruned(
-    candidate: Candidate, rows: Rows, held: Rows, margin: float, check: Callable[[], None]
-) -> Iterator[Candidate]:
+def pruned(candidate: Candidate, judges: Judges, margin: float, check: Callable[[], None]) -> Iterator[Candidate]:
     """Ever smaller trees: of the changes that cost least on the rows the best after refinement, while that is good.
 
-    Good is within `margin` standard errors of the least error so far on the held-out rows.
+    Good is at most `margin` standard errors worse on the held-out rows than the best so far.
     """
-    least = candidate.error
+    least, rows = candidate, judges.fit
+    training = replace(candidate.training, steps=60, tolerance=1e-5)
     while candidate.tree.size > 1:
-        training = replace(candidate.training, steps=60, tolerance=1e-5)
         tried = list[Candidate]()
         for tree in _changes(candidate.tree, rows)[:_TRIED]:
             tree = refined(softened(tree), rows, training, check).without_idle(rows.inputs)
-            tried.append(judged(tree, candidate.training, held))
-        best = min(tried, key=lambda c: (c.error, *c.size))
-        if best.error > least + margin * standard_error(least, held) + 1e-12:
+            tried.append(judges.judge(tree, candidate.training))
+        best = best_of(tried)
+        if not judges.allowed(best, least, margin):
             return
-        least, candidate = min(least, best.error), best
+        candidate, least = best, best_of((least, best))
         yield candidate
 
 
@@ -43,5 +41,4 @@ def _changes(tree: LTUTree, rows: Rows) -> list[LTUTree]:
         for shape, kept in (tree.shape.without(child), tree.shape.in_place_of(parent, child)):
             wrong = rows.wrong(shape.decides(fires[:, kept]))
             found.append((wrong, shape.size, tree.kept(shape, kept)))
-    order = sorted(range(len(found)), key=lambda i: found[i][:2])
-    return [found[i][2] for i in order]
+    return [tree for *_, tree in sorted(found, key=lambda own: own[:2])]

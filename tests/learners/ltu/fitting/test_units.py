@@ -64,7 +64,7 @@ def test_a_unit_parts_what_no_convex_loss_sees() -> None:
 
 def test_a_grown_tree_decides_all_rows() -> None:
     rows = paper_rows(2000, 10)
-    tree = grown(rows, FitOptions(), Training(1e-4), lambda: None)
+    tree = grown(rows, rows, FitOptions(), Training(1e-4), lambda: None)
     assert tree is not None
     assert rows.wrong(tree.decides(rows.inputs)) == 0.0
     assert tree.size == 2
@@ -79,4 +79,4 @@ def test_the_paper_tolerates_fewer_errors_of_many_rows() -> None:
 def test_rows_that_are_all_the_same_have_no_unit() -> None:
     same = Rows(np.zeros((4, 2)), np.array([0.0, 1.0, 0.0, 1.0]), np.ones(4))
     assert best_unit(same, 3, Training(1e-4), lambda: None) is None
-    assert grown(same, FitOptions(), Training(1e-4), lambda: None) is None
+    assert grown(same, same, FitOptions(), Training(1e-4), lambda: None) is None
