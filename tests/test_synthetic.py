@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rulekit.synthetic import exclusive_or, loans, noisy_logical, write_csv
+from rulekit.synthetic import exclusive_or, five_bits, loans, noisy_logical, write_csv
 
 
 def test_exclusive_or() -> None:
@@ -24,6 +24,17 @@ def test_exclusive_or() -> None:
     assert np.array_equal(y == 1, upper[:, 0] == upper[:, 1])
     assert np.array_equal(X, exclusive_or(3)[0])
     assert not np.array_equal(X, exclusive_or(4)[0])
+
+
+def test_five_bits() -> None:
+    X, y = five_bits(2000, 8, seed=3)
+    assert X.shape == (2000, 8)
+    assert set(np.unique(X)) == {0.0, 1.0}
+    counts = X[:, :5].sum(axis=1)
+    assert np.array_equal(y == 1, (counts <= 1) | (counts >= 4))
+    noisy, labels = five_bits(2000, 8, seed=3, noise=0.2)
+    assert np.array_equal(noisy, X)
+    assert 0.17 < np.mean(labels != y) < 0.23
 
 
 @pytest.mark.parametrize(("case", "wrong"), [("I", 0.068), ("II", 0.0)])

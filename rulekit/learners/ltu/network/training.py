@@ -31,7 +31,7 @@ class Training:
     better, closest for Winnow, where it is not. keep: the weights that answer: the last, the mean of all that rows were
     shown to, or the best on the training rows of those that had the longest runs of right answers. prune: whether a
     unit that is of no use is left out (`pruning`): "never", "after" training, or "during" it too, where it was of no
-    use at the end of two passes in a row.
+    use at the end of two passes in a row. Where rows come part by part, "never" is right, as each part is few.
     """
 
     passes: int = 5

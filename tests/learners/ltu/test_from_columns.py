@@ -1,0 +1,58 @@
+"""From binned columns to a network and a tree, and back to weights of the columns as they are."""
+
+import numpy as np
+import pytest
+
+from rulekit.learners.binned.binning import bin_table
+from rulekit.learners.binned.problem import Problem
+from rulekit.learners.ltu.growing import grow_tree
+from rulekit.learners.ltu.inputs import Inputs
+from rulekit.learners.ltu.network.networks import Network
+from rulekit.learners.ltu.network.rules import FixedIncrement
+from rulekit.learners.ltu.network.shapes import SHAPES
+from rulekit.learners.ltu.network.training import Training, train
+from rulekit.learners.ltu.nodes.kinds import node_of
+from rulekit.tables.kinds.inference import infer
+
+
+@pytest.fixture(scope="module")
+def problem():
+    rng = np.random.default_rng(0)
+    n = 600
+    columns = {
+        "size": rng.normal(100.0, 20.0, n).round(1),
+        "flag": rng.integers(0, 2, n).astype(float),
+        "colour": rng.choice(["red", "green", "blue"], n),
+    }
+    labels = (columns["size"] + 20.0 * columns["flag"] > 125.0) | (columns["colour"] == "red")
+    table = infer(columns)
+    weights = np.ones(n, dtype=np.int64)
+    binned, codes = bin_table(table, weights, None)
+    return Problem(binned, codes, labels.astype(np.int64), weights, 1.0)
+
+
+def test_plain_conditions_are_0_and_1_and_numbers_standardised(problem):
+    inputs = Inputs.of(problem).with_plain_conditions
+    rows = inputs.standardised(problem.codes, len(problem.labels))
+    numbers = inputs.are_numbers
+    assert numbers.any()
+    assert not numbers.all()
+    assert set(np.unique(rows[:, ~numbers])) == {0.0, 1.0}
+    assert np.allclose(rows[:, numbers].mean(axis=0), 0.0)
+    assert np.allclose(rows[:, numbers].std(axis=0), 1.0)
+
+
+@pytest.mark.parametrize("way", ["network", "tree"])
+def test_weights_are_read_in_the_units_of_the_columns(problem, way):
+    inputs = Inputs.of(problem).with_plain_conditions
+    n = len(problem.labels)
+    rows, labels, rng = inputs.standardised(problem.codes, n), problem.labels == 1, np.random.default_rng(1)
+    if way == "network":
+        began = Network.new(FixedIncrement(), SHAPES["small"], ~inputs.are_numbers)
+        tree = train(began, rows, labels, np.ones(n), rng, Training(20, keep="pocket")).tree
+    else:
+        tree = grow_tree(rows, labels, np.ones(n), node_of("backprop", 20), rng)
+    assert np.mean(tree.decides(rows) != labels) < 0.03
+    weights, biases = inputs.unscaled(tree.weights, tree.biases)
+    as_they_are = inputs.matrix(problem.codes, n)
+    assert np.allclose(as_they_are @ weights.T + biases, tree.margins(rows))
