@@ -202,6 +202,11 @@ LAWS = [
     ("linear thresholds", LinearThreshold(((1.0, P), (1.0, Q)), -3.0), FALSE),
     (
         "linear thresholds",
+        LinearThreshold((*((0.25, gt(float(i))) for i in range(12)), (0.25, P), (-0.25, Q)), -0.875),
+        AtLeast(5, (*(gt(float(i)) for i in range(12)), P, Not(Q))),
+    ),
+    (
+        "linear thresholds",
         LinearThreshold(((1.0, Step("x", (2.0,), (0.0, 3.0), 3.0)),), -1.0),
         AtLeast(1, (gt(2.0, True),)),
     ),
@@ -298,6 +303,8 @@ UNTOUCHED = [
     ("dead terms", Linear(((0.1, P), (0.2, TRUE)), 0.0)),
     ("merged bits", Or((bit("1", P, 0.5), bit("2", Q, 0.5)))),
     ("linear thresholds", LinearThreshold(((3.0, P), (2.0, Q), (2.0, R), (1.0, IsTrue("b"))), -4.0)),
+    # Ten times 0.1 is not 1.
+    ("linear thresholds", LinearThreshold((*((0.1, gt(float(i))) for i in range(12)), (0.1, P)), -1.0)),
     ("sure bits", bit("h", P, 0.9, 0.1)),
 ]
 

@@ -479,6 +479,14 @@ def test_a_unit_is_shown_to_people() -> None:
     assert print_node(OLD, schema) == "age > 28.5 years"
 
 
+def test_a_number_of_many_digits_on_a_grid_is_rounded_for_people() -> None:
+    column = Column("age", 38.171875, -0.33984375, 90.0, 2.0**-9)
+    schema = Schema((Feature("age", unit="years"),))
+
+    assert print_node(column) == "clip(age, from -0.3398 to 90, step 0.001953, missing 38.17)"
+    assert print_node(column, schema).endswith("missing 38.17 years)")
+
+
 # The printed model
 
 

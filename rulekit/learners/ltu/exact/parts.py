@@ -110,10 +110,13 @@ def real_unit(weights: Floats, bias: float, inputs: Inputs, seen: Seen) -> RealU
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """The columns that are missing in some training rows, and those with pooled or unseen levels in some."""
+    """The columns that are missing in some training rows, and those that have code 1 in some.
+
+    Of a category that is a pooled level or one never seen, which may not occur; of other columns a value.
+    """
 
     missing: frozenset[int]
-    pooled: frozenset[int]
+    first: frozenset[int]
 
     @classmethod
     def of(cls, inputs: Inputs, codes: Codes) -> Self:
@@ -126,7 +129,7 @@ class Seen:
     def codes(self, column: int, n_codes: int) -> Bools:
         """Which codes of a column [n_codes] can occur."""
         found = np.ones(n_codes, dtype=bool)
-        found[MISSING_CODE], found[UNSEEN_CODE] = column in self.missing, column in self.pooled
+        found[MISSING_CODE], found[UNSEEN_CODE] = column in self.missing, column in self.first
         return found
 
 

@@ -85,13 +85,13 @@ def _stand_in(term: Term) -> Node:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Near:
-    """The rows near to a plane: on which of them [n] the unit fires, its conditions hold, its numbers are missing.
+    """Rows near to a plane: on which [n] the unit fires, its conditions hold [k, n], its numbers are missing.
 
     values: of the numbers, on each row [n].
     """
 
     fires: Bools
-    holds: list[Floats]
+    holds: Floats
     values: list[Floats]
     missing: list[Bools]
 
@@ -100,9 +100,10 @@ class _Near:
         """Of those that are tried first."""
         own = rows.rows.take(rows.near)
         numbers = [(part, own.column(part.column)) for part in unit.numbers]
+        holds = [condition.values[own.column(condition.column)] for condition in unit.conditions]
         return cls(
             rows.fires[rows.near],
-            [condition.values[own.column(condition.column)] for condition in unit.conditions],
+            np.array(holds).reshape(len(holds), len(rows.near)),
             [part.values[codes] for part, codes in numbers],
             [codes == MISSING_CODE for _, codes in numbers],
         )
@@ -148,9 +149,7 @@ class _Lattice:
         Sums fit a double.
         """
         n = len(self.unit.conditions)
-        fixed = np.zeros(len(near.fires))
-        for weight, holds in zip(self.weights[:n], near.holds, strict=True):
-            fixed += weight * holds
+        fixed = np.array(self.weights[:n]) @ near.holds  # on a grid: the same in whatever order it is added
         real = fixed + sum(weight * values for weight, values in zip(self.weights[n:], near.values, strict=True))
         if not _parted(real, near.fires):
             return None
