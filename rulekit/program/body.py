@@ -127,6 +127,14 @@ class Body:
             return atom(variable)
         return replace(expression, comment=comment) if comment else expression
 
+    def written(self) -> Mapping[Node, Expression]:
+        """What each step is called that was written so far."""
+        return dict(self._done)
+
+    def return_to(self, written: Mapping[Node, Expression]) -> None:
+        """Forget what was written since, as where another branch begins, in which its variables are not set."""
+        self._done = dict(written)
+
     # Statements ------------------------------------------------------------------------------------------------------
 
     def named(self, wish: str, expression: Expression) -> Expression:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import inf
 
 from rulekit.graph.nodes import Constant, Node, Or
 from rulekit.graph.rule_graph import RuleGraph
@@ -15,6 +16,7 @@ from rulekit.program.nodes import Choice, Greater, cases, index_of
 from rulekit.program.spelling import Spelling
 from rulekit.schema import Feature
 from rulekit_exporters.python.names import FROZENSET, collection, literal
+from rulekit_exporters.python.paths import Branch, say_tree, tests_of, tree_of
 from rulekit_exporters.python.spelling import SCALAR, VECTOR
 
 MAX_REPEATED = 5000  # leaves; of more, the rules take longer than naming the cells of a row
@@ -41,10 +43,12 @@ def body_of(
     keys: Mapping[str, str] | None = None,
     comments: Mapping[Node, str] | None = None,
     indent: int = 4,
+    along: bool = False,
 ) -> Body:
     """The body of a function, its cells bound and cleaned. keys: what looks a cell up in `row`; None: parameters.
 
-    Cells that are read often, or cleaned first, become variables; others are looked up where they are read.
+    Cells that are read often, or cleaned first, become variables; others are looked up where they are read. along: only
+    what is on the path of a row is read, so that none is looked up first for being read often elsewhere.
     """
     spelling: Spelling = VECTOR if keys is None else SCALAR
     body = Body(context, spelling, roots, None, comments, indent)
@@ -56,7 +60,7 @@ def body_of(
         cell = f"row[{keys[name]}]" + (
             ".__float__()" if feature.kind == "numeric" and feature.precision == "float64" else ""
         )
-        if body.reads[name] > (0 if cleaned else MAX_LOOKUPS):
+        if body.reads[name] > (0 if cleaned else inf if along else MAX_LOOKUPS):
             body.put(f"{column} = {cell}")
         else:
             body.cells[name] = cell
@@ -67,8 +71,10 @@ def body_of(
 def functions(graph: RuleGraph, context: Context, label: str) -> list[list[str]]:
     """The lines of each function; label: the annotation of a label."""
     program, names = context.program, {name: literal(name) for name in graph.used_features}
-    plainly = body_of(context, (program.label,), names)
-    _decide(plainly, tuple(map(str, range(len(graph.classes)))), "{}")
+    tree = tree_of(program.label)
+    roots = (program.label,) if tree is None else tests_of(tree)
+    plainly = body_of(context, roots, names, along=tree is not None)
+    _decide(plainly, tuple(map(str, range(len(graph.classes)))), "{}", tree)
     in_columns = body_of(context, (program.label,), None, context.briefs)
     _decide_many(in_columns)
     columns = [f"{column}: Any" for column in context.columns.values()]
@@ -78,9 +84,10 @@ def functions(graph: RuleGraph, context: Context, label: str) -> list[list[str]]
     labels = dispatch(
         graph,
         context,
-        (program.label,),
+        roots,
         "return CLASSES[decide(row)]",
-        lambda body: _decide(body, results, "CLASSES[{}]"),
+        lambda body: _decide(body, results, "CLASSES[{}]", tree),
+        tree is not None,
     )
     if graph.probability:
         by_name = body_of(context, program.reported, names, context.briefs)
@@ -129,7 +136,12 @@ def _certain(graph: RuleGraph, index: str, positive: str) -> str:
 
 
 def dispatch(
-    graph: RuleGraph, context: Context, roots: Iterable[Node], call: str, finish: Callable[[Body], None] | None
+    graph: RuleGraph,
+    context: Context,
+    roots: Iterable[Node],
+    call: str,
+    finish: Callable[[Body], None] | None,
+    along: bool = False,
 ) -> list[str]:
     """Statements that look cells up directly; where that fails, those at the end clean the cells first.
 
@@ -138,7 +150,7 @@ def dispatch(
     """
     positions = graph.schema.positions
     places = {name: str(positions[name]) for name in graph.used_features}
-    body = body_of(context, roots, places, context.briefs, 16)
+    body = body_of(context, roots, places, context.briefs, 16, along)
     if finish is not None and sum(body.reads.values()) <= MAX_REPEATED:
         finish(body)
         repeated = "probabilities" if "probabilities" in call else "decide"
@@ -204,8 +216,11 @@ def _level_guard(feature: Feature, column: str, context: Context, scalar: bool) 
     return lines + strict_lines * strict
 
 
-def _decide(body: Body, results: Sequence[str], by_index: str) -> None:
+def _decide(body: Body, results: Sequence[str], by_index: str, tree: Branch | None) -> None:
     """Statements that return the class: results[k] where it is known to be k, `by_index` around a computed index."""
+    if tree is not None:
+        say_tree(body, tree, results)
+        return
     label = body.context.program.label
     if not isinstance(label, Choice):
         before, after = by_index.split("{}")

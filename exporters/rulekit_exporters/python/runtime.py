@@ -27,6 +27,7 @@ MOMENT = re.compile(
     "(Z|[+-][0-9]{2}:?[0-9]{2})?)?"
 )
 EPOCH = datetime.datetime(1970, 1, 1)
+SINGLE = struct.Struct("<f")
 
 
 def number(value: Any, column: str, tokens: Sequence[str]) -> float:
@@ -173,16 +174,6 @@ def unknown(value: Any, column: str) -> ValueError:
     return ValueError(f"column {column!r}: the level {value!r} is unknown")
 
 
-def float32(value: float) -> float:
-    """The float32 nearest to a number, as a double; raises TypeError for anything else."""
-    if not value <= inf:
-        return nan
-    try:
-        return float(struct.unpack("<f", struct.pack("<f", value))[0])
-    except OverflowError:
-        return inf if value > 0 else -inf
-
-
 def clipped(value: float, missing: float, low: float, high: float, step: float) -> float:
     """The value clipped to [low, high], then rounded half-even to a multiple of the power of two `step` (0: not)."""
     if not value <= inf:
@@ -192,6 +183,21 @@ def clipped(value: float, missing: float, low: float, high: float, step: float) 
         return value
     steps = value / step
     return (steps if abs(steps) >= 2.0**52 else float(round(steps))) * step
+
+
+def clipped_float32(value: float, missing: float, low: float, high: float, step: float) -> float:
+    """`clipped` of the float32 nearest to a number, in one call; raises TypeError for anything else."""
+    if not value <= inf:
+        return missing
+    try:
+        (single,) = SINGLE.unpack(SINGLE.pack(value))
+    except OverflowError:
+        single = inf if value > 0 else -inf
+    single = low if single < low else high if single > high else single
+    if step == 0.0:
+        return float(single)
+    steps = single / step
+    return float((steps if abs(steps) >= 2.0**52 else round(steps)) * step)
 
 
 def logistic(z: float) -> float:

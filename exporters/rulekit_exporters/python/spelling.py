@@ -30,7 +30,7 @@ class Scalar(Spelling):
     count = ("sum((", "))")
     no_best = "best, chosen = -inf, {otherwise}"
     column = "clipped({name}, {missing}, {low}, {high}, {step})"
-    float32 = "float32({name})"
+    column_of_float32 = "clipped_float32({name}, {missing}, {low}, {high}, {step})"
     logistic = "logistic({z})"
     counting = "at_least(("
     membership: tuple[str, str, int] = ("{name} in ", "", Spelling.comparison)
@@ -91,9 +91,9 @@ class Scalar(Spelling):
 
     def cleaned(self, body: Body, node: Column) -> Expression:
         feature, name = body.feature(node), body.cell(node.feature)
-        rounded = self.float32.format(name=name) if feature.precision == "float32" else name
+        template = self.column_of_float32 if feature.precision == "float32" else self.column
         fields = {key: literal(getattr(node, key)) for key in ("missing", "low", "high", "step")}
-        return atom(self.column.format(name=rounded, **fields))
+        return atom(template.format(name=name, **fields))
 
     def stepped(self, body: Body, node: Step) -> Expression:
         cuts = tuple(crossing(cut, body.feature(node).precision) for cut in node.cuts)
@@ -184,7 +184,7 @@ class Vector(Scalar):
     one_token, one_rank = "containing(np, {name}, {{{token}}})", ATOM
     many_tokens, apart = ("containing(np, {name}, ", ")"), False
     column = "clipped_column(np, {name}, {missing}, {low}, {high}, {step})"
-    float32 = "float32_column(np, {name})"
+    column_of_float32 = "clipped_column(np, float32_column(np, {name}), {missing}, {low}, {high}, {step})"
     step = ("stepped(np, {name}, {cuts}, {values}, {missing})", ATOM)
     first_if_missing = step
     points = ("pointed(np, {name}, {points}, {unseen})", ATOM)

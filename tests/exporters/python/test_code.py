@@ -103,5 +103,5 @@ def test_a_rounded_column_is_cleaned_once_however_many_sums_read_it():
     units = [LinearThreshold([(0.5, cell) for cell in cells], 0.25 * k) for k in range(4)]
     schema = Schema(tuple(Feature(f"x{j}") for j in range(3)))
     source = TARGET.emit(RuleGraph(schema, (0, 1), Fires(Or(units))), {"self_test": False}).main.decode()
-    assert source.count("= clipped(") == 2 * 3  # decide and predict
+    assert source.count("= clipped_float32(") == 2 * 3  # decide and predict
     assert source.count("= clipped_column(") == 3

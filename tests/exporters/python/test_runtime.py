@@ -97,13 +97,14 @@ def test_other_look_alikes_are_texts_of_their_own(text):
 def test_float32_is_that_of_the_library(value):
     with np.errstate(over="ignore"):
         expected = float(np.array(value).astype(np.float32))
-    assert runtime.float32(value) == numbers.float32(value) == expected
+    found = runtime.clipped_float32(value, 0.0, -math.inf, math.inf, 0.0)
+    assert found == numbers.float32(value) == expected
 
 
 def test_helpers_refuse_none_so_that_the_slow_path_cleans_the_row():
-    for function in (runtime.float32, lambda v: runtime.clipped(v, 0.0, 0.0, 1.0, 0.0)):
+    for function in (runtime.clipped_float32, runtime.clipped):
         with pytest.raises(TypeError):
-            function(None)
+            function(None, 0.0, 0.0, 1.0, 0.0)
 
 
 @pytest.mark.parametrize("step", [0.0, 0.25, 1.0, 2.0**-30])
@@ -111,6 +112,14 @@ def test_clipping_a_cell_equals_clipping_a_column(step):
     values = np.array([-9.0, -0.125, 0.125, 0.375, 0.5, 1.5, 2.5, 99.0, math.inf, -math.inf, math.nan, 0.1])
     column = runtime.clipped_column(np, values, 0.75, -3.0, 4.0, step)
     assert [runtime.clipped(v, 0.75, -3.0, 4.0, step) for v in values.tolist()] == column.tolist()
+
+
+@pytest.mark.parametrize("step", [0.0, 0.25, 2.0**-30])
+def test_a_cell_is_rounded_to_float32_before_it_is_clipped(step):
+    """A double beside a tie of two steps, which float32 does not tell from the tie."""
+    for value in (0.125 + 2.0**-40, 0.375 - 2.0**-40, 4.0 - 2.0**-30, -3.0 - 2.0**-40, 1e300, -math.inf, math.nan, 0.1):
+        found = runtime.clipped_float32(value, 0.75, -3.0, 4.0, step)
+        assert found == runtime.clipped(numbers.float32(value), 0.75, -3.0, 4.0, step)
 
 
 def test_rounding_is_half_even():

@@ -1,0 +1,162 @@
+"""Trees of linear threshold units as nested `if`s: a row evaluates only the units on its path."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import pytest
+from generated import module_of, plain_columns
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rulekit_exporters.python import TARGET
+from rulekit_exporters.python import paths as written
+
+from rulekit.graph.decisions import Fires
+from rulekit.graph.evaluation.evaluator import decide
+from rulekit.graph.nodes import And, AtLeast, Column, IsTrue, LinearThreshold, Node, Not, Or
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.program.lower import lower
+from rulekit.schema import Feature, Schema
+from rulekit.verification.parity import verify
+from rulekit.verification.rows.adversarial import adversarial_rows
+
+FLAGS = 15
+SCHEMA = Schema((*(Feature(f"b{j}", "boolean") for j in range(FLAGS)), Feature("x"), Feature("y")), "target")
+# Each unit reads a Boolean column of its own, by which a row tells that it was evaluated.
+UNITS = [
+    LinearThreshold([(2.0, IsTrue(f"b{j}")), (-0.25, Column("x", 0.5, -4.0, 4.0, 0.25 * 2.0**-j))], -1.0)
+    for j in range(FLAGS)
+]
+
+
+def nested(units: list[LinearThreshold]) -> Node:
+    """A complete tree in heap order as `if unit then right else left`; leaves alternate."""
+    parts: dict[int, Node | bool] = {leaf: leaf % 2 == 0 for leaf in range(len(units), 2 * len(units) + 1)}
+    for k in reversed(range(len(units))):
+        sides = [(units[k], parts[2 * k + 2]), (Not(units[k]), parts[2 * k + 1])]
+        held = [unit if side is True else And([unit, side]) for unit, side in sides if side is not False]
+        parts[k] = Or(held) if len(held) > 1 else held[0]
+    found = parts[0]
+    assert isinstance(found, Node)
+    return found
+
+
+def paths(units: list[LinearThreshold]) -> Node:
+    """The same tree as the disjunction of the paths to its positive leaves."""
+    found = []
+    for leaf in range(len(units) + 1, 2 * len(units) + 1, 2):
+        node, path = leaf, []
+        while node:
+            node, right = (node - 1) // 2, node % 2 == 0
+            path.append(units[node] if right else Not(units[node]))
+        found.append(And(path[::-1]))
+    return Or(found)
+
+
+def model(formula: Node) -> RuleGraph:
+    return RuleGraph(SCHEMA, ("no", "yes"), Fires(formula))
+
+
+class Watched(Mapping[str, float]):
+    """A row that knows which cells were looked up."""
+
+    def __init__(self, cells: Mapping[str, float]) -> None:
+        self.cells, self.asked = cells, set[str]()
+
+    def __getitem__(self, name: str) -> float:
+        self.asked.add(name)
+        return self.cells[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.cells)
+
+    def __len__(self) -> int:
+        return len(self.cells)
+
+
+@pytest.mark.parametrize("shape", [nested, paths])
+def test_a_row_evaluates_the_units_on_its_path_alone(shape, tmp_path):
+    graph = model(shape(UNITS))
+    module = module_of(graph, tmp_path)
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        row = Watched({f"b{j}": float(rng.integers(2)) for j in range(FLAGS)} | {"x": float(rng.normal()), "y": 0.0})
+        label = module.predict(row)
+        node, path = 0, []
+        while node < FLAGS:
+            path.append(f"b{node}")
+            x = min(max(round(row.cells["x"] / (0.25 * 2.0**-node)) * 0.25 * 2.0**-node, -4.0), 4.0)
+            node = 2 * node + (2 if 2.0 * row.cells[f"b{node}"] - 0.25 * x - 1.0 >= 0.0 else 1)
+        assert label == ("yes" if node % 2 == 0 else "no")
+        assert row.asked == {*path, "x"}
+
+
+@pytest.mark.parametrize("shape", [nested, paths])
+def test_each_unit_of_a_tree_is_written_once(shape):
+    tree = written.tree_of(lower(model(shape(UNITS))).label)
+    assert tree is not None
+    assert len(written.tests_of(tree)) == len(set(written.tests_of(tree))) == FLAGS
+
+
+def test_a_chain_is_not_indented():
+    """Forty units one after another would else be deeper than Python's parser allows."""
+    units = [LinearThreshold([(1.0, IsTrue(f"b{j % FLAGS}")), (float(j), IsTrue("b0"))], -1.0) for j in range(40)]
+    found: Node = units[-1]
+    for k, unit in reversed(list(enumerate(units[:-1]))):
+        found = And([Not(unit), found]) if k % 2 else Or([unit, found])
+    tree = written.tree_of(lower(model(found)).label)
+    assert tree is not None
+    assert len(written.tests_of(tree)) == 40 > written.DEEPEST
+
+
+@pytest.mark.parametrize(
+    "formula", [UNITS[0], AtLeast(2, UNITS[:3]), And([Or(UNITS[k : k + 3]) for k in (0, 3, 6, 9)])]
+)
+def test_what_is_no_tree_is_written_as_it_was(formula, tmp_path):
+    """A conjunction of disjunctions would say its units again and again."""
+    graph = model(formula)
+    assert written.tree_of(lower(graph).label) is None
+    table = adversarial_rows(graph, 100).table
+    module = module_of(graph, tmp_path)
+    rows = zip(*plain_columns(table), strict=True)
+    assert [module.CLASSES.index(module.predict(list(row))) for row in rows] == decide(graph, table).tolist()
+
+
+def test_the_rule_of_a_leaf_stands_above_it(tmp_path):
+    module_of(model(paths(UNITS[:3])), tmp_path)
+    source = next(tmp_path.glob("*.py")).read_text()
+    body = source[source.index("def decide(") : source.index("def probabilities(")]
+    assert body.count("# r") == body.count("return 1") == 2
+
+
+leaves = st.sampled_from(UNITS[:4]).flatmap(lambda unit: st.sampled_from([unit, Not(unit)]))
+formulas = st.recursive(
+    leaves,
+    lambda inner: st.one_of(
+        st.lists(inner, min_size=2, max_size=3).map(And),
+        st.lists(inner, min_size=2, max_size=3).map(Or),
+        inner.map(Not),
+    ),
+    max_leaves=8,
+)
+
+
+@given(formula=formulas)
+@settings(max_examples=10, deadline=None)
+def test_any_logic_over_units_is_exact(formula, tmp_path_factory):
+    graph = model(formula)
+    module = module_of(graph, tmp_path_factory.mktemp("module"))
+    table = adversarial_rows(graph, 40).table
+    rows = list(zip(*plain_columns(table), strict=True))
+    expected = decide(graph, table).tolist()
+    assert [module.CLASSES.index(module.predict(list(row))) for row in rows] == expected
+    mapped = [dict(zip(SCHEMA.names, row, strict=True)) for row in rows]
+    assert [module.decide(row) for row in mapped] == expected
+
+
+def test_a_tree_is_verified():
+    graph = model(nested(UNITS[:3]))
+    report = verify(graph, TARGET.emit(graph, {}), target=TARGET, rows=50)
+    assert report.ok
+    assert report.proof == "proved"
