@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from samples.commands import run_command
+from samples.pumps import pumps
 from samples.tickets import tickets
 
 HERE = Path(__file__).parent
@@ -66,6 +67,7 @@ SAMPLES = (
         ("--target", "urgent", "--holdout", "0.25", "--learner", "noisy-or", "--type", "ticket=text"),
         onnx=("--input", "ids"),
     ),
+    Sample("pumps", ("--target", "stopped", "--holdout", "0.25", "--learner", "ltu-tree")),
 )
 
 
@@ -95,11 +97,32 @@ def write_tickets(path: Path) -> None:
     write_csv(tickets(600, seed=1), path)
 
 
+def write_pumps(path: Path) -> None:
+    """The made-up readings of pumps: 1,000 rows, alarms, numbers, a category, missing values."""
+    from rulekit.synthetic import write_csv
+
+    write_csv(pumps(1000, seed=1), path)
+
+
+def draw_boundary(path: Path) -> None:
+    """The picture of docs/ltu.md: what units decide of two half moons of points."""
+    from sklearn.datasets import make_moons
+
+    from rulekit import LTUTreeClassifier
+
+    X, y = make_moons(600, noise=0.2, random_state=0)
+    points = {"x": X[:, 0].round(3), "y": X[:, 1].round(3)}
+    graph = LTUTreeClassifier(target="moon", random_state=0).fit(points, y).rule_graph_
+    graph.plot_boundary(("x", "y"), points, y).figure.savefig(path, dpi=120)
+
+
 def make_samples() -> None:
     """Tables, models, exports, expected predictions and parity reports."""
     write_loans(HERE / "loans.csv")
     write_breast_cancer(HERE / "breast_cancer.csv")
     write_tickets(HERE / "tickets.csv")
+    write_pumps(HERE / "pumps.csv")
+    draw_boundary(HERE.parent / "docs" / "pictures" / "ltu_boundary.png")
     for sample in SAMPLES:
         sample.folder.mkdir(parents=True, exist_ok=True)
         for step in sample.steps:
