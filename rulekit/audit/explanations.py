@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from rulekit.audit.condition_views import condition_views
 from rulekit.audit.score_cards.cards import card_of
 from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes, probabilities
-from rulekit.graph.leaves import cuts_of_leaf
-from rulekit.graph.nodes import LEAVES, And, Family, Hidden, IsTrue, Node, Not, Or, Probability, Strength, with_children
+from rulekit.graph.leaves import column_of
+from rulekit.graph.nodes import TRUE, And, Family, Hidden, Missing, Node, Not, Or, Probability, Strength, with_children
 from rulekit.graph.rules import INHIBITS, Rule, firing, rule_values, rules_of
 from rulekit.graph.traversal import fold, topological
 from rulekit.names import label_text, printable
@@ -25,7 +26,6 @@ from rulekit.numbers import probability_of
 if TYPE_CHECKING:
     from rulekit.audit.nearest_change.nearest import NearestChange
     from rulekit.graph.rule_graph import ClassLabel, RuleGraph
-    from rulekit.schema import Schema
     from rulekit.tables.table import Table
 
 Doubles = npt.NDArray[np.float64]
@@ -310,28 +310,24 @@ def _conditions(graph: RuleGraph, noisy: list[_Noisy], table: Table, labels: Ind
         sign = _direction(graph, part.noisy.class_index, labels)
         speaks = part.fall * sign[:, np.newaxis]
         label = graph.classes[part.noisy.class_index]
-        views = [
-            [
-                _view(name, label, cause, holds, graph.schema)
-                for name, cause in zip(part.names, part.causes, strict=True)
-            ]
-            for holds in (False, True)
-        ]
+        named = zip(part.names, part.causes, strict=True)
+        views = [condition_views(name, label, cause, graph.schema) for name, cause in named]
+        states = np.where(part.holds, 1, 2 * _known(part.causes, table))
         for i, j in zip(*np.nonzero(speaks > 0), strict=True):
-            found[i].append({**views[int(part.holds[i, j])][j], "change": float(speaks[i, j])})
+            found[i].append({**views[j][states[i, j]], "change": float(speaks[i, j])})
     return [_strongest(row) for row in found]
 
 
-def _view(name: str, label: object, cause: Node, holds: bool, schema: Schema) -> dict[str, Any]:
-    """What is said of a condition that holds, or fails, in a row."""
-    from rulekit.graph.language.text import print_node
+def _known(causes: tuple[Node, ...], table: Table) -> npt.NDArray[np.bool_]:
+    """Whether the column of each leaf is known [n, C]; of other conditions it is not asked."""
+    asked = [Missing(name) if (name := _column(cause)) is not None else TRUE for cause in causes]
+    values = evaluate_nodes(list(dict.fromkeys(asked)), table)
+    empty = np.empty((table.n_rows, 0), dtype=bool)
+    return ~np.column_stack([values[node] for node in asked]) if asked else empty
 
-    text = print_node(cause, schema)
-    # numbers follow: what may end in one, or joins conditions, stands in parentheses (as some leaves do by themselves)
-    bare = isinstance(cause, IsTrue) or (holds and isinstance(cause, LEAVES) and not cuts_of_leaf(cause))
-    enclosed = text if bare or (text.startswith("(") and not cause.children) else f"({text})"
-    said = enclosed if holds else f"not {enclosed}"
-    return {"id": name, "class": label, "text": text, "holds": holds, "said": said}
+
+def _column(cause: Node) -> str | None:
+    return column_of(cause.child if isinstance(cause, Not) else cause)
 
 
 def _strongest(row: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rulekit.audit.explanations import explain, has_conditions, without_strengths
 from rulekit.graph.decisions import ArgMax, Fires, Median
-from rulekit.graph.nodes import Above, Among, And, Compare, Hidden, IsTrue, Node, Not, Or, Probability
+from rulekit.graph.nodes import Above, Among, And, Compare, Contains, Hidden, IsTrue, Node, Not, Or, Probability
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
 from rulekit.numbers import strength_of
@@ -100,9 +100,13 @@ def test_bits_of_one_name_in_two_formulas_are_told_apart():
 @pytest.mark.parametrize(
     ("cause", "holding", "failing"),
     [
-        (Among("d", ("x",)), "d in {x}", "not (d in {x})"),
+        (Among("d", ("x",)), "d in {x}", "d not in {x}"),
+        (Not(Among("d", ("y",), missing=True)), "d not in {y}", "d in {y}"),
+        (Contains("t", ("wheat", "corn")), "t contains any of {corn, wheat}", "t lacks all of {corn, wheat}"),
+        (Not(Contains("t", ("wheat",), missing=True)), "t lacks wheat", "t contains wheat"),
         (Among("d", ("x",), unseen=True), "(d in {x} or unseen)", "not (d in {x} or unseen)"),
         (IsTrue("e"), "e", "not e"),
+        (Not(IsTrue("e")), "(not e or missing)", "e"),
         (Compare("a", "<=", 0.5, missing=True), "(a <= 0.5 or missing)", "not (a <= 0.5 or missing)"),
         (Not(Compare("a", ">", 0.5)), "(not a > 0.5)", "not (not a > 0.5)"),
         (
@@ -113,16 +117,33 @@ def test_bits_of_one_name_in_two_formulas_are_told_apart():
     ],
 )
 def test_a_condition_stands_so_that_a_number_can_follow(cause: Node, holding: str, failing: str):
-    schema = Schema((*SCHEMA, Feature("d", "categorical", ("x", "y")), Feature("e", "boolean")))
-    score = Probability(Hidden("H", cause, strength_of(0.9), strength_of(0.1)))
-    graph = RuleGraph(schema, ("no", "yes"), Fires(Above(score, 0.5)), (score,), 0)
     holds, fails = (
-        {"a": 1.0, "b": 1.0, "c": 1.0, "d": "x", "e": True},
-        {"a": 0.0, "b": 0.0, "c": 0.0, "d": "y", "e": False},
+        {"a": 1.0, "b": 1.0, "c": 1.0, "d": "x", "e": True, "t": "Wheat"},
+        {"a": 0.0, "b": 0.0, "c": 0.0, "d": "y", "e": False, "t": "Rye"},
     )
-    rows = graph.explain([holds, fails])
-    said = {row["conditions"][0]["holds"]: row["conditions"][0]["said"] for row in rows}
+    said = {
+        row["conditions"][0]["holds"]: row["conditions"][0]["said"] for row in caused_by(cause).explain([holds, fails])
+    }
     assert said == {True: holding, False: failing}
+
+
+@pytest.mark.parametrize(
+    ("cause", "failing"),
+    [
+        (Among("d", ("x",)), "not (d in {x})"),
+        (Not(Among("d", ("y",), missing=True)), "not (d not in {y})"),
+        (Not(Contains("t", ("wheat",), missing=True)), "not (t lacks wheat)"),
+    ],
+)
+def test_the_contrary_of_a_leaf_is_not_said_of_a_missing_value(cause: Node, failing: str):
+    (row,) = caused_by(cause).explain([{"a": 1.0, "b": 1.0, "c": 1.0, "d": None, "e": None, "t": None}])
+    assert [condition["said"] for condition in row["conditions"]] == [failing]
+
+
+def caused_by(cause: Node) -> RuleGraph:
+    more = (Feature("d", "categorical", ("x", "y")), Feature("e", "boolean"), Feature("t", "text"))
+    score = Probability(Hidden("H", cause, strength_of(0.9), strength_of(0.1)))
+    return RuleGraph(Schema((*SCHEMA, *more)), ("no", "yes"), Fires(Above(score, 0.5)), (score,), 0)
 
 
 def test_rules_without_strengths_are_what_makes_them_likelier():

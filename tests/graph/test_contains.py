@@ -74,7 +74,7 @@ def test_what_is_no_token_is_refused(token: str) -> None:
     [
         ("t contains wheat", HAS[0]),
         ("(t contains any of {1987, käse, wheat} or missing)".replace("1987", '"1987"'), HAS[1]),
-        ("not t contains any of {}", Not(HAS[2])),
+        ("(t lacks all of {} or missing)", Not(HAS[2])),
         ('u contains "missing"', HAS[4]),
     ],
 )

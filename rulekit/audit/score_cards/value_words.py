@@ -6,7 +6,7 @@ from rulekit.audit.outline import Words
 from rulekit.graph.language.bounds import grouped, lone_value
 from rulekit.graph.language.wordings import ForPeople
 from rulekit.graph.language.words import name
-from rulekit.graph.nodes import Among, And, Compare, IsTrue, Missing, Node, Not
+from rulekit.graph.nodes import Among, And, Compare, Contains, IsTrue, Missing, Node, Not
 
 
 def value_words(node: Node, words: Words) -> str | None:
@@ -30,8 +30,10 @@ def value_words(node: Node, words: Words) -> str | None:
             return interval_words(lower, upper, words) + " or missing" * (lower.missing and upper.missing)
     if is_unseen(node):
         return UNSEEN
-    if isinstance(node, Among):
-        return words.text(node).strip("()").removeprefix(f"{name(node.feature)} ")
+    leaf = node.child if isinstance(node, Not) else node
+    if isinstance(leaf, Among | Contains):
+        text, column = words.text(node).strip("()"), f"{name(leaf.feature)} "
+        return text.removeprefix(column) if text.startswith(column) else None
     return None
 
 

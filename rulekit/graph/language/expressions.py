@@ -96,9 +96,9 @@ def _value(token: Any) -> ClassLabel:
     return integer(token) if token.lstrip("+-").isdigit() else real(token)
 
 
-def _is_false(feature: str) -> Condition:
-    """A Boolean column that is known to be false: like every condition, it fails where x is missing unless marked."""
-    return Condition(lambda missing=False: Not(IsTrue(feature, not missing)), ("missing",))
+def _contrary(leaf: Callable[..., Node], *named: Any) -> Condition:
+    """A leaf that is known not to hold: like every condition, it fails where x is missing unless marked."""
+    return Condition(lambda missing=False: Not(leaf(*named, missing=not missing)), ("missing",))
 
 
 def _between(feature: str, low: Any, _: Any, op: Any, high: Any) -> Condition:
@@ -215,12 +215,15 @@ EXPRESSIONS: dict[str, Callable[..., Any]] = {
     "value": _value,
     "names": lambda *texts: texts,
     "is_true": lambda feature: Condition(partial(IsTrue, feature), ("missing",)),
-    "is_false": _is_false,
+    "is_false": partial(_contrary, IsTrue),
     "compare": lambda feature, op, token: Condition(partial(Compare, feature, op, real(token)), ("missing",)),
     "between": _between,
     "among": lambda feature, levels: Condition(partial(Among, feature, levels), ("missing", "unseen")),
+    "not_among": partial(_contrary, Among),
     "contains": lambda feature, token: Condition(partial(Contains, feature, (token,)), ("missing",)),
     "contains_any": lambda feature, tokens: Condition(partial(Contains, feature, tokens), ("missing",)),
+    "lacks": lambda feature, token: _contrary(Contains, feature, (token,)),
+    "lacks_all": partial(_contrary, Contains),
     "is_missing": lambda feature: Condition(partial(Missing, feature), ()),
     "plain": _plain,
     "truth": _plain,
@@ -265,8 +268,11 @@ READS_COLUMN = dict.fromkeys(
         "compare",
         "equal",
         "among",
+        "not_among",
         "contains",
         "contains_any",
+        "lacks",
+        "lacks_all",
         "is_missing",
         "step",
         "points",

@@ -147,6 +147,8 @@ def _hint(token: Any, expected: set[str], before: str) -> str:
         return "bounds of two sides are written `2 < x <= 3`"
     if (token == ">=" or token.type == "LESS") and "ORDER" in expected:
         return "numbers are compared with `<=` or `>`"
+    if token == "contains" and before == "not":
+        return "that a word is absent is written `story lacks wheat`"
     if token.type == "NAME" and "ORDER" in expected and _is_name(before):
         return "a name of several words stands in double quotes"
     if before in RESERVED and (token.type == "ORDER" or token in ("in", "is", "fires", ":")):

@@ -76,27 +76,8 @@ def _leaf(words: str, *markers: str) -> Text:
     return Text(f"({words}{''.join(f' or {m}' for m in markers)})") if markers else Text(words)
 
 
-def _among(node: Among, _: Children) -> Text:
-    markers = ["missing"] * node.missing + ["unseen"] * node.unseen
-    return _leaf(f"{name(node.feature)} in {names(node.levels)}", *markers)
-
-
 def _is_true(node: IsTrue, _: Children) -> Text:
     return _leaf(name(node.feature), *["missing"] * node.missing)
-
-
-def contained(node: Contains, tokens: str) -> Text:
-    """A text contains some tokens, however these are listed."""
-    words = name(node.tokens[0]) if len(node.tokens) == 1 else f"any of {tokens}"
-    return _leaf(f"{name(node.feature)} contains {words}", *["missing"] * node.missing)
-
-
-def _not(node: Not, children: Children) -> Text:
-    child = node.child
-    if isinstance(child, IsTrue):  # a condition of its own, which fails where x is missing unless it says otherwise
-        words = f"not {name(child.feature)}"
-        return Text(words, Binding.NOT) if child.missing else _leaf(words, "missing")
-    return Text(f"not {children[0].at(Binding.NOT)}", Binding.NOT)
 
 
 def _or(node: Or, children: Children) -> Text:
@@ -184,12 +165,9 @@ def sides(node: Sided, rule: str) -> str:
 
 
 _WORDING: dict[type[Node], Callable[..., Text]] = {
-    Among: _among,
     IsTrue: _is_true,
-    Contains: lambda node, _: contained(node, names(node.tokens)),
     Missing: lambda node, _: Text(f"{name(node.feature)} is missing"),
     Constant: lambda node, _: Text("true" if node.value else "false"),
-    Not: _not,
     Or: _or,
     AtLeast: _at_least,
     Odd: _at_least,
@@ -213,7 +191,7 @@ class Exact:
 
     def table(self) -> dict[type[Node], Callable[..., Text]]:
         own: dict[type[Node], Callable[..., Text]] = {Compare: self.compare, Column: self.column, Step: self.step}
-        own[LevelPoints] = self.points
+        own |= {Among: self.among, Contains: self.contains, LevelPoints: self.points, Not: self.contrary}
         return {**_WORDING, **own, And: self.conjunction, Linear: self.sum, LinearThreshold: self.sum}
 
     def feature(self, column: str) -> Feature | None:
@@ -238,6 +216,35 @@ class Exact:
     def compare(self, node: Compare, _: Children) -> Text:
         words = f"{name(node.feature)} {node.op} {self.amount(node.value, node.feature)}"
         return _leaf(words, *["missing"] * node.missing)
+
+    def among(self, node: Among, _: Children) -> Text:
+        markers = ["missing"] * node.missing + ["unseen"] * node.unseen
+        return _leaf(f"{name(node.feature)} in {self.level_set(node.levels)}", *markers)
+
+    def contains(self, node: Contains, _: Children) -> Text:
+        return _leaf(f"{name(node.feature)} contains {self.tokens(node, 'any')}", *["missing"] * node.missing)
+
+    def tokens(self, node: Contains, some: str) -> str:
+        return name(node.tokens[0]) if len(node.tokens) == 1 else f"{some} of {self.level_set(node.tokens)}"
+
+    def contrary(self, node: Not, children: Children) -> Text:
+        leaf = node.child
+        if isinstance(leaf, IsTrue | Contains | Among) and (words := self.denied(leaf)):
+            by_name = children[0].words != self.table()[type(leaf)](leaf, ()).words
+            if not by_name and leaf.missing:
+                return Text(words, Binding.NOT if isinstance(leaf, IsTrue) else Binding.ATOM)
+            if not by_name:
+                return _leaf(words, "missing")
+        return Text(f"not {children[0].at(Binding.NOT)}", Binding.NOT)
+
+    def denied(self, leaf: IsTrue | Contains | Among) -> str:
+        """A condition of its own, false where x is missing: a leaf that holds there does not hold. "": none says it."""
+        column = name(leaf.feature)
+        if isinstance(leaf, IsTrue):
+            return f"not {column}"
+        if isinstance(leaf, Contains):
+            return f"{column} lacks {self.tokens(leaf, 'all')}"
+        return "" if leaf.unseen else f"{column} not in {self.level_set(leaf.levels)}"
 
     def conjunction(self, node: And, children: Children) -> Text:
         phrases = [text for _, text in self.phrases(node, children)]
@@ -308,8 +315,7 @@ class ForPeople(Exact):
     anywhere: ClassVar[bool] = True
 
     def table(self) -> dict[type[Node], Callable[..., Text]]:
-        own: dict[type[Node], Callable[..., Text]] = {Among: self.among, Contains: self.contains}
-        return {**Exact.table(self), **own, Above: self.above, Hidden: self.hidden}
+        return {**Exact.table(self), Above: self.above, Hidden: self.hidden}
 
     def amount(self, value: float, column: str) -> str:
         return amount(value, self.feature(column))
@@ -330,18 +336,14 @@ class ForPeople(Exact):
     def level_set(self, levels: Sequence[str]) -> str:
         return level_set(levels, self.most_levels)
 
-    def among(self, node: Among, _: Children) -> Text:
-        markers = ["missing"] * node.missing
+    def among(self, node: Among, children: Children) -> Text:
         feature = self.feature(node.feature)
         if node.unseen and feature is not None:
             beside = [level for level in feature.levels if level not in node.levels]
             if 0 < len(beside) < len(node.levels):
-                return _leaf(f"{name(node.feature)} not in {self.level_set(beside)}", *markers)
-        markers += ["unseen"] * node.unseen
-        return _leaf(f"{name(node.feature)} in {self.level_set(node.levels)}", *markers)
-
-    def contains(self, node: Contains, _: Children) -> Text:
-        return contained(node, self.level_set(node.tokens))
+                words = f"{name(node.feature)} not in {self.level_set(beside)}"
+                return _leaf(words, *["missing"] * node.missing)
+        return Exact.among(self, node, children)
 
     def above(self, node: Above, children: Children) -> Text:
         said = weight(node.threshold)

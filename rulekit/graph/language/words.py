@@ -17,7 +17,7 @@ RESERVED = frozenset(
     (
         *("above", "all", "and", "any", "apart", "at", "clip", "column", "contains", "decide", "decided"),
         *("default", "difference", "else", "exceeds", "false", "fires", "from", "if", "in", "is"),
-        *("label", "largest", "least", "let", "logistic", "median", "missing", "most", "not", "odd", "odds"),
+        *("label", "lacks", "largest", "least", "let", "logistic", "median", "missing", "most", "not", "odd", "odds"),
         *("of", "or", "points", "preferring", "probability", "report", "require", "rule", "sided", "step", "strength"),
         *("sum", "then", "to", "together", "true", "unseen", "up", "when", "with"),
     )

@@ -34,6 +34,7 @@ from rulekit.graph.nodes import (
     AtLeast,
     Column,
     Compare,
+    Contains,
     Hidden,
     IsTrue,
     LevelPoints,
@@ -56,9 +57,17 @@ from rulekit.numbers import float32, strength_of
 from rulekit.schema import Constraints, Feature, Schema
 
 DOCS = Path(__file__).parents[3] / "docs"
-SCHEMA = Schema((Feature("age"), Feature("job", "categorical", ("cook", "a clerk")), Feature("married", "boolean")))
+SCHEMA = Schema(
+    (
+        Feature("age"),
+        Feature("job", "categorical", ("cook", "a clerk")),
+        Feature("married", "boolean"),
+        Feature("story", "text"),
+    )
+)
 OLD, YOUNGER = Compare("age", ">", 28.5), Compare("age", "<=", 40.0)
 COOK, MARRIED = Among("job", ("cook",)), IsTrue("married")
+RYE = Contains("story", ("rye",))
 HEADER = """rulekit rules 1
 column age: numeric
 column job: categorical {cook, "a clerk"}
@@ -73,7 +82,7 @@ def fires(node: Node) -> RuleGraph:
 
 def parsed(expression: str) -> Node:
     """The node that an expression means."""
-    decision = parse_graph(f"{HEADER}decide yes when {expression}").decision
+    decision = parse_graph(f"{HEADER}column story: text\ndecide yes when {expression}").decision
     assert isinstance(decision, Fires)
     return decision.formula
 
@@ -120,6 +129,53 @@ def test_bounds_however_joined_read_back(node: Node, shared: bool) -> None:
     graph = RuleGraph(WHOLES, ("no", "yes"), Fires(node), reported)
 
     assert parse_graph(print_graph(graph)) == graph
+
+
+SAID = Schema((Feature("job", "categorical", ("a", "b")), Feature("ok", "boolean"), Feature("t", "text")), target="y")
+FLAG = st.booleans()
+LEAF = st.one_of(
+    st.builds(Among, st.just("job"), st.lists(st.sampled_from("ab"), unique=True).map(tuple), FLAG, FLAG),
+    st.builds(Contains, st.just("t"), st.lists(st.sampled_from(("rye", "7up", "not")), unique=True).map(tuple), FLAG),
+    st.builds(IsTrue, st.just("ok"), FLAG),
+    st.sampled_from(("job", "ok", "t")).map(Missing),
+)
+DENIED = st.recursive(
+    st.one_of(LEAF.map(Not), LEAF),
+    lambda nodes: st.one_of(nodes.map(Not), st.lists(nodes, max_size=3).map(And), st.lists(nodes, max_size=3).map(Or)),
+    max_leaves=8,
+)
+
+
+@given(DENIED, FLAG)
+@settings(max_examples=150, deadline=None)
+def test_what_is_denied_reads_back(node: Node, shared: bool) -> None:
+    """A leaf that fails where x is missing and one that does not have words of their own."""
+    reported = (Probability(Hidden("h", node.children[0] if shared and node.children else node, 1.0)),)
+    graph = RuleGraph(SAID, ("no", "yes"), Fires(node), reported)
+
+    assert parse_graph(print_graph(graph)).digest == graph.digest
+
+
+@given(LEAF, st.integers(0, 2))
+@settings(max_examples=100, deadline=None)
+def test_what_is_denied_means_to_people_what_it_means(node: Node, denials: int) -> None:
+    """What people read of short lists happens to be legal in the language."""
+    for _ in range(denials):
+        node = Not(node)
+    shown = parse_condition(print_node(node, SAID), SAID)
+
+    for job, ok, text in itertools.product((None, "a", "b", "new"), (None, False, True), (None, "", "Rye 7up")):
+        row = {"job": job, "ok": ok, "t": text}
+        assert evaluate_node(shown, SAID, row) == evaluate_node(node, SAID, row)
+
+
+def test_a_long_list_that_is_denied_is_called_by_its_name() -> None:
+    """Its words would stand in the text as often as it is used."""
+    words = Contains("story", tuple(f"word{i}" for i in range(40)), True)
+    text = print_graph(fires(Or((And((Not(words), OLD)), And((Not(words), MARRIED)), And((words, COOK))))))
+
+    assert text.count("word7,") == 1
+    assert parse_graph(text) == fires(Or((And((Not(words), OLD)), And((Not(words), MARRIED)), And((words, COOK)))))
 
 
 @given(st.lists(BOUNDS, min_size=2, max_size=5).map(And))
@@ -383,6 +439,19 @@ def test_print_node_of_a_shared_graph_stays_small() -> None:
         (FALSE, "false"),
         (Not(IsTrue("married", True)), "not married"),
         (Not(MARRIED), "(not married or missing)"),
+        (RYE, "story contains rye"),
+        (Contains("story", ("rye", "oats"), True), "(story contains any of {oats, rye} or missing)"),
+        (Not(Contains("story", ("rye",), True)), "story lacks rye"),
+        (Not(RYE), "(story lacks rye or missing)"),
+        (Not(Contains("story", ("rye", "oats"), True)), "story lacks all of {oats, rye}"),
+        (Not(Contains("story", ("lacks", "1987"))), '(story lacks all of {"1987", "lacks"} or missing)'),
+        (Not(Not(RYE)), "not (story lacks rye or missing)"),
+        (Not(Not(Contains("story", ("rye",), True))), "not story lacks rye"),
+        (Not(Among("job", ("cook",), True)), "job not in {cook}"),
+        (Not(COOK), "(job not in {cook} or missing)"),
+        (Not(Among("job", ("cook",), False, True)), "not (job in {cook} or unseen)"),
+        (Not(Among("job", ("cook",), True, True)), "not (job in {cook} or missing or unseen)"),
+        (And((Not(Among("job", ("cook",), True)), MARRIED)), "job not in {cook} and married"),
         (Not(And((OLD, MARRIED))), "not (age > 28.5 and married)"),
         (And((OLD, YOUNGER, MARRIED)), "28.5 < age <= 40 and married"),
         (And((OLD, MARRIED, And((OLD, YOUNGER)))), "age > 28.5 and married and (28.5 < age <= 40)"),
@@ -622,6 +691,10 @@ def test_lark_is_imported_only_when_a_text_is_read() -> None:
         (HEADER + "column x: numeric, date, money", "display is said twice of column 'x'"),
         (HEADER + "column x: numeric {a}", "a numeric column has no levels"),
         (HEADER + 'column x: numeric, size "a"', '`size` has no quoted text after it; write unit "..."'),
+        (
+            HEADER + "column t: text\ndecide yes when t not contains rye",
+            "line 7, column 23: `contains` cannot stand here; that a word is absent is written `story lacks wheat`",
+        ),
         ("rulekit rules 1\nlabel y: {no, yes}, sorted", "`sorted` says nothing about a label"),
         ("rulekit rules 1\nlabel y: {no}\ndecide no when true", "not the second of two classes"),
     ],

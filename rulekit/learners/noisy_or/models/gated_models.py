@@ -13,8 +13,8 @@ from rulekit.learners.binned.codes import Codes
 from rulekit.learners.contract import Frame, Kind, Score
 from rulekit.learners.counting.histograms import Bools, Floats
 from rulekit.learners.noisy_or.models.noisy_or import HALF, Part, short
+from rulekit.learners.noisy_or.search.gains import log_likelihoods, log_negative
 from rulekit.learners.noisy_or.search.gated_search import GatedFit
-from rulekit.learners.noisy_or.search.rises import log_likelihoods, log_negative
 from rulekit.learners.noisy_or.settings import NoisyOrSettings
 from rulekit.numbers import log_of, probability_of
 from rulekit.schema import Constraints

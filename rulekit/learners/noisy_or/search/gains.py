@@ -1,24 +1,56 @@
-"""What the likelihood gains where activations rise: of rows that hold a cause, and of those that miss its column."""
+"""What the log-likelihood gains where activations rise: by a further cause or inhibitor, for a few strengths.
+
+Of a row with activation s of its causes and h of its inhibitors, P(C = 1) = exp(-h) (1 - exp(-s)); without inhibitors h
+is 0, and this is a noisy-or. There a row of class 0 loses what its activation rises by; only rows of class 1 are asked.
+A cause also raises the activation of rows that miss its column, where their cells are summed out.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 
 from rulekit.learners.binned.problem import Problem
-from rulekit.learners.counting.histograms import Floats
+from rulekit.learners.counting.histograms import Bools, Floats
 from rulekit.learners.noisy_or.fitting.strengths import exact_gains, log_positive
 from rulekit.learners.noisy_or.search.causes import Cause
 from rulekit.learners.noisy_or.search.fits import Fit, Rows
+from rulekit.learners.noisy_or.search.joint_causes import TRIED
 from rulekit.schema import MISSING_CODE
 
 _RISES = np.concatenate([[0.0], 2.5 * 2.0 ** np.arange(-12.0, 1.0)])
 """The rises of rows with a missing cell for which the gain is added up, from .0006 on; between them it is read off."""
 
 
-def gains(s: Floats, weights: Floats, rises: Floats) -> Floats:
-    """What the log-likelihood of positive rows with activations s [n] gains [n, n_rises]; sums over rows are exact."""
-    before = log_positive(s)
-    return exact_gains(np.stack([log_positive(s + rise) - before for rise in rises], axis=1), weights)
+def log_likelihoods(s: Floats, h: Floats, positive: Bools) -> Floats:
+    """The log of P(C = the label) [n] of rows with these activations [n]."""
+    return np.where(positive, log_positive(s) - h, log_negative(s, h))
+
+
+def log_negative(s: Floats, h: Floats) -> Floats:
+    """The log of P(C = 0), log(1 - exp(-h) + exp(-h - s)) [n], without loss of digits."""
+    return np.asarray(np.logaddexp(log_positive(h), -h - s))
+
+
+def gains_of_cause(s: Floats, h: Floats, positive: Bools) -> Floats:
+    """By how much the log-likelihood of each row rises [n, len(TRIED)] where a further cause holds on it."""
+    return _gains(lambda strength: log_likelihoods(s + strength, h, positive), TRIED)
+
+
+def gains_of_inhibitor(s: Floats, h: Floats, positive: Bools) -> Floats:
+    """The same of a further inhibitor."""
+    return _gains(lambda strength: log_likelihoods(s, h + strength, positive), TRIED)
+
+
+def gains_of_positive(s: Floats, weights: Floats, rises: Floats) -> Floats:
+    """What positive rows of these weights gain [n, n_rises] without inhibitors; sums over rows are exact."""
+    return exact_gains(_gains(lambda rise: log_positive(s + rise), rises), weights)
+
+
+def _gains(reached: Callable[[float], Floats], rises: Floats) -> Floats:
+    before = reached(0.0)
+    return np.stack([reached(rise) - before for rise in rises.tolist()], axis=1)
 
 
 def gains_of_missing(
@@ -33,7 +65,7 @@ def gains_of_missing(
     missed = np.flatnonzero(own.codes[column] == MISSING_CODE)
     if not len(missed):
         return np.asarray(-negative * rises)
-    sums = gains(s[missed], weights[missed], _RISES).sum(axis=0)
+    sums = gains_of_positive(s[missed], weights[missed], _RISES).sum(axis=0)
     return np.asarray(np.interp(rises, _RISES, sums) - negative * rises)
 
 

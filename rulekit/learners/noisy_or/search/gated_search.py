@@ -19,6 +19,7 @@ from rulekit.learners.noisy_or.fitting.gated import fit_gated
 from rulekit.learners.noisy_or.fitting.strengths import Strengths
 from rulekit.learners.noisy_or.search.causes import Cause, Causes
 from rulekit.learners.noisy_or.search.fits import Fit, Rows, cells_of, fitted
+from rulekit.learners.noisy_or.search.gains import gains_of_cause, gains_of_inhibitor, log_likelihoods
 from rulekit.learners.noisy_or.search.joint_causes import (
     Breadth,
     JointCause,
@@ -27,7 +28,6 @@ from rulekit.learners.noisy_or.search.joint_causes import (
     cost_of_literal,
     ordered_columns,
 )
-from rulekit.learners.noisy_or.search.rises import gains_of_cause, gains_of_inhibitor, log_likelihoods
 from rulekit.learners.noisy_or.search.single_causes import LEAST_GAIN, Search
 from rulekit.schema import FIRST_LEVEL_CODE
 

@@ -21,9 +21,8 @@ from rulekit.learners.counting.information import information_gain
 from rulekit.learners.counting.kernels import compiled_unless
 from rulekit.learners.noisy_or.search.causes import Cause, Causes
 from rulekit.learners.noisy_or.search.fits import Fit, Method, Rows, fitted
-from rulekit.learners.noisy_or.search.gains import gains, gains_of_missing, innocent_shares
+from rulekit.learners.noisy_or.search.gains import gains_of_cause, gains_of_missing, gains_of_positive, innocent_shares
 from rulekit.learners.noisy_or.search.joint_causes import TRIED, Breadth, JointCause, Rise, best_joint_cause
-from rulekit.learners.noisy_or.search.rises import gains_of_cause
 from rulekit.schema import MISSING_CODE
 
 LEAST_GAIN = 0.01
@@ -103,7 +102,7 @@ def _best(
     unknown: Mapping[int, Floats],
 ) -> Cause | None:
     """The cause that gains most likelihood, None where none gains enough; unknown: see `innocent_shares`."""
-    each = gains(s, weights, TRIED)
+    each = gains_of_positive(s, weights, TRIED)
     best, found = LEAST_GAIN, None
     for causes, by_class in zip(search.causes, counts, strict=True):
         sums, held = sums_of_causes(own, causes, each), causes.sums(by_class)

@@ -14,9 +14,10 @@ from rulekit.graph.nodes import Among, Hidden, IsTrue
 from rulekit.learners.binned.binning import bin_column
 from rulekit.learners.binned.codes import MemoryCodes
 from rulekit.learners.binned.problem import Problem
-from rulekit.learners.noisy_or.fitting.strengths import log_positive
+from rulekit.learners.noisy_or.fitting.strengths import exact_gains, log_positive
 from rulekit.learners.noisy_or.fitting.summed_out import Unknown
-from rulekit.learners.noisy_or.search.gains import gains_of_missing
+from rulekit.learners.noisy_or.search.gains import gains_of_cause, gains_of_missing, gains_of_positive
+from rulekit.learners.noisy_or.search.joint_causes import TRIED
 from rulekit.schema import Feature
 
 
@@ -26,6 +27,16 @@ def causes_of(model: NoisyOrClassifier) -> dict[Any, float]:
         for bit in model.rule_graph_.probability[0].formula.children
         if isinstance(bit, Hidden)
     }
+
+
+def test_positive_rows_alone_tell_what_a_cause_gains_where_nothing_inhibits() -> None:
+    """A search without inhibitors asks only these rows; what the others lose follows from their weight."""
+    s, positive = np.linspace(0.01, 4.0, 60), np.arange(60) % 3 == 0
+    all_rows = gains_of_cause(s, np.zeros(60), positive)
+    assert np.array_equal(
+        gains_of_positive(s[positive], np.ones(20), TRIED), exact_gains(all_rows[positive], np.ones(20))
+    )
+    np.testing.assert_allclose(all_rows[~positive], np.broadcast_to(-TRIED, (40, len(TRIED))), rtol=1e-12)
 
 
 @given(seed=st.integers(0, 2**32))

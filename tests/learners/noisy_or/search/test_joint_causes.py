@@ -13,8 +13,8 @@ from rulekit.learners.binned.codes import MemoryCodes
 from rulekit.learners.binned.problem import NO_BOUNDS, Problem
 from rulekit.learners.contract import NO_WATCH
 from rulekit.learners.noisy_or.search.causes import causes_of
+from rulekit.learners.noisy_or.search.gains import gains_of_cause, gains_of_inhibitor
 from rulekit.learners.noisy_or.search.joint_causes import TRIED, Breadth, JointCause, Rise, best_joint_cause
-from rulekit.learners.noisy_or.search.rises import gains_of_cause, gains_of_inhibitor
 from rulekit.schema import Feature
 
 COLUMNS = (
