@@ -13,15 +13,19 @@ from rulekit.learners.ltu.fitting.candidates import Candidate, Judges, best_of
 from rulekit.learners.ltu.fitting.chains import chains_of
 from rulekit.learners.ltu.fitting.eliminating import eliminated
 from rulekit.learners.ltu.fitting.growing import grown
+from rulekit.learners.ltu.fitting.linear import linear
 from rulekit.learners.ltu.fitting.moments import ranked
 from rulekit.learners.ltu.fitting.options import FitOptions
 from rulekit.learners.ltu.fitting.pruning import pruned
 from rulekit.learners.ltu.fitting.refining import Training, refined, softened
 from rulekit.learners.ltu.fitting.rows import Rows
+from rulekit.learners.ltu.fitting.unit import best_unit, polished
 from rulekit.learners.ltu.shape import Shape
 from rulekit.learners.ltu.trees import LTUTree
 
 DEFAULT_OPTIONS = FitOptions()
+_EXACT = 100_000
+"""Of more rows what is chosen is fitted less exactly: their errors would not show the difference."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,6 +50,7 @@ class _Search:
     options: FitOptions
     check: Callable[[], None]
     found: list[Candidate] = field(default_factory=list)
+    linear: Candidate | None = None
 
     def add(self, tree: LTUTree, training: Training) -> Candidate:
         """Judge a tree over all inputs."""
@@ -76,12 +81,14 @@ def fit_tree(
     fit, kept = every.at(~held), every.at(held)
     if not (fit.total and kept.total and 0.0 < fit.share < 1.0 and 0.0 < kept.share < 1.0):
         fit, kept = every, every
-    search = _Search(Judges(_single(fit), _single(kept)), options, watch.check)
+    rng = np.random.default_rng(seed)
+    drawn = (_single(_sampled(own, options.sample, rng)) for own in (fit, kept))
+    search = _Search(Judges(*drawn), options, watch.check)
     search.add(_constant(every), Training(options.l2[0]))
     complete = True
     if 0.0 < fit.share < 1.0 and inputs.shape[1]:
         try:
-            _find(search, np.random.default_rng(seed))
+            _find(search, rng)
         except OutOfTimeError:
             complete = False
     try:
@@ -100,6 +107,27 @@ def _positive(weights: Floats | Ints) -> Floats:
 def _single(rows: Rows) -> Rows:
     """The rows with inputs of half the length, which are multiplied twice as fast."""
     return replace(rows, inputs=rows.inputs.astype(np.float32))
+
+
+def _sampled(rows: Rows, most: int, rng: np.random.Generator) -> Rows:
+    """At most so many of the rows, in their order."""
+    n = len(rows.targets)
+    return rows if n <= most else rows.at(np.sort(rng.choice(n, most, replace=False)))
+
+
+def fit_unit(
+    inputs: Floats, labels: Ints, weights: Floats | Ints, options: FitOptions = DEFAULT_OPTIONS, seed: int = 0
+) -> LTUTree:
+    """One unit, which splits the rows best: looked for on a sample of rows, then polished on all."""
+    rows = Rows(inputs, np.asarray(labels, dtype=np.float64), _positive(weights))
+    few = _sampled(rows, 2 * options.sample, np.random.default_rng(seed))
+    training = Training(options.l2[-1], steps=100, tolerance=1e-5)
+    unit = best_unit(_single(few), options.directions, training, lambda: None)
+    if unit is None:
+        return _constant(rows)
+    if few is not rows:
+        unit = polished(rows, unit[None], replace(training, steps=20), lambda: None)[0]
+    return LTUTree(Shape.chain(1), unit[None, :-1], unit[-1:])
 
 
 def _constant(rows: Rows) -> LTUTree:
@@ -121,12 +149,11 @@ def _screens(search: _Search) -> Iterator[Ints]:
 def _find(search: _Search, rng: np.random.Generator) -> None:
     """Judge the candidates of all screens."""
     options, d = search.options, search.judges.fit.inputs.shape[1]
-    for screen in _screens(search):
+    screens = list(_screens(search))
+    search.linear = linear(search.judges, screens[-1], options, search.check)
+    search.found.append(search.linear)
+    for screen in screens:
         rows = search.judges.fit.of(screen).merged()
-        for l2 in options.logistic_l2:
-            training = Training(l2, logistic=True, tolerance=1e-5)
-            start = LTUTree(Shape.chain(1), np.zeros((1, len(screen))), np.zeros(1))
-            search.add(refined(start, rows, training, search.check).over(screen, d), training)
         for size in range(1, options.max_chain + 1):
             for tree, training in chains_of(rows, size, options, rng, search.check):
                 search.add(tree.without_idle(rows.inputs).over(screen, d), training)
@@ -156,6 +183,9 @@ def _ladder(search: _Search) -> list[Candidate]:
     finalists = [c for units in sorted(by_units) if units <= most for c in by_units[units][: options.finalists]]
     sparse = [eliminated(c, judges, options.eliminate_margin, search.check) for c in finalists]
     chosen = judges.chosen(sparse, options.select_margin)
+    if (plain := search.linear) is not None and judges.allowed(plain, chosen, options.beat_margin):
+        better = chosen.size < plain.size and chosen.error <= plain.error and chosen.wrong <= plain.wrong
+        chosen = chosen if better else plain
     best = dict[int, Candidate]()
     for candidate in [*sparse, chosen]:
         units = candidate.tree.size
@@ -169,5 +199,6 @@ def _refitted(candidate: Candidate, rows: Rows) -> LTUTree:
     mask = candidate.tree.weights != 0.0
     if not mask.any():
         return candidate.tree
-    training = replace(candidate.training, steps=200, tolerance=1e-8)
+    exact = len(rows.targets) <= _EXACT
+    training = replace(candidate.training, steps=200 if exact else 50, tolerance=1e-8 if exact else 1e-6)
     return refined(candidate.tree, rows, training, lambda: None, mask).without_idle(rows.inputs)

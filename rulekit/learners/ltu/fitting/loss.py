@@ -52,7 +52,7 @@ class TreeLoss:
         shares = (rows.weights / rows.total).astype(dtype)
         targets = rows.targets.astype(dtype)
         losses, slopes, bias_slopes = np.zeros(b), np.zeros((m * b, d)), np.zeros(m * b)
-        block = max(256, _BLOCK_NUMBERS // (m * b))
+        block = max(256, min(_BLOCK_NUMBERS // (m * b), 4 * _BLOCK_NUMBERS // max(d, 1)))
         for start in range(0, n, block):
             inputs = rows.inputs[start : start + block]
             margins = weights @ inputs.T

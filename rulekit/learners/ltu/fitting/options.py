@@ -20,7 +20,7 @@ class FitOptions:
     max_depth: int = 10
     max_chain: int = 4
     l2: tuple[float, ...] = (1e-3, 1e-4)
-    logistic_l2: tuple[float, ...] = (1e-1, 1e-2, 1e-3)
+    logistic_l2: tuple[float, ...] = (1e-1, 3e-2, 1e-2, 1e-3, 1e-4)
     screens: tuple[int, ...] = (20, 60)
     most_inputs: int = 120
     starts: int = 6
@@ -28,5 +28,7 @@ class FitOptions:
     directions: int = 5
     select_margin: float = 1.5
     prune_margin: float = 1.5
-    eliminate_margin: float = 1.5
-    sample: int = 20_000
+    eliminate_margin: float = 2.0
+    linear_margin: float = 0.5
+    beat_margin: float = 1.5
+    sample: int = 10_000
