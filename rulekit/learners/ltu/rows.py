@@ -36,7 +36,7 @@ class Rows:
     @property
     def in_rows(self) -> Floats:
         """The weights [n] stated in rows, as those learners take them that show rows, or tolerate wrong ones."""
-        return self.weights * self.problem.weight_unit
+        return np.asarray(self.weights * self.problem.weight_unit, dtype=np.float64)
 
     @classmethod
     def of(cls, question: Question, inputs: Inputs) -> Rows:
