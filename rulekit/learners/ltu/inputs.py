@@ -9,7 +9,7 @@ so. A learner sees them shifted and scaled to mean 0 and standard deviation 1 (`
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -104,12 +104,6 @@ class Inputs:
     def are_numbers(self) -> Bools:
         """Which inputs [d] are numbers."""
         return np.array([isinstance(item, Number) for item in self.items], dtype=bool)
-
-    @property
-    def with_plain_conditions(self) -> Inputs:
-        """The same inputs, of which `standardised` moves and scales numbers alone: conditions are 0 and 1."""
-        numbers = self.are_numbers
-        return replace(self, means=np.where(numbers, self.means, 0.0), scales=np.where(numbers, self.scales, 1.0))
 
     def matrix(self, codes: Codes, n_rows: int, which: Sequence[int] | None = None) -> Floats:
         """The inputs of rows [n, d] as they are; which: some of them, by their numbers."""

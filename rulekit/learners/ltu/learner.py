@@ -58,7 +58,7 @@ def trees_of(question: Question, rows: Rows) -> Iterator[tuple[LTUTree, tuple[fl
     rng = np.random.default_rng((question.seed, question.index))
     growth = Growth(depth=int(settings.max_depth), most_units=int(settings.max_nodes))
     node = node_of(settings.node, int(settings.n_epochs))
-    weights, check = rows.weights.astype(np.float64), question.watch.check
+    weights, check = rows.in_rows, question.watch.check
     yield grow(rows.inputs, rows.labels == 1, weights, node, rng, growth, check), None
 
 

@@ -53,9 +53,7 @@ class Madaline(UnitLearner):
             rng = np.random.default_rng((question.seed, question.index))
             how = NetworkBackprop(epochs=int(settings.n_passes), gain=float(settings.gain))
             shape = tree.shape if isinstance(tree, LTUTree) else shape_named(settings.shape)
-            found = train_whole(
-                shape, rows.inputs, rows.labels == 1, rows.weights.astype(float), rng, how, question.watch.check
-            )
+            found = train_whole(shape, rows.inputs, rows.labels == 1, rows.in_rows, rng, how, question.watch.check)
             yield candidate_of(found.without_idle(rows.inputs), question, rows, {})
             return None
         trained, said = self._trained(question, rows, tree)
@@ -99,7 +97,7 @@ class Madaline(UnitLearner):
             keep=settings.keep,
             prune=settings.prune,
         )
-        labels, weights, check = rows.labels == 1, rows.weights.astype(np.float64), question.watch.check
+        labels, weights, check = rows.labels == 1, rows.in_rows, question.watch.check
         if settings.n_networks == 1 or len(labels) < 2:
             trained, said = train(network, rows.inputs, labels, weights, rng, training, check), {}
         else:

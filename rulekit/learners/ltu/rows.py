@@ -33,6 +33,11 @@ class Rows:
     weights: Ints
     held: Bools
 
+    @property
+    def in_rows(self) -> Floats:
+        """The weights [n] stated in rows, as those learners take them that show rows, or tolerate wrong ones."""
+        return np.asarray(self.weights * self.problem.weight_unit, dtype=np.float64)
+
     @classmethod
     def of(cls, question: Question, inputs: Inputs) -> Rows:
         """The rows of a question, of which a quarter is held out; few rows, or all of one kind, hold out none."""

@@ -5,6 +5,7 @@ import pytest
 
 from rulekit.learners.binned.binning import bin_table
 from rulekit.learners.binned.problem import Problem
+from rulekit.learners.ltu.estimator import LTUTreeClassifier, MadalineClassifier
 from rulekit.learners.ltu.growing import grow_tree
 from rulekit.learners.ltu.inputs import Inputs
 from rulekit.learners.ltu.network.networks import Network
@@ -32,7 +33,7 @@ def problem():
 
 
 def test_plain_conditions_are_0_and_1_and_numbers_standardised(problem):
-    inputs = Inputs.of(problem).with_plain_conditions
+    inputs = Inputs.of(problem, only_numbers=True)
     rows = inputs.standardised(problem.codes, len(problem.labels))
     numbers = inputs.are_numbers
     assert numbers.any()
@@ -44,7 +45,7 @@ def test_plain_conditions_are_0_and_1_and_numbers_standardised(problem):
 
 @pytest.mark.parametrize("way", ["network", "tree"])
 def test_weights_are_read_in_the_units_of_the_columns(problem, way):
-    inputs = Inputs.of(problem).with_plain_conditions
+    inputs = Inputs.of(problem, only_numbers=True)
     n = len(problem.labels)
     rows, labels, rng = inputs.standardised(problem.codes, n), problem.labels == 1, np.random.default_rng(1)
     if way == "network":
@@ -56,3 +57,24 @@ def test_weights_are_read_in_the_units_of_the_columns(problem, way):
     weights, biases = inputs.unscaled(tree.weights, tree.biases)
     as_they_are = inputs.matrix(problem.codes, n)
     assert np.allclose(as_they_are @ weights.T + biases, tree.margins(rows))
+
+
+def test_rows_that_weigh_a_fraction_are_shown_as_often_as_they_weigh(monkeypatch):
+    """Their weights are whole multiples of a tiny unit, which once were taken as that many rows each."""
+    from rulekit.learners.ltu import presenting
+
+    shown = []
+
+    def shown_times(weights):
+        shown.append(weights.sum())
+        return found(weights)
+
+    found = presenting.shown_times
+    monkeypatch.setattr(presenting, "shown_times", shown_times)
+    rng = np.random.default_rng(0)
+    rows = rng.integers(0, 2, (80, 4)).astype(float)
+    weights = rng.random(80) + 0.5
+    for learner in (MadalineClassifier(), LTUTreeClassifier(node="backprop")):
+        learner.fit(rows, rows[:, 0] + rows[:, 1] > 0, sample_weight=weights)
+    assert shown
+    assert max(shown) <= weights.sum() + 1e-6
