@@ -90,11 +90,16 @@ class Wording:
             text = self.full[child].words if child in names else called.words
             begin = f"{indent}{names[child]}: " if child in names else indent
             nested = isinstance(child, And | Or | AtLeast | Odd) and len(self._phrases(child)) > 1
-            if nested and self.called[child] is self.full[child] and len(text) > BROKEN_LENGTH:
+            if nested and self.called[child] is self.full[child] and _is_long(text):
                 assert isinstance(child, And | Or | AtLeast | Odd)
                 yield f"{begin}{quantifier(child)}(", note(child)
                 yield from self._items(child, note, {}, indent + "  ")
                 yield f"{indent}),", ""
+            elif isinstance(child, LinearThreshold) and text.startswith("sum(") and _is_long(text):
+                yield f"{begin}sum(", note(child)
+                parts = terms(child, tuple(self.called[part] for part in child.children))
+                yield from ((f"{indent}  {part},", "") for part in parts)
+                yield f"{indent}) >= 0,", ""
             else:
                 yield f"{begin}{text},", "; ".join(filter(None, map(note, nodes)))
 
@@ -103,6 +108,10 @@ class Wording:
         if isinstance(node, And):
             return self.words.phrases(node, children)
         return [((child,), text) for child, text in zip(node.children, children, strict=True)]
+
+
+def _is_long(text: str) -> bool:
+    return len(text) > BROKEN_LENGTH
 
 
 def _aligned(lines: list[tuple[str, str]]) -> str:

@@ -542,6 +542,18 @@ def test_a_long_list_in_a_list_is_broken_too() -> None:
     assert re.search(r"\n  any of \(  # r\w+\n    all of \(\n      bit0 fires", text)
 
 
+def test_a_long_sum_in_a_list_is_broken_too() -> None:
+    cuts = [Compare("age", ">", float(i)) for i in range(8)]
+    units = [LinearThreshold([(1.0 + (i % 3), cut) for i, cut in enumerate(cuts)], bias) for bias in (-4.5, -6.5)]
+    reported = Logistic(Linear([(2.0, units[0])], -1.0))
+    graph = RuleGraph(Schema((Feature("age"),)), (0, 1), Fires(Or(units)), probability=(reported,))
+    text = print_graph(graph)
+
+    assert parse_graph(text) == graph
+    assert max(map(len, text.splitlines()[3:])) <= 90
+    assert re.search(r"\n  rule 1: sum\(.*\n    -4.5,\n", text)
+
+
 def test_a_unit_is_shown_to_people() -> None:
     schema = Schema((Feature("age", unit="years"),))
 

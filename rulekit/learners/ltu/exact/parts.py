@@ -83,7 +83,7 @@ class RealUnit:
 
 
 def real_unit(weights: Floats, bias: float, inputs: Inputs, seen: Seen) -> RealUnit:
-    """The unit with these weights [d] of inputs as they are, the conditions of most weight first."""
+    """The unit with these weights [d] of inputs as they are."""
     numbers, conditions = dict[int, NumberPart](), dict[int, Floats]()
     for k in np.flatnonzero(weights).tolist():
         item, weight = inputs.items[k], float(weights[k])
@@ -103,7 +103,6 @@ def real_unit(weights: Floats, bias: float, inputs: Inputs, seen: Seen) -> RealU
         base, steps = _ladder(added, seen.codes(column, len(added)), small)
         bias += base
         found += [(height, Condition(column, holds)) for height, holds in steps]
-    found.sort(key=lambda pair: -pair[0])
     heights = np.array([height for height, _ in found])
     return RealUnit(tuple(condition for _, condition in found), heights, tuple(numbers.values()), bias)
 

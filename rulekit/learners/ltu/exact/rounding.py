@@ -227,7 +227,9 @@ def _step(part: NumberPart, places: int) -> float:
 
 def _missing(part: NumberPart, places: int) -> float:
     """The value where the column is missing, which may have to be finer than those of the column."""
-    step = min(_step(part, places), math.ldexp(_spread(part), -places))
+    step = _step(part, places)
+    if places > _COARSEST:
+        step = min(step, math.ldexp(_spread(part), -places))
     return float(np.rint(part.values[MISSING_CODE] / step) * step)
 
 

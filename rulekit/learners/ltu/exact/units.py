@@ -31,7 +31,7 @@ def exact_units(tree: LTUTree, inputs: Inputs, codes: Codes, n_rows: int, grid: 
     coming = {0: ComingRows(codes, n_rows)}
     for k in range(tree.size):
         real, rows = real_unit(tree.weights[k], float(tree.biases[k]), inputs, seen), coming.pop(k)
-        unit = exact_unit(real, seen, rows, grid)
+        unit = _ordered(exact_unit(real, seen, rows, grid))
         found.append(unit)
         children = (int(tree.shape.left[k]), int(tree.shape.right[k]))
         if children == (NONE, NONE):
@@ -58,6 +58,13 @@ def exact_unit(real: RealUnit, seen: Seen, rows: ComingRows, grid: bool = True) 
         if found is None:
             found = rounded_unit(real, SidedRows.of(real, rows, doubt))
     return nearest_unit(real) if found is None else found
+
+
+def _ordered(unit: Unit) -> Unit:
+    """The unit with the conditions of most weight first, those of one weight in the order of their columns."""
+    conditions = [term for term in unit.terms if isinstance(term, ConditionTerm)]
+    numbers = [term for term in unit.terms if isinstance(term, NumberTerm)]
+    return Unit((*sorted(conditions, key=lambda term: (-term.weight, term.column)), *numbers), unit.bias)
 
 
 def _condition_unit(real: RealUnit, column: int, with_missing: bool) -> Unit:
