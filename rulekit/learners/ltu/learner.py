@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -63,12 +64,13 @@ def trees_of(question: Question, rows: Rows) -> Iterator[tuple[LTUTree, tuple[fl
 
 
 def _options(settings: LTUTreeSettings) -> FitOptions:
-    margin = float(settings.margin)
-    return FitOptions(
+    usual, margin = FitOptions(), float(settings.margin)
+    return replace(
+        usual,
         max_nodes=int(settings.max_nodes),
         max_depth=int(settings.max_depth),
         starts=int(settings.n_starts),
-        select_margin=2.0 * margin,
-        prune_margin=2.0 * margin,
-        eliminate_margin=margin,
+        select_margin=usual.select_margin * margin,
+        prune_margin=usual.prune_margin * margin,
+        eliminate_margin=usual.eliminate_margin * margin,
     )

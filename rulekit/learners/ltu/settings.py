@@ -45,10 +45,10 @@ class LTUTreeSettings(UnitSettings):
         "units", one_of("units", "single"), "single: units stand at the ends alone, and single conditions before them"
     )
     margin: float = setting(
-        0.5,
+        1.0,
         number(0),
-        "standard errors by which fewer weights may err more on held-out rows, and half of those by which fewer units "
-        "may; 0: not at all",
+        "how readily a smaller tree is taken: 1: where it errs no more by one and a half standard errors of the "
+        "difference on held-out rows (of weights two); 0: never where it errs more",
     )
     n_starts: int = setting(6, whole(1, 1000), "random starts of each chain of units")
     n_epochs: int = setting(5, whole(1), "times that back-propagation and perceptrons see each row")
