@@ -22,10 +22,12 @@ from rulekit.graph.nodes import (
     FALSE,
     TRUE,
     AtLeast,
+    Column,
     Difference,
     Family,
     Hidden,
     Linear,
+    LinearThreshold,
     Logistic,
     Missing,
     Node,
@@ -124,7 +126,7 @@ def missing_note(graph: RuleGraph) -> str:
     """What a missing value means to the columns that the rules read."""
     pairs = zip(graph.decision.roots, graph.decision.parts, strict=True)
     roots = [part.score if isinstance(part.score, Probability) else root for root, part in pairs]
-    accepting, nodes = _accepting(roots), topological(roots)
+    accepting, nodes = _accepting(roots), tuple(topological(roots))
     valued = {_feature(node) for node in nodes if node.family is Family.REAL}
     read = [f for f in graph.schema.names if f in set(map(_feature, nodes))]
     never = [name(f) for f in read if f not in accepting | valued]
@@ -144,7 +146,26 @@ def missing_note(graph: RuleGraph) -> str:
         parts.append(f"a condition on {listed(never, 'or')} fails")
     if rest:
         parts.append(f"a missing {listed(rest, 'or')} can satisfy a rule")
+    parts += _in_sums(nodes)
     return f"Missing: {'; '.join(parts)}." if parts else ""
+
+
+def _in_sums(nodes: Sequence[Node]) -> list[str]:
+    """What a missing number, and one that training rows did not reach, counts in the sums of units."""
+    columns = dict[str, Column]()
+    for unit in nodes:
+        if isinstance(unit, LinearThreshold):
+            for child in unit.children:
+                if isinstance(child, Column):
+                    columns.setdefault(child.feature, child)
+    if not columns:
+        return []
+    ends = "a number beyond the range of the training rows counts as its nearest end"
+    if len(columns) > MOST_COLUMNS:
+        return ["in a sum a missing number counts as the mean", ends]
+    (first, *others) = (f"{name(column.feature)} counts as {weight(column.missing)}" for column in columns.values())
+    means = [first, *(said.replace(" counts", "", 1) for said in others)]
+    return [f"in a sum a missing {listed(means)}", ends]
 
 
 def _accepting(roots: Sequence[Node]) -> set[str]:

@@ -336,6 +336,29 @@ class ForPeople(Exact):
     def level_set(self, levels: Sequence[str]) -> str:
         return level_set(levels, self.most_levels)
 
+    def sum(self, node: Linear | LinearThreshold, children: Children) -> Text:
+        """A unit as the points that it needs, and what brings them: of columns their names alone."""
+        if not isinstance(node, LinearThreshold):
+            return Exact.sum(self, node, children)
+        brought = [item for term, text in zip(node.terms, children, strict=True) for item in self._brought(*term, text)]
+        return Text(f"at least {self.weight(-node.bias)} points of ({', '.join(brought)})")
+
+    def _brought(self, factor: float, child: Node, text: Text) -> list[str]:
+        """What a term of a unit brings."""
+        if isinstance(child, LevelPoints):
+            column = name(child.feature)
+            found = [
+                f"{self.weight(factor * points)} if {column} in {self.level_set(levels)}"
+                for points, levels in child.groups
+                if points
+            ]
+            apart = (("missing", child.missing), ("unseen", child.unseen))
+            return [*found, *(f"{self.weight(factor * p)} if {column} is {what}" for what, p in apart if p)]
+        if child.family not in (Family.REAL, Family.PROBABILITY):
+            return [f"{self.weight(factor)} if {text.words}"]
+        words = name(child.feature) if isinstance(child, Column) else text.at(Binding.ATOM)
+        return [words if factor == 1.0 else f"{self.weight(factor)} * {words}"]
+
     def among(self, node: Among, children: Children) -> Text:
         feature = self.feature(node.feature)
         if node.unseen and feature is not None:
