@@ -16,14 +16,14 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.svm import LinearSVC
 
+from benchmarks.learning.gated_noisy_dnf import GatedDNF, fit_gated_conjunctions
+from benchmarks.learning.noisy_dnf import NoisyDNF, fit_conjunctions
 from benchmarks.shared.reuters import LEAST_GAIN, Documents, informative
 from rulekit.learners.noisy_or.fitting.coordinate_descent import coordinate_descent
 from rulekit.learners.noisy_or.fitting.gated import Gated, fit_gated
 from rulekit.learners.noisy_or.fitting.incidence import Incidence
 from rulekit.learners.noisy_or.fitting.row_cells import RowCells
 from rulekit.learners.noisy_or.fitting.strengths import Strengths
-from rulekit.learners.noisy_or.search.conjunctions import NoisyDNF, fit_conjunctions
-from rulekit.learners.noisy_or.search.gated_conjunctions import GatedDNF, fit_gated_conjunctions
 from rulekit.learners.noisy_or.thresholds import best_cut
 
 Array = npt.NDArray[Any]

@@ -113,17 +113,6 @@ class RowCells:
         indptr = np.concatenate([self.indptr, self.indptr[-1] + other.indptr[1:]])
         return RowCells(indptr, np.concatenate([self.indices, other.indices]), self.attribute)
 
-    def beside(self, other: RowCells) -> RowCells:
-        """The same rows with the cells and attributes of another one behind their own."""
-        indptr = self.indptr + other.indptr
-        indices = np.empty(indptr[-1], dtype=np.int32)
-        own = np.arange(len(self.indices)) + np.repeat(other.indptr[:-1], self.lengths)
-        indices[own] = self.indices
-        further = np.arange(len(other.indices)) + np.repeat(self.indptr[1:], other.lengths)
-        indices[further] = other.indices + np.int32(self.n_cells)
-        behind = other.attribute + np.int32(self.attribute.max(initial=-1) + 1)
-        return RowCells(indptr, indices, np.concatenate([self.attribute, behind]))
-
     def sorted(self) -> RowCells:
         """The rows with the cells of each in ascending order, none twice."""
         for start, end in self.parts():

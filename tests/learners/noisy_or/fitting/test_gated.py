@@ -10,7 +10,6 @@ from noisy_or_rows import Array, cells_of, drawn
 from rulekit.learners.noisy_or.fitting.coordinate_descent import coordinate_descent
 from rulekit.learners.noisy_or.fitting.gated import _Problem, fit_gated
 from rulekit.learners.noisy_or.fitting.incidence import Incidence
-from rulekit.learners.noisy_or.search.gated_conjunctions import fit_gated_conjunctions
 
 
 def with_inhibitor(seed: int, n: int = 300) -> tuple[Array, Array]:
@@ -61,14 +60,3 @@ def test_neither_the_order_of_rows_nor_their_repetition_matters() -> None:
     for found in (other, twice):
         assert found.causes.present.tobytes() == one.causes.present.tobytes()
         assert found.inhibitors.present.tobytes() == one.inhibitors.present.tobytes()
-
-
-def test_conjunctions_with_inhibitors() -> None:
-    rng = np.random.default_rng(5)
-    words = rng.random((400, 8)) < 0.4
-    labels = ((words[:, 0] & words[:, 1]) | (words[:, 2] & words[:, 3])) & ~words[:, 7]
-    found = fit_gated_conjunctions(cells_of(words), labels, prior=2.0, prior_of_inhibitors=0.5, depth=2, absent=False)
-    held = {rule.present for rule in found.conjunctions}
-    assert {(0, 1), (2, 3)} <= held
-    assert found.gated.inhibitors.present[:8].argmax() == 7
-    assert ((found.probabilities(cells_of(words)) > 0.5) == labels).mean() > 0.98

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from benchmarks.learning.noisy_dnf import Breadth, Conjunction, covered, fit_conjunctions
 from rulekit.learners.counting.histograms import Floats, Ints
 from rulekit.learners.noisy_or.fitting.gated import Gated, fit_gated
 from rulekit.learners.noisy_or.fitting.row_cells import RowCells
 from rulekit.learners.noisy_or.fitting.strengths import Strengths
-from rulekit.learners.noisy_or.search.conjunctions import Breadth, Conjunction, covered, fit_conjunctions
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,7 +25,7 @@ class GatedDNF:
 
     def cells(self, rows: RowCells) -> RowCells:
         """The rows with the conjunctions that hold on each behind their own cells."""
-        return rows.beside(covered(rows, self.conjunctions))
+        return beside(rows, covered(rows, self.conjunctions))
 
     def activations(self, rows: RowCells) -> Floats:
         """-log P(C = 0 | row) [n]."""
@@ -56,7 +56,7 @@ def fit_gated_conjunctions(
         rows, labels, prior=prior, depth=depth, absent=absent, weights=weights, breadth=breadth, check=check
     )
     k, n = rows.n_cells, len(found.conjunctions)
-    cells = rows.beside(covered(rows, found.conjunctions))
+    cells = beside(rows, covered(rows, found.conjunctions))
     rule = np.arange(k + n) >= k
     start = Strengths(np.append(np.zeros(k), found.strengths.present), None, found.strengths.leak)
     gated = fit_gated(
@@ -75,3 +75,15 @@ def fit_gated_conjunctions(
     own = Strengths(gated.causes.present[chosen], None, gated.causes.leak)
     other = Strengths(gated.inhibitors.present[chosen], None, gated.inhibitors.leak)
     return GatedDNF(tuple(found.conjunctions[i] for i in kept), Gated(own, other, gated.objective))
+
+
+def beside(rows: RowCells, other: RowCells) -> RowCells:
+    """The same rows with the cells and attributes of another one behind their own."""
+    indptr = rows.indptr + other.indptr
+    indices = np.empty(indptr[-1], dtype=np.int32)
+    own = np.arange(len(rows.indices)) + np.repeat(other.indptr[:-1], rows.lengths)
+    indices[own] = rows.indices
+    further = np.arange(len(other.indices)) + np.repeat(rows.indptr[1:], other.lengths)
+    indices[further] = other.indices + np.int32(rows.n_cells)
+    behind = other.attribute + np.int32(rows.attribute.max(initial=-1) + 1)
+    return RowCells(indptr, indices, np.concatenate([rows.attribute, behind]))

@@ -5,6 +5,13 @@ are positive and of -1 where they are not. What is above the prior makes the obj
 all strengths are fitted anew by coordinate descent, and rules that have become 0 are dropped.
 
 Longer rules are shorter ones with one literal more. The sums of all extensions of all rules are counted at once.
+
+The learner has another search (rulekit.learners.noisy_or.search.joint_causes): one cause at a time, that which raises
+the likelihood most, over binned columns of any kind, and each literal beyond the first at a price. It finds fewer
+rules, as a reader of a table wants, but classifies Reuters less well: on crude, acq and money-fx 78.7, 90.4 and 68.2 %
+F1 at 1/2 where this one has 80.1, 91.0 and 70.5, both with a prior of 4, up to 4 literals and no price. This search
+adds up to twenty rules a round, many of them weak, and reads sparse rows. So it measures what conjunctions of words can
+reach (benchmarks.learning.paper_noisy_or) and is no part of the library, whose rows, strengths and inhibitors it uses.
 """
 
 from __future__ import annotations

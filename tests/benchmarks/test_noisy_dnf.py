@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from noisy_or_rows import Array, cells_of, drawn
 
+from benchmarks.learning.gated_noisy_dnf import beside, fit_gated_conjunctions
+from benchmarks.learning.noisy_dnf import Breadth, Conjunction, _Search, covered, fit_conjunctions
 from rulekit.learners.noisy_or.fitting.strengths import Strengths
-from rulekit.learners.noisy_or.search.conjunctions import Breadth, Conjunction, _Search, covered, fit_conjunctions
 
 
 def holds(rule: Conjunction, words: Array) -> Array:
@@ -76,3 +77,22 @@ def test_depth_and_absence_are_kept_to() -> None:
     words, labels = drawn(3, n=300)
     found = fit_conjunctions(cells_of(words), labels, prior=1.0, depth=2, absent=False)
     assert all(len(rule) <= 2 and not rule.absent for rule in found.conjunctions)
+
+
+def test_conjunctions_with_inhibitors() -> None:
+    rng = np.random.default_rng(5)
+    words = rng.random((400, 8)) < 0.4
+    labels = ((words[:, 0] & words[:, 1]) | (words[:, 2] & words[:, 3])) & ~words[:, 7]
+    found = fit_gated_conjunctions(cells_of(words), labels, prior=2.0, prior_of_inhibitors=0.5, depth=2, absent=False)
+    held = {rule.present for rule in found.conjunctions}
+    assert {(0, 1), (2, 3)} <= held
+    assert found.gated.inhibitors.present[:8].argmax() == 7
+    assert ((found.probabilities(cells_of(words)) > 0.5) == labels).mean() > 0.98
+
+
+def test_cells_stand_behind_those_of_the_rows() -> None:
+    words, _ = drawn(2, n=30, k=4)
+    further, _ = drawn(3, n=30, k=3)
+    both = beside(cells_of(words), cells_of(further))
+    assert np.array_equal(both.indices, cells_of(np.hstack([words, further])).indices)
+    assert np.array_equal(both.attribute, np.arange(7))
