@@ -18,7 +18,7 @@ from rulekit.learners.counting.histograms import Bools, Floats
 from rulekit.learners.ltu.inputs import Condition, Inputs, Number
 from rulekit.schema import MISSING_CODE, UNSEEN_CODE
 
-ROUNDING = 1e-12  # of the largest size of a sum: differences below it are those of the order of adding up
+ROUNDING = 2.0**-48  # of the largest size of a sum: differences below it are those of the order of adding up
 _FINEST_STEPS = 1 << 12
 _LOOKED_AT = 64  # values that tell of most columns that they have no step
 
@@ -28,6 +28,7 @@ class NumberPart:
     """A real weight of a numeric column; values [n_codes]: of its codes, first where it is missing; spread: deviation.
 
     step: the power of two of at most 1 of which all values are multiples, 0 where there is none that is not fine.
+    may_be_missing: whether some training rows are.
     """
 
     weight: float
@@ -35,6 +36,7 @@ class NumberPart:
     values: Floats
     spread: float
     step: float
+    may_be_missing: bool
 
     @property
     def low(self) -> float:
@@ -88,8 +90,9 @@ def real_unit(weights: Floats, bias: float, inputs: Inputs, seen: Seen) -> RealU
     for k in np.flatnonzero(weights).tolist():
         item, weight = inputs.items[k], float(weights[k])
         if isinstance(item, Number):
+            step, may_be_missing = step_of(item.values[1:]), item.column in seen.missing
             spread = float(inputs.scales[k])
-            numbers[item.column] = NumberPart(weight, item.column, item.values, spread, step_of(item.values[1:]))
+            numbers[item.column] = NumberPart(weight, item.column, item.values, spread, step, may_be_missing)
         else:
             conditions[item.column] = conditions.get(item.column, 0.0) + weight * item.values
     for column in numbers.keys() & conditions.keys():

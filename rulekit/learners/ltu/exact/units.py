@@ -15,7 +15,7 @@ from rulekit.learners.ltu.trees import LTUTree
 from rulekit.learners.ltu.units import ConditionTerm, NumberTerm, Unit
 from rulekit.schema import MISSING_CODE
 
-_DOUBT = 1e3  # times what doubles tell apart
+_DOUBT = 16.0  # times what doubles tell apart
 
 
 def exact_units(tree: LTUTree, inputs: Inputs, codes: Codes, n_rows: int, grid: bool = True) -> tuple[Unit, ...]:

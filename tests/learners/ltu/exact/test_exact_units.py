@@ -7,10 +7,11 @@ from hypothesis import strategies as st
 from ltu_cases import booleans, elsewhere, mixed, problem_of, tree_over
 from table_rows import row_of
 
-from rulekit.exactness import span_of_sum
+from rulekit.exactness import DOUBLE_BITS, SINGLE_BITS, span_of_sum
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.evaluation.oracle import evaluate_node
 from rulekit.graph.nodes import Column, Compare, LinearThreshold
+from rulekit.learners.ltu.exact.lattice import fits
 from rulekit.learners.ltu.exact.reading import unit_node
 from rulekit.learners.ltu.exact.units import exact_units
 from rulekit.learners.ltu.inputs import Condition, Inputs
@@ -187,3 +188,29 @@ def test_a_negative_weight_stands_on_the_contrary(missing):
     assert not own[-1].condition.holds[0]
     real = 1.0 * np.nan_to_num(b[1] + b[2]) - np.nan_to_num(b[0]) + 2.0 * np.isnan(b[0]) >= 1.5
     assert np.array_equal(unit.fires(problem.codes, 100), real)
+
+
+def test_numbers_far_from_zero_are_rounded_to_a_part_of_their_spread():
+    """Seconds since 1970 leave few bits for anything else."""
+    rng = np.random.default_rng(0)
+    arrays = (1.5e9 + rng.random(500) * 1e6, rng.normal(size=500))
+    table = Table((Feature("at", precision="float64"), Feature("x", precision="float64")), arrays, 500)
+    problem = problem_of(table)
+    inputs = Inputs.of(problem)
+    tree = LTUTree(Shape.chain(1), *inputs.unscaled(np.array([[1.0, -0.7]]), np.array([0.1])))
+    (unit,) = exact_units(tree, inputs, problem.codes, 500)
+    assert np.array_equal(unit.fires(problem.codes, 500), tree.decides(inputs.matrix(problem.codes, 500)))
+    assert fits(unit, SINGLE_BITS)
+
+
+def test_where_no_grid_within_a_double_parts_the_rows_most_stay_on_their_sides():
+    rng = np.random.default_rng(0)
+    arrays = (1e15 + rng.random(500) * 1e3, rng.normal(size=500))
+    table = Table((Feature("at", precision="float64"), Feature("x", precision="float64")), arrays, 500)
+    problem = problem_of(table)
+    inputs = Inputs.of(problem)
+    tree = LTUTree(Shape.chain(1), *inputs.unscaled(np.array([[1.0, -0.7]]), np.array([0.1])))
+    (unit,) = exact_units(tree, inputs, problem.codes, 500)
+    real = tree.decides(inputs.matrix(problem.codes, 500))
+    assert (unit.fires(problem.codes, 500) != real).mean() < 0.1
+    assert fits(unit, DOUBLE_BITS)
