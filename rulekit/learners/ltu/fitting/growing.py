@@ -36,9 +36,7 @@ class _Side:
     depth: int
 
 
-def grown(
-    rows: Rows, held: Rows, options: FitOptions, training: Training, check: Callable[[], None]
-) -> LTUTree | None:
+def grown(rows: Rows, held: Rows, options: FitOptions, training: Training, check: Callable[[], None]) -> LTUTree | None:
     """The grown tree; None where no unit splits the rows.
 
     A unit below the root must split the held-out rows that come to it by more than chance would.

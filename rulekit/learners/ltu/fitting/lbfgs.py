@@ -168,9 +168,7 @@ def _change_step(state: _State, low_enough: Bools) -> None:
     state.trials = state.trials + 1
 
 
-def _accept(
-    state: _State, accepted: Bools, trial: Numbers, loss: Floats, gradient: Numbers, tolerance: float
-) -> Bools:
+def _accept(state: _State, accepted: Bools, trial: Numbers, loss: Floats, gradient: Numbers, tolerance: float) -> Bools:
     """Go on from the trial points that are accepted; the problems [b] that are finished with that."""
     step, change = trial - state.point, gradient - state.gradient
     useful = accepted & (_dots(step, change) > 1e-10 * np.sqrt(_dots(change, change) * _dots(step, step)))
