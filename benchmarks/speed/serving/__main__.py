@@ -21,7 +21,7 @@ from benchmarks.learning.peers.pages import PAGE
 from benchmarks.shared.machine import stamp
 from benchmarks.shared.pictures import Bars, Range, draw_bar_panels
 from benchmarks.shared.sections import picture, publish
-from benchmarks.speed.serving import clauses, others, sums
+from benchmarks.speed.serving import clauses, others, sums, units
 from benchmarks.speed.serving.bench import NAMES, Bench
 from benchmarks.speed.serving.report import Part, Verdict, verdict_table
 from benchmarks.speed.serving.timing import LONG, SLOW, TRIES, Times, quartiles
@@ -29,7 +29,7 @@ from benchmarks.speed.serving.timing import LONG, SLOW, TRIES, Times, quartiles
 PARTS: dict[str, Callable[[Bench], Part]] = {
     "latency": clauses.latency,
     "throughput": clauses.throughput,
-    "ltu": others.ltu,
+    "ltu": units.ltu,
     "additive": others.additive,
     "sums": sums.sums,
     "noisy": others.noisy_formulas,

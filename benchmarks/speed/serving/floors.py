@@ -56,9 +56,6 @@ def dnf_header() -> str:
 def ltu_header(tree: LtuTree) -> str:
     """model.h for c/ltu.c."""
     units = len(tree.biases)
-    paths = " | ".join(
-        "(" + " & ".join(f"{'' if fires else '!'}U({k})" for k, fires in path) + ")" for path in tree.paths()
-    )
     rows = ", ".join(listed(weights) for weights in tree.weights.tolist())
     each = {"low": -BOUND, "high": BOUND, "step": STEP, "missing": MISSING}
     arrays = [f"static const float {name}[COLUMNS] = {listed([value] * COLUMNS)};" for name, value in each.items()]
@@ -67,8 +64,17 @@ def ltu_header(tree: LtuTree) -> str:
         + f"static const float weights[UNITS][COLUMNS] = {{{rows}}};\n"
         + f"static const float biases[UNITS] = {listed(tree.biases.tolist())};\n"
         + "\n".join(arrays)
-        + f"\n#define PATHS(U) ({paths})\n"
+        + "\n"
+        + paths_macro(tree)
     )
+
+
+def paths_macro(tree: LtuTree) -> str:
+    """PATHS(U) of a tree."""
+    paths = " | ".join(
+        "(" + " & ".join(f"{'' if fires else '!'}U({k})" for k, fires in path) + ")" for path in tree.paths()
+    )
+    return f"#define PATHS(U) ({paths})\n"
 
 
 def defines(**values: object) -> str:

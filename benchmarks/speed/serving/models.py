@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -83,27 +83,33 @@ class LtuTree:
         return found
 
 
-def ltu_tree(seed: int = 0) -> LtuTree:
-    """A tree of depth 4 with dense weights in multiples of 1/64 and alternating leaves."""
+def ltu_tree(seed: int = 0, depth: int = DEPTH) -> LtuTree:
+    """A tree with dense weights in multiples of 1/64 and alternating leaves."""
     rng = np.random.default_rng(seed)
-    units = 2**DEPTH - 1
+    units = 2**depth - 1
     weights = np.rint(rng.normal(0, 0.4, (units, COLUMNS)) * _WEIGHT_GRID) / _WEIGHT_GRID
     biases = np.rint(rng.normal(0, 0.5, units) * _WEIGHT_GRID) / _WEIGHT_GRID
     return LtuTree(weights, biases, tuple(leaf % 2 == 1 for leaf in range(units + 1)))
 
 
-def ltu_graph(tree: LtuTree) -> RuleGraph:
-    """The tree as the disjunction of the paths to its positive leaves.
-
-    Columns are clipped to [-4, 4] and rounded to multiples of 2^-8, so that every sum has at most 24 bits.
-    """
+def ltu_units(tree: LtuTree) -> list[LinearThreshold]:
+    """Its units: columns are clipped to [-4, 4] and rounded to multiples of 2^-8, so that sums have at most 24 bits."""
     cleaned = [Column(f"x{j}", MISSING, -BOUND, BOUND, STEP) for j in range(COLUMNS)]
-    units: list[Node] = [
+    return [
         LinearThreshold(list(zip(weights, cleaned, strict=True)), bias)
         for weights, bias in zip(tree.weights.tolist(), tree.biases.tolist(), strict=True)
     ]
+
+
+def paths_of(schema: Schema, tree: LtuTree, units: Sequence[LinearThreshold]) -> RuleGraph:
+    """A tree of units as the disjunction of the paths to its positive leaves."""
     paths = [And([units[k] if fires else Not(units[k]) for k, fires in path]) for path in tree.paths()]
-    return RuleGraph(SCHEMA, (0, 1), Fires(Or(paths)))
+    return RuleGraph(schema, (0, 1), Fires(Or(paths)))
+
+
+def ltu_graph(tree: LtuTree) -> RuleGraph:
+    """The tree over cleaned columns."""
+    return paths_of(SCHEMA, tree, ltu_units(tree))
 
 
 # Sums of stumps -------------------------------------------------------------------------------------------------------

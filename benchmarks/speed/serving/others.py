@@ -1,4 +1,4 @@
-"""The parts of the measurement of serving that use other models: trees of linear units, stumps, noisy formulas."""
+"""The parts of the measurement of serving that use other models: stumps, noisy formulas."""
 
 from __future__ import annotations
 
@@ -6,19 +6,15 @@ import numpy as np
 
 from benchmarks.shared.sections import markdown
 from benchmarks.speed.conversion import STUMPS, convert
-from benchmarks.speed.serving.bench import NAMES, Bench, Made, compiled, export
-from benchmarks.speed.serving.floors import ltu_header
-from benchmarks.speed.serving.models import COLUMNS, Array, ltu_graph, ltu_tree, noisy, rows, stumps_graph
-from benchmarks.speed.serving.report import Agreement, Part, compare, faster, shown, times_table
+from benchmarks.speed.serving.bench import NAMES, Bench, Made, export
+from benchmarks.speed.serving.models import Array, noisy, rows, stumps_graph
+from benchmarks.speed.serving.report import Agreement, Part, faster, shown, times_table
 from benchmarks.speed.serving.timing import measure
 from benchmarks.speed.serving.ways import (
     CHUNK,
     chunked_way,
-    floor_labels,
-    floor_rows_way,
     identity_model,
     labels,
-    matrix_way,
     session_way,
 )
 
@@ -28,35 +24,6 @@ LARGE_ROUNDS = 7
 STUMP_ROWS = 20_000
 COMPARED = 50_000
 NOISY = {"12 literals on 10 columns": (12, 10, 3), "24 literals on 24 columns": (24, 24, 4)}
-
-
-def ltu(bench: Bench) -> Part:
-    """A tree of 15 linear threshold units beside its C loop."""
-    tree = ltu_tree()
-    graph = ltu_graph(tree)
-    made = {"tensor": export(graph), "floor": compiled("ltu.c", ltu_header(tree), bench.folder)}
-    pool, ways = bench.pool, {"graph": matrix_way(graph.predict, bench.pool, CHUNK, 1, 43)}
-    if made["tensor"]:
-        ways["tensor"] = session_way(made["tensor"].value, pool, CHUNK, 2, 41)
-    if made["floor"]:
-        ways["floor"] = floor_rows_way(made["floor"].value, pool, CHUNK, 4, 42)
-    times = measure(ways, bench.rounds)
-    absent = {name: each.absent for name, each in made.items() if not each}
-    about = (
-        f"Depth 4, 15 units over all {COLUMNS} columns, weights in multiples of 1/64; each cell is clipped to [-4, 4], "
-        "rounded to a multiple of 2^-8, and 0 where it is missing, in the graph as in C."
-    )
-    part = Part("Tree of linear threshold units.", about, times=[times])
-    part.tables.append(times_table(times, NAMES, f"{CHUNK:,} rows a call", ("floor",)))
-    words = f"chunks of {CHUNK:,}, tree of 15 linear threshold units: ONNX, tensor, over C on rows"
-    part.verdicts = [compare(times, words, "tensor", "floor", "at most", 1.5, absent)]
-    expected = graph.predict(pool.rows)
-    if made["tensor"]:
-        part.agreements.append(bench.agreement(NAMES["tensor"], labels(made["tensor"].value, pool), expected))
-    if made["floor"]:
-        part.agreements.append(bench.agreement(NAMES["floor"], floor_labels(made["floor"].value, pool), expected))
-    part.remarks += [f"{NAMES[name]}: {why}" for name, why in absent.items()]
-    return part
 
 
 def boosted_labels(X: Array) -> Array:

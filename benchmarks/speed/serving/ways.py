@@ -60,11 +60,11 @@ def session(model: bytes) -> Any:
     return onnxruntime.InferenceSession(model, settings, providers=["CPUExecutionProvider"])
 
 
-def identity_model() -> bytes:
-    """A graph of one Identity, float [N, 30] in and out: what a call costs that does nothing."""
+def identity_model(columns: int = COLUMNS) -> bytes:
+    """A graph of one Identity, float [N, columns] in and out: what a call costs that does nothing."""
     from onnx import TensorProto, helper
 
-    given, made = (helper.make_tensor_value_info(name, TensorProto.FLOAT, ("N", COLUMNS)) for name in ("x", "y"))
+    given, made = (helper.make_tensor_value_info(name, TensorProto.FLOAT, ("N", columns)) for name in ("x", "y"))
     graph = helper.make_graph([helper.make_node("Identity", ["x"], ["y"])], "identity", [given], [made])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 12)], ir_version=7)
     return bytes(model.SerializeToString())

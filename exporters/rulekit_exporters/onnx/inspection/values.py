@@ -130,7 +130,10 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Cleaned:
-    """factor * round(scale * clip(x, low, high)), rounded half-even where it is rounded; NaN for missing."""
+    """factor * round(scale * clip(x, low, high)), rounded half-even where it is rounded.
+
+    NaN for missing, or, if `filled`, what is made of 0.
+    """
 
     given: Given
     low: float
@@ -138,6 +141,7 @@ class Cleaned:
     scale: float = 1.0
     rounded: bool = False
     factor: float = 1.0
+    filled: bool = False
 
 
 @dataclass(frozen=True, slots=True)

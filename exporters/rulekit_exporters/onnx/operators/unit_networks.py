@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -103,7 +103,10 @@ def _signs(emitter: Emitter, block: SumBlock) -> _Signs:
 
 
 def _clipped(emitter: Emitter, tensor: str) -> str:
+    """Cut off at 0 and 1; HardSigmoid is the same, and becomes one operator with the product before it."""
     builder = emitter.builder
+    if emitter.optimize == "latency":
+        return builder.operate("HardSigmoid", tensor, alpha=1.0, beta=0.0)
     return builder.operate("Clip", tensor, builder.constant(0.0, np.float32), builder.constant(1.0, np.float32))
 
 
@@ -131,7 +134,7 @@ def _pair(
     start = np.array([1 - offset, offset], dtype=np.float32)
     if not positive:
         both, start = both[::-1], start[::-1]
-    turned = {} if rows.by_row else {"transA": 1}
     table, bias = builder.constant(np.ascontiguousarray(both.T)), builder.constant(np.ascontiguousarray(start))
-    pair = builder.operate("Gemm", rows.tensor, table, bias, **turned)
+    attributes: dict[str, Any] = {} if rows.by_row else {"transA": 1}
+    pair = builder.operate("Gemm", rows.tensor, table, bias, **attributes)
     return pair if disjoint else _clipped(emitter, pair)
