@@ -44,8 +44,8 @@ class ConditionTerm:
 class NumberTerm:
     """A weight times the value of a column within bounds, rounded half-even to a multiple of `step` (0: not rounded).
 
-    values [n_codes]: the value of each code, the first that of a missing cell. low, high: the bounds, multiples of step;
-    missing: the value where it is missing, whose power of two may be finer.
+    values [n_codes]: the value of each code, the first that of a missing cell. low, high: the bounds, multiples of
+    step. missing: the value where it is missing, a multiple of a power of two that may be finer.
     """
 
     weight: float
