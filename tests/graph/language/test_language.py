@@ -472,7 +472,10 @@ def test_print_node_of_a_shared_graph_stays_small() -> None:
         ),
         (AtLeast(-1, ()), "at least -1 of ()"),
         (Odd((OLD, Or((COOK, OLD)))), "odd of (age > 28.5, job in {cook} or age > 28.5)"),
-        (LinearThreshold(((0.5, OLD), (-1.0, MARRIED)), -0.25), "sum(-0.25, 0.5 if age > 28.5, -1 if married) >= 0"),
+        (
+            LinearThreshold(((0.5, OLD), (-1.0, MARRIED)), -0.25),
+            "at least 0.25 points of (0.5 if age > 28.5, -1 if married)",
+        ),
     ],
 )
 def test_conditions_read_like_sentences(node: Node, text: str) -> None:

@@ -27,7 +27,7 @@ def tolerated(n_rows: float, wrong: float) -> bool:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Side:
-    """Rows, and held-out ones, without a unit yet, below `parent` on its right or left side; the number of units above."""
+    """Rows, and held-out ones, without a unit yet: below `parent` on its right or left side, so many units down."""
 
     at: Bools
     held: Bools
