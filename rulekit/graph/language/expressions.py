@@ -180,10 +180,8 @@ def _sided(probability: Node, above: Any, rule: Node | Decided, below: Any) -> N
     return said if isinstance(rule, Decided) else said.of(rule)
 
 
-def _threshold_unit(linear: Linear, token: Any) -> Node:
-    if real(token) != 0:
-        raise FormatError(f"a sum is compared with 0, not with {token}", fix="take the number into the sum")
-    return LinearThreshold(linear.terms, linear.bias)
+def _compared(*_: Any) -> Node:
+    raise FormatError("a sum is compared with no number", fix="write at least 1.5 points of (0.5 if C, 2 * S)")
 
 
 def _above(score: Node, scale: Any, token: Any) -> Node:
@@ -244,7 +242,8 @@ EXPRESSIONS: dict[str, Callable[..., Any]] = {
     "linear": lambda bias, *terms: Linear(terms, real(bias)),
     "weighted": lambda weight, node: (real(weight), node),
     "conditional": lambda weight, node: (real(weight), node),
-    "threshold_unit": _threshold_unit,
+    "compared": _compared,
+    "threshold_unit": lambda points, *terms: LinearThreshold(terms, 0.0 - real(points)),
     "step": _step,
     "piece": lambda value, cut: Piece(real(value), cut),
     "points": _points,

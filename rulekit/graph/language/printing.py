@@ -13,7 +13,18 @@ from dataclasses import dataclass, field
 
 from rulekit.errors import FormatError
 from rulekit.graph.language.readable import MOST_LEVELS
-from rulekit.graph.language.wordings import DECIDED, PREFIXES, Exact, ForPeople, Text, exceeds, quantifier, sides, terms
+from rulekit.graph.language.wordings import (
+    DECIDED,
+    PREFIXES,
+    Exact,
+    ForPeople,
+    Text,
+    exceeds,
+    opening,
+    quantifier,
+    sides,
+    terms,
+)
 from rulekit.graph.language.words import number
 from rulekit.graph.nodes import Above, And, AtLeast, Linear, LinearThreshold, Node, Odd, Or, Rescaled, Sided
 from rulekit.graph.traversal import short_ids, topological
@@ -77,8 +88,9 @@ class Wording:
         if isinstance(node, Linear | LinearThreshold) and children:
             notes = ("", *map(note, node.children))
             items = [f"{term}," for term in terms(node, children)]
-            written = f"{prefix}sum(\n{_aligned(list(zip(items, notes, strict=True)))})"
-            return written + (" >= 0" if isinstance(node, LinearThreshold) else "") + suffix
+            if isinstance(node, LinearThreshold):
+                return f"{prefix}{opening(node)} (\n{_aligned(list(zip(items, notes[1:], strict=True)))}){suffix}"
+            return f"{prefix}sum(\n{_aligned(list(zip(items, notes, strict=True)))}){suffix}"
         return whole
 
     def _items(
@@ -95,11 +107,11 @@ class Wording:
                 yield f"{begin}{quantifier(child)}(", note(child)
                 yield from self._items(child, note, {}, indent + "  ")
                 yield f"{indent}),", ""
-            elif isinstance(child, LinearThreshold) and text.startswith("sum(") and _is_long(text):
-                yield f"{begin}sum(", note(child)
+            elif isinstance(child, LinearThreshold) and text == self.full[child].words and _is_long(text):
+                yield f"{begin}{opening(child)} (", note(child)
                 parts = terms(child, tuple(self.called[part] for part in child.children))
                 yield from ((f"{indent}  {part},", "") for part in parts)
-                yield f"{indent}) >= 0,", ""
+                yield f"{indent}),", ""
             else:
                 yield f"{begin}{text},", "; ".join(filter(None, map(note, nodes)))
 

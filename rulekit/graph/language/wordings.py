@@ -114,9 +114,14 @@ def odds(strength: float) -> str:
     return f"strength {number(float(p[1:]))}" if p.startswith("s") else f"probability {number(float(p))}"
 
 
+def opening(node: Linear | LinearThreshold, said: Callable[[float], str] = number) -> str:
+    """What a sum begins with: a unit with the points that it needs, which are its bias with the other sign."""
+    return f"at least {said(0.0 - node.bias)} points of" if isinstance(node, LinearThreshold) else "sum"
+
+
 def terms(node: Linear | LinearThreshold, children: Children, said: Callable[[float], str] = number) -> list[str]:
-    """The bias and the weighted terms of a sum."""
-    written = [said(node.bias)]
+    """The weighted terms of a unit; those of a sum behind its bias."""
+    written = [] if isinstance(node, LinearThreshold) else [said(node.bias)]
     for factor, child, text in zip(node.weights, node.children, children, strict=True):
         real = child.family in (Family.REAL, Family.PROBABILITY)
         written.append(f"{said(factor)} * {text.at(Binding.ATOM)}" if real else f"{said(factor)} if {text.words}")
@@ -303,8 +308,8 @@ class Exact:
         return names(levels)
 
     def sum(self, node: Linear | LinearThreshold, children: Children) -> Text:
-        compared = " >= 0" if isinstance(node, LinearThreshold) else ""
-        return Text(f"sum({', '.join(terms(node, children, self.weight))}){compared}")
+        space = " " if isinstance(node, LinearThreshold) else ""
+        return Text(f"{opening(node, self.weight)}{space}({', '.join(terms(node, children, self.weight))})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,7 +346,7 @@ class ForPeople(Exact):
         if not isinstance(node, LinearThreshold):
             return Exact.sum(self, node, children)
         brought = [item for term, text in zip(node.terms, children, strict=True) for item in self._brought(*term, text)]
-        return Text(f"at least {self.weight(-node.bias)} points of ({', '.join(brought)})")
+        return Text(f"{opening(node, self.weight)} ({', '.join(brought)})")
 
     def _brought(self, factor: float, child: Node, text: Text) -> list[str]:
         """What a term of a unit brings."""

@@ -35,7 +35,7 @@ PARTS = st.one_of(
 
 def _parts(drawn):
     return [
-        Hidden(f"h{i}", part[0], strength_of(part[1]), strength_of(part[2])) if isinstance(part, tuple) else part
+        Hidden(f"part{i}", part[0], strength_of(part[1]), strength_of(part[2])) if isinstance(part, tuple) else part
         for i, part in enumerate(drawn)
     ]
 
@@ -47,7 +47,7 @@ def _hidden(n):
 @settings(deadline=None)
 @given(st.lists(PARTS, min_size=9, max_size=13), st.lists(st.integers(1, 13), min_size=1, max_size=4))
 def test_a_row_of_numbers_has_the_bits_of_the_circuits(drawn, counts):
-    parts = _parts(drawn)
+    parts = [*_parts(drawn), *_hidden(1)]  # of conditions alone there is no circuit
     nodes = [Probability(AtLeast(min(k, len(parts)), parts)) for k in counts]
     values = evaluate_nodes(list(dict.fromkeys(nodes)), TABLE)
     for node in nodes:
