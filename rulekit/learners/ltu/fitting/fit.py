@@ -82,7 +82,7 @@ def fit_tree(
     if not (fit.total and kept.total and 0.0 < fit.share < 1.0 and 0.0 < kept.share < 1.0):
         fit, kept = every, every
     rng = np.random.default_rng(seed)
-    drawn = (_single(_sampled(own, options.sample, rng)) for own in (fit, kept))
+    drawn = (_single(own.sampled(options.sample, rng)) for own in (fit, kept))
     search = _Search(Judges(*drawn), options, watch.check)
     search.add(_constant(every), Training(options.l2[0]))
     complete = True
@@ -109,18 +109,12 @@ def _single(rows: Rows) -> Rows:
     return replace(rows, inputs=rows.inputs.astype(np.float32))
 
 
-def _sampled(rows: Rows, most: int, rng: np.random.Generator) -> Rows:
-    """At most so many of the rows, in their order."""
-    n = len(rows.targets)
-    return rows if n <= most else rows.at(np.sort(rng.choice(n, most, replace=False)))
-
-
 def fit_unit(
     inputs: Floats, labels: Ints, weights: Floats | Ints, options: FitOptions = DEFAULT_OPTIONS, seed: int = 0
 ) -> LTUTree:
     """One unit, which splits the rows best: looked for on a sample of rows, then polished on all."""
     rows = Rows(inputs, np.asarray(labels, dtype=np.float64), _positive(weights))
-    few = _sampled(rows, 2 * options.sample, np.random.default_rng(seed))
+    few = rows.sampled(2 * options.sample, np.random.default_rng(seed))
     training = Training(options.l2[-1], steps=100, tolerance=1e-5)
     unit = best_unit(_single(few), options.directions, training, lambda: None)
     if unit is None:
@@ -156,7 +150,7 @@ def _find(search: _Search, rng: np.random.Generator) -> None:
         rows = search.judges.fit.of(screen).merged()
         for size in range(1, options.max_chain + 1):
             for tree, training in chains_of(rows, size, options, rng, search.check):
-                search.add(tree.without_idle(rows.inputs).over(screen, d), training)
+                search.add(rows.without_idle(tree).over(screen, d), training)
             if search.solved:
                 return
         training = Training(options.l2[0], steps=60, tolerance=1e-4)
@@ -165,7 +159,7 @@ def _find(search: _Search, rng: np.random.Generator) -> None:
             search.add(begun.over(screen, d), training)
             for l2 in options.l2:
                 training = Training(l2, steps=100, tolerance=1e-5)
-                tree = refined(softened(begun), rows, training, search.check).without_idle(rows.inputs)
+                tree = rows.without_idle(refined(softened(begun), rows, training, search.check))
                 search.add(tree.over(screen, d), training)
             if search.solved:
                 return
@@ -201,4 +195,4 @@ def _refitted(candidate: Candidate, rows: Rows) -> LTUTree:
         return candidate.tree
     exact = len(rows.targets) <= _EXACT
     training = replace(candidate.training, steps=200 if exact else 50, tolerance=1e-8 if exact else 1e-6)
-    return refined(candidate.tree, rows, training, lambda: None, mask).without_idle(rows.inputs)
+    return rows.without_idle(refined(candidate.tree, rows, training, lambda: None, mask))

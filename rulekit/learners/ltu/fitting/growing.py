@@ -27,7 +27,7 @@ def tolerated(n_rows: float, wrong: float) -> bool:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Side:
-    """Rows, and held-out ones, without a unit yet, below `parent` on its right or left side; the number of units above."""
+    """Rows, and held-out ones, below `parent` on its right or left side, where no unit is yet; depth: units above."""
 
     at: Bools
     held: Bools
@@ -69,7 +69,7 @@ def grown(rows: Rows, held: Rows, options: FitOptions, training: Training, check
 
 
 def _fires(rows: Rows, unit: Floats) -> Bools:
-    return np.asarray(rows.inputs @ unit[:-1] + unit[-1] >= 0.0)
+    return rows.fires(unit[None, :-1], unit[-1:])[:, 0]
 
 
 _CHANCE = 2.0
