@@ -163,6 +163,24 @@ def _find(search: _Search, rng: np.random.Generator) -> None:
                 search.add(tree.over(screen, d), training)
             if search.solved:
                 return
+    starts = {c.tree.size: c for c in sorted(search.found, key=lambda c: (-c.error, *c.size))}
+    for start in sorted(starts.values(), key=lambda c: (c.error, *c.size))[: options.finalists]:
+        _extend(search, start)
+
+
+def _extend(search: _Search, candidate: Candidate) -> None:
+    """Judge trees with more units where a tree errs, as long as each is better than the last."""
+    options, (rows, held) = search.options, (search.judges.fit, search.judges.held)
+    training = Training(options.l2[0], steps=60, tolerance=1e-4)
+    while True:
+        tree = grown(rows, held, options, training, search.check, candidate.tree)
+        if tree is None or tree.size == candidate.tree.size:
+            return
+        longer = replace(training, l2=options.l2[-1], steps=100, tolerance=1e-5)
+        better = search.add(rows.without_idle(refined(softened(tree), rows, longer, search.check)), longer)
+        if better.error >= candidate.error:
+            return
+        candidate = better
 
 
 def _ladder(search: _Search) -> list[Candidate]:

@@ -47,6 +47,10 @@ class Rows:
         """How many rows are decided wrongly; yes [n]: which are decided by yes."""
         return float(self.weights @ np.where(yes, 1.0 - self.targets, self.targets))
 
+    def wrong_if(self, yes: bool) -> float:
+        """How many rows are decided wrongly where all get one answer."""
+        return float(self.weights @ (1.0 - self.targets if yes else self.targets))
+
     def fires(self, weights: Floats, biases: Floats) -> Bools:
         """Which units fire on which rows [n, m]; weights [m, d], biases [m]. Inputs of no weight are not looked at."""
         live = np.flatnonzero(weights.any(axis=0))
