@@ -1,5 +1,5 @@
 """Made-up data whose true rule is known: the exclusive or and the noisy-logical data of Yuille & Zheng, the function of
-five bits of Sahami, and loans.
+five bits of Sahami, blocks of bits that are counted, and loans.
 
 Every function is deterministic for a seed and returns plain arrays or columns.
 """
@@ -58,6 +58,29 @@ def five_bits(n: int = 1000, n_bits: int = 20, seed: int = 0, noise: float = 0.0
     rows = (rng.random((n, n_bits)) < 0.5).astype(np.float64)
     counts = rows[:, :5].sum(axis=1)
     positive = (counts <= 1) | (counts >= 4)
+    return rows, (positive ^ (rng.random(n) < noise)).astype(np.int64)
+
+
+def threshold_blocks(
+    n: int = 1000,
+    n_bits: int = 20,
+    seed: int = 0,
+    *,
+    blocks: int = 2,
+    least: int = 4,
+    of: int = 5,
+    together: Literal["or", "xor"] = "or",
+    noise: float = 0.0,
+) -> tuple[Floats, Labels]:
+    """Rows [n, n_bits] of coin tosses, labels [n]: the or, or the exclusive or, of blocks of bits, one after another.
+
+    A block is true where at least `least` of its `of` bits are 1: one threshold unit each. Blocks of one bit make, by
+    exclusive or, a parity. noise: the probability that a label is turned round. At least blocks * of bits.
+    """
+    rng = np.random.default_rng(seed)
+    rows = (rng.random((n, n_bits)) < 0.5).astype(np.float64)
+    true = rows[:, : blocks * of].reshape(n, blocks, of).sum(axis=2) >= least
+    positive = true.any(axis=1) if together == "or" else true.sum(axis=1) % 2 == 1
     return rows, (positive ^ (rng.random(n) < noise)).astype(np.int64)
 
 

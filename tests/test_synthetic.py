@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rulekit.synthetic import exclusive_or, five_bits, loans, noisy_logical, write_csv
+from rulekit.synthetic import exclusive_or, five_bits, loans, noisy_logical, threshold_blocks, write_csv
 
 
 def test_exclusive_or() -> None:
@@ -35,6 +35,14 @@ def test_five_bits() -> None:
     noisy, labels = five_bits(2000, 8, seed=3, noise=0.2)
     assert np.array_equal(noisy, X)
     assert 0.17 < np.mean(labels != y) < 0.23
+
+
+def test_threshold_blocks() -> None:
+    X, y = threshold_blocks(3000, 12, seed=1, blocks=2, least=5, of=6)
+    assert X.shape == (3000, 12)
+    assert np.array_equal(y == 1, (X[:, :6].sum(axis=1) >= 5) | (X[:, 6:].sum(axis=1) >= 5))
+    X, y = threshold_blocks(3000, 8, seed=1, blocks=3, least=1, of=1, together="xor", noise=0.1)
+    assert np.mean(y != X[:, :3].sum(axis=1) % 2) == pytest.approx(0.1, abs=0.02)
 
 
 @pytest.mark.parametrize(("case", "wrong"), [("I", 0.068), ("II", 0.0)])

@@ -42,9 +42,12 @@ class LTUTree:
 
     def without_idle(self, inputs: Floats) -> LTUTree:
         """The tree without units that all rows that come to them, [n, d], pass on the same side; the root stays."""
+        return self.without_idle_where(self.margins(inputs) >= 0.0)
+
+    def without_idle_where(self, fires: Bools) -> LTUTree:
+        """The same, where units fire on rows as said [n, m]."""
         tree, unit = self, 0
         while unit < tree.size:
-            fires = tree.margins(inputs) >= 0.0
             way = tree.shape.ways[unit]
             here = ((way == 0) | (way == np.where(fires, 1, -1))).all(axis=1)
             own = fires[here, unit]
@@ -52,7 +55,7 @@ class LTUTree:
             if passing is None:
                 unit += 1
             else:
-                tree = tree.kept(*passing)
+                tree, fires = tree.kept(*passing), fires[:, passing[1]]
         return tree
 
     def over(self, inputs: Ints, n_inputs: int) -> LTUTree:

@@ -29,9 +29,9 @@ class Judges:
 
     def judge(self, tree: LTUTree, training: Training) -> Candidate:
         """A tree with what it errs and how long it is."""
-        yes = tree.decides(self.held.inputs)
+        yes = self.held.yes(tree)
         wrong = self.held.wrong(yes)
-        of_all = wrong + self.fit.wrong(tree.decides(self.fit.inputs))
+        of_all = wrong + self.fit.wrong(self.fit.yes(tree))
         length = description(tree, of_all, self.fit.total + self.held.total)
         return Candidate(tree, training, yes, wrong / max(self.held.total, 1.0), of_all, length)
 

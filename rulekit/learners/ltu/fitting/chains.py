@@ -47,8 +47,9 @@ def chains_of(
     kinds = (False,) if size == 1 else (False, True)
     flipped = np.repeat(kinds, options.starts)
     points = _starts(rows, size, flipped, rng)
+    few = rows.sampled(options.heat_sample, rng)
     for heat in _HEATS:
-        points, losses = _trained(rows, size, points, flipped, Training(options.l2[0], steps=heat.steps), check)
+        points, losses = _trained(few, size, points, flipped, Training(options.l2[0], steps=heat.steps), check)
         kept = _best(losses, flipped, max(heat.least, int(np.ceil(heat.kept * options.starts))))
         points, flipped = points[kept], flipped[kept]
     for l2 in options.l2:  # the next one goes on where this one came to

@@ -28,7 +28,7 @@ def sparser(tree: LTUTree, rows: Rows, training: Training, check: Callable[[], N
         mask = tree.weights != 0.0
         mask.ravel()[order[mask.size - live :][:dropped]] = False
         tree = replace(tree, weights=np.where(mask, tree.weights, 0.0))
-        tree = refined(tree, rows, quick, check, mask).without_idle(rows.inputs)
+        tree = rows.without_idle(refined(tree, rows, quick, check, mask))
         yield tree
 
 

@@ -75,14 +75,15 @@ def fit_tree(
     """A tree of units for rows of standardised inputs [n, d], labels [n] of 0 and 1 and weights [n], in rows.
 
     held [n]: the rows that choices are made by, about a quarter; where they, or the others, lack a class, all rows
-    serve for both. When the time is over, the best so far is given back.
+    serve for both. Where rows stand for four or more on average, a quarter of the weight of each is held out instead:
+    rows that none of those fitted is equal to are no fair trial. When the time is over, the best so far is given back.
     """
     every = Rows(np.asarray(inputs, dtype=np.float64), np.asarray(labels, dtype=np.float64), _positive(weights))
-    fit, kept = every.at(~held), every.at(held)
+    rng = np.random.default_rng(seed)
+    fit, kept = _parted(every, rng) if every.total >= _MANY * len(every.weights) else (every.at(~held), every.at(held))
     if not (fit.total and kept.total and 0.0 < fit.share < 1.0 and 0.0 < kept.share < 1.0):
         fit, kept = every, every
-    rng = np.random.default_rng(seed)
-    drawn = (_single(_sampled(own, options.sample, rng)) for own in (fit, kept))
+    drawn = (_single(own.sampled(options.sample, rng)) for own in (fit, kept))
     search = _Search(Judges(*drawn), options, watch.check)
     search.add(_constant(every), Training(options.l2[0]))
     complete = True
@@ -104,15 +105,19 @@ def _positive(weights: Floats | Ints) -> Floats:
     return np.asarray(weights, dtype=np.float64)
 
 
+_MANY = 4.0
+
+
+def _parted(rows: Rows, rng: np.random.Generator) -> tuple[Rows, Rows]:
+    """Three quarters of the weight of each row, and the other quarter; both are as whole as the weights are."""
+    held = np.minimum(np.floor(rows.weights / 4.0 + rng.random(len(rows.weights))), rows.weights)
+    parts = (replace(rows, weights=rows.weights - held), replace(rows, weights=held))
+    return parts[0].at(parts[0].weights > 0.0), parts[1].at(parts[1].weights > 0.0)
+
+
 def _single(rows: Rows) -> Rows:
     """The rows with inputs of half the length, which are multiplied twice as fast."""
     return replace(rows, inputs=rows.inputs.astype(np.float32))
-
-
-def _sampled(rows: Rows, most: int, rng: np.random.Generator) -> Rows:
-    """At most so many of the rows, in their order."""
-    n = len(rows.targets)
-    return rows if n <= most else rows.at(np.sort(rng.choice(n, most, replace=False)))
 
 
 def fit_unit(
@@ -120,7 +125,7 @@ def fit_unit(
 ) -> LTUTree:
     """One unit, which splits the rows best: looked for on a sample of rows, then polished on all."""
     rows = Rows(inputs, np.asarray(labels, dtype=np.float64), _positive(weights))
-    few = _sampled(rows, 2 * options.sample, np.random.default_rng(seed))
+    few = rows.sampled(2 * options.sample, np.random.default_rng(seed))
     training = Training(options.l2[-1], steps=100, tolerance=1e-5)
     unit = best_unit(_single(few), options.directions, training, lambda: None)
     if unit is None:
@@ -156,7 +161,7 @@ def _find(search: _Search, rng: np.random.Generator) -> None:
         rows = search.judges.fit.of(screen).merged()
         for size in range(1, options.max_chain + 1):
             for tree, training in chains_of(rows, size, options, rng, search.check):
-                search.add(tree.without_idle(rows.inputs).over(screen, d), training)
+                search.add(rows.without_idle(tree).over(screen, d), training)
             if search.solved:
                 return
         training = Training(options.l2[0], steps=60, tolerance=1e-4)
@@ -165,10 +170,28 @@ def _find(search: _Search, rng: np.random.Generator) -> None:
             search.add(begun.over(screen, d), training)
             for l2 in options.l2:
                 training = Training(l2, steps=100, tolerance=1e-5)
-                tree = refined(softened(begun), rows, training, search.check).without_idle(rows.inputs)
+                tree = rows.without_idle(refined(softened(begun), rows, training, search.check))
                 search.add(tree.over(screen, d), training)
             if search.solved:
                 return
+    starts = {c.tree.size: c for c in sorted(search.found, key=lambda c: (-c.error, *c.size))}
+    for start in sorted(starts.values(), key=lambda c: (c.error, *c.size))[: options.finalists]:
+        _extend(search, start)
+
+
+def _extend(search: _Search, candidate: Candidate) -> None:
+    """Judge trees with more units where a tree errs, as long as each is better than the last."""
+    options, (rows, held) = search.options, (search.judges.fit, search.judges.held)
+    training = Training(options.l2[0], steps=60, tolerance=1e-4)
+    while True:
+        tree = grown(rows, held, options, training, search.check, candidate.tree)
+        if tree is None or tree.size == candidate.tree.size:
+            return
+        longer = replace(training, l2=options.l2[-1], steps=100, tolerance=1e-5)
+        better = search.add(rows.without_idle(refined(softened(tree), rows, longer, search.check)), longer)
+        if better.error >= candidate.error:
+            return
+        candidate = better
 
 
 def _ladder(search: _Search) -> list[Candidate]:
@@ -201,4 +224,4 @@ def _refitted(candidate: Candidate, rows: Rows) -> LTUTree:
         return candidate.tree
     exact = len(rows.targets) <= _EXACT
     training = replace(candidate.training, steps=200 if exact else 50, tolerance=1e-8 if exact else 1e-6)
-    return refined(candidate.tree, rows, training, lambda: None, mask).without_idle(rows.inputs)
+    return rows.without_idle(refined(candidate.tree, rows, training, lambda: None, mask))

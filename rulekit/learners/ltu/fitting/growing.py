@@ -27,7 +27,7 @@ def tolerated(n_rows: float, wrong: float) -> bool:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Side:
-    """Rows, and held-out ones, without a unit yet: below `parent` on its right or left side, so many units down."""
+    """Rows, and held-out ones, below `parent` on its right or left side, where no unit is yet; depth: units above."""
 
     at: Bools
     held: Bools
@@ -36,40 +36,94 @@ class _Side:
     depth: int
 
 
-def grown(rows: Rows, held: Rows, options: FitOptions, training: Training, check: Callable[[], None]) -> LTUTree | None:
+def grown(
+    rows: Rows,
+    held: Rows,
+    options: FitOptions,
+    training: Training,
+    check: Callable[[], None],
+    tree: LTUTree | None = None,
+) -> LTUTree | None:
     """The grown tree; None where no unit splits the rows.
 
-    A unit below the root must split the held-out rows that come to it by more than chance would.
+    A unit below the root must split the held-out rows that come to it by more than chance would. tree: one to go on
+    from, each side of which gets a unit where a few rows are wrong: one that the first units left no place for.
     """
-    units, left, right = list[Floats](), list[int](), list[int]()
-    waiting = [_Side(np.ones(len(rows.targets), dtype=bool), np.ones(len(held.targets), dtype=bool), NONE, False, 0)]
-    while waiting and len(units) < options.max_nodes:
+    growing = _Growing.of(tree)
+    everywhere = np.ones(len(rows.targets), dtype=bool), np.ones(len(held.targets), dtype=bool)
+    if tree is None:
+        waiting = [_Side(*everywhere, NONE, False, 0)]
+    else:
+        waiting = [side for side in _open_sides(tree, rows, held) if rows.at(side.at).wrong_if(side.right) >= _WRONG]
+    while waiting and len(growing.units) < options.max_nodes:
         side = waiting.pop(0)
-        own = rows.at(side.at)
-        unit = best_unit(own, options.directions, training, check)
+        unit = best_unit(rows.at(side.at), options.directions, training, check)
         if unit is None or (side.depth and not _tells(held.at(side.held), unit)):
             continue
-        number = len(units)
-        units.append(unit)
-        left.append(NONE)
-        right.append(NONE)
-        if side.parent != NONE:
-            (right if side.right else left)[side.parent] = number
+        number = growing.add(unit, side)
         fires, held_fires = _fires(rows, unit), _fires(held, unit)
         for yes in (True, False):
             at = side.at & (fires == yes)
             here = rows.at(at)
             enough = side.depth + 1 < options.max_depth and 0.0 < here.share < 1.0
-            if enough and not tolerated(here.total, here.wrong(np.full(len(here.targets), yes))):
+            if enough and not tolerated(here.total, here.wrong_if(yes)):
                 waiting.append(_Side(at, side.held & (held_fires == yes), number, yes, side.depth + 1))
-    if not units:
-        return None
-    found = np.array(units)
-    return LTUTree(Shape.of(left, right), found[:, :-1], found[:, -1])
+    return growing.tree
+
+
+_WRONG = 4.0
+
+
+@dataclass(slots=True, eq=False)
+class _Growing:
+    """A tree that is being grown: its units [d + 1] and their children."""
+
+    units: list[Floats]
+    left: list[int]
+    right: list[int]
+
+    @classmethod
+    def of(cls, tree: LTUTree | None) -> _Growing:
+        if tree is None:
+            return cls([], [], [])
+        units = np.hstack([tree.weights, tree.biases[:, None]])
+        return cls(list(units), tree.shape.left.tolist(), tree.shape.right.tolist())
+
+    @property
+    def tree(self) -> LTUTree | None:
+        if not self.units:
+            return None
+        found = np.array(self.units)
+        return LTUTree(Shape.of(self.left, self.right), found[:, :-1], found[:, -1])
+
+    def add(self, unit: Floats, side: _Side) -> int:
+        """A unit on a side; its number."""
+        number = len(self.units)
+        self.units.append(unit)
+        self.left.append(NONE)
+        self.right.append(NONE)
+        if side.parent != NONE:
+            (self.right if side.right else self.left)[side.parent] = number
+        return number
+
+
+def _open_sides(tree: LTUTree, rows: Rows, held: Rows) -> list[_Side]:
+    """The sides of a tree where rows are answered."""
+    ends, yes = tree.shape.ends(rows.fires(tree.weights, tree.biases))
+    held_ends, held_yes = tree.shape.ends(held.fires(tree.weights, tree.biases))
+    depths = np.abs(tree.shape.ways).sum(axis=1) + 1
+    return [
+        _Side(
+            (ends == unit) & (yes == right), (held_ends == unit) & (held_yes == right), unit, right, int(depths[unit])
+        )
+        for unit in range(tree.size)
+        for right, children in ((True, tree.shape.right), (False, tree.shape.left))
+        if children[unit] == NONE
+    ]
 
 
 def _fires(rows: Rows, unit: Floats) -> Bools:
-    return np.asarray(rows.inputs @ unit[:-1] + unit[-1] >= 0.0)
+    return rows.fires(unit[None, :-1], unit[-1:])[:, 0]
 
 
 _CHANCE = 2.0

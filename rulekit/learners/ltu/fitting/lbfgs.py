@@ -136,7 +136,7 @@ def minimise(
 
 
 def _dots(a: Numbers, b: Numbers) -> Floats:
-    return (a * b).sum(axis=1, dtype=np.float64)
+    return np.asarray((a * b).sum(axis=1, dtype=np.float64))
 
 
 def _begun(function: Function, start: Numbers) -> _State:

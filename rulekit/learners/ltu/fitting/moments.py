@@ -42,13 +42,27 @@ def directions(rows: Rows, count: int) -> Floats:
 _NOTHING = 1e-12
 
 
+_PARTNERS = 12
+
+
 def ranked(rows: Rows) -> Ints:
     """The inputs [d] by how much they tell, most first.
 
-    The figure of an input is the larger of its first moment and its largest second one with another input, each in
-    standard errors.
+    What an input tells is about minus the logarithm of the chance that one which means nothing would have as large a
+    first moment, or as large a second moment with another input, of which there are many to try, or as large second
+    moments with those that tell most: the inputs of one unit have them with each other.
     """
     first, second = moments(rows)
+    d = len(first)
+    deviation = np.sqrt(max(rows.share * (1.0 - rows.share), _NOTHING) / max(rows.total, 1.0))
+    first, second = first / deviation, second / deviation
     np.fill_diagonal(second, 0.0)
-    tells = np.maximum(np.abs(first), np.abs(second).max(axis=1, initial=0.0))
+    squares = second**2
+    tells = np.maximum(first**2 / 2.0, squares.max(axis=1, initial=0.0) / 2.0 - np.log(max(d, 1)))
+    chosen = np.argsort(-tells, kind="stable")[:_PARTNERS]
+    weights = np.maximum(tells[chosen], _NOTHING)
+    shared = squares[:, chosen] @ weights / weights.sum()
+    usual = max(float(np.median(shared)), _NOTHING) if d else 1.0
+    spread = np.sqrt(2.0 * (weights**2).sum()) / weights.sum()
+    tells = np.maximum(tells, np.maximum((shared / usual - 1.0) / spread, 0.0) ** 2 / 2.0)
     return np.argsort(-tells, kind="stable")

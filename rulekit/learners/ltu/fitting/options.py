@@ -14,6 +14,7 @@ class FitOptions:
     starts: random starts of each chain. directions: eigenvectors that a unit of a grown tree starts from.
     select_margin, prune_margin, eliminate_margin: how many standard errors of the error on held-out rows a smaller tree
     may be worse. sample: rows that candidates are looked for on; what is chosen is fitted to all.
+    heat_sample: rows that the first steps of random starts go on.
     """
 
     max_nodes: int = 40
@@ -29,6 +30,7 @@ class FitOptions:
     select_margin: float = 1.5
     prune_margin: float = 1.5
     eliminate_margin: float = 2.0
-    linear_margin: float = 0.5
+    linear_margin: float = 0.25
     beat_margin: float = 1.5
     sample: int = 10_000
+    heat_sample: int = 3_000

@@ -23,7 +23,7 @@ def pruned(candidate: Candidate, judges: Judges, margin: float, check: Callable[
     while candidate.tree.size > 1:
         tried = list[Candidate]()
         for tree in _changes(candidate.tree, rows)[:_TRIED]:
-            tree = refined(softened(tree), rows, training, check).without_idle(rows.inputs)
+            tree = rows.without_idle(refined(softened(tree), rows, training, check))
             tried.append(judges.judge(tree, candidate.training))
         best = best_of(tried)
         if not judges.allowed(best, least, margin):
@@ -34,7 +34,7 @@ def pruned(candidate: Candidate, judges: Judges, margin: float, check: Callable[
 
 def _changes(tree: LTUTree, rows: Rows) -> list[LTUTree]:
     """The trees with a unit less or more, those first that err least on the rows."""
-    fires = tree.margins(rows.inputs) >= 0.0
+    fires = rows.fires(tree.weights, tree.biases)
     found = list[tuple[float, int, LTUTree]]()
     for child in range(1, tree.size):
         parent = int(tree.shape.parents[child])

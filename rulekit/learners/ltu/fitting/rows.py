@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from rulekit.learners.counting.histograms import Bools, Floats, Ints
+from rulekit.learners.ltu.trees import LTUTree
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,6 +34,11 @@ class Rows:
         """Some of the rows."""
         return Rows(self.inputs[rows], self.targets[rows], self.weights[rows])
 
+    def sampled(self, most: int, rng: np.random.Generator) -> Rows:
+        """At most so many of the rows, in their order."""
+        n = len(self.targets)
+        return self if n <= most else self.at(np.sort(rng.choice(n, most, replace=False)))
+
     def of(self, inputs: Ints) -> Rows:
         """The rows with some of their inputs, by number."""
         return replace(self, inputs=self.inputs[:, inputs])
@@ -40,32 +47,56 @@ class Rows:
         """How many rows are decided wrongly; yes [n]: which are decided by yes."""
         return float(self.weights @ np.where(yes, 1.0 - self.targets, self.targets))
 
+    def wrong_if(self, yes: bool) -> float:
+        """How many rows are decided wrongly where all get one answer."""
+        return float(self.weights @ (1.0 - self.targets if yes else self.targets))
+
+    def fires(self, weights: Floats, biases: Floats) -> Bools:
+        """Which units fire on which rows [n, m]; weights [m, d], biases [m]. Inputs of no weight are not looked at."""
+        live = np.flatnonzero(weights.any(axis=0))
+        inputs = self.inputs if 2 * len(live) > self.inputs.shape[1] else self.inputs[:, live]
+        own = weights if inputs is self.inputs else weights[:, live]
+        dtype = self.inputs.dtype
+        return np.asarray(inputs @ own.T.astype(dtype) + biases.astype(dtype) >= 0)
+
+    def yes(self, tree: LTUTree) -> Bools:
+        """Which rows [n] a tree answers by yes."""
+        return tree.shape.decides(self.fires(tree.weights, tree.biases))
+
+    def without_idle(self, tree: LTUTree) -> LTUTree:
+        """A tree without units that do not split the rows that come to them."""
+        return tree.without_idle_where(self.fires(tree.weights, tree.biases))
+
     def merged(self) -> Rows:
-        """The same with equal rows as one, where that makes half as many of them; in a fixed order."""
+        """The same with equal rows as one, in a fixed order, where that makes at most half as many of them."""
         n, d = self.inputs.shape
-        if not n or not d or d > _MOST_COMPARED:
+        if n < _FEW or not d:
             return self
-        codes = _codes(self.inputs, n // 2)
-        if codes is None:
+        _, first, of = np.unique(_hashes(self.inputs), return_index=True, return_inverse=True)
+        if 2 * len(first) > n:
             return self
-        _, first, of = np.unique(codes, return_index=True, return_inverse=True)
         weights, yes = (
             np.bincount(of, own, len(first)).astype(np.float64) for own in (self.weights, self.weights * self.targets)
         )
         return Rows(self.inputs[first], yes / weights, weights)
 
 
-_MOST_COMPARED = 64
+_FEW = 64
+_ODD, _MIXED = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 
 
-def _codes(inputs: Floats, most: int) -> Ints | None:
-    """A number [n] for each row, the same for equal ones; None where there are more than so many."""
-    found = np.zeros(len(inputs), dtype=np.int64)
-    for column in inputs.T:
-        values, own = np.unique(column, return_inverse=True)
-        if len(values) > most:
-            return None
-        _, found = np.unique(found * len(values) + own, return_inverse=True)
-        if found.max(initial=0) >= most:
-            return None
-    return found
+def _hashes(inputs: Floats) -> npt.NDArray[np.uint64]:
+    """A number of 64 bits [n] for each row, the same for equal ones, and for two that differ hardly ever.
+
+    The bits of each input are mixed (with the constants of splitmix64) before they are added up with odd factors
+    drawn at random: with factors of a pattern sums of some would be those of others.
+    """
+    width = inputs.dtype.itemsize
+    bits = np.ascontiguousarray(inputs).view(np.uint32 if width == 4 else np.uint64).astype(np.uint64)
+    bits += np.uint64(1)
+    bits *= _ODD
+    bits ^= bits >> np.uint64(30)
+    bits *= _MIXED
+    bits ^= bits >> np.uint64(27)
+    bits *= np.random.PCG64(0).random_raw(bits.shape[1]) | np.uint64(1)
+    return np.asarray(bits.sum(axis=1, dtype=np.uint64))

@@ -49,7 +49,7 @@ def best_unit(rows: Rows, count: int, training: Training, check: Callable[[], No
     if not len(begun):
         return None
     units = np.vstack([begun, polished(rows, begun, training, check)])
-    fires = (units[:, :-1] @ rows.inputs.T + units[:, -1:]) >= 0.0
+    fires = rows.fires(units[:, :-1], units[:, -1]).T
     entropy = split_entropy(rows, fires)
     entropy[fires.all(axis=1) | ~fires.any(axis=1)] = np.inf
     chosen = int(entropy.argmin())

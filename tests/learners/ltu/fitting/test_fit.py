@@ -99,3 +99,15 @@ def test_without_time_there_is_still_a_tree() -> None:
     result = fit_tree(inputs, labels.astype(np.int64), np.ones(500), held_out(500), FitOptions(), 0, Watch(until=0.0))
     assert not result.complete
     assert result.tree.size == 1
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_few_rows_of_great_weight_are_held_out_in_part(seed: int) -> None:
+    """Of 32 rows for 1,000 a quarter was held out, of which the others said nothing."""
+    inputs = np.array([[float(number >> bit & 1) for bit in range(5)] for number in range(32)])
+    sums = inputs.sum(axis=1)
+    labels = ((sums <= 1) | (sums >= 4)).astype(np.int64)
+    weights = 20 + np.random.default_rng(seed).integers(0, 20, 32)
+    tree = fit_tree(2.0 * inputs - 1.0, labels, weights, held_out(32, seed), seed=seed).tree
+    assert tree.size == 2
+    assert np.array_equal(tree.decides(2.0 * inputs - 1.0), labels == 1)

@@ -100,3 +100,13 @@ def test_refinement_keeps_the_mask_and_lowers_the_loss() -> None:
     loss = TreeLoss.of_one(rows, tree.shape, 1e-4)
     before, after = (loss(point_of(own)[None], np.arange(1))[0][0] for own in (tree, better))
     assert after < before
+
+
+def test_rows_are_only_merged_with_equal_ones() -> None:
+    """Sums of factors in a pattern once took other rows for the same."""
+    every = np.array([[number >> bit & 1 for bit in range(12)] for number in range(4096)], dtype=float)
+    rows = Rows(np.vstack([every] * 3), np.zeros(3 * 4096), np.ones(3 * 4096))
+    for inputs in (rows.inputs, rows.inputs.astype(np.float32), 2.0 * rows.inputs - 1.0):
+        merged = Rows(inputs, rows.targets, rows.weights).merged()
+        assert len(np.unique(merged.inputs, axis=0)) == len(merged.weights) == 4096
+        assert set(merged.weights) == {3.0}
