@@ -33,6 +33,7 @@ BOTH = frozenset({"--write", "--small"})
 # Speed first, as long as the machine is quiet; what follows does not depend on it, or counts CPU seconds.
 BENCHMARKS = {
     "training_time": Benchmark("speed", "training time and peak memory beside HistGradientBoosting", 7),
+    "unit_fits": Benchmark("speed", "training of linear threshold units beside logistic regression", 2, BOTH),
     "cost_laws": Benchmark("speed", "training time and memory against rows, columns and units", 8, BOTH),
     "prediction": Benchmark("speed", "latency and throughput of every target beside boosting and a tree", 3, BOTH),
     "serving": Benchmark("speed", "exports beside an empty call, a C loop, skl2onnx and Python by hand", 2, BOTH),
@@ -64,6 +65,9 @@ BENCHMARKS = {
     ),
     "paper_ltu": Benchmark(
         "learning", "LTU trees, Madaline and Winnow on the five bits of their paper, drawn as its figures", 10, BOTH
+    ),
+    "oblique": Benchmark(
+        "learning", "trees of units on real tables beside oblique trees, CART, logistic regression and CNLL", 20, WRITE
     ),
     "noisy_family": Benchmark(
         "learning", "every noisy-or on data of known models, and ranked classes of wine beside mord", 10

@@ -18,12 +18,12 @@ from benchmarks.learning.peers.catalogue import ENTRIES
 from benchmarks.learning.peers.data import load
 from benchmarks.learning.peers.definitions import OBLIQUE
 from benchmarks.learning.peers.environment import DEFAULT, environments
-from benchmarks.learning.peers.pages import PAGE, replace_section, run_with
+from benchmarks.learning.peers.pages import PAGE, run_with
 from benchmarks.learning.peers.paired import gap, mean_of, of, time_ratio
 from benchmarks.learning.peers.results import Results, Row
 from benchmarks.learning.peers.runner import Limits, Servers, Task, Wanted, machine, run
 from benchmarks.learning.peers.splits import held_out
-from benchmarks.shared.sections import markdown
+from benchmarks.shared.sections import markdown, write_section
 
 TABLES = (
     "breast_cancer_wisconsin",
@@ -131,7 +131,7 @@ def main() -> None:
         lines = [*run_with(servers.versions, arguments.limit), *report(results)]
     print("\n".join(lines))
     if arguments.write or arguments.page != PAGE:
-        replace_section(arguments.page, "oblique trees", lines)
+        write_section(arguments.page, "oblique trees", lines)
 
 
 if __name__ == "__main__":
