@@ -207,7 +207,7 @@ def _ladder(search: _Search) -> list[Candidate]:
     sparse = [eliminated(c, judges, options.eliminate_margin, search.check) for c in finalists]
     chosen = judges.chosen(sparse, options.select_margin)
     if (plain := search.linear) is not None and judges.allowed(plain, chosen, options.beat_margin):
-        better = chosen.size < plain.size and chosen.error <= plain.error and chosen.wrong <= plain.wrong
+        better = chosen.size < plain.size and chosen.wrong == 0.0
         chosen = chosen if better else plain
     best = dict[int, Candidate]()
     for candidate in [*sparse, chosen]:
