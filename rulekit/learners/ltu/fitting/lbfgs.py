@@ -74,7 +74,7 @@ class _Pairs:
         found = scale[:, None].astype(gradient.dtype) * gradient
         found += (of_steps @ self.steps)[:, 0]
         found -= (of_changes @ self.changes)[:, 0]
-        return np.negative(found, out=found)
+        return np.asarray(-found)
 
 
 @dataclass(slots=True, eq=False)
@@ -118,7 +118,8 @@ def minimise(
     while len(state.number):
         check()
         trial = state.point + state.step[:, None].astype(start.dtype) * state.direction
-        loss, gradient = function(trial, state.number)
+        with np.errstate(over="ignore", invalid="ignore"):  # a step too long is halved
+            loss, gradient = function(trial, state.number)
         slope = _dots(gradient, state.direction)
         low_enough = loss <= state.loss + _ARMIJO * state.step * state.slope
         given_up = state.trials >= _MOST_TRIALS
@@ -183,7 +184,7 @@ def _accept(state: _State, accepted: Bools, trial: Numbers, loss: Floats, gradie
         state.gradient[accepted] = gradient[accepted]
     direction = state.pairs.direction(state.gradient)
     slope = _dots(direction, state.gradient)
-    uphill = ~(slope < 0.0)
+    uphill = ~((slope < 0.0) & np.isfinite(slope))
     if uphill.any():
         direction[uphill] = -state.gradient[uphill]
         slope[uphill] = -_dots(direction[uphill], direction[uphill])

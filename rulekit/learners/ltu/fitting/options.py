@@ -12,9 +12,10 @@ class FitOptions:
     l2: ridges to try for trees; logistic_l2: for a single unit of log loss. screens: how many inputs are kept, of
     those that tell most, each tried; all of them are tried too where there are no more than most_inputs.
     starts: random starts of each chain. directions: eigenvectors that a unit of a grown tree starts from.
-    finalists: trees of each number of units whose weights are eliminated. select_margin, prune_margin, eliminate_margin:
-    how many standard errors of the difference on held-out rows a smaller tree may err more. linear_margin: the same for
-    the log loss of logistic regression with fewer weights; beat_margin: by how many another tree must err less than it.
+    finalists: trees of each number of units whose weights are eliminated.
+    select_margin, prune_margin, eliminate_margin: how many standard errors of the difference on held-out rows a smaller
+    tree may err more. linear_margin: the same for the log loss of logistic regression with fewer weights; beat_margin:
+    by how many another tree must err less than it.
     sample: rows that candidates are looked for on; what is chosen is fitted to all.
     heat_sample: rows that the first steps of random starts go on.
     """
