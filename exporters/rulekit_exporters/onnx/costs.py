@@ -36,7 +36,6 @@ ELEMENT = {
     "Flatten": (0.05, 0.05),
     "Reshape": (0.0, 0.0),
     "Shape": (0.0, 0.0),
-    "Shrink": (5.5, 5.5),
     "ReduceMin": (0.3, 0.3),
     "ArgMax": (6.0, 12.0),
     "LabelEncoder": (80.0, 80.0),

@@ -63,7 +63,6 @@ FORMS: dict[tuple[str, str], tuple[Form, ...]] = {
         "Not": _form("bool"),
         "Relu": _form("f4"),
         "HardSigmoid": _form("f4", "alpha beta"),
-        "Shrink": _form("f4", "bias lambd"),
         "Where": _form("bool f4 f4 | bool f8 f8"),
         "Clip": _form("f4 f4 f4 | f8 f8 f8 | i8 i8 i8"),
         "Cast": _form("bool | f4 | f8 | i8", "to"),

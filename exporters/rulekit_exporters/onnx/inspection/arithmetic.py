@@ -20,7 +20,6 @@ from rulekit_exporters.onnx.inspection.values import (
     UnreadableError,
     Unused,
     added,
-    column_of,
     exact,
     is_constant,
     opaque,
@@ -161,8 +160,7 @@ def rectified(a: Element, width: str) -> Element:
 
 def rounded(a: Element, width: str) -> Element:
     if isinstance(a, Cleaned) and not a.rounded:
-        result = replace(a, rounded=True)
-        return column_of(result, float(round(min(max(0.0, a.low), a.high) * a.scale))) if a.filled else result
+        return replace(a, rounded=True)
     if isinstance(a, Unused):
         return replace(a, low=a.low - 1.0, high=a.high + 1.0)
     raise UnreadableError(refusal(a))

@@ -7,7 +7,6 @@ to a `Column`.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -124,15 +123,6 @@ def is_nan(a: Element, width: str) -> Element:
         return Missing(a.feature.name)
     if isinstance(a, Unused):
         return replace(a, state="missing") if a.state == "number" else FALSE
-    raise UnreadableError(refusal(a))
-
-
-def zero_if_nan(a: Element) -> Element:
-    """The number itself, 0 in the place of NaN."""
-    if isinstance(a, Given) and a.sign > 0:
-        return Cleaned(a, -math.inf, math.inf, filled=True)
-    if isinstance(a, Unused) and a.state == "number":
-        return replace(a, state="filled")
     raise UnreadableError(refusal(a))
 
 

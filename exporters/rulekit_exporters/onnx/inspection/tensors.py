@@ -26,7 +26,6 @@ from rulekit_exporters.onnx.inspection.elements import (
     least_of,
     looked_up,
     winner,
-    zero_if_nan,
 )
 from rulekit_exporters.onnx.inspection.values import (
     Category,
@@ -227,14 +226,6 @@ def hard_sigmoid(reach: Reach, inputs: Sequence[Value], attributes: Attributes) 
     if attributes != {"alpha": 1.0, "beta": 0.0}:
         raise UnreadableError("a HardSigmoid of another slope")
     return clip(reach, [inputs[0], np.array(0.0), np.array(1.0)], {})
-
-
-def shrink(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
-    """A number where it is below 0 or above 0, else 0: NaN is neither."""
-    if attributes != {"bias": 0.0, "lambd": 0.0}:
-        raise UnreadableError("a Shrink of other bounds")
-    value = rows(inputs[0])
-    return elementwise(reach, zero_if_nan, [value], value.width)
 
 
 def _clipped_code(code: Element, low: int, high: int) -> Element:

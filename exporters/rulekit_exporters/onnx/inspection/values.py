@@ -130,10 +130,7 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Cleaned:
-    """factor * round(scale * clip(x, low, high)), rounded half-even where it is rounded.
-
-    NaN for missing, or, if `filled`, what is made of 0.
-    """
+    """factor * round(scale * clip(x, low, high)), rounded half-even where it is rounded; NaN for missing."""
 
     given: Given
     low: float
@@ -141,7 +138,6 @@ class Cleaned:
     scale: float = 1.0
     rounded: bool = False
     factor: float = 1.0
-    filled: bool = False
 
 
 @dataclass(frozen=True, slots=True)

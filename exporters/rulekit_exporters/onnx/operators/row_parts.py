@@ -62,7 +62,7 @@ def row_parts(emitter: Emitter, parts: Iterable[Part], dtype: Any) -> RowParts |
     for kind in ordered:
         part = groups[kind][0]
         if isinstance(part, Column):
-            values = cleaned(builder, tensor, [part], emitter.optimize)
+            values = cleaned(builder, tensor, [part])
             others.append(values if dtype is np.float32 else builder.cast(values, dtype))
         elif kind[0] == "missing":
             compared.append(builder.operate("IsNaN", tensor))

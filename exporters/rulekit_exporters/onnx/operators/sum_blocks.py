@@ -158,7 +158,7 @@ def weighted_rows(emitter: Emitter, block: SumBlock) -> tuple[str, Array, Array]
             block.parts += [(name, table) for table in tables]
         if columns:
             values = emitter.inputs.columns([column.feature for column in columns])
-            rows.append(_in_width(emitter, cleaned(builder, values, columns, emitter.optimize), width))
+            rows.append(_in_width(emitter, cleaned(builder, values, columns), width))
             block.parts += columns
         block.rows = builder.joined(rows)
     weights = np.array([[found.weights.get(part, 0.0) for part in block.parts] for found in sums])
