@@ -14,7 +14,7 @@ from rulekit.audit.statistics import rule_statistics
 from rulekit.graph.ladder import Ladder
 from rulekit.learners.docstrings import documented
 from rulekit.learners.fitting.decision_values import decision_values
-from rulekit.learners.fitting.rows.inputs import check_rows
+from rulekit.learners.fitting.rows.inputs import TrainingData, check_rows
 from rulekit.learners.rule_learner import RuleLearner
 
 
@@ -57,7 +57,10 @@ class RuleClassifier(ClassifierMixin, BaseEstimator, RuleLearner):  # type: igno
             Where the data or the parameters do not fit (a ValueError).
 
         """
-        data, labels = self.fit_rules(X, y, sample_weight, groups)
+        return self._with_statistics(*self.fit_rules(X, y, sample_weight, groups))
+
+    def _with_statistics(self, data: TrainingData, labels: npt.NDArray[Any]) -> Self:
+        """The estimator with statistics of its rules on the rows of training; labels [n]: class indices."""
         statistics = rule_statistics(self.rule_graph_, data.table, labels, data.weights)
         graph = self.rule_graph_.with_(statistics=statistics)
         if self.path_.errors:

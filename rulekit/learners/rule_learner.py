@@ -111,6 +111,13 @@ class RuleLearner(ABC):
         """Raise InputError where settings contradict each other."""
         return
 
+    def binned(self, settings: Any, rows: Problem, data: TrainingData) -> Problem:
+        """The rows with the columns of their table; rows: without any, labels are class indices."""
+        least = least_level(settings.min_level_rows, rows.weights, rows.weight_unit)
+        threads = available_threads(settings.n_threads)
+        columns, codes = binned(settings.callback, data.table, rows.weights, settings.max_bins, least, threads)
+        return with_words(replace(rows, columns=columns, codes=codes), data.table, len(data.classes), least)
+
     def prepare(
         self, problem: Problem, questions: Sequence[Question], data: TrainingData, classes: tuple[Any, ...]
     ) -> list[Question]:
@@ -172,14 +179,12 @@ class RuleLearner(ABC):
         begun = time.monotonic()
         settings = self.checked_settings()
         with watched(self.word, settings.verbose, settings.callback) as callback:
-            return self._learned(replace(settings, callback=callback), begun, X, y, sample_weight, groups)
+            data = training_data(self, callback, X, y, sample_weight, groups)
+            return self.learn_rows(replace(settings, callback=callback), begun, data)
 
-    def _learned(
-        self, settings: Any, begun: float, X: Any, y: Any, sample_weight: Any, groups: Any
-    ) -> tuple[TrainingData, npt.NDArray[Any]]:
+    def learn_rows(self, settings: Any, begun: float, data: TrainingData) -> tuple[TrainingData, npt.NDArray[Any]]:
         """As `fit_rules`, with parameters that have been checked; begun: when it began (time.monotonic)."""
         name = self.estimator_name()
-        data = training_data(self, settings.callback, X, y, sample_weight, groups)
         data = replace(data, table=under_constraints(data.table, settings))
         settings = replace(settings, target=settings.target or _label_name(data))
         totals = class_totals(data.weights, data.labels, len(data.classes))
@@ -238,10 +243,7 @@ class RuleLearner(ABC):
     def _problem(self, settings: Any, data: TrainingData, labels: npt.NDArray[Any], factors: Floats) -> Problem:
         """The rows binned, with labels that are class indices."""
         weights, unit = quantise_by_class(data.weights, data.labels, factors)
-        weights = share_equal(weights)
-        least, threads = least_level(settings.min_level_rows, weights, unit), available_threads(settings.n_threads)
-        columns, codes = binned(settings.callback, data.table, weights, settings.max_bins, least, threads)
-        return with_words(Problem(columns, codes, labels, weights, unit), data.table, len(data.classes), least)
+        return self.binned(settings, Problem((), MemoryCodes(()), labels, share_equal(weights), unit), data)
 
     def _path(
         self,

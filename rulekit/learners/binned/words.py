@@ -7,6 +7,7 @@ the text has it not, 2 where it has, 0 where the text is missing.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -45,16 +46,25 @@ def with_words(problem: Problem, table: Table, n_classes: int, least: int = 0) -
 
     The labels of the problem are class indices; least: the least weight, in units, of the rows with a word.
     """
-    columns, codes, texts = [], [], np.zeros(len(problem.labels), dtype=np.uint64)
-    held = table.arrays.columns if isinstance(table.arrays, StoredArrays) else table.arrays
-    for index, (feature, sets) in enumerate(zip(table.features, held, strict=True)):
-        if isinstance(sets, TokenSets) and feature.role == "use":
-            chosen = telling_words(sets, problem.labels, n_classes, problem.weights, least)
-            columns += [_column(feature, index, feature.levels[word]) for word in chosen]
-            codes += _codes(sets, chosen)
-            # columns ask for few of the words, and rows are equal where all of them are
-            mix(texts, sets.hashes())
-    return with_columns(replace(problem, texts=texts), columns, codes) if columns else problem
+    columns = [
+        _column(feature, index, feature.levels[word])
+        for index, feature, sets in _texts(table)
+        for word in telling_words(sets, problem.labels, n_classes, problem.weights, least)
+    ]
+    return with_word_columns(problem, table, columns)
+
+
+def with_word_columns(problem: Problem, table: Table, columns: Sequence[WordColumn]) -> Problem:
+    """The problem with columns of words, ordered by the column of their text, behind its own; table: the rows."""
+    if not columns:
+        return problem
+    codes, texts = list[npt.NDArray[np.uint8]](), np.zeros(len(problem.labels), dtype=np.uint64)
+    for index, feature, sets in _texts(table):
+        number_of = {word: number for number, word in enumerate(feature.levels)}
+        codes += _codes(sets, [number_of[column.word] for column in columns if column.index == index])
+        # columns ask for few of the words, and rows are equal where all of them are
+        mix(texts, sets.hashes())
+    return with_columns(replace(problem, texts=texts), columns, codes)
 
 
 def without_mute_words(problem: Problem, labels: npt.NDArray[Any]) -> Problem:
@@ -84,6 +94,14 @@ def telling_words(
     gain[counts[:, 1].sum(axis=-1) < least] = 0.0
     best = np.argsort(-gain, kind="stable")[:MOST_WORDS]
     return sorted(best[gain[best] >= LEAST_GAIN].tolist())
+
+
+def _texts(table: Table) -> Iterator[tuple[int, Feature, TokenSets]]:
+    """The texts that may be used, each with its place."""
+    held = table.arrays.columns if isinstance(table.arrays, StoredArrays) else table.arrays
+    for index, (feature, sets) in enumerate(zip(table.features, held, strict=True)):
+        if isinstance(sets, TokenSets) and feature.role == "use":
+            yield index, feature, sets
 
 
 def _column(feature: Feature, index: int, word: str) -> WordColumn:

@@ -13,6 +13,7 @@ from rulekit.learners.binned.codes import Codes
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import Candidate, Frame, Question, Score
 from rulekit.learners.counting.histograms import Bools, Floats
+from rulekit.learners.ltu.exact.parts import Seen
 from rulekit.learners.ltu.exact.reading import unit_node
 from rulekit.learners.ltu.exact.units import exact_units
 from rulekit.learners.ltu.forms import dnf_of_paths, nested
@@ -99,14 +100,18 @@ def candidate_of(
     rows: Rows,
     said: Mapping[str, Any] | None = None,
     held_out: tuple[float, float] | None = None,
+    before: Seen | None = None,
 ) -> Candidate:
-    """A tree over standardised inputs as a candidate: its units exact, its errors those of the rows."""
+    """A tree over standardised inputs as a candidate: its units exact, its errors those of the rows.
+
+    before: what other rows had, that were learned from before these.
+    """
     inputs: Inputs = question.plan
     settings: UnitSettings = question.settings
     weights, biases = inputs.unscaled(tree.weights, tree.biases)
     n = len(rows.labels)
     own = LTUTree(tree.shape, weights, biases)
-    units = exact_units(own, inputs, rows.problem.codes, n, grid=settings.exact)
+    units = exact_units(own, inputs, rows.problem.codes, n, grid=settings.exact, before=before)
     model = UnitTree.of(tree.shape, units, rows.problem, settings.form == "nested")
     wrong = model.decides(rows.problem.codes, n) != (rows.labels == 1)
     error = float(rows.weights[wrong].sum()) * rows.problem.weight_unit

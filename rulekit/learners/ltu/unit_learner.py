@@ -6,8 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
+import numpy.typing as npt
+
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import Ability, Question
+from rulekit.learners.counting.linear_algebra import one_blas_thread
 from rulekit.learners.fitting.rows.inputs import TrainingData
 from rulekit.learners.ltu.inputs import Inputs
 from rulekit.learners.rule_learner import RuleLearner
@@ -29,3 +32,8 @@ class UnitLearner(RuleLearner):
         """The questions with the inputs of their units."""
         plan = self.inputs_of(problem, questions[0].settings)
         return [replace(question, plan=plan) for question in questions]
+
+    def learn_rows(self, settings: Any, begun: float, data: TrainingData) -> tuple[TrainingData, npt.NDArray[Any]]:
+        """With products of matrices on one thread, so that the model does not depend on how many there are."""
+        with one_blas_thread():
+            return super().learn_rows(settings, begun, data)

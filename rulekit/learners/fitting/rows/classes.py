@@ -130,7 +130,11 @@ def odds_of(kind: Kind, factors: Floats, totals: Floats) -> tuple[float, ...]:
 def _mean(factors: Floats, totals: Floats, among: Bools) -> float:
     """What a row of some classes counts on average, to six digits."""
     equal = bool((factors[among] == factors[among][0]).all())
-    mean = factors[among][0] if equal else np.average(factors[among], weights=totals[among])
+    mean = (
+        factors[among][0]
+        if equal
+        else np.average(factors[among], weights=np.maximum(totals[among], np.finfo(np.float64).tiny))
+    )
     return float(f"{mean:.6g}")
 
 

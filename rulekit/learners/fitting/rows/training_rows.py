@@ -7,14 +7,14 @@ memory together with a memory budget, whose columns go to disk; a LabelledTable,
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from rulekit.errors import InputError
-from rulekit.graph.rule_graph import class_array
+from rulekit.graph.rule_graph import ClassLabel, class_array
 from rulekit.learners.binned.binning import BinnedColumn, bin_table
 from rulekit.learners.binned.codes import Codes
 from rulekit.learners.binned.stored_binning import bin_stored
@@ -22,9 +22,11 @@ from rulekit.learners.counting.histograms import moderate
 from rulekit.learners.fitting.rows import inputs
 from rulekit.learners.fitting.rows.inputs import TrainingData, check_rows
 from rulekit.learners.fitting.settings import READING
+from rulekit.schema import Schema
 from rulekit.tables.budget import GROUP_BYTES, ROW_BYTES, WEIGHT_BYTES, Budget, parse_memory
 from rulekit.tables.kinds.builders import TextAllowance
 from rulekit.tables.kinds.column_builder import ColumnBuilder
+from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.kinds.inference import assembled
 from rulekit.tables.labels import LabelledTable
 from rulekit.tables.options import ReadingOptions
@@ -37,14 +39,33 @@ Array = npt.NDArray[Any]
 Callback = Callable[[Mapping[str, Any]], object] | None
 
 
-def training_data(estimator: Any, callback: Callback, X: Any, y: Any, sample_weight: Any, groups: Any) -> TrainingData:
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of rows before they come: all classes, sorted, and the schema, unless they are the first.
+
+    A class may have none of the rows.
+    """
+
+    classes: tuple[ClassLabel, ...]
+    schema: Schema | None = None
+
+
+def training_data(
+    estimator: Any,
+    callback: Callback,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    groups: Any = None,
+    known: Known | None = None,
+) -> TrainingData:
     """The rows that count; raises ValueError (InputError where it is ours) for anything that cannot be learned from."""
     if y is not None:
-        in_memory = getattr(estimator, "memory", None) is None
-        return _Gathering(estimator, callback, Memory() if in_memory else Store()).of([(X, y, sample_weight, groups)])
-    if isinstance(X, LabelledTable):
+        store = Memory() if getattr(estimator, "memory", None) is None else Store()
+        return _Gathering(estimator, callback, store, known).of([(X, y, sample_weight, groups)])
+    if isinstance(X, LabelledTable) and known is None:
         return _of_labelled(estimator, X)
-    if _are_blocks(X):
+    if _are_blocks(X) and known is None:
         return _Gathering(estimator, callback, Store()).of(X)
     raise ValueError(f"This {type(estimator).__name__} estimator requires y to be passed, but the target y is None.")
 
@@ -126,8 +147,12 @@ def _counting(
     weights: npt.NDArray[np.float64] | None,
     groups: Array | None,
     prices: Array,
+    all_classes: bool = False,
 ) -> TrainingData:
-    """The rows of positive weight; classes: the labels that y [n] numbers; prices [K]: of an error on each."""
+    """The rows of positive weight; classes: the labels that y [n] numbers; prices [K]: of an error on each.
+
+    all_classes: those stay, too, that have no row.
+    """
     if weights is None:
         weights = np.broadcast_to(np.ones(1), (len(y),))
     else:
@@ -138,7 +163,7 @@ def _counting(
         if not used.all():
             table, y, weights = table.take(used), y[used], weights[used]
             groups = None if groups is None else groups[used]
-    occurs = np.array([bool((y == k).any()) for k in range(len(classes))])
+    occurs = np.array([all_classes or bool((y == k).any()) for k in range(len(classes))])
     found, rank = np.unique(classes[occurs], return_inverse=True)
     if len(found) < 2:
         raise InputError(
@@ -154,8 +179,8 @@ def _counting(
 class _Gathering:
     """Blocks of rows on their way to where the columns are kept."""
 
-    def __init__(self, estimator: Any, callback: Callback, store: Store | Memory) -> None:
-        self.estimator, self.callback = estimator, callback
+    def __init__(self, estimator: Any, callback: Callback, store: Store | Memory, known: Known | None = None) -> None:
+        self.estimator, self.callback, self.known = estimator, callback, known
         self.options = _reading(estimator)
         self.store = store
         self.target = ""
@@ -168,7 +193,7 @@ class _Gathering:
         self.columns: list[Writer | HeldColumn | KnownWords] = []
         self.n_rows = 0
         self.labels = self.store.writer(np.int32)
-        self.number_of: dict[Any, int] = {}
+        self.number_of: dict[Any, int] = {label: k for k, label in enumerate(known.classes if known else ())}
         self.kinds: list[Array] = []
         self.weights: Writer | HeldColumn | None = None
         self.groups: Writer | HeldColumn | None = None
@@ -199,12 +224,17 @@ class _Gathering:
         y = np.concatenate([part.astype(self._label_type()) for part in self.labels.column().parts()])
         weights = None if self.weights is None else self.weights.column().read()
         prices = np.ones(len(self.number_of))
-        counting = _counting(self._table(), self._classes(), y, weights, self._groups(), prices)
+        known = self.known is not None
+        counting = _counting(self._table(), self._classes(), y, weights, self._groups(), prices, all_classes=known)
         return replace(counting, target=self.target)
 
     # Features ------------------------------------------------------------------------------------------------------
 
     def _add_rows(self, X: Any) -> int:
+        if self.known is not None and self.known.schema is not None:
+            self.typed = encode(check_rows(self.estimator, X, reset=False), self.known.schema)
+            self.names = self.typed.names
+            return self.typed.n_rows
         first = not self.names
         if isinstance(X, Table) and (first or self.typed is not None):
             return self._add_encoded(X)
@@ -270,6 +300,10 @@ class _Gathering:
         if self.kinds and (distinct.dtype.kind in "OUS") != (self.kinds[0].dtype.kind in "OUS"):
             raise InputError("the labels mix text with numbers", where="y", fix="use one type")
         self.kinds.append(distinct)
+        unknown = next((label for label in distinct.tolist() if label not in self.number_of), None)
+        if self.known is not None and unknown is not None:
+            known = ", ".join(map(str, self.known.classes))
+            raise InputError(f"the label {unknown!r} is none of the classes", where="y", fix=f"one of {known}")
         numbers = [self.number_of.setdefault(label, len(self.number_of)) for label in distinct.tolist()]
         self.labels.add(np.array(numbers, dtype=np.int32)[where.reshape(-1)])
 
@@ -278,6 +312,8 @@ class _Gathering:
 
     def _classes(self) -> Array:
         """The labels by number, in the type that all blocks together have."""
+        if self.known is not None:
+            return class_array(self.known.classes)
         together = np.unique(np.concatenate(self.kinds))
         place = {label: i for i, label in enumerate(together.tolist())}
         return together[[place[label] for label in self.number_of]]

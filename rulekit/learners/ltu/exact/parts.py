@@ -112,7 +112,7 @@ def real_unit(weights: Floats, bias: float, inputs: Inputs, seen: Seen) -> RealU
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """The columns that are missing in some training rows, and those that have code 1 in some.
+    """The columns that may be missing, and those that have code 1 in some rows.
 
     Of a category that is a pooled level or one never seen, which may not occur; of other columns a value.
     """
@@ -124,9 +124,15 @@ class Seen:
     def of(cls, inputs: Inputs, codes: Codes) -> Self:
         """In the rows of codes."""
         conditions = [item for item in inputs.items if isinstance(item, Condition)]
-        missing = frozenset(item.column for item in conditions if item.says_missing)
+        said = {item.column for item in conditions if item.says_missing}
+        missing = {item.column for item in inputs.items if (codes[item.column] == MISSING_CODE).any()}
         columns = {item.column for item in conditions}
-        return cls(missing, frozenset(column for column in columns if (codes[column] == UNSEEN_CODE).any()))
+        first = frozenset(column for column in columns if (codes[column] == UNSEEN_CODE).any())
+        return cls(frozenset(said | missing), first)
+
+    def joined(self, other: Self) -> Self:
+        """What can be in these rows or in others."""
+        return type(self)(self.missing | other.missing, self.first | other.first)
 
     def codes(self, column: int, n_codes: int) -> Bools:
         """Which codes of a column [n_codes] can occur."""

@@ -18,15 +18,18 @@ from rulekit.schema import MISSING_CODE
 _DOUBT = 16.0  # times what doubles tell apart
 
 
-def exact_units(tree: LTUTree, inputs: Inputs, codes: Codes, n_rows: int, grid: bool = True) -> tuple[Unit, ...]:
+def exact_units(
+    tree: LTUTree, inputs: Inputs, codes: Codes, n_rows: int, grid: bool = True, before: Seen | None = None
+) -> tuple[Unit, ...]:
     """The units [m] of a tree over inputs as they are, as they decide: like the real ones on these n rows of codes.
 
     A unit over one column is a condition. One over few conditions has whole weights of the least total, with the same
     truth on all combinations that can occur. Any other is rounded so that all rows that come to it stay on their sides.
     grid: columns are rounded too, so that sums are exact; else weights are the doubles that they are where there is a
-    number.
+    number. before: what other rows had, that were learned from before these.
     """
     seen = Seen.of(inputs, codes)
+    seen = seen if before is None else seen.joined(before)
     found = list[Unit]()
     coming = {0: ComingRows(codes, n_rows)}
     for k in range(tree.size):

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from rulekit.learners.counting.histograms import Bools, Floats, Ints
+from rulekit.learners.counting.linear_algebra import one_blas_thread
 from rulekit.learners.noisy_or.fitting.incidence import merged
 from rulekit.learners.noisy_or.fitting.row_cells import RowCells
 from rulekit.learners.noisy_or.fitting.strengths import STRONGEST, Strengths, log_positive
@@ -100,18 +100,10 @@ def fit_gated(
         return float(penalties @ x) - value, penalties - slope
 
     bounds = np.column_stack([least, np.full(len(x), STRONGEST)])
-    with _linear_algebra().limit(limits=1):  # its matrices are so small that threads only wait for each other
+    with one_blas_thread():  # its matrices are so small that threads only wait for each other
         found = minimize(loss, x, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": iterations})
     own, other = problem.strengths(np.asarray(found.x))
     return Gated(own, other, -float(found.fun))
-
-
-@cache
-def _linear_algebra() -> Any:
-    """The libraries that scipy computes with, and their threads."""
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
