@@ -73,15 +73,14 @@ def best_of(candidates: Iterable[Candidate]) -> Candidate:
     return min(candidates, key=lambda c: (c.error, *c.size))
 
 
-_WEIGHT = 1.0
-"""Nats for the sign and the size of a weight, beside saying which input has one."""
-
-
 def description(tree: LTUTree, wrong: float, total: float) -> float:
-    """Nats for the weights of a tree over its inputs, and for which of so many rows it decides wrongly."""
+    """Nats for the weights of a tree over its inputs, and for which of so many rows it decides wrongly.
+
+    A weight is said to the digits that so many rows tell apart: half the logarithm of their number.
+    """
     d = tree.weights.shape[1]
-    live = np.count_nonzero(tree.weights, axis=1)
-    return _choice(total, wrong) + sum(_choice(d, int(k)) + _WEIGHT * (int(k) + 1) for k in live)
+    live, weight = np.count_nonzero(tree.weights, axis=1), 0.5 * math.log(max(total, 2.0))
+    return _choice(total, wrong) + sum(_choice(d, int(k)) + weight * (int(k) + 1) for k in live)
 
 
 def _choice(n: float, k: float) -> float:
