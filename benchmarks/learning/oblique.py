@@ -2,9 +2,9 @@
 
     python -m benchmarks.learning.oblique [TABLE ...] [--splits 10] [--results FILE] [--write]
 
-30 % of each class held out, ten splits of named seeds from 100 on, the same rows for all; a fit has one thread and a limit of CPU
-seconds. Finished fits are kept in the results file; `--only ours` does ours and HistGradientBoosting anew. A page is
-written with `--write`.
+30 % of each class held out, ten splits of named seeds from 100 on, the same rows for all; a fit has one thread and a
+limit of CPU seconds. Finished fits are kept in the results file; `--only ours` does ours and HistGradientBoosting anew.
+A page is written with `--write`.
 """
 
 from __future__ import annotations
