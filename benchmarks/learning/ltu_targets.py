@@ -104,7 +104,7 @@ def report(names: Sequence[str], seeds: Sequence[int], drawn: Sequence[int]) -> 
     yield from (
         stamp(),
         "",
-        f"Columns permuted, 4,000 test rows without noise, {len(seeds)} runs from seed {FIRST} on. Exact: no test error,",
+        f"Columns permuted, 4,000 test rows without noise, {len(seeds)} runs from seed {FIRST} on. Exact: no error,",
     )
     yield "no more units than the rule has, and where the function is that of five bits, both units read as"
     yield '"at least 4 of" five literals. Seconds are of the CPU, binning and rounding included.'

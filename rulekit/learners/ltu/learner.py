@@ -39,6 +39,8 @@ class LTUTrees(UnitLearner):
         rows = Rows.of(question, question.plan)
         if len(rows.labels) and len(question.plan):
             for tree, held_out in trees_of(question, rows):
+                if not len(tree.live):  # it says the same of all rows
+                    continue
                 yield candidate_of(tree, question, rows, held_out=held_out)
         return None
 

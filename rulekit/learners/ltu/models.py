@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rulekit.graph.nodes import FALSE, And, Hidden, Node, Not, Or
+from rulekit.graph.nodes import FALSE, And, Hidden, Linear, Logistic, Node, Not, Or
 from rulekit.learners.binned.codes import Codes
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import Candidate, Frame, Question, Score
@@ -25,6 +25,8 @@ from rulekit.learners.ltu.trees import LTUTree
 from rulekit.learners.ltu.units import Unit
 from rulekit.numbers import short_probability, strength_of
 
+_GRID = 2.0**-10
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UnitTree:
@@ -32,7 +34,9 @@ class UnitTree:
 
     yes, no: the share of the positive class among the rows that each unit of `shape.yes` and of `shape.no` answers,
     with half a row of each class more than there is. precedence: the share of all rows that are answered by yes.
-    nested: the rule is written as the tree is, else as its paths.
+    nested: the rule is written as the tree is, else as its paths. compared: its log odds stand beside those of other
+    classes, of which the largest decides. They are, of a single unit, its sum times the first number plus the second;
+    of a tree those of the path that a row takes.
     """
 
     shape: Shape
@@ -41,6 +45,7 @@ class UnitTree:
     no: Floats
     precedence: float
     nested: bool = True
+    compared: tuple[float, float] | None = None
 
     @classmethod
     def of(cls, shape: Shape, units: Sequence[Unit], problem: Problem, nested: bool = True) -> UnitTree:
@@ -65,17 +70,39 @@ class UnitTree:
         """The rows [n] that are answered by yes."""
         found = np.empty(n_rows, dtype=bool)
         for rows, part in codes.parts(n_rows):
-            found[rows] = self.shape.decides(fires_of(self.units, part, rows.stop - rows.start))
+            n = rows.stop - rows.start
+            if self.compared is not None:
+                found[rows] = self.log_odds(part, n) > 0.0
+            else:
+                found[rows] = self.shape.decides(fires_of(self.units, part, n))
         return found
 
+    def log_odds(self, codes: Codes, n_rows: int) -> Floats:
+        """What is compared [n]; see `compared`."""
+        factor, added = self.compared or (1.0, 0.0)
+        if self.size == 1:
+            return np.asarray(factor * self.units[0].sums(codes, n_rows) + added)
+        at, answers = self.shape.ends(fires_of(self.units, codes, n_rows))
+        by_unit = np.zeros((2, self.size))
+        by_unit[1, self.shape.yes], by_unit[0, self.shape.no] = _odds(self.yes), _odds(self.no)
+        return np.asarray(by_unit[answers.astype(np.int64), at])
+
     def score(self, frame: Frame, prefix: str) -> Score:
-        """The rule that decides, and a hidden bit for each path, of which a row takes one."""
+        """The rule that decides, and a hidden bit for each path, of which a row takes one; or the sum to compare."""
+        if self.compared is not None and self.size == 1:
+            unit = self.units[0].node(frame.columns)
+            total = Linear([(self.compared[0], Linear(unit.terms, unit.bias))], self.compared[1])
+            return Score(total, probability=Logistic(total))
         nodes = [unit_node(unit, frame.columns, frame.schema) for unit in self.units]
         rule = (nested if self.nested else dnf_of_paths)(self.shape, nodes)
         silent = rule is FALSE
         if frame.unreported:
             return Score(rule, rule, silent=silent, precedence=self.precedence)
         paths = [*zip(self.shape.gates, self.yes, strict=True), *zip(self.shape.contrary_gates, self.no, strict=True)]
+        if self.compared is not None:
+            terms = [(float(_odds(np.array([share]))[0]), _path(gate.tolist(), nodes)) for gate, share in paths]
+            total = Linear(terms, 0.0)
+            return Score(total, probability=Logistic(total))
         bits = [
             Hidden(f"{prefix}{k}", _path(gate.tolist(), nodes), strength_of(short_probability(float(share))))
             for k, (gate, share) in enumerate(paths, start=1)
@@ -86,6 +113,11 @@ class UnitTree:
 def fires_of(units: Sequence[Unit], codes: Codes, n_rows: int) -> Bools:
     """Which units fire on which rows [n, m]."""
     return np.stack([unit.fires(codes, n_rows) for unit in units], axis=1)
+
+
+def _odds(shares: Floats) -> Floats:
+    """The logarithms of the odds of shares [n], on a grid."""
+    return np.asarray(np.rint((np.log(shares) - np.log1p(-shares)) / _GRID) * _GRID)
 
 
 def _path(gate: Sequence[int], nodes: Sequence[Node]) -> Node:

@@ -9,9 +9,12 @@ from typing import Any, ClassVar
 import numpy.typing as npt
 
 from rulekit.learners.binned.problem import Problem
-from rulekit.learners.contract import Ability, Question
+from rulekit.learners.contract import Ability, Question, Stopped
 from rulekit.learners.counting.linear_algebra import one_blas_thread
+from rulekit.learners.fitting.learning import Run
+from rulekit.learners.fitting.rows.folds import Folds
 from rulekit.learners.fitting.rows.inputs import TrainingData
+from rulekit.learners.ltu.comparing import compare_units
 from rulekit.learners.ltu.inputs import Inputs
 from rulekit.learners.rule_learner import RuleLearner
 
@@ -37,3 +40,7 @@ class UnitLearner(RuleLearner):
         """With products of matrices on one thread, so that the model does not depend on how many there are."""
         with one_blas_thread():
             return super().learn_rows(settings, begun, data)
+
+    def revise(self, runs: Sequence[Run], folds: Folds | None, stopped: Stopped) -> None:
+        """Of several classes of a unit each the largest sum decides."""
+        compare_units(runs)

@@ -90,6 +90,6 @@ class Unit:
         """The rows [n] on which it fires."""
         return np.asarray(self.sums(codes, n_rows) >= 0.0)
 
-    def node(self, columns: Sequence[BinnedColumn]) -> Node:
+    def node(self, columns: Sequence[BinnedColumn]) -> LinearThreshold:
         """The unit as a node of the rule graph; columns: of the problem."""
         return LinearThreshold([(term.weight, term.node(columns)) for term in self.terms], self.bias)

@@ -51,3 +51,21 @@ def test_networks_learn_the_five_bits_and_name_what_is_unused(learner: Any) -> N
 def test_a_shape_that_there_is_not_is_refused() -> None:
     with pytest.raises(InputError, match="no network of the shape"):
         MadalineClassifier(shape="round").fit([[0], [1]], [0, 1])
+
+
+def test_several_classes_are_rules_unless_sums_err_less() -> None:
+    """Three directions in a plane: each class is one side of a line, and what no line holds goes to the nearest."""
+    rng = np.random.default_rng(1)
+    points = rng.normal(size=(900, 2))
+    angle = np.arctan2(points[:, 1], points[:, 0])
+    sectors = np.digitize(angle, [-np.pi / 3, np.pi / 3])
+    compared = LTUTreeClassifier(max_nodes=1, n_starts=1, random_state=0).fit(points, sectors).rule_graph_
+    assert not compared.decision.rule_sets
+    assert (compared.predict(points) == sectors).mean() > 0.93  # what no line holds
+
+    stripes = np.digitize(points[:, 0], [-0.5, 0.5])
+    stripes[stripes == 1] = 0
+    stripes[points[:, 1] > 1.0] = 1
+    ruled = LTUTreeClassifier(n_starts=1, random_state=0).fit(points, stripes).rule_graph_
+    assert ruled.decision.rule_sets
+    assert (ruled.predict(points) == stripes).mean() > 0.97

@@ -19,7 +19,7 @@ def unit_node(unit: Unit, columns: Sequence[BinnedColumn], schema: Schema) -> No
 
     columns: of the problem. Each is what laws of simplification make of the sum, and decides as it does on every row.
     """
-    node = unit.node(columns)
+    node: Node = unit.node(columns)
     context = context_of(schema, [node])
     for law in (dead_terms, threshold_logic, degenerate_at_least, join_terms):
         node = law(node, context)

@@ -159,7 +159,7 @@ def _find(search: _Search, rng: np.random.Generator) -> None:
     search.found.append(search.linear)
     for screen in screens:
         rows = search.judges.fit.of(screen).merged()
-        for size in range(1, options.max_chain + 1):
+        for size in range(1, min(options.max_chain, options.max_nodes) + 1):
             for tree, training in chains_of(rows, size, options, rng, search.check):
                 search.add(rows.without_idle(tree).over(screen, d), training)
             if search.solved:
