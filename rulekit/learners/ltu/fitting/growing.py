@@ -1,4 +1,8 @@
-"""A tree grown from the root: each side of a unit that errs too often gets a unit of its own (Sahami, section 3)."""
+"""A tree grown from the root by units of moments, judged by held-out rows; a tree that is there may be grown on.
+
+As in the paper (`rulekit.learners.ltu.growing`) each side of a unit that errs too often gets a unit of its own; here a
+unit must also split the held-out rows that come to it, and sides are taken up where a tree that was fitted ends.
+"""
 
 from __future__ import annotations
 
@@ -13,16 +17,9 @@ from rulekit.learners.ltu.fitting.options import FitOptions
 from rulekit.learners.ltu.fitting.refining import Training
 from rulekit.learners.ltu.fitting.rows import Rows
 from rulekit.learners.ltu.fitting.unit import best_unit
+from rulekit.learners.ltu.growing import PAPER_GROWTH
 from rulekit.learners.ltu.shape import NONE, Shape
 from rulekit.learners.ltu.trees import LTUTree
-
-TOLERANCES = ((25.0, 0.25), (100.0, 0.12), (np.inf, 0.06))
-"""Up to so many rows, the share of wrong ones that is left alone; above 100 rows 6 %."""
-
-
-def tolerated(n_rows: float, wrong: float) -> bool:
-    """Whether a side with so many rows and wrong ones among them is left alone."""
-    return wrong <= n_rows * next(share for most, share in TOLERANCES if n_rows <= most)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,7 +63,7 @@ def grown(
             at = side.at & (fires == yes)
             here = rows.at(at)
             enough = side.depth + 1 < options.max_depth and 0.0 < here.share < 1.0
-            if enough and not tolerated(here.total, here.wrong_if(yes)):
+            if enough and not PAPER_GROWTH.tolerates(here.wrong_if(yes), here.total):
                 waiting.append(_Side(at, side.held & (held_fires == yes), number, yes, side.depth + 1))
     return growing.tree
 

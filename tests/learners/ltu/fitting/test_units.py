@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rulekit.learners.ltu.fitting.cuts import best_cuts, entropies, split_entropy
-from rulekit.learners.ltu.fitting.growing import grown, tolerated
+from rulekit.learners.ltu.fitting.growing import grown
 from rulekit.learners.ltu.fitting.moments import directions, ranked
 from rulekit.learners.ltu.fitting.options import FitOptions
 from rulekit.learners.ltu.fitting.refining import Training
@@ -68,12 +68,6 @@ def test_a_grown_tree_decides_all_rows() -> None:
     assert tree is not None
     assert rows.wrong(tree.decides(rows.inputs)) == 0.0
     assert tree.size == 2
-
-
-def test_the_paper_tolerates_fewer_errors_of_many_rows() -> None:
-    assert [tolerated(n, e) for n, e in ((20, 5), (20, 6), (100, 12), (100, 13), (1000, 60), (1000, 61))] == [
-        *(True, False) * 3
-    ]
 
 
 def test_rows_that_are_all_the_same_have_no_unit() -> None:
