@@ -22,7 +22,7 @@ decide yes when any of (
   t contains any of {corn, wheat} and not (u contains rye or missing),
   (t contains any of {rice, rye} or missing) and "t is missing" > 2,
   u is missing and t contains rice,
-  sum(-1, 0.5 if t contains wheat, 0.75 if u contains corn) >= 0,
+  at least 1 points of (0.5 if t contains wheat, 0.75 if u contains corn),
 )
 """
 )

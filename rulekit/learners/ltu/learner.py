@@ -9,7 +9,8 @@ import numpy as np
 
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import Learning, OutOfTimeError, Question
-from rulekit.learners.ltu.fitting.fit import fit_tree
+from rulekit.learners.ltu.fitting.candidates import description
+from rulekit.learners.ltu.fitting.fit import FitResult, fit_tree
 from rulekit.learners.ltu.fitting.options import FitOptions
 from rulekit.learners.ltu.growing import Growth, grow_tree
 from rulekit.learners.ltu.inputs import Inputs
@@ -20,6 +21,8 @@ from rulekit.learners.ltu.rows import Rows
 from rulekit.learners.ltu.settings import LTUTreeSettings
 from rulekit.learners.ltu.trees import LTUTree
 from rulekit.learners.ltu.unit_learner import UnitLearner
+
+_FEW, _TRIED = 250.0, (0, 1, 2)
 
 
 class LTUTrees(UnitLearner):
@@ -49,9 +52,8 @@ def trees_of(question: Question, rows: Rows) -> Iterator[tuple[LTUTree, tuple[fl
     """The trees that are fitted to rows, smallest first, each with its held-out error and the error of that."""
     settings: LTUTreeSettings = question.settings
     if settings.node == "moments":
-        seed = question.seed + question.index
-        found = fit_tree(rows.inputs, rows.labels, rows.weights, rows.held, _options(settings), seed, question.watch)
-        held = float(rows.weights[rows.held].sum()) or float(rows.weights.sum())
+        found, part = _fitted(question, rows)
+        held = float(rows.weights[rows.held(part)].sum()) or float(rows.weights.sum())
         for tree, error in zip(found.ladder, found.errors, strict=True):
             yield tree, (error, float(np.sqrt(error * (1.0 - error) / max(1.0, held))))
         if not found.complete:
@@ -63,6 +65,26 @@ def trees_of(question: Question, rows: Rows) -> Iterator[tuple[LTUTree, tuple[fl
     node = node_of(settings.node, int(settings.n_epochs))
     weights, check = rows.in_rows, question.watch.check
     yield grow(rows.inputs, rows.labels == 1, weights, node, rng, growth, check), None
+
+
+def _fitted(question: Question, rows: Rows) -> tuple[FitResult, int]:
+    """The tree by held-out rows, and which part these were.
+
+    What a few rows say of a tree is much by chance: where there are few, each of three parts chooses one, and of these
+    the one of the shortest description is taken.
+    """
+    options, seed = _options(question.settings), question.seed + question.index
+    total = float(rows.weights.sum())
+    parts = _TRIED if float(rows.in_rows.sum()) <= _FEW and rows.parts.any() else _TRIED[:1]
+    found = list[tuple[float, int, FitResult]]()
+    for part in parts:
+        fit = fit_tree(rows.inputs, rows.labels, rows.weights, rows.held(part), options, seed, question.watch)
+        wrong = float(rows.weights[fit.tree.decides(rows.inputs) != (rows.labels == 1)].sum())
+        found.append((description(fit.tree, wrong, total), part, fit))
+        if not fit.complete:
+            break
+    _, part, best = min(found, key=lambda each: each[:2])
+    return replace(best, complete=found[-1][2].complete), part
 
 
 def _options(settings: LTUTreeSettings) -> FitOptions:

@@ -141,7 +141,7 @@ class Madaline(UnitLearner):
             of_tree.inputs,
             rows.labels,
             rows.weights,
-            rows.held,
+            rows.held(),
             seed=question.seed + question.index,
             watch=question.watch,
         ).tree

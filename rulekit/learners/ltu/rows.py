@@ -22,7 +22,7 @@ _PARTS = 4
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
-    """Distinct rows: inputs [n, d] standardised, labels [n] of 0 and 1, weights [n], and which are held out [n].
+    """Distinct rows: inputs [n, d] standardised, labels [n] of 0 and 1, weights [n], and in which of four parts [n].
 
     problem: the same rows as they are binned.
     """
@@ -31,7 +31,11 @@ class Rows:
     inputs: Floats
     labels: Ints
     weights: Ints
-    held: Bools
+    parts: Ints
+
+    def held(self, part: int = 0) -> Bools:
+        """Which rows [n] are held out: those of a part; of few rows, or of one kind, none are."""
+        return np.asarray((self.parts == part) & bool(self.parts.any()))
 
     @property
     def in_rows(self) -> Floats:
@@ -40,27 +44,26 @@ class Rows:
 
     @classmethod
     def of(cls, question: Question, inputs: Inputs) -> Rows:
-        """The rows of a question, of which a quarter is held out; few rows, or all of one kind, hold out none."""
+        """The rows of a question."""
         problem = question.problem
-        fold = fold_of_rows(problem, _PARTS, question.groups, question.seed)
-        held = fold == (0 if fold.any() else -1)
-        problem, held = merged(problem, held, question.seed)
+        parts = fold_of_rows(problem, _PARTS, question.groups, question.seed)
+        problem, parts = merged(problem, parts, question.seed)
         n = len(problem.labels)
-        return cls(problem, inputs.standardised(problem.codes, n), problem.labels, problem.weights, held)
+        return cls(problem, inputs.standardised(problem.codes, n), problem.labels, problem.weights, parts)
 
 
-def merged(problem: Problem, held: Bools, seed: int) -> tuple[Problem, Bools]:
-    """A problem with equal rows of one label as one, in the order of their hashes, and which of them are held out.
+def merged(problem: Problem, parts: Ints, seed: int) -> tuple[Problem, Ints]:
+    """A problem with equal rows of one label and part [n] as one, in the order of their hashes, and their parts.
 
-    Rows of weight 0 are left out. held [n]: equal rows of one label may be partly held out, and are then two.
+    Rows of weight 0 are left out.
     """
     hashes = row_hashes(problem, seed)
     mix(hashes, problem.labels)
-    mix(hashes, held)
+    mix(hashes, parts)
     seen = np.flatnonzero(problem.weights)
     _, first, kind = np.unique(hashes[seen], return_index=True, return_inverse=True)
     weights = np.zeros(len(first), dtype=np.int64)
     np.add.at(weights, kind, problem.weights[seen])
     least = max(1, int(np.gcd.reduce(weights))) if len(weights) else 1
     taken = problem.take(seen[first])
-    return replace(taken, weights=weights // least, weight_unit=problem.weight_unit * least), held[seen[first]]
+    return replace(taken, weights=weights // least, weight_unit=problem.weight_unit * least), parts[seen[first]]
