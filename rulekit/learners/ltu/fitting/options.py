@@ -33,7 +33,7 @@ class FitOptions:
     select_margin: float = 1.5
     prune_margin: float = 1.5
     eliminate_margin: float = 2.0
-    linear_margin: float = 0.25
+    linear_margin: float = 0.0
     beat_margin: float = 1.5
     sample: int = 10_000
     heat_sample: int = 3_000
