@@ -22,7 +22,7 @@ from rulekit.learners.ltu.settings import LTUTreeSettings
 from rulekit.learners.ltu.trees import LTUTree
 from rulekit.learners.ltu.unit_learner import UnitLearner
 
-_FEW, _TRIED = 250.0, (0, 1, 2)
+_FEW, _TRIED, _CLEARLY = 250.0, (0, 1, 2), 10.0
 
 
 class LTUTrees(UnitLearner):
@@ -70,8 +70,8 @@ def trees_of(question: Question, rows: Rows) -> Iterator[tuple[LTUTree, tuple[fl
 def _fitted(question: Question, rows: Rows) -> tuple[FitResult, int]:
     """The tree by held-out rows, and which part these were.
 
-    What a few rows say of a tree is much by chance: where there are few, each of three parts chooses one, and of these
-    the one of the shortest description is taken.
+    What a few rows say of a tree is much by chance: where there are few, each of three parts chooses one. The first is
+    taken unless the description of another is clearly shorter.
     """
     options, seed = _options(question.settings), question.seed + question.index
     total = float(rows.weights.sum())
@@ -80,7 +80,8 @@ def _fitted(question: Question, rows: Rows) -> tuple[FitResult, int]:
     for part in parts:
         fit = fit_tree(rows.inputs, rows.labels, rows.weights, rows.held(part), options, seed, question.watch)
         wrong = float(rows.weights[fit.tree.decides(rows.inputs) != (rows.labels == 1)].sum())
-        found.append((description(fit.tree, wrong, total), part, fit))
+        length = description(fit.tree, wrong, total)
+        found.append((length if part else length - _CLEARLY, part, fit))
         if not fit.complete:
             break
     _, part, best = min(found, key=lambda each: each[:2])
