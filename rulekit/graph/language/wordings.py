@@ -352,11 +352,15 @@ class ForPeople(Exact):
         """What a term of a unit brings."""
         if isinstance(child, LevelPoints):
             column = name(child.feature)
+            groups = [(factor * points, levels) for points, levels in child.groups if points]
+            shown = len(groups) if self.most_levels is None else self.most_levels
             found = [
-                f"{self.weight(factor * points)} if {column} in {self.level_set(levels)}"
-                for points, levels in child.groups
-                if points
+                f"{self.weight(points)} if {column} in {self.level_set(levels)}" for points, levels in groups[:shown]
             ]
+            if rest := groups[shown:]:
+                count = sum(len(levels) for _, levels in rest)
+                first, last = (self.weight(rest[k][0]) for k in (0, -1))
+                found.append(f"{first} to {last} for {count} more levels of {column}")
             apart = (("missing", child.missing), ("unseen", child.unseen))
             return [*found, *(f"{self.weight(factor * p)} if {column} is {what}" for what, p in apart if p)]
         if child.family not in (Family.REAL, Family.PROBABILITY):

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from rulekit.errors import InputError
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import Learning, OutOfTimeError, Question
 from rulekit.learners.ltu.fitting.candidates import description
@@ -32,6 +33,12 @@ class LTUTrees(UnitLearner):
     estimator = "rulekit.learners.ltu.estimator:LTUTreeClassifier"
     settings = LTUTreeSettings
     size_parameter = "max_nodes"
+
+    def check(self, settings: LTUTreeSettings) -> None:
+        """Raise InputError where single conditions are asked of units that are fitted together."""
+        if settings.inner == "single" and settings.node == "moments":
+            why = "units of moments are fitted together, and have no single conditions before them"
+            raise InputError(why, where="inner", fix="leave it out, or take node=backprop or another kind")
 
     def inputs_of(self, problem: Problem, settings: LTUTreeSettings) -> Inputs:
         """Units of the default are fitted to conditions that are scaled as numbers are."""

@@ -18,6 +18,9 @@ class UnitSettings(SizeSettings):
     """What every learner of units takes."""
 
     max_bins: Any = setting(None, whole(3, optional=True), "bins of a numeric column (None: its values as they are)")
+    min_level_rows: float | None = setting(
+        2.0, number(0, optional=True), "rarer levels are one bin (None: 10 rows, or a hundredth of them, but 2)"
+    )
     exact: bool = setting(
         True, TRUTH, "round weights and values so that every sum is exact; False: as fitted, tested and not proved"
     )

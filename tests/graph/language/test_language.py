@@ -746,3 +746,11 @@ def test_the_reference_lists_the_reserved_words_and_shows_every_node_type() -> N
     assert listed
     assert set(re.findall(r"`(\w+)`", listed.group(1))) == RESERVED
     assert shown == set(Vocabulary.TYPES.values())
+
+
+def test_points_of_very_many_levels_are_cut_for_people() -> None:
+    levels = tuple(f"c{k}" for k in range(40))
+    points = LevelPoints("city", tuple((level, float(40 - k)) for k, level in enumerate(levels)), 0.0, 0.0)
+    unit = LinearThreshold([(1.0, points)], -20.0)
+    assert print_node(unit).endswith("33 if city in {c7}, 32 to 1 for 32 more levels of city)")
+    assert "more levels" not in print_node(unit, most_levels=None)

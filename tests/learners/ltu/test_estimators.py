@@ -69,3 +69,23 @@ def test_several_classes_are_rules_unless_sums_err_less() -> None:
     ruled = LTUTreeClassifier(n_starts=1, random_state=0).fit(points, stripes).rule_graph_
     assert ruled.decision.rule_sets
     assert (ruled.predict(points) == stripes).mean() > 0.97
+
+
+def test_single_conditions_are_of_units_that_are_fitted_one_by_one() -> None:
+    """The parameter was passed over in silence."""
+    with pytest.raises(InputError, match="inner: units of moments"):
+        LTUTreeClassifier(inner="single").fit([[0], [1]], [0, 1])
+
+
+def test_a_category_of_many_levels_counts_each() -> None:
+    """With eight rows a level, levels of fewer than ten were one bin, and the tree as good as none."""
+    rng = np.random.default_rng(3)
+    worth, city, age = rng.normal(size=100), rng.integers(0, 100, 1200), rng.normal(size=1200)
+    label = (2.0 * worth[city] + age > 0.0).astype(int)
+    rows = {"city": [f"C{k}" for k in city], "age": age}
+    train, test = (
+        {name: list(np.asarray(values)[part]) for name, values in rows.items()}
+        for part in (slice(800), slice(800, None))
+    )
+    model = LTUTreeClassifier(random_state=0).fit(train, label[:800])
+    assert model.score(test, label[800:]) > 0.85

@@ -155,7 +155,7 @@ def _find(search: _Search, rng: np.random.Generator) -> None:
     """Judge the candidates of all screens."""
     options, d = search.options, search.judges.fit.inputs.shape[1]
     screens = list(_screens(search))
-    search.linear = linear(search.judges, screens[-1], options, search.check)
+    search.linear = linear(search.judges, np.arange(d), options, search.check)
     search.found.append(search.linear)
     for screen in screens:
         rows = search.judges.fit.of(screen).merged()

@@ -39,11 +39,15 @@ class Winnow:
 
     def __post_init__(self) -> None:
         if not 1.0 < self.alpha < math.inf:
-            raise InputError(f"alpha strengthens, so it is above 1, not {self.alpha!r}")
+            raise InputError(
+                f"it strengthens, so that it is above 1, not {self.alpha:g}", where="alpha", fix="take 1.25"
+            )
         if self.beta is not None and not 0.0 < self.beta < 1.0:
-            raise InputError(f"beta weakens, so it is between 0 and 1, not {self.beta!r}")
+            raise InputError(
+                f"it weakens, so that it lies between 0 and 1, not {self.beta:g}", where="beta", fix="leave it out"
+            )
         if self.threshold is not None and not 0.0 < self.threshold < math.inf:
-            raise InputError(f"the threshold is above 0, not {self.threshold!r}")
+            raise InputError(f"it is above 0, not {self.threshold:g}", where="threshold", fix="leave it out")
 
     @property
     def cancels(self) -> bool:

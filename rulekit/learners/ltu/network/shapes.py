@@ -26,4 +26,5 @@ def shape_named(name: str) -> Shape:
     if word in ("or", "and") and size.isdecimal() and int(size) >= 1:
         return Shape.chain(int(size), by_left=word == "or")
     known = ", ".join(repr(known) for known in SHAPES)
-    raise InputError(f"there is no network of the shape {name!r}", fix=f"say {known}, 'or-3' or 'and-3'")
+    fix = f"say 'auto', {known}, 'or-3' or 'and-3'"
+    raise InputError(f"there is no network of the shape {name!r}", where="shape", fix=fix)
