@@ -1,6 +1,6 @@
 """Trees of linear threshold units on real tables, beside oblique trees of others, CART, logistic regression and CNLL.
 
-    python -m benchmarks.learning.oblique [TABLE ...] [--splits 10] [--results FILE] [--write]
+    python -m benchmarks.learning.oblique [TABLE ...] [--results FILE] [--write]
 
 30 % of each class held out, ten splits of named seeds from 100 on, the same rows for all; a fit has one thread and a
 limit of CPU seconds. Finished fits are kept in the results file; `--only ours` does ours and HistGradientBoosting anew.
@@ -9,21 +9,18 @@ A page is written with `--write`.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from benchmarks.learning.peers.asked import Asked, asked_lines
-from benchmarks.learning.peers.catalogue import ENTRIES
+from benchmarks.learning.peers.comparison import Comparison
 from benchmarks.learning.peers.data import load
 from benchmarks.learning.peers.definitions import OBLIQUE
-from benchmarks.learning.peers.environment import DEFAULT, environments
-from benchmarks.learning.peers.pages import PAGE, run_with
 from benchmarks.learning.peers.paired import gap, mean_of, of, time_ratio
 from benchmarks.learning.peers.results import Results, Row
-from benchmarks.learning.peers.runner import Limits, Servers, Task, Wanted, machine, run
+from benchmarks.learning.peers.runner import Task
 from benchmarks.learning.peers.splits import held_out
-from benchmarks.shared.sections import markdown, write_section
+from benchmarks.shared.sections import markdown
 
 TABLES = (
     "breast_cancer_wisconsin",
@@ -40,17 +37,17 @@ NAMES = (
     *(OURS, REFERENCE, LINEAR, "CART depth 2", TREE),
     *("HHCART depth 4", "treeple oblique depth 4", "rulekit 20, units by CV"),
 )
-FIRST = 100
-"""The first seed of the splits: none that the learner was developed on."""
+RUNS, FIRST = 10, 100
+"""The splits of a table, and their first seed: none that the learner was developed on."""
 EXPLAINED = ("house_votes_84", "heart_cleveland", "heloc")
 """Tables where logistic regression is hard to reach: the gap is to be closed or explained."""
 
 
-def tasks(names: Sequence[str], folder: Path, splits: int) -> Iterator[Task]:
+def tasks(names: Sequence[str], folder: Path) -> Iterator[Task]:
     """The tables and splits of this benchmark."""
     for name in names:
         table = load(name, folder)
-        for seed in range(FIRST, FIRST + splits):
+        for seed in range(FIRST, FIRST + RUNS):
             yield Task(table, held_out(table.labels, seed))
 
 
@@ -107,36 +104,9 @@ def _asked(table: str, by_peer: Mapping[str, Mapping[str, Row]]) -> Iterator[Ask
 
 def main() -> None:
     """Measure, print, and write the section of the page."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("tables", nargs="*", default=list(TABLES), help="of " + ", ".join(TABLES))
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
-    parser.add_argument("--environment", type=Path, default=DEFAULT, help="where the peers are, made if absent")
-    parser.add_argument("--results", type=Path, default=Path("build/oblique.jsonl"))
-    parser.add_argument("--splits", type=int, default=10)
-    parser.add_argument("--limit", type=float, default=120.0, help="CPU seconds for a fit")
-    parser.add_argument("--peers", nargs="*", default=list(NAMES), help="only these: " + ", ".join(NAMES))
-    parser.add_argument("--only", choices=["ours"], help="do ours and HistGB anew, keep the others")
-    parser.add_argument("--report-only", action="store_true", help="from the results so far, nothing is run")
-    parser.add_argument("--write", action="store_true", help="replace the section of the page")
-    parser.add_argument("--page", type=Path, default=PAGE, help="the page; another one than the default is written")
-    arguments = parser.parse_args()
-    results = Results(arguments.results)
-    if not arguments.report_only:
-        results.retry()
-    if arguments.only:
-        arguments.peers = [OURS, REFERENCE]
-        results.forget(lambda row: row["peer"] in arguments.peers and row["table"] in arguments.tables)
-    wanted = [Wanted.of(ENTRIES[name]) for name in arguments.peers]
-    print(f"{machine()}; a fit may take {arguments.limit:g} CPU seconds, one thread", flush=True)
-    with Servers(environments(arguments.environment, (OBLIQUE,))) as servers:
-        if not arguments.report_only:
-            work = tasks(arguments.tables, arguments.data, arguments.splits)
-            run(work, wanted, results, servers, Limits(arguments.limit))
-        servers.greet()
-        lines = [*run_with(servers.versions, arguments.limit), *report(results)]
-    print("\n".join(lines))
-    if arguments.write or arguments.page != PAGE:
-        write_section(arguments.page, "oblique trees", lines)
+    assert __doc__
+    ours, file = (OURS, REFERENCE), "oblique.jsonl"
+    Comparison(__doc__, "oblique trees", TABLES, NAMES, ours, file, 120.0, tasks, report, (OBLIQUE,)).main()
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ TITLES = {
     "paper ltu": ("LTU trees and Madaline networks on five bits", "learning.paper_ltu --write"),
     "noisy forms": ("Noisy-ors as ONNX: operators and proof by causes", "proofs.noisy_forms --write"),
     "text scale": ("Noisy-ors on text: time and memory", "speed.text_scale --write"),
+    "small models": ("Small models", "learning.small_models --write"),
     "ltu targets": ("Rules that are known, as trees of linear threshold units", "learning.ltu_targets --write"),
     "unit fits": ("Training of linear threshold units", "speed.unit_fits --write"),
     "oblique trees": ("Trees of linear threshold units on real tables", "learning.oblique --write"),

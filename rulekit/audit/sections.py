@@ -26,6 +26,7 @@ from rulekit.graph.nodes import (
     Difference,
     Family,
     Hidden,
+    LevelPoints,
     Linear,
     LinearThreshold,
     Logistic,
@@ -151,21 +152,20 @@ def missing_note(graph: RuleGraph) -> str:
 
 
 def _in_sums(nodes: Sequence[Node]) -> list[str]:
-    """What a missing number, and one that training rows did not reach, counts in the sums of units."""
-    columns = dict[str, Column]()
-    for unit in nodes:
-        if isinstance(unit, LinearThreshold):
-            for child in unit.children:
-                if isinstance(child, Column):
-                    columns.setdefault(child.feature, child)
+    """What a missing cell, and a number that training rows did not reach, count in the sums of units."""
+    units = [node for node in nodes if isinstance(node, LinearThreshold)]
+    terms = [child for unit in units for child in unit.children]
+    levels = dict.fromkeys(name(term.feature) for term in terms if isinstance(term, LevelPoints) and not term.missing)
+    columns = {term.feature: term for term in reversed(terms) if isinstance(term, Column)}
+    said = [f"a missing {listed(list(levels), 'or')} brings no points"] if 0 < len(levels) <= MOST_COLUMNS else []
     if not columns:
-        return []
+        return said
     ends = "a number beyond the range of the training rows counts as its nearest end"
     if len(columns) > MOST_COLUMNS:
-        return ["in a sum a missing number counts as the mean", ends]
-    (first, *others) = (f"{name(column.feature)} counts as {weight(column.missing)}" for column in columns.values())
-    means = [first, *(said.replace(" counts", "", 1) for said in others)]
-    return [f"in a sum a missing {listed(means)}", ends]
+        return [*said, "in a sum a missing number counts as the mean", ends]
+    counts = [f"{name(column.feature)} counts as {weight(column.missing)}" for column in reversed(columns.values())]
+    means = [counts[0], *(each.replace(" counts", "", 1) for each in counts[1:])]
+    return [*said, f"in a sum a missing {listed(means)}", ends]
 
 
 def _accepting(roots: Sequence[Node]) -> set[str]:

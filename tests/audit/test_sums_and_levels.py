@@ -7,11 +7,12 @@ import pytest
 from rulekit_exporters.text import show
 
 from rulekit.audit.explanations import meanings_of
+from rulekit.audit.sections import missing_note
 from rulekit.audit.statistics import rule_statistics
-from rulekit.graph.decisions import ArgMax
+from rulekit.graph.decisions import ArgMax, Fires
 from rulekit.graph.language.figures import rule_figures
 from rulekit.graph.language.text import parse_graph, print_graph
-from rulekit.graph.nodes import Compare, Linear
+from rulekit.graph.nodes import Column, Compare, LevelPoints, Linear, LinearThreshold
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature, Schema
 from rulekit.tables.table import Table
@@ -107,3 +108,11 @@ def test_a_condition_of_several_classes_has_the_figures_of_each() -> None:
     assert [len(own[k]) for k in range(3)] == [1, 1, 1]
     assert [own[k][0].share for k in range(3)] == [float(np.mean(y[x > 0.0] == k)) for k in range(3)]
     assert show(graph, 100).count("rows") == 3 + 3
+
+
+def test_what_is_missing_in_the_sum_of_a_unit_is_said() -> None:
+    schema = Schema((Feature("city", "categorical", ("a", "b", "c")), Feature("age")))
+    points = LevelPoints("city", (("a", 2.0), ("b", 1.0)), 0.0, 0.0)
+    unit = LinearThreshold([(1.0, points), (0.5, Column("age", 40.0, 18.0, 80.0, 1.0))], -30.0)
+    note = missing_note(RuleGraph(schema, ("no", "yes"), Fires(unit)))
+    assert "a missing city brings no points; in a sum a missing age counts as 40" in note

@@ -14,10 +14,10 @@ import numpy as np
 
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.fitting.learning import Run
+from rulekit.learners.fitting.points.calibration import Links, calibrated, smoothed_counts
 from rulekit.learners.ltu.models import UnitTree
-from rulekit.learners.ltu.nodes.statistical import LogisticRegression
 
-_BITS, _GRID = 5, 2.0**-10
+_BITS, _GRID, _STEPS = 5, 2.0**-10, 50
 
 
 def compare_units(runs: Sequence[Run]) -> None:
@@ -57,12 +57,10 @@ def scale_of(tree: UnitTree, problem: Problem) -> tuple[float, float]:
     The factor has few bits, so that the products stay exact; above 0.
     """
     sums, place = np.unique(tree.units[0].sums(problem.codes, len(problem.labels)), return_inverse=True)
-    unit = problem.weights // max(1, int(np.gcd.reduce(problem.weights)))
-    counts = [np.bincount(place, unit * (problem.labels == label), len(sums)) for label in (0, 1)]
-    labels = np.repeat([False, True], len(sums))
-    slope, bias = LogisticRegression()(
-        np.tile(sums, 2)[:, None], labels, np.concatenate(counts).astype(np.float64), np.random.default_rng(0)
-    )
-    mantissa, exponent = math.frexp(max(float(slope[0]), 1e-12))
+    by_label = [np.bincount(place, problem.weights * (problem.labels == label), len(sums)) for label in (0, 1)]
+    counts = np.stack(by_label, axis=1).astype(np.float64) * problem.weight_unit
+    unit = float(np.abs(sums).max()) or 1.0  # steps start from a scale that suits the sums
+    links = calibrated(smoothed_counts(counts)[None], sums / unit, Links.single(1.0, 0.0), _STEPS)
+    mantissa, exponent = math.frexp(max(float(links.scale[0]) / unit, 1e-12))
     factor = math.ldexp(max(1.0, round(math.ldexp(mantissa, _BITS))), exponent - _BITS)
-    return factor, round(bias / _GRID) * _GRID
+    return factor, round(float(links.offset[0]) / _GRID) * _GRID

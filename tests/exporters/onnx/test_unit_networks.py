@@ -11,6 +11,7 @@ from onnx_cases import assert_formulations_agree, changed, operator_kinds
 from rulekit_exporters.onnx import emit
 from rulekit_exporters.onnx.inspection.reader import inspect
 from rulekit_exporters.onnx.operators.clauses import are_disjoint
+from unit_trees import nested, paths
 
 from rulekit.graph.decisions import Fires
 from rulekit.graph.nodes import (
@@ -71,31 +72,6 @@ def mixed_unit(rng: np.random.Generator) -> LinearThreshold:
     terms += [(float(rng.integers(-64, 64)) / 64, Column(f"x{j}", 0.5, -4.0, 4.0, 2.0**-6)) for j in range(6)]
     terms.append((float(rng.integers(1, 3)), Among("colour", ("red",) if rng.random() < 0.5 else ("green", "blue"))))
     return LinearThreshold(terms, -6.0)
-
-
-def nested(units: list[LinearThreshold]) -> Node:
-    """A complete tree in heap order as `if unit then right else left`; leaves alternate."""
-    parts: dict[int, Node | bool] = {leaf: leaf % 2 == 0 for leaf in range(len(units), 2 * len(units) + 1)}
-    for k in reversed(range(len(units))):
-        sides = [(units[k], parts[2 * k + 2]), (Not(units[k]), parts[2 * k + 1])]
-        held = [unit if side is True else And([unit, side]) for unit, side in sides if side is not False]
-        parts[k] = Or(held) if len(held) > 1 else held[0]
-    found = parts[0]
-    assert isinstance(found, Node)
-    return found
-
-
-def paths(units: list[LinearThreshold]) -> Node:
-    """The same tree as the disjunction of the paths to its positive leaves."""
-    found = []
-    for leaf in range(len(units), 2 * len(units) + 1):
-        node, path = leaf, []
-        while node:
-            node, right = (node - 1) // 2, node % 2 == 0
-            path.append(units[node] if right else Not(units[node]))
-        if leaf % 2 == 0:
-            found.append(And(path[::-1]))
-    return Or(found)
 
 
 def chain(units: list[LinearThreshold]) -> Node:

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rulekit_exporters.python import TARGET
 from rulekit_exporters.python import paths as written
+from unit_trees import nested, paths
 
 from rulekit.graph.decisions import Fires
 from rulekit.graph.evaluation.evaluator import decide
@@ -28,30 +29,6 @@ UNITS = [
     LinearThreshold([(2.0, IsTrue(f"b{j}")), (-0.25, Column("x", 0.5, -4.0, 4.0, 0.25 * 2.0**-j))], -1.0)
     for j in range(FLAGS)
 ]
-
-
-def nested(units: list[LinearThreshold]) -> Node:
-    """A complete tree in heap order as `if unit then right else left`; leaves alternate."""
-    parts: dict[int, Node | bool] = {leaf: leaf % 2 == 0 for leaf in range(len(units), 2 * len(units) + 1)}
-    for k in reversed(range(len(units))):
-        sides = [(units[k], parts[2 * k + 2]), (Not(units[k]), parts[2 * k + 1])]
-        held = [unit if side is True else And([unit, side]) for unit, side in sides if side is not False]
-        parts[k] = Or(held) if len(held) > 1 else held[0]
-    found = parts[0]
-    assert isinstance(found, Node)
-    return found
-
-
-def paths(units: list[LinearThreshold]) -> Node:
-    """The same tree as the disjunction of the paths to its positive leaves."""
-    found = []
-    for leaf in range(len(units) + 1, 2 * len(units) + 1, 2):
-        node, path = leaf, []
-        while node:
-            node, right = (node - 1) // 2, node % 2 == 0
-            path.append(units[node] if right else Not(units[node]))
-        found.append(And(path[::-1]))
-    return Or(found)
 
 
 def model(formula: Node) -> RuleGraph:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from ltu_cases import shape_of
 
 from rulekit.errors import GraphError
 from rulekit.graph.decisions import Fires
@@ -20,19 +21,9 @@ FIGURE_4 = Shape.of([1, 3, NONE, NONE], [2, NONE, NONE, NONE])
 BITS = [IsTrue(f"x{i}") for i in range(12)]
 
 
-def random_shape(rng, size):
-    """Units are hung one after another where one is missing."""
-    left, right = [NONE] * size, [NONE] * size
-    for unit in range(1, size):
-        free = [(side, k) for k in range(unit) for side in (left, right) if side[k] == NONE]
-        side, parent = free[rng.integers(len(free))]
-        side[parent] = unit
-    return Shape.of(left, right)
-
-
 @st.composite
 def shapes(draw, most=9):
-    return random_shape(np.random.default_rng(draw(st.integers(0, 2**32))), draw(st.integers(1, most)))
+    return shape_of(np.random.default_rng(draw(st.integers(0, 2**32))), draw(st.integers(1, most)))
 
 
 def random_units(rng, size, n_columns):
@@ -51,7 +42,7 @@ def differences(rng, n_trees, n_rows, n_columns=6):
     schema = Schema(tuple(Feature(f"x{i}") for i in range(n_columns)))
     wrong = 0
     for _ in range(n_trees):
-        shape = random_shape(rng, int(rng.integers(1, 16)))
+        shape = shape_of(rng, int(rng.integers(1, 16)))
         units = random_units(rng, shape.size, n_columns)
         rows = rng.integers(-4, 5, (n_rows, n_columns)).astype(float)
         rows[: n_rows // 3] *= rng.random((n_rows // 3, 1)) < 0.5
