@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from benchmarks import run as every
+from benchmarks.learning.peers import comparison
 from benchmarks.proofs import same_model
 from benchmarks.shared import kept, sections
 from benchmarks.shared.kept import Found, Kept, code_digest
@@ -208,7 +209,8 @@ def test_every_benchmark_of_the_list_is_a_module_and_gets_the_options_that_it_kn
         source = (place / "__main__.py" if place.is_dir() else place.with_suffix(".py")).read_text()
         for option in rest:
             shared = option in ("--small", "--write") and "add_options(parser)" in source
-            assert shared or f'"{option}"' in source, (name, option)
+            compared = "Comparison(" in source and f'"{option}"' in Path(comparison.__file__).read_text()
+            assert shared or compared or f'"{option}"' in source, (name, option)
     assert every.command("curves", ["--small", "--write"]) == [
         "-m",
         "benchmarks.learning.accuracy",
