@@ -16,6 +16,8 @@ from rulekit.errors import GraphError
 from rulekit.graph.decisions import Decision
 from rulekit.graph.leaves import with_named_tokens
 from rulekit.graph.nodes import Node
+from rulekit.graph.overrides import Override, check_overrides
+from rulekit.graph.overriding import taken_off
 from rulekit.graph.probability.exponentials import as_reported
 from rulekit.graph.traversal import topological
 from rulekit.schema import Schema
@@ -62,6 +64,9 @@ class RuleGraph:
         JSON values on its rules (rulekit.audit.statistics), likewise.
     required : tuple of Required
         What the model promises to decide where a condition holds; it decides nothing by itself.
+    overrides : tuple of Override
+        The rules of persons that win over all others, the first that holds before the rest; decision and probability
+        contain them (rulekit.graph.overriding).
     ladder : Ladder or None
         The models of other sizes that came with it, beside the digest too.
 
@@ -75,6 +80,7 @@ class RuleGraph:
     provenance: Mapping[str, Any] = field(default_factory=dict)
     statistics: Mapping[str, Any] = field(default_factory=dict)
     required: tuple[Required, ...] = ()
+    overrides: tuple[Override, ...] = ()
     ladder: Ladder | None = None
 
     def __post_init__(self) -> None:
@@ -90,6 +96,9 @@ class RuleGraph:
         for promise in self.required:
             if not 0 <= promise.class_index < k:
                 raise GraphError(f"class {promise.class_index}, which is required somewhere, is not one of {k}")
+        if self.overrides:
+            check_overrides(self.overrides, k)
+            taken_off(self.decision, self.probability, self.overrides)
         if any(feature.kind == "text" for feature in self.schema):
             object.__setattr__(self, "schema", with_named_tokens(self.schema, self.written))
 
@@ -105,8 +114,17 @@ class RuleGraph:
 
     @property
     def written(self) -> tuple[Node, ...]:
-        """Every node that the model is written with: the roots, then the conditions of what is required."""
-        return (*self.roots, *(promise.condition for promise in self.required))
+        """Every node that the model is written with: the roots, then the conditions of promises and overrides."""
+        conditions = [rule.condition for rule in (*self.required, *self.overrides)]
+        return (*self.roots, *conditions)
+
+    @cached_property
+    def underlying(self) -> RuleGraph:
+        """The model without its overrides and without a ladder, as it decides where no override holds."""
+        if not self.overrides:
+            return self.with_(ladder=None)
+        decision, probability = taken_off(self.decision, self.probability, self.overrides)
+        return replace(self, decision=decision, probability=probability, overrides=(), ladder=None)
 
     def nodes(self) -> list[Node]:
         """All nodes, children before parents."""
@@ -120,7 +138,7 @@ class RuleGraph:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 over schema, nodes, decision, probability, classes, default and what is required, as hex."""
+        """SHA-256 over all but provenance, statistics and ladder, as hex."""
         from rulekit.graph.files.file_format import digest_content
 
         return hashlib.sha256(json.dumps(digest_content(self), sort_keys=True).encode()).hexdigest()

@@ -1,12 +1,18 @@
-"""Reported probabilities that stand on the side of what is decided, of several classes with rules."""
+"""Reported probabilities that stand on the side of what is decided."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rulekit.graph.decisions import ArgMax
 from rulekit.graph.nodes import Node, Sided, with_children
-from rulekit.graph.rule_graph import RuleGraph
+
+if TYPE_CHECKING:
+    from rulekit.graph.rule_graph import RuleGraph
+
+_BESIDE = 0.002
+"""How far from the threshold a probability is held on the side of the label, as a share of the threshold."""
 
 
 def on_the_side_of_the_decision(graph: RuleGraph) -> list[bool]:
@@ -24,3 +30,14 @@ def with_sides(graph: RuleGraph, chosen: Sequence[bool], rules: Sequence[Node]) 
     triples = zip(graph.probability, chosen, rules, strict=True)
     sided = [with_children(node, (node.children[0], rule)) if own else node for node, own, rule in triples]
     return graph.with_(probability=tuple(sided))
+
+
+def on_the_side_of_the_label(graph: RuleGraph, probability: Node, place: int = 0) -> Node:
+    """The probability that takes the place of a reported one, held on the side of the label that the model decides."""
+    old, decision = graph.probability[place], graph.decision
+    rule = decision.decided(graph.default)[place] if isinstance(decision, ArgMax) else decision.roots[0]
+    if isinstance(old, Sided) and old.rule is rule:
+        return Sided(probability, rule, old.above, old.below)
+    threshold = float(graph.provenance.get("threshold", 0.5))
+    beside = _BESIDE * min(threshold, 1.0 - threshold)
+    return Sided(probability, rule, float(f"{threshold + beside:.4g}"), float(f"{threshold - beside:.4g}"))

@@ -28,13 +28,14 @@ from rulekit.graph.language.words import label
 from rulekit.graph.nodes import FALSE, TRUE, Family, Hidden, Node, Or
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.graph.rules import Counts, Rule, counts, firing, rule_values, rules_of
+from rulekit.graph.sides import on_the_side_of_the_label
 from rulekit.tables.labels import LabelledTable, data_hash
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.verification.proof.row_search import Claim, Label, RowSearch
 from rulekit.work.evaluating import labelled_rows
 from rulekit.work.models import disagrees
 from rulekit.work.outputs import check_model_ending, check_outputs
-from rulekit.work.refitting import formulas_reported, on_the_side_of_the_label
+from rulekit.work.refitting import formulas_reported
 from rulekit.work.strengths import bits_of, refitted_bits, replaced
 from rulekit.work.typed_points import inexact_sums
 

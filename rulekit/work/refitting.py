@@ -11,19 +11,17 @@ import numpy.typing as npt
 from rulekit.audit.figures.metrics import Figures, measured
 from rulekit.audit.statistics import rule_statistics
 from rulekit.errors import InputError
-from rulekit.graph.decisions import ArgMax, Fires
+from rulekit.graph.decisions import Fires
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.files.model_files import load
 from rulekit.graph.nodes import Family, Hidden, Node, Probability, Rescaled, Sided
 from rulekit.graph.rule_graph import RuleGraph
+from rulekit.graph.sides import on_the_side_of_the_label
 from rulekit.tables.labels import LabelledTable, data_hash
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.work.evaluating import labelled_rows
 from rulekit.work.outputs import check_model_ending, check_outputs
 from rulekit.work.strengths import bits_of, refitted_bits, replaced
-
-_BESIDE = 0.002
-"""How far from the threshold a probability is held on the side of the label, as a share of the threshold."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,17 +98,6 @@ def formulas_reported(graph: RuleGraph) -> dict[int, Node]:
         found.append(node.formula)
     first = len(graph.classes) - len(found)  # of two classes the positive one is reported
     return dict(enumerate(found, start=first))
-
-
-def on_the_side_of_the_label(graph: RuleGraph, probability: Node, place: int = 0) -> Node:
-    """The probability that takes the place of a reported one, held on the side of the label that the model decides."""
-    old, decision = graph.probability[place], graph.decision
-    rule = decision.decided(graph.default)[place] if isinstance(decision, ArgMax) else decision.roots[0]
-    if isinstance(old, Sided) and old.rule is rule:
-        return Sided(probability, rule, old.above, old.below)
-    threshold = float(graph.provenance.get("threshold", 0.5))
-    beside = _BESIDE * min(threshold, 1.0 - threshold)
-    return Sided(probability, rule, float(f"{threshold + beside:.4g}"), float(f"{threshold - beside:.4g}"))
 
 
 def _renamed(bit: Hidden, taken: set[str]) -> Hidden:

@@ -32,6 +32,7 @@ from rulekit.graph.files.schema_format import plain_value, read_class, read_sche
 from rulekit.graph.files.strict_json import parse_json
 from rulekit.graph.ladder import Ladder, Rung
 from rulekit.graph.nodes import Node, Vocabulary
+from rulekit.graph.overrides import MAX_OVERRIDES, Override
 from rulekit.graph.rule_graph import Required, RuleGraph
 from rulekit.graph.traversal import short_ids, topological
 
@@ -41,9 +42,10 @@ READABLE = (1,)  # every earlier version stays loadable
 MAX_NODES = 2_000_000
 _KEYS = (
     *("format", "version", "digest", "schema", "classes", "default", "nodes", "decision", "probability"),
-    *("required", "provenance", "statistics", "ladder"),
+    *("required", "overrides", "provenance", "statistics", "ladder"),
 )
-_OPTIONAL = ("required", "provenance", "statistics", "ladder")
+_OPTIONAL = ("required", "overrides", "provenance", "statistics", "ladder")
+_OVERRIDE = ("id", "class", "condition", "author", "date", "reason", "expires")
 MAX_RUNGS = 64
 _MEASURED = ("size", "error", "standard_error", "macro_f1")
 _RUNG = (*_MEASURED, "digest", "default", "decision", "probability", "provenance", "statistics")
@@ -73,6 +75,7 @@ def to_json(graph: RuleGraph) -> str:
         "decision": dump(_write_decision(graph.decision, ids)),
         "probability": dump([ids[node] for node in graph.probability]),
         **({"required": _lines(_write_required(graph, ids))} if graph.required else {}),
+        **({"overrides": _lines(_write_overrides(graph, ids))} if graph.overrides else {}),
         "provenance": _spread(plain_value(graph.provenance, "provenance")),
         "statistics": _spread(plain_value(graph.statistics, "statistics")),
         **({} if graph.ladder is None else {"ladder": _write_ladder(graph, graph.ladder, ids)}),
@@ -88,9 +91,10 @@ def node_to_json(node: Node) -> str:
 
 
 def digest_content(graph: RuleGraph) -> dict[str, Any]:
-    """What the digest covers: schema, classes, default, decision and probability, with nodes by their digests."""
+    """What the digest covers: all beside provenance, statistics and ladder, with nodes by their digests."""
     digests = {node: node.digest.hex() for node in graph.written}
     required = {"required": _write_required(graph, digests)} if graph.required else {}
+    overrides = {"overrides": _write_overrides(graph, digests)} if graph.overrides else {}
     return {
         "format": FORMAT,
         "schema": write_schema(graph.schema),
@@ -99,6 +103,7 @@ def digest_content(graph: RuleGraph) -> dict[str, Any]:
         "decision": _write_decision(graph.decision, digests),
         "probability": [digests[node] for node in graph.probability],
         **required,
+        **overrides,
     }
 
 
@@ -114,6 +119,21 @@ def _node_lines(nodes: Iterable[Node], ids: Ids) -> list[dict[str, Any]]:
 
 def _write_required(graph: RuleGraph, ids: Ids) -> list[dict[str, Any]]:
     return [{"class": promise.class_index, "condition": ids[promise.condition]} for promise in graph.required]
+
+
+def _write_overrides(graph: RuleGraph, ids: Ids) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": override.id,
+            "class": override.class_index,
+            "condition": ids[override.condition],
+            "author": override.author,
+            "date": override.date,
+            "reason": override.reason,
+            **({} if override.expires is None else {"expires": override.expires}),
+        }
+        for override in graph.overrides
+    ]
 
 
 def _write_decision(decision: Decision, ids: Ids) -> dict[str, Any]:
@@ -204,6 +224,7 @@ def from_json(text: str, *, verify: bool = True) -> RuleGraph:
             provenance=_at("provenance", read_object, data.get("provenance", {})),
             statistics=_at("statistics", read_object, data.get("statistics", {})),
             required=_at("required", _read_required, data.get("required", []), nodes),
+            overrides=_at("overrides", _read_overrides, data.get("overrides", []), nodes),
         ),
     )
     check_notes(graph.provenance, graph.statistics)
@@ -275,6 +296,26 @@ def _read_decision(value: object, nodes: Nodes) -> Decision:
 def _read_required(value: object, nodes: Nodes) -> tuple[Required, ...]:
     lines = [_object(line, "what is required", ("class", "condition")) for line in read_list(value)]
     return tuple(Required(read_count(line["class"]), read_node(line["condition"], nodes)) for line in lines)
+
+
+def _read_overrides(value: object, nodes: Nodes) -> tuple[Override, ...]:
+    lines = read_list(value)
+    if len(lines) > MAX_OVERRIDES:
+        raise FormatError(f"{len(lines)} overrides are more than the {MAX_OVERRIDES} that are read")
+    return tuple(_at(f"override {number}", _read_override, line, nodes) for number, line in enumerate(lines, 1))
+
+
+def _read_override(value: object, nodes: Nodes) -> Override:
+    data = _object(value, "it", _OVERRIDE, optional=("expires",))
+    return Override(
+        id=read_text(data["id"]),
+        class_index=read_count(data["class"]),
+        condition=read_node(data["condition"], nodes),
+        author=read_text(data["author"]),
+        date=read_text(data["date"]),
+        reason=read_text(data["reason"]),
+        expires=read_text(data["expires"]) if "expires" in data else None,
+    )
 
 
 def _read_ladder(value: object, graph: RuleGraph, nodes: Nodes, verify: bool) -> Ladder:

@@ -9,6 +9,7 @@ from typing import Any
 from rulekit.graph.files.file_format import FORMAT, MAX_RUNGS, VERSION
 from rulekit.graph.files.node_fields import DECISION_FIELDS, NODE_FIELDS, TEXT, Codec
 from rulekit.graph.files.schema_format import COLUMN, SCHEMA
+from rulekit.graph.overrides import MAX_OVERRIDES, MAX_TEXT
 from rulekit.schema import Feature
 
 _REF = {"$ref": "#/$defs/id"}
@@ -34,6 +35,7 @@ def model_schema() -> dict[str, Any]:
         "decision": _any_of(decisions),
         "probability": {"type": "array", "items": _REF},
         "required": {"type": "array", "items": _object({"class": {"type": "integer"}, "condition": _REF})},
+        "overrides": {"type": "array", "items": _object(_override(), -1), "maxItems": MAX_OVERRIDES},
         "provenance": {"type": "object"},
         "statistics": {"type": "object"},
         "ladder": _ladder(_any_of(nodes), _any_of(decisions)),
@@ -41,8 +43,22 @@ def model_schema() -> dict[str, Any]:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"rulekit model file, format version {VERSION}",
-        **_object(parts, len(parts) - 4),
+        **_object(parts, len(parts) - 5),
         "$defs": {"id": _ID, **nodes, **decisions},
+    }
+
+
+def _override() -> dict[str, Any]:
+    """One override; only `expires`, the last, may be left out."""
+    text, date = {"type": "string", "minLength": 1, "maxLength": MAX_TEXT}, {"type": "string", "format": "date"}
+    return {
+        "id": {"type": "string", "pattern": "^[A-Za-z][A-Za-z0-9_-]{0,39}$"},
+        "class": {"type": "integer", "minimum": 0},
+        "condition": _REF,
+        "author": text,
+        "date": date,
+        "reason": text,
+        "expires": date,
     }
 
 

@@ -1,0 +1,226 @@
+"""Overrides win, change nothing else, and come off again as the same nodes."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from table_rows import row_of
+
+from rulekit.conformance.random_graphs import random_boolean, random_legal_graph, random_table
+from rulekit.errors import FormatError, GraphError
+from rulekit.graph.check import check
+from rulekit.graph.decisions import ArgMax, Fires, Median
+from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes, probabilities
+from rulekit.graph.evaluation.oracle import evaluate_row
+from rulekit.graph.files.file_format import from_json, to_json
+from rulekit.graph.nodes import FALSE, Above, Column, Compare, Hidden, Linear, Logistic, Not, Or, Probability, Strength
+from rulekit.graph.overrides import MAX_OVERRIDES, MAX_TEXT, Override
+from rulekit.graph.overriding import with_overrides
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.schema import Feature, Schema
+from rulekit.tables.table import Table
+
+SEEDS = st.integers(0, 2**32 - 1)
+SCHEMA = Schema((Feature("x"), Feature("y")))
+X, Y = Compare("x", ">", 1.0), Compare("y", ">", 1.0)
+
+
+def override(name: str, class_index: int, condition=X, **changes):
+    said = {"author": "A. Jones", "date": "2026-11-25", "reason": 'the branch\nasked "twice"', **changes}
+    return Override(name, class_index, condition, **said)
+
+
+def some_overrides(rng: np.random.Generator, graph: RuleGraph) -> tuple[Override, ...]:
+    """One to three overrides of random conditions and classes."""
+    k = len(graph.classes)
+    return tuple(
+        override(f"o{j}", int(rng.integers(k)), random_boolean(rng, graph.schema, 2), expires="2027-06-30")
+        for j in range(1, int(rng.integers(2, 5)))
+    )
+
+
+def winners(overrides: tuple[Override, ...], table: Table) -> npt.NDArray[np.int64]:
+    """By row [n] the class of the first override that holds, -1 where none does."""
+    won = np.full(table.n_rows, -1)
+    values = evaluate_nodes([each.condition for each in overrides], table)
+    for each in reversed(overrides):
+        won[values[each.condition].astype(bool)] = each.class_index
+    return won
+
+
+def overridden(seed: int) -> tuple[RuleGraph, RuleGraph, Table]:
+    """A random legal model, the same under overrides, and rows; where an override is refused the next model."""
+    while True:
+        rng = np.random.default_rng(seed)
+        graph = random_legal_graph(seed)
+        try:
+            return graph, with_overrides(graph, some_overrides(rng, graph)), random_table(rng, graph.schema, 60)
+        except GraphError:  # a score without bounds
+            seed += 1
+
+
+@given(SEEDS)
+@settings(max_examples=120, deadline=None)
+def test_an_override_wins_and_all_other_rows_are_decided_as_before(seed):
+    graph, over, table = overridden(seed)
+    check(over)
+    won = winners(over.overrides, table)
+    expected = np.where(won >= 0, won, decide(graph, table))
+    assert decide(over, table).tolist() == expected.tolist()
+    rows = [evaluate_row(over, row_of(table, i)) for i in range(8)]
+    assert [label for label, _ in rows] == expected[:8].tolist()
+    np.testing.assert_allclose(probabilities(over, table)[:8], [shares for _, shares in rows], rtol=0, atol=1e-14)
+
+
+@given(SEEDS)
+@settings(max_examples=120, deadline=None)
+def test_the_probability_stands_on_the_side_of_an_override_and_stays_elsewhere(seed):
+    graph, over, table = overridden(seed)
+    won = winners(over.overrides, table)
+    shares, before = probabilities(over, table), probabilities(over.underlying, table)
+    held = np.flatnonzero(won >= 0)
+    assert (shares[held].argmax(axis=1) == won[held]).all()
+    largest = np.partition(shares, -2, axis=1)[:, -2:]
+    assert (largest[held, 0] < largest[held, 1]).all()
+    decided = decide(over, table) == decide(over.underlying, table)
+    same = np.flatnonzero((won < 0) & decided)
+    assert (shares[same] == before[same]).all()
+    if not isinstance(graph.decision, Fires):
+        assert (before == probabilities(graph, table)).all()
+
+
+@given(SEEDS)
+@settings(max_examples=120, deadline=None)
+def test_what_was_put_on_comes_off_as_the_same_nodes_and_again_on(seed):
+    graph, over, _ = overridden(seed)
+    bare = over.underlying
+    assert bare.overrides == ()
+    assert bare.default == graph.default
+    if not isinstance(graph.decision, ArgMax):
+        assert bare.decision == graph.decision
+    if not isinstance(graph.decision, Fires):
+        assert bare.probability == graph.probability
+    assert with_overrides(bare, over.overrides) == over
+    assert with_overrides(over, over.overrides) == over
+    assert with_overrides(over, ()) == bare
+
+
+@given(SEEDS)
+@settings(max_examples=60, deadline=None)
+def test_files_keep_overrides(seed):
+    _, over, _ = overridden(seed)
+    again = from_json(to_json(over))
+    assert again.overrides == over.overrides
+    assert again == over
+
+
+def test_every_form_of_decision_is_drawn():
+    forms = Counter(type(overridden(seed)[1].decision) for seed in range(40))
+    assert set(forms) == {Fires, ArgMax, Median}
+
+
+def test_the_first_override_that_holds_wins():
+    graph = RuleGraph(SCHEMA, ("no", "yes"), Fires(FALSE))
+    over = with_overrides(graph, (override("o1", 0, X), override("o2", 1, Y)))
+    table = Table(SCHEMA.features, tuple(np.array(a, dtype=np.float32) for a in ([2, 2, 0, 0], [2, 0, 2, 0])), 4)
+    assert decide(over, table).tolist() == [0, 0, 1, 0]
+
+
+def sums(*scores, thresholds=(-math.inf,) * 3):
+    return RuleGraph(SCHEMA, ("a", "b", "c"), ArgMax(tuple(scores), thresholds, (0, 1, 2)))
+
+
+def test_a_sum_is_outweighed_by_one_more_term_and_stays_exact():
+    column = Column("x", 0.0, -50.0, 50.0, 0.25)
+    graph = sums(Linear([(2.0, column)], 1.0), Linear([(1.0, column)], 0.0), Linear((), 0.5))
+    over = with_overrides(graph, (override("o1", 2, Y),))
+    assert over.decision.roots[2] == Linear([(256.0, Y)], 0.5)
+    assert over.decision.roots[0] == Linear([(2.0, column), (-256.0, Y)], 1.0)
+
+
+def test_a_score_without_bounds_and_a_threshold_above_all_are_refused():
+    endless = Strength(Or([Hidden("h", X, math.inf)]))
+    with pytest.raises(GraphError, match="no bounds"):
+        with_overrides(sums(endless, endless, endless), (override("o1", 0),))
+    with pytest.raises(GraphError, match="cannot be decided"):
+        with_overrides(sums(X, Y, FALSE, thresholds=(0.5, 1.0, 0.5)), (override("o1", 1),))
+
+
+def test_two_classes_keep_the_threshold_that_they_were_given():
+    score = Linear([(1.0, X), (1.0, Y)], -1.0)
+    graph = RuleGraph(
+        SCHEMA, ("no", "yes"), Fires(Above(score, 1.0)), (Logistic(score),), provenance={"threshold": 0.7}
+    )
+    over = with_overrides(graph, (override("o1", 1, Not(X)),))
+    assert (over.probability[0].above, over.probability[0].below) == (0.7006, 0.6994)
+    rules = RuleGraph(SCHEMA, ("no", "yes"), Fires(X), (Probability(X),))
+    sure = with_overrides(rules, (override("o1", 0, Y),))
+    assert sure.probability == (Probability(sure.decision.roots[0]),)
+
+
+def model() -> RuleGraph:
+    graph = RuleGraph(SCHEMA, ("no", "yes"), Fires(X), (Probability(Hidden("h", X, 1.0)),))
+    return with_overrides(graph, (override("o1", 1, Y), override("o2", 0, Not(Y), expires="2027-01-01")))
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "why"),
+    [
+        ("id", "no spaces", "no id"),
+        ("id", "o2", "two overrides are called o2"),
+        ("id", 3, "expected a text"),
+        ("class", 2, "is not one of 2"),
+        ("class", -1, "is not one of 2"),
+        ("class", 0, "not that of its overrides"),
+        ("condition", "000000", "no id of a node"),
+        ("author", " ", "no author"),
+        ("author", "x" * (MAX_TEXT + 1), "longer"),
+        ("reason", "", "no reason"),
+        ("date", "2026-02-30", "is no date"),
+        ("date", "today", "is no date"),
+        ("date", "٢٠٢٦-01-01", "is no date"),
+        ("expires", "2026-01-01", "before its date"),
+        ("expires", None, "expected a text"),
+        ("more", 1, "unknown key"),
+    ],
+)
+def test_files_with_wrong_overrides_are_refused(place, value, why):
+    data = json.loads(to_json(model()))
+    data["overrides"][0][place] = value
+    with pytest.raises(FormatError, match=why):
+        from_json(json.dumps(data), verify=False)
+
+
+def test_a_file_cannot_claim_an_override_that_does_not_decide():
+    data = json.loads(to_json(model()))
+    plain = json.loads(to_json(model().underlying))
+    data["decision"], data["nodes"] = plain["decision"], [*data["nodes"]]
+    with pytest.raises(FormatError, match="not that of its overrides"):
+        from_json(json.dumps(data), verify=False)
+    data = json.loads(to_json(model()))
+    data["overrides"] = data["overrides"] * MAX_OVERRIDES
+    with pytest.raises(FormatError, match="more than the"):
+        from_json(json.dumps(data), verify=False)
+
+
+def test_a_changed_author_is_another_model():
+    graph = model()
+    other = replace(graph, overrides=(replace(graph.overrides[0], author="B. Smith"), graph.overrides[1]))
+    assert other.digest != graph.digest
+    data = json.loads(to_json(graph))
+    data["overrides"][0]["author"] = "B. Smith"
+    with pytest.raises(FormatError, match="digest"):
+        from_json(json.dumps(data))
+
+
+def test_a_decision_cannot_be_changed_under_its_overrides():
+    with pytest.raises(GraphError, match="not that of its overrides"):
+        model().with_(decision=Fires(X))
