@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.audit.condition_views import condition_views
+from rulekit.audit.overridden_rows import firing_overrides, override_view
 from rulekit.audit.score_cards.cards import card_of
 from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes, probabilities
 from rulekit.graph.leaves import column_of
@@ -76,11 +77,17 @@ def explain(graph: RuleGraph, table: Table) -> list[dict[str, Any]]:
     `threshold`, and `points`, each with `id`, `text` and `points`, the largest first. `change` is the nearest change
     that turns the decision (rulekit.audit.nearest_change.nearest): `to` (the class then), `columns` (each with
     `column`, `from`, `to`, None for missing), `distance`, `proved` (that no smaller one does it) and `text`.
+
+    Where overrides hold, they stand before all other rules, the one that decides first, each with `override` (`author`,
+    `date`, `expires`, `reason`), and `beneath` is the label that the model would have decided without them; all else is
+    what is said of the model beneath. `change` is None there where the search does not know overrides.
     """
     from rulekit.audit.nearest_change.nearest import nearest_changes
     from rulekit.audit.score_cards.row_points import row_scores
     from rulekit.graph.language.text import print_node
 
+    if graph.overrides:
+        return _under_overrides(graph, table)
     rules = rules_of(graph)
     views: list[dict[str, Any]] = []
     for rule in rules:
@@ -114,6 +121,35 @@ def explain(graph: RuleGraph, table: Table) -> list[dict[str, Any]]:
     if noisy:
         for row, conditions in zip(rows, _conditions(graph, noisy, table, labels), strict=True):
             row["conditions"] = conditions
+    return rows
+
+
+def _under_overrides(graph: RuleGraph, table: Table) -> list[dict[str, Any]]:
+    """What is said of the model beneath, with the overrides that hold before it."""
+    from rulekit.audit.nearest_change.nearest import nearest_changes
+    from rulekit.graph.language.text import print_node
+
+    rows = explain(graph.underlying, table)
+    changes = nearest_changes(graph, table)
+    views = [
+        {
+            "id": override.id,
+            "class": graph.classes[override.class_index],
+            "text": print_node(override.condition, graph.schema),
+            "override": override_view(override),
+        }
+        for override in graph.overrides
+    ]
+    holding = firing_overrides(graph, table)
+    labels, chances = decide(graph, table), probabilities(graph, table)
+    for i, row in enumerate(rows):
+        own = [dict(views[j]) for j in np.flatnonzero(holding[i])]
+        if own:
+            row["beneath"] = row["label"]
+            row["rules"] = [*own, *row["rules"]]
+        row["label"], row["probabilities"] = graph.classes[labels[i]], chances[i].tolist()
+        if "change" in row:  # of the model beneath, which an override may hinder
+            row["change"] = None if changes is None else _changed(graph, changes[i])
     return rows
 
 
@@ -185,7 +221,7 @@ def reasons(graph: RuleGraph, rows: list[dict[str, Any]]) -> dict[str, list[Any]
         for j, name in enumerate(total_names(graph)):
             columns[name] = [row["scores"][j]["total"] for row in rows]
         columns["points"] = [_points_of(row) or None for row in rows]
-        columns["change"] = [row["change"]["text"] for row in rows]
+        columns["change"] = [row["change"] and row["change"]["text"] for row in rows]
     return columns
 
 
@@ -219,7 +255,7 @@ def has_conditions(graph: RuleGraph) -> bool:
 
 def has_scores(graph: RuleGraph) -> bool:
     """Whether sums decide, so that `explain` names points, totals and the nearest change."""
-    cards = [card_of(part.score, graph.schema) for part in graph.decision.parts]
+    cards = [card_of(part.score, graph.schema) for part in graph.underlying.decision.parts]
     return None not in cards and any(card is not None and card.terms for card in cards)
 
 
@@ -248,7 +284,7 @@ def _bits(formula: Node) -> tuple[Hidden, ...]:
 def _noisy_formulas(graph: RuleGraph) -> list[_Noisy]:
     """The random formulas that decide; none where Boolean rules or weights do."""
     found = []
-    for part in graph.decision.parts:
+    for part in graph.underlying.decision.parts:
         score, threshold = part.score, part.threshold
         if (
             isinstance(score, Probability | Strength)

@@ -7,7 +7,7 @@ the tables and the C5.0-like form cannot say different things.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
 
@@ -15,7 +15,7 @@ from rulekit.audit.outline import Words
 from rulekit.audit.score_cards.cards import card_of
 from rulekit.audit.score_cards.rule_rows import Row, card_rows, rule_row
 from rulekit.graph.decisions import Part
-from rulekit.graph.language.figures import base_rates, rule_figures, speaks_for
+from rulekit.graph.language.figures import RuleFigures, base_rates, rule_figures, speaks_for
 from rulekit.graph.language.readable import chance, counted, listed, share, weight
 from rulekit.graph.language.words import name, quoted
 from rulekit.graph.nodes import (
@@ -39,6 +39,7 @@ from rulekit.graph.nodes import (
     Sided,
     Strength,
 )
+from rulekit.graph.overrides import Override
 from rulekit.graph.probability.gated_deciding import formula_on_grid, gated_parts
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import INHIBITS, Rule, conjuncts, rules_of, rules_of_parts
@@ -65,15 +66,19 @@ class Section:
 
 def sections(graph: RuleGraph, full: bool = False) -> tuple[Section, ...]:
     """The deciding rules, class by class; full: with every level of their sets."""
-    figures, words = rule_figures(graph), Words.of(graph.roots, graph.schema, full)
+    figures, words = rule_figures(graph), Words.of(graph.written, graph.schema, full)
+    first_of_all, graph = _overrides(graph, figures, words), graph.underlying
     by_class = {k: list(rules) for k, rules in groupby(rules_of(graph), key=lambda rule: rule.class_index)}
     if _is_count(graph):
         first = graph.decision.parts[0].class_index
         rows = tuple(rule_row(rule, words) for rule in by_class.get(first, []))
         labels = ", ".join(map(quoted, graph.classes))
         target = name(graph.schema.target)
-        return (Section(f"{target} is the median of how many of these hold, as one of {labels}", rows),)
-    found = []
+        return (
+            *first_of_all,
+            Section(f"{target} is the median of how many of these hold, as one of {labels}", rows),
+        )
+    found = first_of_all
     scores = {part.class_index: part.score for part in graph.decision.parts}
     for k, heading in _headings(graph, by_class):
         rules, card = by_class.get(k, []), card_of(scores[k], graph.schema)
@@ -89,6 +94,33 @@ def sections(graph: RuleGraph, full: bool = False) -> tuple[Section, ...]:
         if inhibiting:
             found.append(Section(_INHIBITORS, inhibiting))
     return tuple(found)
+
+
+def _overrides(
+    graph: RuleGraph, figures: Mapping[tuple[int, str], tuple[RuleFigures, ...]], words: Words
+) -> list[Section]:
+    """The overrides in their order, those of one class that follow each other under one heading."""
+    found, target = [], name(graph.schema.target)
+    rules = list(zip(rules_of(graph), graph.overrides, strict=False))
+    for k, group in groupby(rules, key=lambda pair: pair[1].class_index):
+        own = list(group)
+        rows = tuple(
+            replace(rule_row(rule, words, figures.get((k, rule.id), ())), signed=signature(override))
+            for rule, override in own
+        )
+        before = "else before all rules below" if found else "before all rules below"
+        heading = (
+            f"override, {before}: {target} is {quoted(graph.classes[k])} when {_any_of([rule for rule, _ in own])}"
+        )
+        known = next((row.figures for row in rows if row.figures), ())
+        found.append(Section(heading, rows, base_rates=base_rates(known, quoted(graph.classes[k]))))
+    return found
+
+
+def signature(override: Override) -> str:
+    """Who answers for an override, since when, until when, and why."""
+    until = "" if override.expires is None else f" until {override.expires}"
+    return f"by {override.author} on {override.date}{until}: {override.reason}"
 
 
 def _is_count(graph: RuleGraph) -> bool:
@@ -108,7 +140,7 @@ def _is_count(graph: RuleGraph) -> bool:
 
 def closing(graph: RuleGraph) -> str:
     """What happens where no rule decides, and where classes tie."""
-    labels, decision = list(map(quoted, graph.classes)), graph.decision
+    labels, decision = list(map(quoted, graph.classes)), graph.underlying.decision
     if decision.ranked:
         order = ", ".join(labels[k] for k, _, _ in decision.ranked)
         if decision.rule_sets:
@@ -125,8 +157,10 @@ def closing(graph: RuleGraph) -> str:
 
 def missing_note(graph: RuleGraph) -> str:
     """What a missing value means to the columns that the rules read."""
-    pairs = zip(graph.decision.roots, graph.decision.parts, strict=True)
+    decision = graph.underlying.decision
+    pairs = zip(decision.roots, decision.parts, strict=True)
     roots = [part.score if isinstance(part.score, Probability) else root for root, part in pairs]
+    roots += [override.condition for override in graph.overrides]
     accepting, nodes = _accepting(roots), tuple(topological(roots))
     valued = {_feature(node) for node in nodes if node.family is Family.REAL}
     read = [f for f in graph.schema.names if f in set(map(_feature, nodes))]
@@ -294,6 +328,7 @@ _HOLD = {"or": "any of these holds", "and": "all of these hold", "odd": "an odd 
 
 def reported(graph: RuleGraph, full: bool = True) -> tuple[Section, ...]:
     """The weighted rules behind each reported probability that does not decide itself."""
+    graph = graph.underlying
     found, words = [], Words.of(graph.roots, graph.schema, full)
     for k, node in _beside(graph):
         rules = rules_of_parts((Part(1, node, None),))
@@ -313,6 +348,7 @@ def reported(graph: RuleGraph, full: bool = True) -> tuple[Section, ...]:
 
 def summary(graph: RuleGraph) -> str:
     """One line in place of the rules behind the reported probabilities; "" where there are none to show."""
+    graph = graph.underlying
     beside = _beside(graph)
     if not beside:
         return ""
@@ -326,6 +362,7 @@ def summary(graph: RuleGraph) -> str:
 
 def links(graph: RuleGraph) -> str:
     """How a reported probability follows from the score that decides, where it is a function of it; else ""."""
+    graph = graph.underlying
     scores = _scores(graph)
     found = [(k, node) for k, node in enumerate(graph.probability) if _follows(node, scores)]
     if len(found) == 1:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from rulekit.audit.score_cards.score_table import total_of
 from rulekit.cells.totals import MOST_TOTALS
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
-from rulekit.graph.rules import INHIBITS, Rule, firing, rule_values, rules_of
+from rulekit.graph.rules import INHIBITS, OVERRIDES, Rule, firing, rule_values, rules_of
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature
 from rulekit.tables.table import absent
 
@@ -40,9 +40,10 @@ def rule_statistics(graph: RuleGraph, table: Table, y: Array, weight: Array | No
     equal weight say as much: (sum w)^2 / sum w^2), coverage, precision (None if it covers nothing), base_rate (the
     share of its class among all rows), true_positive, error, cumulative_true_positive, cumulative_error (the last three
     None for a term of a sum, which decides nothing by itself). A rule speaks for its class; a rule of `above[j]`
-    of a median, whose class is j + 1, for that class or a higher one. `columns`: of each used column `missing`, and
-    `low` and `high`, or `levels` and `unseen` (frequencies). `rows`: n. `totals`, where one sum decides two classes and
-    the rows have no more than 200: of each total the share of the rows, and `observed`, that of the positive class.
+    of a median, whose class is j + 1, for that class or a higher one; an override for its class alone. `columns`: of
+    each used column `missing`, and `low` and `high`, or `levels` and `unseen` (frequencies). `rows`: n. `totals`, where
+    one sum decides two classes and the rows have no more than 200: of each total the share of the rows, and `observed`,
+    that of the positive class.
     """
     y = np.asarray(y)
     weight = None if weight is None else np.asarray(weight, dtype=np.float64)
@@ -69,6 +70,9 @@ class _Tally:
         self.graph, self.rules = graph, rules
         self.exponent = exponent  # of the power of two by which weights were divided before they were squared
         self.classes = np.array([rule.class_index for rule in rules], dtype=np.int64)
+        self.at_least = np.array(
+            [graph.decision.ordered and rule.connective != OVERRIDES for rule in rules], dtype=bool
+        )
         self.total = 0
         self.sums: dict[str, list[int]] = {}
         self.score = total_of(graph)
@@ -78,7 +82,7 @@ class _Tally:
     def add(self, table: Table, y: Array, weights: Weights, squares: Weights | None) -> None:
         self.total += weights.total()
         active = firing(self.rules, rule_values(self.rules, table), table.n_rows)
-        positive = y[:, None] >= self.classes if self.graph.decision.ordered else y[:, None] == self.classes
+        positive = np.where(self.at_least, y[:, None] >= self.classes, y[:, None] == self.classes)
         together = self._together(active)
         self._add("rows", np.count_nonzero(active, axis=0).tolist())
         self._add("positive", weights.of(positive))
@@ -116,14 +120,15 @@ class _Tally:
 
     def _together(self, active: Array) -> Array:
         """Where each rule together with all rules of its class before it says yes [n, rules]."""
-        together, last = active.copy(), dict[int, int]()
+        together, last = active.copy(), dict[tuple[int, bool], int]()
         for j, rule in enumerate(self.rules):
             if rule.connective != "sum":
-                before = last.get(rule.class_index, j)
-                combine = np.logical_or if rule.connective in ("or", "against") else np.logical_and
+                group = rule.class_index, rule.connective == OVERRIDES
+                before = last.get(group, j)
+                combine = np.logical_or if rule.connective in ("or", "against", OVERRIDES) else np.logical_and
                 own = ~active[:, j] if rule.connective == INHIBITS else active[:, j]
                 combine(together[:, before], own, out=together[:, j])
-                last[rule.class_index] = j
+                last[group] = j
         return together
 
     def entries(self) -> list[dict[str, Any]]:

@@ -29,6 +29,7 @@ from rulekit.graph.nodes import (
     Sided,
     Strength,
 )
+from rulekit.graph.overriding import with_overrides
 from rulekit.graph.probability.compilation import adds_strengths
 from rulekit.graph.probability.deciding import noisy_and_decision, none_fires_decision
 from rulekit.graph.probability.gated_deciding import denied, gated_decision, gated_parts
@@ -230,6 +231,8 @@ def with_threshold(graph: RuleGraph, threshold: float) -> RuleGraph:
     that the probability rises with, which is proved on every target; else that of the probability itself. Statistics of
     rules are dropped, because the rules change. Raises InputError where the model reports no probability.
     """
+    if graph.overrides:
+        return with_overrides(with_threshold(graph.underlying, threshold), graph.overrides)
     if len(graph.probability) != 1:
         raise InputError("only a two-class model that reports a probability has a threshold to choose")
     bits = sum(isinstance(part, Hidden) for part in graph.nodes())

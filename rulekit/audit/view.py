@@ -90,7 +90,10 @@ def _section(section: Section, width: int) -> list[str]:
         for number, note in enumerate(found):
             lines += [" " * margin] * bool(number)
             placed.append((len(lines) - 1, note))
-        lines += lower
+        lines += [
+            *lower,
+            *(wrapped(f"{'':{margin}}{printable(row.signed)}", width, " " * (margin + 2)) if row.signed else []),
+        ]
     column = max((len(lines[i]) for i, _ in placed), default=0) + 2
     for i, note in placed:
         lines[i] = f"{lines[i]:{column}}{note}"

@@ -39,7 +39,7 @@ class Rung:
 
     error, standard_error: the cross-validated error rate of the whole model and its standard error over the folds;
     macro_f1: the mean of the F1 scores of all classes on the same rows; None where they are not known. rules, literals:
-    of the model; most: the rules of the class that has most. model: without a ladder.
+    of the model; most: the rules of the class that has most; overrides are not counted. model: without a ladder.
     """
 
     size: int
@@ -55,7 +55,7 @@ class Rung:
     def of(cls, size: int, measured: Sequence[float | None], model: RuleGraph) -> Rung:
         """A row with the counts of its model; measured: error, standard error and macro F1."""
         error, standard_error, macro_f1 = measured
-        total, by_class = counts(model), counts_by_class(model)
+        total, by_class = counts(model.underlying), counts_by_class(model.underlying)
         most = max((each.rules for each in by_class.values()), default=0)
         return cls(size, error, standard_error, macro_f1, total.rules, total.literals, most, model)
 
@@ -123,7 +123,7 @@ class Ladder:
         """By row the rules that the row before does not have."""
         found, before = [], frozenset[tuple[int, object]]()
         for rung in self.rungs:
-            rules = rules_of(rung.model)
+            rules = rules_of(rung.model.underlying)
             found.append(tuple(rule for rule in rules if (rule.class_index, rule.node) not in before))
             before = frozenset((rule.class_index, rule.node) for rule in rules)
         return tuple(found)

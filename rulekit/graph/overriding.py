@@ -20,7 +20,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from itertools import count
+from typing import TYPE_CHECKING, TypeGuard
 
 from rulekit.errors import GraphError
 from rulekit.graph.decisions import ArgMax, Decision, Fires
@@ -31,6 +32,7 @@ from rulekit.graph.nodes import (
     Difference,
     Family,
     Hidden,
+    IsTrue,
     LevelPoints,
     Linear,
     Node,
@@ -42,9 +44,10 @@ from rulekit.graph.nodes import (
     Strength,
 )
 from rulekit.graph.overrides import Override
-from rulekit.graph.sides import on_the_side_of_the_label
+from rulekit.graph.sides import SIDES, on_the_side_of_the_label
 from rulekit.graph.traversal import fold
 from rulekit.numbers import strength_of
+from rulekit.schema import Feature
 
 if TYPE_CHECKING:
     from rulekit.graph.rule_graph import RuleGraph
@@ -61,7 +64,7 @@ _BESIDE = (0.499, 0.501)
 def with_overrides(graph: RuleGraph, overrides: Sequence[Override]) -> RuleGraph:
     """The model with these overrides in place of those that it has, in every size of its ladder.
 
-    Of two classes the probability is held on the side of the decision from then on. Raises GraphError where a class
+    Raises GraphError where a class
     cannot be decided by an override, because its score has no bounds or its threshold is above every score.
     """
     made = _with_overrides(graph.underlying, tuple(overrides))
@@ -77,29 +80,55 @@ def with_overrides(graph: RuleGraph, overrides: Sequence[Override]) -> RuleGraph
 def _with_overrides(bare: RuleGraph, overrides: tuple[Override, ...]) -> RuleGraph:
     if not overrides:
         return bare
-    if isinstance(bare.decision, Fires) and bare.probability:
+    if isinstance(bare.decision, Fires) and bare.probability and bare.provenance.get("threshold", 0.5) != 0.5:
         (formula,), (reported,) = bare.decision.roots, bare.probability
-        own = isinstance(reported, Sided) and reported.rule is formula
-        if not own and reported is not Probability(formula):
+        if not _is_beside(reported, formula) and reported is not Probability(formula):
             bare = bare.with_(probability=(on_the_side_of_the_label(bare, reported),))
     decision, probability = put_on(bare.decision, bare.probability, overrides)
     return bare.with_(decision=decision, probability=probability, overrides=overrides)
 
 
 def put_on(decision: Decision, probability: tuple[Node, ...], overrides: Sequence[Override]) -> Model:
-    """Decision and probabilities under overrides; raises GraphError where a class cannot be decided by one.
-
-    Of a Boolean root of two classes the probability must be held on its side, or be that of the root itself.
-    """
+    """Decision and probabilities under overrides; raises GraphError where a class cannot be decided by one."""
     beyond = 0.0
     if isinstance(decision, ArgMax):
         beyond = _beyond(decision, overrides)
     layers = _of_decision(decision, overrides, [beyond] * len(decision.roots))
     over = decision.with_roots(tuple(_on(each, root) for each, root in zip(layers, decision.roots, strict=True)))
     if isinstance(decision, Fires):
-        return over, tuple(_follow(node, decision.formula, over.roots[0]) for node in probability)
+        return over, tuple(_held(node, decision.formula, over.roots[0]) for node in probability)
     reported = _of_probability(len(probability), overrides)
     return over, tuple(_on(each, node) for each, node in zip(reported, probability, strict=True))
+
+
+def over_anything(graph: RuleGraph) -> RuleGraph:
+    """The overrides of a model over Boolean columns of their own, in the place of what is beneath.
+
+    A root holds or not, a probability is 1 or 0, a sum as far from 0 on either side as it can be, each as a column says
+    that the model does not have. What holds of this model on all rows holds whatever lies beneath.
+    """
+    bare = graph.underlying.decision
+    free = (name for j in count() if (name := f"beneath {j}") not in graph.schema.names)
+    names = [next(free) for _ in bare.roots]
+    beyond = _beyond(bare, graph.overrides) if isinstance(bare, ArgMax) else 0.0
+    layers = _of_decision(bare, graph.overrides, [beyond] * len(names))
+    roots = [_on(each, _anything(*pair)) for each, *pair in zip(layers, bare.roots, names, strict=True)]
+    features = (*graph.schema.features, *(Feature(name, "boolean") for name in names))
+    return graph.with_(
+        schema=replace(graph.schema, features=features),
+        decision=bare.with_roots(tuple(roots)),
+        probability=(),
+        required=(),
+        overrides=(),
+        ladder=None,
+    )
+
+
+def _anything(root: Node, column: str) -> Node:
+    """A node with the extreme values of a root, as a column says."""
+    if root.family is Family.REAL:
+        return Linear([(2.0 * _size(root), IsTrue(column))], -_size(root))
+    return IsTrue(column) if root.family is Family.BOOLEAN else Probability(IsTrue(column))
 
 
 def taken_off(decision: Decision, probability: tuple[Node, ...], overrides: Sequence[Override]) -> Model:
@@ -109,7 +138,7 @@ def taken_off(decision: Decision, probability: tuple[Node, ...], overrides: Sequ
     layers = _of_decision(decision, overrides, list(map(_beyond_in, decision.roots)))
     beneath = decision.with_roots(tuple(_off(each, root) for each, root in zip(layers, decision.roots, strict=True)))
     if isinstance(decision, Fires):
-        reported = tuple(_follow(node, decision.formula, beneath.roots[0]) for node in probability)
+        reported = tuple(_released(node, beneath.roots[0], decision.formula) for node in probability)
     else:
         put = _of_probability(len(probability), overrides)
         reported = tuple(_off(each, node) for each, node in zip(put, probability, strict=True))
@@ -218,13 +247,24 @@ def _size_over(node: Node, below: tuple[float, ...]) -> float:
 # What is reported -----------------------------------------------------------------------------------------------------
 
 
-def _follow(node: Node, before: Node, after: Node) -> Node:
-    """A reported probability on the side of another root; raises GraphError where it is on that of none."""
-    if isinstance(node, Sided) and node.rule is before:
-        return Sided(node.probability, after, node.above, node.below)
-    if isinstance(node, Probability) and node.formula is before:
-        return Probability(after)
+def _held(node: Node, beneath: Node, decides: Node) -> Node:
+    """A reported probability on the side of what decides two classes; beneath: what would decide without overrides."""
+    if node is Probability(beneath):
+        return Probability(decides)
+    above, below = (node.above, node.below) if _is_beside(node, beneath) else SIDES
+    return Sided(node, decides, above, below)
+
+
+def _released(node: Node, beneath: Node, decides: Node) -> Node:
+    if isinstance(node, Sided) and node.rule is decides:
+        return node.probability
+    if node is Probability(decides):
+        return Probability(beneath)
     raise _not_theirs()
+
+
+def _is_beside(node: Node, formula: Node) -> TypeGuard[Sided]:
+    return isinstance(node, Sided) and node.rule is formula
 
 
 def _of_probability(count: int, overrides: Sequence[Override]) -> list[list[Layer]]:

@@ -122,7 +122,7 @@ class RuleGraph:
     def underlying(self) -> RuleGraph:
         """The model without its overrides and without a ladder, as it decides where no override holds."""
         if not self.overrides:
-            return self.with_(ladder=None)
+            return self if self.ladder is None else replace(self, ladder=None)
         decision, probability = taken_off(self.decision, self.probability, self.overrides)
         return replace(self, decision=decision, probability=probability, overrides=(), ladder=None)
 

@@ -53,17 +53,20 @@ if TYPE_CHECKING:
 
 INHIBITS = "inhibits"
 """The connective of a rule that keeps the causes of its class from acting."""
+OVERRIDES = "overrides"
+"""The connective of a rule of a person that wins over all others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
     """One rule of a model.
 
-    id: `r` and the shortest prefix of the node's digest that is unique among the model's rules.
+    id: `r` and the shortest prefix of the node's digest that is unique among the model's rules; of an override its own.
     class_index: the class it speaks for. connective: how it combines with the other rules of its class ("or", "and",
     "at least 2", "odd", "sum"; of a gated noisy-or "inhibits", where it keeps all causes from acting, and "against" of
-    causes that speak against the class). literals: what a reader counts. nested: its node is random, so that it fires
-    with a probability. weight: its part of a sum, 1.0 elsewhere.
+    causes that speak against the class; "overrides" of a rule of a person, which wins over all others). literals: what
+    a reader counts. nested: its node is random, so that it fires with a probability. weight: its part of a sum, 1.0
+    elsewhere.
     """
 
     id: str
@@ -96,8 +99,13 @@ class _Part:
 
 
 def rules_of(graph: RuleGraph) -> tuple[Rule, ...]:
-    """The rules that decide, class by class, in their order in the graph."""
-    return rules_of_parts(graph.decision.parts)
+    """The rules that decide: overrides, then class by class those beneath, in their order in the graph."""
+    size = literals(override.condition for override in graph.overrides)
+    overrides = (
+        Rule(each.id, each.class_index, each.condition, size[each.condition], connective=OVERRIDES)
+        for each in graph.overrides
+    )
+    return (*overrides, *rules_of_parts(graph.underlying.decision.parts))
 
 
 def rules_of_parts(questions: Iterable[Part]) -> tuple[Rule, ...]:
@@ -124,8 +132,9 @@ def rules_of_parts(questions: Iterable[Part]) -> tuple[Rule, ...]:
 def counts(graph: RuleGraph) -> Counts:
     """How many rules, literals and units a model has."""
     rules = rules_of(graph)
-    bits = sum(isinstance(node, Hidden) for node in graph.nodes())
-    terms = sum(weight != 0 for part in graph.decision.parts for weight, _ in _terms(part.score))
+    beneath = graph.underlying
+    bits = sum(isinstance(node, Hidden) for node in beneath.nodes())
+    terms = sum(weight != 0 for part in beneath.decision.parts for weight, _ in _terms(part.score))
     return Counts(len(rules), sum(rule.literals for rule in rules), bits or terms or len(rules))
 
 

@@ -15,6 +15,10 @@ _BESIDE = 0.002
 """How far from the threshold a probability is held on the side of the label, as a share of the threshold."""
 
 
+SIDES = 0.501, 0.499
+"""Where a probability is held on the side of the label if the threshold is one half."""
+
+
 def on_the_side_of_the_decision(graph: RuleGraph) -> list[bool]:
     """By reported probability whether its rule is that by which its class is decided."""
     if not isinstance(graph.decision, ArgMax) or not graph.decision.rule_sets:

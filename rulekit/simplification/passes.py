@@ -33,6 +33,7 @@ from rulekit.graph.nodes import (
     Or,
     with_children,
 )
+from rulekit.graph.overriding import with_overrides
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.sides import on_the_side_of_the_decision, with_sides
 from rulekit.graph.traversal import topological
@@ -195,15 +196,29 @@ def simplify(graph: RuleGraph, keep: Iterable[Node] = (), passes: Sequence[Pass]
     RuleGraph
 
     """
-    free, beside = _without_sides(graph)
-    return _with_sides_anew(graph, _simplified(free, frozenset(keep), passes)[0], beside)
+    return _simplified_beneath(graph, frozenset(keep), passes)[0]
 
 
 def simplify_explained(graph: RuleGraph) -> tuple[RuleGraph, list[Applied]]:
     """The simplified graph, and which law fired where, in order of application."""
-    free, beside = _without_sides(graph)
-    simpler, changes = _simplified(free)
-    return _with_sides_anew(graph, simpler, beside), [_worded(law, change) for law, change in changes]
+    simpler, changes = _simplified_beneath(graph)
+    return simpler, [_worded(law, change) for law, change in changes]
+
+
+def _simplified_beneath(
+    graph: RuleGraph, keep: frozenset[Node] = frozenset(), passes: Sequence[Pass] = PASSES
+) -> tuple[RuleGraph, list[tuple[str, Change]]]:
+    """The simplified graph under the same overrides, which stay word for word, and the changes."""
+    beneath = graph.underlying if graph.overrides else graph
+    free, beside = _without_sides(beneath)
+    simpler, changes = _simplified(free, keep, passes)
+    simpler = _with_sides_anew(beneath, simpler, beside)
+    if not graph.overrides:
+        return simpler, changes
+    if simpler == beneath:
+        return graph, changes
+    over = with_overrides(simpler, graph.overrides)
+    return over.with_(statistics=_still_true(graph.statistics, graph, over)), changes
 
 
 def _without_sides(graph: RuleGraph) -> tuple[RuleGraph, list[bool]]:

@@ -12,10 +12,11 @@ from rulekit.audit.checks.kept_promises import verdicts
 from rulekit.audit.checks.model_searches import Searches
 from rulekit.audit.checks.promises import promises
 from rulekit.audit.figures.metrics import Figures, measured
+from rulekit.audit.overridden_rows import settled_chances
 from rulekit.audit.statistics import rule_statistics
 from rulekit.audit.threshold import Choice, Purpose, choose_threshold, with_threshold
 from rulekit.errors import InputError
-from rulekit.graph.evaluation.evaluator import decide, probabilities
+from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.files.model_files import load
 from rulekit.graph.nodes import Above
 from rulekit.graph.rule_graph import RuleGraph
@@ -117,7 +118,7 @@ def move_threshold(
     current = float(graph.provenance.get("threshold", 0.5))
     found = labelled_rows(graph, data, reading)
     rows = found.rows
-    chances = probabilities(graph, rows.table)[:, 1]
+    chances = settled_chances(graph, rows.table)
     apart = np.abs(chances - current) > 1e-12  # what is nearer may be rounded to either side
     if ((chances > current) != (decide(graph, rows.table) == 1))[apart].any():
         raise InputError(

@@ -27,7 +27,10 @@ def markdown(graph: RuleGraph) -> str:
     for part in (*sections(graph, full=True), *reported(graph)):
         lines += [_plain(part.heading), *([f"({_plain(part.base_rates)})"] if part.base_rates else []), ""]
         lines += [_line(header), _line(["---"] * len(header))]
-        lines += [_line([*_rule(row, graph), "; ".join(worded(row.figures))]) for row in part.rows]
+        lines += [
+            _line([*_rule(row, graph), "; ".join(filter(None, [row.signed, *worded(row.figures)]))])
+            for row in part.rows
+        ]
         lines.append("")
     lines += filter(None, (_plain(closing(graph)), _plain(missing_note(graph))))
     totals = total_table(graph)
@@ -64,6 +67,7 @@ def c50(graph: RuleGraph, width: int = 100) -> str:
             counter += 1
             facts = ", ".join(filter(None, [row.id, *_facts(row)]))
             lines += wrapped(f"Rule {counter}: ({facts})" if facts else f"Rule {counter}:", width, "        ")
+            lines += wrapped(f"    # {printable(row.signed)}", width, "    #   ") if row.signed else []
             body = outlined(row.outline, width - 4) if row.outline else row.conditions
             lines += [line for condition in body for line in wrapped(f"    {condition}", width, "        ")]
             known = row.weight is None and row.figures and row.figures[-1].share is not None

@@ -15,6 +15,7 @@ from rulekit.audit.checks.findings import Finding, FindingKind, Open
 from rulekit.audit.checks.kept_promises import Verdict, verdicts
 from rulekit.audit.checks.meetings import crossing_ranks, overlaps
 from rulekit.audit.checks.model_searches import Searches
+from rulekit.audit.checks.overrides import override_findings, override_verdicts
 from rulekit.audit.checks.rule_findings import gaps, missing_values, unreachable_and_shadowed
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.verification.proof.row_search import RowSearch
@@ -61,10 +62,14 @@ class Checked:
 
 
 def check_model(graph: RuleGraph, searching: Callable[..., RowSearch] = RowSearch) -> Checked:
-    """Prove each promise and examine each rule, or say what could not be decided; searching: makes the searches."""
+    """Prove each promise and examine each rule, or say what could not be decided; searching: makes the searches.
+
+    What is found of rules is found of the model beneath its overrides, and of each override by itself.
+    """
     model = Searches(graph, searching)
-    kept = verdicts(model)
-    said = [found for of_one_kind in _ALL_FINDINGS for found in of_one_kind(model)]
+    kept = (*verdicts(model), *override_verdicts(model))
+    beneath = Searches(graph.underlying, searching) if graph.overrides else model
+    said = [*override_findings(model), *(found for of_one_kind in _ALL_FINDINGS for found in of_one_kind(beneath))]
     findings = tuple(found for found in said if isinstance(found, Finding))
     left = tuple(found for found in said if isinstance(found, Open))
     clear = tuple(_clear(model, {found.kind for found in said}))
@@ -73,7 +78,8 @@ def check_model(graph: RuleGraph, searching: Callable[..., RowSearch] = RowSearc
 
 def unproved(graph: RuleGraph) -> tuple[Verdict, ...]:
     """The promises of a model that are broken or not proved."""
-    return tuple(verdict for verdict in verdicts(Searches(graph)) if verdict.outcome != "proved")
+    model = Searches(graph)
+    return tuple(found for found in (*verdicts(model), *override_verdicts(model)) if found.outcome != "proved")
 
 
 def _clear(model: Searches, odd: Collection[FindingKind]) -> Iterator[str]:

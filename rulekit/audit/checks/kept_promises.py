@@ -119,7 +119,7 @@ def _missing(model: Searches, promise: Promise) -> Verdict:
     if model.independent_parts() and not any(reasons):
         return Verdict(promise, "proved")  # what no rule does, their disjunction does not
     if model.ranks is None:
-        if not all(map(only_statements, model.graph.decision.parts)):
+        if not all(map(only_statements, model.graph.underlying.decision.parts)):
             reasons.append("conditions count together, and classes without an order are not helped")
     else:
         for axis, _, pairs in model.whole.unknown_and_known():

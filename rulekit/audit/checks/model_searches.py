@@ -65,7 +65,7 @@ class Searches:
     def independent_parts(self) -> list[Node]:
         """The Boolean rules whose disjunctions, each or counted, are the decision; [] where it is of another form."""
         decision = self.graph.decision
-        if decision.ranked or any(isinstance(root, Above) for root in decision.roots):
+        if self.graph.overrides or decision.ranked or any(isinstance(root, Above) for root in decision.roots):
             return []
         return [statement.node for statement in self.said]
 

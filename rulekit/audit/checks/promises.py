@@ -12,7 +12,7 @@ from rulekit.graph.language.words import name, quoted
 from rulekit.graph.rule_graph import Required, RuleGraph
 from rulekit.schema import Feature
 
-PromiseKind = Literal["monotone", "together", "apart", "missing", "required"]
+PromiseKind = Literal["monotone", "together", "apart", "missing", "required", "override"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ class Statement:
 
 def statements(graph: RuleGraph) -> tuple[Statement, ...]:
     """The rules that are joined by or; conditions that only count together, and terms of sums, are none."""
+    graph = graph.underlying
     rules = iter(rules_of(graph))
     found = []
     for root, part in enumerate(graph.decision.parts):

@@ -52,6 +52,7 @@ class RowScore:
 
 def row_scores(graph: RuleGraph, table: Table) -> list[tuple[RowScore, ...]]:
     """The scores of each row [n], one for each sum that decides; none where no sum decides."""
+    graph = graph.underlying
     names = {(rule.class_index, rule.node): rule.id for rule in rules_of(graph)}
     by_part = [_scores(graph, part, table, names) for part in graph.decision.parts]
     return [tuple(score for scores in by_part if scores for score in [scores[i]]) for i in range(table.n_rows)]
@@ -66,12 +67,13 @@ def sum_of(score: Node) -> Node:
 
 def total_names(graph: RuleGraph) -> list[str]:
     """The columns that hold totals: `total`, of several sums `total(label)`; none where no sum decides."""
-    sums = [part for part in graph.decision.parts if card_of(part.score, graph.schema) is not None]
+    sums = [part for part in graph.underlying.decision.parts if card_of(part.score, graph.schema) is not None]
     return ["total"] if len(sums) == 1 else [f"total({graph.classes[part.class_index]})" for part in sums]
 
 
 def threshold_words(graph: RuleGraph) -> str:
     """`"yes" where the total exceeds 0` for the reader of a table of totals; "" where they are compared otherwise."""
+    graph = graph.underlying
     parts = graph.decision.parts
     card = card_of(parts[0].score, graph.schema)
     if len(parts) > 1 or card is None or (threshold := _threshold(graph, parts[0])) is None:

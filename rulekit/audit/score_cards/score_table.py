@@ -33,10 +33,11 @@ class ScoreRow:
 
 
 def score_table(graph: RuleGraph) -> tuple[ScoreRow, ...] | None:
-    """A row for each total that a model of two classes can have, ascending.
+    """A row for each total that a model of two classes can have, ascending, as it decides where no override holds.
 
     None where its probability is no function of one sum, or where there are too many totals (`attainable_totals`).
     """
+    graph = graph.underlying
     total = total_of(graph)
     if total is None or len(graph.probability) != 1:
         return None
@@ -69,9 +70,10 @@ def _number(value: object) -> float | None:
 
 
 def total_of(graph: RuleGraph) -> Linear | None:
-    """The sum by whose size two classes are decided; None where the model decides otherwise."""
-    root = graph.decision.roots[0]
-    if len(graph.decision.roots) == 1 and isinstance(root, Above) and isinstance(root.score, Linear):
+    """The sum by whose size two classes are decided, where no override does; None where the model decides otherwise."""
+    roots = graph.underlying.decision.roots
+    root = roots[0]
+    if len(roots) == 1 and isinstance(root, Above) and isinstance(root.score, Linear):
         return root.score
     return None
 

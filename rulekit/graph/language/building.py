@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from rulekit.dates import is_dated, moment_value
@@ -17,6 +18,8 @@ from rulekit.graph.language.bounds import lone_value
 from rulekit.graph.language.expressions import Beside, Condition, Decided, LevelGroup, Piece, bounded, integer, real
 from rulekit.graph.language.words import label, unquoted
 from rulekit.graph.nodes import Node
+from rulekit.graph.overrides import Override
+from rulekit.graph.overriding import with_overrides
 from rulekit.graph.rule_graph import ClassLabel, Required, RuleGraph
 from rulekit.names import near_names
 from rulekit.schema import Constraints, Feature, Schema
@@ -47,6 +50,7 @@ class Builder:
         self.levels = {name: frozenset(feature.levels) for name, feature in self.columns.items()}
         self.groups: dict[str, list[tuple[str, ...]]] = {"together": [], "apart": []}
         self.required: list[tuple[str, ClassLabel, Node]] = []
+        self.overrides: list[tuple[str, ClassLabel, Override]] = []
         self.definitions: dict[str, Node] = {}
         self.rules: dict[int, Node] = {}
         self.once: dict[str, tuple[str, Any]] = {}
@@ -144,6 +148,22 @@ class Builder:
 
     def require(self, value: ClassLabel, node: Node) -> None:
         self.required.append((self.place, value, node))
+
+    def by(self, word: Any, text: str) -> tuple[str, str]:
+        return str(word), str(text)
+
+    def on(self, word: Any, date: Any) -> tuple[str, str]:
+        return str(word), str(date)
+
+    def override(self, name: str, *parts: Any) -> None:
+        *said, node, value = parts
+        words = [word for word, _ in said]
+        if words not in (["by", "on", "because"], ["by", "on", "until", "because"]):
+            fix = 'write override o1 by "A. Jones" on 2026-11-25 until 2027-06-30 because "...": amount > 9000 -> yes'
+            raise FormatError(f"an override is not said with {', '.join(words)}", fix=fix)
+        told = dict(said)
+        keys = {"by": "author", "on": "date", "because": "reason", "until": "expires"}
+        self.overrides.append((self.place, value, Override(name, 0, node, **{keys[w]: told[w] for w in words})))
 
     def default(self, value: ClassLabel) -> None:
         self._only("default", lambda: self._index(value))
@@ -250,7 +270,7 @@ class Builder:
                 raise FormatError(f"there is no `{statement}` statement", fix=f"write `{example}`")
         target, classes, ordered = self.once["label"][1]
         decision: Decision = self._later("decide")
-        return RuleGraph(
+        graph = RuleGraph(
             schema=Schema(tuple(self.columns.values()), target, ordered, self._constraints()),
             classes=classes,
             decision=decision,
@@ -258,6 +278,7 @@ class Builder:
             default=self._default(),
             required=tuple(self._promises()),
         )
+        return with_overrides(graph, tuple(self._overrides())) if self.overrides else graph
 
     def _default(self) -> int:
         return self._later("default") if "default" in self.once else 0
@@ -270,6 +291,13 @@ class Builder:
         for place, value, node in self.required:
             try:
                 yield Required(self._index(value), node)
+            except RulekitError as error:
+                raise FormatError(str(error), where=place) from None
+
+    def _overrides(self) -> Iterator[Override]:
+        for place, value, override in self.overrides:
+            try:
+                yield replace(override, class_index=self._index(value))
             except RulekitError as error:
                 raise FormatError(str(error), where=place) from None
 
@@ -323,7 +351,7 @@ STATEMENTS: dict[str, Callable[..., Any]] = {
     name: getattr(Builder, name)
     for name in (
         *("flag", "unit", "tokens", "unseen", "column", "label", "together", "apart", "never_helps"),
-        *("require", "default", "let", "equal", "reference", "named", "rule", "decided"),
+        *("require", "by", "on", "override", "default", "let", "equal", "reference", "named", "rule", "decided"),
         *("decide_when", "decide_first", "candidate", "preference", "decide_largest", "pair", "decide_median"),
         *("report_one", "report_all", "condition", "start"),
     )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from rulekit.graph.language.readable import counted, percent
 from rulekit.graph.language.words import quoted
-from rulekit.graph.rules import Rule, rules_of
+from rulekit.graph.rules import OVERRIDES, Rule, rules_of
 from rulekit.names import printable
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ LARGEST_EXACT_INTEGER = 2**53
 NORMAL_95 = 1.959963984540054
 TABLES = {"train": "training", "held_out": "held out"}
 TRAINING = TABLES["train"]
-_BY_THEMSELVES = ("or", "sum")
+_BY_THEMSELVES = ("or", "sum", OVERRIDES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ def _tables(statistics: Mapping[str, Any]) -> Iterator[tuple[str, Sequence[Any]]
 
 
 def _word(rule: Rule, graph: RuleGraph) -> str:
-    return "right" if rule.connective == "or" else speaks_for(graph, rule.class_index)
+    return "right" if rule.connective in ("or", OVERRIDES) else speaks_for(graph, rule.class_index)
 
 
 def speaks_for(graph: RuleGraph, k: int) -> str:

@@ -38,7 +38,10 @@ _WORDS = {
 _LAST = ("NAME", "STRING", "NUMBER", "REFERENCE", "$END")
 _STATEMENTS = {
     f"`{word}`"
-    for word in ("apart", "column", "decide", "default", "label", "let", "missing", "report", "require", "together")
+    for word in (
+        *("apart", "column", "decide", "default", "label", "let", "missing", "override", "report", "require"),
+        "together",
+    )
 }
 
 

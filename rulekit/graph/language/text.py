@@ -14,8 +14,9 @@ from rulekit.graph.language.figures import rule_figures, worded
 from rulekit.graph.language.printing import Wording, word
 from rulekit.graph.language.readable import MOST_LEVELS
 from rulekit.graph.language.wordings import odds
-from rulekit.graph.language.words import label, name, names, number
+from rulekit.graph.language.words import in_quotes, label, name, names, number
 from rulekit.graph.nodes import Above, Node, Strength
+from rulekit.graph.overrides import Override
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import Rule, rules_of
 from rulekit.graph.sides import on_the_side_of_the_decision
@@ -27,16 +28,18 @@ Note = Callable[[Node], str]
 
 def print_graph(graph: RuleGraph) -> str:
     """The rules of a graph in the rule language; raises FormatError for a node type that it lacks."""
+    overrides, digest, graph = graph.overrides, graph.digest, graph.underlying
     rules = rules_of(graph)
     decided = graph.decision.roots[0] if isinstance(graph.decision, Fires) else None
     known, beside = _definition_names(graph, rules), _beside(graph)
-    wording = word(graph.written, known, schema=graph.schema, decided=decided, beside=beside)
+    written = (*graph.written, *(override.condition for override in overrides))
+    wording = word(written, known, schema=graph.schema, decided=decided, beside=beside)
     notes = _notes(graph, rules)
 
     def note(node: Node) -> str:
         return notes.get(node, "")
 
-    lines = [f"rulekit rules {VERSION}", f"# digest {graph.digest} (for information: reading computes it anew)", ""]
+    lines = [f"rulekit rules {VERSION}", f"# digest {digest} (for information: reading computes it anew)", ""]
     lines += _schema_lines(graph.schema)
     marks = ", ordered" if graph.schema.ordered_classes else ""
     lines.append(f"label {name(graph.schema.target)}: {{{', '.join(map(label, graph.classes))}}}{marks}")
@@ -51,6 +54,7 @@ def print_graph(graph: RuleGraph) -> str:
             f"require {label(graph.classes[promise.class_index])} when {wording.called[promise.condition].words}"
         )
     lines += _report(graph, wording, note)
+    lines += [line for override in overrides for line in _override(graph, override, wording)]
     return "\n".join(lines) + "\n"
 
 
@@ -97,7 +101,7 @@ def _column(feature: Feature) -> str:
         "ordered": feature.ordered,
         "float64": feature.precision == "float64",
         feature.display: feature.display != "plain",
-        f"unit {_quoted(feature.unit)}": bool(feature.unit),
+        f"unit {in_quotes(feature.unit)}": bool(feature.unit),
         f"missing {names(feature.missing_tokens)}": bool(feature.missing_tokens),
         f"unseen {feature.unseen}": feature.unseen != "unseen",
         "increasing": feature.monotone == 1,
@@ -105,11 +109,6 @@ def _column(feature: Feature) -> str:
         feature.role: feature.role != "use",
     }
     return ", ".join([kind, *(mark for mark, holds in marks.items() if holds)])
-
-
-def _quoted(text: str) -> str:
-    written = name(text)
-    return written if written.startswith('"') else f'"{written}"'
 
 
 # Decision and report -----------------------------------------------------------------------------------------------
@@ -136,6 +135,17 @@ def _decision(graph: RuleGraph, wording: Wording, note: Note) -> str:
         comment = f"  # that is {odds(node.threshold)}"
     root = wording.definitions.get(node) or wording.broken(node, note, force=True, names=wording.rules)
     return f"decide {labels[1]} when {root}{comment}"
+
+
+def _override(graph: RuleGraph, override: Override, wording: Wording) -> list[str]:
+    condition, until = override.condition, "" if override.expires is None else f" until {override.expires}"
+    called = wording.called[condition]
+    words = wording.broken(condition) if called is wording.full[condition] else called.words
+    return [
+        f"override {name(override.id)} by {in_quotes(override.author)} on {override.date}{until}"
+        f" because {in_quotes(override.reason)}:",
+        f"  {_nested(words)} -> {label(graph.classes[override.class_index])}",
+    ]
 
 
 def _beside(graph: RuleGraph) -> frozenset[Node]:

@@ -18,7 +18,20 @@ RESERVED = frozenset(
         *("above", "all", "and", "any", "apart", "at", "clip", "column", "contains", "decide", "decided"),
         *("default", "difference", "else", "exceeds", "false", "fires", "from", "if", "in", "is"),
         *("label", "lacks", "largest", "least", "let", "logistic", "median", "missing", "most", "not", "odd", "odds"),
-        *("of", "or", "points", "preferring", "probability", "report", "require", "rule", "sided", "step", "strength"),
+        *(
+            "of",
+            "or",
+            "override",
+            "points",
+            "preferring",
+            "probability",
+            "report",
+            "require",
+            "rule",
+            "sided",
+            "step",
+            "strength",
+        ),
         *("sum", "then", "to", "together", "true", "unseen", "up", "when", "with"),
     )
 )
@@ -55,6 +68,12 @@ def unquoted(token: str) -> str:
             fix='write \\", \\\\, \\n, \\t or \\u and four digits',
         ) from None
     return text
+
+
+def in_quotes(text: str) -> str:
+    """A text like a JSON string, however plain it is; see `name`."""
+    written = name(text)
+    return written if written.startswith('"') else f'"{written}"'
 
 
 def names(texts: Iterable[str]) -> str:

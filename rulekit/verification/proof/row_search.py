@@ -179,7 +179,7 @@ class RowSearch:
         if isinstance(what, Node):
             values: npt.NDArray[Any] = evaluate_nodes([what], table)[what]
             return values
-        return decide(self.graph.with_(decision=what.decision, probability=()), table).astype(np.int16)
+        return decide(self.graph.with_(decision=what.decision, probability=(), overrides=()), table).astype(np.int16)
 
     def _among(self, what: Node | Label, values: npt.NDArray[Any]) -> Truths:
         if isinstance(what, Node):

@@ -1,0 +1,85 @@
+"""Overrides: each proved to decide wherever it holds, and those that never hold or change nothing found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rulekit.audit.checks.checked_rows import examples
+from rulekit.audit.checks.findings import Finding, Open
+from rulekit.audit.checks.kept_promises import Verdict
+from rulekit.audit.checks.model_searches import Searches
+from rulekit.audit.checks.promises import Promise
+from rulekit.graph.language.text import print_node
+from rulekit.graph.language.words import name, quoted
+from rulekit.graph.overriding import over_anything, with_overrides
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.verification.proof.row_search import Claim, Label, Sought
+
+
+def override_verdicts(model: Searches) -> tuple[Verdict, ...]:
+    """For each override whether it decides every row on which it holds and none before it does.
+
+    It is looked for a row on which another class is decided, over whatever the model beneath may say.
+    """
+    return tuple(_verdicts(model)) if model.graph.overrides else ()
+
+
+def _verdicts(model: Searches) -> Iterator[Verdict]:
+    graph = over_anything(model.graph)
+    overrides = model.graph.overrides
+    search = model.searching(graph, [*graph.decision.roots, *(override.condition for override in overrides)])
+    for place, override in enumerate(overrides):
+        others = Label(graph.decision, frozenset(range(len(graph.classes))) - {override.class_index})
+        before = [Claim(earlier.condition, False) for earlier in overrides[:place]]
+        found = search.find(Claim(override.condition), *before, Claim(others))
+        promise = Promise("override", promised(model.graph, place))
+        if found.cells is not None:
+            yield Verdict(promise, "fails", examples(model.graph, search, [found.cells]))
+        else:
+            yield Verdict(promise, "not proved" if found.reason else "proved", reason=found.reason)
+
+
+def promised(graph: RuleGraph, place: int) -> str:
+    """What the override at a place decides, as a sentence."""
+    override = graph.overrides[place]
+    where = print_node(override.condition, graph.schema, None)
+    first = " and no override before it does" if place else ""
+    label = quoted(graph.classes[override.class_index])
+    return f"override {override.id} wins: where {where}{' holds' * bool(first)}{first}, the decision is {label}"
+
+
+def override_findings(model: Searches) -> Iterator[Finding | Open]:
+    """Overrides that never hold, that change no decision, and that a missing or new value satisfies."""
+    for override in model.graph.overrides:
+        condition, ids = override.condition, (override.id,)
+        reached = model.search(condition).find(Claim(condition))
+        if reached == Sought(None):
+            yield Finding("unreachable", f"override {override.id} is never true", ids)
+            continue
+        if reached.cells is None:
+            yield Open("unreachable", f"whether override {override.id} can be true", reached.reason)
+        yield from _shadowed(model, override.id)
+        search = model.search(condition)
+        for axis, column, pairs in search.unknown_and_known():
+            pair, reason = model.turned(search, axis, pairs, [Claim(condition)])
+            said = f"a missing or new value of {name(column)} satisfies override {override.id}"
+            if pair is not None:
+                yield Finding("missing", said, ids, examples(model.graph, search, pair[:1]), column)
+            elif reason:
+                yield Open("missing", f"whether {said}", reason)
+
+
+def _shadowed(model: Searches, own: str) -> Iterator[Finding | Open]:
+    graph = model.graph
+    rest = with_overrides(graph.with_(ladder=None), [each for each in graph.overrides if each.id != own])
+    reason = ""
+    for k in range(len(graph.classes)):
+        found = model.whole.find(model.label(k), model.label(k, decision=rest.decision).contrary())
+        if found.cells is not None:
+            return
+        reason = reason or found.reason
+    if reason:
+        yield Open("shadowed", f"whether override {own} changes a decision", reason)
+    else:
+        text = f"override {own} changes no decision: without it every row is decided the same"
+        yield Finding("shadowed", text, (own,))
