@@ -108,10 +108,8 @@ def _overrides(
             replace(rule_row(rule, words, figures.get((k, rule.id), ())), signed=signature(override))
             for rule, override in own
         )
-        before = "else before all rules below" if found else "before all rules below"
-        heading = (
-            f"override, {before}: {target} is {quoted(graph.classes[k])} when {_any_of([rule for rule, _ in own])}"
-        )
+        order = "where none above holds" if found else "which wins over all rules below"
+        heading = f"override, {order}: {target} is {quoted(graph.classes[k])} when {_any_of([rule for rule, _ in own])}"
         known = next((row.figures for row in rows if row.figures), ())
         found.append(Section(heading, rows, base_rates=base_rates(known, quoted(graph.classes[k]))))
     return found

@@ -20,7 +20,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from itertools import count
 from typing import TYPE_CHECKING, TypeGuard
 
 from rulekit.errors import GraphError
@@ -47,7 +46,7 @@ from rulekit.graph.overrides import Override
 from rulekit.graph.sides import SIDES, on_the_side_of_the_label
 from rulekit.graph.traversal import fold
 from rulekit.numbers import strength_of
-from rulekit.schema import Feature
+from rulekit.schema import FREE, Feature
 
 if TYPE_CHECKING:
     from rulekit.graph.rule_graph import RuleGraph
@@ -101,27 +100,31 @@ def put_on(decision: Decision, probability: tuple[Node, ...], overrides: Sequenc
     return over, tuple(_on(each, node) for each, node in zip(reported, probability, strict=True))
 
 
-def over_anything(graph: RuleGraph) -> RuleGraph:
-    """The overrides of a model over Boolean columns of their own, in the place of what is beneath.
+def over_anything(graph: RuleGraph) -> tuple[RuleGraph, tuple[Node, ...]]:
+    """The overrides of a model over anything, with any conditions; and these conditions, which are Boolean columns.
 
-    A root holds or not, a probability is 1 or 0, a sum as far from 0 on either side as it can be, each as a column says
-    that the model does not have. What holds of this model on all rows holds whatever lies beneath.
+    In the place of each root beneath stands a Boolean column too: the root holds or not, a probability is 1 or 0, a sum
+    as far from 0 on either side as it can be. What holds on all rows of this model holds of the overrides whatever
+    their conditions are and whatever lies beneath.
     """
     bare = graph.underlying.decision
-    free = (name for j in count() if (name := f"beneath {j}") not in graph.schema.names)
-    names = [next(free) for _ in bare.roots]
-    beyond = _beyond(bare, graph.overrides) if isinstance(bare, ArgMax) else 0.0
-    layers = _of_decision(bare, graph.overrides, [beyond] * len(names))
+    names = [f"beneath {j}" for j in range(len(bare.roots))]
+    conditions = dict.fromkeys(override.condition for override in graph.overrides)
+    held = {condition: IsTrue(f"condition {j}") for j, condition in enumerate(conditions, start=1)}
+    overrides = [replace(override, condition=held[override.condition]) for override in graph.overrides]
+    beyond = _beyond(bare, overrides) if isinstance(bare, ArgMax) else 0.0
+    layers = _of_decision(bare, overrides, [beyond] * len(names))
     roots = [_on(each, _anything(*pair)) for each, *pair in zip(layers, bare.roots, names, strict=True)]
-    features = (*graph.schema.features, *(Feature(name, "boolean") for name in names))
-    return graph.with_(
-        schema=replace(graph.schema, features=features),
+    columns = [Feature(name, "boolean") for name in (*names, *(column.feature for column in held.values()))]
+    model = graph.with_(
+        schema=replace(graph.schema, features=tuple(columns), constraints=FREE),
         decision=bare.with_roots(tuple(roots)),
         probability=(),
         required=(),
         overrides=(),
         ladder=None,
     )
+    return model, tuple(override.condition for override in overrides)
 
 
 def _anything(root: Node, column: str) -> Node:
@@ -267,18 +270,18 @@ def _is_beside(node: Node, formula: Node) -> TypeGuard[Sided]:
     return isinstance(node, Sided) and node.rule is formula
 
 
-def _of_probability(count: int, overrides: Sequence[Override]) -> list[list[Layer]]:
+def _of_probability(n: int, overrides: Sequence[Override]) -> list[list[Layer]]:
     """By reported probability what is put on it, the innermost first."""
 
     def decides(*classes: int) -> Node:
         return _first([(override.condition, override.class_index in classes) for override in overrides], True)
 
-    if count == 1:  # of two classes the second one
+    if n == 1:  # of two classes the second one
         own = [_raised(decides(0, 1))]
         return [
             [*own, *(_lowered(f"override {k}", decides(k), share) for k, share in ((1, _BESIDE[0]), (0, _BESIDE[1])))]
         ]
-    every = range(count)
+    every = range(n)
     return [
         [_raised(decides(k)), _lowered(f"override {k}", decides(*(j for j in every if j != k)), _LESS)] for k in every
     ]

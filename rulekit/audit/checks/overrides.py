@@ -19,24 +19,23 @@ from rulekit.verification.proof.row_search import Claim, Label, Sought
 def override_verdicts(model: Searches) -> tuple[Verdict, ...]:
     """For each override whether it decides every row on which it holds and none before it does.
 
-    It is looked for a row on which another class is decided, over whatever the model beneath may say.
+    A row on which another class is decided is looked for, whatever the conditions and the model beneath may be.
     """
     return tuple(_verdicts(model)) if model.graph.overrides else ()
 
 
 def _verdicts(model: Searches) -> Iterator[Verdict]:
-    graph = over_anything(model.graph)
-    overrides = model.graph.overrides
-    search = model.searching(graph, [*graph.decision.roots, *(override.condition for override in overrides)])
-    for place, override in enumerate(overrides):
+    graph, conditions = over_anything(model.graph)
+    search = model.searching(graph, [*graph.decision.roots, *conditions])
+    for place, override in enumerate(model.graph.overrides):
         others = Label(graph.decision, frozenset(range(len(graph.classes))) - {override.class_index})
-        before = [Claim(earlier.condition, False) for earlier in overrides[:place]]
-        found = search.find(Claim(override.condition), *before, Claim(others))
-        promise = Promise("override", promised(model.graph, place))
-        if found.cells is not None:
-            yield Verdict(promise, "fails", examples(model.graph, search, [found.cells]))
+        before = [Claim(condition, False) for condition in conditions[:place]]
+        found = search.find(Claim(conditions[place]), *before, Claim(others))
+        promise, reason = Promise("override", promised(model.graph, place)), found.reason
+        if found.cells is not None:  # never, by the making of the decision
+            yield Verdict(promise, "fails", reason="the decision is not made of its overrides")
         else:
-            yield Verdict(promise, "not proved" if found.reason else "proved", reason=found.reason)
+            yield Verdict(promise, "not proved" if reason else "proved", reason=reason)
 
 
 def promised(graph: RuleGraph, place: int) -> str:
