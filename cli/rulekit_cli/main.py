@@ -15,6 +15,7 @@ from rulekit_cli import (
     evaluate,
     export,
     import_model,
+    override,
     predict,
     refit,
     resize,
@@ -56,6 +57,7 @@ def app_for(arguments: Sequence[str] = ()) -> typer.Typer:
     app.command("simplify")(simplify.simplify)
     app.command("verify")(verify.verify)
     app.command("import")(import_model.import_model)
+    app.command("override")(override.override)
     app.command("refit")(refit.refit)
     app.command("demo")(demo.demo)
     return app

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from rulekit.errors import GraphError
 from rulekit.graph.nodes import Family, Node
@@ -59,6 +59,18 @@ class Override:
     def expired(self, day: str) -> bool:
         """Whether it was meant to end before an ISO date."""
         return self.expires is not None and self.expires < day
+
+
+def relabelled(overrides: Iterable[Override], old: Sequence[object], new: Sequence[object]) -> tuple[Override, ...]:
+    """The overrides of a model with old classes for one with new ones; raises GraphError for a class that it lacks."""
+    places = {repr(label): k for k, label in enumerate(new)}
+    found = []
+    for override in overrides:
+        label = old[override.class_index]
+        if repr(label) not in places:
+            raise GraphError(f"it decides {label!r}, which is no class here", where=f"override {override.id}")
+        found.append(replace(override, class_index=places[repr(label)]))
+    return tuple(found)
 
 
 def is_date(text: object) -> bool:

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, TypeGuard
 
 from rulekit.errors import GraphError
 from rulekit.graph.decisions import ArgMax, Decision, Fires
+from rulekit.graph.leaves import readers
 from rulekit.graph.nodes import (
     FALSE,
     And,
@@ -100,6 +101,20 @@ def put_on(decision: Decision, probability: tuple[Node, ...], overrides: Sequenc
     return over, tuple(_on(each, node) for each, node in zip(reported, probability, strict=True))
 
 
+def deciding(overrides: Sequence[Override], class_index: int) -> Node:
+    """The Boolean node that says that an override decides a class."""
+    return _first([(override.condition, override.class_index == class_index) for override in overrides], True)
+
+
+def with_any_conditions(*lists: Sequence[Override]) -> tuple[tuple[Override, ...], ...]:
+    """Lists of overrides with Boolean columns in the place of their conditions: one condition is one column."""
+    conditions = dict.fromkeys(override.condition for overrides in lists for override in overrides)
+    held = {condition: IsTrue(f"condition {j}") for j, condition in enumerate(conditions, start=1)}
+    return tuple(
+        tuple(replace(override, condition=held[override.condition]) for override in overrides) for overrides in lists
+    )
+
+
 def over_anything(graph: RuleGraph) -> tuple[RuleGraph, tuple[Node, ...]]:
     """The overrides of a model over anything, with any conditions; and these conditions, which are Boolean columns.
 
@@ -109,13 +124,12 @@ def over_anything(graph: RuleGraph) -> tuple[RuleGraph, tuple[Node, ...]]:
     """
     bare = graph.underlying.decision
     names = [f"beneath {j}" for j in range(len(bare.roots))]
-    conditions = dict.fromkeys(override.condition for override in graph.overrides)
-    held = {condition: IsTrue(f"condition {j}") for j, condition in enumerate(conditions, start=1)}
-    overrides = [replace(override, condition=held[override.condition]) for override in graph.overrides]
+    (overrides,) = with_any_conditions(graph.overrides)
+    conditions = tuple(override.condition for override in overrides)
     beyond = _beyond(bare, overrides) if isinstance(bare, ArgMax) else 0.0
     layers = _of_decision(bare, overrides, [beyond] * len(names))
     roots = [_on(each, _anything(*pair)) for each, *pair in zip(layers, bare.roots, names, strict=True)]
-    columns = [Feature(name, "boolean") for name in (*names, *(column.feature for column in held.values()))]
+    columns = [Feature(name, "boolean") for name in (*names, *readers(conditions))]
     model = graph.with_(
         schema=replace(graph.schema, features=tuple(columns), constraints=FREE),
         decision=bare.with_roots(tuple(roots)),
@@ -124,7 +138,7 @@ def over_anything(graph: RuleGraph) -> tuple[RuleGraph, tuple[Node, ...]]:
         overrides=(),
         ladder=None,
     )
-    return model, tuple(override.condition for override in overrides)
+    return model, conditions
 
 
 def _anything(root: Node, column: str) -> Node:

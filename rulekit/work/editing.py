@@ -25,12 +25,16 @@ from rulekit.graph.files.model_files import load
 from rulekit.graph.language.readable import listed
 from rulekit.graph.language.text import print_node
 from rulekit.graph.language.words import label
+from rulekit.graph.leaves import readers
 from rulekit.graph.nodes import FALSE, TRUE, Family, Hidden, Node, Or
+from rulekit.graph.overriding import deciding, with_any_conditions, with_overrides
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.graph.rules import Counts, Rule, counts, firing, rule_values, rules_of
 from rulekit.graph.sides import on_the_side_of_the_label
+from rulekit.schema import Feature, Schema
 from rulekit.tables.labels import LabelledTable, data_hash
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
+from rulekit.tables.table import Table
 from rulekit.verification.proof.row_search import Claim, Label, RowSearch
 from rulekit.work.evaluating import labelled_rows
 from rulekit.work.models import disagrees
@@ -170,12 +174,14 @@ def edit_of(
             "the edited rules have other columns or classes than the base",
             fix="edit the rules below the header, and leave the header as it is",
         )
-    model, refitted = _with_strengths(base, edited, rows)
+    model, refitted = _with_strengths(base.underlying, edited.underlying, rows)
     sided = isinstance(model.decision, Fires) and len(model.probability) == 1 and disagrees(model)
     if sided:
         model = model.with_(probability=(on_the_side_of_the_label(model, model.probability[0]),))
+    if edited.overrides:
+        model = with_overrides(model, edited.overrides)
     added, removed = changed_rules(base, model)
-    changed = _changed_rows(base, model, added, removed, rows)
+    changed = changed_rows(base, model, added, removed, rows.table)
     unchanged = prove_unchanged(base, model, added, removed)
     note: dict[str, Any] = {
         "author": author,
@@ -215,12 +221,13 @@ def _not_among(meant: tuple[Any, ...], left: Counter[tuple[Any, ...]]) -> bool:
     return left[meant] < 0
 
 
-def _changed_rows(
-    base: RuleGraph, edited: RuleGraph, added: tuple[Rule, ...], removed: tuple[Rule, ...], rows: LabelledTable
+def changed_rows(
+    base: RuleGraph, edited: RuleGraph, added: tuple[Rule, ...], removed: tuple[Rule, ...], rows: Table
 ) -> tuple[ChangedRow, ...]:
-    before, after = decide(base, rows.table), decide(edited, rows.table)
+    """The rows whose label an edit changes, each with the changed rule that explains it best."""
+    before, after = decide(base, rows), decide(edited, rows)
     places = np.flatnonzero(before != after)
-    table = rows.table.take(places)
+    table = rows.take(places)
     rules = (*added, *removed)
     values = rule_values(rules, table)
     true = firing(rules, values, table.n_rows).astype(np.float64)
@@ -248,6 +255,8 @@ def prove_unchanged(
     base: RuleGraph, edited: RuleGraph, added: tuple[Rule, ...], removed: tuple[Rule, ...]
 ) -> Unchanged:
     """Whether the two decide alike wherever no added and no removed rule holds, on every row that there can be."""
+    if base.default == edited.default and base.underlying.decision == edited.underlying.decision:
+        return _prove_beneath_unchanged(base, edited, [rule.node for rule in (*added, *removed)])
     own = {False: set(base.nodes()), True: set(edited.nodes())}
     parts = [
         *(part for rule in added for part in _reach(rule.node, own[False])),
@@ -268,6 +277,31 @@ def prove_unchanged(
             return Unchanged(False, examples(edited, search, [found.cells])[0])
         if found.reason:
             return Unchanged(False, reason=found.reason)
+    return Unchanged(True)
+
+
+def _prove_beneath_unchanged(base: RuleGraph, edited: RuleGraph, changed: list[Node]) -> Unchanged:
+    """As `prove_unchanged` of two models that differ in their overrides alone, whatever lies beneath.
+
+    There every root is made of what lies beneath and of whether an override decides its class or another one. So it is
+    enough that these are the same on every row on which no changed override holds, whatever the conditions are.
+    """
+    before, after = with_any_conditions(base.overrides, edited.overrides)
+    pairs = zip((*base.overrides, *edited.overrides), (*before, *after), strict=True)
+    columns = {given.condition: any_.condition for given, any_ in pairs}
+    region = Or([columns[node] for node in dict.fromkeys(changed)]) if changed else FALSE
+    names = sorted(readers(columns.values()))
+    model = RuleGraph(Schema(tuple(Feature(name, "boolean") for name in names)), base.classes[:2], Fires(FALSE))
+    search = RowSearch(model, [*columns.values()])
+    for k in range(len(base.classes)):
+        one, other = deciding(before, k), deciding(after, k)
+        for first, second in ((one, other), (other, one)):
+            found = search.find(Claim(region, False), Claim(first), Claim(second, False))
+            if found.cells is not None:
+                why = "the order of the overrides was changed, which counts where several of them hold"
+                return Unchanged(False, reason=why)
+            if found.reason:
+                return Unchanged(False, reason=found.reason)
     return Unchanged(True)
 
 

@@ -15,6 +15,7 @@ from rulekit.graph.decisions import Fires
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.files.model_files import load
 from rulekit.graph.nodes import Family, Hidden, Node, Probability, Rescaled, Sided
+from rulekit.graph.overriding import with_overrides
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.sides import on_the_side_of_the_label
 from rulekit.tables.labels import LabelledTable, data_hash
@@ -53,7 +54,8 @@ def refit(model: Path, data: Path, output: Path | None = None, reading: ReadingO
     if output is not None:
         refitted.save(output)
     before, after = (measured(one, found.rows) for one in (graph, refitted))
-    sided = isinstance(refitted.probability[0], Sided) and not isinstance(graph.probability[0], Sided)
+    now, once = (one.underlying.probability[0] for one in (refitted, graph))
+    sided = isinstance(now, Sided) and not isinstance(once, Sided)
     return Refitted(refitted, before, after, sided, found.notes)
 
 
@@ -62,6 +64,9 @@ def refitted_to(graph: RuleGraph, rows: LabelledTable) -> RuleGraph:
 
     Where the rows are reported no better, the old probabilities stay.
     """
+    if graph.overrides:
+        other = with_overrides(refitted_to(graph.underlying, rows), graph.overrides)
+        return other.with_(statistics=rule_statistics(other, rows.table, rows.y, rows.weight))
     reported = []
     for place, (k, formula) in enumerate(formulas_reported(graph).items()):
         bits = bits_of(formula)

@@ -71,7 +71,7 @@ def _directed(feature: Feature, direction: int) -> Feature:
 
 def required_of(texts: Iterable[str], schema: Schema, classes: Sequence[ClassLabel]) -> tuple[Required, ...]:
     """What texts such as `amount > 9000 -> yes` require; raises InputError that names the text."""
-    return tuple(_required(text, schema, classes) for text in texts)
+    return tuple(parse_rule(text, schema, classes, "require") for text in texts)
 
 
 def refuse_broken(nodes: Sequence[Node], schema: Schema, against: Sequence[Node] = ()) -> None:
@@ -94,16 +94,17 @@ def broken_promise(root: Node, schema: Schema, required: tuple[Required, ...] = 
     return next((verdict.promise.text for verdict in made if verdict.outcome != "proved"), "")
 
 
-def _required(text: str, schema: Schema, classes: Sequence[ClassLabel]) -> Required:
+def parse_rule(text: str, schema: Schema, classes: Sequence[ClassLabel], where: str) -> Required:
+    """Condition and class of a rule such as `amount > 9000 -> yes`; raises InputError that names the text."""
     condition, arrow, label = text.rpartition(_ARROW)
     if not arrow:
-        raise InputError(f"{text!r} names no class", where="require", fix="write amount > 9000 -> yes")
+        raise InputError(f"{text!r} names no class", where=where, fix="write amount > 9000 -> yes")
     known = [label_text(one) for one in classes]
     wanted = label.strip()
     if wanted not in known:
-        raise InputError(f"no class {wanted!r}", where="require", fix=suggestion(wanted, known, "classes"))
+        raise InputError(f"no class {wanted!r}", where=where, fix=suggestion(wanted, known, "classes"))
     try:
         node = parse_condition(condition, schema)
     except FormatError as error:
-        raise InputError(f"{condition.strip()!r}: {error}", where="require") from None
+        raise InputError(f"{condition.strip()!r}: {error}", where=where) from None
     return Required(known.index(wanted), node)
