@@ -143,6 +143,18 @@ Freeze = Annotated[
     str | None,
     typer.Option("--freeze", metavar="IDS", help="Rules of --start that stay word for word: all (default), none, ids."),
 ]
+Overrides = Annotated[
+    Path | None,
+    typer.Option(
+        "--overrides",
+        metavar="FILE",
+        help="Overrides that win over what is learned: of a model, a rule text or TOML; by default those of --start.",
+    ),
+]
+Date = Annotated[
+    str | None,
+    typer.Option("--date", metavar="YYYY-MM-DD", help="Overrides that expired before are left out; today by default."),
+]
 Test = Annotated[Path | None, typer.Option("--test", metavar="FILE", help="Measure on this file.")]
 Holdout = Annotated[
     float | None, typer.Option("--holdout", min=0.01, max=0.9, help="Measure on this share, held out of training.")

@@ -50,6 +50,8 @@ def predict(
     from rulekit.work.scoring import ScoringRequest, score
 
     scores = score(ScoringRequest(model, data, output, keep or [], explain, escape_formulas, options.reading(given)))
+    for note in scores.notes:
+        log(f"note: {note}")
     if json_:
         result_json(scores.as_rows())
         if output is None:

@@ -28,6 +28,8 @@ def train(
     curves: options.Curves = None,
     start: options.Start = None,
     freeze: options.Freeze = None,
+    overrides: options.Overrides = None,
+    date: options.Date = None,
     ignore: options.Ignore = None,
     types_file: options.TypesFile = None,
     types: options.Types = None,

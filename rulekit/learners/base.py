@@ -12,6 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from rulekit.audit.statistics import rule_statistics
 from rulekit.graph.ladder import Ladder
+from rulekit.graph.overrides import relabelled
+from rulekit.graph.overriding import with_overrides
+from rulekit.graph.rule_graph import RuleGraph
 from rulekit.learners.docstrings import documented
 from rulekit.learners.fitting.decision_values import decision_values
 from rulekit.learners.fitting.rows.inputs import TrainingData, check_rows
@@ -61,10 +64,17 @@ class RuleClassifier(ClassifierMixin, BaseEstimator, RuleLearner):  # type: igno
 
     def _with_statistics(self, data: TrainingData, labels: npt.NDArray[Any]) -> Self:
         """The estimator with statistics of its rules on the rows of training; labels [n]: class indices."""
-        statistics = rule_statistics(self.rule_graph_, data.table, labels, data.weights)
-        graph = self.rule_graph_.with_(statistics=statistics)
+        learned, start = self.rule_graph_, getattr(self, "start", None)
+
+        def overridden(model: RuleGraph) -> RuleGraph:
+            if not isinstance(start, RuleGraph) or not start.overrides:
+                return model
+            return with_overrides(model, relabelled(start.overrides, start.classes, model.classes))
+
+        graph = overridden(learned)
+        graph = graph.with_(statistics=rule_statistics(graph, data.table, labels, data.weights))
         if self.path_.errors:
-            ladder = self.path_.ladder(lambda model: graph if model.digest == graph.digest else model)
+            ladder = self.path_.ladder(lambda model: graph if model.digest == learned.digest else overridden(model))
             graph = graph.with_(ladder=ladder)
         self.rule_graph_ = graph
         return self

@@ -168,6 +168,9 @@ class RuleLearner(ABC):
         parameters = {key: getattr(self, key) for key in sorted(self.parameters)}
         check_parameters(self.estimator_name(), parameters, self.parameters)
         refuse_unable(type(self), {key: value for key, value in parameters.items() if key != "freeze"})
+        start = parameters.get("start")
+        if isinstance(start, RuleGraph):  # overrides are no rules to go on from; they are put on what was learned
+            parameters["start"] = start.underlying
         settings = self.settings(**parameters)
         self.check(settings)
         return settings

@@ -25,6 +25,7 @@ from rulekit.graph.traversal import topological
 from rulekit.tables.labels import LabelledTable, read_for_model
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.tables.row_hashes import Overlap, hashes_from_json, overlap
+from rulekit.work.expiry import expired_notes
 from rulekit.work.outputs import check_model_ending, check_outputs
 
 
@@ -78,7 +79,8 @@ def evaluate(model: Path, data: Path, reading: ReadingOptions = DEFAULT_OPTIONS)
     """Measure a model on the labelled rows of a file; the label column is the model's where the options name none."""
     graph = load(model)
     found = labelled_rows(graph, data, reading)
-    return Evaluation(measured(graph, found.rows), counts(graph), graph.digest, found.notes, found.overlap)
+    notes = (*found.notes, *expired_notes(graph.overrides))
+    return Evaluation(measured(graph, found.rows), counts(graph), graph.digest, notes, found.overlap)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

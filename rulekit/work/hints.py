@@ -28,7 +28,7 @@ FEW = 500
 def surprises(model: RuleGraph, start: Start | None, figures: Figures) -> list[str]:
     """What a reader of the model would wonder about: no rule at all, or a frozen rule that is gone."""
     found = []
-    if not counts(model).literals:
+    if not counts(model.underlying).literals:
         decided = max(figures.classes, key=lambda c: c.predicted).label
         found.append(f"no rule was found, every row is decided {decided!r}")
     elif len(answered := [c.label for c in figures.classes if c.predicted]) == 1:

@@ -43,7 +43,7 @@ def train_labels(
     begun: called with each label before its model is learned, and how many models there will be. Raises InputError
     where the folder holds other files, or would hold two of one name.
     """
-    if request.held_rows is not None or request.curves or request.start is not None:
+    if request.held_rows is not None or request.curves or request.start or request.overrides:
         why = "a file of one model is asked for, and there is a model for each label"
         raise InputError(why, where="--label-separator", fix="name one label with --positive")
     counts = label_counts(request.data, request.reading)

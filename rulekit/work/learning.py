@@ -90,7 +90,7 @@ def fitted(
     if rows.ordered:
         options["ordered"] = rows.classes
     if start is not None:
-        options |= {"start": start.graph, "freeze": start.freeze}
+        options |= {"start": start.graph.underlying, "freeze": start.freeze}
     if memory is not None:
         options["memory"] = memory
     made: Any = find_learner(learner)(
@@ -107,7 +107,11 @@ def fitted(
 
 def refuse_options(learner: str, options: Mapping[str, Any]) -> None:
     """Raises InputError for an option, given by name, that asks for what the learner cannot."""
-    refuse_unable(find_learner(learner), options, "--")
+    found = find_learner(learner)
+    if options.get("start") is not None and "start" not in found.abilities:
+        fix = "leave it out; --overrides MODEL keeps the overrides of a model"
+        raise InputError(f"{found.word} does not go on from given rules", where="--start", fix=fix)
+    refuse_unable(found, options, "--")
 
 
 def refuse_curve(parameters: Mapping[str, Any]) -> None:

@@ -32,6 +32,7 @@ from rulekit.names import suggestion
 from rulekit.schema import Schema
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.work.editing import ChangedRow, Unchanged, changed_rows, changed_rules, prove_unchanged
+from rulekit.work.expiry import expired_notes, today
 from rulekit.work.outputs import check_model_ending, check_outputs
 
 WHERE = "override"
@@ -265,21 +266,6 @@ def listed_overrides(graph: RuleGraph, day: str | None = None) -> list[dict[str,
         }
         for each in graph.overrides
     ]
-
-
-def today() -> str:
-    """The ISO date of the clock, in UTC; no decision depends on it."""
-    return datetime.datetime.now(datetime.UTC).date().isoformat()
-
-
-def expired_notes(overrides: Sequence[Override], day: str | None = None) -> tuple[str, ...]:
-    """A line for each override that was meant to end before a day, by default today; it goes on to decide."""
-    now = day or today()
-    return tuple(
-        f"override {each.id} expired on {each.expires} and still decides; rulekit override --remove {each.id} ends it"
-        for each in overrides
-        if each.expired(now)
-    )
 
 
 def broken_by(before: RuleGraph, after: RuleGraph) -> tuple[str, ...]:

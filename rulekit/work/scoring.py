@@ -18,6 +18,7 @@ from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.tables.raw.columns import cells_as_given
 from rulekit.tables.reading import read_columns
 from rulekit.targets import Outcome, find_target_for
+from rulekit.work.expiry import expired_notes
 from rulekit.work.outputs import check_outputs
 
 if TYPE_CHECKING:
@@ -48,7 +49,8 @@ class ScoringRequest:
 class Scores:
     """The result by column, each [n_rows], and what the ids of rules in it stand for.
 
-    test: of a sum what the total must be. explained: what `RuleGraph.explain` says of each row, where it was asked.
+    test: of a sum what the total must be. notes: which overrides have expired.
+    explained: what `RuleGraph.explain` says of each row, where it was asked.
     """
 
     columns: Mapping[str, Any]
@@ -56,6 +58,7 @@ class Scores:
     meanings: tuple[Meaning, ...] = ()
     test: str = ""
     explained: Sequence[Mapping[str, Any]] = ()
+    notes: tuple[str, ...] = ()
 
     def csv(self) -> bytes:
         """The columns as CSV in UTF-8."""
@@ -104,7 +107,7 @@ def score(request: ScoringRequest) -> Scores:
         meanings, test = meanings_of(graph), threshold_words(graph)
     if request.escape_formulas:
         columns = _without_formulas(columns)
-    scores = Scores(columns, table.n_rows, meanings, test, explained)
+    scores = Scores(columns, table.n_rows, meanings, test, explained, expired_notes(graph.overrides))
     if request.output is not None:
         write_atomically(request.output, scores.csv())
     return scores

@@ -33,14 +33,15 @@ class Start:
 
     def unmerged(self) -> tuple[Node, ...]:
         """The hidden bits of the rules, and those of a sum that stay: they are not to be merged with new ones."""
-        bits = tuple(node for node in self.graph.nodes() if isinstance(node, Hidden))
-        return (*bits, *(rule.node for rule in rules_of(self.graph) if self.freeze == "all" or rule.id in self.freeze))
+        graph = self.graph.underlying
+        bits = tuple(node for node in graph.nodes() if isinstance(node, Hidden))
+        return (*bits, *(rule.node for rule in rules_of(graph) if self.freeze == "all" or rule.id in self.freeze))
 
     def covered(self, model: RuleGraph) -> list[str]:
         """The ids of the Boolean rules that were to stay and do not stand in the model: other rules cover them."""
         if self.freeze == "none":
             return []
-        ids = {rule.node: rule.id for rule in rules_of(self.graph) if not rule.nested}
+        ids = {rule.node: rule.id for rule in rules_of(self.graph.underlying) if not rule.nested}
         there = {rule.node for rule in rules_of(model)}
         # where the model decides by a probability, a rule stands as a hidden bit that fires with probability 1
         there |= {node.cause for node in model.nodes() if isinstance(node, Hidden)}

@@ -30,6 +30,7 @@ from rulekit.tables.options import ReadingOptions
 from rulekit.work import learning
 from rulekit.work.evaluating import labelled_rows
 from rulekit.work.hints import hints, surprises, ways_out
+from rulekit.work.kept_overrides import Kept, read_kept
 from rulekit.work.outputs import check_model_ending, check_outputs
 from rulekit.work.progress import Finishing, Learning, Noticed, Progress, Read, Reading, unseen
 
@@ -48,7 +49,9 @@ class TrainingRequest:
 
     reading: how the table is read, the target column among it. parameters: of the learner, by name. smallest: take the
     smallest model that is not worse than the best one. size: take this row of the ladder. baselines: measure well-known
-    models on the same folds as well. start, freeze: rules to go on from, and which of them stay.
+    models on the same folds as well. start, freeze: rules to go on from, and which of them stay. overrides: a file
+    whose overrides win over what is learned, in the place of those of `start`; what expired before `date`, an ISO date,
+    today by default, is left out.
     test, holdout: another file, or a share of the rows, on which the model is measured; without either the training
     rows. held_rows: write the rows that are held out there. memory: learn from a file larger than this ("500MB").
     output, curves: files to write.
@@ -63,6 +66,8 @@ class TrainingRequest:
     baselines: bool = False
     start: Path | None = None
     freeze: str | None = None
+    overrides: Path | None = None
+    date: str | None = None
     test: Path | None = None
     holdout: float | None = None
     held_rows: Path | None = None
@@ -122,7 +127,7 @@ def _trained(
     progress: Progress,
 ) -> TrainingResult:
     """As `train`, from parameters and a start that can be carried out; measure: begins to measure the baselines."""
-    rows = _read(request, start, progress)
+    rows, kept = _read(request, start, progress)
     picked = _picked(rows, request, progress)
     training, held = (rows, None) if picked is None else (rows.take(~picked), rows.take(picked))
     started = time.monotonic()
@@ -151,7 +156,7 @@ def _trained(
     if comparison is not None:
         comparison.after(learner)
     progress(Finishing("simplifying"))
-    model = _finished(learner, training, held, request, start)
+    model = _finished(learner, training, held, request, start, kept)
     seconds = time.monotonic() - started
     progress(Finishing("measuring"))
     figures, measured_on, noticed = _measured(model, request, training, held)
@@ -166,7 +171,7 @@ def _trained(
         summary_of(rows.table),
         learning.size_chosen(model.provenance, learner.path_),
         seconds,
-        (*noticed, *surprises(model, start, figures), *hints(figures, few_errors)),
+        (*kept.notes, *noticed, *surprises(model, start, figures), *hints(figures, few_errors)),
         None if rows.cost is None else (figures.cost_per_row(rows.cost), figures.cost_of_one_answer(rows.cost)),
         baselines,
         () if _decides(model, figures) else ways_out(training, _left_alone(request)),
@@ -207,7 +212,13 @@ def _checked(request: TrainingRequest) -> tuple[dict[str, Any], Start | None]:
         parameters = learning.of_size(request.learner, parameters, request.size)
     if request.test is not None and request.holdout is not None:
         raise InputError("--test and --holdout are two ways to measure", fix="give one")
-    check_outputs([request.output, request.held_rows, *request.curves], request.data, request.test, request.start)
+    check_outputs(
+        [request.output, request.held_rows, *request.curves],
+        request.data,
+        request.test,
+        request.start,
+        request.overrides,
+    )
     if request.held_rows is not None:
         from rulekit.tables.picked_rows import check_ending
 
@@ -228,18 +239,21 @@ def _checked(request: TrainingRequest) -> tuple[dict[str, Any], Start | None]:
     return parameters, read_start(request.start, request.freeze)
 
 
-def _read(request: TrainingRequest, start: Start | None, progress: Progress) -> LabelledTable:
+def _read(request: TrainingRequest, start: Start | None, progress: Progress) -> tuple[LabelledTable, Kept]:
     options = request.reading if start is None else start.reading(request.reading)
+    kept = read_kept(start, request.overrides, request.date)
+    options = kept.reading(options)
     budget = None if request.memory is None else Budget(parse_memory(request.memory, "--memory"))
     reading = None if budget is None else lambda share: bool(progress(Reading(share)))
     rows = read_labelled(request.data, options, budget, reading=reading)
     if start is not None:
         rows = start.read_alike(rows)
+    rows, kept = kept.for_rows(rows)
     progress(Read((*rows.table.notes, *rows.notes), summary_of(rows.table)))
     _refuse_many_classes(rows, request)
     if not any(feature.role == "use" for feature in rows.table.features):
         raise InputError("no column is left that a rule may read", where="--role", fix="leave one to use")
-    return rows
+    return rows, kept
 
 
 def _refuse_many_classes(rows: LabelledTable, request: TrainingRequest) -> None:
@@ -287,9 +301,17 @@ def _refuse_nothing_learned(graph: RuleGraph, request: TrainingRequest) -> None:
 
 
 def _finished(
-    learner: Any, rows: LabelledTable, held: LabelledTable | None, request: TrainingRequest, start: Start | None
+    learner: Any,
+    rows: LabelledTable,
+    held: LabelledTable | None,
+    request: TrainingRequest,
+    start: Start | None,
+    kept: Kept,
 ) -> RuleGraph:
-    """The learned model with its ladder; each size simplified within the limits, with statistics of its rules."""
+    """The learned model with its ladder; each size simplified within the limits, with statistics of its rules.
+
+    Overrides are put on what was learned and simplified.
+    """
 
     def finished(learned: RuleGraph) -> RuleGraph:
         model = learned
@@ -301,6 +323,7 @@ def _finished(
         separator = request.reading.label_separator
         if separator is not None:
             model = model.with_(provenance={**model.provenance, "label_separator": separator})
+        model = kept.onto(model)
         statistics = rule_statistics(model, rows.table, class_indices(model, rows), rows.weight)
         if held is not None:
             of_held = rule_statistics(model, held.table, class_indices(model, held), held.weight)

@@ -1,0 +1,104 @@
+"""Overrides that are kept through training: those of the model to go on from, or of a file, on whatever is learned."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rulekit.errors import GraphError, InputError
+from rulekit.graph.decisions import ArgMax, Fires
+from rulekit.graph.files.model_files import load
+from rulekit.graph.leaves import readers
+from rulekit.graph.nodes import Or
+from rulekit.graph.overrides import Override, is_date, relabelled
+from rulekit.graph.overriding import with_overrides
+from rulekit.graph.rule_graph import ClassLabel, RuleGraph
+from rulekit.schema import Schema
+from rulekit.tables.labels import LabelledTable
+from rulekit.tables.options import ReadingOptions
+from rulekit.work.expiry import today
+from rulekit.work.overrides import Written, bound, put_on, read_written
+from rulekit.work.start import Start
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Overrides with the classes that they were made for; columns: those that they read, as a start has them.
+
+    written: overrides of a TOML file, which are read under the columns of the data. notes: which are kept, and which
+    are left out since they have expired.
+    """
+
+    overrides: tuple[Override, ...] = ()
+    classes: tuple[ClassLabel, ...] = ()
+    columns: Start | None = None
+    written: tuple[Written, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def reading(self, options: ReadingOptions) -> ReadingOptions:
+        """The options with what is known of the columns that are read, where nothing else is asked for."""
+        if self.columns is None:
+            return options
+        found = self.columns.reading(options)
+        return replace(options, types=found.types, missing=found.missing, precision=found.precision)
+
+    def for_rows(self, rows: LabelledTable) -> tuple[LabelledTable, Kept]:
+        """The rows under the columns of the overrides, and these for the classes of the rows.
+
+        Raises InputError where they do not fit.
+        """
+        if self.columns is not None:
+            rows = self.columns.read_alike(rows)
+        schema = Schema(rows.table.features, rows.target, constraints=rows.table.constraints)
+        try:
+            own = relabelled(self.overrides, self.classes, rows.classes)
+        except GraphError as error:
+            raise InputError(str(error)) from None
+        own = (*own, *bound(self.written, schema, rows.classes, [override.id for override in own]))
+        put_on(RuleGraph(schema, rows.classes, ArgMax.first_of({}, len(rows.classes))), own)
+        return rows, replace(self, overrides=own, classes=rows.classes, written=())
+
+    def onto(self, model: RuleGraph) -> RuleGraph:
+        """A learned model under the overrides."""
+        if not self.overrides:
+            return model
+        return with_overrides(model, relabelled(self.overrides, self.classes, model.classes))
+
+
+def read_kept(start: Start | None, path: Path | None, day: str | None = None) -> Kept:
+    """The overrides of a file (a model, a rule text, TOML), without one those of the start.
+
+    day: the ISO date before which an override has expired, today by default. Raises InputError for a file that holds
+    none.
+    """
+    if day is not None and not is_date(day):
+        raise InputError(f"{day!r} is no date", where="--date", fix="write one as in 2026-11-25")
+    now = day or today()
+    if path is not None and path.suffix.lower() == ".toml":
+        written = read_written(path)
+        past = [one for one in written if one.expires is not None and one.expires < now]
+        said = [_left_out(one.id or one.rule, one.expires) for one in past]
+        return Kept(written=tuple(one for one in written if one not in past), notes=tuple(said))
+    graph = load(path, verify=False) if path is not None else None if start is None else start.graph
+    if graph is None:
+        return Kept()
+    if path is not None and not graph.overrides:
+        raise InputError("this file holds no override", where=str(path), fix="leave --overrides out")
+    kept = tuple(override for override in graph.overrides if not override.expired(now))
+    notes = [_left_out(one.id, one.expires) for one in graph.overrides if one.expired(now)]
+    notes += [f"override {one.id} is kept, by {one.author} on {one.date}" for one in kept]
+    columns = _columns(graph, kept) if kept else None
+    return Kept(kept, graph.classes, columns, notes=tuple(notes))
+
+
+def _left_out(name: str, expires: str | None) -> str:
+    return f"override {name} expired on {expires} and is left out; to keep it, give it another date (rulekit override)"
+
+
+def _columns(graph: RuleGraph, overrides: Sequence[Override]) -> Start:
+    """A start that reads what the overrides read, and declares nothing else of the columns."""
+    conditions = [override.condition for override in overrides]
+    used = readers(conditions)
+    features = tuple(replace(f, monotone=0, role="use") for f in graph.schema if f.name in used)
+    return Start(RuleGraph(Schema(features), ("no", "yes"), Fires(Or(conditions))), "none")
