@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
 
+from rulekit.audit.hand_made import HandEdit, hand_made
 from rulekit.audit.outline import Words
 from rulekit.audit.score_cards.cards import card_of
 from rulekit.audit.score_cards.rule_rows import Row, card_rows, rule_row
@@ -68,10 +69,11 @@ def sections(graph: RuleGraph, full: bool = False) -> tuple[Section, ...]:
     """The deciding rules, class by class; full: with every level of their sets."""
     figures, words = rule_figures(graph), Words.of(graph.written, graph.schema, full)
     first_of_all, graph = _overrides(graph, figures, words), graph.underlying
+    made = hand_made(graph)
     by_class = {k: list(rules) for k, rules in groupby(rules_of(graph), key=lambda rule: rule.class_index)}
     if _is_count(graph):
         first = graph.decision.parts[0].class_index
-        rows = tuple(rule_row(rule, words) for rule in by_class.get(first, []))
+        rows = _marked(tuple(rule_row(rule, words) for rule in by_class.get(first, [])), made)
         labels = ", ".join(map(quoted, graph.classes))
         target = name(graph.schema.target)
         return (
@@ -90,10 +92,15 @@ def sections(graph: RuleGraph, full: bool = False) -> tuple[Section, ...]:
         known = next((row.figures for row in rows if row.figures), ())
         said = speaks_for(graph, k)
         signs = f"points above 0 speak for {said}, points below 0 against it" if card is not None and rows else ""
-        found.append(Section(heading, rows, base_rates=base_rates(known, said), signs=signs))
+        found.append(Section(heading, _marked(rows, made), base_rates=base_rates(known, said), signs=signs))
         if inhibiting:
-            found.append(Section(_INHIBITORS, inhibiting))
+            found.append(Section(_INHIBITORS, _marked(inhibiting, made)))
     return tuple(found)
+
+
+def _marked(rows: tuple[Row, ...], made: Mapping[str, HandEdit]) -> tuple[Row, ...]:
+    """The rows, of which those that a person wrote or changed say so."""
+    return tuple(replace(row, signed=str(made[row.id])) if row.id in made else row for row in rows) if made else rows
 
 
 def _overrides(

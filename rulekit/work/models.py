@@ -13,6 +13,7 @@ from rulekit.graph.files.model_files import load
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import Counts, counts
 from rulekit.targets import Artifact, find_target
+from rulekit.work.hand_edits import after_simplification
 from rulekit.work.outputs import check_artifact_ending, check_model_ending, check_outputs
 from rulekit.work.typed_points import inexact_sums
 
@@ -85,6 +86,8 @@ def import_model(source: Path, output: Path | None = None) -> Imported:
     if output is not None:
         check_model_ending(output)
     graph = load(source, verify=False)
+    if not graph.provenance:  # of a rule text: what was learned and what a person wrote cannot be told apart
+        graph = graph.with_(provenance={"imported": True})
     contradicted = len(graph.probability) == 1 and disagrees(graph)
     if output is not None:
         graph.save(output)
@@ -129,6 +132,7 @@ def simplify(model: Path, output: Path | None = None) -> Simplified:
         check_model_ending(output)
     graph = load(model)
     simpler, applied = simplify_explained(graph)
+    simpler = after_simplification(graph, simpler)
     if output is not None:
         simpler.save(output)
     changes = tuple(Change(step.law, str(step.before), str(step.after)) for step in applied)

@@ -29,6 +29,7 @@ from rulekit.tables.labels import LabelledTable
 from rulekit.tables.options import ReadingOptions
 from rulekit.work import learning
 from rulekit.work.evaluating import labelled_rows
+from rulekit.work.hand_edits import with_edits_of
 from rulekit.work.hints import hints, surprises, ways_out
 from rulekit.work.kept_overrides import Kept, read_kept
 from rulekit.work.outputs import check_model_ending, check_outputs
@@ -323,7 +324,7 @@ def _finished(
         separator = request.reading.label_separator
         if separator is not None:
             model = model.with_(provenance={**model.provenance, "label_separator": separator})
-        model = kept.onto(model)
+        model = kept.onto(model if start is None else with_edits_of(model, start.graph.underlying))
         statistics = rule_statistics(model, rows.table, class_indices(model, rows), rows.weight)
         if held is not None:
             of_held = rule_statistics(model, held.table, class_indices(model, held), held.weight)

@@ -24,7 +24,8 @@ class Row:
     of a sum, or None; a term with a negative weight speaks against its class. figures: what each table says of it, the
     training rows first; empty where nothing is known, and of a condition that must hold beside others. group: in a sum
     what the row stands under, a column or "several columns"; under: the conditions as they read there.
-    inhibits: it keeps the rules before it from acting. signed: of an override who answers for it, and why.
+    inhibits: it keeps the rules before it from acting. signed: of an override, and of a rule that was changed by hand,
+    who answers for it, and why.
     """
 
     id: str

@@ -1,0 +1,47 @@
+"""Edits by hand that go on to be known where a model becomes another one."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from rulekit.audit.hand_made import hand_made
+from rulekit.graph.nodes import Hidden, Node
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.graph.rules import rules_of
+
+
+def with_edits_of(model: RuleGraph, before: RuleGraph) -> RuleGraph:
+    """A model that was learned from the rules of another one, with the edits of those that stand in it.
+
+    A rule may have become a hidden bit that it causes.
+    """
+    edits, made = before.provenance.get("edits"), hand_made(before)
+    if not edits:
+        return model
+    ids = {rule.node: rule.id for rule in rules_of(before) if rule.id in made}
+    notes = []
+    for rule in rules_of(model):
+        name = ids.get(_cause(rule.node))
+        if name is not None and name != rule.id:
+            notes.append({**asdict(made[name]), "base": before.digest, "added": [rule.id], "removed": []})
+    return model.with_(provenance={**model.provenance, "edits": [*edits, *notes]})
+
+
+def _cause(node: Node) -> Node:
+    return node.cause if isinstance(node, Hidden) else node
+
+
+def after_simplification(before: RuleGraph, after: RuleGraph) -> RuleGraph:
+    """A simplified model in which new rules of a class count as made by hand where such a rule of it is gone."""
+    made = hand_made(before)
+    old = {rule.id: rule.class_index for rule in rules_of(before)}
+    new = {rule.id: rule.class_index for rule in rules_of(after)}
+    notes: list[dict[str, Any]] = []
+    for name in made:
+        fresh = [rule for rule, k in new.items() if rule not in old and k == old[name]]
+        if name not in new and fresh:
+            notes.append({**asdict(made[name]), "base": before.digest, "added": fresh, "removed": [name]})
+    if not notes:
+        return after
+    return after.with_(provenance={**after.provenance, "edits": [*after.provenance.get("edits", ()), *notes]})
