@@ -101,4 +101,4 @@ def _columns(graph: RuleGraph, overrides: Sequence[Override]) -> Start:
     conditions = [override.condition for override in overrides]
     used = readers(conditions)
     features = tuple(replace(f, monotone=0, role="use") for f in graph.schema if f.name in used)
-    return Start(RuleGraph(Schema(features), ("no", "yes"), Fires(Or(conditions))), "none")
+    return Start(RuleGraph(Schema(features), ("no", "yes"), Fires(Or(conditions))), "none", "an override")

@@ -20,16 +20,17 @@ from rulekit.tables.options import ReadingOptions
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """The rules to go on from, and which of them stay: "all", "none" or rule ids."""
+    """The rules to go on from, and which of them stay: "all", "none" or rule ids; who: what they are, in words."""
 
     graph: RuleGraph
     freeze: Literal["all", "none"] | list[str]
+    who: str = "the start"
 
     def read_alike(self, rows: LabelledTable) -> LabelledTable:
         """The rows under the columns and levels of the rules; raises InputError where they do not fit."""
         from rulekit.learners.fitting.given.start_schema import under_start
 
-        return replace(rows, table=under_start(self.graph, rows.table))
+        return replace(rows, table=under_start(self.graph, rows.table, self.who))
 
     def unmerged(self) -> tuple[Node, ...]:
         """The hidden bits of the rules, and those of a sum that stay: they are not to be merged with new ones."""

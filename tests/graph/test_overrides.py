@@ -8,63 +8,25 @@ from collections import Counter
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from overridden_models import SCHEMA, X, Y, overridden, override, two_rules, winners
 from table_rows import row_of
 
-from rulekit.conformance.random_graphs import random_boolean, random_legal_graph, random_table
 from rulekit.errors import FormatError, GraphError
 from rulekit.graph.check import check
 from rulekit.graph.decisions import ArgMax, Fires, Median
-from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes, probabilities
+from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.evaluation.oracle import evaluate_row
 from rulekit.graph.files.file_format import from_json, to_json
-from rulekit.graph.nodes import FALSE, Above, Column, Compare, Hidden, Linear, Logistic, Not, Or, Probability, Strength
-from rulekit.graph.overrides import MAX_OVERRIDES, MAX_TEXT, Override
+from rulekit.graph.nodes import FALSE, Above, Column, Hidden, Linear, Logistic, Not, Or, Probability, Strength
+from rulekit.graph.overrides import MAX_OVERRIDES, MAX_TEXT
 from rulekit.graph.overriding import with_overrides
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.schema import Feature, Schema
 from rulekit.tables.table import Table
 
 SEEDS = st.integers(0, 2**32 - 1)
-SCHEMA = Schema((Feature("x"), Feature("y")))
-X, Y = Compare("x", ">", 1.0), Compare("y", ">", 1.0)
-
-
-def override(name: str, class_index: int, condition=X, **changes):
-    said = {"author": "A. Jones", "date": "2026-11-25", "reason": 'the branch\nasked "twice"', **changes}
-    return Override(name, class_index, condition, **said)
-
-
-def some_overrides(rng: np.random.Generator, graph: RuleGraph) -> tuple[Override, ...]:
-    """One to three overrides of random conditions and classes."""
-    k = len(graph.classes)
-    return tuple(
-        override(f"o{j}", int(rng.integers(k)), random_boolean(rng, graph.schema, 2), expires="2027-06-30")
-        for j in range(1, int(rng.integers(2, 5)))
-    )
-
-
-def winners(overrides: tuple[Override, ...], table: Table) -> npt.NDArray[np.int64]:
-    """By row [n] the class of the first override that holds, -1 where none does."""
-    won = np.full(table.n_rows, -1)
-    values = evaluate_nodes([each.condition for each in overrides], table)
-    for each in reversed(overrides):
-        won[values[each.condition].astype(bool)] = each.class_index
-    return won
-
-
-def overridden(seed: int) -> tuple[RuleGraph, RuleGraph, Table]:
-    """A random legal model, the same under overrides, and rows; where an override is refused the next model."""
-    while True:
-        rng = np.random.default_rng(seed)
-        graph = random_legal_graph(seed)
-        try:
-            return graph, with_overrides(graph, some_overrides(rng, graph)), random_table(rng, graph.schema, 60)
-        except GraphError:  # a score without bounds
-            seed += 1
 
 
 @given(SEEDS)
@@ -168,11 +130,6 @@ def test_two_classes_keep_the_threshold_that_they_were_given():
     assert sure.probability == (Probability(sure.decision.roots[0]),)
 
 
-def model() -> RuleGraph:
-    graph = RuleGraph(SCHEMA, ("no", "yes"), Fires(X), (Probability(Hidden("h", X, 1.0)),))
-    return with_overrides(graph, (override("o1", 1, Y), override("o2", 0, Not(Y), expires="2027-01-01")))
-
-
 @pytest.mark.parametrize(
     ("place", "value", "why"),
     [
@@ -195,26 +152,26 @@ def model() -> RuleGraph:
     ],
 )
 def test_files_with_wrong_overrides_are_refused(place, value, why):
-    data = json.loads(to_json(model()))
+    data = json.loads(to_json(two_rules()))
     data["overrides"][0][place] = value
     with pytest.raises(FormatError, match=why):
         from_json(json.dumps(data), verify=False)
 
 
 def test_a_file_cannot_claim_an_override_that_does_not_decide():
-    data = json.loads(to_json(model()))
-    plain = json.loads(to_json(model().underlying))
+    data = json.loads(to_json(two_rules()))
+    plain = json.loads(to_json(two_rules().underlying))
     data["decision"], data["nodes"] = plain["decision"], [*data["nodes"]]
     with pytest.raises(FormatError, match="not that of its overrides"):
         from_json(json.dumps(data), verify=False)
-    data = json.loads(to_json(model()))
+    data = json.loads(to_json(two_rules()))
     data["overrides"] = data["overrides"] * MAX_OVERRIDES
     with pytest.raises(FormatError, match="more than the"):
         from_json(json.dumps(data), verify=False)
 
 
-def test_a_changed_author_is_another_model():
-    graph = model()
+def test_a_changed_author_is_another_two_rules():
+    graph = two_rules()
     other = replace(graph, overrides=(replace(graph.overrides[0], author="B. Smith"), graph.overrides[1]))
     assert other.digest != graph.digest
     data = json.loads(to_json(graph))
@@ -225,4 +182,4 @@ def test_a_changed_author_is_another_model():
 
 def test_a_decision_cannot_be_changed_under_its_overrides():
     with pytest.raises(GraphError, match="not that of its overrides"):
-        model().with_(decision=Fires(X))
+        two_rules().with_(decision=Fires(X))

@@ -13,12 +13,13 @@ from rulekit.schema import FIRST_LEVEL_CODE, FREE, Feature
 from rulekit.tables.table import Array, Table, encoded_dtype
 
 
-def under_start(graph: RuleGraph, table: Table) -> Table:
+def under_start(graph: RuleGraph, table: Table, who: str = "the start") -> Table:
     """The table with each column that the graph reads as the graph's schema has it; its levels first, new ones behind.
 
     What the schema declares of a column, read or not, goes on to hold: its monotone mark and its role; so do the groups
     of columns that may meet in a rule. Raises InputError where a column that is read is missing, not to be used, of
-    another kind, or ordered otherwise, and where the table declares the contrary of the schema.
+    another kind, or ordered otherwise, and where the table declares the contrary of the schema. who: reads the columns,
+    in words.
     """
     features, arrays = [_declared(graph, feature) for feature in table.features], list(table.arrays)
     known, own = graph.schema.constraints, table.constraints
@@ -26,12 +27,12 @@ def under_start(graph: RuleGraph, table: Table) -> Table:
         raise InputError("the start and the data declare different constraints", where="start", fix="declare one")
     for name in graph.used_features:
         if name not in table.names:
-            raise InputError(f"no column {name!r}, which the start reads", where=table.source or "table",
+            raise InputError(f"no column {name!r}, which {who} reads", where=table.source or "table",
                              fix=suggestion(name, table.names))  # fmt: skip
         at = table.names.index(name)
         if features[at].role != "use":
-            raise InputError(f"the start reads it, its role is {features[at].role}", where=f"column {name!r}")
-        features[at], arrays[at] = _adopted(graph.schema[name], features[at], arrays[at])
+            raise InputError(f"{who} reads it, its role is {features[at].role}", where=f"column {name!r}")
+        features[at], arrays[at] = _adopted(graph.schema[name], features[at], arrays[at], who)
     return replace(table, features=tuple(features), arrays=tuple(arrays), constraints=known if own == FREE else own)
 
 
@@ -50,20 +51,20 @@ def _declared(graph: RuleGraph, own: Feature) -> Feature:
     return replace(own, monotone=own.monotone or known.monotone, role=role)
 
 
-def _adopted(known: Feature, own: Feature, array: Array) -> tuple[Feature, Array]:
+def _adopted(known: Feature, own: Feature, array: Array, who: str) -> tuple[Feature, Array]:
     """The feature as the start has it, and the column encoded so."""
     if known.kind == own.kind == "categorical":
-        return _levels(known, own, array)
+        return _levels(known, own, array, who)
     if known.kind == own.kind == "text":
         unknown = sorted(set(known.levels) - set(own.levels))
         if unknown:
             fix = "give rules without it, or more texts"
-            what = f"the start names the word {unknown[0]!r}, which fewer than two of these texts have"
+            what = f"{who} names the word {unknown[0]!r}, which fewer than two of these texts have"
             raise InputError(what, where=f"column {known.name!r}", fix=fix)
         return own, array
     if known.kind != own.kind and (known.kind, own.kind) != ("numeric", "boolean"):
         raise InputError(
-            f"it is {own.kind} here and {known.kind} in the start",
+            f"it is {own.kind} here and {known.kind} in {who}",
             where=f"column {known.name!r}",
             fix=f"declare it {known.kind}, or give other rules",
         )
@@ -71,17 +72,17 @@ def _adopted(known: Feature, own: Feature, array: Array) -> tuple[Feature, Array
     return known, array.astype(encoded_dtype(known))
 
 
-def _levels(known: Feature, own: Feature, array: Array) -> tuple[Feature, Array]:
+def _levels(known: Feature, own: Feature, array: Array, who: str) -> tuple[Feature, Array]:
     """Known levels and then new ones; those of a declared order may be the start's or the data's, not two orders."""
     new = tuple(level for level in own.levels if level not in set(known.levels))
     if (known.ordered and new) or (own.ordered and (not known.ordered or new)):
         # An order of levels is a statement about them all: the one that has every level is taken.
         if not own.ordered or set(known.levels) - set(own.levels):
             where, fix = f"column {known.name!r}", "declare one order of all levels"
-            raise InputError(f"the start orders its levels otherwise than the data (level {new[0]!r})" if new else
-                             "the data orders its levels, the start does not", where=where, fix=fix)  # fmt: skip
+            raise InputError(f"{who} orders its levels otherwise than the data (level {new[0]!r})" if new else
+                             f"the data orders its levels, {who} does not", where=where, fix=fix)  # fmt: skip
         if known.ordered and [level for level in own.levels if level in set(known.levels)] != list(known.levels):
-            raise InputError("the start orders its levels otherwise than the data", where=f"column {known.name!r}")
+            raise InputError(f"{who} orders its levels otherwise than the data", where=f"column {known.name!r}")
         return own, array
     merged = replace(known, levels=(*known.levels, *new), role=own.role, monotone=own.monotone)
     place = {level: FIRST_LEVEL_CODE + i for i, level in enumerate(merged.levels)}
