@@ -18,32 +18,44 @@ if TYPE_CHECKING:
 _MOST_ROWS = 6
 
 
+Rules = Annotated[list[str] | None, typer.Argument(metavar="RULE", help='Each such as "amount > 9000 -> yes".')]
+Output = Annotated[Path | None, typer.Option("-o", "--output", help="The model file to write (.json).")]
+Author = Annotated[str | None, typer.Option("--author", metavar="NAME", help="Who answers for it.")]
+Reason = Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Why.")]
+Date = Annotated[
+    str | None, typer.Option("--date", metavar="YYYY-MM-DD", help="From when; never taken from the clock.")
+]
+Expires = Annotated[
+    str | None, typer.Option("--expires", metavar="YYYY-MM-DD", help="The last day on which it is meant to decide.")
+]
+Id = Annotated[str | None, typer.Option("--id", metavar="ID", help="Its name; o1, o2, ... by default.")]
+First = Annotated[bool, typer.Option("--first", help="Let it win over the overrides that there are.")]
+Source = Annotated[
+    Path | None, typer.Option("--from", metavar="FILE", help="Overrides of a TOML file, each signed there.")
+]
+Remove = Annotated[
+    list[str] | None, typer.Option("--remove", metavar="ID", help="Take this override off; signed likewise.")
+]
+List = Annotated[bool, typer.Option("--list", help="List the overrides of the model, and change nothing.")]
+Rows = Annotated[
+    Path | None, typer.Option("--data", metavar="FILE", help="Rows, with labels or without: which labels change.")
+]
+
+
 def override(
     model: options.Model,
-    rules: Annotated[
-        list[str] | None, typer.Argument(metavar="[RULE]...", help='Each such as "amount > 9000 -> yes".')
-    ] = None,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="The model file to write (.json).")] = None,
-    author: Annotated[str | None, typer.Option("--author", metavar="NAME", help="Who answers for it.")] = None,
-    reason: Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Why.")] = None,
-    date: Annotated[
-        str | None, typer.Option("--date", metavar="YYYY-MM-DD", help="From when; never taken from the clock.")
-    ] = None,
-    expires: Annotated[
-        str | None, typer.Option("--expires", metavar="YYYY-MM-DD", help="The last day on which it is meant to decide.")
-    ] = None,
-    id_: Annotated[str | None, typer.Option("--id", metavar="ID", help="Its name; o1, o2, ... by default.")] = None,
-    first: Annotated[bool, typer.Option("--first", help="Let it win over the overrides that there are.")] = False,
-    source: Annotated[
-        Path | None, typer.Option("--from", metavar="FILE", help="Overrides of a TOML file, each signed there.")
-    ] = None,
-    remove: Annotated[
-        list[str] | None, typer.Option("--remove", metavar="ID", help="Take this override off; signed likewise.")
-    ] = None,
-    list_: Annotated[bool, typer.Option("--list", help="List the overrides of the model, and change nothing.")] = False,
-    data: Annotated[
-        Path | None, typer.Option("--data", metavar="FILE", help="Rows, with labels or without: which labels change.")
-    ] = None,
+    rules: Rules = None,
+    output: Output = None,
+    author: Author = None,
+    reason: Reason = None,
+    date: Date = None,
+    expires: Expires = None,
+    id_: Id = None,
+    first: First = False,
+    source: Source = None,
+    remove: Remove = None,
+    list_: List = False,
+    data: Rows = None,
     delimiter: options.Delimiter = None,
     decimal: options.Decimal = None,
     encoding: options.Encoding = None,
@@ -78,11 +90,13 @@ def override(
             model,
             _asked(rules or [], source, given),
             tuple(remove or ()),
-            *(given[name] or "" for name in ("author", "date", "reason")),
-            first=first,
-            data=data,
-            output=output,
-            reading=options.reading(given),
+            author or "",
+            date or "",
+            reason or "",
+            first,
+            data,
+            output,
+            options.reading(given),
         )
     )
     for note in done.notes:

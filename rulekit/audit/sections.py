@@ -107,7 +107,7 @@ def _overrides(
     graph: RuleGraph, figures: Mapping[tuple[int, str], tuple[RuleFigures, ...]], words: Words
 ) -> list[Section]:
     """The overrides in their order, those of one class that follow each other under one heading."""
-    found, target = [], name(graph.schema.target)
+    found, target = list[Section](), name(graph.schema.target)
     rules = list(zip(rules_of(graph), graph.overrides, strict=False))
     for k, group in groupby(rules, key=lambda pair: pair[1].class_index):
         own = list(group)

@@ -1,6 +1,6 @@
 """Overrides: rules of a person that win over those that were learned, with who answers for them, since when and why.
 
-`rulekit.graph.overriding` makes them a part of what decides.
+`rulekit.graph.override_layers` makes them a part of what decides.
 """
 
 from __future__ import annotations

@@ -16,8 +16,8 @@ from rulekit.errors import GraphError
 from rulekit.graph.decisions import Decision
 from rulekit.graph.leaves import with_named_tokens
 from rulekit.graph.nodes import Node
+from rulekit.graph.override_layers import taken_off
 from rulekit.graph.overrides import Override, check_overrides
-from rulekit.graph.overriding import taken_off
 from rulekit.graph.probability.exponentials import as_reported
 from rulekit.graph.traversal import topological
 from rulekit.schema import Schema
@@ -66,7 +66,7 @@ class RuleGraph:
         What the model promises to decide where a condition holds; it decides nothing by itself.
     overrides : tuple of Override
         The rules of persons that win over all others, the first that holds before the rest; decision and probability
-        contain them (rulekit.graph.overriding).
+        contain them (rulekit.graph.override_layers).
     ladder : Ladder or None
         The models of other sizes that came with it, beside the digest too.
 
@@ -115,8 +115,8 @@ class RuleGraph:
     @property
     def written(self) -> tuple[Node, ...]:
         """Every node that the model is written with: the roots, then the conditions of promises and overrides."""
-        conditions = [rule.condition for rule in (*self.required, *self.overrides)]
-        return (*self.roots, *conditions)
+        required = (promise.condition for promise in self.required)
+        return (*self.roots, *required, *(override.condition for override in self.overrides))
 
     @cached_property
     def underlying(self) -> RuleGraph:
