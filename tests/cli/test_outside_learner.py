@@ -81,6 +81,8 @@ def test_every_option_of_train_works_or_is_refused_by_name(run: Run, table: Path
     frame.with_columns(w=pl.Series([1, 2] * 150), g=pl.Series([1, 1, 2, 2, 3, 3] * 50)).write_csv("more.csv")
     more, refused = Path("more.csv"), "covering does not go on from given rules"
     Path("types.toml").write_text('[columns]\nd = { role = "audit" }\n')
+    signed = 'author = "A"\ndate = 2026-11-25\nreason = "b"\n'
+    Path("mine.toml").write_text(f'[[override]]\nrule = "a > 0.9 -> no"\n{signed}')
     works: list[dict[str, tuple[str, ...]]] = [  # options that may stand together
         {
             "--positive": ("no",),
@@ -112,7 +114,7 @@ def test_every_option_of_train_works_or_is_refused_by_name(run: Run, table: Path
             "--json": (),
         },
         {"--types": ("types.toml",), "--ordered": ("no,yes",), "--holdout": ("0.3",), "--memory": ("2GB",)},
-        {"--role": ("d=audit",)},
+        {"--role": ("d=audit",), "--overrides": ("mine.toml",), "--date": ("2026-12-01",)},
         {"--label-separator": (";", "--positive", "yes")},
     ]
     fails = {
