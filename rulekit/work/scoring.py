@@ -18,9 +18,11 @@ from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.tables.raw.columns import cells_as_given
 from rulekit.tables.reading import read_columns
 from rulekit.targets import Outcome, find_target_for
+from rulekit.work.monitoring import glance
 from rulekit.work.outputs import check_outputs
 
 if TYPE_CHECKING:
+    from rulekit.audit.drift.findings import Drift
     from rulekit.audit.explanations import Meaning
     from rulekit.tables.table import Table
 
@@ -49,6 +51,7 @@ class Scores:
     """The result by column, each [n_rows], and what the ids of rules in it stand for.
 
     test: of a sum what the total must be. explained: what `RuleGraph.explain` says of each row, where it was asked.
+    drift: how the rows differ from those of training, None where the model does not say.
     """
 
     columns: Mapping[str, Any]
@@ -56,6 +59,7 @@ class Scores:
     meanings: tuple[Meaning, ...] = ()
     test: str = ""
     explained: Sequence[Mapping[str, Any]] = ()
+    drift: Drift | None = None
 
     def csv(self) -> bytes:
         """The columns as CSV in UTF-8."""
@@ -104,7 +108,8 @@ def score(request: ScoringRequest) -> Scores:
         meanings, test = meanings_of(graph), threshold_words(graph)
     if request.escape_formulas:
         columns = _without_formulas(columns)
-    scores = Scores(columns, table.n_rows, meanings, test, explained)
+    drift = glance(graph, table, raw, labels=outcome.labels)
+    scores = Scores(columns, table.n_rows, meanings, test, explained, drift)
     if request.output is not None:
         write_atomically(request.output, scores.csv())
     return scores

@@ -1,0 +1,158 @@
+"""Names for what was done to the numbers of a column: a change that can be undone, so that they are as in training."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rulekit.audit.drift.distributions import bin_counts
+from rulekit.audit.drift.known import KnownNumbers
+from rulekit.audit.drift.significance import stability_index
+from rulekit.graph.language.readable import rounded_amount
+from rulekit.schema import Feature
+
+Floats = npt.NDArray[Any]
+
+_FACTORS = (
+    (2.54, "inches in centimetres"),
+    (25.4, "inches in millimetres"),
+    (3.28084, "metres in feet"),
+    (1.609344, "miles in kilometres"),
+    (2.2046226, "kilograms in pounds"),
+    (28.349523, "ounces in grams"),
+    (3.7854118, "gallons in litres"),
+    (12.0, "years in months"),
+    (7.0, "weeks in days"),
+    (24.0, "days in hours"),
+    (365.25, "years in days"),
+    (60.0, "minutes in seconds, or hours in minutes"),
+    (3600.0, "hours in seconds"),
+    (86400.0, "days in seconds"),
+    (57.29578, "radians in degrees"),
+    (4.184, "calories in joules"),
+    (18.0156, "mmol/l of glucose in mg/dl"),
+)
+_OFFSETS = (
+    (1.8, 32.0, "degrees Celsius in degrees Fahrenheit"),
+    (1.0 / 1.8, -32.0 / 1.8, "degrees Fahrenheit in degrees Celsius"),
+    (1.0, 273.15, "degrees Celsius in kelvin"),
+    (1.0, -273.15, "kelvin in degrees Celsius"),
+)
+_POWERS = tuple(10.0**k for k in range(1, 10))
+_QUANTILES = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9])
+
+
+@dataclass(frozen=True, slots=True)
+class Undoing:
+    """What was done, in words, and the stability index that is left when it is undone."""
+
+    kind: str
+    text: str
+    left: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Affine:
+    """now = factor * then + offset."""
+
+    kind: str
+    text: str
+    factor: float
+    offset: float = 0.0
+
+
+def undoing(feature: Feature, known: KnownNumbers, known_rows: float, values: Floats) -> Undoing | None:
+    """What was done to the values [n] of a column, so that without it they are as in training; None: nothing simple."""
+    before = known.shares * known_rows * (1.0 - known.missing)
+    raw = index_of(values, known, before)
+    enough = near(known, before, len(values), raw)
+    for candidates in (_exact(feature, known, values), _fitted(feature, known, values)):
+        found = [
+            Undoing(way.kind, way.text, index_of((values - way.offset) / way.factor, known, before))
+            for way in candidates
+        ]
+        if found:
+            best = min(way.left for way in found)
+            if best <= enough:  # of about equally good ones the first, which is the simplest
+                return next(way for way in found if way.left <= best + enough / 10.0)
+    return None
+
+
+def near(known: KnownNumbers, before: Floats, n: int, raw: float) -> float:
+    """Below which index values count as those of training, where they have the index `raw` as they are."""
+    noise = (len(known.shares) - 1) * (1.0 / max(n, 1) + 1.0 / max(float(before.sum()), 1.0))
+    return min(max(0.05, 2.0 * noise), raw / 3.0)
+
+
+def index_of(values: Floats, known: KnownNumbers, before: Floats) -> float:
+    """The stability index of values against the bins of training with so many rows."""
+    return stability_index(bin_counts(np.asarray(values, dtype=np.float64), known.cuts).astype(np.float64), before)
+
+
+def quantiles_of(known: KnownNumbers, at: Floats) -> Floats:
+    """Quantiles of the training rows, straight lines within a bin."""
+    ends = np.concatenate([[known.low], np.clip(known.cuts, known.low, known.high), [known.high]])
+    return np.interp(at, np.concatenate([[0.0], np.cumsum(known.shares)]), ends)
+
+
+def _exact(feature: Feature, known: KnownNumbers, values: Floats) -> Iterator[_Affine]:
+    """What has no number of its own: a sign, a power of ten, another unit."""
+    if feature.kind == "boolean":
+        yield _Affine("exchanged", "yes and no are exchanged", -1.0, 1.0)
+        return
+    yield _Affine("sign", "the sign is changed", -1.0)
+    for power in _POWERS:
+        yield _Affine("times", f"{power:,.0f} times the values of training", power)
+        yield _Affine("times", f"a {power:,.0f}th of the values of training", 1.0 / power)
+    for factor, words in _FACTORS:
+        small, large = words.split(", or ")[0].split(" in ")
+        yield _Affine("unit", f"{factor:g} times the values of training, as {words}", factor)
+        yield _Affine("unit", f"{1.0 / factor:.4g} times the values of training, as {large} in {small}", 1.0 / factor)
+    for factor, offset, words in _OFFSETS:
+        yield _Affine("unit", f"in another unit, as {words}", factor, offset)
+
+
+def _fitted(feature: Feature, known: KnownNumbers, values: Floats) -> Iterator[_Affine]:
+    """A shift, a wider spread, a factor, and both a shift and a spread, by the quantiles then and now."""
+    if feature.kind == "boolean" or len(values) < 2:
+        return
+    then, now = quantiles_of(known, _QUANTILES), np.quantile(values, _QUANTILES)
+    shift = float(np.median(now - then))
+    for by in _shortened(shift):
+        if by:
+            words = f"{'larger' if by > 0 else 'smaller'} by {_difference(by, feature)}"
+            yield _Affine("shift", f"{words} than in training", 1.0, by)
+    width = float(now[7] - now[1]) / wide if (wide := float(then[7] - then[1])) > 0.0 else 0.0
+    middle = float(then[4])
+    slope, level = (float(v) for v in np.polyfit(then, now, 1)) if width > 0.0 else (0.0, 0.0)
+    if slope > 0.0:
+        for k in _shortened(slope):
+            yield _Affine("spread", f"spread {k:g} times as wide as in training", k, middle * (1.0 - k))
+    there = then != 0.0
+    ratio = float(np.median(now[there] / then[there])) if there.any() else 0.0
+    for k in _shortened(ratio) if ratio else ():
+        yield _Affine("times", f"{k:g} times the values of training", k)
+    if slope > 0.0:
+        for k in _shortened(slope):
+            offset = level + (slope - k) * middle
+            moved = offset + (k - 1.0) * middle
+            words = f"{'larger' if moved > 0 else 'smaller'} by {_difference(float(f'{moved:.2g}'), feature)}"
+            yield _Affine("shift and spread", f"{words}, and spread {k:g} times as wide, than in training", k, offset)
+
+
+def _difference(by: float, feature: Feature) -> str:
+    """An amount by which a column is shifted: of dates so many days or seconds."""
+    unit = {"date": "days", "datetime": "seconds"}.get(feature.display)
+    return f"{abs(by):,.12g} {unit}" if unit else rounded_amount(abs(by), feature)
+
+
+def _shortened(value: float) -> tuple[float, ...]:
+    """A fitted number of two digits, and of four."""
+    if not math.isfinite(value) or not value:
+        return ()
+    return tuple(dict.fromkeys(float(f"{value:.{digits}g}") for digits in (2, 4)))
