@@ -7,6 +7,7 @@ at RATE; so that a table of millions of rows does not alarm for a trifle, a chan
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -38,6 +39,7 @@ LEAST_PSI = 0.1
 LEAST_SHARE = 0.001
 _GONE_SHARE = 0.005
 _RARE = 0.005
+_FAR = math.log(10.0)
 _TOGETHER = 1 << 15
 
 
@@ -77,7 +79,7 @@ def compare(
     few = table.n_rows < LEAST_ROWS
     tests: list[_Test] = []
     if few:
-        alarms = {name: _facts(known, name, columns[name]) for name in known.columns}
+        alarms = {name: _facts(known, name, columns[name], rows) for name in known.columns}
     else:
         for name, column in columns.items():
             tests += _column_tests(graph.schema[name], known, column, drifts[name], rows)
@@ -221,13 +223,23 @@ def _column_tests(feature: Feature, known: Known, column: Seen, drift: ColumnDri
             "gone", name, min(1.0, len(then.levels) * min(gone, default=1.0)), max(missed, default=0.0) >= _GONE_SHARE
         )
         return
-    every = float(rows.every.n_rows)
-    for beyond in (column.below, column.above):
-        chance = all_in_one(beyond, every, every + known.rows) if beyond else 1.0
-        yield _Test("out of range", name, chance, beyond / every >= LEAST_SHARE)
+    for beyond, far in ((column.below, column.far_below), (column.above, column.far_above)):
+        chance = _chance_beyond(beyond, far, known, rows)
+        much = beyond / rows.every.n_rows >= LEAST_SHARE or far >= beyond * _FAR
+        yield _Test("out of range", name, chance, much)
     if then.grid:
         change = grid_change(then, column.values, known)
         yield _Test("steps", name, 1.0 if change is None else change.chance, change is not None)
+
+
+def _chance_beyond(beyond: int, far: float, known: Known, rows: Rows) -> float:
+    """How likely it is that the most extreme rows are all among today's, and that far from those of training.
+
+    The first is by division alone. A value m widths of the range beyond it counts as one of m, which holds of tails no
+    heavier than that of 1 / x.
+    """
+    n = float(rows.every.n_rows)
+    return all_in_one(beyond, n, n + known.rows) * math.exp(-far) if beyond else 1.0
 
 
 def _chance_of_new(column: Seen, before: Array, total: float, rows: Rows) -> float:
@@ -272,7 +284,7 @@ def _class_tests(classes: tuple[ClassDrift, ...], known: Known, size: float) -> 
             yield _Test("class", of, homogeneity(now, then, in_order=False), any(map(_much, parts)))
 
 
-def _facts(known: Known, name: str, column: Seen) -> Alarms:
+def _facts(known: Known, name: str, column: Seen, rows: Rows) -> Alarms:
     """What is odd about a few rows, each by itself."""
     then, found = known.columns[name], set[str]()
     if column.unseen:
@@ -280,9 +292,7 @@ def _facts(known: Known, name: str, column: Seen) -> Alarms:
     if column.missing and not then.missing:
         found.add("missing")
     if isinstance(then, KnownNumbers) and (column.below or column.above):
-        n, width = column.n + column.missing, then.high - then.low
-        chances = [all_in_one(rows, n, n + known.rows) for rows in (column.below, column.above) if rows]
-        far = column.lowest < then.low - width or column.highest > then.high + width
-        if min(chances) <= _RARE or far:
+        sides = ((column.below, column.far_below), (column.above, column.far_above))
+        if min(_chance_beyond(*side, known, rows) for side in sides) <= _RARE:
             found.add("out of range")
     return frozenset(found)

@@ -21,6 +21,7 @@ Alarms = frozenset[str]
 """Which tests of a column found a difference: "missing", "new levels", "gone", "out of range", "distribution", ..."""
 
 _NAMED = 3
+_ALL = 0.999
 _UNNAMED = Change("distribution", "distributed otherwise than in training")
 
 
@@ -80,6 +81,10 @@ def _numbers(
         if done is not None:
             yield Change(done.kind, done.text, min(1.0, raw))
             return
+        steps = grid_change(then, values, known) if "steps" in tests else None
+        if steps is not None and steps.now > steps.then and _moved(then, values) <= steps.unit:
+            yield _stepped(steps)
+            return
         yield Change("distribution", _otherwise(feature, then, values), min(1.0, raw))
     elif "out of range" in tests and sentinel is None:
         yield Change("out of range", _outside(feature, then, seen, rows), outside)
@@ -100,14 +105,17 @@ def _constant(feature: Feature, seen: Seen) -> Change | None:
 
 
 def _sentinel(then: KnownNumbers, seen: Seen) -> float | None:
-    """The one value that most values outside the range of training are."""
+    """The one value that most values outside the range of training are, if it is no ordinary one a little beyond."""
     outside = seen.values[(seen.values < then.low) | (seen.values > then.high)]
     if len(outside) < 3:
         return None
     values, counts = np.unique(outside, return_counts=True)
     most = int(np.argmax(counts))
     repeated = counts[most] >= max(3, 0.8 * len(outside)) and counts[most] < 0.9 * len(seen.values)
-    return float(values[most]) if repeated else None
+    value, width = float(values[most]), then.high - then.low
+    far = value < then.low - width / 2.0 or value > then.high + width / 2.0
+    negative = value <= 0.0 <= then.low
+    return value if repeated and (far or negative or set(f"{abs(value):.12g}") == {"9"}) else None
 
 
 def _outside(feature: Feature, then: KnownNumbers, seen: Seen, rows: Rows) -> str:
@@ -125,11 +133,19 @@ def _outside(feature: Feature, then: KnownNumbers, seen: Seen, rows: Rows) -> st
     return listed(parts)
 
 
+def _moved(then: KnownNumbers, values: npt.NDArray[np.float64]) -> float:
+    """How far the middle deciles are from those of training."""
+    at = np.array([0.2, 0.4, 0.6, 0.8])
+    return float(np.abs(np.quantile(values, at) - quantiles_of(then, at)).max()) if len(values) else 0.0
+
+
 def _otherwise(feature: Feature, then: KnownNumbers, values: npt.NDArray[np.float64]) -> str:
     if feature.kind == "boolean":
         return f"yes in {percent(float((values > 0.5).mean()))} of rows ({percent(float(then.shares[-1]))} in training)"
     median = rounded_amount(float(np.median(values)), feature)
-    before = rounded_amount(float(quantiles_of(then, np.array([0.5]))[0]), feature)
+    unit = next((unit for unit, share in sorted(then.grid.items()) if share >= _ALL), 0.0)
+    middle = float(quantiles_of(then, np.array([0.5]))[0])
+    before = rounded_amount(round(middle / unit) * unit if unit else middle, feature)
     return f"distributed otherwise: median {median} ({before} in training)"
 
 

@@ -72,9 +72,10 @@ def rows_of(
 class Seen:
     """A column of today, in rows of equal weight: the missing cells, and of the known ones each bin, level or word [m].
 
-    Of all rows, by number: below and above the range of training, with the lowest and the highest value; new: the
-    levels that training never saw, unseen: their rows. values: some known numbers, for names. n: the known cells.
-    wordless: the texts without a word of the model.
+    Of all rows, by number: below and above the range of training, with the lowest and the highest value, and far_below
+    and far_above, the sum of the logarithms of how many widths of the range they lie beyond it; new: the levels that
+    training never saw, unseen: their rows. values: some known numbers, for names. n: the known cells. wordless: the
+    texts without a word of the model.
     """
 
     missing: float
@@ -84,6 +85,8 @@ class Seen:
     above: int = 0
     lowest: float = 0.0
     highest: float = 0.0
+    far_below: float = 0.0
+    far_above: float = 0.0
     unseen: int = 0
     unseen_share: float = 0.0
     new: Mapping[str, int] = field(default_factory=dict)
@@ -113,9 +116,23 @@ def _numbers(rows: Rows, feature: Feature, known: KnownNumbers) -> Seen:
     if not len(there) and bool(absent(every).all()):
         return found
     low, high = float(np.nanmin(every)), float(np.nanmax(every))
-    below = int((every < known.low).sum()) if low < known.low else 0
-    above = int((every > known.high).sum()) if high > known.high else 0
-    return replace(found, below=below, above=above, lowest=low, highest=high)
+    below = every[every < known.low] if low < known.low else every[:0]
+    above = every[every > known.high] if high > known.high else every[:0]
+    width = known.high - known.low
+    return replace(
+        found,
+        below=len(below),
+        above=len(above),
+        lowest=low,
+        highest=high,
+        far_below=_far(known.low - below.astype(np.float64), width),
+        far_above=_far(above.astype(np.float64) - known.high, width),
+    )
+
+
+def _far(beyond: Floats, width: float) -> float:
+    """The sum of the logarithms of distances [k] beyond a range in widths of it, each at least one."""
+    return float(np.log(np.maximum(beyond / width, 1.0)).sum()) if width > 0.0 and len(beyond) else 0.0
 
 
 def _levels(rows: Rows, feature: Feature, known: KnownLevels) -> Seen:

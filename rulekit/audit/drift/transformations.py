@@ -44,6 +44,7 @@ _OFFSETS = (
     (1.0, -273.15, "kelvin in degrees Celsius"),
 )
 _POWERS = tuple(10.0**k for k in range(1, 10))
+_STEPS = tuple(k / 50.0 for k in range(-12, 13))  # around what quantiles say, in parts of it
 _QUANTILES = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9])
 
 
@@ -71,22 +72,29 @@ def undoing(feature: Feature, known: KnownNumbers, known_rows: float, values: Fl
     before = known.shares * known_rows * (1.0 - known.missing)
     raw = index_of(values, known, before)
     enough = near(known, before, len(values), raw)
-    for candidates in (_exact(feature, known, values), _fitted(feature, known, values)):
-        found = [
-            Undoing(way.kind, way.text, index_of((values - way.offset) / way.factor, known, before))
-            for way in candidates
-        ]
+    for candidates in (_exact(feature), _fitted(feature, known, before, values)):
+        found = [Undoing(way.kind, way.text, _left(way, known, before, values)) for way in candidates]
         if found:
             best = min(way.left for way in found)
             if best <= enough:  # of about equally good ones the first, which is the simplest
-                return next(way for way in found if way.left <= best + enough / 10.0)
+                alike = max(best + enough / 10.0, min(noise_of(known, before, len(values)), enough))
+                return next(way for way in found if way.left <= alike)
     return None
+
+
+def _left(way: _Affine, known: KnownNumbers, before: Floats, values: Floats) -> float:
+    """The stability index of values of which a change is undone."""
+    return index_of((values - way.offset) / way.factor, known, before)
 
 
 def near(known: KnownNumbers, before: Floats, n: int, raw: float) -> float:
     """Below which index values count as those of training, where they have the index `raw` as they are."""
-    noise = (len(known.shares) - 1) * (1.0 / max(n, 1) + 1.0 / max(float(before.sum()), 1.0))
-    return min(max(0.05, 2.0 * noise), raw / 3.0)
+    return min(max(0.05, 2.0 * noise_of(known, before, n)), raw / 3.0)
+
+
+def noise_of(known: KnownNumbers, before: Floats, n: int) -> float:
+    """The stability index that n values of the same distribution have on the average."""
+    return (len(known.shares) - 1) * (1.0 / max(n, 1) + 1.0 / max(float(before.sum()), 1.0))
 
 
 def index_of(values: Floats, known: KnownNumbers, before: Floats) -> float:
@@ -100,7 +108,7 @@ def quantiles_of(known: KnownNumbers, at: Floats) -> Floats:
     return np.interp(at, np.concatenate([[0.0], np.cumsum(known.shares)]), ends)
 
 
-def _exact(feature: Feature, known: KnownNumbers, values: Floats) -> Iterator[_Affine]:
+def _exact(feature: Feature) -> Iterator[_Affine]:
     """What has no number of its own: a sign, a power of ten, another unit."""
     if feature.kind == "boolean":
         yield _Affine("exchanged", "yes and no are exchanged", -1.0, 1.0)
@@ -117,42 +125,44 @@ def _exact(feature: Feature, known: KnownNumbers, values: Floats) -> Iterator[_A
         yield _Affine("unit", f"in another unit, as {words}", factor, offset)
 
 
-def _fitted(feature: Feature, known: KnownNumbers, values: Floats) -> Iterator[_Affine]:
-    """A shift, a wider spread, a factor, and both a shift and a spread, by the quantiles then and now."""
+def _fitted(feature: Feature, known: KnownNumbers, before: Floats, values: Floats) -> Iterator[_Affine]:
+    """A shift, a wider spread, a factor, and both a shift and a spread: each by quantiles, and then as fits best."""
     if feature.kind == "boolean" or len(values) < 2:
         return
     then, now = quantiles_of(known, _QUANTILES), np.quantile(values, _QUANTILES)
-    shift = float(np.median(now - then))
-    for by in _shortened(shift):
-        if by:
-            words = f"{'larger' if by > 0 else 'smaller'} by {_difference(by, feature)}"
-            yield _Affine("shift", f"{words} than in training", 1.0, by)
-    width = float(now[7] - now[1]) / wide if (wide := float(then[7] - then[1])) > 0.0 else 0.0
-    middle = float(then[4])
-    slope, level = (float(v) for v in np.polyfit(then, now, 1)) if width > 0.0 else (0.0, 0.0)
-    if slope > 0.0:
-        for k in _shortened(slope):
-            yield _Affine("spread", f"spread {k:g} times as wide as in training", k, middle * (1.0 - k))
-    there = then != 0.0
+    middle, there = float(then[4]), then != 0.0
+    moves = now[7] > now[1] and then[7] > then[1]
+    slope, level = (float(v) for v in np.polyfit(then, now, 1)) if moves else (0.0, 0.0)
+
+    def shift(by: float) -> _Affine:
+        return _Affine("shift", f"{_larger(by, feature)} than in training", 1.0, by)
+
+    def spread(k: float) -> _Affine:
+        return _Affine("spread", f"spread about {k:g} times as wide as in training", k, middle * (1.0 - k))
+
+    def times(k: float) -> _Affine:
+        return _Affine("times", f"about {k:g} times the values of training", k)
+
+    def both(k: float) -> _Affine:
+        offset = level + (slope - k) * middle
+        words = _larger(float(f"{offset + (k - 1.0) * middle:.2g}"), feature)
+        words = f"{words}, and spread about {k:g} times as wide, than in training"
+        return _Affine("shift and spread", words, k, offset)
+
     ratio = float(np.median(now[there] / then[there])) if there.any() else 0.0
-    for k in _shortened(ratio) if ratio else ():
-        yield _Affine("times", f"{k:g} times the values of training", k)
-    if slope > 0.0:
-        for k in _shortened(slope):
-            offset = level + (slope - k) * middle
-            moved = offset + (k - 1.0) * middle
-            words = f"{'larger' if moved > 0 else 'smaller'} by {_difference(float(f'{moved:.2g}'), feature)}"
-            yield _Affine("shift and spread", f"{words}, and spread {k:g} times as wide, than in training", k, offset)
+    for start, way in ((float(np.median(now - then)), shift), (slope, spread), (ratio, times), (slope, both)):
+        if start and math.isfinite(start) and (start > 0.0 or way in (shift, times)):
+            trials = [way(start * (1.0 + step)) for step in _STEPS]
+            left = [_left(trial, known, before, values) for trial in trials]
+            best = start * (1.0 + _STEPS[int(np.argmin(left))])
+            yield from map(way, dict.fromkeys(float(f"{best:.{digits}g}") for digits in (1, 2, 4)))
+
+
+def _larger(by: float, feature: Feature) -> str:
+    return f"{'larger' if by > 0 else 'smaller'} by about {_difference(by, feature)}"
 
 
 def _difference(by: float, feature: Feature) -> str:
     """An amount by which a column is shifted: of dates so many days or seconds."""
     unit = {"date": "days", "datetime": "seconds"}.get(feature.display)
     return f"{abs(by):,.12g} {unit}" if unit else rounded_amount(abs(by), feature)
-
-
-def _shortened(value: float) -> tuple[float, ...]:
-    """A fitted number of two digits, and of four."""
-    if not math.isfinite(value) or not value:
-        return ()
-    return tuple(dict.fromkeys(float(f"{value:.{digits}g}") for digits in (2, 4)))
