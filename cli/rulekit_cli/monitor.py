@@ -11,8 +11,6 @@ from rulekit_cli import options
 from rulekit_cli.console import aligned, log, result, result_json, width
 from rulekit_cli.failures import CHECK_FAILED
 
-_INDENT = 12
-
 
 def monitor(
     model: options.Model,
@@ -56,6 +54,7 @@ def monitor(
     """
     given = locals()
     from rulekit.audit.drift.drift_lines import column_rows, drift_lines, rule_rows
+    from rulekit.audit.drift.findings import WORD
     from rulekit.audit.lines import wrapped
     from rulekit.work.monitoring import MonitoringRequest, monitor
 
@@ -66,7 +65,7 @@ def monitor(
         for note in found.notes:
             log(f"note: {note}")
         for word, text in drift_lines(found.drift):
-            for line in wrapped(f"{word:{_INDENT}}{text}", width(), " " * (_INDENT + 2)):
+            for line in wrapped(f"{word:{WORD}}{text}", width(), " " * (WORD + 2)):
                 result(line)
         for rows in (column_rows(found.drift), rule_rows(found.drift)):
             if len(rows) > 1:

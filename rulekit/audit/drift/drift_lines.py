@@ -38,7 +38,7 @@ def drift_line(drift: Drift, command: str) -> str:
         return ""
     columns = [column for column in drift.columns if column.changes]
     columns.sort(key=lambda column: -max(change.size for change in column.changes))
-    told = [f"{name(column.name)} {column.changes[0].text}" for column in columns]
+    told = [f"{name(column.name)}: {column.changes[0].text}" for column in columns]
     if not told:
         told = [f"rule {_of_rule(rule)}" for rule in drift.rules if rule.changed]
         told = [_of_class(part) for part in drift.classes if part.changed] + told

@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
+WORD = 12
+"""Columns of a line that its first word takes."""
+
 RATE = 0.01
 """The probability that rows like those of training are said to be otherwise, of a whole table with all its tests."""
 
@@ -81,6 +84,12 @@ class Drift:
         yield from (("rule", rule.id) for rule in self.rules if rule.changed)
         yield from (("class", str(part.label)) for part in self.classes if part.changed)
 
+    def __str__(self) -> str:
+        """What changed, a line each."""
+        from rulekit.audit.drift.drift_lines import drift_lines
+
+        return "\n".join(f"{word:{WORD}}{text}" for word, text in drift_lines(self))
+
     def as_dict(self) -> dict[str, Any]:
         """JSON values."""
         return {
@@ -90,7 +99,9 @@ class Drift:
             "false_alarm_rate": RATE,
             "few_rows": self.few,
             "tests": self.tests,
-            "columns": [asdict(column) for column in self.columns],
+            "columns": [
+                {**asdict(column), "changes": [asdict(change) for change in column.changes]} for column in self.columns
+            ],
             "rules": [{("class" if key == "label" else key): v for key, v in asdict(r).items()} for r in self.rules],
             "classes": [
                 {("class" if key == "label" else key): v for key, v in asdict(part).items()} for part in self.classes

@@ -43,7 +43,8 @@ def _changes(
     then = known.columns[feature.name]
     if "missing" in tests:
         now = seen.missing / rows.size
-        yield Change("missing", f"missing in {percent(now)} of rows ({percent(then.missing)} in training)", now)
+        words = f"missing in {percent(now)} of rows ({percent(then.missing)} in training)"
+        yield Change("missing", "missing, as in no row of training" if rows.every.n_rows == 1 else words, now)
     if feature.name in partners:
         yield Change("swapped", f"exchanged with {name(partners[feature.name])}", 1.0)
     elif isinstance(then, KnownNumbers):
@@ -66,8 +67,8 @@ def _numbers(
         if lone is not None:
             yield lone
             return
-    outside = (seen.below + seen.above) / rows.every.n_rows
-    sentinel = _sentinel(then, seen) if "out of range" in tests else None
+    steps = grid_change(then, values, known) if "steps" in tests else None
+    sentinel = _sentinel(then, seen, steps is not None) if "out of range" in tests else None
     if sentinel is not None:
         share = float((values == sentinel).mean()) * (1.0 - seen.missing / rows.size)
         where = "below" if sentinel < then.low else "above"
@@ -81,17 +82,19 @@ def _numbers(
         if done is not None:
             yield Change(done.kind, done.text, min(1.0, raw))
             return
-        steps = grid_change(then, values, known) if "steps" in tests else None
         if steps is not None and steps.now > steps.then and _moved(then, values) <= steps.unit:
             yield _stepped(steps)
             return
         yield Change("distribution", _otherwise(feature, then, values), min(1.0, raw))
-    elif "out of range" in tests and sentinel is None:
-        yield Change("out of range", _outside(feature, then, seen, rows), outside)
-    if "steps" in tests and sentinel is None:
-        steps = grid_change(then, values, known)
-        if steps is not None:
-            yield _stepped(steps)
+    elif "out of range" in tests and sentinel is None and not _within_a_step(then, seen, steps):
+        yield Change("out of range", _outside(feature, then, seen, rows), (seen.below + seen.above) / rows.every.n_rows)
+    if steps is not None and sentinel is None:
+        yield _stepped(steps)
+
+
+def _within_a_step(then: KnownNumbers, seen: Seen, steps: GridChange | None) -> bool:
+    """Whether values lie outside the range of training by no more than a rounding."""
+    return steps is not None and seen.lowest >= then.low - steps.unit and seen.highest <= then.high + steps.unit
 
 
 def _constant(feature: Feature, seen: Seen) -> Change | None:
@@ -104,30 +107,31 @@ def _constant(feature: Feature, seen: Seen) -> Change | None:
     return Change("constant", f"the same in every row, {shown}", 1.0)
 
 
-def _sentinel(then: KnownNumbers, seen: Seen) -> float | None:
+def _sentinel(then: KnownNumbers, seen: Seen, rounded: bool) -> float | None:
     """The one value that most values outside the range of training are, if it is no ordinary one a little beyond."""
     outside = seen.values[(seen.values < then.low) | (seen.values > then.high)]
     if len(outside) < 3:
         return None
     values, counts = np.unique(outside, return_counts=True)
     most = int(np.argmax(counts))
-    repeated = counts[most] >= max(3, 0.8 * len(outside)) and counts[most] < 0.9 * len(seen.values)
+    repeated = counts[most] >= max(3, 0.6 * len(outside)) and counts[most] < 0.9 * len(seen.values)
     value, width = float(values[most]), then.high - then.low
     far = value < then.low - width / 2.0 or value > then.high + width / 2.0
-    negative = value <= 0.0 <= then.low
-    return value if repeated and (far or negative or set(f"{abs(value):.12g}") == {"9"}) else None
+    odd = value < 0.0 <= then.low or set(f"{abs(value):.12g}") == {"9"} or (value == 0.0 and not rounded)
+    return value if repeated and (far or odd) else None
 
 
 def _outside(feature: Feature, then: KnownNumbers, seen: Seen, rows: Rows) -> str:
-    parts = []
+    parts, n = [], rows.every.n_rows
     for count, bound, value, side, far in (
         (seen.below, then.low, seen.lowest, "below", "down to"),
         (seen.above, then.high, seen.highest, "above", "up to"),
     ):
-        if count:
-            share = (
-                counted(count, "row") if rows.every.n_rows < 1000 else f"{percent(count / rows.every.n_rows)} of rows"
-            )
+        if count and n == 1:
+            most = f"{rounded_amount(bound, feature)} at {'least' if side == 'below' else 'most'}"
+            parts.append(f"{rounded_amount(value, feature)}, {side} all of training ({most})")
+        elif count:
+            share = counted(count, "row") if n < 1000 else f"{percent(count / n)} of rows"
             shown = f"{rounded_amount(bound, feature)}, {far} {rounded_amount(value, feature)}"
             parts.append(f"{share} {side} all of training, {shown}")
     return listed(parts)
@@ -189,6 +193,8 @@ def _levels(known: Known, then: KnownLevels, seen: Seen, tests: Alarms, rows: Ro
 
 def _new(then: KnownLevels, seen: Seen, rows: Rows) -> Change:
     n = rows.every.n_rows
+    if n == 1 and seen.new:
+        return Change("new levels", f"new level {quoted(next(iter(seen.new)))}", 1.0)
     share = "every row" if seen.unseen == n else f"{percent(seen.unseen / n)} of rows" if n >= 20 else ""
     share = share or counted(seen.unseen, "row")
     alike = {_plain(level): level for level in then.levels}

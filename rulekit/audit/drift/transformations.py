@@ -45,6 +45,7 @@ _OFFSETS = (
 )
 _POWERS = tuple(10.0**k for k in range(1, 10))
 _STEPS = tuple(k / 50.0 for k in range(-12, 13))  # around what quantiles say, in parts of it
+_ROUNDING = 0.05
 _QUANTILES = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9])
 
 
@@ -149,13 +150,16 @@ def _fitted(feature: Feature, known: KnownNumbers, before: Floats, values: Float
         words = f"{words}, and spread about {k:g} times as wide, than in training"
         return _Affine("shift and spread", words, k, offset)
 
+    noise = noise_of(known, before, len(values))
     ratio = float(np.median(now[there] / then[there])) if there.any() else 0.0
     for start, way in ((float(np.median(now - then)), shift), (slope, spread), (ratio, times), (slope, both)):
         if start and math.isfinite(start) and (start > 0.0 or way in (shift, times)):
-            trials = [way(start * (1.0 + step)) for step in _STEPS]
-            left = [_left(trial, known, before, values) for trial in trials]
-            best = start * (1.0 + _STEPS[int(np.argmin(left))])
-            yield from map(way, dict.fromkeys(float(f"{best:.{digits}g}") for digits in (1, 2, 4)))
+            best = start
+            if _left(way(start), known, before, values) > noise:
+                left = [_left(way(start * (1.0 + step)), known, before, values) for step in _STEPS]
+                best = start * (1.0 + _STEPS[int(np.argmin(left))])
+            shortened = dict.fromkeys(float(f"{best:.{digits}g}") for digits in (1, 2, 4))
+            yield from (way(value) for value in shortened if abs(value - best) <= _ROUNDING * abs(best))
 
 
 def _larger(by: float, feature: Feature) -> str:
