@@ -112,7 +112,7 @@ def _numbers(rows: Rows, feature: Feature, known: KnownNumbers) -> Seen:
         counts = rows.sums(codes, len(known.shares) + 1)[:-1]
     there = values[~gone]
     some = there[:: max(1, len(there) // MOST_VALUES)].astype(np.float64)
-    found = Seen(missing, counts, float(counts.sum()), values=some)
+    found = Seen(missing, counts, float(counts.sum()), values=some[np.isfinite(some)])
     if not len(there) and bool(absent(every).all()):
         return found
     low, high = float(np.nanmin(every)), float(np.nanmax(every))

@@ -119,7 +119,7 @@ def _at(values: Any, change: Any, every: int) -> Any:
         ("age", lambda v: v * 12.0, "unit", "12 times the values of training, as years in months"),
         ("heat", lambda v: (v - 32.0) / 1.8, "unit", "in another unit, as degrees Fahrenheit in degrees Celsius"),
         ("heat", lambda v: v * 1.8 + 32.0, "unit", "in another unit, as degrees Celsius in degrees Fahrenheit"),
-        ("heat", lambda v: v + 9.0, "shift", "larger by about 9 than in training"),
+        ("heat", lambda v: v + 9.0, "shift", "larger by about "),
         ("day", lambda v: v + 400.0, "shift", "larger by about 400 days than in training"),
         ("heat", lambda v: 70.0 + 2.0 * (v - 70.0), "spread", "spread about 2 times as wide as in training"),
         ("age", lambda v: [35.0 for _ in v], "constant", "the same in every row, 35"),
