@@ -158,7 +158,7 @@ def glance(graph: RuleGraph, table: Table, raw: RawTable | None = None, **known:
 def levels_of_file(graph: RuleGraph, table: Table, data: Path, reading: ReadingOptions) -> NewLevels:
     """The new levels of a table that was read from a file, by name: their columns are read once more."""
     odd = [name for name in graph.used_features if _may_have_new(graph, table, name)]
-    if not odd:
+    if not odd or not data.is_file():  # a pipe cannot be read again
         return {}
     raw = read_columns(data, reading, columns=odd, keep_text=odd)
     if raw.n_rows != table.n_rows:  # rows without a label were left out

@@ -103,7 +103,7 @@ def compare_counts(graph: RuleGraph, counted: Counted) -> Drift | None:
         for key, count in counted.rules.items()
         if key in known.rules
     )
-    classes = ()
+    classes: tuple[ClassDrift, ...] = ()
     if known.predicted is not None and counted.classes is not None:
         pairs = zip(graph.classes, known.predicted.tolist(), counted.classes, strict=True)
         classes = tuple(ClassDrift(label, "predicted", then, count / counted.rows) for label, then, count in pairs)

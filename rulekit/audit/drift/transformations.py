@@ -106,7 +106,7 @@ def index_of(values: Floats, known: KnownNumbers, before: Floats) -> float:
 def quantiles_of(known: KnownNumbers, at: Floats) -> Floats:
     """Quantiles of the training rows, straight lines within a bin."""
     ends = np.concatenate([[known.low], np.clip(known.cuts, known.low, known.high), [known.high]])
-    return np.interp(at, np.concatenate([[0.0], np.cumsum(known.shares)]), ends)
+    return np.asarray(np.interp(at, np.concatenate([[0.0], np.cumsum(known.shares)]), ends))
 
 
 def _exact(feature: Feature) -> Iterator[_Affine]:
