@@ -206,7 +206,7 @@ def main() -> None:
         alarms = false_alarms(frame, target, 10 if arguments.small else 100)
         failed |= len(alarms) > MOST_ALARMS
         print(
-            f"  false alarms at a rate of {RATE:.0%}: {len(alarms)} of {10 if arguments.small else 100} {alarms or ''}"
+            f"  false alarms at a rate of {RATE * 100:g} %: {len(alarms)} of {10 if arguments.small else 100} {alarms or ''}"
         )
     sys.exit(int(failed))
 

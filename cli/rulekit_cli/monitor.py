@@ -20,7 +20,7 @@ def monitor(
         typer.Option(
             "--fail-on",
             metavar="WHAT",
-            help="Exit status 1 where it is so: any, columns, rules, classes, psi>0.25; several with commas.",
+            help="Exit status 1 where it is so: any, columns, rules, classes, psi=0.25 (above it); several with commas.",
         ),
     ] = None,
     counts: Annotated[

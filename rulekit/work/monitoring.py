@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 LOOKED_AT = 1 << 14
 """Of about so many rows distributions are counted where a table is only glanced at."""
 
-_PSI = re.compile(r"psi>([0-9]*[.]?[0-9]+)")
+_PSI = re.compile(r"psi[=>]([0-9]*[.]?[0-9]+)")  # an unquoted > would be for the shell
 _WHAT = ("any", "columns", "rules", "classes")
 
 
@@ -39,7 +39,7 @@ _WHAT = ("any", "columns", "rules", "classes")
 class MonitoringRequest:
     """Rows of `data`, or counts of rules that an artifact made of them (counts), beside those that trained a model.
 
-    fail_on: "any", "columns", "rules", "classes" or "psi>NUMBER", several with commas between them; output: where the
+    fail_on: "any", "columns", "rules", "classes" or "psi=NUMBER" (an index above it), several with commas between them; output: where the
     result is written as JSON.
     """
 
@@ -95,7 +95,7 @@ def conditions_of(fail_on: str | None) -> tuple[str, ...]:
     conditions = tuple(part.strip().replace(" ", "") for part in (fail_on or "").split(",") if part.strip())
     for condition in conditions:
         if condition not in _WHAT and not _PSI.fullmatch(condition):
-            fix = f"one of {', '.join(_WHAT)}, or psi>0.25"
+            fix = f"one of {', '.join(_WHAT)}, or psi=0.25 (an index above it)"
             raise InputError(f"{condition!r} is nothing to fail on", where="--fail-on", fix=fix)
     return conditions
 

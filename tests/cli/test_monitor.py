@@ -75,9 +75,9 @@ def test_the_table_names_what_happened_and_the_exit_status_is_as_asked(run: Run,
     ]
     assert "column      a: 100 times the values of training" in lines
     assert any(line.startswith("predicted  ") for line in lines)
-    for condition, status in (("any", 1), ("columns", 1), ("rules", 1), ("psi>0.25", 1), ("psi>1000", 0)):
+    for condition, status in (("any", 1), ("columns", 1), ("rules", 1), ("psi=0.25", 1), ("psi>1000", 0)):
         assert run("monitor", str(model), str(bad), "--fail-on", condition).status == status, condition
-    ran = run("monitor", str(model), str(bad), "--fail-on", "psi>1000, columns", "--json", "-o", "found.json")
+    ran = run("monitor", str(model), str(bad), "--fail-on", "psi=1000, columns", "--json", "-o", "found.json")
     assert ran.status == 1
     found = json.loads(ran.out)
     assert found["failed"] == ["columns"]

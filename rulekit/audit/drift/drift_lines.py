@@ -17,7 +17,7 @@ def drift_lines(drift: Drift) -> Iterator[Said]:
     """What changed, the columns first, in full."""
     beside = f"{counted(drift.rows, 'row')} beside the {drift.training_rows} that trained the model"
     if drift.alike:
-        chance = f"by {drift.tests} tests, which find a difference in {RATE:.0%} of tables where there is none"
+        chance = f"by {drift.tests} tests, which find a difference in {percent(RATE)} of tables where there is none"
         yield "alike", f"{beside}{': no odd value' if drift.few else f', {chance}'}"
         return
     yield "not alike", beside
