@@ -203,11 +203,10 @@ def main() -> None:
             missed = {column: found for column, found in columns if WANTED[shift] not in found}
             failed |= bool(columns) and not right
             print(f"  {shift:14} named in {len(right)} of {len(columns)}  {missed or ''}")
-        alarms = false_alarms(frame, target, 10 if arguments.small else 100)
+        splits = 10 if arguments.small else 100
+        alarms = false_alarms(frame, target, splits)
         failed |= len(alarms) > MOST_ALARMS
-        print(
-            f"  false alarms at a rate of {RATE * 100:g} %: {len(alarms)} of {10 if arguments.small else 100} {alarms or ''}"
-        )
+        print(f"  false alarms at a rate of {RATE * 100:g} %: {len(alarms)} of {splits} {alarms or ''}")
     sys.exit(int(failed))
 
 

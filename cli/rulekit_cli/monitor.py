@@ -20,7 +20,7 @@ def monitor(
         typer.Option(
             "--fail-on",
             metavar="WHAT",
-            help="Exit status 1 where it is so: any, columns, rules, classes, psi=0.25 (above it); several with commas.",
+            help="Exit status 1 if: any, columns, rules, classes, psi=0.25 (one is above); several with commas.",
         ),
     ] = None,
     counts: Annotated[

@@ -39,8 +39,8 @@ _WHAT = ("any", "columns", "rules", "classes")
 class MonitoringRequest:
     """Rows of `data`, or counts of rules that an artifact made of them (counts), beside those that trained a model.
 
-    fail_on: "any", "columns", "rules", "classes" or "psi=NUMBER" (an index above it), several with commas between them; output: where the
-    result is written as JSON.
+    fail_on: "any", "columns", "rules", "classes" or "psi=NUMBER" (an index above it), several with commas between them.
+    output: where the result is written as JSON.
     """
 
     model: Path
