@@ -82,6 +82,9 @@ BENCHMARKS = {
     "constraints": Benchmark(
         "proofs", "promises of learned models: kept, proved, and what they cost", 12, frozenset({"--small"})
     ),
+    "drift": Benchmark(
+        "proofs", "rows unlike those of training: are twelve shifts named, false alarms", 12, frozenset({"--small"})
+    ),
     "runtimes": Benchmark("proofs", "every ONNX export in every runtime (make runtimes installs them)", 12, WRITE),
     "mutations": Benchmark("proofs", "500 single faults in exports: does verify catch each that matters?", 15, WRITE),
     "parity": Benchmark("proofs", "every model x every way to run it on adversarial rows", 2),

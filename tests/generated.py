@@ -13,10 +13,10 @@ from rulekit_exporters.python.running import cells_of
 from rulekit.graph.rule_graph import RuleGraph
 
 
-def module_of(graph: RuleGraph, folder: Path, name: str = "model", *, self_test: bool = False) -> Any:
+def module_of(graph: RuleGraph, folder: Path, name: str = "model", **options: bool) -> Any:
     """The imported module of a graph."""
     path = folder / f"{name}.py"
-    path.write_bytes(TARGET.emit(graph, {"self_test": self_test}).main)
+    path.write_bytes(TARGET.emit(graph, {"self_test": False, **options}).main)
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None

@@ -50,6 +50,7 @@ def evaluate(
     """
     given = locals()
     from rulekit.work.evaluating import evaluate as measure
+    from rulekit.work.monitoring import notice
 
     if curves or model.is_dir():
         _several(model, data, curves or [], given)
@@ -57,9 +58,17 @@ def evaluate(
     found = measure(model, data, options.reading(given))
     if json_:
         size = {"rules": found.size.rules, "literals": found.size.literals, "digest": found.digest}
-        result_json({**found.figures.as_dict(), **size, "training_rows": found.overlap and asdict(found.overlap)})
+        result_json(
+            {
+                **found.figures.as_dict(),
+                **size,
+                "training_rows": found.overlap and asdict(found.overlap),
+                "drift": found.drift and found.drift.as_dict(),
+            }
+        )
         return
-    for note in found.notes:
+    said = notice(found.drift, model, data)
+    for note in (*found.notes, *filter(None, [said])):
         log(f"note: {note}")
     for line in (*_per_class(found), *_totals(found)):
         result(line)

@@ -15,6 +15,7 @@ from rulekit_cli import (
     evaluate,
     export,
     import_model,
+    monitor,
     override,
     predict,
     refit,
@@ -51,6 +52,7 @@ def app_for(arguments: Sequence[str] = ()) -> typer.Typer:
     app.command("predict")(predict.predict)
     app.command("evaluate")(evaluate.evaluate)
     app.command("threshold")(threshold.threshold)
+    app.command("monitor")(monitor.monitor)
     app.command("show")(show.show)
     app.command("check")(check.check)
     app.command("resize")(resize.resize)

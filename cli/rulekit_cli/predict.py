@@ -47,11 +47,15 @@ def predict(
       rulekit predict model.json new.csv --explain --json
     """
     given = locals()
+    from rulekit.work.monitoring import notice
     from rulekit.work.scoring import ScoringRequest, score
 
     scores = score(ScoringRequest(model, data, output, keep or [], explain, escape_formulas, options.reading(given)))
     for note in scores.notes:
         log(f"note: {note}")
+    said = notice(scores.drift, model, data)
+    if said:
+        log(f"note: {said}")
     if json_:
         result_json(scores.as_rows())
         if output is None:

@@ -25,6 +25,7 @@ from rulekit.schema import Schema
 if TYPE_CHECKING:
     import os
 
+    from rulekit.audit.drift.findings import Drift
     from rulekit.graph.ladder import Ladder
     from rulekit.tables.table import Table
 
@@ -278,6 +279,31 @@ class RuleGraph:
         from rulekit.audit.explanations import explain
 
         return explain(self, self.table(data))
+
+    def monitor(self, data: Any, y: Any = None) -> Drift:
+        """Compare rows with those that trained the model.
+
+        Parameters
+        ----------
+        data : array [n, d], frame, mapping of columns, sequence of mappings or Table
+            The rows; only the columns that the model reads must be there, in any order where they have names.
+        y : array [n] or None
+            Their labels.
+
+        Returns
+        -------
+        Drift
+            What changed, by column, rule and class (rulekit.audit.drift.findings); print it, or take `as_dict()`.
+
+        Raises
+        ------
+        InputError
+            Where the model has no statistics of the rows that trained it.
+
+        """
+        from rulekit.audit.drift.monitoring import monitor_data
+
+        return monitor_data(self, data, y)
 
     def show(self, full: bool = False, width: int | None = None) -> None:
         """Show the rules to a person: as HTML in a notebook, else as text on standard output.

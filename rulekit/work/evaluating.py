@@ -11,6 +11,7 @@ import numpy as np
 from rulekit.audit.checks.kept_promises import verdicts
 from rulekit.audit.checks.model_searches import Searches
 from rulekit.audit.checks.promises import promises
+from rulekit.audit.drift.findings import Drift
 from rulekit.audit.figures.metrics import Figures, measured
 from rulekit.audit.overridden_rows import settled_chances
 from rulekit.audit.statistics import rule_statistics
@@ -26,6 +27,7 @@ from rulekit.tables.labels import LabelledTable, read_for_model
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.tables.row_hashes import Overlap, hashes_from_json, overlap
 from rulekit.work.expiry import expired_notes
+from rulekit.work.monitoring import glance, levels_of_file
 from rulekit.work.outputs import check_model_ending, check_outputs
 
 
@@ -66,13 +68,17 @@ def labelled_rows(graph: RuleGraph, data: Path, reading: ReadingOptions, also: C
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """Figures of a model on labelled rows, its size and digest, what was noticed, and how many rows trained it."""
+    """Figures of a model on labelled rows, its size and digest, what was noticed, and how many rows trained it.
+
+    drift: how the rows differ from those of training, None where the model does not say.
+    """
 
     figures: Figures
     size: Counts
     digest: str
     notes: tuple[str, ...] = ()
     overlap: Overlap | None = None
+    drift: Drift | None = None
 
 
 def evaluate(model: Path, data: Path, reading: ReadingOptions = DEFAULT_OPTIONS) -> Evaluation:
@@ -80,7 +86,10 @@ def evaluate(model: Path, data: Path, reading: ReadingOptions = DEFAULT_OPTIONS)
     graph = load(model)
     found = labelled_rows(graph, data, reading)
     notes = (*found.notes, *expired_notes(graph.overrides))
-    return Evaluation(measured(graph, found.rows), counts(graph), graph.digest, notes, found.overlap)
+    rows = found.rows
+    new = levels_of_file(graph, rows.table, data, reading)
+    drift = glance(graph, rows.table, y=rows.y, weight=rows.weight, new=new)
+    return Evaluation(measured(graph, rows), counts(graph), graph.digest, notes, found.overlap, drift)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -19,9 +19,11 @@ from rulekit.tables.raw.columns import cells_as_given
 from rulekit.tables.reading import read_columns
 from rulekit.targets import Outcome, find_target_for
 from rulekit.work.expiry import expired_notes
+from rulekit.work.monitoring import glance
 from rulekit.work.outputs import check_outputs
 
 if TYPE_CHECKING:
+    from rulekit.audit.drift.findings import Drift
     from rulekit.audit.explanations import Meaning
     from rulekit.tables.table import Table
 
@@ -49,8 +51,9 @@ class ScoringRequest:
 class Scores:
     """The result by column, each [n_rows], and what the ids of rules in it stand for.
 
-    test: of a sum what the total must be. notes: which overrides have expired.
-    explained: what `RuleGraph.explain` says of each row, where it was asked.
+    test: of a sum what the total must be. explained: what `RuleGraph.explain` says of each row, where it was asked.
+    notes: which overrides have expired. drift: how the rows differ from those of training, None where the model does
+    not say.
     """
 
     columns: Mapping[str, Any]
@@ -59,6 +62,7 @@ class Scores:
     test: str = ""
     explained: Sequence[Mapping[str, Any]] = ()
     notes: tuple[str, ...] = ()
+    drift: Drift | None = None
 
     def csv(self) -> bytes:
         """The columns as CSV in UTF-8."""
@@ -107,7 +111,9 @@ def score(request: ScoringRequest) -> Scores:
         meanings, test = meanings_of(graph), threshold_words(graph)
     if request.escape_formulas:
         columns = _without_formulas(columns)
-    scores = Scores(columns, table.n_rows, meanings, test, explained, expired_notes(graph.overrides))
+    drift = glance(graph, table, raw, labels=outcome.labels)
+    notes = expired_notes(graph.overrides)
+    scores = Scores(columns, table.n_rows, meanings, test, explained, notes, drift)
     if request.output is not None:
         write_atomically(request.output, scores.csv())
     return scores

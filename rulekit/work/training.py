@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.audit.checks.checking import unproved
+from rulekit.audit.drift.distributions import Distributions
 from rulekit.audit.figures.metrics import Figures, class_indices, measured
 from rulekit.audit.statistics import rule_statistics
 from rulekit.audit.table_summary import TableSummary, summary_of
@@ -313,6 +314,8 @@ def _finished(
 
     Overrides are put on what was learned and simplified.
     """
+    of_rows = Distributions(rows.table, rows.weight)
+    of_held = None if held is None else Distributions(held.table, held.weight, bins=False)
 
     def finished(learned: RuleGraph) -> RuleGraph:
         model = learned
@@ -325,10 +328,10 @@ def _finished(
         if separator is not None:
             model = model.with_(provenance={**model.provenance, "label_separator": separator})
         model = kept.onto(model if start is None else with_edits_of(model, start.graph.underlying))
-        statistics = rule_statistics(model, rows.table, class_indices(model, rows), rows.weight)
+        statistics = rule_statistics(model, rows.table, class_indices(model, rows), rows.weight, of_rows)
         if held is not None:
-            of_held = rule_statistics(model, held.table, class_indices(model, held), held.weight)
-            statistics = {**statistics, "held_out": of_held}
+            further = rule_statistics(model, held.table, class_indices(model, held), held.weight, of_held)
+            statistics = {**statistics, "held_out": further}
         return model.with_(statistics=statistics)
 
     ladder = learner.path_.ladder(finished)

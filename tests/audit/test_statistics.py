@@ -105,8 +105,16 @@ def test_a_rule_of_a_median_speaks_for_all_classes_above() -> None:
 def test_columns_have_ranges_levels_and_missing_shares():
     model = RuleGraph(SCHEMA, ("no", "yes"), Fires(Or((X, B, C))))
     assert rule_statistics(model, TABLE, Y)["columns"] == {
-        "x": {"missing": 0.2, "low": -1.0, "high": 5.0},
-        "b": {"missing": 0.2, "low": 0.0, "high": 1.0},
+        "x": {
+            "missing": 0.2,
+            "low": -1.0,
+            "high": 5.0,
+            "spread": 4.0,  # of -1, 1, 3, 5 the second and the fourth
+            "cuts": [0.0, 2.0, 4.0],
+            "shares": [0.2, 0.2, 0.2, 0.2],
+            "grid": {"1": 1.0},
+        },
+        "b": {"missing": 0.2, "low": 0.0, "high": 1.0, "spread": 1.0, "cuts": [0.5], "shares": [0.2, 0.6]},
         "c": {"missing": 0.2, "unseen": 0.2, "levels": {"red": 0.4, "blue": 0.2}},
     }
 

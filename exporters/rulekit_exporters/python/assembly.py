@@ -19,9 +19,11 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.traversal import topological
 from rulekit.names import printable
 from rulekit.program.expressions import Expression
+from rulekit.program.fired import firing_steps
 from rulekit.program.lower import lower
-from rulekit.program.naming import Names, context_of
+from rulekit.program.naming import Names, context_of, label_texts
 from rulekit.schema import Feature
+from rulekit_exporters.python.counting import counting_functions
 from rulekit_exporters.python.functions import functions
 from rulekit_exporters.python.names import TAKEN, collection, filled, literal
 from rulekit_exporters.python.self_test import self_test
@@ -35,11 +37,17 @@ from typing import Any
 """
 
 
-def module_source(graph: RuleGraph, with_self_test: bool = True) -> str:
+def module_source(graph: RuleGraph, with_self_test: bool = True, with_counts: bool = False) -> str:
     """The Python text of a graph, without the rules as data."""
     context = context_of(graph, lower(graph), Names(TAKEN), "# ")
-    body = ["\n".join(lines) for lines in functions(graph, context, _label_type(graph))]
-    constants = [*_tables(graph), *_totals(graph), *(_constant(name, text) for name, text in context.constants.items())]
+    counting = counting_functions(graph, context) if with_counts else []
+    body = ["\n".join(lines) for lines in (*functions(graph, context, _label_type(graph)), *counting)]
+    constants = [
+        *_tables(graph),
+        *(_counted(graph) if with_counts else []),
+        *_totals(graph),
+        *(_constant(name, text) for name, text in context.constants.items()),
+    ]
     test = self_test(graph) if with_self_test else None
     functions_of_main = "USED, CLASSES, decide, probabilities"
     main = f"sys.exit(command_line(sys.argv[1:], {functions_of_main}, {'self_test' if test else None}))"
@@ -48,7 +56,7 @@ def module_source(graph: RuleGraph, with_self_test: bool = True) -> str:
     code = "\n".join([*constants, *body, tests, main])
     imports, definitions, helpers = _runtime_for(code)
     parts = [
-        _docstring(graph),
+        _docstring(graph, with_counts),
         "from __future__ import annotations",
         imports,
         "\n".join(constants),
@@ -62,7 +70,7 @@ def module_source(graph: RuleGraph, with_self_test: bool = True) -> str:
     return "\n\n".join(parts)
 
 
-def _docstring(graph: RuleGraph) -> str:
+def _docstring(graph: RuleGraph, with_counts: bool) -> str:
     """What a reader sees first; foreign names appear as escaped literals only."""
     target = literal(graph.schema.target)
     lines = [f"A rule model that decides {target}, in plain Python (made by rulekit).", "", "classes"]
@@ -76,6 +84,8 @@ def _docstring(graph: RuleGraph) -> str:
         "column name, or a sequence of all columns in the order of COLUMNS; None, NaN and the empty text are",
         "missing. predict_many(data) takes rows, a mapping of columns, a data frame or an array, and is fast",
         "where numpy is installed. Nothing but the standard library is needed.",
+        *["count_rules(data) says on how many rows each rule holds, and for how many each class is decided."]
+        * with_counts,
         "",
         "Command line: python THIS.py < rows.csv > predictions.csv, or with --self-test or --help.",
         "",
@@ -112,6 +122,15 @@ def _tables(graph: RuleGraph) -> list[str]:
         _constant("COLUMNS", collection(graph.schema.names)),
         "# Columns that the rules read: position, name, kind, texts that mean missing (beside the empty one).",
         "\n".join(["USED: tuple[Used, ...] = (", *used, ")"]) if used else "USED: tuple[Used, ...] = ()",
+    ]
+
+
+def _counted(graph: RuleGraph) -> list[str]:
+    """The ids of the rules and the classes as texts, by which rows are counted."""
+    return [
+        "# The rules that are counted, and the classes as texts.",
+        _constant("RULES", collection(firing_steps(graph))),
+        _constant("CLASS_NAMES", collection(label_texts(graph))),
     ]
 
 

@@ -19,9 +19,9 @@ TAKEN = (
     | set(vars(command_line))
     | {"TEST_CELLS", "TEST_ROWS", "TEST_CHANCES", "self_test"}
     | {"np", "n", "row", "data", "l", "O", "I", "best", "chosen", "score", "decide", "decide_many", "probabilities"}
-    | {"predict", "predict_proba", "predict_many", "bisect_left", "nan", "inf"}
+    | {"predict", "predict_proba", "predict_many", "rules_of_row", "count_rules", "bisect_left", "nan", "inf"}
     | set(vars(tokens))
-    | {"CLASSES", "COLUMNS", "USED", "DIGEST", "TOTALS", "Row", "annotations"}
+    | {"CLASSES", "COLUMNS", "USED", "DIGEST", "TOTALS", "RULES", "CLASS_NAMES", "Row", "annotations"}
 )
 
 

@@ -241,6 +241,28 @@ def one_hot(chosen: int, classes: int) -> list[float]:
     return [1.0 if k == chosen else 0.0 for k in range(classes)]
 
 
+def counts_of(
+    rows: Iterable[Any],
+    cells_of: Callable[[Any], Any],
+    decide: Callable[[Any], int],
+    holding: Callable[[Any], Sequence[Any]],
+    rules: Sequence[str],
+    classes: Sequence[str],
+) -> dict[str, Any]:
+    """How many rows there are, on how many of them each rule holds, and for how many each class is decided."""
+    by_rule, by_class, n = [0] * len(rules), [0] * len(classes), 0
+    for row in rows:
+        known = cells_of(row)
+        by_class[decide(known)] += 1
+        by_rule = [count + bool(holds) for count, holds in zip(by_rule, holding(known), strict=True)]
+        n += 1
+    return {
+        "rows": n,
+        "rules": dict(zip(rules, by_rule, strict=True)),
+        "classes": dict(zip(classes, by_class, strict=True)),
+    }
+
+
 # Columns of numpy ----------------------------------------------------------------------------------------------------
 
 

@@ -18,11 +18,12 @@ _HEAD = re.compile(r'"""(?:[^"\\]|\\.|"(?!""))*"""\n', re.DOTALL)
 @dataclass(frozen=True, slots=True)
 class Options:
     self_test: bool = option(True, "the module carries rows and answers for its --self-test")
+    counts: bool = option(False, "a function `count_rules`: on how many rows each rule holds")
 
 
 def write(graph: RuleGraph, options: Options) -> Iterable[str]:
     """The module of a graph; raises Unsupported for a node type that it cannot write."""
-    yield module_source(graph, options.self_test)
+    yield module_source(graph, options.self_test, options.counts)
 
 
 def code(text: str) -> str:
@@ -41,7 +42,7 @@ TARGET = text_target(
     options=Options,
     noun="module",
     summary=lambda options: "standard library only",
-    stated=lambda text: Options(f"\n{TITLE_OF_TESTS}\n" in text),
+    stated=lambda text: Options(f"\n{TITLE_OF_TESTS}\n" in text, "\ndef count_rules(" in text),
     stamp='DIGEST = "{}"',
     code=code,
 )

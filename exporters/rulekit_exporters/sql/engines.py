@@ -26,6 +26,7 @@ from rulekit.tables.table import Table
 from rulekit.targets import Outcome
 from rulekit.verification.proof.respelling import stated_options
 from rulekit.verification.rows.adversarial import raw_columns
+from rulekit_exporters.sql.counting import row_by_row
 from rulekit_exporters.sql.dialects import quoted
 from rulekit_exporters.sql.query import Options
 
@@ -46,11 +47,24 @@ def run_raw(artifact: bytes, graph: RuleGraph, columns: Mapping[str, Any]) -> Ou
     if options.dialect == "sqlite":  # the query refuses a text with a NUL
         used |= {name: _without_nul(cells) for name, cells in used.items() if graph.schema[name].kind == "text"}
     used |= {name: np.arange(n_rows) for name in options.kept if name not in used}
-    rows = run_in(options.dialect, text, options.table, used or {"no column": np.zeros(n_rows)})
+    cells = used or {"no column": np.zeros(n_rows)}
+    rows = run_in(options.dialect, row_by_row(text) if options.counts else text, options.table, cells)
+    if options.counts:
+        _check_counts(run_in(options.dialect, text, options.table, cells), rows, label_texts(graph))
     index = {name: k for k, name in enumerate(label_texts(graph))}
     labels = np.array([index.get(str(row[kept]), -1) for row in rows], dtype=np.int64)
     numbers = [row[kept + 1 : kept + 1 + len(graph.classes)] for row in rows]
     return Outcome(labels, np.array(numbers, dtype=np.float64).reshape(len(rows), len(graph.classes)))
+
+
+def _check_counts(counts: Rows, rows: Rows, labels: Sequence[str]) -> None:
+    """Raises FormatError unless the counts of a query are those of its rows."""
+    found = [int(count) for _, _, count in counts]
+    flags = [sum(column) for column in list(zip(*rows, strict=True))[1 + len(labels) :]]
+    texts = [str(row[0]) for row in rows]
+    expected = [len(rows), *(flags if rows else [0] * (len(found) - 1 - len(labels))), *map(texts.count, labels)]
+    if found != expected:
+        raise FormatError("the counts of the query are not those of its rows", fix="export the model again")
 
 
 def _without_nul(cells: Any) -> Any:

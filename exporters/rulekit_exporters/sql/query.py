@@ -11,18 +11,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rulekit.audit.score_cards.total_lines import comment_lines
+from rulekit.errors import InputError
 from rulekit.graph.nodes import Node
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
 from rulekit.program.body import Body
 from rulekit.program.elementary import elementary, in_words
 from rulekit.program.expressions import ATOM, Expression, atom, joined, layout, surrounded
+from rulekit.program.fired import firing_steps
 from rulekit.program.lower import alike, lower
 from rulekit.program.naming import Context, Names, context_of, label_texts
 from rulekit.program.nodes import Choice, cases
 from rulekit.program.spelling import CHOICE, LOW, MIDDLE, SUM, Spelling
 from rulekit.schema import Feature
 from rulekit.targets import option
+from rulekit_exporters.sql.counting import counting
 from rulekit_exporters.sql.dialects import DIALECTS, Dialect, quoted
 
 WORD = re.compile(r"\w+")
@@ -34,6 +37,13 @@ class Options:
     table: str = option("rows", "the table that holds the rows")
     keep: str = option("", "columns of the table that stand in the result too, such as a key, with commas between them")
     fired: bool = option(False, "a column `rules` with the ids of the rules that fired")
+    counts: bool = option(False, "one row for each rule and class, with how many rows it has, in the place of the rows")
+
+    def __post_init__(self) -> None:
+        if self.counts and (self.fired or self.kept):
+            raise InputError(
+                "counts have no row for each row of the table", where="sql", fix="leave out keep and fired"
+            )
 
     @property
     def kept(self) -> list[str]:
@@ -101,6 +111,7 @@ def select(graph: RuleGraph, options: Options) -> list[str]:
     context = context_of(graph, program, Names(()), "-- ", quoted)
     rules = [rule for rule in rules_of(graph) if options.fired and program.is_condition(rule.node)]
     fired = {rule.id: program.lowered[rule.node] for rule in rules}
+    fired |= firing_steps(graph, elementary) if options.counts else {}
     integers = all(isinstance(label, int) and not isinstance(label, bool) for label in graph.classes)
     labels = [text if integers else quoted(text, "'") for text in label_texts(graph)]
     label = in_words(program.label, labels)
@@ -114,6 +125,8 @@ def select(graph: RuleGraph, options: Options) -> list[str]:
     if options.fired:
         texts = (body.spelling.choose(body.expression(step), f"'{name} '", "''") for name, step in fired.items())
         results['"rules"'] = surrounded("trim", joined("||", SUM, SUM, (atom("''", SUM), *texts)), "", ATOM)
+    if options.counts:
+        results |= {quoted(name): body.spelling.choose(body.expression(step), "1", "0") for name, step in fired.items()}
     tables = [cells or {'"no column"': atom("1")}, *body.stages, results]
     words = [{word for value in table.values() for word in WORD.findall(value.text)} for table in tables]
     source, lines = quoted(options.table), list[str]()
@@ -123,6 +136,14 @@ def select(graph: RuleGraph, options: Options) -> list[str]:
         name = f"stage{number}" if number else "cells"
         lines += [f"{'WITH ' * (number == 0)}{name} AS MATERIALIZED (", *_select(columns, source, carried), "),"]
         source = name
+    if options.counts:
+        decided = ["decided AS MATERIALIZED (", *_select(results, source), "),"]
+        return [
+            *comment_lines(graph, "--"),
+            *lines,
+            *decided,
+            *counting(dict(zip(label_texts(graph), labels, strict=True)), fired),
+        ]
     return [*comment_lines(graph, "--"), *lines[:-1], ")", *_select(results, f"{source};")]
 
 
