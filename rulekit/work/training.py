@@ -126,15 +126,15 @@ def _trained(
     picked = _picked(rows, request, progress)
     training, held = (rows, None) if picked is None else (rows.take(~picked), rows.take(picked))
     started = time.monotonic()
-    comparison = None
+    beside = None
     if measure is not None:
-        from rulekit.work.comparing import Comparison
+        from rulekit.work.baselines import TrainingBaselines
 
-        comparison = Comparison(measure, training, parameters, request.time_limit)
+        beside = TrainingBaselines(measure, training, parameters, request.time_limit)
 
     def step(learner: Any, what: Mapping[str, Any]) -> bool:
-        if comparison is not None:
-            comparison.meanwhile(learner)
+        if beside is not None:
+            beside.meanwhile(learner)
         return bool(progress(Learning(request.learner, what)))
 
     learner = learning.fitted(
@@ -148,14 +148,14 @@ def _trained(
         callback=step,
     )
     _refuse_nothing_learned(learner.rule_graph_, request)
-    if comparison is not None:
-        comparison.after(learner)
+    if beside is not None:
+        beside.after(learner)
     progress(Finishing("simplifying"))
     model = _finished(learner, training, held, request, start)
     seconds = time.monotonic() - started
     progress(Finishing("measuring"))
     figures, measured_on, noticed = _measured(model, request, training, held)
-    baselines = None if comparison is None else comparison.found()
+    baselines = None if beside is None else beside.found()
     few_errors = rows.cost is None and learner.seeks_few_errors(learner.checked_settings())
     _write(request, model, learner, rows, picked)
     return TrainingResult(

@@ -18,7 +18,7 @@ _SMALL = 100_000  # cells
 
 
 @dataclass(slots=True, eq=False)
-class Comparison:
+class TrainingBaselines:
     """Baselines on the rows and folds of a learner; measure: begins to measure; begun: when learning did (monotonic).
 
     They take two seconds beside the learning from a small table, about a quarter of its time after others, and keep to
