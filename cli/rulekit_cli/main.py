@@ -10,6 +10,7 @@ import typer
 
 from rulekit_cli import (
     check,
+    compare,
     demo,
     describe,
     evaluate,
@@ -52,6 +53,7 @@ def app_for(arguments: Sequence[str] = ()) -> typer.Typer:
     app.command("threshold")(threshold.threshold)
     app.command("show")(show.show)
     app.command("check")(check.check)
+    app.command("compare")(compare.compare)
     app.command("resize")(resize.resize)
     app.command("simplify")(simplify.simplify)
     app.command("verify")(verify.verify)

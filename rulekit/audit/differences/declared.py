@@ -8,10 +8,12 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from rulekit.audit.checks.promises import promises
+from rulekit.graph.language.readable import counted, weight
 from rulekit.graph.language.words import label, quoted
-from rulekit.graph.nodes import Family, Linear, Node
+from rulekit.graph.leaves import readers
+from rulekit.graph.nodes import Family, Hidden, Linear, Node
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.graph.language.readable import weight
+from rulekit.graph.traversal import topological
 from rulekit.schema import Feature, Schema
 
 _NOT_COMPARED = ("time_limit", "random_state")
@@ -52,14 +54,15 @@ def _classes(first: RuleGraph, second: RuleGraph) -> Iterator[Declared]:
 
 
 def _columns(first: RuleGraph, second: RuleGraph) -> Iterator[Declared]:
-    one, other = set(first.used_features), set(second.used_features)
-    for name in (*first.used_features, *second.used_features):
-        if name in one and name not in other:
-            yield Declared("column read", name, "")
-        elif name in other and name not in one:
-            yield Declared("column read", "", name)
-    for name in first.schema.names:
-        if name in second.schema and (name in one or name in other):
+    deciding = [set(readers(graph.decision.roots)) for graph in (first, second)]
+    read = [set(graph.used_features) for graph in (first, second)]
+    for name in dict.fromkeys((*first.schema.names, *second.schema.names)):
+        uses = [
+            "decides" if name in own else "for the probability alone" if name in used else "not read"
+            for own, used in zip(deciding, read, strict=True)
+        ]
+        yield from _differs(f"use of {name}", *uses)
+        if name in first.schema and name in second.schema and name in read[0] | read[1]:
             yield from _column(name, first.schema, second.schema)
 
 
@@ -86,17 +89,23 @@ def _promises(first: RuleGraph, second: RuleGraph) -> Iterator[Declared]:
 def _thresholds(first: RuleGraph, second: RuleGraph) -> Iterator[Declared]:
     yield from _differs("decided by", _form(first), _form(second))
     if _form(first) == _form(second) and len(first.decision.parts) == len(second.decision.parts):
-        for k, (old, new) in enumerate(zip(first.decision.parts, second.decision.parts, strict=True)):
+        for old, new in zip(first.decision.parts, second.decision.parts, strict=True):
             about = "" if len(first.decision.parts) == 1 else f" for {quoted(first.classes[old.class_index])}"
             yield from _differs(f"threshold{about}", _number(old.threshold), _number(new.threshold))
             yield from _differs(f"constant of the sum{about}", _number(_bias(old.score)), _number(_bias(new.score)))
-            assert k >= 0
     orders = [[quoted(graph.classes[k]) for k, _, _ in graph.decision.ranked] for graph in (first, second)]
     if sorted(orders[0]) == sorted(orders[1]):
         yield from _differs("order of the classes", *(" before ".join(order) for order in orders))
-    reported = [graph.probability for graph in (first, second)]
-    if reported[0] != reported[1]:
-        yield Declared("reported probability", "a formula" if reported[0] else "", "another one" if reported[1] else "")
+    if first.probability != second.probability:
+        yield Declared("reported probability", _reports(first), _reports(second))
+
+
+def _reports(graph: RuleGraph) -> str:
+    """In few words what a model reports."""
+    if not graph.probability:
+        return "0 or 1"
+    bits = sum(isinstance(node, Hidden) for node in topological(graph.probability))
+    return f"a formula of {counted(bits, 'condition')}" if bits else "another formula"
 
 
 def _form(graph: RuleGraph) -> str:

@@ -9,7 +9,7 @@ from rulekit.audit.differences.region_words import Region
 from rulekit.audit.differences.row_flips import GroupFlips
 from rulekit.audit.differences.rule_changes import RuleChange, SaidRule
 from rulekit.graph.language.readable import counted, percent, weight
-from rulekit.graph.language.words import quoted
+from rulekit.graph.language.words import name, quoted
 from rulekit.graph.rules import counts
 
 Said = tuple[str, str]
@@ -20,8 +20,8 @@ MOST_REGIONS, MOST_RULES, MOST_DECLARED = 6, 20, 12
 
 def difference_lines(compared: Compared, everything: bool = False) -> Iterator[Said]:
     """A word and a text for each line; everything: all regions, rules and parameters."""
-    for letter, name, graph in zip("AB", compared.names, compared.models, strict=True):
-        about = "" if name == letter else f"{name}: "
+    for letter, named, graph in zip("AB", compared.names, compared.models, strict=True):
+        about = "" if named == letter else f"{named}: "
         yield letter, f"{about}{counts(graph)}, digest {graph.digest[:12]}"
     yield from _outcome(compared)
     for fault in compared.faults:
@@ -45,7 +45,8 @@ def _outcome(compared: Compared) -> Iterator[Said]:
         "" if rows is None else f"{rows.changed:,} of {rows.n:,} rows of {rows.source} ({_share(rows.changed, rows.n)})"
     )
     if compared.equal:
-        how = f"all {compared.cells:,} cells were run" if compared.proved_by == "cells" else "by logic over all cells"
+        how = f"all {compared.cells:,} combinations of cells were run"
+        how = how if compared.proved_by == "cells" else "by logic, for all combinations of cells"
         yield "PROVED EQUAL", f"A and B decide every row alike ({how})"
     elif compared.outcome == "different":
         cells = sum(flip.cells or 0 for flip in flips)
@@ -53,6 +54,8 @@ def _outcome(compared: Compared) -> Iterator[Said]:
         yield "DIFFERENT", "decisions differ on " + (" and on ".join(filter(None, [of_rows, of_cells])) or "some rows")
         if not compared.proved_by:
             yield "", f"there may be other ways in which they differ, which is open: {compared.reason}"
+    elif compared.faults and compared.proved_by:
+        yield "NOT PROVED", "the rules of A and B decide every row alike, but a file may not decide as the rules in it"
     else:
         seen = f"; {of_rows} differ" if rows is not None else ""
         yield "NOT PROVED", f"no row was found on which A and B differ, and that there is none is not proved{seen}"
@@ -132,6 +135,8 @@ def _plain(value: float | None) -> str:
 
 
 def _declared(what: str, before: str, after: str) -> str:
+    if before == after:
+        return f"{what}: another one"
     if not before or not after:
         return f"{what}: {'only in B: ' if after else 'only in A: '}{after or before}"
     return f"{what}: {after}, which was {before}"
@@ -153,12 +158,15 @@ def _label(compared: Compared) -> str:
 
 
 def _group(compared: Compared, group: GroupFlips) -> str:
-    flips = ", ".join(f"{quoted(f.before)} to {quoted(f.after)} {f.n:,}" for f in group.flips) or "none"
+    flips = ", ".join(f"{quoted(f.before)} to {quoted(f.after)} {f.n:,}" for f in group.flips)
+    said = f"{group.changed:,} of {counted(group.n, 'row')} ({_share(group.changed, group.n)}): {flips}"
+    if not flips:
+        said = f"none of {counted(group.n, 'row')}"
+    rates = [
+        f"{percent(a)} in A, {percent(b)} in B" if a != b else f"{percent(a)} in both"
+        for a, b in zip(*group.decided, strict=True)
+    ]
     if len(compared.classes) == 2:
-        rates = f"{percent(group.decided[0][1])} in A, {percent(group.decided[1][1])} in B"
-    else:
-        rates = "; ".join(
-            f"{quoted(label)} {percent(a)}, {percent(b)}"
-            for label, a, b in zip(compared.classes, *group.decided, strict=True)
-        )
-    return f"  {group.group}: {group.changed:,} of {group.n:,} ({_share(group.changed, group.n)}): {flips}; {rates}"
+        return f"  {group.group}: {said}; {rates[1]}"
+    of_classes = ", ".join(f"{quoted(k)} {rate}" for k, rate in zip(compared.classes, rates, strict=True))
+    return f"  {group.group}: {said}; {of_classes}"

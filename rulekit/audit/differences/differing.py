@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.audit.differences.joint import Joint
-from rulekit.audit.differences.regions import Box, Cells, Grown, RunField, SearchedField, grown
+from rulekit.audit.differences.regions import NOWHERE, Box, Cells, Grown, RunField, SearchedField, grown
 from rulekit.cells.places import Places, places_of
 from rulekit.errors import BudgetError, GraphError
 from rulekit.graph.decisions import Fires
@@ -49,7 +49,7 @@ class Found:
     cells: Cells | None
     row: int | None = None
     n_cells: int | None = None
-    boxes: Grown = Grown((), False)
+    boxes: Grown = NOWHERE
 
 
 class Differing:
@@ -198,7 +198,7 @@ class Differing:
             meaning = Meaning(self.space)
             edges = [self._edge(meaning, model, self.joint.places[model].index(way[model])) for model in (0, 1)]
         except (BudgetError, GraphError):
-            return Grown((), False)
+            return NOWHERE
         forms = meaning.forms
         differ = forms.conjunction(edges)
 

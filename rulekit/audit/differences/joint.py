@@ -59,7 +59,7 @@ def joint(first: RuleGraph, second: RuleGraph) -> Joint:
     used = tuple(set(readers(graph.written)) for graph in (first, second))
     features = []
     for name in dict.fromkeys((*first.schema.names, *second.schema.names)):
-        one, other = (graph.schema[name] if name in graph.schema else None for graph in (first, second))
+        one, other = (_known(graph.schema, name) for graph in (first, second))
         features.append(_feature(name, one, other, name in used[0], name in used[1]))
     schema = Schema(tuple(features), first.schema.target)
     images = [image_of(graph.written, graph.schema, schema, {}) for graph in (first, second)]
@@ -95,6 +95,10 @@ def image_of(roots: Sequence[Node], own: Schema, joint: Schema, known: dict[Node
             children = tuple(known[child] for child in node.children)
             known[node] = node if children == node.children else with_children(node, children)
     return known
+
+
+def _known(schema: Schema, name: str) -> Feature | None:
+    return schema[name] if name in schema else None  # noqa: SIM401
 
 
 def _over(graph: RuleGraph, schema: Schema, image: Mapping[Node, Node]) -> RuleGraph:

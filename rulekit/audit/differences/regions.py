@@ -51,6 +51,10 @@ class Grown:
     complete: bool
 
 
+NOWHERE = Grown((), False)
+"""What is known where nothing is."""
+
+
 def grown(where: Field, axes: Sequence[Axis], most: int) -> Grown:
     """At most so many boxes that cover a difference, as they were found."""
     boxes: list[Box] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -122,7 +122,7 @@ def _grouped(raw: RawTable, column: str) -> tuple[list[str], Ints]:
         known = values[~np.isnan(values)]
         cuts = np.unique(np.quantile(known, (0.25, 0.5, 0.75), method="inverted_cdf"))
         bounds = [f"{cut:g}" for cut in cuts]
-        keys = [f"up to {bounds[0]}", *(f"{a} to {b}" for a, b in zip(bounds, bounds[1:], strict=False))]
+        keys = [f"up to {bounds[0]}", *(f"{a} to {b}" for a, b in pairwise(bounds))]
         keys.append(f"above {bounds[-1]}")
         codes = np.where(np.isnan(values), -1, np.searchsorted(cuts, values, side="left"))
     if len(keys) > MOST_GROUPS:

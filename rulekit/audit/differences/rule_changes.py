@@ -1,7 +1,7 @@
 """Rules that were added, removed, tightened, loosened or moved, and weights that changed, from one model to another.
 
-Each rule of the old model is paired with at most one of the new one that speaks for the same class: first the same
-rules, then those of which one covers the other, those with most parts in common first, then those over the same columns.
+Each rule of the old model is paired with at most one of the new one that speaks for the same class: first rules that
+are the same, then those of which one covers the other (most parts in common first), then those over the same columns.
 """
 
 from __future__ import annotations
