@@ -14,7 +14,8 @@ import numpy.typing as npt
 from rulekit.cells.axis import Axis, Cells, cells_of
 from rulekit.graph.leaves import by_code
 from rulekit.graph.nodes import Node
-from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE
+from rulekit.numbers import float32, next_float32
+from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature
 from rulekit.tables.table import Array, absent
 
 Ints = npt.NDArray[np.int64]
@@ -63,6 +64,8 @@ def places_of(axis: Axis, nodes: Sequence[Node]) -> Places:
     """The places of an axis that `axis_of` made of these nodes with `apart`; of a column that is no text."""
     feature = axis.feature
     cells = cells_of(feature, nodes)
+    if feature.kind == "numeric":  # raw cuts, those at which a column is rounded among them
+        cells = Cells(feature, tuple(_cut(feature, cut) for cut in axis.cuts))
     if feature.ordered and feature.kind == "categorical":
         cells = Cells(feature, (), feature.levels, ())
     places = Places(axis, cells, np.arange(len(cells), dtype=np.int64))
@@ -78,6 +81,14 @@ def places_of(axis: Axis, nodes: Sequence[Node]) -> Places:
     for cell, code in enumerate(codes):
         of[cell] = by_reading.get(_said(read, code, feature.ordered), -1) if cells.full >> cell & 1 else -1
     return Places(axis, cells, of)
+
+
+def _cut(feature: Feature, cut: float) -> float:
+    """The largest number of the column's width up to a double; what is at most the one is at most the other."""
+    if feature.precision == "float64":
+        return cut
+    near = float32(cut)
+    return near if near <= cut else -next_float32(-near)
 
 
 def _said(read: Sequence[Array], code: int, ordered: bool) -> tuple[object, ...]:

@@ -26,7 +26,7 @@ class FlipSaid:
     """A way in which two models differ: what each decides, a row that shows it, and where.
 
     rows: of the table, None without one; cells: how many, where all were run. complete: whether the regions are all
-    there is.
+    there is. among: where there are no regions, what the rows of the table that flip have in common, in words.
     """
 
     before: ClassLabel
@@ -36,6 +36,7 @@ class FlipSaid:
     witness: Witness | None
     regions: tuple[Region, ...] = ()
     complete: bool = False
+    among: str = ""
 
     def as_dict(self, n_rows: int | None) -> dict[str, Any]:
         """JSON values."""
@@ -44,7 +45,7 @@ class FlipSaid:
         found |= {} if self.cells is None else {"cells": self.cells}
         found |= {"witness": None if self.witness is None else self.witness.as_dict()}
         where = [region.as_dict(n_rows) for region in self.regions]
-        return found | {"where": where, "where_is_complete": self.complete}
+        return found | {"where": where, "where_is_complete": self.complete, "among": self.among}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -186,7 +187,9 @@ def _flips(both: Joint, differing: Differing, rows: RowFlips | None) -> tuple[Fl
         n_rows = None if rows is None else counted.n if counted is not None else 0
         where = () if one is None else regions(differing, one)
         n_cells = None if one is None else one.n_cells
-        said.append(FlipSaid(*way, n_rows, n_cells, witness, where, one is not None and one.boxes.complete))
+        complete = one is not None and one.boxes.complete
+        among = "" if where or rows is None else rows.in_common(both, way)
+        said.append(FlipSaid(*way, n_rows, n_cells, witness, where, complete, among))
     return tuple(sorted(said, key=lambda flip: (-(flip.rows or 0), -(flip.cells or 0))))
 
 

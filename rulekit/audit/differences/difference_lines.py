@@ -9,7 +9,7 @@ from rulekit.audit.differences.region_words import Region
 from rulekit.audit.differences.row_flips import GroupFlips
 from rulekit.audit.differences.rule_changes import RuleChange, SaidRule
 from rulekit.graph.language.readable import counted, percent, weight
-from rulekit.graph.language.words import name, quoted
+from rulekit.graph.language.words import quoted
 from rulekit.graph.rules import counts
 
 Said = tuple[str, str]
@@ -68,19 +68,33 @@ def _share(part: int, total: int) -> str:
 
 def _flip(compared: Compared, flip: FlipSaid, everything: bool) -> Iterator[Said]:
     rows = compared.rows
-    many = f": {flip.rows:,} rows ({_share(flip.rows, rows.n)})" if flip.rows is not None and rows is not None else ""
+    many = ""
+    if flip.rows is not None and rows is not None:
+        many = f": {counted(flip.rows, 'row')} ({_share(flip.rows, rows.n)})"
     yield "flip", f"A {quoted(flip.before)}, B {quoted(flip.after)}{many}"
-    shown = flip.regions if everything else flip.regions[:MOST_REGIONS]
-    for region in shown:
-        yield "", f"  where {region.text}{_of_region(compared, region)}"
-    more = len(flip.regions) - len(shown)
-    if more:
-        yield "", f"  and in {counted(more, 'region')} more (--all)"
-    elif not flip.complete:
-        yield "", "  and elsewhere: these regions are not all" if shown else "  where else is not known"
+    yield from _where(compared, flip, everything)
     if flip.witness is not None:
         row = f"row {flip.witness.data_row}" if flip.witness.data_row else "a row"
         yield "", f"  {row}: {flip.witness.text}"
+
+
+def _where(compared: Compared, flip: FlipSaid, everything: bool) -> Iterator[Said]:
+    """The regions; of those without a row of the table only how many there are."""
+    regions = flip.regions
+    if not everything:
+        regions = tuple(r for r in regions if r.rows != 0 or not flip.rows)[:MOST_REGIONS]
+    for region in regions:
+        yield "", f"  where {region.text}{_of_region(compared, region)}"
+    more = len(flip.regions) - len(regions)
+    if flip.among:
+        yield "", f"  these rows have {flip.among}"
+    elif not flip.regions:
+        yield "", "  the conditions on which they do are not known"
+    elif more:
+        empty = " that hold no row of the table" if all(r.rows == 0 for r in flip.regions if r not in regions) else ""
+        yield "", f"  and in {counted(more, 'region')}{empty} (--all){'' if flip.complete else ', and elsewhere'}"
+    elif not flip.complete:
+        yield "", "  and elsewhere: these regions are not all"
 
 
 def _of_region(compared: Compared, region: Region) -> str:

@@ -7,7 +7,6 @@ search (`rulekit.verification.proof.row_search`) finds a row or proves that ther
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -15,16 +14,16 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.audit.differences.joint import Joint
+from rulekit.audit.differences.own_cells import BothDecide, OwnCells
 from rulekit.audit.differences.regions import NOWHERE, Box, Cells, Grown, RunField, SearchedField, grown
 from rulekit.cells.places import Places, places_of
 from rulekit.errors import BudgetError, GraphError
 from rulekit.graph.decisions import Fires
 from rulekit.graph.evaluation.evaluator import decide
-from rulekit.graph.leaves import readers
+from rulekit.graph.leaves import has_column, readers
 from rulekit.tables.table import Table
 from rulekit.verification.proof.meaning import Meaning
-from rulekit.verification.proof.row_search import Claim, Label, RowSearch
-from rulekit.verification.proof.satisfying import satisfying
+from rulekit.verification.proof.row_search import Claim, Label, RowSearch, is_known
 from rulekit.verification.rows.adversarial import adversarial_rows
 
 MOST_RUN = 1 << 20
@@ -32,6 +31,7 @@ MOST_RUN = 1 << 20
 MOST_BOXES, MOST_SEARCHED_BOXES, MOST_QUESTIONS = 64, 12, 800
 MADE_ROWS = 2_000
 _BLOCK = 1 << 16
+_MOST_GIVEN = 24
 
 Ints = npt.NDArray[np.int64]
 Way = tuple[int, int]
@@ -55,7 +55,8 @@ class Found:
 class Differing:
     """The ways in which two models differ. open: why some way is neither found nor excluded, "" where all is settled.
 
-    size: how many cells there are; run: whether both were run on all of them.
+    size: how many cells there are; run: whether both were run on all of them; added_up: whether the numbers of a column
+    are added up.
     """
 
     def __init__(self, joint: Joint, rows: Table | None = None, most_run: int = MOST_RUN) -> None:
@@ -67,6 +68,7 @@ class Differing:
         self.run = self.space.whole and self.size <= most_run
         words = self.search.words
         self.deciders = [graph if words is None else words.graph(graph) for graph in joint.over]
+        self.added_up = any(has_column(root) for graph in self.deciders for root in graph.decision.roots)
         self.places = self._places()
         self.made = self._made()
         self.open = ""
@@ -86,8 +88,9 @@ class Differing:
 
     def _cells_of(self, table: Table) -> Ints:
         """The cell of each axis [n, axes] of rows of the joint schema."""
-        if self.search.words is not None:
-            table = self.search.words.table(table)
+        return self._places_of(table if self.search.words is None else self.search.words.table(table))
+
+    def _places_of(self, table: Table) -> Ints:
         own = [place.of_rows(np.asarray(table.array(place.axis.feature.name))) for place in self.places]
         return np.stack(own, axis=1) if own else np.zeros((table.n_rows, 0), dtype=np.int64)
 
@@ -123,22 +126,31 @@ class Differing:
             for model in (0, 1):
                 both[model, block] = self.labels(model, table)
         counted = np.zeros(shape)
+        plain = np.zeros(shape)  # cells without a missing or new value are shown rather than others
+        for j, axis in enumerate(self.space.axes):
+            plain -= ~is_known(axis).reshape([-1 if i == j else 1 for i in range(len(shape))])
+        plain = np.exp2(plain) / 2
         if self.rows is not None and self.rows.shape[1]:
             np.add.at(counted, tuple(self.rows.T), 1.0)
         number = both[0] * len(self.joint.classes) + both[1]
         for one in np.unique(number[both[0] != both[1]]).tolist():
             where = (number == one).reshape(shape)
-            boxes = grown(RunField(where, counted), self.space.axes, MOST_BOXES)
+            boxes = grown(RunField(where, counted, plain), self.space.axes, MOST_BOXES)
             way = divmod(one, len(self.joint.classes))
-            seed = np.unravel_index(int(np.where(where, counted + 1.0, 0.0).argmax()), shape)
+            seed = np.unravel_index(int(np.where(where, counted + plain, 0.0).argmax()), shape)
             yield Found(way, tuple(int(i) for i in seed), None, int(where.sum()), boxes)
 
     # Questions -----------------------------------------------------------------------------------------------------
 
     def _by_searching(self) -> Iterator[Found]:
         assert self.made is not None
-        shown = self._shown_by_rows()
         made = [self.labels(model, self.made) for model in (0, 1)]
+        shown = self._shown_by_rows(made)
+        self.own = [OwnCells(graph, self.space) for graph in self.deciders]
+        try:
+            self._meaning: Meaning | None = Meaning(self.space)
+        except (BudgetError, GraphError):
+            self._meaning = None
         for way in self._ways(made):
             cells = next((cells for cells, _ in shown.get(way, ())), None)
             row = None
@@ -179,45 +191,35 @@ class Differing:
             return Claim(graph.decision.formula, own == 1)
         return Claim(Label(graph.decision, frozenset((own,)), graph.default))
 
-    def _shown_by_rows(self) -> dict[Way, list[tuple[Cells, int]]]:
-        """By way the cells of the rows where the models differ so, the most frequent first, with their number."""
-        if self.rows is None or not self.space.whole:
+    def _shown_by_rows(self, made: Sequence[Ints]) -> dict[Way, list[tuple[Cells, int]]]:
+        """By way cells where the models differ so, with how many rows of the table are there, the most first.
+
+        Then come those of made rows, which have fewest unknown values first.
+        """
+        if not self.space.whole:
             return {}
-        cells, numbers = np.unique(self.rows, axis=0, return_counts=True)
-        zeros = np.zeros(len(cells), dtype=np.int64)
-        table = self.space.rows_of(list(cells.T), zeros)[1]
+        assert self.made is not None
+        differ = np.flatnonzero(made[0] != made[1])
+        cells = self._places_of(self.made)[differ]
+        numbers = np.zeros(len(cells), dtype=np.int64)
+        if self.rows is not None:
+            own, counts = np.unique(self.rows, axis=0, return_counts=True)
+            cells, numbers = np.concatenate([own, cells]), np.concatenate([counts, numbers])
+        table = self.space.rows_of(list(cells.T), np.zeros(len(cells), dtype=np.int64))[1]
         labels = [self.labels(model, table) for model in (0, 1)]
-        found: dict[Way, Counter[Cells]] = {}
-        for i in np.flatnonzero(labels[0] != labels[1]).tolist():
+        unknown = sum((~is_known(axis)[cells[:, j]]).astype(int) for j, axis in enumerate(self.space.axes))
+        found: dict[Way, list[tuple[Cells, int]]] = {}
+        for i in np.lexsort((unknown, -numbers)).tolist():
             way = int(labels[0][i]), int(labels[1][i])
-            found.setdefault(way, Counter())[tuple(cells[i].tolist())] = int(numbers[i])
-        return {way: counted.most_common() for way, counted in found.items()}
+            if way[0] != way[1] and len(found.setdefault(way, [])) < _MOST_GIVEN + int(numbers[i]) * self.size:
+                found[way].append((tuple(cells[i].tolist()), int(numbers[i])))
+        return found
 
     def _searched_boxes(self, way: Way, given: Sequence[tuple[Cells, int]]) -> Grown:
-        try:
-            meaning = Meaning(self.space)
-            edges = [self._edge(meaning, model, self.joint.places[model].index(way[model])) for model in (0, 1)]
-        except (BudgetError, GraphError):
+        if self.added_up:  # no cells of numbers that are added up are worth reading
             return NOWHERE
-        forms = meaning.forms
-        differ = forms.conjunction(edges)
-
-        def edge_of(box: Box) -> int:
-            masks = (sum(1 << int(i) for i in np.flatnonzero(own)) for own in box)
-            return forms.conjunction([forms.literal(j, mask) for j, mask in enumerate(masks)])
-
-        def inside(box: Box) -> bool:
-            answer = satisfying(forms, forms.conjunction([edge_of(box), differ ^ 1]))
-            return answer.cells is None and not answer.reason
-
-        def outside(boxes: Sequence[Box]) -> tuple[Cells | None, bool]:
-            answer = satisfying(forms, forms.conjunction([differ, *(edge_of(box) ^ 1 for box in boxes)]))
-            return answer.cells, not answer.reason
-
+        own = [self.joint.places[model].index(way[model]) for model in (0, 1)]
+        both = BothDecide(self.own, self._meaning, (own[0], own[1]))
         sizes = list(map(len, self.space.axes))
-        field = SearchedField(sizes, inside, outside, given, MOST_QUESTIONS)
+        field = SearchedField(sizes, both.inside, both.outside, given, MOST_QUESTIONS)
         return grown(field, self.space.axes, MOST_SEARCHED_BOXES)
-
-    def _edge(self, meaning: Meaning, model: int, own: int) -> int:
-        graph = self.deciders[model]
-        return meaning.labels(graph.decision, graph.default, len(graph.classes))[own]

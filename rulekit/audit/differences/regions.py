@@ -112,11 +112,13 @@ def readable_part(axis: Axis, allowed: Bools, seed: int) -> Bools:
 class RunField:
     """A difference that is known for every cell.
 
-    where [cells of each axis]: where the models differ; rows: of each cell, 0 where they are not known.
+    where [cells of each axis]: where the models differ; rows: of each cell, 0 where they are not known; plain: above 0,
+    and most of cells that are taken first where there are no rows.
     """
 
     where: Bools
     rows: npt.NDArray[np.float64]
+    plain: npt.NDArray[np.float64]
     exhausted: bool = True
     _left: Bools | None = None
 
@@ -131,7 +133,7 @@ class RunField:
     def seeds(self) -> Iterator[Cells]:
         self._left = self.where.copy()
         while self._left.any():
-            weighed = np.where(self._left, self.rows + 1.0, 0.0)
+            weighed = np.where(self._left, self.rows + self.plain, 0.0)
             yield tuple(int(i) for i in np.unravel_index(int(weighed.argmax()), weighed.shape))
 
     def cover(self, box: Box) -> None:

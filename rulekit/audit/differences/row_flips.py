@@ -12,15 +12,20 @@ import numpy.typing as npt
 from rulekit.audit.differences.joint import Joint
 from rulekit.errors import InputError
 from rulekit.graph.evaluation.evaluator import decide
+from rulekit.graph.language import words
+from rulekit.graph.language.readable import amount
+from rulekit.graph.leaves import readers
 from rulekit.graph.rule_graph import ClassLabel
-from rulekit.schema import require_column
+from rulekit.schema import FIRST_LEVEL_CODE, UNSEEN_CODE, require_column
 from rulekit.tables.kinds.encoding import encode_columns
 from rulekit.tables.raw.columns import NumberColumn, RawTable, factorize, number_values
-from rulekit.tables.table import Table
+from rulekit.tables.table import Table, absent
 
 MOST_GROUPS = 50
 _QUARTERS = 12
 """Numbers of more values are grouped by quarters of the rows."""
+
+_FEW_LEVELS, _MOST_SAID = 4, 5
 
 Ints = npt.NDArray[np.int64]
 
@@ -64,6 +69,38 @@ class RowFlips:
     @property
     def changed(self) -> int:
         return sum(flip.n for flip in self.flips)
+
+    def in_common(self, joint: Joint, way: tuple[ClassLabel, ClassLabel]) -> str:
+        """Ranges and levels of the rows that flip one way, of those columns that decide where they are rarest."""
+        k = [joint.classes.index(label) for label in way]
+        rows = np.flatnonzero((self.labels[0] == k[0]) & (self.labels[1] == k[1]))
+        if not len(rows):
+            return ""
+        deciding = readers([root for graph in joint.over for root in graph.decision.roots])
+        return ", ".join(
+            filter(None, (_narrower(self.joint, name, rows) for name in joint.columns if name in deciding))
+        )
+
+
+def _narrower(table: Table, name: str, rows: Ints) -> str:
+    """The range or the level of some rows of a column, where it is narrower than that of all; "" where not."""
+    feature, all_ = table.features[table.names.index(name)], np.asarray(table.array(name))
+    own = all_[rows]
+    if feature.kind == "text" or absent(own).any():
+        return None
+    if feature.kind == "categorical":
+        levels = [feature.levels[code - FIRST_LEVEL_CODE] for code in np.unique(own).tolist() if code != UNSEEN_CODE]
+        few = 0 < len(levels) < len(feature.levels) and len(levels) <= _FEW_LEVELS
+        share = float(np.isin(all_, np.unique(own)).mean())
+        return (share, f"{words.name(name)} in {words.names(levels)}") if few else None
+    low, high = float(own.min()), float(own.max())
+    share = float(((all_ >= low) & (all_ <= high)).mean())
+    if share == 1.0:
+        return None
+    if feature.kind == "boolean":
+        return share, f"{words.name(name)} {'true' if low else 'false'}"
+    ends = [amount(end, feature) for end in (low, high)]
+    return share, f"{words.name(name)} = {ends[0]}" if low == high else f"{words.name(name)} {ends[0]} to {ends[1]}"
 
 
 def row_flips(joint: Joint, raw: RawTable, by: Sequence[str] = ()) -> RowFlips:
