@@ -21,6 +21,7 @@ from rulekit_cli import (
     resize,
     show,
     simplify,
+    stability,
     threshold,
     train,
     verify,
@@ -54,6 +55,7 @@ def app_for(arguments: Sequence[str] = ()) -> typer.Typer:
     app.command("show")(show.show)
     app.command("check")(check.check)
     app.command("compare")(compare.compare)
+    app.command("stability")(stability.stability)
     app.command("resize")(resize.resize)
     app.command("simplify")(simplify.simplify)
     app.command("verify")(verify.verify)

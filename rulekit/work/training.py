@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.audit.checks.checking import unproved
 from rulekit.audit.figures.metrics import Figures, class_indices, measured
 from rulekit.audit.statistics import rule_statistics
 from rulekit.audit.table_summary import TableSummary, summary_of
@@ -22,7 +21,6 @@ from rulekit.graph.language.readable import counted
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import Counts, counts
 from rulekit.learners.fitting.given.constraints import CONSTRAINTS
-from rulekit.simplification.passes import simplify
 from rulekit.tables.budget import Budget, parse_memory
 from rulekit.tables.labelling import read_labelled
 from rulekit.tables.labels import LabelledTable
@@ -294,10 +292,7 @@ def _finished(
     def finished(learned: RuleGraph) -> RuleGraph:
         model = learned
         if request.simplified:
-            simpler = simplify(learned, () if start is None else start.unmerged())
-            # fewer literals may stand in more rules, and limits and promises are those of the saved model
-            if learner.path_.keeps_limits(simpler) and len(unproved(simpler)) <= len(unproved(learned)):
-                model = simpler
+            model = learning.simplified(learner, learned, () if start is None else start.unmerged())
         separator = request.reading.label_separator
         if separator is not None:
             model = model.with_(provenance={**model.provenance, "label_separator": separator})
