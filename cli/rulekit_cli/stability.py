@@ -62,7 +62,8 @@ def stability(
         result_json(stable.as_dict())
     else:
         for word, text in stability_lines(stable, all_):
-            for line in wrapped(f"{word:{_INDENT}}{text}", width(), " " * (_INDENT + 10)):
+            hanging = " " * (_INDENT + (10 if text.startswith(" ") else 2))
+            for line in wrapped(f"{word:{_INDENT}}{text}", width(), hanging):
                 result(line)
     if output is not None and not quiet:
         log(f"wrote {output}")

@@ -133,7 +133,9 @@ def _rows(request: StabilityRequest, graph: RuleGraph) -> tuple[LabelledTable, t
         group = _groups(request, len(rows))
     cost = parse_cost(request.reading.cost, len(graph.classes))
     threshold = graph.provenance.get("threshold")
-    notes = found.notes
+    notes = rows.notes
+    if found.overlap is not None and found.overlap.sampled and found.overlap.seen < found.overlap.sampled:
+        notes = (*notes, "these are not the rows that trained the model, or not those alone")
     if cost is None and threshold not in (None, 0.5):
         notes = (*notes, f"the model decides at {threshold:g}; give --cost where it was trained with costs")
     return replace(rows, group=group, cost=cost), notes

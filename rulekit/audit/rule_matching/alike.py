@@ -4,7 +4,8 @@ Two conditions are alike where they read the same columns, hold on the same rows
 on at least half of the rows that either of them picks, be it those on which it holds or those on which it does not. So
 two cuts are alike where at most 5 % of the rows lie between them, and two sets of levels where at most 5 % of the rows
 have a level of one alone; and a condition that only few rows pick is not alike to every other one. Two rules are alike
-where they speak for the same class and their conditions, column by column, are alike.
+where they speak for the same class and their conditions, column by column, are alike. A term of a sum says the same as
+one on the contrary condition with the contrary weight, but for a constant; so such terms are alike, too.
 """
 
 from __future__ import annotations
@@ -52,11 +53,15 @@ class Alike:
 
     def apart(self, one: Node, other: Node) -> float:
         """The share of the rows on which two conditions differ; infinite where they are not alike."""
-        if one is other:
-            return 0.0
+        return 0.0 if one is other else self._apart(one, other, False)
+
+    def _apart(self, one: Node, other: Node, contrary: bool) -> float:
+        """As `apart`; contrary: of the contrary of the other one."""
         n = self.table.n_rows
         (first, held), (second, also) = self._truths[one], self._truths[other]
         differ = int(_ONES[first ^ second].sum())
+        if contrary:
+            differ, also = n - differ, n - also
         both = (held + also - differ) // 2
         either = both + differ
         neither = n - either
@@ -72,7 +77,19 @@ class Alike:
             return 0.0 if one.rule.node is other.rule.node else float("inf")
         if set(one.parts) != set(other.parts):
             return float("inf")
-        return max((self.apart(node, other.parts[columns]) for columns, node in one.parts.items()), default=0.0)
+        upright = max((self.apart(node, other.parts[columns]) for columns, node in one.parts.items()), default=0.0)
+        return min(upright, self._contrary(one, other))
+
+    def turned(self, one: RuleParts, other: RuleParts) -> bool:
+        """Whether a term of a sum is alike to the contrary of another one, and not to it."""
+        return self._contrary(one, other) < max(self.apart(n, other.parts[c]) for c, n in one.parts.items())
+
+    def _contrary(self, one: RuleParts, other: RuleParts) -> float:
+        """The share of rows on which a term of one condition and one of the contrary condition differ."""
+        if len(one.parts) != 1 or one.rule.connective != "sum" or other.rule.connective != "sum":
+            return float("inf")
+        (columns, first), *_ = one.parts.items()
+        return self._apart(first, other.parts[columns], True)
 
     def nearest(self, rule: RuleParts, others: Sequence[RuleParts]) -> RuleParts | None:
         """The rule that is most alike, None where none is."""

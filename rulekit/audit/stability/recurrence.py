@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
 from rulekit.audit.rule_matching.alike import Alike, dice
 from rulekit.audit.rule_matching.rule_parts import RuleParts
 from rulekit.graph.language.text import print_node
+from rulekit.graph.language.words import name
 from rulekit.graph.rule_graph import ClassLabel
 from rulekit.schema import Schema
 
@@ -20,7 +21,7 @@ class Recurrence:
 
     id: of a rule of the model, "" of a condition and of a rule that it has not. weights: the smallest, the middle and
     the largest weight (or probability) that it has where it is found; None of a rule that counts whole. own: the weight
-    in the model.
+    in the model. decided: of a rule, how often its rows are decided as the model decides them, whatever rules do so.
     """
 
     text: str
@@ -30,6 +31,7 @@ class Recurrence:
     id: str = ""
     weights: tuple[float, float, float] | None = None
     own: float | None = None
+    decided: float | None = None
 
     @property
     def share(self) -> float:
@@ -39,20 +41,42 @@ class Recurrence:
         """JSON values."""
         found: dict[str, Any] = {"id": self.id} if self.id else {}
         found |= {"text": self.text, "class": self.label, "found": self.found, "share": self.share}
+        found |= {} if self.decided is None else {"rows_decided_alike": self.decided}
         if self.weights is not None:
             found |= {"weight": self.own, "weights": dict(zip(("low", "middle", "high"), self.weights, strict=True))}
         return found
 
 
 def rules_found(
-    alike: Alike, schema: Schema, own: Sequence[RuleParts], others: Sequence[Sequence[RuleParts]]
+    alike: Alike,
+    schema: Schema,
+    own: Sequence[RuleParts],
+    others: Sequence[Sequence[RuleParts]],
+    decided: Sequence[float | None] = (),
 ) -> tuple[Recurrence, ...]:
-    """For each rule of a model in how many others one is alike, in the order of the model."""
+    """For each rule of a model in how many others one is alike, in the order of the model; decided: of each rule."""
     found = []
-    for rule in own:
+    for place, rule in enumerate(own):
         again = [match for rules in others if (match := alike.nearest(rule, rules)) is not None]
-        found.append(_recurrence(schema, rule, again, len(others), rule.rule.id))
+        one = _recurrence(alike, schema, rule, again, len(others), rule.rule.id)
+        found.append(replace(one, decided=decided[place] if decided else None))
     return tuple(found)
+
+
+def columns_found(
+    schema: Schema, own: Sequence[RuleParts], others: Sequence[Sequence[RuleParts]]
+) -> tuple[Recurrence, ...]:
+    """For each column that rules of the model read in how many others a rule for the same class does."""
+    wanted = dict.fromkeys((column, rule.side) for rule in own for column in schema.names if column in rule.columns)
+    return tuple(
+        Recurrence(
+            name(column),
+            side[0],
+            sum(any(rule.side == side and column in rule.columns for rule in rules) for rules in others),
+            len(others),
+        )
+        for column, side in wanted
+    )
 
 
 def further_rules(
@@ -72,7 +96,7 @@ def further_rules(
             if place not in places:
                 members.append(rule)
                 places.add(place)
-    found = [_recurrence(schema, first, members, len(others)) for first, members, _ in groups]
+    found = [_recurrence(alike, schema, first, members, len(others)) for first, members, _ in groups]
     return tuple(sorted(found, key=lambda one: -one.found))
 
 
@@ -102,12 +126,17 @@ def dice_of_pairs(alike: Alike, models: Sequence[Sequence[RuleParts]]) -> dict[t
     }
 
 
-def _recurrence(schema: Schema, rule: RuleParts, again: Sequence[RuleParts], of: int, id_: str = "") -> Recurrence:
+def _recurrence(
+    alike: Alike, schema: Schema, rule: RuleParts, again: Sequence[RuleParts], of: int, id_: str = ""
+) -> Recurrence:
     node = rule.rule.node if rule.condition is None or rule.rule.nested else rule.condition
-    weights = sorted(_weights(again))
+    weights = sorted(_weights(alike, rule, again))
     between = (weights[0], weights[len(weights) // 2], weights[-1]) if weights else None
     return Recurrence(print_node(node, schema), rule.side[0], len(again), of, id_, between, rule.weight)
 
 
-def _weights(rules: Sequence[RuleParts]) -> Iterator[float]:
-    yield from (rule.weight for rule in rules if rule.weight is not None)
+def _weights(alike: Alike, rule: RuleParts, again: Sequence[RuleParts]) -> Iterator[float]:
+    """The weights that a term has elsewhere, as weights of its own condition."""
+    for match in again:
+        if match.weight is not None:
+            yield -match.weight if rule.parts and alike.turned(rule, match) else match.weight

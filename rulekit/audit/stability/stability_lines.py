@@ -20,15 +20,19 @@ def stability_lines(stable: Stability, everything: bool = False) -> Iterator[Sai
     done = counted(stable.resamples, "model")
     early = f" of {stable.wanted} ({stable.stopped})" if stable.resamples < stable.wanted else ""
     yield "learned", f"{done}{early} from halves of {stable.rows:,} rows, {_sizes(stable.sizes)}"
-    yield "rules", "of the model: share of those models with a rule for the same class and the same columns,"
-    yield "", f"whose conditions differ on at most {percent(stable.tolerance)} of the rows each"
+    within = f"with conditions that differ on at most {percent(stable.tolerance)} of the rows each"
+    yield "rules", f"in how many of these models a rule over the same columns comes back, {within}:"
     for rule in stable.rules:
-        yield "", f"  {_share(rule)}  {rule.id} for {quoted(rule.label)}: {rule.text}{_weights(rule)}"
+        alike = "" if rule.decided is None else f"; its rows are decided alike by {percent(rule.decided)}"
+        yield "", f"  {_share(rule)}  {rule.id} for {quoted(rule.label)}: {rule.text}{_weights(rule)}{alike}"
     if not stable.rules:
         yield "", "  the model has no rule"
     if len(stable.conditions) > 1:
-        yield "conditions", "of these rules, in whatever rule for the same class"
-        yield from (("", line) for line in _conditions(stable.conditions, everything))
+        yield "conditions", "in how many a rule for the same class has the condition:"
+        yield from (("", line) for line in _listed(stable.conditions, everything))
+    if len(stable.columns) > 1:
+        yield "columns", "in how many a rule for the same class reads the column:"
+        yield from (("", line) for line in _listed(stable.columns, everything))
     yield from _further(stable, everything)
     halves = "" if stable.dice_of_halves is None else f"; {stable.dice_of_halves:.2f} over halves without a common row"
     yield "rule sets", f"Dice-Sorensen index {stable.dice:.2f}, the mean over pairs of models{halves}"
@@ -52,7 +56,7 @@ def _weights(one: Recurrence) -> str:
     return f"{own}; there {middle}, {low} to {high})"
 
 
-def _conditions(conditions: Sequence[Recurrence], everything: bool) -> Iterator[str]:
+def _listed(conditions: Sequence[Recurrence], everything: bool) -> Iterator[str]:
     shown = conditions if everything else conditions[:MOST_CONDITIONS]
     yield from (f"  {_share(one)}  {one.text}" for one in shown)
     if len(shown) < len(conditions):

@@ -12,18 +12,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from rulekit.audit.rule_matching.alike import TOLERANCE, Alike
-from rulekit.audit.rule_matching.rule_parts import rule_parts
+from rulekit.audit.rule_matching.rule_parts import RuleParts, rule_parts
 from rulekit.audit.stability.agreement import Agreement, agreement_of
 from rulekit.audit.stability.recurrence import (
     Recurrence,
+    columns_found,
     conditions_found,
     dice_of_pairs,
     further_rules,
     rules_found,
 )
-from rulekit.graph.evaluation.evaluator import decide
+from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.tables.table import Table
 
@@ -35,15 +37,16 @@ OFTEN = 0.2
 class Stability:
     """How stable a model is.
 
-    rules, conditions: of the model; further: rules that it has not and at least `OFTEN` of the models have; n_further:
-    how many rarer ones there are. dice: the mean over all pairs of models; dice_of_halves: over the pairs of halves
-    that have no row in common (None without such a pair). sizes: the rules of each model. wanted: how many models were
-    asked for; stopped: why there are fewer.
+    rules, conditions, columns: of the model; further: rules that it has not and at least `OFTEN` of the models have;
+    n_further: how many rarer ones there are. dice: the mean over all pairs of models; dice_of_halves: over the pairs of
+    halves that have no row in common (None without such a pair). sizes: the rules of each model. wanted: how many
+    models were asked for; stopped: why there are fewer.
     """
 
     digest: str
     rules: tuple[Recurrence, ...]
     conditions: tuple[Recurrence, ...]
+    columns: tuple[Recurrence, ...]
     further: tuple[Recurrence, ...]
     n_further: int
     dice: float
@@ -76,6 +79,7 @@ class Stability:
             "dice_sorensen_of_disjoint_halves": self.dice_of_halves,
             "rules": [one.as_dict() for one in self.rules],
             "conditions": [one.as_dict() for one in self.conditions],
+            "columns": [one.as_dict() for one in self.columns],
             "further_rules": [one.as_dict() for one in self.further],
             "rarer_further_rules": self.n_further,
             "rules_of_each_model": list(self.sizes),
@@ -109,16 +113,18 @@ def stability_of(
     often = tuple(one for one in further if one.share >= OFTEN)
     dices = dice_of_pairs(alike, others)
     apart = [dices[pair] for pair in halves if pair in dices]
-    labels = np.stack([decide(other, table) for other in models])
+    labels, of_model = np.stack([decide(other, table) for other in models]), decide(model, table)
+    same = (labels == of_model).mean(axis=0)
     return Stability(
         model.digest,
-        rules_found(alike, model.schema, own, others),
+        rules_found(alike, model.schema, own, others, [_decided(rule, table, same) for rule in own]),
         conditions_found(alike, model.schema, own, others),
+        columns_found(model.schema, own, others),
         often,
         len(further) - len(often),
         float(np.mean(list(dices.values()))),
         float(np.mean(apart)) if apart else None,
-        agreement_of(decide(model, table), labels, model.classes),
+        agreement_of(of_model, labels, model.classes),
         tuple(map(len, others)),
         table.n_rows,
         len(models) if wanted is None else wanted,
@@ -127,3 +133,11 @@ def stability_of(
         stopped,
         notes,
     )
+
+
+def _decided(rule: RuleParts, table: Table, same: npt.NDArray[np.float64]) -> float | None:
+    """How often the rows of a rule are decided as by the model; same [n]: the share of the models that do so."""
+    if rule.condition is None or rule.rule.connective == "sum":
+        return None
+    held = evaluate_nodes([rule.condition], table)[rule.condition]
+    return float(same[held].mean()) if held.any() else None
