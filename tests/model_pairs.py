@@ -117,7 +117,9 @@ def _other_schema(rng: np.random.Generator, graph: RuleGraph) -> Schema:
         if feature.kind == "categorical":
             named = {level for node in readers(graph.roots).get(feature.name, []) for level in levels_of_leaf(node)}
             kept = [level for level in feature.levels if level in named or rng.random() < 0.6] or list(feature.levels)
-            levels = tuple(str(level) for level in rng.permutation([*kept, *(["violet"] if rng.random() < 0.5 else [])]))
+            levels = tuple(
+                str(level) for level in rng.permutation([*kept, *(["violet"] if rng.random() < 0.5 else [])])
+            )
             tokens = ("red", "??") if rng.random() < 0.3 and "red" not in levels else feature.missing_tokens
             unseen = str(rng.choice(["unseen", "missing"]))
             features.append(replace(feature, levels=levels, missing_tokens=tokens, unseen=unseen, ordered=False))  # type: ignore[arg-type]

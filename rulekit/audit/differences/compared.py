@@ -48,7 +48,7 @@ class FlipSaid:
         return found | {"where": where, "where_is_complete": self.complete, "among": self.among}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Compared:
     """How two models differ.
 
@@ -128,7 +128,10 @@ class Compared:
     def __str__(self) -> str:
         from rulekit.audit.differences.difference_lines import difference_lines
 
-        return "\n".join(f"{word:<12}{text}" for word, text in difference_lines(self))
+        return "\n".join(f"{word:<13}{text}" for word, text in difference_lines(self))
+
+    def __repr__(self) -> str:
+        return f"<Compared: {self.outcome}, {len(self.flips)} ways to differ, {len(self.rules.changes)} rules changed>"
 
 
 def compare_models(

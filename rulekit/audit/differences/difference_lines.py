@@ -9,7 +9,7 @@ from rulekit.audit.differences.region_words import Region
 from rulekit.audit.differences.row_flips import GroupFlips
 from rulekit.audit.differences.rule_changes import RuleChange, SaidRule
 from rulekit.graph.language.readable import counted, percent, weight
-from rulekit.graph.language.words import quoted
+from rulekit.graph.language.words import name, quoted
 from rulekit.graph.rules import counts
 
 Said = tuple[str, str]
@@ -161,7 +161,7 @@ def _groups(compared: Compared) -> Iterator[Said]:
     if rows is None:
         return
     for column in dict.fromkeys(group.column for group in rows.groups):
-        yield f"by {column}", f"of the rows of each value, those that flip, and the share decided {_label(compared)}"
+        yield "by", f"{name(column)}: rows that flip, and the share of rows that is decided {_label(compared)}"
         for group in rows.groups:
             if group.column == column:
                 yield "", _group(compared, group)

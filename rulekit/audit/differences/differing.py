@@ -207,7 +207,9 @@ class Differing:
             cells, numbers = np.concatenate([own, cells]), np.concatenate([counts, numbers])
         table = self.space.rows_of(list(cells.T), np.zeros(len(cells), dtype=np.int64))[1]
         labels = [self.labels(model, table) for model in (0, 1)]
-        unknown = sum((~is_known(axis)[cells[:, j]]).astype(int) for j, axis in enumerate(self.space.axes))
+        unknown = np.zeros(len(cells), dtype=np.int64)
+        for j, axis in enumerate(self.space.axes):
+            unknown += ~is_known(axis)[cells[:, j]]
         found: dict[Way, list[tuple[Cells, int]]] = {}
         for i in np.lexsort((unknown, -numbers)).tolist():
             way = int(labels[0][i]), int(labels[1][i])

@@ -127,8 +127,7 @@ class RunField:
         for j, own in enumerate(box):
             if j != axis:
                 cut = np.compress(own, cut, axis=j)
-        found: Bools = cut.all(axis=tuple(j for j in range(cut.ndim) if j != axis))
-        return found
+        return np.asarray(cut.all(axis=tuple(j for j in range(cut.ndim) if j != axis)))
 
     def seeds(self) -> Iterator[Cells]:
         self._left = self.where.copy()
@@ -170,7 +169,7 @@ class SearchedField:
         size = self.sizes[axis]
         if self._asked((*box[:axis], np.ones(size, dtype=bool), *box[axis + 1 :])):
             return np.ones(size, dtype=bool)
-        found = np.arange(size) == seed
+        found: Bools = np.arange(size) == seed
         for step in (range(seed - 1, -1, -1), range(seed + 1, size)):
             for cell in step:
                 if not self._asked((*box[:axis], np.arange(size) == cell, *box[axis + 1 :])):

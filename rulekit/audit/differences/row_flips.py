@@ -77,12 +77,11 @@ class RowFlips:
         if not len(rows):
             return ""
         deciding = readers([root for graph in joint.over for root in graph.decision.roots])
-        return ", ".join(
-            filter(None, (_narrower(self.joint, name, rows) for name in joint.columns if name in deciding))
-        )
+        found = (_narrower(self.joint, name, rows) for name in joint.columns if name in deciding)
+        return ", ".join(text for _, text in sorted(filter(None, found))[:_MOST_SAID])
 
 
-def _narrower(table: Table, name: str, rows: Ints) -> str:
+def _narrower(table: Table, name: str, rows: Ints) -> tuple[float, str] | None:
     """The range or the level of some rows of a column, where it is narrower than that of all; "" where not."""
     feature, all_ = table.features[table.names.index(name)], np.asarray(table.array(name))
     own = all_[rows]

@@ -58,7 +58,9 @@ class RuleChange:
 
     @property
     def weights_differ(self) -> bool:
-        return self.old is not None and self.new is not None and self.old.weight != self.new.weight
+        if self.old is None or self.new is None or None in (self.old.weight, self.new.weight):
+            return False
+        return self.old.weight != self.new.weight
 
     def as_dict(self) -> dict[str, Any]:
         """JSON values."""
@@ -144,7 +146,7 @@ def _change(
     models: tuple[RuleGraph, RuleGraph], old: RuleParts, new: RuleParts, kind: ChangeKind, changed: Sequence[Columns]
 ) -> RuleChange | None:
     """The change of a pair; None where it is the same rule, however it is written."""
-    if kind == "rewritten" and old.weight != new.weight:
+    if kind == "rewritten" and None not in (old.weight, new.weight) and old.weight != new.weight:
         kind = "weight"
     said = _said(models[0], old), _said(models[1], new)
     if kind == "rewritten" and (old.rule.node is new.rule.node or said[0].text == said[1].text):

@@ -23,7 +23,7 @@ def stability_lines(stable: Stability, everything: bool = False) -> Iterator[Sai
     within = f"with conditions that differ on at most {percent(stable.tolerance)} of the rows each"
     yield "rules", f"in how many of these models a rule over the same columns comes back, {within}:"
     for rule in stable.rules:
-        alike = "" if rule.decided is None else f"; its rows are decided alike by {percent(rule.decided)}"
+        alike = "" if rule.decided is None else f"; its rows keep their label in {percent(rule.decided)}"
         yield "", f"  {_share(rule)}  {rule.id} for {quoted(rule.label)}: {rule.text}{_weights(rule)}{alike}"
     if not stable.rules:
         yield "", "  the model has no rule"

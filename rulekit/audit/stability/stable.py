@@ -30,7 +30,7 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.tables.table import Table
 
 OFTEN = 0.2
-"""Further rules that are told are found in at least this share of the models."""
+"""Further rules that are told are found in at least this share of the models, and in more than one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,7 +110,7 @@ def stability_of(
     alike = Alike(table, tolerance)
     alike.know([*own, *(rule for rules in others for rule in rules)])
     further = further_rules(alike, model.schema, own, others)
-    often = tuple(one for one in further if one.share >= OFTEN)
+    often = tuple(one for one in further if one.share >= OFTEN and one.found > 1)
     dices = dice_of_pairs(alike, others)
     apart = [dices[pair] for pair in halves if pair in dices]
     labels, of_model = np.stack([decide(other, table) for other in models]), decide(model, table)

@@ -1,4 +1,4 @@
-"""What `compare` says of random pairs, against both models run on a row of every cell, which is found without its code."""
+"""What `compare` says of random pairs, against both models run on a row of every cell, found without its code."""
 
 from __future__ import annotations
 
