@@ -64,11 +64,34 @@ def stability(request: StabilityRequest, progress: Progress = unseen) -> Stabili
     """
     from rulekit.audit.stability.stable import stability_of
 
+    models, rows, stopped = learned_again(request, progress)
+    progress(Finishing("comparing"))
+    stable = stability_of(
+        load(request.model),
+        models,
+        rows.table,
+        halves=[(first, first + 1) for first in range(0, len(models) - 1, 2)],
+        wanted=request.resamples,
+        seed=request.seed,
+        stopped=stopped,
+        notes=rows.notes,
+    )
+    if request.output is not None:
+        content = json.dumps(stable.as_dict(), indent=2, ensure_ascii=False) + "\n"
+        write_atomically(request.output, content.encode())
+    return stable
+
+
+def learned_again(request: StabilityRequest, progress: Progress = unseen) -> tuple[list[RuleGraph], LabelledTable, str]:
+    """The models of the halves (two at least), the rows, and why there are fewer models than asked for, "" for none.
+
+    Models with even numbers and those after them are of two halves of one table. Raises as `stability`.
+    """
     check_outputs([request.output], request.model, request.data)
     graph = load(request.model)
     name, parameters = how_learned(graph, str(request.model))
-    rows, notes = _rows(request, graph)
-    for note in notes:
+    rows = _rows(request, graph)
+    for note in rows.notes:
         progress(Noticed(note))
     runs = _Runs(request, name, parameters, rows, progress)
     models = list(runs.models())
@@ -76,22 +99,7 @@ def stability(request: StabilityRequest, progress: Progress = unseen) -> Stabili
         if runs.stopped == "interrupted":
             raise KeyboardInterrupt
         raise InputError("fewer than two models were learned in the time", where="--time-limit", fix="give more time")
-    progress(Finishing("comparing"))
-    halves = [(first, first + 1) for first in range(0, len(models) - 1, 2)]
-    stable = stability_of(
-        graph,
-        models,
-        rows.table,
-        halves=halves,
-        wanted=request.resamples,
-        seed=request.seed,
-        stopped=runs.stopped,
-        notes=notes,
-    )
-    if request.output is not None:
-        content = json.dumps(stable.as_dict(), indent=2, ensure_ascii=False) + "\n"
-        write_atomically(request.output, content.encode())
-    return stable
+    return models, rows, runs.stopped
 
 
 def how_learned(graph: RuleGraph, where: str = "") -> tuple[str, dict[str, Any]]:
@@ -118,8 +126,8 @@ def _is(name: str, made: str) -> bool:
     return False
 
 
-def _rows(request: StabilityRequest, graph: RuleGraph) -> tuple[LabelledTable, tuple[str, ...]]:
-    """The labelled rows, with every column of the training table."""
+def _rows(request: StabilityRequest, graph: RuleGraph) -> LabelledTable:
+    """The labelled rows, with every column of the training table, and what was noticed."""
     text = next((feature.name for feature in graph.schema if feature.kind == "text"), None)
     if text is not None:
         raise InputError(
@@ -138,7 +146,7 @@ def _rows(request: StabilityRequest, graph: RuleGraph) -> tuple[LabelledTable, t
         notes = (*notes, "these are not the rows that trained the model, or not those alone")
     if cost is None and threshold not in (None, 0.5):
         notes = (*notes, f"the model decides at {threshold:g}; give --cost where it was trained with costs")
-    return replace(rows, group=group, cost=cost), notes
+    return replace(rows, group=group, cost=cost, notes=notes)
 
 
 def _groups(request: StabilityRequest, n_rows: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
@@ -171,8 +179,8 @@ class _Runs:
             if left is not None and left <= 0.0:
                 self.stopped = "time limit"
                 return
-            self.progress(Resample(number + 1, request.resamples))
             try:
+                self.progress(Resample(number + 1, request.resamples))
                 model = self._model(number, left)
             except KeyboardInterrupt:
                 self.stopped = "interrupted"
