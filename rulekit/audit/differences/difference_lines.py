@@ -16,6 +16,8 @@ Said = tuple[str, str]
 """A word, "" for what stands under the line before, and a text."""
 
 MOST_REGIONS, MOST_RULES, MOST_DECLARED = 6, 20, 12
+_WHOLE = 0.995
+"""A bound on a share of rows from here on says nothing."""
 
 
 def difference_lines(compared: Compared, everything: bool = False) -> Iterator[Said]:
@@ -100,7 +102,7 @@ def _where(compared: Compared, flip: FlipSaid, everything: bool) -> Iterator[Sai
 def _of_region(compared: Compared, region: Region) -> str:
     if region.rows is not None and compared.rows is not None:
         return f"   {counted(region.rows, 'row')} ({_share(region.rows, compared.rows.n)})"
-    if region.at_most is not None:
+    if region.at_most is not None and region.at_most < _WHOLE:
         return f"   at most {percent(region.at_most)} of the training rows of {'AB'[region.model]}"
     return ""
 

@@ -28,7 +28,9 @@ from rulekit.verification.rows.adversarial import adversarial_rows
 
 MOST_RUN = 1 << 20
 """Cells that are all run."""
-MOST_BOXES, MOST_SEARCHED_BOXES, MOST_QUESTIONS = 64, 12, 800
+MOST_BOXES, MOST_SEARCHED_BOXES, MOST_QUESTIONS = 64, 12, 600
+MOST_WORK = 200_000
+"""Questions times parts of what is asked."""
 MADE_ROWS = 2_000
 _BLOCK = 1 << 16
 _MOST_GIVEN = 24
@@ -223,5 +225,6 @@ class Differing:
         own = [self.joint.places[model].index(way[model]) for model in (0, 1)]
         both = BothDecide(self.own, self._meaning, (own[0], own[1]))
         sizes = list(map(len, self.space.axes))
-        field = SearchedField(sizes, both.inside, both.outside, given, MOST_QUESTIONS)
+        questions = min(MOST_QUESTIONS, MOST_WORK // both.parts)
+        field = SearchedField(sizes, both.inside, both.outside, given, questions)
         return grown(field, self.space.axes, MOST_SEARCHED_BOXES)

@@ -66,6 +66,11 @@ class BothDecide:
             except (BudgetError, GraphError):
                 self.forms = None
 
+    @property
+    def parts(self) -> int:
+        """How many parts the logic of both has, by which a question takes long."""
+        return sum(len(self.forms.below(edge)) for edge in self.edges) if self.forms is not None else 1
+
     def inside(self, box: Box) -> bool:
         """Whether it is proved that they do so on every cell of a box."""
         return all(self._decides(model, box) for model in (0, 1))

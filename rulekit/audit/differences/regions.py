@@ -25,10 +25,12 @@ Box = tuple[Bools, ...]
 class Field(Protocol):
     """Where two models differ in one way; a box is inside where they do so in all of its cells.
 
-    exhausted: whether what was covered is known to be all, once there are no more seeds.
+    exhausted: whether what was covered is known to be all, once there are no more seeds. many_orders: whether the axes
+    may be tried in several orders, which takes as many times as long.
     """
 
     exhausted: bool
+    many_orders: bool
 
     def extent(self, box: Box, axis: int, seed: int) -> Bools:
         """The cells of an axis with which, one by one, the box is inside; at least those that were looked at."""
@@ -61,7 +63,8 @@ def grown(where: Field, axes: Sequence[Axis], most: int) -> Grown:
     for seed in where.seeds():
         if len(boxes) == most:
             return Grown(tuple(boxes), False)
-        found = [_grow(where, axes, seed, order) for order in _orders(axes)]
+        orders = _orders(axes) if where.many_orders else _orders(axes)[-1:]
+        found = [_grow(where, axes, seed, order) for order in orders]
         best = max(found, key=lambda box: (where.volume(box)[0], -_constrained(box), where.volume(box)[1]))
         where.cover(best)
         boxes.append(best)
@@ -120,6 +123,7 @@ class RunField:
     rows: npt.NDArray[np.float64]
     plain: npt.NDArray[np.float64]
     exhausted: bool = True
+    many_orders: bool = True
     _left: Bools | None = None
 
     def extent(self, box: Box, axis: int, seed: int) -> Bools:
@@ -159,6 +163,7 @@ class SearchedField:
     given: Sequence[tuple[Cells, int]]
     calls: int
     exhausted: bool = False
+    many_orders: bool = False
     _boxes: list[Box] = field(default_factory=list)
 
     def _asked(self, box: Box) -> bool:

@@ -71,9 +71,11 @@ def _of_bins(entry: Mapping[str, Any], place: Places, own: Bools) -> float | Non
         cuts, shares = [], [1.0 - float(entry.get("missing") or 0.0)]
     dtype = place.axis.encoded.dtype
     total = 0.0
-    for start, stop, share in zip([low, *cuts], [*cuts, high], shares, strict=True):
+    for k, (start, stop, share) in enumerate(zip([low, *cuts], [*cuts, high], shares, strict=True)):
         inner = [cut for cut in place.cells.cuts if start < cut < stop]
-        ends = [start, stop, *inner, *(np.nextafter(np.array(cut, dtype=dtype), np.inf) for cut in (start, *inner))]
+        beyond = [start, *inner] if k else inner  # a bin holds its upper end and not its lower one, but for the first
+        first = [] if k else [start]
+        ends = [*first, stop, *inner, *(np.nextafter(np.array(cut, dtype=dtype), np.inf) for cut in beyond)]
         values = np.array([end for end in ends if start <= end <= stop], dtype=dtype)
         total += float(share) if own[place.of_rows(values)].any() else 0.0
     return min(total, 1.0)

@@ -164,6 +164,14 @@ def test_without_rows_a_region_has_at_most_the_share_of_its_rule_and_its_levels(
     )
 
 
+def test_a_region_has_at_most_the_share_of_its_bins() -> None:
+    entry = {"missing": 0.0, "low": 0.0, "high": 100.0, "cuts": [30.0, 40.0], "shares": [0.3, 0.2, 0.5]}
+    first = model("age > 30").with_(statistics={"columns": {"age": entry}})
+    for cut, most in ((40, 0.2), (45, 0.7), (35, 0.2)):
+        (flip,) = compare_models(first, model(f"age > {cut}")).flips
+        assert flip.regions[0].at_most == pytest.approx(most)
+
+
 def test_texts_are_compared_by_their_words() -> None:
     header = "rulekit rules 1\ncolumn note: text\nlabel y: {no, yes}\ndefault no\n"
     first = parse_graph(f"{header}decide yes when note contains any of {{fire, smoke}}\n")
