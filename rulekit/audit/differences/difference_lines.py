@@ -84,7 +84,8 @@ def _where(compared: Compared, flip: FlipSaid, everything: bool) -> Iterator[Sai
     """The regions; of those without a row of the table only how many there are."""
     regions = flip.regions
     if not everything:
-        regions = tuple(r for r in regions if r.rows != 0 or not flip.rows)[:MOST_REGIONS]
+        held = tuple(region for region in regions if region.rows != 0)[:MOST_REGIONS]
+        regions = held or regions[:1]
     for region in regions:
         yield "", f"  where {region.text}{_of_region(compared, region)}"
     more = len(flip.regions) - len(regions)
