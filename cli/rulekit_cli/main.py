@@ -10,6 +10,7 @@ import typer
 
 from rulekit_cli import (
     check,
+    compare,
     demo,
     describe,
     evaluate,
@@ -22,6 +23,7 @@ from rulekit_cli import (
     resize,
     show,
     simplify,
+    stability,
     threshold,
     train,
     verify,
@@ -55,6 +57,8 @@ def app_for(arguments: Sequence[str] = ()) -> typer.Typer:
     app.command("monitor")(monitor.monitor)
     app.command("show")(show.show)
     app.command("check")(check.check)
+    app.command("compare")(compare.compare)
+    app.command("stability")(stability.stability)
     app.command("resize")(resize.resize)
     app.command("simplify")(simplify.simplify)
     app.command("verify")(verify.verify)

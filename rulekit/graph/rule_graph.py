@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -25,6 +25,7 @@ from rulekit.schema import Schema
 if TYPE_CHECKING:
     import os
 
+    from rulekit.audit.differences.compared import Compared
     from rulekit.audit.drift.findings import Drift
     from rulekit.graph.ladder import Ladder
     from rulekit.tables.table import Table
@@ -304,6 +305,34 @@ class RuleGraph:
         from rulekit.audit.drift.monitoring import monitor_data
 
         return monitor_data(self, data, y)
+
+    def compare(self, other: RuleGraph, data: Any = None, by: Sequence[str] = ()) -> Compared:
+        """Tell this model, the old one, and another one apart, or prove that they decide every row alike.
+
+        Parameters
+        ----------
+        other : RuleGraph
+            The new model, of any kind, with at least one class in common.
+        data : array [n, d], frame, mapping of columns, sequence of mappings or Table, or None
+            Rows that both decide; columns that neither reads may be among them.
+        by : sequence of str
+            Columns of the data by whose values flips are counted as well.
+
+        Returns
+        -------
+        Compared
+            `equal`, `outcome`, `flips` (each with a row and the conditions), `rules`, `declared`; printed, it is what
+            `rulekit compare` prints (rulekit.audit.differences.compared).
+
+        Raises
+        ------
+        InputError
+            Where no row means the same to both, no class is common, or the data cannot be read.
+
+        """
+        from rulekit.audit.differences.compared import compare_models
+
+        return compare_models(self, other, data, by)
 
     def show(self, full: bool = False, width: int | None = None) -> None:
         """Show the rules to a person: as HTML in a notebook, else as text on standard output.

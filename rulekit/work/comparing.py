@@ -1,76 +1,88 @@
-"""The baselines of a training: a process of its own measures them, beside the learning where the table is small."""
+"""Comparing two model files or artifacts: what changed in their rules, and on which rows they decide otherwise."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-import numpy as np
+from rulekit.errors import InputError, RulekitError
+from rulekit.graph.files.model_files import load
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.schema import require_column
+from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
+from rulekit.targets import find_target_for
 
-from rulekit.audit.figures.baselines import Baselines, reported, sample_of
-from rulekit.audit.figures.baselines_beside import Measure
-from rulekit.tables.labels import LabelledTable
+if TYPE_CHECKING:
+    from rulekit.audit.differences.compared import Compared
+    from rulekit.tables.raw.columns import RawTable
 
-_LEAST_SECONDS, _SHARE, _BESIDE = 0.5, 0.25, 2.0
-_SMALL = 100_000  # cells
+MADE_ROWS = 2_000
+"""On which an artifact is run, to see that it decides as the rules that it carries."""
 
 
-@dataclass(slots=True, eq=False)
-class Comparison:
-    """Baselines on the rows and folds of a learner; measure: begins to measure; begun: when learning did (monotonic).
+@dataclass(frozen=True, slots=True)
+class ComparisonRequest:
+    """Two models or artifacts, rows on which both are run, and columns of these by whose values flips are counted."""
 
-    They take two seconds beside the learning from a small table, about a quarter of its time after others, and keep to
-    what is left of a time limit.
+    first: Path
+    second: Path
+    data: Path | None = None
+    by: tuple[str, ...] = ()
+    reading: ReadingOptions = DEFAULT_OPTIONS
+
+
+def compare(request: ComparisonRequest) -> Compared:
+    """What differs between two models; raises InputError and FormatError for files that cannot be compared.
+
+    Of an artifact the rules that it carries are compared, and it is verified that it decides as they do; where it does
+    not, or that is not proved, the models are not said to be equal.
     """
+    from rulekit.audit.differences.compared import compare_models
 
-    measure: Measure
-    rows: LabelledTable
-    parameters: Mapping[str, Any]
-    time_limit: float | None
-    begun: float = field(default_factory=time.monotonic)
-    _wait: Callable[[], Baselines | None] | None = None
-
-    def meanwhile(self, learner: Any) -> None:
-        """Begin, where the table is small and the folds are dealt."""
-        small = len(self.rows) * len(self.rows.table.features) <= _SMALL
-        if small and self._wait is None and learner.folds_ is not None:
-            self._begin(learner, _BESIDE)
-
-    def after(self, learner: Any) -> None:
-        """Begin, where that has not been done."""
-        if self._wait is None:
-            self._begin(learner, max(_LEAST_SECONDS, _SHARE * (time.monotonic() - self.begun)))
-
-    def found(self) -> Baselines | None:
-        """Wait for them; None where the learner dealt no folds, or no time was left."""
-        return None if self._wait is None else self._wait()
-
-    def _begin(self, learner: Any, seconds: float) -> None:
-        if self.time_limit is not None:
-            seconds = min(seconds, self.time_limit - (time.monotonic() - self.begun))
-        self._wait = _compared(learner, self.rows, self.parameters, seconds, self.measure)
+    if request.by and request.data is None:
+        raise InputError("groups of which rows?", where="--by", fix="give --data FILE")
+    graphs = [load(path, meetings=False) for path in (request.first, request.second)]
+    raw = None if request.data is None else _rows(request, graphs)
+    names = str(request.first), str(request.second)
+    compared = compare_models(graphs[0], graphs[1], raw, request.by, names=names)
+    faults = [
+        fault
+        for path, graph in zip((request.first, request.second), graphs, strict=True)
+        if (fault := _fault(path, graph))
+    ]
+    return compared.with_faults(faults)
 
 
-def _compared(
-    learner: Any, rows: LabelledTable, parameters: Mapping[str, Any], seconds: float, measure: Measure
-) -> Callable[[], Baselines | None]:
-    fold = learner.folds_
-    if fold is None or seconds <= 0.0 or int(fold.max()) == 0:
-        return lambda: None
-    weight = np.ones(len(rows)) if rows.weight is None else np.array(rows.weight)
-    table, y = rows.table, rows.y
-    if not weight.all():
-        table, y, weight = table.take(weight > 0), y[weight > 0], weight[weight > 0]
-    factors = np.ones(len(rows.classes)) if rows.cost is None else np.array(rows.cost)
-    by_class = parameters.get("class_weight")
-    if by_class == "balanced":
-        totals = np.bincount(y, weight, len(factors))
-        factors = factors * totals.sum() / (len(totals) * np.maximum(totals, 1e-300))
-    elif by_class is not None:
-        factors = factors * [float(by_class.get(label, 1.0)) for label in rows.classes]
-    weight = weight * factors[y]
-    sample = sample_of(table, y, weight, fold)
-    wait = measure(sample, seconds)
-    return lambda: reported(wait(), sample, y, weight, rows.classes)
+def _rows(request: ComparisonRequest, graphs: list[RuleGraph]) -> RawTable:
+    from rulekit.tables.reading import read_columns
+
+    assert request.data is not None
+    used = {name for graph in graphs for name in graph.used_features}
+    texts = {feature.name for graph in graphs for feature in graph.schema if feature.has_text_cells}
+    raw = read_columns(request.data, request.reading, columns=used | set(request.by), keep_text=texts)
+    for column in request.by:
+        require_column(column, raw.known_names, raw.source)
+    return replace(raw, source=request.data.name)
+
+
+def _fault(path: Path, graph: RuleGraph) -> str:
+    """Why an artifact may not decide as the rules that it carries, "" where it is proved that it does."""
+    from rulekit.verification.parity import verify
+
+    try:
+        target = find_target_for(str(path))
+    except InputError:  # a model file
+        return ""
+    if target.name == "text":  # the text is the model
+        return ""
+    try:
+        report = verify(graph, path, rows=MADE_ROWS)
+    except RulekitError as error:
+        return f"{path} could not be verified: {error}"
+    if not report.ok:
+        why = str(report).partition("\n")[0]
+        return f"{path} does not decide as the rules that it carries ({report.failure.lower()}): {why}"
+    if report.proof != "proved":
+        return f"that {path} decides as the rules that it carries is {report.conclusion}"
+    return ""

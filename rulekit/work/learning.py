@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rulekit.errors import InputError
@@ -11,6 +11,8 @@ from rulekit.learners.fitting.parameters import check_parameters, value_of
 from rulekit.names import near_names
 
 if TYPE_CHECKING:
+    from rulekit.graph.nodes import Node
+    from rulekit.graph.rule_graph import RuleGraph
     from rulekit.learners.fitting.sizes.path import ModelPath
     from rulekit.tables.labels import LabelledTable
     from rulekit.work.start import Start
@@ -103,6 +105,17 @@ def fitted(
     )
     made.fit_rules(rows)
     return made
+
+
+def simplified(learner: Any, learned: RuleGraph, keep: Collection[Node] = ()) -> RuleGraph:
+    """The same decisions with fewer literals, where limits of size and promises are kept; keep: nodes that stay."""
+    from rulekit.audit.checks.checking import unproved
+    from rulekit.simplification.passes import simplify
+
+    simpler = simplify(learned, keep)
+    # fewer literals may stand in more rules, and limits and promises are those of the saved model
+    kept = learner.path_.keeps_limits(simpler) and len(unproved(simpler)) <= len(unproved(learned))
+    return simpler if kept else learned
 
 
 def refuse_options(learner: str, options: Mapping[str, Any]) -> None:

@@ -50,7 +50,15 @@ class Finishing:
     what: str
 
 
-Event = Reading | Read | Noticed | Learning | Finishing
+@dataclass(frozen=True, slots=True)
+class Resample:
+    """The n-th of several trainings begins, from 1."""
+
+    number: int
+    total: int
+
+
+Event = Reading | Read | Noticed | Learning | Finishing | Resample
 Progress = Callable[[Event], object]
 
 
@@ -76,18 +84,22 @@ class RunProgress:
     share: float = 0.0
     _began: float = field(init=False)
     _course: Course | None = None
+    _part: Resample = field(default_factory=lambda: Resample(1, 1))
 
     def __post_init__(self) -> None:
         self._began = self.clock()
 
     def take(self, event: Event) -> Standing:
         """The standing after the next event."""
-        if isinstance(event, Reading):
+        if isinstance(event, Resample):
+            self._part, self._course = event, None
+            self._reach("learning", 0.0)
+        elif isinstance(event, Reading):
             self._reach("reading", _READ * event.share)
         elif isinstance(event, Read):
             self._reach("learning", _READ)
         elif isinstance(event, Finishing):
-            self._reach(event.what, max(_LEARNED, self.share + (1.0 - self.share) / 2))
+            self._reach(event.what, _LEARNED if self._part.total > 1 else max(_LEARNED, (self.share + 1.0) / 2))
         elif isinstance(event, Learning):
             self._course = self._course or Course(event.learner, self.clock)
             now = self._course.after(event.step)
@@ -96,7 +108,10 @@ class RunProgress:
         return Standing(self.label, self.share, self._seconds_left())
 
     def _reach(self, label: str, share: float) -> None:
-        self.label, self.share = label, max(self.share, min(share, 1.0))
+        part = self._part
+        if part.total > 1:
+            label = f"{part.number} of {part.total}: {label}"
+        self.label, self.share = label, max(self.share, (part.number - 1 + min(share, 1.0)) / part.total)
 
     def _seconds_left(self) -> float | None:
         """How long the rest takes, by how long it took so far; None while that is too early to say."""

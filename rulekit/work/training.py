@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.audit.checks.checking import unproved
 from rulekit.audit.drift.distributions import Distributions
 from rulekit.audit.figures.metrics import Figures, class_indices, measured
 from rulekit.audit.statistics import rule_statistics
@@ -23,7 +22,6 @@ from rulekit.graph.language.readable import counted
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import Counts, counts
 from rulekit.learners.fitting.given.constraints import CONSTRAINTS
-from rulekit.simplification.passes import simplify
 from rulekit.tables.budget import Budget, parse_memory
 from rulekit.tables.labelling import read_labelled
 from rulekit.tables.labels import LabelledTable
@@ -133,15 +131,15 @@ def _trained(
     picked = _picked(rows, request, progress)
     training, held = (rows, None) if picked is None else (rows.take(~picked), rows.take(picked))
     started = time.monotonic()
-    comparison = None
+    beside = None
     if measure is not None:
-        from rulekit.work.comparing import Comparison
+        from rulekit.work.baselines import TrainingBaselines
 
-        comparison = Comparison(measure, training, parameters, request.time_limit)
+        beside = TrainingBaselines(measure, training, parameters, request.time_limit)
 
     def step(learner: Any, what: Mapping[str, Any]) -> bool:
-        if comparison is not None:
-            comparison.meanwhile(learner)
+        if beside is not None:
+            beside.meanwhile(learner)
         return bool(progress(Learning(request.learner, what)))
 
     learner = learning.fitted(
@@ -155,14 +153,14 @@ def _trained(
         callback=step,
     )
     _refuse_nothing_learned(learner.rule_graph_, request)
-    if comparison is not None:
-        comparison.after(learner)
+    if beside is not None:
+        beside.after(learner)
     progress(Finishing("simplifying"))
     model = _finished(learner, training, held, request, start, kept)
     seconds = time.monotonic() - started
     progress(Finishing("measuring"))
     figures, measured_on, noticed = _measured(model, request, training, held)
-    baselines = None if comparison is None else comparison.found()
+    baselines = None if beside is None else beside.found()
     few_errors = rows.cost is None and learner.seeks_few_errors(learner.checked_settings())
     _write(request, model, learner, rows, picked)
     return TrainingResult(
@@ -320,10 +318,7 @@ def _finished(
     def finished(learned: RuleGraph) -> RuleGraph:
         model = learned
         if request.simplified:
-            simpler = simplify(learned, () if start is None else start.unmerged())
-            # fewer literals may stand in more rules, and limits and promises are those of the saved model
-            if learner.path_.keeps_limits(simpler) and len(unproved(simpler)) <= len(unproved(learned)):
-                model = simpler
+            model = learning.simplified(learner, learned, () if start is None else start.unmerged())
         separator = request.reading.label_separator
         if separator is not None:
             model = model.with_(provenance={**model.provenance, "label_separator": separator})

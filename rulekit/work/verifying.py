@@ -72,5 +72,5 @@ def repeat(artifact: Path, report: Path, key: Path | None = None, run_untrusted:
 
 def _refuse_model(artifact: Path) -> None:
     if artifact.suffix.lower() == ".json":
-        fix = "rulekit export MODEL --to TARGET writes one"
+        fix = "rulekit compare A B compares two models, and rulekit export MODEL --to TARGET writes an artifact"
         raise InputError("this is a model, not an artifact of one", where=str(artifact), fix=fix)

@@ -15,8 +15,9 @@ from rulekit.graph.language.readable import amount
 from rulekit.graph.language.words import name, quoted
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.names import printable
-from rulekit.schema import Schema
+from rulekit.schema import Feature, Schema
 from rulekit.tables.kinds.encoding import encode
+from rulekit.tables.table import Table
 from rulekit.verification.proof.row_search import RowSearch, is_known, is_missing
 
 _MOST_DIGITS = 17
@@ -49,7 +50,24 @@ def examples(graph: RuleGraph, search: RowSearch, places: Sequence[tuple[int, ..
 
 
 def _example(graph: RuleGraph, search: RowSearch, cells: tuple[int, ...]) -> Example:
-    row: dict[str, Any] = dict.fromkeys(graph.used_features)
+    shown = shown_row(search, cells)
+    row: dict[str, Any] = {**dict.fromkeys(graph.used_features), **shown.row}
+    decision = graph.classes[int(graph.decide(table_of(row, graph))[0])]
+    return Example(row, decision, shown.new, printable(f"{shown.text}: decided {quoted(decision)}"))
+
+
+@dataclass(frozen=True, slots=True)
+class ShownRow:
+    """A row by column, the columns whose value is a level that training never saw, and the row in words."""
+
+    row: Mapping[str, Any]
+    new: tuple[str, ...]
+    text: str
+
+
+def shown_row(search: RowSearch, cells: tuple[int, ...]) -> ShownRow:
+    """The plainest row of some cells: the columns that the search has, texts with the words that they must have."""
+    row: dict[str, Any] = {}
     new, said = [], []
     texts = _texts(search, cells)
     for text, value in texts.items():
@@ -60,21 +78,27 @@ def _example(graph: RuleGraph, search: RowSearch, cells: tuple[int, ...]) -> Exa
         if search.words is not None and feature.name not in search.words.schema:
             continue  # a word of a text
         value = row[feature.name] = _value(axis, cell)
-        if value is None:
-            said.append(f"{name(feature.name)} missing")
-        elif feature.kind == "numeric":
-            said.append(f"{name(feature.name)} = {amount(value, feature)}")
-        elif feature.kind == "boolean":
-            said.append(f"{name(feature.name)} {'true' if value else 'false'}")
-        else:
-            known = bool(is_known(axis)[cell])
-            new += [] if known else [feature.name]
-            said.append(f"{name(feature.name)} = {name(value)}" if known else f"{name(feature.name)} a new level")
+        known = value is None or bool(is_known(axis)[cell])
+        new += [] if known else [feature.name]
+        said.append(said_of_value(feature, value) if known else f"{name(feature.name)} a new level")
+    return ShownRow(row, tuple(new), ", ".join(said) or "any row")
+
+
+def said_of_value(feature: Feature, value: Any) -> str:
+    """A column and its raw value in words."""
+    if value is None:
+        return f"{name(feature.name)} missing"
+    if feature.kind == "numeric":
+        return f"{name(feature.name)} = {amount(value, feature)}"
+    if feature.kind == "boolean":
+        return f"{name(feature.name)} {'true' if value else 'false'}"
+    return f"{name(feature.name)} = {name(value)}"
+
+
+def table_of(row: Mapping[str, Any], graph: RuleGraph) -> Table:
+    """One row of raw values, encoded for a model."""
     cut = {column: [float(v) if isinstance(v, bool) else v] for column, v in row.items()}
-    table = encode(_cells_of(cut), graph.schema, graph.used_features)
-    decision = graph.classes[int(graph.decide(table)[0])]
-    words = f"{', '.join(said) or 'any row'}: decided {quoted(decision)}"
-    return Example(row, decision, tuple(new), printable(words))
+    return encode(_cells_of(cut), graph.schema, graph.used_features)
 
 
 def _texts(search: RowSearch, cells: tuple[int, ...]) -> dict[str, str | None]:

@@ -42,10 +42,11 @@ Truths = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """The label of a decision is one of some classes."""
+    """The label of a decision is one of some classes; default: where none takes part, None: that of the model."""
 
     decision: Decision
     classes: frozenset[int]
+    default: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ class RowSearch:
             self.words = words_apart(schema)
             self.graph = graph if self.words is None else self.words.graph(graph)
         self._images: dict[Node, Node] = {}
-        read = [self._image(node) for node in nodes]
+        read = [self.image(node) for node in nodes]
         self.space: CellSpace = cell_space(
             self.graph.schema, read, apart=set(schema.names) - set(self._columns_of_words)
         )
@@ -123,27 +124,28 @@ class RowSearch:
             pairs = [(int(a), int(b)) for a in np.flatnonzero(~known) for b in np.flatnonzero(known)]
             yield axis, texts.get(column, column), pairs
 
-    def _image(self, node: Node) -> Node:
+    def image(self, node: Node) -> Node:
         """What a node is over the columns of words."""
         return node if self.words is None else self.words.nodes((node,), self._images)[node]
 
     def _over_words(self, claim: Claim) -> Claim:
         what = claim.what
         if isinstance(what, Node):
-            return replace(claim, what=self._image(what))
-        decision = what.decision.with_roots(tuple(map(self._image, what.decision.roots)))
-        return replace(claim, what=Label(decision, what.classes))
+            return replace(claim, what=self.image(what))
+        decision = what.decision.with_roots(tuple(map(self.image, what.decision.roots)))
+        return replace(claim, what=replace(what, decision=decision))
 
     def find(self, *claims: Claim) -> Sought:
         """A row on which all claims hold."""
         if self.words is not None:
             claims = tuple(map(self._over_words, claims))
-        if self.space.size <= self._few:
-            return self._settled(self._by_cells(claims))
+        if self.space.whole and self.space.size <= self._few:
+            return self._by_cells(claims)
+        # What logic shows not to exist does not exist, whatever the numbers are that it does not know.
         found = self._by_solver(claims)
         if found.cells is None and found.reason and self.space.size <= self._many:
             return self._settled(self._block_by_block(claims))
-        return self._settled(found)
+        return found
 
     def _settled(self, found: Sought) -> Sought:
         if found.cells is None and not found.reason and not self.space.whole:
@@ -169,7 +171,7 @@ class RowSearch:
 
     def _truth(self, what: Node | Label) -> Truths:
         """Where a node or label holds, over all cells."""
-        key = what if isinstance(what, Node) else what.decision
+        key = what if isinstance(what, Node) else (what.decision, what.default)
         if key not in self._known:
             table = self.space.rows(np.arange(self.space.size, dtype=np.int64))[1]
             self._known[key] = self._values(what, table)
@@ -179,7 +181,9 @@ class RowSearch:
         if isinstance(what, Node):
             values: npt.NDArray[Any] = evaluate_nodes([what], table)[what]
             return values
-        return decide(self.graph.with_(decision=what.decision, probability=(), overrides=()), table).astype(np.int16)
+        default = self.graph.default if what.default is None else what.default
+        model = RuleGraph(self.graph.schema, tuple(range(what.decision.n_classes)), what.decision, default=default)
+        return decide(model, table).astype(np.int16)
 
     def _among(self, what: Node | Label, values: npt.NDArray[Any]) -> Truths:
         if isinstance(what, Node):
@@ -263,7 +267,8 @@ class RowSearch:
     def _whole_edge(self, meaning: Meaning, what: Node | Label) -> int:
         if isinstance(what, Node):
             return meaning.truth(what)
-        labels = meaning.labels(what.decision, self.graph.default, len(self.graph.classes))
+        default = self.graph.default if what.default is None else what.default
+        labels = meaning.labels(what.decision, default, what.decision.n_classes)
         return meaning.forms.disjunction([labels[k] for k in sorted(what.classes)])
 
 

@@ -1,0 +1,1 @@
+"""How two models differ: proved equal, or where they decide otherwise, which rules changed, and rows that show it."""

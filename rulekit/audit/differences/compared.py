@@ -1,0 +1,206 @@
+"""Comparing two models: `compare_models` (docs/compare.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from rulekit.audit.differences.declared import Declared, declared
+from rulekit.audit.differences.differing import MOST_RUN, Differing, Found
+from rulekit.audit.differences.joint import Joint, joint
+from rulekit.audit.differences.region_words import Region, regions
+from rulekit.audit.differences.row_flips import RowFlips, row_flips
+from rulekit.audit.differences.rule_changes import RuleChanges, rule_changes
+from rulekit.audit.differences.witnesses import Witness, witness_of, witness_of_data
+from rulekit.graph.rule_graph import ClassLabel, RuleGraph
+from rulekit.tables.raw.sources import raw_table
+
+Outcome = Literal["equal", "different", "open"]
+
+
+@dataclass(frozen=True, slots=True)
+class FlipSaid:
+    """A way in which two models differ: what each decides, a row that shows it, and where.
+
+    rows: of the table, None without one; cells: how many, where all were run. complete: whether the regions are all
+    there is. among: where there are no regions, what the rows of the table that flip have in common, in words.
+    """
+
+    before: ClassLabel
+    after: ClassLabel
+    rows: int | None
+    cells: int | None
+    witness: Witness | None
+    regions: tuple[Region, ...] = ()
+    complete: bool = False
+    among: str = ""
+
+    def as_dict(self, n_rows: int | None) -> dict[str, Any]:
+        """JSON values."""
+        found: dict[str, Any] = {"before": self.before, "after": self.after}
+        found |= {} if self.rows is None else {"rows": self.rows}
+        found |= {} if self.cells is None else {"cells": self.cells}
+        found |= {"witness": None if self.witness is None else self.witness.as_dict()}
+        where = [region.as_dict(n_rows) for region in self.regions]
+        return found | {"where": where, "where_is_complete": self.complete, "among": self.among}
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Compared:
+    """How two models differ.
+
+    outcome: "equal" where it is proved that every row is decided alike, "different" where a row shows that it is not,
+    else "open", for the reason given. proved_by: "cells" (all were run), "logic", or "" where nothing is proved of all
+    rows. cells: how many combinations of cells there are. faults: why an artifact may not decide as the rules that it
+    carries, which leaves the outcome open at best. gap: the largest difference of a reported probability on the rows
+    of the table, None where that was not asked.
+    """
+
+    models: tuple[RuleGraph, RuleGraph]
+    outcome: Outcome
+    proved_by: Literal["cells", "logic", ""]
+    cells: int
+    flips: tuple[FlipSaid, ...]
+    rules: RuleChanges
+    declared: tuple[Declared, ...]
+    rows: RowFlips | None = None
+    reason: str = ""
+    gap: float | None = None
+    faults: tuple[str, ...] = ()
+    names: tuple[str, str] = ("A", "B")
+    classes: tuple[ClassLabel, ...] = field(default=())
+
+    @property
+    def equal(self) -> bool:
+        return self.outcome == "equal"
+
+    def with_faults(self, faults: Sequence[str]) -> Compared:
+        """The same, where artifacts were found not to decide, or not proved to decide, as the rules that they carry."""
+        if not faults:
+            return self
+        outcome: Outcome = "open" if self.equal else self.outcome
+        return replace(self, outcome=outcome, faults=tuple(faults), reason=self.reason or faults[0])
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON values, for continuous integration and for reports."""
+        rows = self.rows
+        n_rows = None if rows is None else rows.n
+        groups = () if rows is None else rows.groups
+        found: dict[str, Any] = {
+            "outcome": self.outcome,
+            "equal": self.equal,
+            "proved_by": self.proved_by,
+            "reason": self.reason,
+            "cells": self.cells,
+            "models": [
+                {"name": name, "digest": graph.digest} for name, graph in zip(self.names, self.models, strict=True)
+            ],
+            "classes": list(self.classes),
+            "flips": [flip.as_dict(n_rows) for flip in self.flips],
+            "rules": {"same": self.rules.same, "changes": [change.as_dict() for change in self.rules.changes]},
+            "declared": [one.as_dict() for one in self.declared],
+        }
+        if rows is not None:
+            found["rows"] = {
+                "source": rows.source,
+                "n": rows.n,
+                "changed": rows.changed,
+                "share": rows.changed / rows.n,
+            }
+            found["largest_gap_of_probabilities"] = self.gap
+        if groups:
+            found["groups"] = [
+                {
+                    "column": group.column,
+                    "group": group.group,
+                    "n": group.n,
+                    "changed": group.changed,
+                    "flips": [{"before": f.before, "after": f.after, "rows": f.n} for f in group.flips],
+                    "decided": {"A": list(group.decided[0]), "B": list(group.decided[1])},
+                }
+                for group in groups
+            ]
+        return found | ({"faults": list(self.faults)} if self.faults else {})
+
+    def __str__(self) -> str:
+        from rulekit.audit.differences.difference_lines import difference_lines
+
+        return "\n".join(f"{word:<13}{text}" for word, text in difference_lines(self))
+
+    def __repr__(self) -> str:
+        return f"<Compared: {self.outcome}, {len(self.flips)} ways to differ, {len(self.rules.changes)} rules changed>"
+
+
+def compare_models(
+    first: RuleGraph,
+    second: RuleGraph,
+    data: Any = None,
+    by: Sequence[str] = (),
+    *,
+    names: tuple[str, str] = ("A", "B"),
+    most_run: int = MOST_RUN,
+) -> Compared:
+    """Compare what two models decide, and their rules.
+
+    data: rows on which both are run, whatever a model can predict. by: columns of the data by whose values flips are
+    counted too. most_run: cells that are all run. Raises InputError where the models cannot be compared (another kind
+    of column, no class in common) or the rows cannot be read.
+    """
+    both = joint(first, second)
+    rows = None if data is None else row_flips(both, raw_table(data), by)
+    differing = Differing(both, None if rows is None else rows.joint, most_run)
+    flips = _flips(both, differing, rows)
+    outcome: Outcome = "different" if any(flip.witness for flip in flips) else "equal" if differing.settled else "open"
+    reason = "" if outcome == "equal" else differing.open
+    if outcome == "equal" and flips:
+        outcome, reason = "open", "the rows that were found do not show a difference"
+    return Compared(
+        (first, second),
+        outcome,
+        "" if not differing.settled else "cells" if differing.run else "logic",
+        differing.size,
+        flips,
+        rule_changes(both),
+        declared(first, second),
+        rows,
+        reason,
+        None if rows is None else _gap(both, data),
+        names=names,
+        classes=both.classes,
+    )
+
+
+def _flips(both: Joint, differing: Differing, rows: RowFlips | None) -> tuple[FlipSaid, ...]:
+    """The ways in which the models differ, those of most rows first."""
+    of_rows = {} if rows is None else {(flip.before, flip.after): flip for flip in rows.flips}
+    found: dict[tuple[ClassLabel, ClassLabel], Found | None] = {
+        (both.classes[one.way[0]], both.classes[one.way[1]]): one for one in differing.found
+    }
+    said = []
+    for way in dict.fromkeys((*found, *of_rows)):
+        one, counted = found.get(way), of_rows.get(way)
+        witness = None
+        if rows is not None and counted is not None:
+            witness = witness_of_data(both, rows.joint, counted.first_row - 1)
+        if witness is None and one is not None:
+            witness = witness_of(differing, one)
+        n_rows = None if rows is None else counted.n if counted is not None else 0
+        where = () if one is None else regions(differing, one)
+        n_cells = None if one is None else one.n_cells
+        complete = one is not None and one.boxes.complete
+        among = "" if where or rows is None else rows.in_common(both, way)
+        said.append(FlipSaid(*way, n_rows, n_cells, witness, where, complete, among))
+    return tuple(sorted(said, key=lambda flip: (-(flip.rows or 0), -(flip.cells or 0))))
+
+
+def _gap(both: Joint, data: Any) -> float | None:
+    """The largest difference of a reported probability of the same class on some rows."""
+    raw = raw_table(data)
+    if len(both.classes) != len(both.models[0].classes) or len(both.classes) != len(both.models[1].classes):
+        return None
+    first, second = (graph.predict_proba(raw) for graph in both.models)
+    order = np.argsort(both.places[1])
+    return float(np.abs(first - second[:, order]).max(initial=0.0))

@@ -1,0 +1,174 @@
+"""Two models over one schema: every column that either reads, with the levels, width and missing tokens of both.
+
+A row that one of them refuses (a level that it takes for an error) is none of the joint rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from rulekit.audit.differences.joint_leaves import code_of_text, joint_leaf
+from rulekit.errors import InputError
+from rulekit.graph.language.readable import listed
+from rulekit.graph.language.words import quoted
+from rulekit.graph.leaves import column_of, readers, with_named_tokens
+from rulekit.graph.nodes import Node, with_children
+from rulekit.graph.rule_graph import ClassLabel, RuleGraph
+from rulekit.graph.traversal import topological
+from rulekit.schema import Feature, Schema
+
+_DATED = ("date", "datetime")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Joint:
+    """Two models, as they are and over one schema.
+
+    models: as they were given. over: what decides in them, over the joint schema, each with its own classes. classes:
+    those of the first, then those that only the second has. places: by model the index in `classes` of each of its
+    own. images: by model its nodes over the joint schema.
+    """
+
+    models: tuple[RuleGraph, RuleGraph]
+    over: tuple[RuleGraph, RuleGraph]
+    schema: Schema
+    classes: tuple[ClassLabel, ...]
+    places: tuple[tuple[int, ...], tuple[int, ...]]
+    images: tuple[dict[Node, Node], dict[Node, Node]]
+
+    @property
+    def roots(self) -> tuple[Node, ...]:
+        """What decides, in both models."""
+        return (*self.over[0].decision.roots, *self.over[1].decision.roots)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that either model reads for its decision or its probability, in the order of the schema."""
+        used = {*self.models[0].used_features, *self.models[1].used_features}
+        return tuple(name for name in self.schema.names if name in used)
+
+    def image(self, model: int, node: Node) -> Node:
+        """A node over the schema of one of the models as a node over the joint schema."""
+        return image_of((node,), self.models[model].schema, self.schema, self.images[model])[node]
+
+
+def joint(first: RuleGraph, second: RuleGraph) -> Joint:
+    """Two models over one schema; raises InputError where no row means the same to both, or no class is common."""
+    classes = _classes(first, second)
+    used = tuple(set(readers(graph.written)) for graph in (first, second))
+    features = []
+    for name in dict.fromkeys((*first.schema.names, *second.schema.names)):
+        one, other = (_known(graph.schema, name) for graph in (first, second))
+        features.append(_feature(name, one, other, name in used[0], name in used[1]))
+    schema = Schema(tuple(features), first.schema.target)
+    images = [image_of(graph.written, graph.schema, schema, {}) for graph in (first, second)]
+    both = [image[node] for image, graph in zip(images, (first, second), strict=True) for node in graph.written]
+    schema = with_named_tokens(schema, both)
+    over = [_over(graph, schema, image) for graph, image in zip((first, second), images, strict=True)]
+    index = {repr(label): k for k, label in enumerate(classes)}
+    places = [tuple(index[repr(label)] for label in graph.classes) for graph in (first, second)]
+    return Joint((first, second), (over[0], over[1]), schema, classes, (places[0], places[1]), (images[0], images[1]))
+
+
+def _classes(first: RuleGraph, second: RuleGraph) -> tuple[ClassLabel, ...]:
+    known = set(map(repr, first.classes))
+    others = [label for label in second.classes if repr(label) not in known]
+    if len(others) == len(second.classes):
+        shown = [listed([quoted(label) for label in graph.classes[:4]]) for graph in (first, second)]
+        raise InputError(
+            f"the models decide between other classes: {shown[0]}, and {shown[1]}",
+            fix="compare models of the same question",
+        )
+    return (*first.classes, *others)
+
+
+def image_of(roots: Sequence[Node], own: Schema, joint: Schema, known: dict[Node, Node]) -> dict[Node, Node]:
+    """Every node below some roots over another schema, beside those that are known."""
+    for node in topological(roots, lambda node: () if node in known else node.children):
+        name = column_of(node)
+        if node in known:
+            continue
+        if name is not None:
+            known[node] = joint_leaf(node, own[name], joint[name])
+        else:
+            children = tuple(known[child] for child in node.children)
+            known[node] = node if children == node.children else with_children(node, children)
+    return known
+
+
+def _known(schema: Schema, name: str) -> Feature | None:
+    return schema[name] if name in schema else None  # noqa: SIM401
+
+
+def _over(graph: RuleGraph, schema: Schema, image: Mapping[Node, Node]) -> RuleGraph:
+    return RuleGraph(
+        schema,
+        graph.classes,
+        graph.decision.with_roots(tuple(image[root] for root in graph.decision.roots)),
+        default=graph.default,
+    )
+
+
+# Columns -----------------------------------------------------------------------------------------------------------
+
+
+def _feature(name: str, one: Feature | None, other: Feature | None, first_reads: bool, second_reads: bool) -> Feature:
+    """The column of both models; where only one of them reads it, that of this one."""
+    if one is None or other is None or first_reads != second_reads or not first_reads:
+        found = other if one is None or (second_reads and not first_reads) else one
+        assert found is not None
+        return found
+    kinds = [_what(feature) for feature in (one, other)]
+    if kinds[0] != kinds[1]:
+        raise InputError(
+            f"it is {kinds[0]} in the first model and {kinds[1]} in the second, so that no row means the same to both",
+            where=f"column {name!r}",
+            fix="train both with the same --type",
+        )
+    if one == other:
+        return one
+    if one.kind == "categorical":
+        return _category(one, other)
+    tokens = _common_tokens(one, other)
+    if one.kind != "numeric" and set(one.missing_tokens) != set(other.missing_tokens):
+        raise InputError(
+            "the models take other cells for missing",
+            where=f"column {name!r}",
+            fix="train both with the same --missing",
+        )
+    if one.kind == "text":
+        return replace(one, levels=tuple(sorted({*one.levels, *other.levels})))
+    wide = one.precision != other.precision or set(one.missing_numbers) != set(other.missing_numbers)
+    return replace(one, precision="float64" if wide else one.precision, missing_tokens=tokens, monotone=0)
+
+
+def _what(feature: Feature) -> str:
+    if feature.display in _DATED:
+        return f"a {feature.display}"
+    return {"numeric": "a number", "boolean": "true or false", "categorical": "a category", "text": "a text"}[
+        feature.kind
+    ]
+
+
+def _common_tokens(one: Feature, other: Feature) -> tuple[str, ...]:
+    return tuple(token for token in one.missing_tokens if token in other.missing_tokens)
+
+
+def _category(one: Feature, other: Feature) -> Feature:
+    """The levels of both and what one of them alone takes for missing, without those that either refuses."""
+    tokens = _common_tokens(one, other)
+    special = [token for token in (*one.missing_tokens, *other.missing_tokens) if token not in tokens and token]
+    texts: Iterable[str] = dict.fromkeys((*one.levels, *other.levels, *special))
+    kept = [text for text in texts if None not in (code_of_text(one, text), code_of_text(other, text))]
+    unseen = {one.unseen, other.unseen}
+    how = "error" if "error" in unseen else "missing" if unseen == {"missing"} else "unseen"
+    return Feature(
+        one.name,
+        "categorical",
+        tuple(kept),
+        ordered=one.ordered and other.ordered and one.levels == other.levels,
+        missing_tokens=tokens,
+        unseen=how,  # type: ignore[arg-type]
+        role=one.role,
+    )

@@ -1,0 +1,195 @@
+"""What is said of two models: rules that changed, columns and levels of one alone, groups, what cannot be compared."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rulekit.audit.differences.compared import Compared, compare_models
+from rulekit.audit.differences.difference_lines import difference_lines
+from rulekit.errors import InputError
+from rulekit.graph.language.text import parse_graph
+from rulekit.graph.rule_graph import RuleGraph
+
+HEADER = """rulekit rules 1
+column age: numeric, integer
+column income: numeric
+column job: categorical {cook, clerk, driver}
+column sex: categorical {m, f}
+label y: {no, yes}
+default no
+"""
+ROWS = [
+    {"age": age, "income": income, "job": job, "sex": sex}
+    for age in (20, 30, 40, 50)
+    for income in (1.0, 5.0, 9.0)
+    for job in ("cook", "driver", None)
+    for sex in ("m", "f")
+]
+
+
+def model(*rules: str, header: str = HEADER) -> RuleGraph:
+    return parse_graph(f"{header}decide yes when any of (\n" + "".join(f"  {rule},\n" for rule in rules) + ")\n")
+
+
+def lines(compared: Compared, everything: bool = False) -> list[str]:
+    return [f"{word} {text}".strip() for word, text in difference_lines(compared, everything)]
+
+
+def kinds(first: RuleGraph, second: RuleGraph) -> list[str]:
+    return [change.kind for change in compare_models(first, second).rules.changes]
+
+
+def test_rules_are_paired_with_what_they_became() -> None:
+    first = model("age > 30 and income <= 5", "job in {cook} and sex in {m}", "income > 8 and sex in {f}")
+    second = model("age > 35 and income <= 5", "job in {cook, driver} and sex in {m}", "age <= 20 and job in {clerk}")
+    changes = {change.kind: change for change in compare_models(first, second).rules.changes}
+    assert set(changes) == {"tightened", "loosened", "removed", "added"}
+    (part,) = changes["tightened"].parts
+    assert (part.columns, part.before, part.after) == (("age",), "age > 30", "age > 35")
+    (part,) = changes["loosened"].parts
+    assert (part.before, part.after) == ("job in {cook}", "job in {cook, driver}")
+
+
+def test_a_condition_more_tightens_and_a_cut_in_both_ways_moves() -> None:
+    assert kinds(model("age > 30"), model("age > 30 and income <= 5")) == ["tightened"]
+    assert kinds(model("age > 30 and income <= 5"), model("age > 30")) == ["loosened"]
+    assert kinds(model("age > 30 and income <= 5"), model("age > 40 and income <= 8")) == ["moved"]
+    assert kinds(model("age > 30"), model("income > 3")) == ["removed", "added"]
+
+
+def test_other_words_for_the_same_rows_are_no_change() -> None:
+    first = model("age > 30 and (age > 40 or income <= 5)")
+    second = model("(age > 30 and income <= 5) or (age > 30 and age > 40)")
+    compared = compare_models(first, second)
+    assert compared.equal
+    assert compared.proved_by == "cells"
+
+
+def test_a_weight_of_a_sum_is_told() -> None:
+    def card(points: str) -> RuleGraph:
+        return parse_graph(f"{HEADER}decide yes when sum(0, {points}) exceeds score 2\n")
+
+    first, second = (card(f"2 if age > 30, {weight} if income > 5") for weight in ("1", "3"))
+    (change,) = compare_models(first, second).rules.changes
+    assert change.kind == "weight"
+    assert change.weights_differ
+    assert any("weight 3, which was 1" in line for line in lines(compare_models(first, second)))
+
+
+def test_a_sum_and_rules_are_proved_equal() -> None:
+    rules = model("age > 30 and income > 5", "job in {cook}")
+    card = parse_graph(
+        f"{HEADER}decide yes when sum(0, 1 if age > 30, 1 if income > 5, 2 if job in {{cook}}) exceeds score 1.5\n"
+    )
+    assert compare_models(rules, card).equal
+
+
+def test_flips_are_counted_in_all_and_by_groups_of_a_column_that_no_model_reads() -> None:
+    first, second = model("age > 30"), model("age > 40")
+    compared = compare_models(first, second, ROWS, by=["sex", "age"])
+    assert compared.rows is not None
+    (flip,) = compared.flips
+    assert (flip.before, flip.after, flip.rows) == ("yes", "no", 18)
+    assert flip.witness is not None
+    assert flip.witness.data_row == 37
+    assert [region.text for region in flip.regions] == ["30 < age <= 40"]
+    groups = {(group.column, group.group): (group.n, group.changed) for group in compared.rows.groups}
+    assert groups["sex", "m"] == (36, 9)
+    assert groups["age", "40"] == (18, 18)
+    assert groups["age", "20"] == (18, 0)
+
+
+def test_levels_and_columns_that_one_model_does_not_know_are_told_apart() -> None:
+    other = HEADER.replace("{cook, clerk, driver}", "{driver, cook, smith}, missing {clerk}").replace(
+        "column sex", "column sec"
+    )
+    first, second = model("job in {cook, clerk}"), model("job in {cook} or job is missing", header=other)
+    compared = compare_models(first, second)
+    (flip,) = compared.flips
+    assert (flip.before, flip.after) == ("no", "yes")  # a clerk is yes to both: to the second one as missing
+    assert flip.witness is not None
+    assert flip.witness.row["job"] is None
+    assert any(line.startswith("changed levels of job") for line in lines(compared))
+
+
+def test_classes_are_matched_by_their_labels() -> None:
+    turned = HEADER.replace("{no, yes}", "{yes, no}").replace("default no", "default yes")
+    second = parse_graph(f"{turned}decide no when age <= 30 or age is missing\n")
+    assert compare_models(model("age > 30"), second).equal
+    more = HEADER.replace("{no, yes}", "{no, maybe, yes}")
+    three = parse_graph(f"{more}decide first of (\n  yes: age > 30,\n  maybe: age > 20,\n)\n")
+    compared = compare_models(model("age > 30"), three)
+    assert [(flip.before, flip.after) for flip in compared.flips] == [("no", "maybe")]
+
+
+def test_promises_and_directions_are_told() -> None:
+    careful = HEADER.replace("column age: numeric, integer", "column age: numeric, integer, increasing")
+    said = lines(compare_models(model("age > 30"), model("age > 30", header=careful)))
+    assert any("promise: only in B" in line for line in said)
+
+
+@pytest.mark.parametrize(
+    ("second", "message"),
+    [
+        (HEADER.replace("{no, yes}", "{good, bad}").replace("default no", "default good"), "other classes"),
+        (HEADER.replace("age: numeric, integer", "age: categorical {old}"), "age"),
+        (HEADER.replace("age: numeric, integer", "age: numeric, date"), "a date"),
+    ],
+)
+def test_models_that_cannot_be_compared_are_refused_in_one_line(second: str, message: str) -> None:
+    classes = "bad" if "bad" in second else "yes"
+    condition = "age in {old}" if "old" in second else "age > 1"
+    with pytest.raises(InputError, match=message):
+        compare_models(model("age > 30"), parse_graph(f"{second}decide {classes} when {condition}\n"))
+
+
+def test_a_group_of_too_many_values_is_refused() -> None:
+    rows: dict[str, Any] = {"age": [30] * 60, "name": [f"n{i}" for i in range(60)]}
+    with pytest.raises(InputError, match="60 different values"):
+        compare_models(model("age > 30"), model("age > 20"), rows, by=["name"])
+
+
+def test_without_rows_a_region_has_at_most_the_share_of_its_rule_and_its_levels() -> None:
+    statistics = {
+        "columns": {"job": {"missing": 0.1, "unseen": 0.0, "levels": {"cook": 0.2, "clerk": 0.3, "driver": 0.4}}}
+    }
+    first = model("job in {cook, clerk}").with_(statistics=statistics)
+    (flip,) = compare_models(first, model("job in {clerk}")).flips
+    assert flip.regions[0].at_most == pytest.approx(0.2)
+    assert any(
+        "at most 20.0 % of the training rows of A" in line
+        for line in lines(compare_models(first, model("job in {clerk}")))
+    )
+
+
+def test_a_region_has_at_most_the_share_of_its_bins() -> None:
+    entry = {"missing": 0.0, "low": 0.0, "high": 100.0, "cuts": [30.0, 40.0], "shares": [0.3, 0.2, 0.5]}
+    first = model("age > 30").with_(statistics={"columns": {"age": entry}})
+    for cut, most in ((40, 0.2), (45, 0.7), (35, 0.2)):
+        (flip,) = compare_models(first, model(f"age > {cut}")).flips
+        assert flip.regions[0].at_most == pytest.approx(most)
+
+
+def test_texts_are_compared_by_their_words() -> None:
+    header = "rulekit rules 1\ncolumn note: text\nlabel y: {no, yes}\ndefault no\n"
+    first = parse_graph(f"{header}decide yes when note contains any of {{fire, smoke}}\n")
+    second = parse_graph(f"{header}decide yes when note contains fire\n")
+    (flip,) = compare_models(first, second).flips
+    assert flip.witness is not None
+    assert "smoke" in flip.witness.row["note"]
+    assert "fire" not in flip.witness.row["note"]
+    assert "contains smoke" in flip.regions[0].text
+    again = parse_graph(f"{header}decide yes when note contains smoke or note contains fire\n")
+    assert compare_models(first, again).equal
+
+
+def test_json_holds_what_is_said() -> None:
+    found = compare_models(model("age > 30"), model("age > 40"), ROWS, by=["sex"]).as_dict()
+    assert found["outcome"] == "different"
+    assert found["rows"] == {"source": "the rows", "n": 72, "changed": 18, "share": 0.25}
+    assert found["flips"][0]["witness"]["data_row"] == 37
+    assert found["flips"][0]["where"][0]["rows"] == 18
+    assert [group["changed"] for group in found["groups"]] == [9, 9]
+    assert found["rules"]["changes"][0]["kind"] == "tightened"

@@ -1,0 +1,122 @@
+"""What `compare` says of random pairs, against both models run on a row of every cell, found without its code."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from model_pairs import KINDS, all_rows, random_pair
+
+from rulekit.audit.differences.compared import Compared, compare_models
+from rulekit.audit.differences.differing import MOST_RUN, Differing
+from rulekit.audit.differences.joint import joint
+from rulekit.audit.differences.row_flips import row_flips
+from rulekit.audit.differences.rule_changes import rule_changes
+from rulekit.audit.rule_matching.rule_parts import RuleParts, rule_parts
+from rulekit.graph.evaluation.evaluator import evaluate_nodes
+from rulekit.graph.leaves import has_column
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.tables.raw.sources import raw_table
+
+SAME = ("rewritten", "simplified", "swapped classes")
+
+
+def ways_of(first: RuleGraph, second: RuleGraph, rows: dict[str, Any]) -> Counter[tuple[str, str]]:
+    """How many rows flip from which class to which."""
+    labels = [list(map(repr, graph.predict(rows).tolist())) for graph in (first, second)]
+    return Counter((a, b) for a, b in zip(*labels, strict=True) if a != b)
+
+
+def agrees(first: RuleGraph, second: RuleGraph, kind: str, compared: Compared, rows: dict[str, Any]) -> None:
+    ways = ways_of(first, second, rows)
+    shown = {(repr(flip.before), repr(flip.after)) for flip in compared.flips if flip.witness is not None}
+    added_up = any(map(has_column, (*first.decision.roots, *second.decision.roots)))
+    assert shown >= set(ways)
+    if not added_up:  # else a cell may hold rows that are decided otherwise than the one that was run
+        assert shown == set(ways)
+        assert compared.outcome == ("different" if ways else "equal")
+    assert compared.equal <= (not ways)
+    if kind in SAME and not ways:
+        assert compared.equal
+    for flip in compared.flips:
+        assert flip.witness is not None
+        for graph, label in ((first, flip.witness.before), (second, flip.witness.after)):
+            assert graph.predict([dict(flip.witness.row)])[0] == label
+    if compared.rows is not None:
+        assert {(repr(f.before), repr(f.after)): f.n for f in compared.rows.flips} == dict(ways)
+
+
+def look_at(seed: int, most_run: int) -> None:
+    first, second, kind = random_pair(seed)
+    rows = all_rows(first, second)
+    agrees(first, second, kind, compare_models(first, second, rows if seed % 2 else None, most_run=most_run), rows)
+
+
+@pytest.mark.parametrize("kind", range(len(KINDS)), ids=KINDS)
+def test_pairs_are_told_apart_or_proved_equal(kind: int) -> None:
+    for seed in range(kind, 72, len(KINDS)):
+        look_at(seed, MOST_RUN)
+
+
+def test_pairs_of_many_cells_are_told_apart_or_proved_equal_by_search() -> None:
+    for seed in range(24):
+        look_at(seed, 0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("most_run", [MOST_RUN, 0], ids=["run", "searched"])
+@pytest.mark.parametrize("first", range(0, 500, 50))
+def test_five_hundred_pairs(first: int, most_run: int) -> None:
+    for seed in range(first, first + 50):
+        look_at(seed, most_run)
+
+
+@pytest.mark.parametrize("most_run", [MOST_RUN, 0], ids=["run", "searched"])
+def test_regions_hold_the_rows_that_flip_and_no_other(most_run: int) -> None:
+    covered = 0
+    for seed in (*range(0, 60, 6), *range(1, 60, 6), *range(4, 60, 6)):
+        first, second, _ = random_pair(seed)
+        both = joint(first, second)
+        rows = row_flips(both, raw_table(all_rows(first, second)))
+        differing = Differing(both, rows.joint, most_run)
+        for found in differing.found:
+            flips = (rows.labels[0] == found.way[0]) & (rows.labels[1] == found.way[1])
+            within = np.zeros(rows.n, dtype=bool)
+            for box in found.boxes.boxes:
+                inside = differing.rows_in(box)
+                if not differing.added_up:
+                    assert not (inside & ~flips).any()
+                within |= inside
+            if found.boxes.complete and not differing.added_up:
+                assert (within == flips).all()
+                covered += 1
+    assert covered > 5
+
+
+def truth_of(graph: RuleGraph, rule: RuleParts, rows: dict[str, Any]) -> Any:
+    assert rule.condition is not None
+    return evaluate_nodes([rule.condition], graph.table(rows))[rule.condition]
+
+
+def test_a_tightened_rule_covers_fewer_rows_and_a_loosened_one_more() -> None:
+    seen: Counter[str] = Counter()
+    for seed in (*range(0, 60, 6), *range(1, 120, 6), *range(2, 60, 6)):
+        first, second, _ = random_pair(seed)
+        rows = all_rows(first, second)
+        rules = [{rule.rule.id: rule for rule in rule_parts(graph)} for graph in (first, second)]
+        for change in rule_changes(joint(first, second)).changes:
+            seen[change.kind] += 1
+            if change.old is None or change.new is None:
+                continue
+            pair = rules[0][change.old.id], rules[1][change.new.id]
+            if pair[0].condition is None or pair[1].condition is None:
+                continue
+            old, new = truth_of(first, pair[0], rows), truth_of(second, pair[1], rows)
+            fewer, more = bool((new <= old).all()), bool((old <= new).all())
+            if change.kind in ("tightened", "loosened"):
+                assert (fewer, more) == (change.kind == "tightened", change.kind == "loosened")
+            elif change.kind in ("rewritten", "weight"):
+                assert (old == new).all()
+    assert min(seen[kind] for kind in ("added", "removed", "tightened", "loosened")) > 0

@@ -1,0 +1,120 @@
+"""Learning again from halves: what it asks of a model, what it keeps when it is stopped, that true rules come back."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rulekit.audit.stability.stable import Stability, stability_of
+from rulekit.errors import InputError
+from rulekit.graph.decisions import Fires
+from rulekit.graph.files.model_files import load
+from rulekit.graph.language.text import parse_condition
+from rulekit.graph.nodes import Or
+from rulekit.synthetic import exclusive_or, loans, noisy_logical, write_csv
+from rulekit.tables.options import ReadingOptions
+from rulekit.work.progress import Event, Resample
+from rulekit.work.stability import StabilityRequest, how_learned, learned_again, stability
+from rulekit.work.training import TrainingRequest, train
+
+QUICK = {"n_units": 2, "stopping": "none"}
+
+
+def trained(folder: Path, columns: dict[str, list[Any]], target: str, **request: Any) -> tuple[Path, Path]:
+    table, model = folder / "rows.csv", folder / "model.json"
+    write_csv(columns, table)
+    train(TrainingRequest(table, ReadingOptions(target=target, positive="yes"), output=model, **request))
+    return model, table
+
+
+def test_the_model_is_learned_again_as_it_says(tmp_path: Path) -> None:
+    model, table = trained(tmp_path, loans(300, 1), "default", parameters=QUICK)
+    name, parameters = how_learned(load(model))
+    assert (name, parameters["n_units"], parameters["stopping"]) == ("cnll", 2, "none")
+    events: list[Event] = []
+    output = tmp_path / "stability.json"
+    found = stability(StabilityRequest(model, table, resamples=4, output=output), events.append)
+    assert found.resamples == 4
+    assert [event.number for event in events if isinstance(event, Resample)] == [1, 2, 3, 4]
+    assert json.loads(output.read_text()) == found.as_dict()
+    again = stability(StabilityRequest(model, table, resamples=4))
+    assert again.as_dict() == found.as_dict()
+
+
+def test_an_interruption_keeps_what_is_done(tmp_path: Path) -> None:
+    model, table = trained(tmp_path, loans(300, 1), "default", parameters=QUICK)
+
+    def stops_at(number: int) -> Any:
+        def progress(event: Event) -> None:
+            if isinstance(event, Resample) and event.number == number:
+                raise KeyboardInterrupt
+
+        return progress
+
+    found = stability(StabilityRequest(model, table, resamples=6), stops_at(4))
+    assert (found.resamples, found.wanted, found.stopped) == (3, 6, "interrupted")
+    with pytest.raises(KeyboardInterrupt):
+        stability(StabilityRequest(model, table, resamples=6), stops_at(2))
+    with pytest.raises(InputError, match="fewer than two models"):
+        stability(StabilityRequest(model, table, resamples=6, time_limit=0.0))
+
+
+def test_a_model_that_does_not_say_how_it_was_learned_is_refused(tmp_path: Path) -> None:
+    model, table = trained(tmp_path, loans(300, 1), "default", parameters=QUICK)
+    graph = load(model)
+    for provenance, message in (
+        ({}, "does not say how it was learned"),
+        ({"learner": "Oracle", "parameters": {}}, "not installed"),
+        ({**graph.provenance, "parameters": {"start": "abc"}}, "grown from given rules"),
+    ):
+        graph.with_(provenance=provenance, ladder=None).save(model)
+        with pytest.raises(InputError, match=message):
+            stability(StabilityRequest(model, table))
+
+
+# Known rules -------------------------------------------------------------------------------------------------------
+
+
+def bits(case: Any, seed: int) -> dict[str, list[Any]]:
+    rows, labels = noisy_logical(case, 1000, seed)
+    columns: dict[str, list[Any]] = {f"x{j}": rows[:, j].astype(int).tolist() for j in range(rows.shape[1])}
+    return columns | {"default": ["yes" if label else "no" for label in labels]}
+
+
+def squares(seed: int) -> dict[str, list[Any]]:
+    rows, labels = exclusive_or(seed)
+    return {"a": rows[:, 0].tolist(), "b": rows[:, 1].tolist(), "default": ["yes" if k else "no" for k in labels]}
+
+
+LOANS = ("income <= 24950 and amount > 8000", "late_payments > 2 and not homeowner", "purpose in {gambling}")
+KNOWN = {
+    "loans": (lambda seed: loans(2000, seed), LOANS),
+    "few loans": (lambda seed: loans(1000, seed), LOANS),
+    "noisy bits": (lambda seed: bits("I", seed), ("x0 and x1", "x2 and x3")),
+    "bits": (lambda seed: bits("II", seed), ("x0 and x1", "x2 and x3")),
+    "squares": (squares, ("a <= 1 and b <= 1", "a > 1 and b > 1")),
+}
+
+
+def of_true_rules(folder: Path, columns: dict[str, list[Any]], truth: tuple[str, ...], seed: int) -> Stability:
+    """How often the true rules come back, and which others do."""
+    model, table = trained(folder, columns, "default")
+    models, rows, _ = learned_again(StabilityRequest(model, table, seed=seed))
+    graph = load(model)
+    rule = Or([parse_condition(text, graph.schema) for text in truth])
+    return stability_of(graph.with_(decision=Fires(rule), probability=(), ladder=None), models, rows.table)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("name", KNOWN)
+def test_true_rules_come_back_and_noise_does_not(tmp_path: Path, name: str, seed: int) -> None:
+    make, truth = KNOWN[name]
+    found = of_true_rules(tmp_path, make(seed), truth, seed)
+    assert found.resamples == 20
+    print(name, seed, [rule.share for rule in found.rules], [rule.share for rule in found.further], found.n_further)
+    assert min(rule.share for rule in found.rules) > 0.9
+    assert max((rule.share for rule in found.further), default=0.0) < 0.1
