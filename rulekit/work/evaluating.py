@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,6 +11,7 @@ import numpy as np
 from rulekit.audit.checks.kept_promises import verdicts
 from rulekit.audit.checks.model_searches import Searches
 from rulekit.audit.checks.promises import promises
+from rulekit.audit.figures.groups import Parity
 from rulekit.audit.figures.metrics import Figures, measured
 from rulekit.audit.statistics import rule_statistics
 from rulekit.audit.threshold import Choice, Purpose, choose_threshold, with_threshold
@@ -24,6 +25,7 @@ from rulekit.graph.traversal import topological
 from rulekit.tables.labels import LabelledTable, read_for_model
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.tables.row_hashes import Overlap, hashes_from_json, overlap
+from rulekit.work.by_group import groupings, known_columns, parities
 from rulekit.work.outputs import check_model_ending, check_outputs
 
 
@@ -64,20 +66,28 @@ def labelled_rows(graph: RuleGraph, data: Path, reading: ReadingOptions, also: C
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """Figures of a model on labelled rows, its size and digest, what was noticed, and how many rows trained it."""
+    """Figures of a model on labelled rows, its size and digest, what was noticed, and how many rows trained it.
+
+    groups: the figures by group, where some were asked for.
+    """
 
     figures: Figures
     size: Counts
     digest: str
     notes: tuple[str, ...] = ()
     overlap: Overlap | None = None
+    groups: tuple[Parity, ...] = ()
 
 
-def evaluate(model: Path, data: Path, reading: ReadingOptions = DEFAULT_OPTIONS) -> Evaluation:
-    """Measure a model on the labelled rows of a file; the label column is the model's where the options name none."""
+def evaluate(model: Path, data: Path, reading: ReadingOptions = DEFAULT_OPTIONS, by: Sequence[str] = ()) -> Evaluation:
+    """Measure a model on the labelled rows of a file; the label column is the model's where the options name none.
+
+    by: columns by whose groups the rows are measured as well.
+    """
     graph = load(model)
-    found = labelled_rows(graph, data, reading)
-    return Evaluation(measured(graph, found.rows), counts(graph), graph.digest, found.notes, found.overlap)
+    found = labelled_rows(graph, data, reading, known_columns(graph, by))
+    groups = parities(graph, found.rows, groupings(graph, found.rows, by, data, reading)) if by else ()
+    return Evaluation(measured(graph, found.rows), counts(graph), graph.digest, found.notes, found.overlap, groups)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

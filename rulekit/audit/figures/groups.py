@@ -156,9 +156,7 @@ def _place(grouping: Grouping, reference: str | None, total: Numbers) -> int:
     return grouping.names.index(reference)
 
 
-def _tally(
-    event: Bools, among: Bools, codes: npt.NDArray[np.int64], mass: Numbers, count: int
-) -> _Tally:
+def _tally(event: Bools, among: Bools, codes: npt.NDArray[np.int64], mass: Numbers, count: int) -> _Tally:
     """How often an event is found among some rows, group by group."""
     rows = np.bincount(codes[among & (mass > 0)], minlength=count)
     total, right = (np.bincount(codes, mass * where, count) for where in (among, among & event))

@@ -46,7 +46,8 @@ def test_rates_are_those_of_the_rows_of_each_group(rows: list[tuple[int, bool, b
             reference = next(g for g in found.groups if g.name == found.reference).rate(measure).share
             if compared is not None and share is not None and reference is not None:
                 assert compared.value == pytest.approx(share - reference)
-                assert compared.low is not None and compared.low <= compared.value + 1e-12
+                assert compared.low is not None
+                assert compared.low <= compared.value + 1e-12
         assert (group.rates[0].difference is None) == (group.name == found.reference)
 
 
