@@ -17,6 +17,7 @@ from rulekit_cli import (
     import_model,
     predict,
     refit,
+    report,
     resize,
     show,
     simplify,
@@ -52,6 +53,7 @@ def app_for(arguments: Sequence[str] = ()) -> typer.Typer:
     app.command("threshold")(threshold.threshold)
     app.command("show")(show.show)
     app.command("check")(check.check)
+    app.command("report")(report.report)
     app.command("resize")(resize.resize)
     app.command("simplify")(simplify.simplify)
     app.command("verify")(verify.verify)

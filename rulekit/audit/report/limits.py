@@ -26,6 +26,7 @@ from rulekit.schema import UNSEEN_CODE
 _FEW_OF_CLASS = 100
 _MISCALIBRATED = 0.05
 _MOST_NAMED = 8
+_MANY_STRANGE = 0.01
 
 ALWAYS = (
     "The rules say what went together in the training table. They do not say why: a change of an input need not change "
@@ -100,7 +101,7 @@ def _of_rows(subject: Subject) -> Iterator[Limit]:
         return
     training = subject.graph.statistics.get("columns")
     table = subject.rows.rows.table
-    beyond = []
+    beyond, many = [], False
     for column in subject.graph.used_features:
         entry = training.get(column) if isinstance(training, dict) else None
         if not isinstance(entry, dict) or subject.graph.schema[column].kind == "text":
@@ -116,9 +117,10 @@ def _of_rows(subject: Subject) -> Iterator[Limit]:
                 strange = int(((array < low) | (array > high)).sum())
         if strange:
             beyond.append(f"{name(column)} ({counted(strange, 'row')})")
+            many = many or strange > _MANY_STRANGE * table.n_rows
     if beyond:
         said = f"Values that training never saw stand in {_named(beyond)} of {subject.rows.name}."
-        yield Limit("rows", said, True)
+        yield Limit("rows", said, many)
 
 
 def _of_classes(subject: Subject) -> Iterator[Limit]:
