@@ -47,7 +47,11 @@ def coverage_section(subject: Subject) -> Section:
     ]
     if len(rules) > 1:
         none = len(pairs) - len(meeting)
-        said = f"{none} of {len(pairs)} pairs of rules hold on no row together" if none else "Every pair meets"
+        said = (
+            f"{none} of {len(pairs)} pairs of rules hold on no row together"
+            if none
+            else "Every pair of rules holds together on some row"
+        )
         blocks.append(Text(f"{said}."))
     if meeting:
         blocks.append(_pairs_table(subject, meeting))

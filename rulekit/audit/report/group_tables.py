@@ -69,7 +69,8 @@ def _shown(found: Parity) -> list[Block]:
         Heading(f"By {name(found.column)}, of {quoted(found.label)}"),
         Text(f"Largest differences between two groups, in percentage points: {spread or 'none'}."),
     ]
-    blocks.append(_groups_table(found))
+    if any(group.effective_n != group.rows for group in found.groups):
+        blocks.append(_groups_table(found))
     titles = (
         Column("group"), Column("rows", "number"), Column("rate", "number"), Column("", "bar"),
         Column("difference", "number"), Column("ratio", "number"),

@@ -17,7 +17,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rulekit.audit.report.blocks import Block, Picture
+from rulekit.audit.report.blocks import Block, Picture, Table
 from rulekit.audit.report.document import Document
 from rulekit.names import printable
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 SCRIPTS = ("evaluator.js", "form.js")
+_FEW_COLUMNS, _SIDE_BY_SIDE = 5, 3
 STRIP = 112.0
 """The width of a strip on which a share is drawn, in its own units."""
 
@@ -56,7 +57,7 @@ def _templates() -> Environment:
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
-    filters = {"place": _place, "json": json_in_page, "drawn": _drawn, "kind": _kind, "runs": _runs}
+    filters = {"place": _place, "json": json_in_page, "drawn": _drawn, "kind": _kind, "runs": _runs, "shape": _shape}
     made.filters.update(filters)
     return made
 
@@ -83,6 +84,15 @@ def _drawn(svg: str, text: str) -> Markup:
     from markupsafe import Markup, escape
 
     return Markup(re.sub(r"^<svg", f'<svg role="img" aria-label="{escape(printable(text))}"', svg, count=1))
+
+
+def _shape(table: Table) -> str:
+    """Whether a table is as narrow as its cells, and whether its rows become lists where there is no room."""
+    kinds = {column.kind for column in table.columns}
+    few = len(table.columns) <= _FEW_COLUMNS
+    return " ".join(
+        ["narrow"] * (few and not kinds & {"rule", "bar"}) + ["stack"] * (len(table.columns) > _SIDE_BY_SIDE)
+    )
 
 
 def _kind(block: Block) -> str:

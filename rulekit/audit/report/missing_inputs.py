@@ -44,12 +44,16 @@ def missing_section(subject: Subject, checked: Checked) -> Section:
         )
     titles = (
         Column("input"),
-        Column("rules that a missing or new value satisfies", "id"),
+        Column("rules satisfied", "id"),
         Column("a new level"),
         *(Column(f"missing, {table}", "number") for table in shares),
     )
     if lines:
-        blocks.append(Table("", titles, tuple(lines)))
+        blocks.append(
+            Table(
+                "Which rules a missing or new value satisfies, and how often values are missing", titles, tuple(lines)
+            )
+        )
     data: dict[str, Any] = {
         "note": note,
         "columns": {

@@ -120,7 +120,7 @@ def _per_class(data: Mapping[str, Any], graph: RuleGraph) -> Table:
             defined = entry["predicted" if name == "precision" else "support"] > 0
             shown.append(bounded_share(entry[name], low, high) if defined else "–")
             shown.append(Cell(bar=Bar(entry[name], low, high) if defined else None))
-        lines.append(cells(*shown, number_text(entry["f1"], 3)))
+        lines.append(cells(*shown, f"{entry['f1']:.3f}"))
     below = "Precision: of the rows decided so, those that are; recall: of those that are, the ones decided so."
     return Table("By class", titles, tuple(lines), below)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from rulekit.audit.figures.kept_figures import kept_baselines
 from rulekit.audit.report.blocks import Block, Cell, Column, Section, Table, Text, cells
-from rulekit.audit.report.numbers import NONE, number_text, rows_text
+from rulekit.audit.report.numbers import NONE, rows_text
 from rulekit.audit.report.subject import Subject
 from rulekit.audit.sections import sections
 
@@ -20,7 +20,7 @@ def sizes_section(subject: Subject) -> Section:
     lines = []
     for model in () if baselines is None else baselines.models:
         error = _error(model.error, model.standard_error)
-        lines.append(cells(model.name, "", "", error, number_text(model.macro_f1, 3), ""))
+        lines.append(cells(model.name, "", "", error, f"{model.macro_f1:.3f}", ""))
     if ladder is not None:
         data["ladder"] = {
             "chosen": ladder.chosen,
@@ -41,7 +41,7 @@ def sizes_section(subject: Subject) -> Section:
                     str(rung.rules),
                     str(rung.literals),
                     _error(rung.error, rung.standard_error),
-                    number_text(rung.macro_f1, 3),
+                    NONE if rung.macro_f1 is None else f"{rung.macro_f1:.3f}",
                     Cell(lines=said),
                 )
             )
