@@ -71,12 +71,13 @@ ASKED = (
 
 def annex_section(titles: dict[str, str]) -> Section:
     """The table of what is asked and where it is answered; titles: of sections by id."""
-    lines = []
+    lines: dict[str, list[tuple[Cell, ...]]] = {}
     for asked in ASKED:
         known = [section for section in asked.sections if section in titles]
         links = tuple((section, titles[section]) for section in known)
         where = Cell(links=links) if known else Cell(BY_THE_AUTHOR, tone="quiet")
-        lines.append(cells(asked.source, asked.point, asked.what, where))
-    columns = (Column("text"), Column("point"), Column("asks for"), Column("answered in"))
-    blocks = (Text(SAID), Table("", columns, tuple(lines)))
-    return Section("annex", "Where to find what Annex IV asks", blocks, {"asked": [asdict(asked) for asked in ASKED]})
+        lines.setdefault(asked.source, []).append(cells(asked.point, asked.what, where))
+    columns = (Column("point"), Column("asks for"), Column("answered in", "rule"))
+    tables = tuple(Table(source, columns, tuple(rows)) for source, rows in lines.items())
+    data = {"asked": [asdict(asked) for asked in ASKED]}
+    return Section("annex", "Where to find what Annex IV asks", (Text(SAID), *tables), data)

@@ -90,9 +90,7 @@ def _shape(table: Table) -> str:
     """Whether a table is as narrow as its cells, and whether its rows become lists where there is no room."""
     kinds = {column.kind for column in table.columns}
     few = len(table.columns) <= _FEW_COLUMNS
-    return " ".join(
-        ["narrow"] * (few and not kinds & {"rule", "bar"}) + ["stack"] * (len(table.columns) > _SIDE_BY_SIDE)
-    )
+    return " ".join(["narrow"] * (few and "rule" not in kinds) + ["stack"] * (len(table.columns) > _SIDE_BY_SIDE))
 
 
 def _kind(block: Block) -> str:

@@ -11,6 +11,7 @@ from rulekit.audit.checks.checking import Checked
 from rulekit.audit.figures.groups import SMALL, Parity
 from rulekit.audit.figures.kept_figures import kept_figures
 from rulekit.audit.figures.operating import calibration
+from rulekit.audit.report.attached import of_this_model
 from rulekit.audit.report.blocks import Block, Cell, Column, Section, Table, Text, Tone, cells
 from rulekit.audit.report.edited_rules import edits_of, is_learned, overrides_of
 from rulekit.audit.report.numbers import rows_text, share_text
@@ -53,6 +54,7 @@ def limits_of(subject: Subject, checked: Checked, groups: Sequence[Parity]) -> t
         *_of_rules(subject),
         *_of_groups(groups),
         *_of_proofs(subject, checked),
+        *_of_attachments(subject),
         *_of_hands(subject),
     )
     return tuple(sorted(sources, key=lambda limit: not limit.serious))
@@ -77,7 +79,9 @@ def _of_figures(subject: Subject) -> Iterator[Limit]:
             yield Limit("figures", f"The figures are of {kept.measured_on}.", True)
         return
     if rows.flatter:
-        yield Limit("figures", f"Some of the rows trained the model: {rows.overlap}.", True)
+        known = rows.overlap
+        many = known is None or known.seen > _MANY_STRANGE * known.sampled  # few equal others by chance
+        yield Limit("figures", f"Some of the rows trained the model: {known}.", many)
     elif rows.overlap is None:
         yield Limit("figures", "It is not known whether these rows trained the model.", True)
     if subject.graph.probability:
@@ -174,6 +178,18 @@ def _of_proofs(subject: Subject, checked: Checked) -> Iterator[Limit]:
             yield Limit("artifacts", f"{file}: the artifact was not shown to decide as the model does.", True)
         elif content.get("proof") != "proved":
             yield Limit("artifacts", f"{file}: equality was tested on rows, not proved: {content.get('proof_reason')}.")
+
+
+def _of_attachments(subject: Subject) -> Iterator[Limit]:
+    """Files that are of other models, and rows that are not like those of training."""
+    for kind, files in subject.attachments.items():
+        for file, content in files:
+            if not isinstance(content, dict):
+                continue
+            if not of_this_model(kind, content, subject.graph.digest):
+                yield Limit(kind, f"{file} is of another model.", True)
+            elif kind == "drift" and content.get("alike") is False:
+                yield Limit("rows", f"{file}: later rows are not like those of training.", True)
 
 
 def _of_hands(subject: Subject) -> Iterator[Limit]:

@@ -7,16 +7,17 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from rulekit.audit.figures.intervals import exact_bounds
+from rulekit.audit.outline import legend
 from rulekit.audit.report.blocks import Bar, Block, Cell, Column, Heading, Section, Table, Text, cells, columns
-from rulekit.audit.report.edited_rules import marks_of
+from rulekit.audit.report.edited_rules import marks_of, overrides_of
 from rulekit.audit.report.numbers import NONE, bounded_share, finite, interval_text, rows_text, share_text
 from rulekit.audit.report.subject import Subject
-from rulekit.audit.score_cards.rule_rows import Row
+from rulekit.audit.score_cards.rule_rows import SEVERAL, Row
 from rulekit.audit.score_cards.total_lines import total_table
 from rulekit.audit.sections import Section as Part
 from rulekit.audit.sections import closing, links, reported, sections
 from rulekit.graph.language.figures import TABLES, RuleFigures, rule_figures
-from rulekit.graph.language.readable import weight
+from rulekit.graph.language.readable import counted, weight
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.graph.rules import counts
 
@@ -74,6 +75,10 @@ def rules_section(subject: Subject) -> Section:
     size = counts(graph)
     parts = sections(graph, full=True)
     blocks: list[Block] = [Text(f"{size}, over {len(graph.used_features)} of {len(graph.schema)} columns.")]
+    if over := overrides_of(graph):
+        blocks.append(
+            Text(f"{counted(len(over), 'override')} of a person win over what was learned: see History.", "note")
+        )
     for part in parts:
         blocks += _part(part, by_key, graph)
     blocks += [Text(closing(graph))]
@@ -187,7 +192,7 @@ def _condition(row: Row) -> Cell:
     if row.outline:
         said = ((line.depth, f"{line.weight}  {line.text}" if line.weight else line.text) for line in row.outline)
         return Cell(lines=tuple(said))
-    prefix = f"{row.group}: " if row.group and row.under else ""
+    prefix = f"{row.group}: " if row.under and row.group not in ("", SEVERAL) else ""
     return Cell(prefix + " and ".join(row.under or row.conditions))
 
 
@@ -199,8 +204,9 @@ def _figures_table(measured: Sequence[tuple[Row, RuleEntry]], points: bool) -> T
             covered = rows_text(figure.covered) + (f" of {rows_text(figure.of_rows)}" if figure.of_rows else "")
             if figure.coverage is not None:
                 covered += f" ({share_text(figure.coverage)})"
+            seen = [(0, covered)]
             if figure.effective_n != figure.covered:
-                covered += f", like {rows_text(round(figure.effective_n, 1))} of equal weight"
+                seen.append((0, f"like {rows_text(round(figure.effective_n, 1))} of equal weight"))
             bar = None
             if figure.precision is not None:
                 bar = Bar(figure.precision, figure.precision_low, figure.precision_high, figure.base_rate)
@@ -211,7 +217,7 @@ def _figures_table(measured: Sequence[tuple[Row, RuleEntry]], points: bool) -> T
                 cells(
                     row.id if k == 0 else "",
                     figure.table,
-                    covered,
+                    Cell(lines=tuple(seen)),
                     bounded_share(figure.precision, figure.precision_low, figure.precision_high),
                     Cell(bar=bar),
                     lift,
@@ -252,4 +258,6 @@ def _behind(graph: RuleGraph) -> list[Block]:
         blocks += [Heading(f"{part.heading} (reported, decides nothing)")]
         lines = tuple(cells(row.id, _condition(row)) for row in part.rows)
         blocks.append(Table("", (Column("part", "id"), Column("condition", "rule")), lines))
-    return blocks
+    every = (*sections(graph), *reported(graph))
+    meaning = legend([line.weight for part in every for row in part.rows for line in row.outline if line.weight])
+    return [*blocks, *([Text(meaning, "quiet")] if meaning else [])]
