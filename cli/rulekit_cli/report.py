@@ -24,10 +24,14 @@ def report(
             "-o", "--output", metavar="FILE", help="The file to write, repeatable: report.html, report.json, report.md."
         ),
     ] = None,
-    title: Annotated[str, typer.Option("--title", help="The title of the report.")] = "",
-    purpose: Annotated[str, typer.Option("--purpose", help="What the model is for, in the words of its author.")] = "",
-    author: Annotated[str, typer.Option("--author", help="Who answers for the report.")] = "",
-    date: Annotated[str, typer.Option("--date", help="The date of the report; never taken from the clock.")] = "",
+    title: Annotated[str | None, typer.Option("--title", help="The title of the report.")] = None,
+    purpose: Annotated[
+        str | None, typer.Option("--purpose", help="What the model is for, in the words of its author.")
+    ] = None,
+    author: Annotated[str | None, typer.Option("--author", help="Who answers for the report.")] = None,
+    date: Annotated[
+        str | None, typer.Option("--date", help="The date of the report; never taken from the clock.")
+    ] = None,
     by: options.By = None,
     verifications: Annotated[
         Paths, typer.Option("--verification", metavar="FILE", help="A report that rulekit verify --report wrote.")
@@ -77,7 +81,7 @@ def report(
 
     paths = ("verifications", "artifacts", "stability", "comparison", "drift")
     several = {name: tuple(given[name] or ()) for name in (*paths, "by")}
-    words = {name: given[name] for name in ("title", "purpose", "author", "date")}
+    words = {name: given[name] or "" for name in ("title", "purpose", "author", "date")}
     written = outputs or [Path("report.html")]
     request = ReportRequest(model, data, outputs=tuple(written), reading=options.reading(given), **several, **words)
     found = write(request)

@@ -11,6 +11,7 @@ from rulekit.audit.report.edited_rules import is_learned
 from rulekit.audit.report.numbers import rows_text
 from rulekit.audit.report.subject import Subject
 from rulekit.graph.language.words import name, quoted
+from rulekit.names import printable
 
 NOT_SAID = "not stated"
 _MOST_TEXT = 400
@@ -54,7 +55,7 @@ def purpose_section(subject: Subject, version: str) -> Section:
         Facts(digests, frozenset(what for what, _ in digests)),
     ]
     if isinstance(parameters, Mapping) and parameters:
-        blocks.append(Text(f"Parameters as they were used: {_parameters(parameters)}.", "quiet"))
+        blocks.append(Text(f"Parameters as they were used: {_parameters(parameters)}", "quiet"))
     data: dict[str, Any] = {
         **asdict(said),
         "target": schema.target,
@@ -77,8 +78,14 @@ def _short(text: str) -> str:
 
 
 def _parameters(parameters: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name_} {_short(_word(value))}" for name_, value in parameters.items())
+    """Those that say something, then how many are none; all stand in the JSON."""
+    said = {name_: value for name_, value in parameters.items() if value is not None}
+    rest = len(parameters) - len(said)
+    text = ", ".join(f"{printable(name_)} {_short(_word(value))}" for name_, value in said.items())
+    return f"{text}; {rest} others none." if rest else f"{text}."
 
 
 def _word(value: Any) -> str:
-    return {None: "none", True: "yes", False: "no"}[value] if value is None or isinstance(value, bool) else str(value)
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}={item}" for key, item in value.items()) or "none"
+    return ("yes" if value else "no") if isinstance(value, bool) else str(value)
