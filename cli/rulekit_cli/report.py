@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -11,41 +11,47 @@ from rulekit_cli import options
 from rulekit_cli.console import log, result
 
 Paths = list[Path] | None
+_SEVERAL = ("by", "verifications", "artifacts", "stability", "comparison", "drift")
+
+
+Outputs = Annotated[
+    Paths,
+    typer.Option(
+        "-o", "--output", metavar="FILE", help="The file to write, repeatable: report.html, report.json, report.md."
+    ),
+]
+Rows = Annotated[
+    Path | None, typer.Argument(help="Labelled rows to measure it on: CSV (also .gz), Parquet or JSON lines.")
+]
+Title = Annotated[str | None, typer.Option("--title", help="The title of the report.")]
+Purpose = Annotated[str | None, typer.Option("--purpose", help="What the model is for, in the words of its author.")]
+Author = Annotated[str | None, typer.Option("--author", help="Who answers for the report.")]
+Date = Annotated[str | None, typer.Option("--date", help="The date of the report; never taken from the clock.")]
+Verifications = Annotated[
+    Paths, typer.Option("--verification", metavar="FILE", help="A report that rulekit verify --report wrote.")
+]
+Artifacts = Annotated[
+    Paths, typer.Option("--artifact", metavar="FILE", help="An artifact of the model, which is verified now.")
+]
+Stability = Annotated[Paths, typer.Option("--stability", metavar="FILE", help="What rulekit stability -o wrote.")]
+Comparison = Annotated[Paths, typer.Option("--comparison", metavar="FILE", help="What rulekit compare --json wrote.")]
+Drift = Annotated[Paths, typer.Option("--drift", metavar="FILE", help="What rulekit monitor --json wrote.")]
 
 
 def report(
     model: options.Model,
-    data: Annotated[
-        Path | None, typer.Argument(help="Labelled rows to measure it on: CSV (also .gz), Parquet or JSON lines.")
-    ] = None,
-    outputs: Annotated[
-        Paths,
-        typer.Option(
-            "-o", "--output", metavar="FILE", help="The file to write, repeatable: report.html, report.json, report.md."
-        ),
-    ] = None,
-    title: Annotated[str | None, typer.Option("--title", help="The title of the report.")] = None,
-    purpose: Annotated[
-        str | None, typer.Option("--purpose", help="What the model is for, in the words of its author.")
-    ] = None,
-    author: Annotated[str | None, typer.Option("--author", help="Who answers for the report.")] = None,
-    date: Annotated[
-        str | None, typer.Option("--date", help="The date of the report; never taken from the clock.")
-    ] = None,
+    data: Rows = None,
+    outputs: Outputs = None,
+    title: Title = None,
+    purpose: Purpose = None,
+    author: Author = None,
+    date: Date = None,
     by: options.By = None,
-    verifications: Annotated[
-        Paths, typer.Option("--verification", metavar="FILE", help="A report that rulekit verify --report wrote.")
-    ] = None,
-    artifacts: Annotated[
-        Paths, typer.Option("--artifact", metavar="FILE", help="An artifact of the model, which is verified now.")
-    ] = None,
-    stability: Annotated[
-        Paths, typer.Option("--stability", metavar="FILE", help="What rulekit stability --json wrote.")
-    ] = None,
-    comparison: Annotated[
-        Paths, typer.Option("--comparison", metavar="FILE", help="What rulekit compare --json wrote.")
-    ] = None,
-    drift: Annotated[Paths, typer.Option("--drift", metavar="FILE", help="What rulekit monitor --json wrote.")] = None,
+    verifications: Verifications = None,
+    artifacts: Artifacts = None,
+    stability: Stability = None,
+    comparison: Comparison = None,
+    drift: Drift = None,
     target: Annotated[
         str | None, typer.Option("--target", metavar="COL", help="The label column; the model's by default.")
     ] = None,
@@ -79,12 +85,10 @@ def report(
     from rulekit.work.reporting import ReportRequest
     from rulekit.work.reporting import report as write
 
-    paths = ("verifications", "artifacts", "stability", "comparison", "drift")
-    several = {name: tuple(given[name] or ()) for name in (*paths, "by")}
-    words = {name: given[name] or "" for name in ("title", "purpose", "author", "date")}
-    written = outputs or [Path("report.html")]
-    request = ReportRequest(model, data, outputs=tuple(written), reading=options.reading(given), **several, **words)
-    found = write(request)
+    several: dict[str, Any] = {name: tuple(given[name] or ()) for name in _SEVERAL}
+    words: dict[str, Any] = {name: given[name] or "" for name in ("title", "purpose", "author", "date")}
+    written = tuple(outputs or [Path("report.html")])
+    found = write(ReportRequest(model, data, written, reading=options.reading(given), **several, **words))
     for note in found.notes:
         log(f"note: {note}")
     for limit in found.document.section("summary").data["to_know"]:

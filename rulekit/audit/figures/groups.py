@@ -131,7 +131,7 @@ def parity(
         "precision": (is_label, decided),
     }
     tallies = [_tally(*asked[measure], codes, mass, count) for measure in MEASURES]
-    total = np.bincount(codes, mass, count)
+    total: Numbers = np.bincount(codes, mass, count).astype(np.float64)
     place = _place(grouping, reference, total)
     rates = [_rates(measure, tally, place) for measure, tally in zip(MEASURES, tallies, strict=True)]
     groups = tuple(
