@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from rulekit.audit.checks.checking import Checked
+from rulekit.audit.checks.statements import only_statements, statements
 from rulekit.audit.report.blocks import Block, Column, Section, Table, Text, cells
-from rulekit.audit.report.numbers import NONE, share_text
+from rulekit.audit.report.numbers import share_text
 from rulekit.audit.report.subject import Subject
 from rulekit.audit.sections import missing_note
 from rulekit.graph.language.words import name
+from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature
 
 _POLICIES = {
@@ -23,42 +26,23 @@ def missing_section(subject: Subject, checked: Checked) -> Section:
     """What the rules say of missing values, and of each column how often they occurred."""
     graph = subject.measured
     note = missing_note(graph)
-    told = [finding for finding in checked.findings if finding.kind == "missing"]
-    by_column: dict[str, list[str]] = {}
-    for finding in told:
-        by_column.setdefault(finding.column, []).extend(finding.rules)
+    satisfied = _satisfied(subject, checked)
     shares = {table: _shares(block) for table, block in _tables(graph.statistics)}
+    undecided = [left.text for left in checked.open if left.kind == "missing"]
     blocks: list[Block] = [Text(note or "No column is read, so nothing can be missing.")]
-    if not told and any("missing" in text for text in checked.clear):
+    whole = all(map(only_statements, graph.decision.parts))
+    if satisfied is not None and whole and not any(satisfied.values()) and not undecided:
         blocks.append(Text("Proved: no missing or new value satisfies a rule.", "good"))
-    lines = []
-    for column in graph.used_features:
-        rules = list(dict.fromkeys(by_column.get(column, [])))
-        lines.append(
-            cells(
-                name(column),
-                ", ".join(rules) if rules else "none",
-                _new_value(graph.schema[column]),
-                *(share_text(known.get(column)) if column in known else NONE for known in shares.values()),
-            )
-        )
-    titles = (
-        Column("input"),
-        Column("rules satisfied", "id"),
-        Column("a new level"),
-        *(Column(f"missing, {table}", "number") for table in shares),
-    )
-    if lines:
-        blocks.append(
-            Table(
-                "Which rules a missing or new value satisfies, and how often values are missing", titles, tuple(lines)
-            )
-        )
+    if undecided:
+        blocks.append(Text(f"Not decided of every rule: {undecided[0]}.", "note"))
+    if graph.used_features:
+        blocks.append(_columns_table(graph, satisfied, shares, bool(undecided)))
     data: dict[str, Any] = {
         "note": note,
+        "not_decided": undecided,
         "columns": {
             column: {
-                "rules_satisfied": list(dict.fromkeys(by_column.get(column, []))),
+                "rules_satisfied": None if satisfied is None else satisfied[column],
                 "new_level": graph.schema[column].unseen if graph.schema[column].kind == "categorical" else None,
                 "missing": {table: known.get(column) for table, known in shares.items()},
             }
@@ -66,6 +50,41 @@ def missing_section(subject: Subject, checked: Checked) -> Section:
         },
     }
     return Section("missing", "When an input is missing", tuple(blocks), data)
+
+
+def _satisfied(subject: Subject, checked: Checked) -> dict[str, list[str]] | None:
+    """By column the rules that a missing or new value satisfies; None where no rule decides by itself, as in a sum."""
+    if not statements(subject.graph):
+        return None
+    found: dict[str, list[str]] = {column: [] for column in subject.graph.used_features}
+    for finding in checked.findings:
+        if finding.kind == "missing":
+            own = found.setdefault(finding.column, [])
+            own += [rule for rule in finding.rules if rule not in own]
+    return found
+
+
+def _columns_table(
+    graph: RuleGraph,
+    satisfied: Mapping[str, list[str]] | None,
+    shares: Mapping[str, Mapping[str, float | None]],
+    undecided: bool,
+) -> Table:
+    levels = any(graph.schema[column].kind == "categorical" for column in graph.used_features)
+    titles = [Column("input")]
+    titles += [Column("rules satisfied", "id")] if satisfied is not None else []
+    titles += [Column("a new level")] if levels else []
+    titles += [Column(f"missing, {table}", "number") for table in shares]
+    lines = []
+    for column in graph.used_features:
+        rules = [] if satisfied is None else [", ".join(satisfied[column]) or ("none found" if undecided else "none")]
+        new = [_new_value(graph.schema[column])] if levels else []
+        lines.append(cells(name(column), *rules, *new, *(share_text(known.get(column)) for known in shares.values())))
+    often = "how often values are missing"
+    title = (
+        f"Which rules a missing or new value satisfies, and {often}" if satisfied is not None else often.capitalize()
+    )
+    return Table(title, tuple(titles), tuple(lines))
 
 
 def _new_value(feature: Feature) -> str:
