@@ -43,5 +43,5 @@ def marks_of(graph: RuleGraph) -> dict[str, tuple[str, ...]]:
     for override in overrides_of(graph):
         name = getattr(override, "id", None)
         if isinstance(name, str):
-            found.setdefault(name, []).append("override")
+            found[name] = ["override"]
     return {rule: tuple(words) for rule, words in found.items()}

@@ -10,6 +10,7 @@ from rulekit.audit.report.blocks import Block, Column, Heading, Items, Section, 
 from rulekit.audit.report.edited_rules import edits_of, is_learned, overrides_of
 from rulekit.audit.report.numbers import rows_text
 from rulekit.audit.report.subject import Subject
+from rulekit.graph.language.readable import counted
 from rulekit.graph.language.text import print_node
 from rulekit.graph.language.words import quoted
 from rulekit.graph.nodes import Node
@@ -65,7 +66,8 @@ def _events(subject: Subject) -> list[str]:
     if provenance.get("threshold") is not None:
         found.append(f"It decides above the threshold {provenance['threshold']}.")
     if overrides := overrides_of(subject.graph):
-        found.append(f"{len(overrides)} rules override what was learned.")
+        count = len(overrides)
+        found.append(f"{counted(count, 'rule')} of a person {'wins' if count == 1 else 'win'} over what was learned.")
     return found
 
 

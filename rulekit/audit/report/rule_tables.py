@@ -76,9 +76,10 @@ def rules_section(subject: Subject) -> Section:
     parts = sections(graph, full=True)
     blocks: list[Block] = [Text(f"{size}, over {len(graph.used_features)} of {len(graph.schema)} columns.")]
     if over := overrides_of(graph):
-        blocks.append(
-            Text(f"{counted(len(over), 'override')} of a person win over what was learned: see History.", "note")
+        said = (
+            f"{counted(len(over), 'override')} of a person {'wins' if len(over) == 1 else 'win'} over what was learned"
         )
+        blocks.append(Text(f"{said}: see History.", "note"))
     for part in parts:
         blocks += _part(part, by_key, graph)
     blocks += [Text(closing(graph))]
