@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 SCRIPTS = ("evaluator.js", "form.js")
-_FEW_COLUMNS, _SIDE_BY_SIDE = 5, 3
+_FEW_COLUMNS, _SIDE_BY_SIDE, _SHORT = 5, 3, 16
 STRIP = 112.0
 """The width of a strip on which a share is drawn, in its own units."""
 
@@ -87,7 +87,7 @@ def _drawn(svg: str, text: str) -> Markup:
 
 
 def _shape(table: Table) -> str:
-    """Whether a table is as narrow as its cells, and whether its rows become lists where there is no room."""
+    """Whether a table is as narrow as its cells, its rows become lists on a phone, and it stays on one printed page."""
     kinds = {column.kind for column in table.columns}
     few = len(table.columns) <= _FEW_COLUMNS
     return " ".join(["narrow"] * (few and "rule" not in kinds) + ["stack"] * (len(table.columns) > _SIDE_BY_SIDE))

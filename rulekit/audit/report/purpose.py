@@ -41,10 +41,12 @@ def purpose_section(subject: Subject, version: str) -> Section:
         ("threshold", _text(provenance.get("threshold"), "as learned")),
         ("stopped early", _text(provenance.get("stopped"), "no")),
     ]
-    digests = (
+    digests = [
         ("digest of the model", graph.digest),
         ("digest of the training table", _text(provenance.get("data"))),
-    )
+    ]
+    if subject.rows is not None:
+        digests.append((f"digest of {subject.rows.name}, as it was read", subject.rows.digest))
     versions = provenance.get("versions")
     written = ", ".join(f"{k} {v}" for k, v in versions.items()) if isinstance(versions, Mapping) else NOT_SAID
     parameters = provenance.get("parameters")
@@ -52,7 +54,7 @@ def purpose_section(subject: Subject, version: str) -> Section:
     blocks += [Text(note, "note")] if note else []
     blocks += [
         Facts((*learned, ("learned with", written), ("report written by", f"rulekit {version}"))),
-        Facts(digests, frozenset(what for what, _ in digests)),
+        Facts(tuple(digests), frozenset(what for what, _ in digests)),
     ]
     if isinstance(parameters, Mapping) and parameters:
         blocks.append(Text(f"Parameters as they were used: {_parameters(parameters)}", "quiet"))
@@ -64,6 +66,7 @@ def purpose_section(subject: Subject, version: str) -> Section:
         "default": graph.classes[graph.default],
         "digest": graph.digest,
         "rulekit": version,
+        "rows": None if subject.rows is None else {"name": subject.rows.name, "digest": subject.rows.digest},
         "provenance": {key: value for key, value in provenance.items() if key not in _ELSEWHERE},
     }
     return Section("purpose", "Purpose and provenance", tuple(blocks), data)

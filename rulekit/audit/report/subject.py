@@ -17,7 +17,7 @@ from rulekit.audit.statistics import rule_statistics
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import Rule, fired, rules_of
-from rulekit.tables.labels import LabelledTable
+from rulekit.tables.labels import LabelledTable, data_hash
 from rulekit.tables.row_hashes import Overlap
 
 
@@ -85,6 +85,11 @@ class MeasuredRows:
     def fired(self) -> npt.NDArray[np.bool_]:
         """Which rules hold [n, rules]."""
         return fired(self.graph, self.rows.table)
+
+    @cached_property
+    def digest(self) -> str:
+        """The digest of the rows and their labels, as that of a training table is made."""
+        return data_hash(self.rows)
 
     @property
     def flatter(self) -> bool:
