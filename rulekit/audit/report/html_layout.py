@@ -89,8 +89,12 @@ def _drawn(svg: str, text: str) -> Markup:
 def _shape(table: Table) -> str:
     """Whether a table is as narrow as its cells, its rows become lists on a phone, and it stays on one printed page."""
     kinds = {column.kind for column in table.columns}
-    few = len(table.columns) <= _FEW_COLUMNS
-    return " ".join(["narrow"] * (few and "rule" not in kinds) + ["stack"] * (len(table.columns) > _SIDE_BY_SIDE))
+    classes = {
+        "narrow": len(table.columns) <= _FEW_COLUMNS and "rule" not in kinds,
+        "stack": len(table.columns) > _SIDE_BY_SIDE,
+        "short": len(table.rows) <= _SHORT,
+    }
+    return " ".join(name for name, given in classes.items() if given)
 
 
 def _kind(block: Block) -> str:
