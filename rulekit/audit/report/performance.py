@@ -14,7 +14,13 @@ from rulekit.audit.figures.metrics import Figures, figures
 from rulekit.audit.figures.operating import Calibration, OperatingPoint, calibration, operating_points
 from rulekit.audit.report.blocks import Bar, Block, Cell, Column, Facts, Heading, Picture, Section, Table, Text, cells
 from rulekit.audit.report.numbers import bounded_share, finite, number_text, rows_text, share_text
-from rulekit.audit.report.pictures import NO_PICTURES, calibration_picture, operating_picture, pictures_can_be_drawn
+from rulekit.audit.report.pictures import (
+    MOST_CURVES,
+    NO_PICTURES,
+    calibration_picture,
+    operating_picture,
+    pictures_can_be_drawn,
+)
 from rulekit.audit.report.rule_tables import WEIGHTED
 from rulekit.audit.report.subject import MeasuredRows, Subject
 from rulekit.graph.language.words import quoted
@@ -159,7 +165,7 @@ def _curves(subject: Subject, rows: MeasuredRows, data: dict[str, Any]) -> list[
         if named:
             blocks.append(
                 Picture(
-                    "Operating characteristic",
+                    "Operating characteristic" + (f" of the first {MOST_CURVES}" if len(named) > MOST_CURVES else ""),
                     operating_picture(named),
                     "True positive rate against false positive rate of the reported probability; "
                     + "; ".join(f"{name} is decided at {_point(at)}" for name, _, at in named),

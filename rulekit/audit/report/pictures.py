@@ -22,7 +22,7 @@ _VARIABLES = {INK: "--ink", QUIET: "--quiet", PAPER: "--paper"} | {
     colour: f"--series-{k}" for k, colour in enumerate(SERIES, 1)
 }
 _DASHES = ("-", "--", "-.", ":")
-_MOST_CURVES = len(SERIES)
+MOST_CURVES = len(SERIES)
 
 Curve = tuple[str, Sequence[OperatingPoint], Sequence[float] | None]
 """The name of a class, its points, and at which rates it is decided."""
@@ -37,7 +37,7 @@ def operating_picture(curves: Sequence[Curve]) -> str:
     """Operating characteristics, and the points at which the model decides."""
     figure, axes = _axes()
     axes.plot([0, 1], [0, 1], ":", color=QUIET, linewidth=1, label="by chance")
-    for k, (name, points, at) in enumerate(curves[:_MOST_CURVES]):
+    for k, (name, points, at) in enumerate(curves[:MOST_CURVES]):
         wrong, right = ([getattr(p, which) for p in points] for which in ("false_positive_rate", "true_positive_rate"))
         axes.plot(wrong, right, _DASHES[k % len(_DASHES)], color=SERIES[k], linewidth=1.8, label=_plain(name))
         if at is not None:
