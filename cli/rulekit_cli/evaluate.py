@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rulekit.errors import InputError
 from rulekit.names import label_text
 from rulekit_cli import options
-from rulekit_cli.console import aligned, joined, log, result, result_json
+from rulekit_cli.console import aligned, joined, log, result, result_json, width
 
 if TYPE_CHECKING:
     from rulekit.work.evaluating import Evaluation
@@ -36,6 +37,7 @@ def evaluate(
     decimal: options.Decimal = None,
     encoding: options.Encoding = None,
     curves: options.ThresholdCurves = None,
+    by: options.By = None,
     json_: options.Json = False,
 ) -> None:
     """Measure a model on labelled rows, or the models of a folder, one a label, together.
@@ -47,30 +49,29 @@ def evaluate(
     Examples:
       rulekit evaluate model.json test.csv
       rulekit evaluate topics test.csv --curve curve.png
+      rulekit evaluate model.json test.csv --by sex --by age
     """
     given = locals()
     from rulekit.work.evaluating import evaluate as measure
     from rulekit.work.monitoring import notice
 
     if curves or model.is_dir():
+        if by:
+            raise InputError("--by measures one model", fix="leave out --curve, and name a model file")
         _several(model, data, curves or [], given)
         return
-    found = measure(model, data, options.reading(given))
+    found = measure(model, data, options.reading(given), by or ())
     if json_:
         size = {"rules": found.size.rules, "literals": found.size.literals, "digest": found.digest}
-        result_json(
-            {
-                **found.figures.as_dict(),
-                **size,
-                "training_rows": found.overlap and asdict(found.overlap),
-                "drift": found.drift and found.drift.as_dict(),
-            }
-        )
+        groups = {"groups": [asdict(each) for each in found.groups]} if by else {}
+        trained = {"training_rows": found.overlap and asdict(found.overlap)}
+        drift = {"drift": found.drift and found.drift.as_dict()}
+        result_json({**found.figures.as_dict(), **size, **trained, **drift, **groups})
         return
     said = notice(found.drift, model, data)
     for note in (*found.notes, *filter(None, [said])):
         log(f"note: {note}")
-    for line in (*_per_class(found), *_totals(found)):
+    for line in (*_per_class(found), *_totals(found), *_by_group(found)):
         result(line)
 
 
@@ -97,6 +98,13 @@ def _per_class(found: Evaluation) -> list[str]:
         for c in found.figures.classes
     ]
     return aligned([header, *body])
+
+
+def _by_group(found: Evaluation) -> list[str]:
+    """A table for each grouping: rates of each group, and how far they are from those of the reference."""
+    from rulekit.audit.figures.group_lines import group_lines
+
+    return [line for each in found.groups for line in ("", *group_lines(each, width()))]
 
 
 def _totals(found: Evaluation) -> list[str]:

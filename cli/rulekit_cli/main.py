@@ -20,6 +20,7 @@ from rulekit_cli import (
     override,
     predict,
     refit,
+    report,
     resize,
     show,
     simplify,
@@ -59,6 +60,7 @@ def app_for(arguments: Sequence[str] = ()) -> typer.Typer:
     app.command("check")(check.check)
     app.command("compare")(compare.compare)
     app.command("stability")(stability.stability)
+    app.command("report")(report.report)
     app.command("resize")(resize.resize)
     app.command("simplify")(simplify.simplify)
     app.command("verify")(verify.verify)

@@ -77,6 +77,7 @@ Form = Annotated[
     ),
 ]
 Ignore = Annotated[Texts, typer.Option("--ignore", metavar="COL", help="Leave this column out.")]
+By = Annotated[Texts, typer.Option("--by", metavar="COL", help="Also measure each group of the rows by this column.")]
 Types = Annotated[
     Texts,
     typer.Option(

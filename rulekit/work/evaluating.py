@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from rulekit.audit.checks.kept_promises import verdicts
 from rulekit.audit.checks.model_searches import Searches
 from rulekit.audit.checks.promises import promises
 from rulekit.audit.drift.findings import Drift
+from rulekit.audit.figures.groups import Parity
 from rulekit.audit.figures.metrics import Figures, measured
 from rulekit.audit.overridden_rows import settled_chances
 from rulekit.audit.statistics import rule_statistics
@@ -26,6 +27,7 @@ from rulekit.graph.traversal import topological
 from rulekit.tables.labels import LabelledTable, read_for_model
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.tables.row_hashes import Overlap, hashes_from_json, overlap
+from rulekit.work.by_group import groupings, known_columns, parities
 from rulekit.work.expiry import expired_notes
 from rulekit.work.monitoring import glance, levels_of_file
 from rulekit.work.outputs import check_model_ending, check_outputs
@@ -70,7 +72,8 @@ def labelled_rows(graph: RuleGraph, data: Path, reading: ReadingOptions, also: C
 class Evaluation:
     """Figures of a model on labelled rows, its size and digest, what was noticed, and how many rows trained it.
 
-    drift: how the rows differ from those of training, None where the model does not say.
+    drift: how the rows differ from those of training, None where the model does not say. groups: the figures by group,
+    where some were asked for.
     """
 
     figures: Figures
@@ -79,17 +82,21 @@ class Evaluation:
     notes: tuple[str, ...] = ()
     overlap: Overlap | None = None
     drift: Drift | None = None
+    groups: tuple[Parity, ...] = ()
 
 
-def evaluate(model: Path, data: Path, reading: ReadingOptions = DEFAULT_OPTIONS) -> Evaluation:
-    """Measure a model on the labelled rows of a file; the label column is the model's where the options name none."""
+def evaluate(model: Path, data: Path, reading: ReadingOptions = DEFAULT_OPTIONS, by: Sequence[str] = ()) -> Evaluation:
+    """Measure a model on the labelled rows of a file; the label column is the model's where the options name none.
+
+    by: columns by whose groups the rows are measured as well.
+    """
     graph = load(model)
-    found = labelled_rows(graph, data, reading)
-    notes = (*found.notes, *expired_notes(graph.overrides))
-    rows = found.rows
+    found = labelled_rows(graph, data, reading, known_columns(graph, by))
+    rows, notes = found.rows, (*found.notes, *expired_notes(graph.overrides))
+    groups = parities(graph, rows, groupings(graph, rows, by, data, reading)) if by else ()
     new = levels_of_file(graph, rows.table, data, reading)
     drift = glance(graph, rows.table, y=rows.y, weight=rows.weight, new=new)
-    return Evaluation(measured(graph, rows), counts(graph), graph.digest, notes, found.overlap, drift)
+    return Evaluation(measured(graph, rows), counts(graph), graph.digest, notes, found.overlap, drift, groups)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

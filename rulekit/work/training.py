@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.audit.drift.distributions import Distributions
+from rulekit.audit.figures.kept_figures import with_kept_figures
 from rulekit.audit.figures.metrics import Figures, class_indices, measured
 from rulekit.audit.statistics import rule_statistics
 from rulekit.audit.table_summary import TableSummary, summary_of
@@ -161,6 +162,7 @@ def _trained(
     progress(Finishing("measuring"))
     figures, measured_on, noticed = _measured(model, request, training, held)
     baselines = None if beside is None else beside.found()
+    model = with_kept_figures(model, figures, measured_on, baselines)
     few_errors = rows.cost is None and learner.seeks_few_errors(learner.checked_settings())
     _write(request, model, learner, rows, picked)
     return TrainingResult(

@@ -27,15 +27,17 @@ DIGEST_KEY = "rulekit.digest"
 LARGEST_ARTIFACT = 1 << 30
 LARGEST_MODEL = 1 << 28
 PRODUCER = "rulekit"
+_LEFT_BEHIND = ("row_hashes", "measured", "baselines")
 
 
 def describe(graph: RuleGraph, plan: InputPlan, options: Options, names: dict[str, str]) -> dict[str, str]:
     """The metadata of a model: version, digest, the model file (compressed), inputs, classes, codes and rule text.
 
     The models of other sizes stay behind, the artifact is this one; so do the hashes of the rows that trained it, which
-    were most of the file of a small model (22 kB for 2,000 rows), and which an application has no use for.
+    were most of the file of a small model (22 kB for 2,000 rows), and what its training measured: an application has no
+    use for them.
     """
-    provenance = {key: value for key, value in graph.provenance.items() if key != "row_hashes"}
+    provenance = {key: value for key, value in graph.provenance.items() if key not in _LEFT_BEHIND}
     packed = zlib.compress(to_json(graph.with_(ladder=None, provenance=provenance)).encode(), 9)
     metadata = {
         "rulekit.version": rulekit.__version__,

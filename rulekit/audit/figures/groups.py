@@ -1,0 +1,203 @@
+"""Figures of a model by group of rows, and how far each group is from the group of reference.
+
+One class is the one that is asked about (of two classes the positive one): a row is selected where the model decides
+for it. Five rates: selection rate, true positive rate, false positive rate, accuracy and precision, in the sense of
+S. Barocas, M. Hardt and A. Narayanan, Fairness and Machine Learning (2023), chapter 3: independence compares the first,
+separation the next two, sufficiency the last. The reference is the group of most weight unless another is named.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rulekit.audit.figures.intervals import Bounds, difference_bounds, exact_bounds, ratio_bounds
+from rulekit.errors import InputError
+from rulekit.graph.rule_graph import ClassLabel
+from rulekit.names import suggestion
+
+Bools = npt.NDArray[np.bool_]
+Numbers = npt.NDArray[np.float64]
+
+MEASURES = ("selection rate", "true positive rate", "false positive rate", "accuracy", "precision")
+SMALL = 30
+"""Effective rows below which a rate is called small: its interval is wide, whatever it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A number beside that of the reference, with its interval of 95 %; None where it is not defined or not bounded."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRate:
+    """One rate of one group.
+
+    rows, effective_n: how many rows it is a share of, and how many of equal weight say as much. share: None of no rows.
+    low, high: its interval of 95 %. difference, ratio: against the reference; None of the reference itself.
+    """
+
+    measure: str
+    rows: int
+    effective_n: float
+    share: float | None
+    low: float | None
+    high: float | None
+    difference: Compared | None = None
+    ratio: Compared | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupFigures:
+    """The rates of one group in the order of MEASURES, its rows, and their share of the weight."""
+
+    name: str
+    rows: int
+    effective_n: float
+    share_of_rows: float
+    rates: tuple[GroupRate, ...]
+
+    def rate(self, measure: str) -> GroupRate:
+        """The rate of a measure."""
+        return self.rates[MEASURES.index(measure)]
+
+
+@dataclass(frozen=True, slots=True)
+class Parity:
+    """The groups of a column, for one class; reference: the name of the group with which the others are compared."""
+
+    column: str
+    label: ClassLabel
+    reference: str
+    groups: tuple[GroupFigures, ...]
+
+    @property
+    def spread(self) -> dict[str, float | None]:
+        """By measure the largest difference between two groups; None where fewer than two groups have it."""
+        found: dict[str, float | None] = {}
+        for measure in MEASURES:
+            shares = [share for group in self.groups if (share := group.rate(measure).share) is not None]
+            found[measure] = max(shares) - min(shares) if len(shares) > 1 else None
+        return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Grouping:
+    """Which group each row is in: the name of the column, those of the groups, and their index [n]."""
+
+    column: str
+    names: tuple[str, ...]
+    codes: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Tally:
+    """Of one measure by group [G]: rows, effective rows, and the share; NaN of no weight."""
+
+    rows: npt.NDArray[np.int64]
+    effective: Numbers
+    share: Numbers
+
+
+def parity(
+    grouping: Grouping,
+    label: ClassLabel,
+    is_label: Bools,
+    decided: Bools,
+    weight: Numbers | None = None,
+    reference: str | None = None,
+) -> Parity:
+    """The rates of every group; is_label, decided, weight [n]: rows of the class, decided for it, and their weights.
+
+    Raises InputError where there is no group of reference.
+    """
+    codes, count = grouping.codes, len(grouping.names)
+    mass = np.ones(len(codes)) if weight is None else weight
+    everything = np.ones(len(codes), dtype=bool)
+    asked = {
+        "selection rate": (decided, everything),
+        "true positive rate": (decided, is_label),
+        "false positive rate": (decided, ~is_label),
+        "accuracy": (decided == is_label, everything),
+        "precision": (is_label, decided),
+    }
+    tallies = [_tally(*asked[measure], codes, mass, count) for measure in MEASURES]
+    total: Numbers = np.bincount(codes, mass, count).astype(np.float64)
+    place = _place(grouping, reference, total)
+    rates = [_rates(measure, tally, place) for measure, tally in zip(MEASURES, tallies, strict=True)]
+    groups = tuple(
+        GroupFigures(
+            grouping.names[g],
+            int(tallies[0].rows[g]),
+            float(tallies[0].effective[g]),
+            float(total[g] / total.sum()) if total.sum() else 0.0,
+            tuple(of_measure[g] for of_measure in rates),
+        )
+        for g in range(count)
+    )
+    return Parity(grouping.column, label, grouping.names[place], groups)
+
+
+def _place(grouping: Grouping, reference: str | None, total: Numbers) -> int:
+    if reference is None:
+        return int(np.argmax(total))
+    if reference not in grouping.names:
+        fix = suggestion(reference, grouping.names, "groups")
+        raise InputError(f"no group {reference!r}", where=f"column {grouping.column!r}", fix=fix)
+    return grouping.names.index(reference)
+
+
+def _tally(event: Bools, among: Bools, codes: npt.NDArray[np.int64], mass: Numbers, count: int) -> _Tally:
+    """How often an event is found among some rows, group by group."""
+    rows = np.bincount(codes[among & (mass > 0)], minlength=count)
+    total, right = (np.bincount(codes, mass * where, count) for where in (among, among & event))
+    largest = float(mass.max(initial=0.0)) or 1.0  # squares of tiny weights are 0
+    squares = np.bincount(codes, (mass / largest) ** 2 * among, count)
+    some = total > 0
+    effective = np.where(some, (total / largest) ** 2 / np.where(squares > 0, squares, 1.0), 0.0)
+    return _Tally(rows, effective, np.where(some, right / np.where(some, total, 1.0), np.nan))
+
+
+def _rates(measure: str, tally: _Tally, reference: int) -> list[GroupRate]:
+    share, n = tally.share, tally.effective
+    own = exact_bounds(share, n)
+    theirs = share[reference], n[reference]
+    difference = share - share[reference], difference_bounds(share, n, *theirs)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = share / share[reference], ratio_bounds(share, n, *theirs)
+    return [
+        GroupRate(
+            measure,
+            int(tally.rows[g]),
+            float(n[g]),
+            _number(share[g]),
+            _number(own.low[g]),
+            _number(own.high[g]),
+            None if g == reference else _compared(difference, g),
+            None if g == reference else _compared(ratio, g),
+        )
+        for g in range(len(share))
+    ]
+
+
+def _compared(found: tuple[Numbers, Bounds], g: int) -> Compared:
+    value, bounds = found
+    return Compared(_number(value[g]), _number(bounds.low[g]), _number(bounds.high[g]))
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+def small_groups(found: Sequence[Parity]) -> list[tuple[str, str, float]]:
+    """Column, group and effective rows of the groups that say little."""
+    return [(p.column, group.name, group.effective_n) for p in found for group in p.groups if group.effective_n < SMALL]

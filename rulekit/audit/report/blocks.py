@@ -1,0 +1,128 @@
+"""What a section of a report shows: texts, facts, tables, pictures and the form that scores a row.
+
+Texts are plain: a layout escapes them. Nothing here is written in the words of a layout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Tone = Literal["plain", "good", "bad", "note", "quiet"]
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A paragraph; tone: what is proved or fulfilled, what is wrong, what a reader must know."""
+
+    text: str
+    tone: Tone = "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading within a section."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """A list of sentences."""
+
+    items: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Names and what they are; code: the values stand in type of one width, such as digests."""
+
+    pairs: tuple[tuple[str, str], ...]
+    code: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A share from 0 to 1 with its interval, on a line; tick: what it is compared with."""
+
+    share: float
+    low: float | None = None
+    high: float | None = None
+    tick: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A cell of a table.
+
+    lines: of an outline, each with its depth, in the place of the text. marks: words that stand out, such as `edited`.
+    links: ids and titles of sections, in the place of the text.
+    """
+
+    text: str = ""
+    lines: tuple[tuple[int, str], ...] = ()
+    marks: tuple[str, ...] = ()
+    bar: Bar | None = None
+    tone: Tone = "plain"
+    links: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table; kind: texts, numbers (flush right) or ids."""
+
+    title: str
+    kind: Literal["text", "number", "id", "rule", "bar"] = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of cells under columns; title: what they show; below: what is said under them."""
+
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    below: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture as SVG, which is made by us alone; text: what it shows, for those who do not see it."""
+
+    title: str
+    svg: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """The form that scores a row; program: what its script computes, as JSON values."""
+
+    program: Mapping[str, Any]
+
+
+Block = Text | Heading | Items | Facts | Table | Picture | Form
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A section: its id and title, what it shows, and its content as JSON values."""
+
+    id: str
+    title: str
+    blocks: tuple[Block, ...]
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+def cells(*texts: str | Cell) -> tuple[Cell, ...]:
+    """A row of a table."""
+    return tuple(text if isinstance(text, Cell) else Cell(text) for text in texts)
+
+
+def columns(*titles: str | Column) -> tuple[Column, ...]:
+    """The columns of a table; a title that ends in `#` is one of numbers."""
+    return tuple(
+        title if isinstance(title, Column) else Column(title.rstrip("#"), "number" if title.endswith("#") else "text")
+        for title in titles
+    )

@@ -1,0 +1,82 @@
+"""The report of a model: its sections in their order, made from one subject."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from rulekit.audit.checks.checking import check_model
+from rulekit.audit.report.annex import annex_section
+from rulekit.audit.report.attached import KINDS, attached_section
+from rulekit.audit.report.blocks import Section
+from rulekit.audit.report.check_results import checks_section
+from rulekit.audit.report.column_table import columns_section
+from rulekit.audit.report.coverage import coverage_section
+from rulekit.audit.report.group_tables import groups_section, parities_of
+from rulekit.audit.report.history import history_section
+from rulekit.audit.report.limits import limits_of, limits_section
+from rulekit.audit.report.missing_inputs import missing_section
+from rulekit.audit.report.performance import performance_section
+from rulekit.audit.report.purpose import purpose_section
+from rulekit.audit.report.rule_tables import rules_section
+from rulekit.audit.report.scoring.section import score_section
+from rulekit.audit.report.sizes import sizes_section
+from rulekit.audit.report.subject import Subject
+from rulekit.audit.report.summary import summary_section
+from rulekit.audit.report.verified_artifacts import verification_section
+from rulekit.graph.language.words import name
+
+FORMAT, VERSION = "rulekit report", 1
+
+
+@dataclass(frozen=True)
+class Document:
+    """A title, what stands under it, and sections; every layout shows these."""
+
+    title: str
+    subtitle: str
+    sections: tuple[Section, ...]
+    digest: str
+
+    @cached_property
+    def data(self) -> dict[str, Any]:
+        """The content as JSON values, section by section."""
+        contents: Mapping[str, Any] = {section.id: dict(section.data) for section in self.sections}
+        return {"format": FORMAT, "version": VERSION, "title": self.title, "digest": self.digest, **contents}
+
+    def section(self, section_id: str) -> Section:
+        """The section of an id."""
+        return next(section for section in self.sections if section.id == section_id)
+
+
+def document(subject: Subject, version: str) -> Document:
+    """The report of a subject; version: of rulekit."""
+    graph, said = subject.graph, subject.said
+    checked = check_model(graph)
+    groups = parities_of(subject)
+    limits = limits_of(subject, checked, groups)
+    performance = performance_section(subject)
+    sections = [
+        summary_section(subject, performance.data, checked, groups, limits),
+        purpose_section(subject, version),
+        rules_section(subject),
+        score_section(subject),
+        missing_section(subject, checked),
+        coverage_section(subject),
+        performance,
+        groups_section(subject, groups),
+        columns_section(subject),
+        checks_section(checked),
+        verification_section(subject),
+        sizes_section(subject),
+        history_section(subject),
+        *(attached_section(subject, kind) for kind in KINDS),
+        limits_section(limits),
+    ]
+    sections.append(annex_section({section.id: section.title for section in sections}))
+    title = said.title or f"Rules for {name(graph.schema.target)}"
+    parts = [part for part in (said.author, said.date) if part]
+    subtitle = ", ".join([*parts, f"model {graph.digest[:12]}"])
+    return Document(title, subtitle, tuple(sections), graph.digest)

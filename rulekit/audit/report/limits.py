@@ -1,0 +1,213 @@
+"""What the model must not be used for, as far as its file and the rows can say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from rulekit.audit.checks.checking import Checked
+from rulekit.audit.figures.groups import SMALL, Parity
+from rulekit.audit.figures.kept_figures import kept_figures
+from rulekit.audit.figures.operating import calibration
+from rulekit.audit.report.attached import of_this_model
+from rulekit.audit.report.blocks import Block, Cell, Column, Section, Table, Text, Tone, cells
+from rulekit.audit.report.edited_rules import edits_of, is_learned, overrides_of
+from rulekit.audit.report.numbers import rows_text, share_text
+from rulekit.audit.report.performance import happened_where_reported
+from rulekit.audit.report.rule_tables import FEW_ROWS, rule_entries
+from rulekit.audit.report.subject import Subject
+from rulekit.audit.report.verified_artifacts import foreign
+from rulekit.graph.ladder import RARE
+from rulekit.graph.language.readable import counted, listed
+from rulekit.graph.language.words import name, quoted
+from rulekit.schema import UNSEEN_CODE
+
+_FEW_OF_CLASS = 100
+_MISCALIBRATED = 0.05
+_MOST_NAMED = 8
+_MANY_STRANGE = 0.01
+
+ALWAYS = (
+    "The rules say what went together in the training table. They do not say why: a change of an input need not change "
+    "what happens.",
+    "What the rows cannot show, the report cannot: rows that never came into the table, and labels that were wrong.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """A limit in one sentence; kind: what it is of. serious: something is wrong or unknown, not merely bounded."""
+
+    kind: str
+    text: str
+    serious: bool = False
+
+
+def limits_of(subject: Subject, checked: Checked, groups: Sequence[Parity]) -> tuple[Limit, ...]:
+    """Every limit that is known, the serious ones first."""
+    sources = (
+        *_of_figures(subject),
+        *_of_rows(subject),
+        *_of_classes(subject),
+        *_of_rules(subject),
+        *_of_groups(groups),
+        *_of_proofs(subject, checked),
+        *_of_attachments(subject),
+        *_of_hands(subject),
+    )
+    return tuple(sorted(sources, key=lambda limit: not limit.serious))
+
+
+def limits_section(limits: Sequence[Limit]) -> Section:
+    """The limits as a table, then what holds of every model."""
+    tones: dict[bool, Tone] = {True: "bad", False: "plain"}
+    lines = tuple(cells(Cell(limit.kind, tone=tones[limit.serious]), limit.text) for limit in limits)
+    blocks: list[Block] = [Table("", (Column("of"), Column("limit")), lines)] if lines else []
+    blocks += [Text(text) for text in ALWAYS]
+    return Section("limits", "Limits", tuple(blocks), {"limits": [asdict(limit) for limit in limits]})
+
+
+def _of_figures(subject: Subject) -> Iterator[Limit]:
+    rows = subject.rows
+    if rows is None:
+        kept = kept_figures(subject.graph)
+        if kept is None:
+            yield Limit("figures", "The model was not measured on any rows here.", True)
+        elif "training rows" in kept.measured_on:
+            yield Limit("figures", f"The figures are of {kept.measured_on}.", True)
+        return
+    if rows.flatter:
+        known = rows.overlap
+        many = known is None or known.seen > _MANY_STRANGE * known.sampled  # few equal others by chance
+        yield Limit("figures", f"Some of the rows trained the model: {known}.", many)
+    elif rows.overlap is None:
+        yield Limit("figures", "It is not known whether these rows trained the model.", True)
+    if subject.graph.probability:
+        happened, reported, what = happened_where_reported(subject, rows)
+        error = calibration(happened, reported, rows.weight).error
+        if error > _MISCALIBRATED:
+            said = f"The reported probability of {what} is off by {100 * error:.1f} percentage points in the mean."
+            yield Limit("probabilities", f"{said} Do not take it for a frequency.")
+    else:
+        yield Limit("probabilities", "The model reports no probabilities but 0 and 1.")
+
+
+def _of_rows(subject: Subject) -> Iterator[Limit]:
+    """Where the rows that were given are not like those of training, and what the model does elsewhere."""
+    yield Limit(
+        "rows",
+        "Outside the ranges and levels of the training table (section Columns) a rule decides all the same, though "
+        "nothing was learned of such rows.",
+    )
+    if subject.rows is None:
+        return
+    training = subject.graph.statistics.get("columns")
+    table = subject.rows.rows.table
+    beyond, many = [], False
+    for column in subject.graph.used_features:
+        entry = training.get(column) if isinstance(training, dict) else None
+        if not isinstance(entry, dict) or subject.graph.schema[column].kind == "text":
+            continue
+        array = table.array(column)
+        if subject.graph.schema[column].kind == "categorical":
+            strange = int((array == UNSEEN_CODE).sum())
+        else:
+            low, high = entry.get("low"), entry.get("high")
+            if not isinstance(low, int | float) or not isinstance(high, int | float):
+                continue
+            with np.errstate(invalid="ignore"):
+                strange = int(((array < low) | (array > high)).sum())
+        if strange:
+            beyond.append(f"{name(column)} ({counted(strange, 'row')})")
+            many = many or strange > _MANY_STRANGE * table.n_rows
+    if beyond:
+        said = f"Values that training never saw stand in {_named(beyond)} of {subject.rows.name}."
+        yield Limit("rows", said, many)
+
+
+def _of_classes(subject: Subject) -> Iterator[Limit]:
+    rows, kept = subject.rows, kept_figures(subject.graph)
+    if rows is not None:
+        support = np.bincount(rows.y, rows.mass, len(subject.graph.classes))
+        counts = np.bincount(rows.y, minlength=len(subject.graph.classes))
+    elif kept is not None:
+        support = np.array([each.support for each in kept.figures.classes])
+        counts = support
+    else:
+        return
+    for label, mass, n in zip(subject.graph.classes, support, counts, strict=True):
+        if mass < RARE * support.sum() or n < _FEW_OF_CLASS:
+            share = share_text(float(mass / support.sum())) if support.sum() else "none"
+            yield Limit("classes", f"{quoted(label)} is rare: {rows_text(n)} rows, {share}; its rates are uncertain.")
+
+
+def _of_rules(subject: Subject) -> Iterator[Limit]:
+    few = []
+    for entry in rule_entries(subject):
+        for figure in entry.figures[:1]:
+            if figure.covered < FEW_ROWS:
+                few.append(f"{entry.id} ({counted(figure.covered, 'row')} of {figure.table})")
+    if few:
+        yield Limit("rules", f"Rules that rest on fewer than {FEW_ROWS} rows: {_named(few)}.")
+
+
+def _of_groups(groups: Sequence[Parity]) -> Iterator[Limit]:
+    for found in groups:
+        small = [f"{group.name} ({counted(group.rows, 'row')})" for group in found.groups if group.effective_n < SMALL]
+        if small:
+            yield Limit("groups", f"Too few rows to say much of {_named(small)} by {name(found.column)}.")
+
+
+def _of_proofs(subject: Subject, checked: Checked) -> Iterator[Limit]:
+    for verdict in checked.verdicts:
+        if verdict.outcome == "fails":
+            yield Limit("promises", f"Broken: {verdict.promise.text}.", True)
+        elif verdict.outcome != "proved":
+            yield Limit("promises", f"Not proved: {verdict.promise.text}: {verdict.reason}.", True)
+    if checked.open:
+        said = f"{counted(len(checked.open), 'question')} about the rules could not be decided, such as "
+        yield Limit("checks", f"{said}{checked.open[0].text}.")
+    if not subject.verifications:
+        yield Limit("artifacts", "No artifact is shown to decide as the model does.")
+    for file, content in subject.verifications.items():
+        if foreign(content, subject.graph.digest):
+            yield Limit("artifacts", f"{file} verifies another model.", True)
+        elif content.get("ok") is not True:
+            yield Limit("artifacts", f"{file}: the artifact was not shown to decide as the model does.", True)
+        elif content.get("proof") != "proved":
+            yield Limit("artifacts", f"{file}: equality was tested on rows, not proved: {content.get('proof_reason')}.")
+
+
+def _of_attachments(subject: Subject) -> Iterator[Limit]:
+    """Files that are of other models, and rows that are not like those of training."""
+    for kind, files in subject.attachments.items():
+        for file, content in files:
+            if not isinstance(content, dict):
+                continue
+            if not of_this_model(kind, content, subject.graph.digest):
+                yield Limit(kind, f"{file} is of another model.", True)
+            elif kind == "drift" and content.get("alike") is False:
+                yield Limit("rows", f"{file}: later rows are not like those of training.", True)
+
+
+def _of_hands(subject: Subject) -> Iterator[Limit]:
+    graph, date = subject.graph, subject.said.date
+    if not is_learned(graph):
+        yield Limit("history", "Nothing is known of how the rules came about.", True)
+    unproved = sum(edit.get("rest_proved") is not True for edit in edits_of(graph))
+    if unproved:
+        yield Limit("history", f"{counted(unproved, 'edit')} may change more than the rules that were edited.", True)
+    expired = [
+        str(getattr(each, "id", "")) or "one"
+        for each in overrides_of(graph)
+        if date and getattr(each, "expires", None) and str(each.expires) < date
+    ]
+    if expired:
+        yield Limit("history", f"Overrides that had expired on {date}: {_named(expired)}.", True)
+
+
+def _named(items: Sequence[str]) -> str:
+    more = len(items) - _MOST_NAMED
+    return f"{', '.join(items[:_MOST_NAMED])} and {more} more" if more > 0 else listed(list(items))

@@ -1,0 +1,264 @@
+"""The rules of a model with what each table of rows says of them: counts, precision and lift with exact intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from rulekit.audit.figures.intervals import exact_bounds
+from rulekit.audit.outline import legend
+from rulekit.audit.report.blocks import Bar, Block, Cell, Column, Heading, Section, Table, Text, cells, columns
+from rulekit.audit.report.edited_rules import marks_of, overrides_of
+from rulekit.audit.report.numbers import NONE, bounded_share, finite, interval_text, rows_text, share_text
+from rulekit.audit.report.subject import Subject
+from rulekit.audit.score_cards.rule_rows import SEVERAL, Row
+from rulekit.audit.score_cards.total_lines import total_table
+from rulekit.audit.sections import Section as Part
+from rulekit.audit.sections import closing, links, reported, sections
+from rulekit.graph.language.figures import TABLES, RuleFigures, rule_figures
+from rulekit.graph.language.readable import counted, weight
+from rulekit.graph.rule_graph import ClassLabel, RuleGraph
+from rulekit.graph.rules import counts
+
+FEW_ROWS = 30
+WEIGHTED = (
+    "The rows have weights: shares are of their weight, and intervals take them for as many rows of equal weight as "
+    "say as much, (sum of weights)² / sum of squared weights."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RuleOnRows:
+    """What a table of rows says of a rule.
+
+    rows: the name of the table; covered of of_rows: on how many rows the rule holds, effective_n: how many of equal
+    weight say as much; coverage: their share. precision: the share of its class among them, with the exact interval of
+    95 %; lift: precision by the base rate, whose interval takes the base rate for known. None where no row is covered.
+    """
+
+    table: str
+    covered: int
+    of_rows: int | None
+    effective_n: float
+    coverage: float | None
+    precision: float | None
+    precision_low: float | None
+    precision_high: float | None
+    base_rate: float | None
+    lift: float | None
+    lift_low: float | None
+    lift_high: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class RuleEntry:
+    """A rule: its id, the class that it speaks for, its conditions in words, its points in a sum, and its figures.
+
+    marks: whether it was written or changed by hand, overrides others, ....
+    """
+
+    id: str
+    label: ClassLabel
+    text: str
+    points: float | None
+    literals: int
+    marks: tuple[str, ...]
+    figures: tuple[RuleOnRows, ...]
+
+
+def rules_section(subject: Subject) -> Section:
+    """The rules that decide, the figures of each, and what is reported beside them."""
+    graph = subject.measured
+    entries = rule_entries(subject)
+    by_key = {(entry.id, entry.label): entry for entry in entries}
+    size = counts(graph)
+    parts = sections(graph, full=True)
+    blocks: list[Block] = [Text(f"{size}, over {len(graph.used_features)} of {len(graph.schema)} columns.")]
+    if over := overrides_of(graph):
+        said = (
+            f"{counted(len(over), 'override')} of a person {'wins' if len(over) == 1 else 'win'} over what was learned"
+        )
+        blocks.append(Text(f"{said}: see History.", "note"))
+    for part in parts:
+        blocks += _part(part, by_key, graph)
+    blocks += [Text(closing(graph))]
+    blocks += [Text(WEIGHTED, "quiet")] if _weighted(entries) else []
+    blocks += _totals(graph) + _behind(graph)
+    data = {
+        "size": asdict(size),
+        "decides": [part.heading for part in parts],
+        "otherwise": closing(graph),
+        "rules": [asdict(entry) for entry in entries],
+        "reported": [
+            {"heading": part.heading, "rules": [{"id": row.id, "text": row.text} for row in part.rows]}
+            for part in reported(graph)
+        ],
+    }
+    return Section("rules", "Rules", tuple(blocks), data)
+
+
+def rule_entries(subject: Subject) -> tuple[RuleEntry, ...]:
+    """The rules in their order, each with what every table says of it."""
+    graph = subject.measured
+    figures, totals = rule_figures(graph), _rows_of_tables(graph.statistics)
+    texts = {(row.class_index, row.id): row.text for part in sections(graph, full=True) for row in part.rows}
+    marks = marks_of(graph)
+    return tuple(
+        RuleEntry(
+            rule.id,
+            graph.classes[rule.class_index],
+            texts.get((rule.class_index, rule.id), rule.id),
+            rule.weight if rule.connective == "sum" else None,
+            rule.literals,
+            marks.get(rule.id, ()),
+            tuple(
+                _on_rows(figure, totals.get(figure.table), _effective(graph.statistics, figure, rule.id))
+                for figure in figures.get((rule.class_index, rule.id), ())
+            ),
+        )
+        for rule in subject.rules
+    )
+
+
+def _on_rows(figure: RuleFigures, of_rows: int | None, effective: float) -> RuleOnRows:
+    low, high = (finite(float(end)) for end in exact_bounds(figure.share or 0.0, effective))
+    if figure.share is None:
+        low = high = None
+    base = figure.base_rate
+    by_base = [None if value is None or not base else value / base for value in (figure.share, low, high)]
+    return RuleOnRows(
+        figure.table, figure.n, of_rows, effective, figure.coverage, figure.share, low, high, base, *by_base
+    )
+
+
+def _blocks_of(statistics: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for title, block in {"train": statistics, **statistics}.items():
+        if isinstance(block, Mapping) and isinstance(block.get("rules"), list | tuple):
+            yield TABLES.get(title, title), block
+
+
+def _rows_of_tables(statistics: Mapping[str, Any]) -> dict[str, int]:
+    """How many rows each table has."""
+    return {title: n for title, block in _blocks_of(statistics) if type(n := block.get("rows")) is int}
+
+
+def _effective(statistics: Mapping[str, Any], figure: RuleFigures, rule: str) -> float:
+    """The effective rows of a rule in a table: those that it covers where they have no weights."""
+    for title, block in _blocks_of(statistics):
+        for entry in block["rules"] if title == figure.table else ():
+            if isinstance(entry, Mapping) and entry.get("id") == rule and entry.get("n") == figure.n:
+                value = entry.get("effective_n")
+                fits = isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= figure.n
+                return float(value) if fits else float(figure.n)  # type: ignore[arg-type]
+    return float(figure.n)
+
+
+def _weighted(entries: Sequence[RuleEntry]) -> bool:
+    return any(figure.effective_n != figure.covered for entry in entries for figure in entry.figures)
+
+
+# What is shown --------------------------------------------------------------------------------------------------------
+
+
+def _part(part: Part, entries: Mapping[tuple[str, ClassLabel], RuleEntry], graph: RuleGraph) -> list[Block]:
+    """The table of one class, and a table of figures for each table of rows."""
+    blocks: list[Block] = [Heading(part.heading)]
+    blocks += [Text(part.signs, "quiet")] if part.signs else []
+    if not part.rows:
+        return blocks
+    found = [(row, entries.get((row.id, graph.classes[row.class_index]))) for row in part.rows]
+    points = any(row.weight is not None for row in part.rows)
+    titles = [Column("rule", "id"), *([Column("points", "number")] if points else []), Column("condition", "rule")]
+    lines = tuple(
+        cells(
+            Cell(row.id, marks=() if entry is None else entry.marks),
+            *([_points(row)] if points else []),
+            _condition(row),
+        )
+        for row, entry in found
+    )
+    blocks.append(Table("", tuple(titles), lines))
+    measured = [(row, entry) for row, entry in found if entry is not None and entry.figures]
+    if measured:
+        blocks.append(_figures_table(measured, points))
+    return blocks
+
+
+def _points(row: Row) -> str:
+    return "" if row.weight is None else f"{'+' if row.weight > 0 else ''}{weight(row.weight)}"
+
+
+def _condition(row: Row) -> Cell:
+    if row.outline:
+        said = ((line.depth, f"{line.weight}  {line.text}" if line.weight else line.text) for line in row.outline)
+        return Cell(lines=tuple(said))
+    prefix = f"{row.group}: " if row.under and row.group not in ("", SEVERAL) else ""
+    return Cell(prefix + " and ".join(row.under or row.conditions))
+
+
+def _figures_table(measured: Sequence[tuple[Row, RuleEntry]], points: bool) -> Table:
+    titles = columns(Column("rule", "id"), "rows", "covered#", "precision#", Column("", "bar"), "lift#")
+    rows = []
+    for row, entry in measured:
+        for k, figure in enumerate(entry.figures):
+            covered = rows_text(figure.covered) + (f" of {rows_text(figure.of_rows)}" if figure.of_rows else "")
+            if figure.coverage is not None:
+                covered += f" ({share_text(figure.coverage)})"
+            seen = [(0, covered)]
+            if figure.effective_n != figure.covered:
+                seen.append((0, f"like {rows_text(round(figure.effective_n, 1))} of equal weight"))
+            bar = None
+            if figure.precision is not None:
+                bar = Bar(figure.precision, figure.precision_low, figure.precision_high, figure.base_rate)
+            lift = NONE if figure.lift is None else f"{figure.lift:.2f}"
+            if figure.lift_low is not None:
+                lift += f" ({interval_text(figure.lift_low, figure.lift_high, 1.0, 2)})"
+            rows.append(
+                cells(
+                    row.id if k == 0 else "",
+                    figure.table,
+                    Cell(lines=tuple(seen)),
+                    bounded_share(figure.precision, figure.precision_low, figure.precision_high),
+                    Cell(bar=bar),
+                    lift,
+                )
+            )
+    where = "on which a line holds" if points else "that a rule covers"
+    below = (
+        f"Precision: the share of the class among the rows {where}; the tick is the base rate, its share among all "
+        f"rows{_base_rates(measured)}. Lift: precision by base rate. In brackets intervals of 95 %."
+    )
+    return Table("", titles, tuple(rows), below)
+
+
+def _base_rates(measured: Sequence[tuple[Row, RuleEntry]]) -> str:
+    """` (training 27.2 %, held out 27.3 %)`."""
+    rates = {f.table: f.base_rate for _, entry in measured for f in entry.figures if f.base_rate is not None}
+    return f" ({', '.join(f'{table} {share_text(rate)}' for table, rate in rates.items())})" if rates else ""
+
+
+def _totals(graph: RuleGraph) -> list[Block]:
+    table = total_table(graph)
+    if table is None:
+        return []
+    titles = tuple(Column(name, "number") for name, _ in table.lines)
+    rows = tuple(cells(*(texts[k] for _, texts in table.lines)) for k in range(len(table.rows)))
+    return [Heading(table.title), Table("", titles, rows)]
+
+
+def _behind(graph: RuleGraph) -> list[Block]:
+    """The weighted conditions behind reported probabilities, which decide nothing."""
+    blocks: list[Block] = []
+    said = links(graph)
+    if said:
+        blocks.append(Text(f"Reported {said}."))
+    for part in reported(graph):
+        if part.decides or not part.rows:
+            continue
+        blocks += [Heading(f"{part.heading} (reported, decides nothing)")]
+        lines = tuple(cells(row.id, _condition(row)) for row in part.rows)
+        blocks.append(Table("", (Column("part", "id"), Column("condition", "rule")), lines))
+    every = (*sections(graph), *reported(graph))
+    meaning = legend([line.weight for part in every for row in part.rows for line in row.outline if line.weight])
+    return [*blocks, *([Text(meaning, "quiet")] if meaning else [])]

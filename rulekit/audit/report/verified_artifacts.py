@@ -1,0 +1,78 @@
+"""Artifacts of the model, and whether they decide as it does: what `rulekit verify` found of each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rulekit.audit.report.blocks import Block, Facts, Heading, Section, Text
+from rulekit.audit.report.numbers import rows_text
+from rulekit.audit.report.subject import Subject
+
+NONE_GIVEN = (
+    "No verification was given: `rulekit verify MODEL ARTIFACT --report parity.json` writes one, and `rulekit report "
+    "--verification parity.json`, or `--artifact ARTIFACT`, shows it here."
+)
+_METHODS = {
+    "cells": "every cell of the inputs was run",
+    "normal form": "its operators, read back, are the same formula",
+    "solver": "a solver found no difference",
+}
+
+
+def verification_section(subject: Subject) -> Section:
+    """The verdict, the proof and the rows of each report; a report of another model is named as such."""
+    found = subject.verifications
+    blocks: list[Block] = [] if found else [Text(NONE_GIVEN, "note")]
+    for name, content in found.items():
+        blocks += _shown(name, content, subject.graph.digest)
+    return Section("verification", "Verification of artifacts", tuple(blocks), {"reports": dict(found)})
+
+
+def foreign(content: Mapping[str, Any], digest: str) -> bool:
+    """Whether a report is of another model."""
+    return content.get("digest") != digest
+
+
+def _shown(name: str, content: Mapping[str, Any], digest: str) -> list[Block]:
+    blocks: list[Block] = [Heading(f"{name}: {content.get('target')}")]
+    if foreign(content, digest):
+        blocks.append(Text("This report is of another model, and says nothing of this one.", "bad"))
+    different = content.get("different_decisions")
+    proved = content.get("proof") == "proved"
+    if content.get("ok") is True:
+        method = _METHODS.get(str(content.get("proof_method")), "")
+        cells = content.get("proof_cells")
+        cells_said = f" ({rows_text(cells)} cells)" if type(cells) is int and cells else ""
+        said = f"Proved: it decides every possible row as the model does; {method}{cells_said}."
+        if not proved:
+            said = f"It decided every row that was tried as the model does. Not proved: {content.get('proof_reason')}."
+        blocks.append(Text(said, "good" if proved else "note"))
+    else:
+        reason = content.get("not_run") or f"{different} decisions differ"
+        blocks.append(Text(f"It does not decide as the model does, or says what is not so: {reason}.", "bad"))
+    probabilities = "proved on every cell" if content.get("proof_probabilities") is True else "compared on these rows"
+    pairs = [
+        ("rows made beside every cut", _rows(content.get("adversarial_rows"))),
+        ("rows of a table", _rows(content.get("given_rows"))),
+        ("different decisions", _rows(different)),
+        ("probabilities", f"within {_gap(content.get('largest_gap'))}, {probabilities}"),
+        ("rules inside the artifact", str(content.get("carried"))),
+        ("versions", ", ".join(f"{k} {v}" for k, v in _mapping(content.get("versions")).items()) or "not stated"),
+        ("sha256 of the artifact", str(content.get("sha256"))),
+        ("signed", "yes" if content.get("signature") else "no"),
+    ]
+    blocks.append(Facts(tuple(pairs), frozenset({"sha256 of the artifact"})))
+    return blocks
+
+
+def _rows(value: Any) -> str:
+    return rows_text(value) if type(value) is int else "not stated"
+
+
+def _gap(value: Any) -> str:
+    return f"{value:.1g}" if isinstance(value, int | float) and not isinstance(value, bool) else "not stated"
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
