@@ -32,6 +32,7 @@ from rulekit_cli import (
 from rulekit_cli.console import library_heard
 from rulekit_cli.failures import guarded
 from rulekit_cli.named_options import named, with_parameters
+from rulekit_cli.sections import Sections
 
 
 def app_for(arguments: Sequence[str] = ()) -> typer.Typer:
@@ -41,6 +42,7 @@ def app_for(arguments: Sequence[str] = ()) -> typer.Typer:
     """
     app = typer.Typer(
         name="rulekit",
+        cls=Sections,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,  # plain help, a third faster than drawn boxes
         context_settings={"help_option_names": ["-h", "--help"]},

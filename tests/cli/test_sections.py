@@ -1,0 +1,14 @@
+"""The help of the command."""
+
+from __future__ import annotations
+
+import typer.main
+
+from rulekit_cli.main import app_for
+from rulekit_cli.sections import SECTIONS
+
+
+def test_every_subcommand_stands_under_one_heading() -> None:
+    commands = typer.main.get_command(app_for()).commands  # type: ignore[attr-defined]
+    listed = [name for names in SECTIONS.values() for name in names]
+    assert sorted(listed) == sorted(commands)
