@@ -45,9 +45,10 @@ class Places:
     search: RowSearch
     places: tuple[Place, ...]
 
-    @property
+    @cached_property
     def graph(self) -> RuleGraph:
-        return self.search.graph
+        """The model without what it reports, which may read further columns."""
+        return self.search.graph.with_(probability=(), required=())
 
     @property
     def space(self) -> CellSpace:

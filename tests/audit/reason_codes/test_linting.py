@@ -109,7 +109,8 @@ class Brute:
 
     @cached_property
     def turned(self) -> Any:
-        return (decide(self.graph, self.table) != self.class_index).reshape(self.shape)
+        deciding = self.graph.with_(probability=(), required=())
+        return (decide(deciding, self.table) != self.class_index).reshape(self.shape)
 
     def known(self, axis: int) -> Any:
         values = self.columns[axis][1]
