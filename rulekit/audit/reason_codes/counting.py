@@ -48,9 +48,6 @@ class Nearer:
     nearer: tuple[Truths, ...]
     exact: Truths
 
-    def take(self, rows: Array) -> Nearer:
-        return Nearer(self.distance[rows], tuple(own[rows] for own in self.nearer), self.exact[rows])
-
 
 class Counting:
     """Answers for the rows of one model which values make the distance smaller; few: cells that are all run."""
@@ -67,9 +64,17 @@ class Counting:
         if self.places.whole and self.places.space.size <= self._few:
             return self._by_cells(rows, class_index)
         goals = gain_goals(self.places, class_index)
-        if goals is not None:
-            return Nearer(*nearer_by_gains(self.places, goals, rows))
-        return self._by_trying(rows, class_index)
+        if goals is None:
+            return self._by_trying(rows, class_index)
+        found = Nearer(*nearer_by_gains(self.places, goals, rows))
+        unsure = np.flatnonzero(~found.exact)  # a total lies so near to its goal that rounding may decide
+        if len(unsure):
+            tried = self._by_trying(rows.take(unsure), class_index)
+            known = unsure[tried.exact]
+            found.distance[known], found.exact[known] = tried.distance[tried.exact], True
+            for mine, other in zip(found.nearer, tried.nearer, strict=True):
+                mine[known] = other[tried.exact]
+        return found
 
     # All cells -----------------------------------------------------------------------------------------------------
 

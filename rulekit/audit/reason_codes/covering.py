@@ -6,12 +6,13 @@ those of rows on which the condition holds.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
 from rulekit.audit.reason_codes.adverse import Meant
 from rulekit.audit.reason_codes.places import Place, Places
+from rulekit.cells.axis import Axis
 from rulekit.graph.leaves import readers
 from rulekit.graph.nodes import FALSE, TRUE, Among, And, Compare, IsTrue, Missing, Node, Not
 from rulekit.graph.rule_graph import RuleGraph
@@ -26,14 +27,25 @@ def lint_search(graph: RuleGraph, reasons: Iterable[Meant]) -> RowSearch:
     nodes: list[Node] = [*graph.decision.roots, *(r.when for r in given if r.when is not None and r.columns[0] in read)]
     first = RowSearch(graph, nodes)
     directed = {column for r in given if r.reason.direction for column in r.columns}
-    ends: list[Node] = []
-    for axis in first.space.axes:
-        if axis.feature.name in directed and axis.feature.kind == "numeric" and axis.whole:
-            known = axis.encoded[:, :].max(axis=1)
-            ends += [Compare(axis.feature.name, "<=", float(end)) for end in known if np.isfinite(end)]
-        elif axis.feature.name in directed:
-            ends.append(Missing(axis.feature.name))
+    ends = [node for axis in first.space.axes if axis.feature.name in directed for node in _ends(axis)]
     return RowSearch(graph, [*nodes, *ends]) if ends else first
+
+
+def _ends(axis: Axis) -> Iterator[Node]:
+    """The nodes that say on which side of a cell of an ordered column a value lies."""
+    feature = axis.feature
+    yield Missing(feature.name)
+    if feature.kind == "boolean":
+        yield IsTrue(feature.name)
+    elif feature.kind == "categorical":
+        for at in range(len(feature.levels)):
+            yield Among(feature.name, feature.levels[:at])
+            yield Among(feature.name, feature.levels[at + 1 :])
+    elif axis.whole:
+        for end in axis.encoded.max(axis=1):
+            if np.isfinite(end):
+                yield Compare(feature.name, "<=", float(end))
+                yield Compare(feature.name, ">", float(end))
 
 
 def covered_where(reason: Meant, places: Places, place: Place, cell: int) -> Node:
@@ -58,9 +70,13 @@ def _from(direction: str, places: Places, place: Place, cell: int) -> Node | Non
         levels = place.feature.levels
         return Among(name, levels[:at] if direction == "up" else levels[at + 1 :])
     own = axis.encoded[cell]
-    ends = sorted(node.value for node in axis.readings if isinstance(node, Compare))
+    bounds = [node for node in axis.readings if isinstance(node, Compare) and not node.missing]
     if direction == "up":
-        below = [end for end in ends if end < own.min()]
-        return Compare(name, "<=", below[-1]) if below else FALSE
-    above = [end for end in ends if end >= own.max()]
-    return Compare(name, ">", above[0]) if above else FALSE
+        below = [node for node in bounds if node.op == "<=" and node.value < own.min()]
+        return max(below, key=_value) if below else FALSE
+    above = [node for node in bounds if node.op == ">" and node.value >= own.max()]
+    return min(above, key=_value) if above else FALSE
+
+
+def _value(bound: Compare) -> float:
+    return bound.value
