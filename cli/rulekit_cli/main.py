@@ -13,9 +13,11 @@ from rulekit_cli import (
     demo,
     describe,
     evaluate,
+    explain,
     export,
     import_model,
     predict,
+    reasons,
     refit,
     resize,
     show,
@@ -52,6 +54,8 @@ def app_for(arguments: Sequence[str] = ()) -> typer.Typer:
     app.command("threshold")(threshold.threshold)
     app.command("show")(show.show)
     app.command("check")(check.check)
+    app.command("explain")(explain.explain)
+    app.command("reasons")(reasons.reasons)
     app.command("resize")(resize.resize)
     app.command("simplify")(simplify.simplify)
     app.command("verify")(verify.verify)

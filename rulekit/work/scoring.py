@@ -21,7 +21,7 @@ from rulekit.targets import Outcome, find_target_for
 from rulekit.work.outputs import check_outputs
 
 if TYPE_CHECKING:
-    from rulekit.audit.explanations import Meaning
+    from rulekit.audit.explaining.meanings import Meaning
     from rulekit.tables.table import Table
 
 _FORMULA = r"^[=+\-@\t\r]"
@@ -96,11 +96,14 @@ def score(request: ScoringRequest) -> Scores:
     explained: list[dict[str, Any]] = []
     test = ""
     if request.explain:
-        from rulekit.audit.explanations import explain, has_scores, meanings_of, reasons
-        from rulekit.audit.score_cards.row_points import threshold_words
+        from rulekit.audit.explaining.explanations import Asked, explain
+        from rulekit.audit.explaining.meanings import meanings_of
+        from rulekit.audit.explaining.prediction_columns import explanation_columns
+        from rulekit.audit.score_cards.row_points import has_scores, threshold_words
 
-        explained = explain(graph, table, changes=has_scores(graph))  # of other models it takes longer
-        columns |= reasons(graph, explained)
+        asked = Asked(changes=has_scores(graph), sentences=False)  # of other models changes take longer
+        explained = explain(graph, table, asked)
+        columns |= explanation_columns(graph, explained)
         meanings, test = meanings_of(graph), threshold_words(graph)
     if request.escape_formulas:
         columns = _without_formulas(columns)
@@ -126,9 +129,9 @@ def _refuse_taken_names(request: ScoringRequest, graph: RuleGraph) -> None:
     """A column of the data that is called like one of the results would replace it or be replaced."""
     explained: list[str] = []
     if request.explain:
-        from rulekit.audit.explanations import reason_names
+        from rulekit.audit.explaining.prediction_columns import explanation_names
 
-        explained = reason_names(graph)
+        explained = explanation_names(graph)
     results = {"label", *(f"probability({label_text(label)})" for label in graph.classes), *explained}
     taken = [name for name in request.keep if name in results]
     if taken:

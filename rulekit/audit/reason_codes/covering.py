@@ -70,11 +70,12 @@ def _from(direction: str, places: Places, place: Place, cell: int) -> Node | Non
         levels = place.feature.levels
         return Among(name, levels[:at] if direction == "up" else levels[at + 1 :])
     own = axis.encoded[cell]
+    exact = own.dtype.type  # a threshold means the nearest number of the column's precision
     bounds = [node for node in axis.readings if isinstance(node, Compare) and not node.missing]
     if direction == "up":
-        below = [node for node in bounds if node.op == "<=" and node.value < own.min()]
+        below = [node for node in bounds if node.op == "<=" and exact(node.value) < own.min()]
         return max(below, key=_value) if below else FALSE
-    above = [node for node in bounds if node.op == ">" and node.value >= own.max()]
+    above = [node for node in bounds if node.op == ">" and exact(node.value) >= own.max()]
     return min(above, key=_value) if above else FALSE
 
 

@@ -56,7 +56,7 @@ def _reasons(
         if not ways and directed is not None and whole:  # only a missing value is ever in the way
             yield Reason("", f"{title} is not known", (feature.name,), "", f"{name(feature.name)} is missing")
         else:
-            yield Reason("", f"{title} has another value than is needed", (feature.name,))
+            yield Reason("", f"the value of {title}", (feature.name,))
         return
     yield Reason("", f"{title} {_fault(feature, ways[0])}", (feature.name,), ways[0])
     if asked.can_turn(Missing(feature.name)):
