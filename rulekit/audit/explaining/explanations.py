@@ -67,8 +67,8 @@ def explain(graph: RuleGraph, table: Table, asked: Asked = EVERYTHING) -> list[d
     `threshold`, and `points`, each with `id`, `text` and `points`, the largest first.
 
     `nearest_rules`: of the plain rules of other classes that do not hold, those with the fewest conditions in the way
-    (rulekit.audit.explaining.nearest_rules): `id`, `class`, and conditions with the row's values: those `in_the_way` and
-    those `holding`.
+    (rulekit.audit.explaining.nearest_rules): `id`, `class`, and conditions with the values of the row: those
+    `in_the_way` and those `holding`.
 
     `change` is the nearest change that turns the decision (rulekit.audit.nearest_change.nearest): `to` (the class
     then), `columns` (each with `column`, `from`, `to`, None for missing), `distance`, `proved` (that no smaller one

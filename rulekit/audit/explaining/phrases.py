@@ -33,7 +33,7 @@ from rulekit.graph.nodes import (
     is_logic,
 )
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.names import printable
+from rulekit.names import column_title, printable
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE
 from rulekit.tables.table import Table
 from rulekit.tables.text.token_sets import TokenSets
@@ -82,7 +82,7 @@ class Phrases:
 
     def values(self, node: Node, i: int) -> str:
         """`homeowner is false, late_payments is 4`: the columns that a node reads."""
-        return ", ".join(f"{name(column)} is {self.value(column, i)}" for column in readers([node]))
+        return ", ".join(f"{column_title(column)} is {self.value(column, i)}" for column in readers([node]))
 
     # Conditions ------------------------------------------------------------------------------------------------------
 
@@ -104,7 +104,7 @@ class Phrases:
 
     def _of_value(self, column: str, said: str, holds: bool, i: int, needed: bool) -> str:
         value = self.value(column, i)
-        start = f"{name(column)} is {value}"
+        start = f"{column_title(column)} is {value}"
         if not holds:
             return f"{start}, where {said} is needed" if needed else f"{start}, not {said}"
         if said == value:
@@ -112,7 +112,7 @@ class Phrases:
         return f"{start}, which is taken too" if value in ("missing", NEW) else f"{start}, which is {said}"
 
     def _of_words(self, node: Node, leaf: Contains, i: int, needed: bool) -> str:
-        array, column = self.table.array(leaf.feature), name(leaf.feature)
+        array, column = self.table.array(leaf.feature), column_title(leaf.feature)
         assert isinstance(array, TokenSets)
         if array.missing[i]:
             state = "which is taken too" if self.holds(node, i) else "where a text is needed"
@@ -148,9 +148,10 @@ class Phrases:
             return self._of_alternatives(node.children, i, needed, depth, self.holds(node, i))
         if isinstance(node, AtLeast):
             held = [child for child in node.children if self.holds(child, i)]
-            shown = "; ".join(self.clause(child, i, False, depth + 1) for child in held[:_MOST])
+            shown = "; ".join(self.clause(child, i, False, depth + 1) for child in node.children[: 2 * _MOST])
             end = f"and {node.k} are enough" if self.holds(node, i) else f"where {node.k} are needed"
-            return f"{len(held)} of {len(node.children)} conditions hold, {end}{f' ({shown})' if shown else ''}"
+            verb = "holds" if len(held) == 1 else "hold"
+            return f"{len(held)} of {len(node.children)} conditions {verb}, {end}{f' ({shown})' if shown else ''}"
         return None
 
     def _of_alternatives(self, children: Sequence[Node], i: int, needed: bool, depth: int, holds: bool) -> str:
@@ -194,5 +195,5 @@ def unknown(phrases: Phrases, i: int) -> list[str]:
     for column in phrases.graph.used_features:
         value = phrases.value(column, i)
         if value == "missing" or value == NEW:
-            found.append(f"{name(column)} is {value}")
+            found.append(f"{column_title(column)} is {value}")
     return found

@@ -10,9 +10,9 @@ from rulekit.audit.explaining.nearest_rules import NearRule
 from rulekit.audit.explaining.phrases import Phrases, unknown
 from rulekit.audit.explaining.why import Why
 from rulekit.graph.language.readable import counted, listed, share
-from rulekit.graph.language.words import name, quoted
+from rulekit.graph.language.words import quoted
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.names import printable
+from rulekit.names import column_title, printable
 
 
 def sentences_of_rows(
@@ -65,10 +65,10 @@ def _nearest(why: Why, near: NearRule) -> Iterator[str]:
 
 def _reasons(row: Mapping[str, Any]) -> Iterator[str]:
     for reason in row["reasons"]:
-        yield f"Reason {reason['code']}: {reason['text']} ({listed([name(c) for c in reason['columns']])})."
+        yield f"Reason {reason['code']}: {reason['text']} ({listed([column_title(c) for c in reason['columns']])})."
     counting = row["counting"]
     if not row["reasons"]:
-        columns = listed([name(column) for column in counting["columns"]])
+        columns = listed([column_title(column) for column in counting["columns"]])
         yield (
             f"No reason of the catalogue applies; what counts is {columns}."
             if columns

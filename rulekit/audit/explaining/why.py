@@ -165,7 +165,7 @@ class Why:
 
     def _line(self, node: Node, i: int) -> str:
         if node.family is Family.BOOLEAN:
-            return " and ".join(self.phrases.clause(part, i) for part in conditions(node)) or "always"
+            return "; ".join(self.phrases.clause(part, i) for part in conditions(node)) or "always"
         column = column_of(node)
         shown = print_node(node, self.graph.schema)
         return self.phrases.values(node, i) if column is not None else f"{shown} ({self.phrases.values(node, i)})"
