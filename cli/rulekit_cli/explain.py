@@ -79,7 +79,8 @@ def explain(
     )
     found = explained(wanted)
     if output is not None:
-        log(f"wrote {output}: {len(found.rows)} rows")
+        many = len(found.rows)
+        log(f"wrote {output}: {many} row{'s' * (many != 1)}")
         return
     if json_:
         result_json(found.as_rows())

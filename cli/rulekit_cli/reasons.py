@@ -53,7 +53,8 @@ def reasons(
         raise InputError("say what to do with a catalogue", where="rulekit reasons", fix=fix)
     if write is not None:
         begun = start_catalogue(model, write, options.several(adverse))
-        log(f"wrote {write}: {len(begun.reasons)} reasons; write their texts anew")
+        many = len(begun.reasons)
+        log(f"wrote {write}: {many} reason{'s' * (many != 1)}, to be worded anew")
         return
     assert catalogue is not None
     found = lint_catalogue(model, catalogue, data, options.several(adverse), options.reading(given))

@@ -19,15 +19,17 @@ from typing import Any
 
 from rulekit.audit.checks.checked_rows import Example, examples
 from rulekit.audit.reason_codes.adverse import Meant, faults, meant
+from rulekit.audit.reason_codes.asking import Asking
 from rulekit.audit.reason_codes.catalogue import Catalogue
 from rulekit.audit.reason_codes.covering import covered_where, lint_search
 from rulekit.audit.reason_codes.places import Place, Places, places_of
+from rulekit.audit.reason_codes.tried_rows import TriedRows
 from rulekit.graph.language.readable import listed
 from rulekit.graph.language.words import name, quoted
 from rulekit.graph.nodes import FALSE, TRUE
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.names import printable
-from rulekit.verification.proof.row_search import Claim, Either, Label, Sought
+from rulekit.verification.proof.row_search import FEW_CELLS, Claim, Either, Label, Sought
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +106,8 @@ class _Linter:
         self.search = lint_search(graph, reasons)
         self.places: Places = places_of(graph, self.search)
         self.read = {place.column for place in self.places.places}
+        self.asking = Asking(self.search)
+        self.tried = TriedRows(graph, self.places, adverse)
         self._turns: dict[tuple[int, int, int], Sought] = {}
 
     # Decisions -------------------------------------------------------------------------------------------------------
@@ -111,7 +115,7 @@ class _Linter:
     def decisions_without_reason(self, k: int) -> Iterator[Finding | _Proved | _Open]:
         """A row of a class that no reason applies to; one for each column that counts there."""
         label = quoted(self.graph.classes[k])
-        reached = self.search.find(self._label(k))
+        reached = self.asking.find(self._label(k)) if not self.tried.decided(k) else Sought(())
         if reached.cells is None:
             why = f": {reached.reason}" if reached.reason else ""
             said = f"whether any row is decided {label}{why}" if why else f"no row is decided {label}"
@@ -120,14 +124,16 @@ class _Linter:
         can, reason = self._some_column_turns(k)
         if not can and not reason:
             text = f"no change of values turns any decision for {label}, so that no column counts and no reason applies"
-            yield Finding("cannot turn", text, rows=self._rows(reached))
+            yield Finding("cannot turn", text, rows=self._rows(reached if reached.cells else Sought(None)))
             return
         found, reason = list(self._uncovered(k)), ""
         for place, sought in found:
             if sought.cells is None:
                 reason = reason or sought.reason
                 continue
-            text = f"a decision for {label} has no reason: only {name(place.column)} and what no reason covers count"
+            text = (
+                f"a decision for {label} has no reason: {name(place.column)} counts, by a change that no reason covers"
+            )
             if not any(place.column in r.columns and r.covers(k) for r in self.reasons):
                 text = f"a decision for {label} has no reason: {name(place.column)} counts, and no reason names it"
             yield Finding("no reason", text, column=place.column, rows=self._rows(sought))
@@ -136,6 +142,8 @@ class _Linter:
             yield _Open(f"whether {said}: {reason}") if reason else _Proved(said)
 
     def _some_column_turns(self, k: int) -> tuple[bool, str]:
+        if self.tried.turned(k):
+            return True, ""
         reason = ""
         for axis in range(len(self.places.places)):
             for cell in self.places.places[axis].cells:
@@ -150,22 +158,22 @@ class _Linter:
         """A row of a class that one column turns by going to a cell."""
         key = k, axis, cell
         if key not in self._turns:
-            self._turns[key] = self.search.find(self._label(k), self._label(k).contrary().at(axis, cell))
+            self._turns[key] = self.asking.find(self._label(k), self._label(k).contrary().at(axis, cell))
         return self._turns[key]
 
     def _uncovered(self, k: int) -> Iterator[tuple[Place, Sought]]:
         """By column a row that it turns by a change that is not covered, while no covered change turns it."""
-        claims = list(self._no_reason_applies(k))
-        for axis, place in enumerate(self.places.places):
-            if any(place.column in r.columns and r.covers(k) and not r.reason.conditional for r in self.reasons):
-                continue
+        always = {c for r in self.reasons if r.covers(k) and not r.reason.conditional for c in r.columns}
+        uncovered = [(axis, place) for axis, place in enumerate(self.places.places) if place.column not in always]
+        claims = list(self._no_reason_applies(k)) if uncovered else []
+        for axis, place in uncovered:
             best = Sought(None)
             if not place.cells:
                 best = Sought(None, f"the numbers of {name(place.column)} are added up, so that cells do not decide")
             for cell in place.cells:
                 if self._turn(k, axis, cell) == Sought(None):
                     continue
-                sought = self.search.find(self._label(k), self._label(k).contrary().at(axis, cell), *claims)
+                sought = self.asking.find(self._label(k), self._label(k).contrary().at(axis, cell), *claims)
                 best = sought if sought.cells is not None or not best.reason else best
                 if sought.cells is not None:
                     break
@@ -176,8 +184,9 @@ class _Linter:
         label = self._label(k)
         for axis, place in enumerate(self.places.places):
             own = [r for r in self.reasons if place.column in r.columns and r.covers(k)]
+            few = self.search.space.size <= FEW_CELLS  # then it costs little to leave claims out that always hold
             for cell in place.cells if own else ():
-                if self._turn(k, axis, cell) == Sought(None):
+                if few and self._turn(k, axis, cell) == Sought(None):
                     continue
                 for node in dict.fromkeys(covered_where(r, self.places, place, cell) for r in own):
                     if node is TRUE:
@@ -230,7 +239,10 @@ class _Linter:
         if column not in self.read:
             return False, ""
         why = ""
-        for k in (k for k in self.adverse if reason.covers(k)):
+        classes = [k for k in self.adverse if reason.covers(k)]
+        if any(self.tried.counts(reason, column, k) for k in classes):
+            return True, ""
+        for k in classes:
             for axis, place in enumerate(self.places.places):
                 if place.column != column:
                     continue
@@ -241,7 +253,7 @@ class _Linter:
                     node = covered_where(reason, self.places, place, cell)
                     if sought.cells is not None and node is not TRUE:
                         held = Claim(node)
-                        sought = self.search.find(self._label(k), self._label(k).contrary().at(axis, cell), held)
+                        sought = self.asking.find(self._label(k), self._label(k).contrary().at(axis, cell), held)
                     if sought.cells is not None:
                         return True, ""
                     why = why or sought.reason

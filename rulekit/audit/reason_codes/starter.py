@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from rulekit.audit.nearest_change.wishes import has_order
 from rulekit.audit.reason_codes.adverse import Meant
+from rulekit.audit.reason_codes.asking import Asking
 from rulekit.audit.reason_codes.catalogue import Catalogue, Direction, Reason
 from rulekit.audit.reason_codes.covering import covered_where, lint_search
 from rulekit.audit.reason_codes.places import Place, Places, places_of
@@ -19,7 +20,7 @@ from rulekit.graph.nodes import FALSE, Missing, Node
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.names import label_text
 from rulekit.schema import Feature
-from rulekit.verification.proof.row_search import Claim, Label, RowSearch, Sought
+from rulekit.verification.proof.row_search import Claim, Label, Sought
 
 _WAYS: tuple[Direction, ...] = ("up", "down")
 
@@ -29,11 +30,11 @@ def starter(graph: RuleGraph, adverse: Sequence[int]) -> Catalogue:
     read = graph.with_(probability=()).used_features
     directed = {c: Meant(Reason("", "", (c,), "up"), (c,), 0) for c in read if has_order(graph.schema[c])}
     search = lint_search(graph, directed.values())
-    places = places_of(graph, search)
+    places, asking = places_of(graph, search), Asking(search)
     reasons: list[Reason] = []
     for column in read:
         own = [(axis, place) for axis, place in enumerate(places.places) if place.column == column]
-        for reason in _reasons(graph, places, own, adverse, directed.get(column)):
+        for reason in _reasons(graph, places, asking, own, adverse, directed.get(column)):
             reasons.append(replace(reason, code=f"R{len(reasons) + 1:02}"))
     return Catalogue(tuple(reasons), tuple(label_text(graph.classes[k]) for k in adverse))
 
@@ -41,12 +42,13 @@ def starter(graph: RuleGraph, adverse: Sequence[int]) -> Catalogue:
 def _reasons(
     graph: RuleGraph,
     places: Places,
+    asking: Asking,
     own: Sequence[tuple[int, Place]],
     adverse: Sequence[int],
     directed: Meant | None,
 ) -> Iterator[Reason]:
     feature = graph.schema[own[0][1].column]
-    asked = _Asked(graph, places.search, own, adverse)
+    asked = _Asked(graph, asking, own, adverse)
     if not asked.can_turn():
         return
     title = feature.name.replace("_", " ")
@@ -84,9 +86,9 @@ class _Asked:
     """Whether a column can turn an adverse decision; what is not known counts as yes."""
 
     def __init__(
-        self, graph: RuleGraph, search: RowSearch, own: Sequence[tuple[int, Place]], adverse: Sequence[int]
+        self, graph: RuleGraph, asking: Asking, own: Sequence[tuple[int, Place]], adverse: Sequence[int]
     ) -> None:
-        self.graph, self.search, self.own, self.adverse = graph, search, own, adverse
+        self.graph, self.asking, self.own, self.adverse = graph, asking, own, adverse
 
     def can_turn(self, where: Node | None = None) -> bool:
         if any(not place.cells for _, place in self.own):
@@ -100,6 +102,6 @@ class _Asked:
         for k in self.adverse:
             label = Claim(Label(self.graph.decision, frozenset((k,))))
             held = [] if where is None else [Claim(where)]
-            if self.search.find(label, label.contrary().at(axis, cell), *held) != Sought(None):
+            if self.asking.find(label, label.contrary().at(axis, cell), *held) != Sought(None):
                 return True
         return False
