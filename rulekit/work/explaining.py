@@ -20,7 +20,7 @@ from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.tables.raw.columns import RawTable, cells_as_given
 from rulekit.tables.reading import read_columns
 from rulekit.work.outputs import check_outputs
-from rulekit.work.reason_catalogues import read_catalogue
+from rulekit.work.reason_catalogues import catalogue_for
 
 if TYPE_CHECKING:
     pass
@@ -89,7 +89,7 @@ def explain(request: ExplanationRequest) -> Explanations:
     """Why rows are decided as they are; raises InputError for rows, columns or classes that there are not."""
     from rulekit.audit.explaining.explanations import Asked
     from rulekit.audit.explaining.explanations import explain as explained
-    from rulekit.audit.reason_codes.adverse import adverse_classes, class_of, required
+    from rulekit.audit.reason_codes.adverse import class_of
 
     check_outputs([request.output], request.model, request.data, request.catalogue)
     graph = load(request.model)
@@ -98,9 +98,8 @@ def explain(request: ExplanationRequest) -> Explanations:
     to = None if request.to is None else class_of(graph, request.to, "--to")
     asked = Asked(wishes, to)
     if request.catalogue is not None:
-        catalogue = read_catalogue(request.catalogue)
-        adverse = adverse_classes(graph, catalogue, request.adverse)
-        asked = Asked(wishes, to, reasons=required(catalogue, graph), adverse=adverse, most=request.most)
+        reasons, adverse = catalogue_for(graph, request.catalogue, request.adverse)
+        asked = Asked(wishes, to, reasons=reasons, adverse=adverse, most=request.most)
     elif request.adverse:
         raise InputError("reasons are given from a catalogue", where="--adverse", fix="name one by --catalogue FILE")
     texts = [feature.name for feature in graph.schema if feature.has_text_cells]

@@ -15,6 +15,7 @@ from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.work.outputs import check_outputs
 
 if TYPE_CHECKING:
+    from rulekit.audit.reason_codes.adverse import Meant
     from rulekit.audit.reason_codes.catalogue import Catalogue
     from rulekit.audit.reason_codes.linting import Lint
     from rulekit.graph.rule_graph import RuleGraph
@@ -96,6 +97,14 @@ def read_catalogue(path: Path) -> Catalogue:
     except OSError as error:
         raise InputError(reason_of(error), where=str(path), fix="name a catalogue (.toml)") from None
     return parse_catalogue(content, printable(path))
+
+
+def catalogue_for(graph: RuleGraph, path: Path, adverse: Sequence[str]) -> tuple[tuple[Meant, ...], tuple[int, ...]]:
+    """The reasons of a file for a model, and its adverse classes; raises InputError where the file has a fault."""
+    from rulekit.audit.reason_codes.adverse import adverse_classes, required
+
+    found = read_catalogue(path)
+    return required(found, graph), adverse_classes(graph, found, adverse)
 
 
 def start_catalogue(model: Path, output: Path, adverse: Sequence[str] = ()) -> Catalogue:

@@ -79,11 +79,13 @@ def _would_change(graph: RuleGraph, rules: list[Rule], labels: Array, words: Phr
     all others where that is the default.
     """
     classes = np.array([rule.class_index for rule in rules])
+    found: Array
     if graph.decision.ordered:
-        found: Array = classes[None, :] == labels[:, None] + 1
+        found = classes[None, :] == labels[:, None] + 1
         return found
     if not graph.decision.ranked:
-        return classes[None, :] > labels[:, None]
+        found = classes[None, :] > labels[:, None]
+        return found
     order = [k for k, _, _ in graph.decision.ranked]
     place = np.array([order.index(k) for k in range(len(graph.classes))])
     own = [np.zeros(len(labels), dtype=bool) for _ in graph.classes]
@@ -91,4 +93,5 @@ def _would_change(graph: RuleGraph, rules: list[Rule], labels: Array, words: Phr
         own[rule.class_index] = own[rule.class_index] | words.of(rule.node).astype(bool)
     by_rule = np.column_stack(own)[np.arange(len(labels)), labels]
     earlier = place[classes][None, :] < place[labels][:, None]
-    return (classes[None, :] != labels[:, None]) & (earlier | ~by_rule[:, None])
+    found = (classes[None, :] != labels[:, None]) & (earlier | ~by_rule[:, None])
+    return found

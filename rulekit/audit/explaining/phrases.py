@@ -142,8 +142,8 @@ class Phrases:
             return printable(f"{shown} is {total}, which {verb} {weight(node.threshold)} ({self.values(node, i)})")
         if isinstance(node, And):
             parts = list(conditions(node))
-            shown = [part for part in parts if not self.holds(part, i)] if not self.holds(node, i) else parts
-            return " and ".join(self.clause(part, i, needed, depth + 1) for part in shown) or "always"
+            telling = parts if self.holds(node, i) else [part for part in parts if not self.holds(part, i)]
+            return " and ".join(self.clause(part, i, needed, depth + 1) for part in telling) or "always"
         if isinstance(node, Or):
             return self._of_alternatives(node.children, i, needed, depth, self.holds(node, i))
         if isinstance(node, AtLeast):

@@ -41,6 +41,11 @@ def explanation_names(graph: RuleGraph) -> list[str]:
     return ["rules", *["conditions"] * has_conditions(graph), *sums]
 
 
+def reason_column(rows: list[dict[str, Any]]) -> dict[str, list[str | None]]:
+    """The codes of the reasons of each row under `reasons`, the most important first; None of rows without any."""
+    return {"reasons": [" ".join(reason["code"] for reason in row.get("reasons", ())) or None for row in rows]}
+
+
 def _points_of(row: dict[str, Any]) -> str:
     """The points of a row on one line, of several sums those of its label."""
     scores = [score for score in row["scores"] if len(row["scores"]) == 1 or score["class"] == row["label"]]

@@ -116,12 +116,12 @@ class Why:
             for part in self.noisy
             for cause, names in causes_of(part.formula).items()
         }
-        said = []
+        counting = []
         for condition in row.get("conditions", ())[:MOST_CONDITIONS]:
             cause = causes[condition["class"], condition["id"]]
-            said.append(f"{self.phrases.clause(cause, i)} ({condition['change']:.2g})")
-        if said:
-            yield f"What counts most, and by how much the probability would be another without it: {'; '.join(said)}."
+            counting.append(f"{self.phrases.clause(cause, i)} ({condition['change']:.2g})")
+        if counting:
+            yield f"What counts most, and by how much the probability would be another without it: {'; '.join(counting)}."
 
     def _random_rule(self, view: Mapping[str, Any], i: int) -> str:
         rule = self._rule(view)

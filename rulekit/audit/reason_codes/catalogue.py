@@ -105,7 +105,7 @@ def _known_keys(entry: Mapping[str, object], known: Iterable[str], where: str) -
 def _list_of_texts(value: object, key: str, where: str) -> tuple[str, ...]:
     """One text or several; a number or truth value is a class of that name."""
     items = value if isinstance(value, list) else [value]
-    texts = [str(item).lower() if isinstance(item, bool) else item for item in items]
+    texts: list[Any] = [str(item).lower() if isinstance(item, bool) else item for item in items]
     texts = [str(item) if isinstance(item, int | float) and key == "adverse" else item for item in texts]
     if not all(isinstance(item, str) and item for item in texts):
         raise InputError(f"`{key}` is a list of texts", where=where, fix=f'write {key} = ["..."]')

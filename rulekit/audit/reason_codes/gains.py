@@ -121,7 +121,7 @@ def nearer_by_gains(places: Places, goals: list[Goal], rows: Table) -> tuple[Arr
 
 def _gains(places: Places, goal: Goal, rows: Table) -> tuple[list[Array], Array]:
     """By place what each value gains [n, values], and what the row lacks to the goal [n]."""
-    columns = {axis.feature.name: [] for axis in places.space.axes}
+    columns: dict[str, list[tuple[float, Node]]] = {axis.feature.name: [] for axis in places.space.axes}
     for weight, node in goal.terms:
         (name,) = readers([node])
         columns[name].append((weight, node))

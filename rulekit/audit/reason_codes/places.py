@@ -61,7 +61,7 @@ class Places:
     def table(self, table: Table) -> Table:
         """Rows of the model as rows of the columns here."""
         apart = table if self.search.words is None else self.search.words.table(table)
-        return apart.select([axis.feature.name for axis in self.space.axes])
+        return apart.select(tuple(axis.feature.name for axis in self.space.axes))
 
     @cached_property
     def upper(self) -> dict[str, Array]:
@@ -131,4 +131,5 @@ def _cells_by_code(axis: Axis) -> Array:
         alike &= by_code(node, feature)[:, None] == reading[None, :]
     if feature.ordered:
         alike &= (codes[:, None] == axis.encoded[None, :, 0]) | (codes[:, None] <= UNSEEN_CODE)
-    return np.argmax(alike, axis=1)
+    cells: Array = np.argmax(alike, axis=1)
+    return cells
