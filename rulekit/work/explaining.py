@@ -20,7 +20,7 @@ from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.tables.raw.columns import RawTable, cells_as_given
 from rulekit.tables.reading import read_columns
 from rulekit.work.outputs import check_outputs
-from rulekit.work.reason_catalogues import catalogue_for
+from rulekit.work.reason_catalogues import catalogue_for, without_catalogue
 
 if TYPE_CHECKING:
     pass
@@ -100,8 +100,8 @@ def explain(request: ExplanationRequest) -> Explanations:
     if request.catalogue is not None:
         reasons, adverse = catalogue_for(graph, request.catalogue, request.adverse)
         asked = Asked(wishes, to, reasons=reasons, adverse=adverse, most=request.most)
-    elif request.adverse:
-        raise InputError("reasons are given from a catalogue", where="--adverse", fix="name one by --catalogue FILE")
+    else:
+        without_catalogue(request.adverse)
     texts = [feature.name for feature in graph.schema if feature.has_text_cells]
     columns = {*graph.used_features, *request.ids}
     raw = read_columns(request.data, request.reading, columns=columns, keep_text=[*texts, *request.ids])

@@ -107,6 +107,12 @@ def catalogue_for(graph: RuleGraph, path: Path, adverse: Sequence[str]) -> tuple
     return required(found, graph), adverse_classes(graph, found, adverse)
 
 
+def without_catalogue(adverse: Sequence[str]) -> None:
+    """Raises InputError where adverse classes are named and there is no catalogue."""
+    if adverse:
+        raise InputError("reasons are given from a catalogue", where="--adverse", fix="name one by --catalogue FILE")
+
+
 def start_catalogue(model: Path, output: Path, adverse: Sequence[str] = ()) -> Catalogue:
     """Write a catalogue for the adverse classes of a model, a reason for each column that counts."""
     from rulekit.audit.reason_codes.adverse import adverse_classes

@@ -19,6 +19,7 @@ from rulekit.tables.raw.columns import cells_as_given
 from rulekit.tables.reading import read_columns
 from rulekit.targets import Outcome, find_target_for
 from rulekit.work.outputs import check_outputs
+from rulekit.work.reason_catalogues import without_catalogue
 
 if TYPE_CHECKING:
     from rulekit.audit.explaining.explanations import Asked
@@ -80,6 +81,8 @@ class Scores:
 def score(request: ScoringRequest) -> Scores:
     """Labels and probabilities of every row; raises InputError for a column that is missing or cannot be read."""
     check_outputs([request.output], request.model, request.data, request.catalogue)
+    if request.catalogue is None:
+        without_catalogue(request.adverse)
     graph = load(request.model)
     _refuse_taken_names(request, graph)
     categories = [feature.name for feature in graph.schema if feature.kind == "categorical"]

@@ -13,20 +13,20 @@ from rulekit.names import column_title
 
 def change_sentence(graph: RuleGraph, change: Mapping[str, Any], wished: bool = False) -> str:
     """What turns a decision, how far that is, and whether no smaller change does; wished: only some were allowed."""
-    allowed = " that is allowed" if wished else ""
+    allowed = "allowed " if wished else ""
     if not change["columns"]:
         if change["to"] is not None:
             return f"The decision is {quoted(change['to'])} already, so that nothing need change."
         if change["proved"]:
-            return f"No change of values{allowed} turns the decision; that is proved."
-        return f"No change{allowed} was found that turns the decision; {change['text']}."
+            return f"No {allowed}change of values turns the decision; that is proved."
+        return f"No {allowed}change was found that turns the decision; {change['text']}."
     moves = listed([_move(text) for text in change["moves"]])
     n = len(change["columns"])
     far = f"{counted(n, 'column')}, {change['distance']:.2g} of {'its spread' if n == 1 else 'their spreads, added up'}"
     if not _has_distance(graph, change):
         far = counted(n, "column")
-    proved = f"Proved: no smaller change{allowed} does." if change["proved"] else "Not proved: a smaller one may do."
-    return f"The smallest change{allowed} that turns it to {quoted(change['to'])}: {moves} ({far}). {proved}"
+    proved = f"Proved: no smaller {allowed}change does." if change["proved"] else "Not proved: a smaller one may do."
+    return f"The smallest {allowed}change that turns it to {quoted(change['to'])}: {moves} ({far}). {proved}"
 
 
 def _has_distance(graph: RuleGraph, change: Mapping[str, Any]) -> bool:

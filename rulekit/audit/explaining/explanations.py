@@ -149,8 +149,13 @@ def _reasons(
     from rulekit.audit.nearest_change.nearest import nearest_changes
     from rulekit.audit.reason_codes.giving import reasons_of
 
-    free = asked.wishes == ANY and asked.to is None
-    ordering = changes if changes is not None and free else nearest_changes(graph, table)
+    ordering: list[NearestChange | None] = [None] * table.n_rows
+    if changes is not None and asked.wishes == ANY and asked.to is None:
+        ordering = list(changes)
+    else:
+        adverse = np.flatnonzero(np.isin(decide(graph, table), list(asked.adverse)))
+        for i, change in zip(adverse.tolist(), nearest_changes(graph, table.take(adverse)), strict=True):
+            ordering[i] = change
     found = reasons_of(graph, table, asked.reasons, asked.adverse, changes=ordering, most=asked.most)
     return [
         {

@@ -121,7 +121,8 @@ class Why:
             cause = causes[condition["class"], condition["id"]]
             counting.append(f"{self.phrases.clause(cause, i)} ({condition['change']:.2g})")
         if counting:
-            yield f"What counts most, and by how much the probability would be another without it: {'; '.join(counting)}."
+            what = "; ".join(counting)
+            yield f"What counts most, and by how much the probability would be another without it: {what}."
 
     def _random_rule(self, view: Mapping[str, Any], i: int) -> str:
         rule = self._rule(view)
