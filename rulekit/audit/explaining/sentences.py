@@ -7,6 +7,7 @@ from typing import Any
 
 from rulekit.audit.explaining.change_words import change_sentence
 from rulekit.audit.explaining.nearest_rules import NearRule
+from rulekit.audit.explaining.override_words import override_sentences
 from rulekit.audit.explaining.phrases import Phrases, unknown
 from rulekit.audit.explaining.why import Why
 from rulekit.graph.language.readable import counted, listed, share
@@ -37,6 +38,7 @@ def _sentences(
     yield _decision(why.graph, row, label)
     if missing := unknown(why.phrases, i):
         yield f"Not known of this row: {listed(missing)}."
+    yield from override_sentences(row)
     yield from why.sentences(row, label, i)
     for rule in near:
         yield from _nearest(why, rule)

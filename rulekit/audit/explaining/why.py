@@ -64,7 +64,7 @@ class Why:
 
     def _rules(self, row: Mapping[str, Any], label: int) -> Any:
         def said(i: int) -> Iterator[str]:
-            held = [self._rule(view) for view in row["rules"]]
+            held = [self._rule(view) for view in row["rules"] if "override" not in view]
             own = [rule for rule in held if self._speaks(rule, label)]
             for rule in own:
                 yield self.rule_holds(rule, i)
@@ -106,7 +106,7 @@ class Why:
             said = self.class_words(part.class_index)
             verb = "exceeds" if chance > part.threshold else "does not exceed"
             yield f"The probability of the rules for {said} is {share(chance)}, which {verb} {share(part.threshold)}."
-        for view in row["rules"]:
+        for view in (view for view in row["rules"] if "override" not in view):
             yield self._random_rule(view, i)
         if together := [view for view in row["rules"] if view.get("together")]:
             ids = listed([view["id"] for view in together])

@@ -20,6 +20,7 @@ from rulekit.audit.reason_codes.adverse import Meant
 from rulekit.audit.reason_codes.counting import Counting, Nearer
 from rulekit.audit.reason_codes.places import Place, Places, places_of
 from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes
+from rulekit.graph.leaves import readers
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.tables.table import Array, Table, absent
 
@@ -128,12 +129,12 @@ def _steps(graph: RuleGraph, change: NearestChange | None) -> dict[str, float]:
     found: dict[str, float] = {}
     if change is None:
         return found
-    words = words_apart(graph.schema)
+    words, read = words_apart(graph.schema), readers(graph.decision.roots)
     texts = {} if words is None else {name: text for text, names in words.columns.items() for name in names}
     for moved in change.columns:
         far = 1.0
         if moved.column in graph.schema and graph.schema[moved.column].kind == "numeric" and moved.before is not None:
-            width = moves_of(graph, moved.column, graph.decision.roots).width
+            width = moves_of(graph, moved.column, read[moved.column]).width
             far = abs(float(moved.after) - float(moved.before)) / width
         name = texts.get(moved.column, moved.column)
         found[name] = max(far, found.get(name, 0.0))

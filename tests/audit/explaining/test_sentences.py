@@ -7,6 +7,7 @@ import pytest
 
 from rulekit.audit.explaining.explanations import Asked, explain
 from rulekit.audit.explaining.nearest_rules import nearest_rules
+from rulekit.audit.explaining.override_words import override_sentences
 from rulekit.audit.explaining.phrases import Phrases, conditions
 from rulekit.audit.explaining.relations import relation
 from rulekit.audit.nearest_change.wishes import Wishes
@@ -190,3 +191,13 @@ def test_every_conformance_model_is_explained(name: str) -> None:
     graph = MODELS[name]()
     for row in explain(graph, adversarial_rows(graph, 8).table, Asked(changes=False)):
         assert all(sentence.isprintable() and sentence.endswith(".") for sentence in row["sentences"])
+
+
+def test_overrides_are_named_with_who_answers_for_them() -> None:
+    signed = {"author": "A. Smith", "date": "2026-01-02", "expires": "2026-12-31", "reason": "court order 7"}
+    view = {"id": "o1", "class": "no", "text": "age > 90", "override": signed}
+    row = {"rules": [view, {"id": "r1", "class": "yes", "text": "late > 2"}], "beneath": "yes"}
+    assert list(override_sentences(row)) == [
+        'Override o1 decides "no", where age > 90 (by A. Smith, since 2026-01-02 until 2026-12-31): court order 7.',
+        'Without overrides the decision would be "yes".',
+    ]
