@@ -9,9 +9,9 @@ from rulekit.graph.language.words import quoted
 
 
 def override_sentences(row: Mapping[str, Any]) -> Iterator[str]:
-    """Of the rules of an explained row those with `override` (author, date, expires, reason), the one that decides first.
+    """Of the rules of an explained row those with `override` (author, date, expires, reason), in their order.
 
-    `beneath` of the row is what would be decided without them.
+    The first of them decides. `beneath` of the row is what would be decided without them.
     """
     said = [view for view in row["rules"] if "override" in view]
     for place, view in enumerate(said):

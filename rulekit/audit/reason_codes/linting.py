@@ -19,7 +19,7 @@ from typing import Any
 
 from rulekit.audit.checks.checked_rows import Example, examples
 from rulekit.audit.reason_codes.adverse import Meant, faults, meant
-from rulekit.audit.reason_codes.asking import Asking
+from rulekit.audit.reason_codes.asking import Asking, decided_as
 from rulekit.audit.reason_codes.catalogue import Catalogue
 from rulekit.audit.reason_codes.covering import covered_where, lint_search
 from rulekit.audit.reason_codes.places import Place, Places, places_of
@@ -29,7 +29,7 @@ from rulekit.graph.language.words import name, quoted
 from rulekit.graph.nodes import FALSE, TRUE
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.names import printable
-from rulekit.verification.proof.row_search import FEW_CELLS, Claim, Either, Label, Sought
+from rulekit.verification.proof.row_search import Claim, Either, Sought
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,9 +184,9 @@ class _Linter:
         label = self._label(k)
         for axis, place in enumerate(self.places.places):
             own = [r for r in self.reasons if place.column in r.columns and r.covers(k)]
-            few = self.search.space.size <= FEW_CELLS  # then it costs little to leave claims out that always hold
             for cell in place.cells if own else ():
-                if few and self._turn(k, axis, cell) == Sought(None):
+                # where that costs little, claims are left out that always hold
+                if self.asking.few and self._turn(k, axis, cell) == Sought(None):
                     continue
                 for node in dict.fromkeys(covered_where(r, self.places, place, cell) for r in own):
                     if node is TRUE:
@@ -260,7 +260,7 @@ class _Linter:
         return False, why
 
     def _label(self, k: int) -> Claim:
-        return Claim(Label(self.graph.decision, frozenset((k,))))
+        return decided_as(self.graph, k)
 
     def _rows(self, sought: Sought) -> tuple[Example, ...]:
         return examples(self.graph, self.search, (sought.cells,)) if sought.cells is not None else ()

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from rulekit.audit.nearest_change.wishes import has_order
 from rulekit.audit.reason_codes.adverse import Meant
-from rulekit.audit.reason_codes.asking import Asking
+from rulekit.audit.reason_codes.asking import Asking, decided_as
 from rulekit.audit.reason_codes.catalogue import Catalogue, Direction, Reason
 from rulekit.audit.reason_codes.covering import covered_where, lint_search
 from rulekit.audit.reason_codes.places import Place, Places, places_of
@@ -20,7 +20,7 @@ from rulekit.graph.nodes import FALSE, Missing, Node
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.names import label_text
 from rulekit.schema import Feature
-from rulekit.verification.proof.row_search import Claim, Label, Sought
+from rulekit.verification.proof.row_search import Claim, Sought
 
 _WAYS: tuple[Direction, ...] = ("up", "down")
 
@@ -52,7 +52,7 @@ def _reasons(
     if not asked.can_turn():
         return
     title = feature.name.replace("_", " ")
-    whole = all(place.cells for _, place in own)
+    whole = asking.few and all(place.cells for _, place in own)  # else a direction is not worth its searches
     ways = [way for way in _WAYS if directed is not None and whole and _by_way(asked, places, directed, way)]
     if len(ways) != 1:
         if not ways and directed is not None and whole:  # only a missing value is ever in the way
@@ -100,7 +100,7 @@ class _Asked:
         if where is FALSE:
             return False
         for k in self.adverse:
-            label = Claim(Label(self.graph.decision, frozenset((k,))))
+            label = decided_as(self.graph, k)
             held = [] if where is None else [Claim(where)]
             if self.asking.find(label, label.contrary().at(axis, cell), *held) != Sought(None):
                 return True

@@ -43,9 +43,9 @@ class TriedRows:
         return self.decided(class_index) and bool((self._seen[class_index][1].distance == 1).any())
 
     def counts(self, reason: Meant, column: str, class_index: int) -> bool:
-        """Whether a column turns such a decision by itself, by a change that the reason covers."""
+        """Whether a column counts in such a decision, by a change that the reason covers."""
         if not self.decided(class_index):
             return False
         rows, near = self._seen[class_index]
         by_column = applies(self._places, reason, near, rows)
-        return column in by_column and bool((by_column[column] & (near.distance == 1)).any())
+        return column in by_column and bool((by_column[column] & (near.exact | (near.distance == 1))).any())
