@@ -98,7 +98,7 @@ def explain(graph: RuleGraph, table: Table, asked: Asked = EVERYTHING) -> list[d
         phrases = Phrases(graph, table)
         near = nearest_rules(graph, table, labels, phrases)
         _add("nearest_rules", rows, [[rule.as_dict(graph) for rule in own] for own in near])
-        _add("sentences", rows, sentences_of_rows(graph, phrases, rows, near, asked.wishes != ANY))
+        _add("sentences", rows, sentences_of_rows(graph, phrases, rows, near, changes, asked.wishes != ANY))
     return rows
 
 
@@ -176,5 +176,4 @@ def as_json(graph: RuleGraph, change: NearestChange) -> dict[str, Any]:
         "distance": change.distance if change.columns else None,
         "proved": change.proved,
         "text": str(change),
-        "moves": [c.text for c in change.columns],
     }

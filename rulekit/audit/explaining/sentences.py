@@ -10,6 +10,7 @@ from rulekit.audit.explaining.nearest_rules import NearRule
 from rulekit.audit.explaining.override_words import override_sentences
 from rulekit.audit.explaining.phrases import Phrases, unknown
 from rulekit.audit.explaining.why import Why
+from rulekit.audit.nearest_change.nearest import NearestChange
 from rulekit.graph.language.readable import counted, listed, share
 from rulekit.graph.language.words import quoted
 from rulekit.graph.rule_graph import RuleGraph
@@ -21,20 +22,24 @@ def sentences_of_rows(
     phrases: Phrases,
     rows: Sequence[Mapping[str, Any]],
     near: Sequence[tuple[NearRule, ...]],
+    changes: Sequence[NearestChange] | None = None,
     wished: bool = False,
 ) -> list[list[str]]:
     """The sentences of each row [n], of what `explain` found of it; wished: only some changes were allowed."""
     why = Why.of(graph, phrases)
     classes = {repr(label): k for k, label in enumerate(graph.classes)}
-    return [
-        [printable(said) for said in _sentences(why, row, classes[repr(row["label"])], near[i], i, wished)]
-        for i, row in enumerate(rows)
-    ]
+    found = []
+    for i, row in enumerate(rows):
+        said = [*_sentences(why, row, classes[repr(row["label"])], near[i], i)]
+        if changes is not None:
+            said.append(change_sentence(graph, changes[i], wished))
+        if "reasons" in row:
+            said += _reasons(row)
+        found.append([printable(sentence) for sentence in said])
+    return found
 
 
-def _sentences(
-    why: Why, row: Mapping[str, Any], label: int, near: Sequence[NearRule], i: int, wished: bool
-) -> Iterator[str]:
+def _sentences(why: Why, row: Mapping[str, Any], label: int, near: Sequence[NearRule], i: int) -> Iterator[str]:
     yield _decision(why.graph, row, label)
     if missing := unknown(why.phrases, i):
         yield f"Not known of this row: {listed(missing)}."
@@ -44,10 +49,6 @@ def _sentences(
         yield from _nearest(why, rule)
     if near and near[0].alike:
         yield f"{counted(near[0].alike, 'more rule')} with as few conditions in the way."
-    if "change" in row:
-        yield change_sentence(why.graph, row["change"], wished)
-    if "reasons" in row:
-        yield from _reasons(row)
 
 
 def _decision(graph: RuleGraph, row: Mapping[str, Any], label: int) -> str:
