@@ -38,6 +38,12 @@ def printable(text: object) -> str:
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(text))
 
 
+def column_title(column: str) -> str:
+    """A column in a sentence: as it is, in quotation marks where it holds what joins the parts of sentences."""
+    text = printable(column)
+    return text if text.strip() == text and text and not set(text) & set(',;:"') else f'"{text}"'
+
+
 def suggestion(name: str, names: Iterable[str], things: str = "columns") -> str:
     """The names most like `name`, or the first few; things: what they name."""
     known = list(names)

@@ -14,11 +14,13 @@ from rulekit_cli import (
     demo,
     describe,
     evaluate,
+    explain,
     export,
     import_model,
     monitor,
     override,
     predict,
+    reasons,
     refit,
     report,
     resize,
@@ -63,6 +65,8 @@ def app_for(arguments: Sequence[str] = ()) -> typer.Typer:
     app.command("compare")(compare.compare)
     app.command("stability")(stability.stability)
     app.command("report")(report.report)
+    app.command("explain")(explain.explain)
+    app.command("reasons")(reasons.reasons)
     app.command("resize")(resize.resize)
     app.command("simplify")(simplify.simplify)
     app.command("verify")(verify.verify)

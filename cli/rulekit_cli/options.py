@@ -48,6 +48,19 @@ Encoding = Annotated[str | None, typer.Option("--encoding", help="Encoding of th
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No notes and no progress.")]
 
+# Reasons -------------------------------------------------------------------------------------------------------------
+
+Catalogue = Annotated[
+    Path | None, typer.Option("--catalogue", metavar="FILE", help="Reasons for adverse decisions (.toml).")
+]
+Adverse = Annotated[
+    Texts,
+    typer.Option(
+        "--adverse", metavar="CLASS", help="Decisions that need reasons; by default the negative one of two classes."
+    ),
+]
+MostReasons = Annotated[int, typer.Option("--most", min=1, metavar="N", help="At most so many reasons a row.")]
+
 # Columns of a table --------------------------------------------------------------------------------------------------
 
 Target = Annotated[str, typer.Option("--target", metavar="COL", help="The label column.")]
@@ -240,6 +253,11 @@ def constraints(given: Mapping[str, Any]) -> dict[str, Any]:
             raise InputError(f"{way!r} is no direction", where=f"--monotone {name}", fix="increasing or decreasing")
     asked = {**found, **{name: given[name] for name in ("forbid", "require", "missing_never_helps")}}
     return {name: value for name, value in asked.items() if value}
+
+
+def several(items: Texts) -> list[str]:
+    """The items of an option that is given more than once, or once with commas between them."""
+    return [part.strip() for item in items or [] for part in item.split(",") if part.strip()]
 
 
 def pairs(items: Texts, option: str, value: str = "COL=VALUE") -> dict[str, str]:

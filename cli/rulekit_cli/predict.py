@@ -26,6 +26,9 @@ def predict(
         bool,
         typer.Option("--escape-formulas", help="Put ' before text that a spreadsheet would run as a formula."),
     ] = False,
+    catalogue: options.Catalogue = None,
+    adverse: options.Adverse = None,
+    most: options.MostReasons = 4,
     delimiter: options.Delimiter = None,
     decimal: options.Decimal = None,
     encoding: options.Encoding = None,
@@ -36,7 +39,8 @@ def predict(
     One row of output for every row: the label, the probability of each class and, if asked, the rules that fired. Rules
     that are enough only together stand as r1+r2; where probabilities decide, the conditions that counted follow. Of a
     score card the total follows, the points that make it, the largest first, and the nearest change of the row that
-    turns the decision.
+    turns the decision. With a catalogue (rulekit reasons) the codes of the reasons of adverse decisions stand in a
+    column `reasons`, the most important first.
 
     Extra columns are ignored and order is free; a missing column or an unparsable number is an error. Text is written
     as it is: where the result is opened in a spreadsheet, --escape-formulas keeps cells such as =cmd() from running.
@@ -50,7 +54,10 @@ def predict(
     from rulekit.work.monitoring import notice
     from rulekit.work.scoring import ScoringRequest, score
 
-    scores = score(ScoringRequest(model, data, output, keep or [], explain, escape_formulas, options.reading(given)))
+    reading, classes = options.reading(given), options.several(adverse)
+    scores = score(
+        ScoringRequest(model, data, output, keep or [], explain, escape_formulas, reading, catalogue, classes, most)
+    )
     for note in scores.notes:
         log(f"note: {note}")
     said = notice(scores.drift, model, data)

@@ -273,11 +273,12 @@ class RuleGraph:
         Returns
         -------
         list of dict
-            For each row `label`, `probabilities`, `rules` (those that fired) and, where probabilities decide,
-            `conditions` (rulekit.audit.explanations).
+            For each row `label`, `probabilities`, `rules` (those that fired), `nearest_rules`, `change` (the nearest
+            that turns the decision), `sentences` (all of it in words), where probabilities decide `conditions`, and
+            where sums do `scores` (rulekit.audit.explaining.explanations).
 
         """
-        from rulekit.audit.explanations import explain
+        from rulekit.audit.explaining.explanations import explain
 
         return explain(self, self.table(data))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,10 +21,12 @@ from rulekit.targets import Outcome, find_target_for
 from rulekit.work.expiry import expired_notes
 from rulekit.work.monitoring import glance
 from rulekit.work.outputs import check_outputs
+from rulekit.work.reason_catalogues import without_catalogue
 
 if TYPE_CHECKING:
     from rulekit.audit.drift.findings import Drift
-    from rulekit.audit.explanations import Meaning
+    from rulekit.audit.explaining.explanations import Asked
+    from rulekit.audit.explaining.meanings import Meaning
     from rulekit.tables.table import Table
 
 _FORMULA = r"^[=+\-@\t\r]"
@@ -36,6 +38,7 @@ class ScoringRequest:
 
     keep: columns of the data that are copied. explain: also which rules and conditions did it. escape_formulas: put an
     apostrophe before text that a spreadsheet would take for a formula. output: the CSV file to write, or None.
+    catalogue: a file of reasons for the adverse classes, of which a row gets at most `most`.
     """
 
     model: Path
@@ -45,6 +48,9 @@ class ScoringRequest:
     explain: bool = False
     escape_formulas: bool = False
     reading: ReadingOptions = DEFAULT_OPTIONS
+    catalogue: Path | None = None
+    adverse: Sequence[str] = ()
+    most: int = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,7 +87,9 @@ class Scores:
 
 def score(request: ScoringRequest) -> Scores:
     """Labels and probabilities of every row; raises InputError for a column that is missing or cannot be read."""
-    check_outputs([request.output], request.model, request.data)
+    check_outputs([request.output], request.model, request.data, request.catalogue)
+    if request.catalogue is None:
+        without_catalogue(request.adverse)
     graph = load(request.model)
     _refuse_taken_names(request, graph)
     categories = [feature.name for feature in graph.schema if feature.kind == "categorical"]
@@ -102,13 +110,18 @@ def score(request: ScoringRequest) -> Scores:
     meanings: tuple[Meaning, ...] = ()
     explained: list[dict[str, Any]] = []
     test = ""
-    if request.explain:
-        from rulekit.audit.explanations import explain, meanings_of, reasons
+    if request.explain or request.catalogue is not None:
+        from rulekit.audit.explaining.explanations import explain
+        from rulekit.audit.explaining.meanings import meanings_of
+        from rulekit.audit.explaining.prediction_columns import explanation_columns, reason_column
         from rulekit.audit.score_cards.row_points import threshold_words
 
-        explained = explain(graph, table)
-        columns |= reasons(graph, explained)
-        meanings, test = meanings_of(graph), threshold_words(graph)
+        explained = explain(graph, table, _asked(request, graph))
+        if request.explain:
+            columns |= explanation_columns(graph, explained)
+            meanings, test = meanings_of(graph), threshold_words(graph)
+        if request.catalogue is not None:
+            columns |= reason_column(explained)
     if request.escape_formulas:
         columns = _without_formulas(columns)
     drift = glance(graph, table, raw, labels=outcome.labels)
@@ -117,6 +130,19 @@ def score(request: ScoringRequest) -> Scores:
     if request.output is not None:
         write_atomically(request.output, scores.csv())
     return scores
+
+
+def _asked(request: ScoringRequest, graph: RuleGraph) -> Asked:
+    """What is asked of each row; the nearest change of a model that is no sum takes longer than its prediction."""
+    from rulekit.audit.explaining.explanations import Asked
+    from rulekit.audit.score_cards.row_points import has_scores
+    from rulekit.work.reason_catalogues import catalogue_for
+
+    asked = Asked(changes=request.explain and has_scores(graph), sentences=False)
+    if request.catalogue is None:
+        return asked
+    reasons, adverse = catalogue_for(graph, request.catalogue, request.adverse)
+    return replace(asked, reasons=reasons, adverse=adverse, most=request.most)
 
 
 def _outcome(path: Path, graph: RuleGraph, table: Table) -> Outcome:
@@ -133,11 +159,11 @@ def _outcome(path: Path, graph: RuleGraph, table: Table) -> Outcome:
 
 def _refuse_taken_names(request: ScoringRequest, graph: RuleGraph) -> None:
     """A column of the data that is called like one of the results would replace it or be replaced."""
-    explained: list[str] = []
+    explained = ["reasons"] * (request.catalogue is not None)
     if request.explain:
-        from rulekit.audit.explanations import reason_names
+        from rulekit.audit.explaining.prediction_columns import explanation_names
 
-        explained = reason_names(graph)
+        explained += explanation_names(graph)
     results = {"label", *(f"probability({label_text(label)})" for label in graph.classes), *explained}
     taken = [name for name in request.keep if name in results]
     if taken:

@@ -22,7 +22,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 LOANS = (ROOT / "samples" / "exports" / "loans" / "model.json", ROOT / "samples" / "loans.csv")
-STATIC = ("index.html", "page.css", "page.mjs", "rulekit-model.mjs")
+STATIC = ("index.html", "page.css", "page.mjs", "rule-conditions.mjs", "rulekit-model.mjs")
 # the build for WebAssembly alone; the others in the package are for graphics cards
 RUNTIME = ("ort.wasm.min.mjs", "ort-wasm-simd-threaded.mjs", "ort-wasm-simd-threaded.wasm")
 

@@ -2,6 +2,7 @@
 // ?model=URL and ?rows=URL name other files beside the page, ?row=N the row that is put into the form first.
 
 import * as ort from "./onnxruntime-web/ort.wasm.min.mjs";
+import { unmet } from "./rule-conditions.mjs";
 import { ModelError, describe, readCsv, score, writeCsv } from "./rulekit-model.mjs";
 
 const PAGE_ROWS = 12;
@@ -93,7 +94,7 @@ async function decide() {
   for (const control of controls()) setWrong(control, "");
   try {
     const [found] = await score(ort, shown.model, shown.session, [row]);
-    showDecision(found);
+    showDecision(found, row);
   } catch (error) {
     if (!(error instanceof ModelError)) throw error;
     const wrong = controls().find((control) => error.message.startsWith(`row 1, ${control.name}:`));
@@ -109,7 +110,7 @@ function setWrong(control, text) {
   $(`${control.id}-wrong`).textContent = text;
 }
 
-function showDecision({ label, probabilities, fired }) {
+function showDecision({ label, probabilities, fired }, row) {
   const { model } = shown;
   $("label").textContent = label;
   $("probabilities").replaceChildren(
@@ -126,7 +127,10 @@ function showDecision({ label, probabilities, fired }) {
       const mark = element("span", { class: "mark" }, fires ? "✓ fires" : "not met");
       const text = element("pre", {}, rule.text);
       const id = element("code", { class: "quiet" }, rule.id);
-      return element("li", { class: fires ? "fired" : null, "data-rule": rule.id }, mark, text, id);
+      const failing = fires || fired === null ? [] : (unmet(rule, model, row) ?? []);
+      const why = failing.map((condition) => element("li", {}, `not met: ${condition}`));
+      const list = why.length ? [element("ul", { class: "unmet" }, ...why)] : [];
+      return element("li", { class: fires ? "fired" : null, "data-rule": rule.id }, mark, text, id, ...list);
     }),
   );
 }

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from rulekit_exporters.text import show
 
-from rulekit.audit.explanations import meanings_of
+from rulekit.audit.explaining.meanings import meanings_of
 from rulekit.audit.sections import missing_note
 from rulekit.audit.statistics import rule_statistics
 from rulekit.graph.decisions import ArgMax, Fires

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from rulekit.audit.explanations import explain
+from rulekit.audit.explaining.explanations import explain
 from rulekit.conformance.random_graphs import random_graph, random_table
 from rulekit.graph.decisions import ArgMax, Fires, Median
 from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes

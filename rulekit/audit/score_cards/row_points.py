@@ -58,6 +58,12 @@ def row_scores(graph: RuleGraph, table: Table) -> list[tuple[RowScore, ...]]:
     return [tuple(score for scores in by_part if scores for score in [scores[i]]) for i in range(table.n_rows)]
 
 
+def has_scores(graph: RuleGraph) -> bool:
+    """Whether sums decide, so that a row has points and totals."""
+    cards = [card_of(part.score, graph.schema) for part in graph.decision.parts]
+    return None not in cards and any(card is not None and card.terms for card in cards)
+
+
 def sum_of(score: Node) -> Node:
     """The sum below a score that is a probability made of one."""
     while isinstance(score, Logistic | Rescaled):

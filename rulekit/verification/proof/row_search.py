@@ -66,6 +66,13 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
+class Either:
+    """At least one of some claims."""
+
+    claims: tuple[Claim, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Sought:
     """cells: one of each axis, None where none was found; reason: why that is no proof that there are none, else ""."""
 
@@ -135,10 +142,11 @@ class RowSearch:
         decision = what.decision.with_roots(tuple(map(self.image, what.decision.roots)))
         return replace(claim, what=replace(what, decision=decision))
 
-    def find(self, *claims: Claim) -> Sought:
-        """A row on which all claims hold."""
+    def find(self, *asked: Claim | Either) -> Sought:
+        """A row on which all claims hold, of `Either` at least one."""
+        claims = [Either((claim,)) if isinstance(claim, Claim) else claim for claim in asked]
         if self.words is not None:
-            claims = tuple(map(self._over_words, claims))
+            claims = [Either(tuple(map(self._over_words, either.claims))) for either in claims]
         if self.space.whole and self.space.size <= self._few:
             return self._by_cells(claims)
         # What logic shows not to exist does not exist, whatever the numbers are that it does not know.
@@ -155,15 +163,18 @@ class RowSearch:
 
     # All cells -----------------------------------------------------------------------------------------------------
 
-    def _by_cells(self, claims: Sequence[Claim]) -> Sought:
+    def _by_cells(self, claims: Sequence[Either]) -> Sought:
         shape = tuple(map(len, self.space.axes))
         held: Any = np.ones((1,) * len(shape), dtype=bool)
-        for claim in claims:
-            truth = self._truth(claim.what).reshape(shape)
-            if claim.changed is not None:
-                axis, cell = claim.changed
-                truth = truth.take([cell], axis=axis)
-            held = held & (truth == claim.holds)
+        for either in claims:
+            some: Any = np.zeros((1,) * len(shape), dtype=bool)
+            for claim in either.claims:
+                truth = self._truth(claim.what).reshape(shape)
+                if claim.changed is not None:
+                    axis, cell = claim.changed
+                    truth = truth.take([cell], axis=axis)
+                some = some | (truth == claim.holds)
+            held = held & some
             if not held.any():
                 return Sought(None)
         places = np.unravel_index(int(np.argmax(held)), held.shape)
@@ -190,7 +201,7 @@ class RowSearch:
             return values
         return np.isin(values, list(what.classes))
 
-    def _block_by_block(self, claims: Sequence[Claim]) -> Sought:
+    def _block_by_block(self, claims: Sequence[Either]) -> Sought:
         shape = tuple(map(len, self.space.axes))
         for start in range(0, self.space.size, _BLOCK):
             cells = np.arange(start, min(start + _BLOCK, self.space.size), dtype=np.int64)
@@ -200,27 +211,32 @@ class RowSearch:
                 return Sought(tuple(int(place) for place in at))
         return Sought(None)
 
-    def _hold(self, claims: Sequence[Claim], places: list[npt.NDArray[Any]]) -> Truths:
+    def _hold(self, claims: Sequence[Either], places: list[npt.NDArray[Any]]) -> Truths:
         """Whether all claims hold [n] in these cells, which are run."""
         held = np.ones(len(places[0]) if places else 1, dtype=bool)
-        for claim in claims:
-            own = list(places)
-            if claim.changed is not None:
-                own[claim.changed[0]] = np.full(len(held), claim.changed[1], dtype=np.int64)
-            table = self.space.rows_of(own, np.zeros(len(held), dtype=np.int64))[1]
-            held &= self._among(claim.what, self._values(claim.what, table)) == claim.holds
+        for either in claims:
+            some = np.zeros(len(held), dtype=bool)
+            for claim in either.claims:
+                own = list(places)
+                if claim.changed is not None:
+                    own[claim.changed[0]] = np.full(len(held), claim.changed[1], dtype=np.int64)
+                table = self.space.rows_of(own, np.zeros(len(held), dtype=np.int64))[1]
+                some |= self._among(claim.what, self._values(claim.what, table)) == claim.holds
+            held &= some
         return held
 
     # Logic ---------------------------------------------------------------------------------------------------------
 
-    def _by_solver(self, claims: Sequence[Claim]) -> Sought:
+    def _by_solver(self, claims: Sequence[Either]) -> Sought:
         if self._gave_up:
             return Sought(None, self._gave_up)
         try:
             if self._meaning is None:
                 self._meaning = Meaning(self.space)
             meaning = self._meaning
-            edge = meaning.forms.conjunction([self._edge(meaning, claim) for claim in claims])
+            join = meaning.forms.disjunction
+            edges = [join([self._edge(meaning, claim) for claim in either.claims]) for either in claims]
+            edge = meaning.forms.conjunction(edges)
         except (BudgetError, GraphError) as error:
             self._gave_up = str(error)
             return Sought(None, self._gave_up)
@@ -238,11 +254,12 @@ class RowSearch:
             tried.append(answer.cells)
         return Sought(None, "numbers are compared whose values the solver does not know")
 
-    def _of_sums(self, meaning: Meaning, claims: Sequence[Claim]) -> Sought | None:
+    def _of_sums(self, meaning: Meaning, claims: Sequence[Either]) -> Sought | None:
         """Whether one sum is above its threshold and another is not, without a solver; None where that is not known."""
-        if len(claims) != 2 or not claims[0].holds or claims[1].holds:
+        single = [either.claims[0] for either in claims if len(either.claims) == 1]
+        if len(claims) != 2 or len(single) != 2 or not single[0].holds or single[1].holds:
             return None
-        above, below = (_sum_of(meaning, claim) for claim in claims)
+        above, below = (_sum_of(meaning, claim) for claim in single)
         if above is None or below is None:
             return None
         limits = range_of(add(above, below, -1))

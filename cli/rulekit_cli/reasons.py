@@ -1,0 +1,68 @@
+"""rulekit reasons: start a catalogue of reasons, or lint one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rulekit.audit.lines import wrapped
+from rulekit.errors import InputError
+from rulekit_cli import options
+from rulekit_cli.console import log, result, result_json, width
+from rulekit_cli.failures import CHECK_FAILED
+
+_INDENT = 8
+
+
+def reasons(
+    model: options.Model,
+    data: Annotated[
+        Path | None, typer.Argument(help="A table: how often each reason is given, and rows without one.")
+    ] = None,
+    catalogue: options.Catalogue = None,
+    write: Annotated[
+        Path | None, typer.Option("--write", metavar="FILE", help="Write a catalogue to start from (.toml).")
+    ] = None,
+    adverse: options.Adverse = None,
+    delimiter: options.Delimiter = None,
+    decimal: options.Decimal = None,
+    encoding: options.Encoding = None,
+    json_: options.Json = False,
+) -> None:
+    """Start a catalogue of reasons for adverse decisions, or lint one from both sides.
+
+    The lint proves, for every row that there can be, that each adverse decision has a reason that applies, and that
+    each column of a reason can count; or it shows a row, or names the reason. It also names unknown columns and codes
+    that stand twice.
+
+    Exit status 1 where something is found.
+
+    \b
+    Examples:
+      rulekit reasons model.json --write reasons.toml
+      rulekit reasons model.json --catalogue reasons.toml
+      rulekit reasons model.json loans.csv --catalogue reasons.toml --adverse yes
+    """
+    given = locals()
+    from rulekit.work.reason_catalogues import lint_catalogue, start_catalogue
+
+    if (write is None) == (catalogue is None):
+        fix = "--write FILE starts one, --catalogue FILE lints one"
+        raise InputError("say what to do with a catalogue", where="rulekit reasons", fix=fix)
+    if write is not None:
+        begun = start_catalogue(model, write, options.several(adverse))
+        many = len(begun.reasons)
+        log(f"wrote {write}: {many} reason{'s' * (many != 1)}, to be worded anew")
+        return
+    assert catalogue is not None
+    found = lint_catalogue(model, catalogue, data, options.several(adverse), options.reading(given))
+    if json_:
+        result_json(found.as_dict())
+    else:
+        for word, text in found.lines():
+            for line in wrapped(f"{word:{_INDENT}}{text}", width(), " " * (_INDENT + 2)):
+                result(line)
+    if not found.ok:
+        raise typer.Exit(CHECK_FAILED)

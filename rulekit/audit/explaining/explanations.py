@@ -1,0 +1,179 @@
+"""Why each row is decided as it is: the rules that fired, points, conditions, the nearest rules and the nearest change.
+
+A formula of hidden bits can be more probable than its threshold though none of its rules is: then the fewest rules that
+reach the threshold together are named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rulekit.audit.explaining.meanings import CONTRARY
+from rulekit.audit.explaining.noisy_formulas import noisy_formulas, together
+from rulekit.audit.explaining.turned_conditions import conditions_of_rows
+from rulekit.audit.nearest_change.wishes import ANY, Wishes
+from rulekit.audit.score_cards.row_points import has_scores, row_scores
+from rulekit.graph.evaluation.evaluator import decide, probabilities
+from rulekit.graph.rules import firing, rule_values, rules_of
+
+if TYPE_CHECKING:
+    from rulekit.audit.nearest_change.nearest import NearestChange
+    from rulekit.audit.reason_codes.adverse import Meant
+    from rulekit.graph.rule_graph import RuleGraph
+    from rulekit.tables.table import Table
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is to be explained of rows.
+
+    wishes, to: which changes count, and which class is wanted (its index; None: any other). changes, sentences: whether
+    the nearest change is looked for, and whether all is said in sentences, which takes milliseconds a row. reasons: a
+    catalogue's, for the adverse classes; most: how many of them a row gets.
+    """
+
+    wishes: Wishes = ANY
+    to: int | None = None
+    changes: bool = True
+    sentences: bool = True
+    reasons: Sequence[Meant] = ()
+    adverse: Sequence[int] = ()
+    most: int = 4
+
+
+EVERYTHING = Asked()
+
+
+def explain(graph: RuleGraph, table: Table, asked: Asked = EVERYTHING) -> list[dict[str, Any]]:
+    """Per row: `label`, `probabilities` (K, in class order), `rules`, `nearest_rules`, `change` and `sentences`.
+
+    Where probabilities decide there are `conditions` too, and where sums decide `scores`.
+
+    Rules: those that fired; where a probability decides for a class and none of its rules is above the threshold alone,
+    the fewest that are so together, most probable first, each with `together`. Each rule has `id`, `class`, `text`, and
+    where it applies `weight` (its part of a sum), `probability` (that of a random rule for this row) and `against` (it
+    keeps the rules of its class from acting).
+
+    Conditions: those that speak for the label in this row, the strongest first: `id` (the hidden bits that it causes),
+    `class` of the formula, `text`, `holds`, `said` (the condition, or where it fails its contrary), and `change`, by
+    how much the probability of the formula would change if the condition went the other way. Those with less than a
+    hundredth of the largest change are left out.
+
+    Where sums decide, `rules` are sorted by the size of their weights. `scores` has for each sum `class`, `total`,
+    `threshold`, and `points`, each with `id`, `text` and `points`, the largest first.
+
+    `nearest_rules`: of the plain rules of other classes that do not hold, those with the fewest conditions in the way
+    (rulekit.audit.explaining.nearest_rules): `id`, `class`, and conditions with the values of the row: those
+    `in_the_way` and those `holding`.
+
+    `change` is the nearest change that turns the decision (rulekit.audit.nearest_change.nearest): `to` (the class
+    then), `columns` (each with `column`, `from`, `to`, None for missing), `distance`, `proved` (that no smaller one
+    does it) and `text`. `reasons`, where a catalogue was given and the decision is adverse: `code`, `text`, `columns`.
+    """
+    from rulekit.audit.explaining.nearest_rules import nearest_rules
+    from rulekit.audit.explaining.phrases import Phrases
+    from rulekit.audit.explaining.sentences import sentences_of_rows
+
+    labels, chances = decide(graph, table), probabilities(graph, table)
+    rows: list[dict[str, Any]] = [
+        {"label": graph.classes[label], "probabilities": chance}
+        for label, chance in zip(labels.tolist(), chances.tolist(), strict=True)
+    ]
+    _add("rules", rows, _fired_rules(graph, table, labels))
+    if has_scores(graph):
+        _add("scores", rows, [[score.as_dict() for score in scores] for scores in row_scores(graph, table)])
+    if noisy := noisy_formulas(graph):
+        _add("conditions", rows, conditions_of_rows(graph, noisy, table, labels))
+    changes = _changes(graph, table, asked)
+    if changes is not None:
+        _add("change", rows, [as_json(graph, change) for change in changes])
+    if asked.reasons:
+        for row, reasons in zip(rows, _reasons(graph, table, asked, changes), strict=True):
+            row |= reasons
+    if asked.sentences:
+        phrases = Phrases(graph, table)
+        near = nearest_rules(graph, table, labels, phrases)
+        _add("nearest_rules", rows, [[rule.as_dict(graph) for rule in own] for own in near])
+        _add("sentences", rows, sentences_of_rows(graph, phrases, rows, near, changes, asked.wishes != ANY))
+    return rows
+
+
+def _add(key: str, rows: list[dict[str, Any]], values: Sequence[Any]) -> None:
+    for row, value in zip(rows, values, strict=True):
+        row[key] = value
+
+
+def _fired_rules(graph: RuleGraph, table: Table, labels: Any) -> list[list[dict[str, Any]]]:
+    from rulekit.graph.language.text import print_node
+
+    rules = rules_of(graph)
+    views: list[dict[str, Any]] = []
+    for rule in rules:
+        view = {"id": rule.id, "class": graph.classes[rule.class_index], "text": print_node(rule.node, graph.schema)}
+        if rule.connective == "sum":
+            view["weight"] = rule.weight
+        if rule.connective in CONTRARY:
+            view["against"] = True
+        views.append(view)
+    values = rule_values(rules, table)
+    active = firing(rules, values, table.n_rows)
+    joint = together(noisy_formulas(graph), rules, values, labels, graph.decision.ordered)
+    rows: list[list[dict[str, Any]]] = []
+    for i in range(table.n_rows):
+        jointly = joint.get(i, [])
+        named = [
+            {**views[j], "probability": float(values[j][i])} if rules[j].nested else dict(views[j])
+            for j in np.flatnonzero(active[i])
+            if j not in jointly
+        ]
+        named += [{**views[j], "probability": float(values[j][i]), "together": True} for j in jointly]
+        named.sort(key=lambda rule: -abs(rule.get("weight", 0.0)))
+        rows.append(named)
+    return rows
+
+
+def _changes(graph: RuleGraph, table: Table, asked: Asked) -> list[NearestChange] | None:
+    from rulekit.audit.nearest_change.nearest import nearest_changes
+
+    return nearest_changes(graph, table, asked.wishes, asked.to) if asked.changes else None
+
+
+def _reasons(
+    graph: RuleGraph, table: Table, asked: Asked, changes: Sequence[NearestChange] | None
+) -> list[dict[str, Any]]:
+    """Of rows with an adverse decision the reasons, and the columns that count."""
+    from rulekit.audit.nearest_change.nearest import nearest_changes
+    from rulekit.audit.reason_codes.giving import reasons_of
+
+    ordering: list[NearestChange | None] = [None] * table.n_rows
+    if changes is not None and asked.wishes == ANY and asked.to is None:
+        ordering = list(changes)
+    else:
+        adverse = np.flatnonzero(np.isin(decide(graph, table), list(asked.adverse)))
+        for i, change in zip(adverse.tolist(), nearest_changes(graph, table.take(adverse)), strict=True):
+            ordering[i] = change
+    found = reasons_of(graph, table, asked.reasons, asked.adverse, changes=ordering, most=asked.most)
+    return [
+        {
+            "reasons": [given.as_dict() for given in own.given],
+            "counting": {"columns": list(own.counting), "complete": own.exact},
+        }
+        if own.adverse
+        else {}
+        for own in found
+    ]
+
+
+def as_json(graph: RuleGraph, change: NearestChange) -> dict[str, Any]:
+    """A nearest change as JSON values."""
+    return {
+        "to": None if change.class_index is None else graph.classes[change.class_index],
+        "columns": [{"column": c.column, "from": c.before, "to": c.after} for c in change.columns],
+        "distance": change.distance if change.columns else None,
+        "proved": change.proved,
+        "text": str(change),
+    }

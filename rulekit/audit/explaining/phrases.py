@@ -1,0 +1,199 @@
+"""Conditions as clauses with the values of a row: `income is 21,000, which is at most 24,900`.
+
+A condition that does not hold says what it needs: `income is 26,000, where at most 24,900 is needed`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from rulekit.audit.explaining.relations import relation
+from rulekit.graph.evaluation.evaluator import evaluate_nodes
+from rulekit.graph.language.bounds import grouped
+from rulekit.graph.language.readable import amount, level_set, listed, weight
+from rulekit.graph.language.text import print_node
+from rulekit.graph.language.words import name
+from rulekit.graph.leaves import negate, readers
+from rulekit.graph.nodes import (
+    TRUE,
+    Above,
+    And,
+    AtLeast,
+    Compare,
+    Contains,
+    Family,
+    Linear,
+    LinearThreshold,
+    Node,
+    Not,
+    Or,
+    is_logic,
+)
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.names import column_title, printable
+from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE
+from rulekit.tables.table import Table
+from rulekit.tables.text.token_sets import TokenSets
+
+NEW = "a level never seen in training"
+_DEEPEST = 3
+_MOST = 4
+
+
+class Phrases:
+    """Words for the rows of one table under one model; what nodes yield is computed once for all rows."""
+
+    def __init__(self, graph: RuleGraph, table: Table) -> None:
+        self.graph, self.schema, self.table = graph, graph.schema, table
+        self._values: dict[Node, Any] = {}
+        self._shown: dict[str, Any] = {}
+
+    def of(self, node: Node) -> Any:
+        """What a node yields [n]."""
+        if node not in self._values:
+            self._values |= evaluate_nodes([node], self.table)
+        return self._values[node]
+
+    def holds(self, node: Node, i: int) -> bool:
+        return bool(self.of(node)[i])
+
+    # Values ----------------------------------------------------------------------------------------------------------
+
+    def value(self, column: str, i: int) -> str:
+        """The value of a column in a row, in words."""
+        feature = self.schema[column]
+        array = self.table.array(column)
+        if isinstance(array, TokenSets):
+            return "missing" if array.missing[i] else "a text"
+        if feature.kind == "categorical":
+            code = int(array[i])
+            if code >= FIRST_LEVEL_CODE:
+                return name(feature.levels[code - FIRST_LEVEL_CODE])
+            return "missing" if code == MISSING_CODE else NEW
+        number = float(array[i])
+        if np.isnan(number):
+            return "missing"
+        if feature.kind == "boolean":
+            return "true" if number > 0.5 else "false"
+        return amount(number, feature) if np.isfinite(number) else repr(number)
+
+    def values(self, node: Node, i: int) -> str:
+        """`homeowner is false, late_payments is 4`: the columns that a node reads."""
+        return ", ".join(f"{column_title(column)} is {self.value(column, i)}" for column in readers([node]))
+
+    # Conditions ------------------------------------------------------------------------------------------------------
+
+    def clause(self, node: Node, i: int, needed: bool = False, depth: int = 0) -> str:
+        """What a condition says of a row, whether it holds or not; needed: say what it would take."""
+        leaf = node.child if isinstance(node, Not) else node
+        if isinstance(leaf, Contains):
+            return printable(self._of_words(node, leaf, i, needed))
+        said = relation(node, self.schema)
+        if said is not None:
+            (column,) = readers([node])
+            return printable(self._of_value(column, said, self.holds(node, i), i, needed))
+        if depth < _DEEPEST:
+            found = self._of_several(node, i, needed, depth)
+            if found is not None:
+                return found
+        state = "holds" if self.holds(node, i) else "does not hold"
+        return printable(f"{print_node(node, self.schema)} {state} ({self.values(node, i)})")
+
+    def _of_value(self, column: str, said: str, holds: bool, i: int, needed: bool) -> str:
+        value = self.value(column, i)
+        start = f"{column_title(column)} is {value}"
+        if not holds:
+            return f"{start}, where {said} is needed" if needed else f"{start}, not {said}"
+        if said == value:
+            return start
+        return f"{start}, which is taken too" if value in ("missing", NEW) else f"{start}, which is {said}"
+
+    def _of_words(self, node: Node, leaf: Contains, i: int, needed: bool) -> str:
+        array, column = self.table.array(leaf.feature), column_title(leaf.feature)
+        assert isinstance(array, TokenSets)
+        if array.missing[i]:
+            state = "which is taken too" if self.holds(node, i) else "where a text is needed"
+            return f"{column} is missing" + (f", {state}" if needed or self.holds(node, i) else "")
+        vocabulary = self.table.features[self.table.names.index(leaf.feature)].levels
+        own = {vocabulary[token] for token in array.ids[array.starts[i] : array.starts[i + 1]].tolist()}
+        found = [token for token in leaf.tokens if token in own]
+        if found:
+            extra = ", which must not be there" * (needed and isinstance(node, Not))
+            return f"{column} contains {listed([name(token) for token in found])}{extra}"
+        absent = name(leaf.tokens[0]) if len(leaf.tokens) == 1 else f"all of {level_set(leaf.tokens)}"
+        wanted = "which is needed" if len(leaf.tokens) == 1 else "one of which is needed"
+        return f"{column} lacks {absent}" + (f", {wanted}" if needed and not isinstance(node, Not) else "")
+
+    def _of_several(self, node: Node, i: int, needed: bool, depth: int) -> str | None:
+        if isinstance(node, Not):
+            contrary = negate(node.child, self.schema) if is_logic(node.child) else None
+            if isinstance(node.child, LinearThreshold):
+                return self._of_unit(node.child, i, denied=True)
+            return None if contrary is None or isinstance(contrary, Not) else self.clause(contrary, i, needed, depth)
+        if isinstance(node, LinearThreshold):
+            return self._of_unit(node, i)
+        if isinstance(node, Above) and node.score.family is not Family.BOOLEAN:
+            total = weight(float(self.of(node.score)[i]))
+            verb = "exceeds" if self.holds(node, i) else "does not exceed"
+            shown = print_node(node.score, self.schema)
+            return printable(f"{shown} is {total}, which {verb} {weight(node.threshold)} ({self.values(node, i)})")
+        if isinstance(node, And):
+            parts = list(conditions(node))
+            telling = parts if self.holds(node, i) else [part for part in parts if not self.holds(part, i)]
+            return " and ".join(self.clause(part, i, needed, depth + 1) for part in telling) or "always"
+        if isinstance(node, Or):
+            return self._of_alternatives(node.children, i, needed, depth, self.holds(node, i))
+        if isinstance(node, AtLeast):
+            held = [child for child in node.children if self.holds(child, i)]
+            shown = "; ".join(self.clause(child, i, False, depth + 1) for child in node.children[: 2 * _MOST])
+            end = f"and {node.k} are enough" if self.holds(node, i) else f"where {node.k} are needed"
+            verb = "holds" if len(held) == 1 else "hold"
+            return f"{len(held)} of {len(node.children)} conditions {verb}, {end}{f' ({shown})' if shown else ''}"
+        return None
+
+    def _of_alternatives(self, children: Sequence[Node], i: int, needed: bool, depth: int, holds: bool) -> str:
+        if holds:
+            held = [child for child in children if self.holds(child, i)]
+            return " and ".join(self.clause(child, i, needed, depth + 1) for child in held[:_MOST])
+        said = "; ".join(self.clause(child, i, needed, depth + 1) for child in children[:_MOST])
+        more = len(children) - _MOST
+        return f"none of {len(children)} alternatives holds ({said}{f' and {more} more' if more > 0 else ''})"
+
+    def _of_unit(self, node: LinearThreshold, i: int, denied: bool = False) -> str:
+        """A unit by its points and those that it needs."""
+        total = float(self.of(Linear(node.terms, 0.0))[i])
+        needed = f"{'fewer than' if denied else 'at least'} {weight(0.0 - node.bias)}"
+        shown = print_node(node, self.schema)
+        inner = shown[shown.index("(") :] if "(" in shown else shown
+        met = self.holds(node, i) != denied
+        state = f"which is {needed}" if met else f"where {needed} are needed"
+        return printable(f"the points {inner} come to {weight(total)}, {state} ({self.values(node, i)})")
+
+
+def conditions(node: Node) -> Iterator[Node]:
+    """The conditions that a rule joins, from all depths of its conjunction; two bounds on one column are one."""
+    flat: list[Node] = []
+    waiting = [node]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, And):
+            waiting.extend(reversed(part.children))
+        elif part is not TRUE:
+            flat.append(part)
+    flat = list(dict.fromkeys(flat))
+    bounds = [part if isinstance(part, Compare) else None for part in flat]
+    for places in grouped(bounds, anywhere=True):
+        yield flat[places[0]] if len(places) == 1 else And([flat[place] for place in places])
+
+
+def unknown(phrases: Phrases, i: int) -> list[str]:
+    """The columns of a row that are missing or hold a level never seen, each in words."""
+    found = []
+    for column in phrases.graph.used_features:
+        value = phrases.value(column, i)
+        if value == "missing" or value == NEW:
+            found.append(f"{column_title(column)} is {value}")
+    return found

@@ -1,0 +1,119 @@
+"""The conditions that decide a row where probabilities do.
+
+How much a condition counts for a row is how far the probability of the decided class would fall if the condition went
+the other way, all else equal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rulekit.audit.condition_views import condition_views
+from rulekit.audit.explaining.noisy_formulas import Noisy
+from rulekit.graph.evaluation.evaluator import evaluate_nodes
+from rulekit.graph.leaves import column_of
+from rulekit.graph.nodes import TRUE, Hidden, Missing, Node, Not, Probability, with_children
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.graph.traversal import fold, topological
+from rulekit.tables.table import Table
+
+Doubles = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.int64]
+
+_LEAST_SHARE = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class _Turned:
+    """How far the probability of a formula falls when each condition goes the other way, and whether it holds, [n, C].
+
+    names, causes [C]: the conditions of its bits, each with the names of all the bits that it causes.
+    """
+
+    noisy: Noisy
+    names: tuple[str, ...]
+    causes: tuple[Node, ...]
+    fall: Doubles
+    holds: npt.NDArray[np.bool_]
+
+
+def conditions_of_rows(
+    graph: RuleGraph, noisy: list[Noisy], table: Table, labels: Indices
+) -> list[list[dict[str, Any]]]:
+    """Per row the conditions that speak for its label, the strongest first."""
+    found: list[list[dict[str, Any]]] = [[] for _ in range(table.n_rows)]
+    for part in [_turned(part, table) for part in noisy]:
+        sign = _direction(graph, part.noisy.class_index, labels)
+        speaks = part.fall * sign[:, np.newaxis]
+        label = graph.classes[part.noisy.class_index]
+        named = zip(part.names, part.causes, strict=True)
+        views = [condition_views(name, label, cause, graph.schema) for name, cause in named]
+        states = np.where(part.holds, 1, 2 * _known(part.causes, table))
+        for i, j in zip(*np.nonzero(speaks > 0), strict=True):
+            found[i].append({**views[j][states[i, j]], "change": float(speaks[i, j])})
+    return [_strongest(row) for row in found]
+
+
+def _known(causes: tuple[Node, ...], table: Table) -> npt.NDArray[np.bool_]:
+    """Whether the column of each leaf is known [n, C]; of other conditions it is not asked."""
+    asked = [Missing(name) if (name := _column(cause)) is not None else TRUE for cause in causes]
+    values = evaluate_nodes(list(dict.fromkeys(asked)), table)
+    empty = np.empty((table.n_rows, 0), dtype=bool)
+    return ~np.column_stack([values[node] for node in asked]) if asked else empty
+
+
+def _column(cause: Node) -> str | None:
+    return column_of(cause.child if isinstance(cause, Not) else cause)
+
+
+def _strongest(row: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    ordered = sorted(row, key=lambda entry: -entry["change"])
+    return [entry for entry in ordered if entry["change"] >= _LEAST_SHARE * ordered[0]["change"]]
+
+
+def _direction(graph: RuleGraph, class_index: int, labels: Indices) -> Doubles:
+    """Per row 1 where the formula of a class speaks for the label, -1 where it speaks against it, else 0."""
+    decision = graph.decision
+    if decision.ordered:  # only the two cuts beside the label
+        return np.where(labels == class_index, 1.0, np.where(labels == class_index - 1, -1.0, 0.0))
+    against = 0.0 if len(decision.parts) > 1 else -1.0  # of several scores each speaks for its own class alone
+    return np.where(labels == class_index, 1.0, against)
+
+
+def causes_of(formula: Node) -> dict[Node, str]:
+    """The conditions of the bits of a formula, each with the names of all the bits that it causes."""
+    bits: dict[Node, list[str]] = {}
+    for bit in _bits(formula):
+        bits.setdefault(bit.cause, []).append(bit.name)
+    return {cause: "+".join(names) for cause, names in bits.items()}
+
+
+def _turned(noisy: Noisy, table: Table) -> _Turned:
+    bits = causes_of(noisy.formula)
+    causes = tuple(bits)
+    scores = [Probability(_with_turned(noisy.formula, cause)) for cause in causes]
+    whole = Probability(noisy.formula)
+    values = evaluate_nodes(list(dict.fromkeys([whole, *scores, *causes])), table)
+    empty = np.empty((table.n_rows, 0))
+    fall = np.column_stack([values[whole] - values[score] for score in scores]) if causes else empty
+    holds = np.column_stack([values[cause] for cause in causes]) if causes else empty.astype(bool)
+    return _Turned(noisy, tuple(bits.values()), causes, fall, holds)
+
+
+def _with_turned(formula: Node, cause: Node) -> Node:
+    """The formula where one condition holds on exactly the other rows."""
+
+    def rebuilt(node: Node, children: tuple[Node, ...]) -> Node:
+        if isinstance(node, Hidden) and node.cause == cause:
+            return Hidden(node.name, cause, node.off, node.on)
+        return with_children(node, children)
+
+    return fold([formula], rebuilt)[formula]
+
+
+def _bits(formula: Node) -> tuple[Hidden, ...]:
+    return tuple(node for node in topological([formula]) if isinstance(node, Hidden))

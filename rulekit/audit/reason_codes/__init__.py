@@ -1,0 +1,1 @@
+"""Reason codes: which columns count in a decision, the catalogue that words them, and its lint from both sides."""

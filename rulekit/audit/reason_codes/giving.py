@@ -1,0 +1,157 @@
+"""The reasons of rows: which of a catalogue apply to an adverse decision, the most important first.
+
+A reason applies to a row where its class is decided and some column of it counts (`counting`) by a value that the
+reason covers: every value; with `direction` a larger (smaller) one than the row's own, which must be known; with `when`
+every value, of rows on which the condition holds.
+
+Order: reasons on columns of the nearest change come first, the column that it moves farthest before the others; then
+the other reasons, in the order of the catalogue. Of one code the first counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rulekit.audit.reason_codes.adverse import Meant
+from rulekit.audit.reason_codes.counting import Counting, Nearer
+from rulekit.audit.reason_codes.places import Place, Places, places_of
+from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes
+from rulekit.graph.leaves import readers
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.tables.table import Array, Table, absent
+
+if TYPE_CHECKING:
+    from rulekit.audit.nearest_change.nearest import NearestChange
+
+MOST = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A reason of a row: its code and sentence, and the columns of it that counted."""
+
+    code: str
+    text: str
+    columns: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"code": self.code, "text": self.text, "columns": list(self.columns)}
+
+
+@dataclass(frozen=True, slots=True)
+class RowReasons:
+    """The reasons of a row, and the columns that counted; adverse: whether its decision asks for reasons.
+
+    exact: whether every column that counts is named; else more may.
+    """
+
+    adverse: bool
+    given: tuple[Given, ...] = ()
+    counting: tuple[str, ...] = ()
+    exact: bool = True
+
+
+def reasons_of(
+    graph: RuleGraph,
+    table: Table,
+    reasons: Sequence[Meant],
+    adverse: Sequence[int],
+    *,
+    changes: Sequence[NearestChange | None] | None = None,
+    most: int = MOST,
+    counting: Counting | None = None,
+) -> list[RowReasons]:
+    """The reasons of each row [n], at most so many of each; changes: the nearest change of each row, for the order."""
+    found = [RowReasons(False)] * table.n_rows
+    labels = decide(graph, table)
+    counter = Counting(places_of(graph)) if counting is None else counting
+    for k in adverse:
+        rows = np.flatnonzero(labels == k)
+        if not len(rows):
+            continue
+        own = table.take(rows)
+        near = counter.of(own, k)
+        applying = [(r, applies(counter.places, r, near, own)) for r in reasons if r.covers(k)]
+        names = _counting_names(counter.places, near)
+        for i, row in enumerate(rows.tolist()):
+            change = changes[row] if changes is not None else None
+            given = [(r, columns) for r, by_column in applying if (columns := _true(by_column, i))]
+            found[row] = RowReasons(
+                True, tuple(_ordered(given, _steps(graph, change))[:most]), names[i], bool(near.exact[i])
+            )
+    return found
+
+
+def applies(places: Places, reason: Meant, near: Nearer, table: Table) -> dict[str, Array]:
+    """By column of a reason whether it counts [n] by a value that the reason covers."""
+    held = np.ones(table.n_rows, dtype=bool)
+    if reason.when is not None:
+        held = evaluate_nodes([reason.when], table)[reason.when]
+    rows = places.table(table) if reason.reason.direction else None
+    found: dict[str, Array] = {}
+    for place, nearer in zip(places.places, near.nearer, strict=True):
+        if place.column in reason.columns:
+            ways = nearer if rows is None else nearer & _way(place, np.asarray(rows.array(place.feature.name)), reason)
+            found[place.column] = found.get(place.column, False) | (ways.any(axis=1) & held)
+    return found
+
+
+def _way(place: Place, values: Array, reason: Meant) -> Array:
+    """Whether each value of a place lies the reason's way from a row's own [n, values]; no way leads from missing."""
+    own = values[:, None]
+    unknown = absent(values) if values.dtype.kind == "f" else values < 2
+    there = place.values[None, :]
+    ways: Array = (there > own if reason.reason.direction == "up" else there < own) & ~unknown[:, None]
+    return ways
+
+
+def _true(by_column: Mapping[str, Array], i: int) -> tuple[str, ...]:
+    return tuple(column for column, held in by_column.items() if held[i])
+
+
+def _counting_names(places: Places, near: Nearer) -> list[tuple[str, ...]]:
+    n = len(near.distance)
+    by_column: dict[str, Array] = {}
+    for place, nearer in zip(places.places, near.nearer, strict=True):
+        by_column[place.column] = by_column.get(place.column, np.zeros(n, dtype=bool)) | nearer.any(axis=1)
+    return [_true(by_column, i) for i in range(n)]
+
+
+def _steps(graph: RuleGraph, change: NearestChange | None) -> dict[str, float]:
+    """How far the nearest change moves each column, as a share of its spread; 1 of what has no distance."""
+    from rulekit.audit.nearest_change.moves import moves_of
+    from rulekit.cells.words import words_apart
+
+    found: dict[str, float] = {}
+    if change is None:
+        return found
+    words, read = words_apart(graph.schema), readers(graph.decision.roots)
+    texts = {} if words is None else {name: text for text, names in words.columns.items() for name in names}
+    for moved in change.columns:
+        far = 1.0
+        if moved.column in graph.schema and graph.schema[moved.column].kind == "numeric" and moved.before is not None:
+            width = moves_of(graph, moved.column, read[moved.column]).width
+            far = abs(float(moved.after) - float(moved.before)) / width
+        name = texts.get(moved.column, moved.column)
+        found[name] = max(far, found.get(name, 0.0))
+    return found
+
+
+def _ordered(given: Sequence[tuple[Meant, tuple[str, ...]]], steps: Mapping[str, float]) -> list[Given]:
+    """The reasons in order, each code once."""
+
+    def key(entry: tuple[Meant, tuple[str, ...]]) -> tuple[bool, float, int]:
+        moved = [steps[column] for column in entry[1] if column in steps]
+        return not moved, -max(moved, default=0.0), entry[0].place
+
+    found: dict[str, Given] = {}
+    for reason, columns in sorted(given, key=key):
+        known = found.get(reason.reason.code)
+        all_columns = columns if known is None else tuple(dict.fromkeys([*known.columns, *columns]))
+        text = reason.reason.text if known is None else known.text
+        found[reason.reason.code] = Given(reason.reason.code, text, all_columns)
+    return list(found.values())

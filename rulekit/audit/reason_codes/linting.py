@@ -1,0 +1,266 @@
+"""The lint of a catalogue of reasons, from both sides, over all rows that there can be.
+
+From the side of the decisions: every adverse decision has a reason that applies. Where one has none, there is one that
+a single change turns: let no reason apply to a row whose smallest change is of k columns; make k - 1 of its changes,
+and the last one turns what is left. A reason that applied there, by a change of another column or of the last one,
+would make with the other k - 1 a smallest change of the row itself, and so apply to it. So it is enough to ask, for
+every column and every known cell of it: is there an adverse row that going to this cell turns, while no change that is
+covered turns it? That is a question on one row and its changes in single columns, which `RowSearch` answers.
+
+From the side of the catalogue: a column can count if and only if it turns some adverse decision by itself, by a change
+that the reason covers; for the row that the smallest change has reached but for that column is such a one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rulekit.audit.checks.checked_rows import Example, examples
+from rulekit.audit.reason_codes.adverse import Meant, faults, meant
+from rulekit.audit.reason_codes.asking import Asking, decided_as
+from rulekit.audit.reason_codes.catalogue import Catalogue
+from rulekit.audit.reason_codes.covering import covered_where, lint_search
+from rulekit.audit.reason_codes.places import Place, Places, places_of
+from rulekit.audit.reason_codes.tried_rows import TriedRows
+from rulekit.graph.language.readable import listed
+from rulekit.graph.language.words import name, quoted
+from rulekit.graph.nodes import FALSE, TRUE
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.names import printable
+from rulekit.verification.proof.row_search import Claim, Either, Sought
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What is wrong: a kind, a sentence, the codes and the column that it is about, and a row that shows it.
+
+    kind: `unknown column`, `unknown class`, `duplicate code`, `cannot count` (a column of a reason), `never given` (a
+    reason), `no reason` (an adverse decision), `cannot turn` (all decisions of a class).
+    """
+
+    kind: str
+    text: str
+    codes: tuple[str, ...] = ()
+    column: str = ""
+    rows: tuple[Example, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        found: dict[str, Any] = {"kind": self.kind, "text": self.text}
+        found |= {"codes": list(self.codes)} if self.codes else {}
+        found |= {"column": self.column} if self.column else {}
+        return found | ({"rows": [row.as_dict() for row in self.rows]} if self.rows else {})
+
+
+@dataclass(frozen=True, slots=True)
+class Lint:
+    """The findings, what is proved in sentences, and what could not be decided."""
+
+    findings: tuple[Finding, ...]
+    proved: tuple[str, ...]
+    open: tuple[str, ...]
+
+    @property
+    def ok(self) -> bool:
+        return not self.findings
+
+
+def lint(graph: RuleGraph, catalogue: Catalogue, adverse: Sequence[int]) -> Lint:
+    """Everything that is wrong in a catalogue for the adverse classes of a model; raises InputError for a bad one."""
+    reasons = meant(catalogue, graph)
+    findings = [Finding(f.kind, f.text, f.codes, f.column) for f in faults(catalogue, graph)]
+    model = _Linter(graph, reasons, tuple(adverse))
+    proved: list[str] = []
+    opened: list[str] = []
+    for k in adverse:
+        for found in model.decisions_without_reason(k):
+            _sort(found, findings, proved, opened)
+    for found in model.reasons_that_do_not_count():
+        _sort(found, findings, proved, opened)
+    return Lint(tuple(findings), tuple(proved), tuple(opened))
+
+
+@dataclass(frozen=True, slots=True)
+class _Proved:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    text: str
+
+
+def _sort(found: Finding | _Proved | _Open, findings: list[Finding], proved: list[str], opened: list[str]) -> None:
+    if isinstance(found, Finding):
+        findings.append(found)
+    else:
+        (proved if isinstance(found, _Proved) else opened).append(found.text)
+
+
+class _Linter:
+    """A model and the reasons for its adverse decisions, with one search over the cells that these tell apart."""
+
+    def __init__(self, graph: RuleGraph, reasons: Sequence[Meant], adverse: tuple[int, ...]) -> None:
+        self.graph, self.reasons, self.adverse = graph, reasons, adverse
+        self.search = lint_search(graph, reasons)
+        self.places: Places = places_of(graph, self.search)
+        self.read = {place.column for place in self.places.places}
+        self.asking = Asking(self.search)
+        self.tried = TriedRows(graph, self.places, adverse)
+        self._turns: dict[tuple[int, int, int], Sought] = {}
+
+    # Decisions -------------------------------------------------------------------------------------------------------
+
+    def decisions_without_reason(self, k: int) -> Iterator[Finding | _Proved | _Open]:
+        """A row of a class that no reason applies to; one for each column that counts there."""
+        label = quoted(self.graph.classes[k])
+        reached = self.asking.find(self._label(k)) if not self.tried.decided(k) else Sought(())
+        if reached.cells is None:
+            why = f": {reached.reason}" if reached.reason else ""
+            said = f"whether any row is decided {label}{why}" if why else f"no row is decided {label}"
+            yield _Open(said) if why else _Proved(said)
+            return
+        can, reason = self._some_column_turns(k)
+        if not can and not reason:
+            text = f"no change of values turns any decision for {label}, so that no column counts and no reason applies"
+            yield Finding("cannot turn", text, rows=self._rows(reached if reached.cells else Sought(None)))
+            return
+        found, reason = list(self._uncovered(k)), ""
+        for place, sought in found:
+            if sought.cells is None:
+                reason = reason or sought.reason
+                continue
+            text = (
+                f"a decision for {label} has no reason: {name(place.column)} counts, by a change that no reason covers"
+            )
+            if not any(place.column in r.columns and r.covers(k) for r in self.reasons):
+                text = f"a decision for {label} has no reason: {name(place.column)} counts, and no reason names it"
+            yield Finding("no reason", text, column=place.column, rows=self._rows(sought))
+        if all(sought.cells is None for _, sought in found):
+            said = f"every decision for {label} that a change of values turns has a reason"
+            yield _Open(f"whether {said}: {reason}") if reason else _Proved(said)
+
+    def _some_column_turns(self, k: int) -> tuple[bool, str]:
+        if self.tried.turned(k):
+            return True, ""
+        reason = ""
+        for axis in range(len(self.places.places)):
+            for cell in self.places.places[axis].cells:
+                sought = self._turn(k, axis, cell)
+                if sought.cells is not None:
+                    return True, ""
+                reason = reason or sought.reason
+        loose = not self.places.whole
+        return False, reason or ("numbers are added up, so that cells do not decide" if loose else "")
+
+    def _turn(self, k: int, axis: int, cell: int) -> Sought:
+        """A row of a class that one column turns by going to a cell."""
+        key = k, axis, cell
+        if key not in self._turns:
+            self._turns[key] = self.asking.find(self._label(k), self._label(k).contrary().at(axis, cell))
+        return self._turns[key]
+
+    def _uncovered(self, k: int) -> Iterator[tuple[Place, Sought]]:
+        """By column a row that it turns by a change that is not covered, while no covered change turns it."""
+        always = {c for r in self.reasons if r.covers(k) and not r.reason.conditional for c in r.columns}
+        uncovered = [(axis, place) for axis, place in enumerate(self.places.places) if place.column not in always]
+        claims = list(self._no_reason_applies(k)) if uncovered else []
+        for axis, place in uncovered:
+            best = Sought(None)
+            if not place.cells:
+                best = Sought(None, f"the numbers of {name(place.column)} are added up, so that cells do not decide")
+            for cell in place.cells:
+                if self._turn(k, axis, cell) == Sought(None):
+                    continue
+                sought = self.asking.find(self._label(k), self._label(k).contrary().at(axis, cell), *claims)
+                best = sought if sought.cells is not None or not best.reason else best
+                if sought.cells is not None:
+                    break
+            yield place, best
+
+    def _no_reason_applies(self, k: int) -> Iterator[Claim | Either]:
+        """The claims that no change that is covered turns a decision of a class."""
+        label = self._label(k)
+        for axis, place in enumerate(self.places.places):
+            own = [r for r in self.reasons if place.column in r.columns and r.covers(k)]
+            for cell in place.cells if own else ():
+                # where that costs little, claims are left out that always hold
+                if self.asking.few and self._turn(k, axis, cell) == Sought(None):
+                    continue
+                for node in dict.fromkeys(covered_where(r, self.places, place, cell) for r in own):
+                    if node is TRUE:
+                        yield label.at(axis, cell)
+                    elif node is not FALSE:
+                        yield Either((label.at(axis, cell), Claim(node, False)))
+
+    # Reasons ---------------------------------------------------------------------------------------------------------
+
+    def reasons_that_do_not_count(self) -> Iterator[Finding | _Proved | _Open]:
+        """Columns of reasons that can never count, and reasons none of whose columns can."""
+        silent = opened = 0
+        for reason in self.reasons:
+            code = reason.reason.code
+            said = {column: self._can_count(reason, column) for column in reason.columns}
+            dead = [column for column, (can, why) in said.items() if not can and not why]
+            unsure = [(column, why) for column, (can, why) in said.items() if not can and why]
+            for column, why in unsure:
+                opened += 1
+                yield _Open(f"whether {name(column)} can count for {code}: {why}")
+            if dead and len(dead) == len(reason.columns):
+                silent += 1
+                yield Finding("never given", self._never(reason, dead), (code,), dead[0])
+                continue
+            for column in dead:
+                silent += 1
+                text = f"{code} names {name(column)}, which never counts in {self._decisions(reason)}"
+                yield Finding("cannot count", printable(text), (code,), column)
+        if not silent and not opened and self.reasons:
+            yield _Proved("every column that a reason names can count in an adverse decision")
+
+    def _never(self, reason: Meant, dead: Sequence[str]) -> str:
+        columns = listed([name(column) for column in dead])
+        how = ""
+        if reason.reason.direction:
+            how = f" by going {reason.reason.direction}"
+        if reason.reason.when:
+            how += f" where {reason.reason.when}"
+        verb = "counts" if len(dead) == 1 else "count"
+        return printable(
+            f"{reason.reason.code} is never given: {columns} never {verb}{how} in {self._decisions(reason)}"
+        )
+
+    def _decisions(self, reason: Meant) -> str:
+        classes = [quoted(self.graph.classes[k]) for k in self.adverse if reason.covers(k)]
+        return f"a decision for {listed(classes, 'or')}" if classes else "an adverse decision of its class"
+
+    def _can_count(self, reason: Meant, column: str) -> tuple[bool, str]:
+        """Whether a column can count by a change that the reason covers, and if not why that is no proof."""
+        if column not in self.read:
+            return False, ""
+        why = ""
+        classes = [k for k in self.adverse if reason.covers(k)]
+        if any(self.tried.counts(reason, column, k) for k in classes):
+            return True, ""
+        for k in classes:
+            for axis, place in enumerate(self.places.places):
+                if place.column != column:
+                    continue
+                if not place.cells:
+                    why = why or f"the numbers of {name(column)} are added up, so that cells do not decide"
+                for cell in place.cells:
+                    sought = self._turn(k, axis, cell)
+                    node = covered_where(reason, self.places, place, cell)
+                    if sought.cells is not None and node is not TRUE:
+                        held = Claim(node)
+                        sought = self.asking.find(self._label(k), self._label(k).contrary().at(axis, cell), held)
+                    if sought.cells is not None:
+                        return True, ""
+                    why = why or sought.reason
+        return False, why
+
+    def _label(self, k: int) -> Claim:
+        return decided_as(self.graph, k)
+
+    def _rows(self, sought: Sought) -> tuple[Example, ...]:
+        return examples(self.graph, self.search, (sought.cells,)) if sought.cells is not None else ()

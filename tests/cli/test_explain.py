@@ -1,0 +1,63 @@
+"""The commands that explain rows and lint reasons: what they print, and with which exit status."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from command_line import Run, assert_refused
+
+RULES = """rulekit rules 1
+column income: numeric, money
+column late: numeric, integer
+label "default": {no, yes}
+default no
+decide yes when income <= 24900 and late > 2
+"""
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    (tmp_path / "rules.txt").write_text(RULES)
+    (tmp_path / "data.csv").write_text("income,late\n21000,3\n30000,3\n")
+    return tmp_path
+
+
+def test_a_row_is_explained_in_sentences(run: Run, files: Path) -> None:
+    ran = run("explain", "rules.txt", "data.csv", "--row", "1,2", "--immutable", "late", "--direction", "income=up")
+    assert (ran.status, ran.err) == (0, "")
+    lines = ran.out.splitlines()
+    assert lines[0] == "Row 1"
+    assert '  The decision is "yes".' in lines
+    assert "holds: income is 21,000, which is at most 24,900;" in " ".join(ran.out.split())
+    assert "No allowed change of values turns the decision" in " ".join(ran.out.split())
+    ran = run("explain", "rules.txt", "data.csv", "--json")
+    assert [row["row"] for row in json.loads(ran.out)] == [1, 2]
+    assert_refused(run("explain", "rules.txt", "data.csv", "--row", "one"), "'one' is no number of a row")
+    ran = run("explain", "rules.txt", "data.csv", "-o", "said.txt")
+    assert (ran.out, ran.err) == ("", "wrote said.txt: 2 rows\n")
+
+
+def test_a_catalogue_is_started_linted_and_used(run: Run, files: Path) -> None:
+    ran = run("reasons", "rules.txt", "--write", "reasons.toml", "--adverse", "yes")
+    assert (ran.status, ran.err) == (0, "wrote reasons.toml: 2 reasons, to be worded anew\n")
+    ran = run("reasons", "rules.txt", "data.csv", "--catalogue", "reasons.toml")
+    assert ran.status == 0, ran.out
+    assert "1 of 2 rows have an adverse decision" in ran.out
+    assert "Reason R01: income is too low" in run("explain", "rules.txt", "data.csv", "--catalogue", "reasons.toml").out
+    predicted = run("predict", "rules.txt", "data.csv", "--catalogue", "reasons.toml")
+    assert [line.rpartition(",")[2] for line in predicted.out.splitlines()] == ["reasons", "R01 R02", ""]
+    assert_refused(run("reasons", "rules.txt"), "say what to do with a catalogue")
+
+
+def test_what_the_lint_finds_is_an_exit_status(run: Run, files: Path) -> None:
+    text = 'adverse = "yes"\n[[reason]]\ncode = "A"\ntext = "Income"\ncolumns = ["incom"]\n'
+    (files / "reasons.toml").write_text(text)
+    ran = run("reasons", "rules.txt", "--catalogue", "reasons.toml", "--json")
+    assert ran.status == 1
+    found = json.loads(ran.out)
+    assert [finding["kind"] for finding in found["findings"]] == ["unknown column", "no reason", "no reason"]
+    assert found["findings"][1]["rows"][0]["decision"] == "yes"
+    (files / "reasons.toml").write_text("no toml")
+    assert_refused(run("reasons", "rules.txt", "--catalogue", "reasons.toml"), "this is no TOML")

@@ -1,0 +1,154 @@
+"""Explaining rows of a file, and catalogues of reasons as files: which rows, what is refused, what is written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rulekit.errors import InputError
+from rulekit.graph.language.text import parse_graph
+from rulekit.work.explaining import ExplanationRequest, explain
+from rulekit.work.reason_catalogues import lint_catalogue, start_catalogue
+from rulekit.work.scoring import ScoringRequest, score
+
+RULES = """rulekit rules 1
+column income: numeric, money
+column late: numeric, integer
+column purpose: categorical {car, gambling, home}
+label "default": {no, yes}
+default no
+decide yes when any of (income <= 24900 and late > 2, purpose in {gambling})
+"""
+DATA = "id,income,late,purpose\n007,21000,3,car\n008,30000,5,gambling\n009,,1,boat\n010,20000,4,gambling\n"
+CATALOGUE = """adverse = "yes"
+[[reason]]
+code = "R1"
+text = "Income is too low"
+columns = ["income"]
+direction = "up"
+[[reason]]
+code = "R2"
+text = "Late payments"
+columns = ["late"]
+[[reason]]
+code = "R3"
+text = "Purpose of the loan"
+columns = ["purpose"]
+"""
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    parse_graph(RULES).save(tmp_path / "model.json")
+    (tmp_path / "data.csv").write_text(DATA)
+    (tmp_path / "reasons.toml").write_text(CATALOGUE)
+    return tmp_path
+
+
+def request(files: Path, **more: object) -> ExplanationRequest:
+    return ExplanationRequest(files / "model.json", files / "data.csv", **more)  # type: ignore[arg-type]
+
+
+def test_rows_are_chosen_by_number_and_by_value(files: Path) -> None:
+    assert [row.number for row in explain(request(files)).rows] == [1, 2, 3, 4]
+    assert [row.number for row in explain(request(files, rows=(3, 1, 3))).rows] == [1, 3]
+    assert [row.number for row in explain(request(files, ids={"id": "008"})).rows] == [2]
+    assert [row.number for row in explain(request(files, ids={"purpose": "gambling"}, rows=(1, 4))).rows] == [4]
+    first = next(iter(explain(request(files, rows=(2,))).lines()))
+    assert first == "Row 2"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"rows": (5,)}, "--row: there is no row 5; rows are 1 to 4"),
+        ({"ids": {"id": "7"}}, "--id: no row has id=7"),
+        ({"ids": {"no": "7"}}, "no column 'no'"),
+        ({"immutable": ("incom",)}, "no column 'incom'"),
+        ({"directions": {"purpose": "up"}}, "neither up nor down"),
+        ({"to": "maybe"}, "--to: no class 'maybe'"),
+        ({"adverse": ("yes",)}, "--adverse: reasons are given from a catalogue"),
+    ],
+)
+def test_what_there_is_not_is_refused(files: Path, wrong: dict[str, object], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        explain(request(files, **wrong))
+
+
+def test_many_rows_go_to_a_file(files: Path) -> None:
+    (files / "data.csv").write_text("income,late,purpose\n" + "1,1,car\n" * 21)
+    with pytest.raises(InputError, match="21 rows are more than one reads"):
+        explain(request(files))
+    found = explain(request(files, as_json=True, output=files / "out.json"))
+    assert [row["row"] for row in json.loads((files / "out.json").read_text())] == list(range(1, 22))
+    assert found.as_rows()[20]["label"] == "no"
+    explain(request(files, output=files / "out.txt"))
+    assert (files / "out.txt").read_text().startswith('Row 1\n  The decision is "no".\n')
+
+
+def test_reasons_are_those_that_count_in_the_order_of_importance(files: Path) -> None:
+    one, two, three, four = explain(request(files, catalogue=files / "reasons.toml")).rows
+    assert [reason["code"] for reason in one.facts["reasons"]] == ["R1", "R2"]
+    assert [reason["code"] for reason in two.facts["reasons"]] == ["R3"]
+    assert "reasons" not in three.facts
+    # gambling, and one of income and late: the nearest change moves purpose farthest
+    assert [reason["code"] for reason in four.facts["reasons"]] == ["R3", "R1", "R2"]
+    assert four.facts["counting"] == {"columns": ["income", "late", "purpose"], "complete": True}
+    assert "Reason R3: Purpose of the loan (purpose)." in four.facts["sentences"]
+    (only,) = explain(request(files, rows=(4,), catalogue=files / "reasons.toml", most=1)).rows
+    assert [reason["code"] for reason in only.facts["reasons"]] == ["R3"]
+
+
+def test_predictions_have_a_column_of_reasons(files: Path) -> None:
+    wanted = ScoringRequest(files / "model.json", files / "data.csv", keep=["id"], catalogue=files / "reasons.toml")
+    assert score(wanted).columns["reasons"] == ["R1 R2", "R3", None, "R3 R1 R2"]
+    (files / "data.csv").write_text(DATA.replace("id,", "reasons,"))
+    with pytest.raises(InputError, match="a column 'reasons' of their own"):
+        score(ScoringRequest(files / "model.json", files / "data.csv", keep=["reasons"], catalogue=wanted.catalogue))
+
+
+def test_a_catalogue_is_started_and_passes(files: Path) -> None:
+    start_catalogue(files / "model.json", files / "begun.toml", ["yes"])
+    found = lint_catalogue(files / "model.json", files / "begun.toml", files / "data.csv")
+    assert found.ok
+    assert found.figures is not None
+    assert (found.figures.rows, found.figures.adverse, found.figures.without) == (4, 3, ())
+
+
+def test_the_lint_counts_rows_without_a_reason(files: Path) -> None:
+    (files / "reasons.toml").write_text(CATALOGUE.replace('"purpose"', '"age"'))
+    found = lint_catalogue(files / "model.json", files / "reasons.toml", files / "data.csv")
+    assert not found.ok
+    assert [finding.kind for finding in found.lint.findings] == ["unknown column", "no reason"]
+    assert found.figures is not None
+    assert (found.figures.without, found.figures.given) == ((2,), {"R1": 2, "R2": 2, "R3": 0})
+    with pytest.raises(InputError, match="R3 names the column 'age'"):
+        explain(request(files, catalogue=files / "reasons.toml"))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda text: text.replace("[[reason]]", "[reason"), "this is no TOML"),
+        (lambda text: 'adverse = "yes"\n', "no reasons"),
+        (lambda text: text.replace("direction", "directon"), "a catalogue has no 'directon'; did you mean 'direction'"),
+        (lambda text: text.replace('"up"', '"sideways"'), "no direction 'sideways'"),
+        (lambda text: text.replace('code = "R1"', "code = 1"), "`code` is a text"),
+        (lambda text: text.replace('["late"]', "[]"), "names one column or more"),
+        (lambda text: text.replace('["purpose"]', '["purpose"]\ndirection = "up"'), "column 'purpose' has no order"),
+        (lambda text: text.replace('["late"]', '["late"]\nwhen = "income > 3"'), "reads the column of the reason"),
+        (lambda text: text.replace('["late"]', '["late"]\nwhen = "late >"'), "reason R2, when"),
+        (
+            lambda text: text.replace('["late"]', '["late", "income"]\nwhen = "late > 3"'),
+            "with `when` names one",
+        ),
+        (lambda text: text.replace('adverse = "yes"', 'adverse = "maybe"'), "no class 'maybe'"),
+    ],
+)
+def test_a_catalogue_that_cannot_be_read_is_refused(files: Path, change: Callable[[str], str], said: str) -> None:
+    (files / "reasons.toml").write_text(change(CATALOGUE))
+    with pytest.raises(InputError, match=said):
+        lint_catalogue(files / "model.json", files / "reasons.toml")
