@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import typer.main
-
 from rulekit_cli.main import app_for
 from rulekit_cli.sections import SECTIONS
 

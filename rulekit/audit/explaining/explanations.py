@@ -14,6 +14,7 @@ import numpy as np
 
 from rulekit.audit.explaining.meanings import CONTRARY
 from rulekit.audit.explaining.noisy_formulas import noisy_formulas, together
+from rulekit.audit.explaining.overridden import add_overrides
 from rulekit.audit.explaining.turned_conditions import conditions_of_rows
 from rulekit.audit.nearest_change.wishes import ANY, Wishes
 from rulekit.audit.score_cards.row_points import has_scores, row_scores
@@ -73,6 +74,10 @@ def explain(graph: RuleGraph, table: Table, asked: Asked = EVERYTHING) -> list[d
     `change` is the nearest change that turns the decision (rulekit.audit.nearest_change.nearest): `to` (the class
     then), `columns` (each with `column`, `from`, `to`, None for missing), `distance`, `proved` (that no smaller one
     does it) and `text`. `reasons`, where a catalogue was given and the decision is adverse: `code`, `text`, `columns`.
+
+    Where overrides hold, they stand before all other rules, the one that decides first, each with `override` (`author`,
+    `date`, `expires`, `reason`), and `beneath` is the label that the model would have decided without them; of `rules`,
+    `scores`, `conditions` and `nearest_rules` all else is what is said of the model beneath.
     """
     from rulekit.audit.explaining.nearest_rules import nearest_rules
     from rulekit.audit.explaining.phrases import Phrases
@@ -83,11 +88,15 @@ def explain(graph: RuleGraph, table: Table, asked: Asked = EVERYTHING) -> list[d
         {"label": graph.classes[label], "probabilities": chance}
         for label, chance in zip(labels.tolist(), chances.tolist(), strict=True)
     ]
-    _add("rules", rows, _fired_rules(graph, table, labels))
+    beneath = graph.underlying
+    own = decide(beneath, table) if graph.overrides else labels
+    _add("rules", rows, _fired_rules(beneath, table, own))
+    if graph.overrides:
+        add_overrides(graph, table, rows, own)
     if has_scores(graph):
-        _add("scores", rows, [[score.as_dict() for score in scores] for scores in row_scores(graph, table)])
+        _add("scores", rows, [[score.as_dict() for score in scores] for scores in row_scores(beneath, table)])
     if noisy := noisy_formulas(graph):
-        _add("conditions", rows, conditions_of_rows(graph, noisy, table, labels))
+        _add("conditions", rows, conditions_of_rows(beneath, noisy, table, own))
     changes = _changes(graph, table, asked)
     if changes is not None:
         _add("change", rows, [as_json(graph, change) for change in changes])
@@ -95,9 +104,9 @@ def explain(graph: RuleGraph, table: Table, asked: Asked = EVERYTHING) -> list[d
         for row, reasons in zip(rows, _reasons(graph, table, asked, changes), strict=True):
             row |= reasons
     if asked.sentences:
-        phrases = Phrases(graph, table)
-        near = nearest_rules(graph, table, labels, phrases)
-        _add("nearest_rules", rows, [[rule.as_dict(graph) for rule in own] for own in near])
+        phrases = Phrases(beneath, table)
+        near = nearest_rules(beneath, table, own, phrases)
+        _add("nearest_rules", rows, [[rule.as_dict(graph) for rule in nearest] for nearest in near])
         _add("sentences", rows, sentences_of_rows(graph, phrases, rows, near, changes, asked.wishes != ANY))
     return rows
 

@@ -19,7 +19,8 @@ class Meaning:
     """What the id of a rule stands for: the class that it speaks for or against, and its condition.
 
     weight: its part of a sum, else None; a rule whose weight is negative speaks against the class, as does one that
-    inhibits others. nested: its conditions count by strengths, which the condition leaves out.
+    inhibits others. nested: its conditions count by strengths, which the condition leaves out. signed: of an override
+    who answers for it, and why.
     """
 
     id: str
@@ -28,17 +29,21 @@ class Meaning:
     weight: float | None = None
     nested: bool = False
     inhibits: bool = False
+    signed: str = ""
 
     def __str__(self) -> str:
         against = "against " if self.inhibits or (self.weight is not None and self.weight < 0) else ""
         part = "" if self.weight is None else f" by {abs(self.weight):.4g}"
-        return printable(f"{self.id}  {against}{label_text(self.class_label)}{part}: {self.condition}")
+        signed = f" (override, {self.signed})" if self.signed else ""
+        return printable(f"{self.id}  {against}{label_text(self.class_label)}{part}: {self.condition}{signed}")
 
 
 def meanings_of(graph: RuleGraph) -> tuple[Meaning, ...]:
     """What the ids of all rules of a model stand for."""
+    from rulekit.audit.sections import signature
     from rulekit.graph.language.text import print_node
 
+    signed = {override.id: signature(override) for override in graph.overrides}
     return tuple(
         Meaning(
             rule.id,
@@ -47,6 +52,7 @@ def meanings_of(graph: RuleGraph) -> tuple[Meaning, ...]:
             rule.weight if rule.connective == "sum" else None,
             rule.nested,
             rule.connective in CONTRARY,
+            signed.get(rule.id, ""),
         )
         for rule in rules_of(graph)
     )

@@ -31,7 +31,7 @@ class Noisy:
 def noisy_formulas(graph: RuleGraph) -> list[Noisy]:
     """The random formulas that decide; none where Boolean rules or weights do."""
     found = []
-    for part in graph.decision.parts:
+    for part in graph.underlying.decision.parts:
         score, threshold = part.score, part.threshold
         if (
             isinstance(score, Probability | Strength)

@@ -19,6 +19,6 @@ def override_sentences(row: Mapping[str, Any]) -> Iterator[str]:
         until = f" until {signed['expires']}" if signed.get("expires") else ""
         verb = "decides" if place == 0 else "holds as well, and would decide"
         by = f"by {signed['author']}, since {signed['date']}{until}"
-        yield f"Override {view['id']} {verb} {quoted(view['class'])}, where {view['text']} ({by}): {signed['reason']}."
+        yield f"Override {view['id']} {verb} {quoted(view['class'])}, where {view['text']} ({by}): {signed["reason"].rstrip(".")}."
     if said and "beneath" in row:
         yield f"Without overrides the decision would be {quoted(row['beneath'])}."

@@ -26,11 +26,12 @@ def sentences_of_rows(
     wished: bool = False,
 ) -> list[list[str]]:
     """The sentences of each row [n], of what `explain` found of it; wished: only some changes were allowed."""
-    why = Why.of(graph, phrases)
+    why = Why.of(graph.underlying, phrases)
     classes = {repr(label): k for k, label in enumerate(graph.classes)}
     found = []
     for i, row in enumerate(rows):
-        said = [*_sentences(why, row, classes[repr(row["label"])], near[i], i)]
+        said = [_decision(graph, row, classes[repr(row["label"])])]
+        said += _sentences(why, row, classes[repr(row.get("beneath", row["label"]))], near[i], i)
         if changes is not None:
             said.append(change_sentence(graph, changes[i], wished))
         if "reasons" in row:
@@ -40,7 +41,6 @@ def sentences_of_rows(
 
 
 def _sentences(why: Why, row: Mapping[str, Any], label: int, near: Sequence[NearRule], i: int) -> Iterator[str]:
-    yield _decision(why.graph, row, label)
     if missing := unknown(why.phrases, i):
         yield f"Not known of this row: {listed(missing)}."
     yield from override_sentences(row)

@@ -60,7 +60,7 @@ def row_scores(graph: RuleGraph, table: Table) -> list[tuple[RowScore, ...]]:
 
 def has_scores(graph: RuleGraph) -> bool:
     """Whether sums decide, so that a row has points and totals."""
-    cards = [card_of(part.score, graph.schema) for part in graph.decision.parts]
+    cards = [card_of(part.score, graph.schema) for part in graph.underlying.decision.parts]
     return None not in cards and any(card is not None and card.terms for card in cards)
 
 
