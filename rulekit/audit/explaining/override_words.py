@@ -18,7 +18,8 @@ def override_sentences(row: Mapping[str, Any]) -> Iterator[str]:
         signed = view["override"]
         until = f" until {signed['expires']}" if signed.get("expires") else ""
         verb = "decides" if place == 0 else "holds as well, and would decide"
+        reason = signed["reason"].rstrip(".")
         by = f"by {signed['author']}, since {signed['date']}{until}"
-        yield f"Override {view['id']} {verb} {quoted(view['class'])}, where {view['text']} ({by}): {signed["reason"].rstrip(".")}."
+        yield f"Override {view['id']} {verb} {quoted(view['class'])}, where {view['text']} ({by}): {reason}."
     if said and "beneath" in row:
         yield f"Without overrides the decision would be {quoted(row['beneath'])}."
