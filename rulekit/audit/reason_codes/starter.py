@@ -58,7 +58,8 @@ def _reasons(
         if not ways and directed is not None and whole:  # only a missing value is ever in the way
             yield Reason("", f"{title} is not known", (feature.name,), "", f"{name(feature.name)} is missing")
         else:
-            yield Reason("", f"the value of {title}", (feature.name,))
+            what = "words" if feature.kind == "text" else "value"
+            yield Reason("", f"the {what} of {title}", (feature.name,))
         return
     yield Reason("", f"{title} {_fault(feature, ways[0])}", (feature.name,), ways[0])
     if asked.can_turn(Missing(feature.name)):
