@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rulekit.audit.report.blocks import Block, Cell, Column, Facts, Heading, Items, Section, Table, Text, cells
-from rulekit.audit.report.numbers import NONE, number_text
+from rulekit.audit.report.numbers import NONE, number_text, share_text
 from rulekit.audit.report.subject import Subject
+from rulekit.graph.rule_graph import RuleGraph
 
 MOST_ROWS, MOST_COLUMNS, MOST_ITEMS, MOST_IN_CELL, DEEPEST = 100, 10, 100, 8, 3
 KINDS = {
@@ -20,6 +21,13 @@ KINDS = {
     "comparison": ("Comparison", "where another model decides otherwise"),
     "drift": ("Drift", "how rows of later days differ from those of training"),
 }
+SHARES = {"share", "then", "now", "missing_then", "missing_now", "new_share", "mean", "never_in_doubt"} | {
+    "rows_decided_alike",
+    "false_alarm_rate",
+    "tolerance",
+    "largest_gap_of_probabilities",
+}
+"""Keys of numbers that are shares, which are said in percent."""
 _COMMANDS = {"stability": "stability", "comparison": "compare", "drift": "monitor"}
 
 
@@ -34,17 +42,17 @@ def attached_section(subject: Subject, kind: str) -> Section:
         blocks.append(Text(said, "note"))
     for name, content in files:
         blocks += [Heading(name)] if len(files) > 1 else [Text(f"From {name}.", "quiet")]
-        blocks += _verdict(kind, content, subject.graph.digest)
+        blocks += _verdict(kind, content, subject.graph)
         blocks += shown_json(content)
     return Section(kind, title, tuple(blocks), {"files": [{"name": n, "content": c} for n, c in files]})
 
 
-def _verdict(kind: str, content: Any, digest: str) -> list[Block]:
+def _verdict(kind: str, content: Any, graph: RuleGraph) -> list[Block]:
     """What the file says in one sentence, where it is as its command writes it, and whether it is of this model."""
     if not isinstance(content, Mapping):
         return []
     blocks: list[Block] = []
-    if not of_this_model(kind, content, digest):
+    if not of_this_model(kind, content, graph):
         blocks.append(Text("This file is of another model, and says nothing of this one.", "bad"))
     if kind == "stability" and _is_number(content.get("dice_sorensen")):
         said = f"The rules of two of these models agree by {number_text(content['dice_sorensen'], 2)} (Dice-Sørensen)"
@@ -60,20 +68,20 @@ def _verdict(kind: str, content: Any, digest: str) -> list[Block]:
     return blocks
 
 
-def of_this_model(kind: str, content: Mapping[str, Any], digest: str) -> bool:
-    """Whether a file names this model, or none."""
+def of_this_model(kind: str, content: Mapping[str, Any], graph: RuleGraph) -> bool:
+    """Whether a file names this model, that beneath its overrides, or none."""
     named: list[Any] = [content.get("digest")]
     models = content.get("models")
     if kind == "comparison" and isinstance(models, list):
         named = [model.get("digest") for model in models if isinstance(model, Mapping)]
     known = [each for each in named if isinstance(each, str)]
-    return not known or digest in known
+    return not known or graph.digest in known or graph.underlying.digest in known
 
 
 def shown_json(value: Any, depth: int = 0) -> list[Block]:
     """JSON values as blocks: scalars of an object as facts, its lists and objects below headings of their own."""
     if isinstance(value, Mapping):
-        plain = [(_words(key), scalar_text(item)) for key, item in value.items() if _is_short(item) and item != ""]
+        plain = [(_words(key), _said(key, item)) for key, item in value.items() if _is_short(item) and item != ""]
         blocks: list[Block] = [Facts(tuple(plain))] if plain else []
         for key, item in value.items():
             if not _is_short(item) and item:
@@ -98,21 +106,21 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> Table:
     keys = keys[:MOST_COLUMNS]
     numeric = {key: all(_is_number(row.get(key)) or row.get(key) is None for row in rows) for key in keys}
     titles = tuple(Column(_words(key), "number" if numeric[key] else "text") for key in keys)
-    lines = tuple(cells(*(_cell(row.get(key)) for key in keys)) for row in rows[:MOST_ROWS])
+    lines = tuple(cells(*(_cell(key, row.get(key)) for key in keys)) for row in rows[:MOST_ROWS])
     notes = [f"and {len(rows) - MOST_ROWS} more rows"] if len(rows) > MOST_ROWS else []
     notes += [f"not shown: {', '.join(map(_words, hidden))}"] if hidden else []
     return Table("", titles, lines, "; ".join(notes))
 
 
-def _cell(value: Any) -> Cell:
+def _cell(key: Any, value: Any) -> Cell:
     """A value in a cell: a line for each entry of an object, and for each object of a list."""
     if isinstance(value, Mapping):
-        return Cell(lines=tuple((0, f"{_words(key)} {_nested(item)}") for key, item in value.items()))
+        return Cell(lines=tuple((0, f"{_words(inner)} {_said(inner, item)}") for inner, item in value.items()))
     if isinstance(value, list | tuple) and any(isinstance(item, Mapping) for item in value):
         more = len(value) - MOST_IN_CELL
         shown = [(0, _nested(item)) for item in value[:MOST_IN_CELL]]
         return Cell(lines=(*shown, *([(0, f"and {more} more")] if more > 0 else [])))
-    return Cell(_nested(value))
+    return Cell(_said(key, value))
 
 
 def _is_number(value: Any) -> bool:
@@ -143,11 +151,18 @@ def scalar_text(value: Any) -> str:
 def _nested(value: Any) -> str:
     """A value in one line."""
     if isinstance(value, Mapping):
-        return "; ".join(f"{_words(key)} {_nested(item)}" for key, item in value.items())
+        return "; ".join(f"{_words(key)} {_said(key, item)}" for key, item in value.items())
     if isinstance(value, list | tuple):
         more = len(value) - MOST_ITEMS
         return ", ".join(map(_nested, value[:MOST_ITEMS])) + (f" and {more} more" if more > 0 else "")
     return scalar_text(value)
+
+
+def _said(key: Any, value: Any) -> str:
+    """The value of a key in one line, in percent where the key names a share."""
+    if key in SHARES and _is_number(value) and 0.0 <= value <= 1.0:
+        return share_text(float(value))
+    return _nested(value)
 
 
 def _words(key: Any) -> str:

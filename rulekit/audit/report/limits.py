@@ -186,7 +186,7 @@ def _of_attachments(subject: Subject) -> Iterator[Limit]:
         for file, content in files:
             if not isinstance(content, dict):
                 continue
-            if not of_this_model(kind, content, subject.graph.digest):
+            if not of_this_model(kind, content, subject.graph):
                 yield Limit(kind, f"{file} is of another model.", True)
             elif kind == "drift" and content.get("alike") is False:
                 yield Limit("rows", f"{file}: later rows are not like those of training.", True)
