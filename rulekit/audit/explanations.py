@@ -59,8 +59,10 @@ class _Turned:
     holds: npt.NDArray[np.bool_]
 
 
-def explain(graph: RuleGraph, table: Table) -> list[dict[str, Any]]:
-    """Per row: `label`, `probabilities` (K, in class order), `rules` and, where probabilities decide, `conditions`.
+def explain(graph: RuleGraph, table: Table, changes: bool = True) -> list[dict[str, Any]]:
+    """Per row: `label`, `probabilities` (K, in class order), `rules` and `change`.
+
+    Where probabilities decide there are `conditions` too, and where sums decide `scores`.
 
     Rules: those that fired; where a probability decides for a class and none of its rules is above the threshold alone,
     the fewest that are so together, most probable first, each with `together`. Each rule has `id`, `class`, `text`, and
@@ -73,9 +75,11 @@ def explain(graph: RuleGraph, table: Table) -> list[dict[str, Any]]:
     hundredth of the largest change are left out.
 
     Where sums decide, `rules` are sorted by the size of their weights. `scores` has for each sum `class`, `total`,
-    `threshold`, and `points`, each with `id`, `text` and `points`, the largest first. `change` is the nearest change
-    that turns the decision (rulekit.audit.nearest_change.nearest): `to` (the class then), `columns` (each with
-    `column`, `from`, `to`, None for missing), `distance`, `proved` (that no smaller one does it) and `text`.
+    `threshold`, and `points`, each with `id`, `text` and `points`, the largest first.
+
+    `change` is the nearest change that turns the decision (rulekit.audit.nearest_change.nearest): `to` (the class
+    then), `columns` (each with `column`, `from`, `to`, None for missing), `distance`, `proved` (that no smaller one
+    does it) and `text`. changes: whether it is looked for, which takes milliseconds a row.
     """
     from rulekit.audit.nearest_change.nearest import nearest_changes
     from rulekit.audit.score_cards.row_points import row_scores
@@ -106,18 +110,19 @@ def explain(graph: RuleGraph, table: Table) -> list[dict[str, Any]]:
         named += [{**views[j], "probability": float(values[j][i]), "together": True} for j in jointly]
         named.sort(key=lambda rule: -abs(rule.get("weight", 0.0)))
         rows.append({"label": graph.classes[labels[i]], "probabilities": chances[i].tolist(), "rules": named})
-    changes = nearest_changes(graph, table)
-    if changes is not None:
-        for row, scores, change in zip(rows, row_scores(graph, table), changes, strict=True):
+    if has_scores(graph):
+        for row, scores in zip(rows, row_scores(graph, table), strict=True):
             row["scores"] = [score.as_dict() for score in scores]
-            row["change"] = _changed(graph, change)
+    if changes:
+        for row, change in zip(rows, nearest_changes(graph, table), strict=True):
+            row["change"] = as_json(graph, change)
     if noisy:
         for row, conditions in zip(rows, _conditions(graph, noisy, table, labels), strict=True):
             row["conditions"] = conditions
     return rows
 
 
-def _changed(graph: RuleGraph, change: NearestChange) -> dict[str, Any]:
+def as_json(graph: RuleGraph, change: NearestChange) -> dict[str, Any]:
     """A nearest change as JSON values."""
     return {
         "to": None if change.class_index is None else graph.classes[change.class_index],

@@ -96,10 +96,10 @@ def score(request: ScoringRequest) -> Scores:
     explained: list[dict[str, Any]] = []
     test = ""
     if request.explain:
-        from rulekit.audit.explanations import explain, meanings_of, reasons
+        from rulekit.audit.explanations import explain, has_scores, meanings_of, reasons
         from rulekit.audit.score_cards.row_points import threshold_words
 
-        explained = explain(graph, table)
+        explained = explain(graph, table, changes=has_scores(graph))  # of other models it takes longer
         columns |= reasons(graph, explained)
         meanings, test = meanings_of(graph), threshold_words(graph)
     if request.escape_formulas:

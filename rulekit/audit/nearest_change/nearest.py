@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,9 +18,11 @@ import numpy as np
 
 from rulekit.audit.nearest_change.knapsack import Option, cheapest
 from rulekit.audit.nearest_change.moves import Moves, moves_of
-from rulekit.audit.score_cards.cards import Card, card_of
+from rulekit.audit.nearest_change.wishes import ANY, Direction, Wishes
+from rulekit.audit.score_cards.cards import card_of
 from rulekit.cells.space import product
 from rulekit.cells.words import words_apart
+from rulekit.errors import InputError
 from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes
 from rulekit.graph.language.readable import counted
 from rulekit.graph.leaves import has_column, readers
@@ -67,34 +69,45 @@ class NearestChange:
         return f"not found by changes of up to {counted(self.looked_at, 'column')}"
 
 
-def nearest_changes(graph: RuleGraph, table: Table) -> list[NearestChange] | None:
-    """The nearest change of each row [n]; None where the decision is no score card.
+def nearest_changes(graph: RuleGraph, table: Table, wishes: Wishes = ANY, to: int | None = None) -> list[NearestChange]:
+    """The nearest change of each row [n] that turns its decision.
 
-    Of a text a word is added or removed, which is a change of a column of words (`rulekit.cells.words`).
+    wishes: which changes count; to: the index of the class that is wanted, None for any other one (a row that is
+    decided as that class already has none). Of a text a word is added or removed, which is a change of a column of
+    words (`rulekit.cells.words`). Raises InputError where the wishes do not fit the columns, and for an unknown class.
     """
+    wishes.check(graph.schema)
+    if to is not None and not 0 <= to < len(graph.classes):
+        raise InputError(f"no class {to}", where="the wanted class", fix=f"there are {len(graph.classes)} classes")
     words = words_apart(graph.schema)
-    fixed: frozenset[str] = frozenset()
+    fixed = wishes.immutable
     if words is not None:
         graph, table = words.graph(graph), words.table(table)
-        fixed = frozenset(columns[0] for columns in words.columns.values())
-    cards = [card_of(part.score, graph.schema) for part in graph.decision.parts]
-    known = [card for card in cards if card is not None]
-    if len(known) < len(cards) or not any(card.terms for card in known):
-        return None
-    search = _Search(graph, known, table, fixed)
+        fixed |= {name for text, columns in words.columns.items() for name in columns[: None if text in fixed else 1]}
+    search = _Search(graph, table, fixed, wishes.directions, to)
     return search.by_points() if search.apart else search.by_trying(np.arange(table.n_rows))
 
 
 class _Search:
     """The columns of some rows, the cells that they may go to, and how far these are."""
 
-    def __init__(self, graph: RuleGraph, cards: Sequence[Card], table: Table, fixed: frozenset[str]) -> None:
-        self.graph, self.cards = graph, cards
+    def __init__(
+        self,
+        graph: RuleGraph,
+        table: Table,
+        fixed: frozenset[str],
+        directions: Mapping[str, Direction],
+        to: int | None,
+    ) -> None:
+        self.graph, self.to = graph, to
+        cards = [card_of(part.score, graph.schema) for part in graph.decision.parts]
+        self.cards = [card for card in cards if card is not None]
         self.table = table.select(graph.used_features)
-        nodes = [node for card in cards for _, node in card.terms]
+        roots = graph.decision.roots
+        nodes = [node for card in self.cards for _, node in card.terms]
         self.moves: dict[str, Moves] = {
             column: moves_of(graph, column, own)
-            for column, own in sorted(readers(nodes).items())
+            for column, own in sorted(readers(roots).items())
             if column not in fixed
         }
         self.values = {column: np.asarray(self.table.array(column)) for column in self.moves}
@@ -105,7 +118,7 @@ class _Search:
         one = all(len(readers([node])) == 1 and not has_column(node) for node in nodes)
         decision = graph.decision
         alike = not decision.ranked or len({threshold for _, _, threshold in decision.ranked}) == 1
-        self.apart = sums and one and alike
+        self.apart = len(self.cards) == len(cards) and sums and one and alike and to is None and not directions
 
     # Points by column ------------------------------------------------------------------------------------------------
 
@@ -225,8 +238,11 @@ class _Search:
             for f in self.table.features
         ]
         decided = decide(self.graph, Table(self.table.features, arrays, len(cells), source="changes"))
-        turning: Array = cells[decided != self.labels[row]]
+        turning: Array = cells[self._turned(decided, int(self.labels[row]))]
         return turning
+
+    def _turned(self, decided: Any, label: int) -> Any:
+        return decided != label if self.to is None else decided == self.to
 
     def _nearest_of(self, i: int, turned: Sequence[tuple[Sequence[str], Array]]) -> NearestChange:
         found: list[tuple[float, dict[str, int]]] = []
@@ -237,7 +253,7 @@ class _Search:
                 found.append((float(far[best]), dict(zip(subset, cells[best].tolist(), strict=True))))
         _, chosen = min(found, key=lambda entry: entry[0])
         # of an unrounded column one value of a cell does not speak for all of it
-        change = self._change(i, chosen, not any(has_column(node) for card in self.cards for _, node in card.terms))
+        change = self._change(i, chosen, not any(map(has_column, self.graph.decision.roots)))
         return change or NearestChange(proved=False, looked_at=len(chosen) - 1)
 
     # Changed rows ----------------------------------------------------------------------------------------------------
@@ -256,7 +272,7 @@ class _Search:
                 columns.append(ColumnChange(feature.name, _plain(moves, was), _plain(moves, then), printable(text)))
             arrays.append(after)
         decided = int(decide(self.graph, Table(self.table.features, arrays, 1, source="change"))[0])
-        if decided == int(self.labels[i]):
+        if not self._turned(decided, int(self.labels[i])):
             return None
         far = sum(float(self.distances[column][i, j]) for column, j in chosen.items())
         return NearestChange(tuple(columns), decided, far, proved)
