@@ -1,8 +1,8 @@
 """What a column of a row may be changed to: the nearest known value of each of its cells, and how far that is.
 
-The distance of a number is its difference, as a share of the range of the column: that of the training rows, where the
-model knows it, else that of the cuts; it is 1 from a missing number, and of another level or truth value. Nothing is
-changed to missing, or to a level that training never saw.
+The distance of a number is its difference, in units of the spread of the column over the training rows (their
+interquartile range, else their range), where the model knows it, else of the range of the cuts; it is 1 from a missing
+number, and of another level or truth value. Nothing is changed to missing, or to a level that training never saw.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rulekit.cells.axis import cells_of
+from rulekit.audit.nearest_change.wishes import Direction
+from rulekit.cells.axis import Cells, cells_of
 from rulekit.graph.language.bounds import WHOLE
 from rulekit.graph.language.readable import amount
 from rulekit.graph.language.words import name
@@ -26,8 +27,8 @@ from rulekit.tables.table import Array, encoded_dtype
 if TYPE_CHECKING:
     from rulekit.graph.rule_graph import RuleGraph
 
-ELSEWHERE = -1
-"""The cell of a value that nothing is changed to: missing, or a level never seen (that is -2)."""
+FARTHEST = 1e18
+"""The distance of what is infinitely far, such as any number from an infinite one."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Moves:
     """The cells of a column and what it means to go to them.
 
     lows, highs [cells]: the interval of a cell, above `low` up to `high`; of a truth value or a level both are it.
-    width: the range of a numeric column.
+    width: the spread of a numeric column.
     """
 
     feature: Feature
@@ -46,46 +47,85 @@ class Moves:
     def __len__(self) -> int:
         return len(self.highs)
 
+    @property
+    def missing(self) -> int:
+        """The cell of a missing value, to which nothing is changed; that of a level never seen is the next one."""
+        return len(self)
+
     @cached_property
     def numeric(self) -> bool:
         return self.feature.kind == "numeric"
 
     @cached_property
+    def whole(self) -> bool:
+        """Whether the values are whole numbers."""
+        return self.feature.display in WHOLE
+
+    @cached_property
     def shown(self) -> Array:
-        """A value of each cell [cells], in the type of the column's array."""
-        return self.moved(np.full(len(self), np.nan), np.arange(len(self)))
+        """A value of each cell, then of missing and of a level never seen [cells + 2], in the type of the column."""
+        if self.feature.kind == "categorical":
+            return np.append(self.highs, [MISSING_CODE, UNSEEN_CODE]).astype(encoded_dtype(self.feature))
+        known = self.moved(np.full(len(self), np.nan), np.arange(len(self)))
+        return np.append(known, [math.nan, math.nan]).astype(known.dtype)
 
     def cell(self, values: Array) -> Array:
         """The cell of each value [n] of the column's array."""
         if self.feature.kind == "categorical":
             own = {code: place for place, code in enumerate(self.highs.tolist())}
-            other = {MISSING_CODE: ELSEWHERE, UNSEEN_CODE: ELSEWHERE - 1}
+            other = {MISSING_CODE: self.missing, UNSEEN_CODE: self.missing + 1}
             rest = len(self) - 1  # the levels that no condition names share the last cell
             return np.array([own.get(code, other.get(code, rest)) for code in values.tolist()], dtype=np.int64)
         found = np.searchsorted(self.highs[:-1], values, side="left")
-        return np.where(np.isnan(values), ELSEWHERE, found)
+        return np.where(np.isnan(values), self.missing, found)
 
     def moved(self, values: Array, cells: Array) -> Array:
         """The value [n] of each of these cells that is nearest to the values [n]."""
         if not self.numeric:
             return self.highs[cells].astype(encoded_dtype(self.feature))
-        low, high = self.lows[cells], self.highs[cells]
+        least, most = (ends[cells] for ends in self._ends)
+        known = np.where(np.isnan(values), np.where(np.isfinite(self.lows[cells]), least, most), values)
+        known = np.where(np.isfinite(known), known, np.clip(0.0, least, most))
+        return np.clip(known, least, most).astype(encoded_dtype(self.feature))
+
+    @cached_property
+    def _ends(self) -> tuple[Array, Array]:
+        """The least and the largest value of each cell, of a column of whole numbers whole ones where it has some."""
         dtype = encoded_dtype(self.feature)
-        least = np.nextafter(low.astype(dtype), dtype.type(np.inf)).astype(np.float64)
-        if self.feature.display in WHOLE:
-            whole = np.floor(low) + 1.0
-            least = np.where((low < whole.astype(dtype)) & (whole <= high), whole, least)
-        known = np.where(np.isnan(values), np.where(np.isfinite(low), least, high), values)
-        known = np.where(np.isfinite(known), known, 0.0)  # a column without cuts has one cell
-        return np.where(known > high, high, np.where(known <= low, least, known)).astype(dtype)
+        least = np.nextafter(self.lows.astype(dtype), dtype.type(np.inf)).astype(np.float64)
+        least, most = np.where(np.isfinite(self.lows), least, -np.inf), self.highs
+        if self.whole:
+            low, high = np.ceil(least).astype(dtype).astype(np.float64), np.floor(most)
+            some = (low <= high) & (low >= least)
+            least, most = np.where(some, low, least), np.where(some, high, most)
+        return least, most
+
+    @cached_property
+    def _finite(self) -> Array:
+        """Which cells have a finite value."""
+        return self._ends[0] < np.inf if self.numeric else np.ones(len(self), dtype=bool)
 
     def distance(self, values: Array) -> Array:
         """How far each cell is from the values [n, cells]."""
         if not self.numeric:
             return np.ones((len(values), len(self)))
         columns = [self.moved(values, np.full(len(values), j)) for j in range(len(self))]
-        apart = np.abs(np.column_stack(columns).astype(np.float64) - values[:, None].astype(np.float64)) / self.width
-        return np.where(np.isnan(values)[:, None], 1.0, apart)
+        return self.apart(values[:, None], np.column_stack(columns))
+
+    def apart(self, values: Array, others: Array) -> Array:
+        """How far numbers are from each other."""
+        with np.errstate(all="ignore"):
+            apart = np.abs(others.astype(np.float64) - values.astype(np.float64)) / self.width
+        return np.where(np.isnan(values), 1.0, np.where(apart < FARTHEST, apart, FARTHEST))
+
+    def allowed(self, value: float, cell: int, direction: Direction | None) -> Array:
+        """To which cells [cells] a value may go that is in a cell, that one left out."""
+        places = np.arange(len(self))
+        if direction is None or cell >= self.missing:
+            return (places != cell) & self._finite
+        if self.feature.kind == "categorical":
+            return self.highs > value if direction == "up" else self.highs < value
+        return (places > cell if direction == "up" else places < cell) & self._finite
 
     def said(self, value: float, before: float = math.nan) -> str:
         """A value in words; `above 25000` where it is no plain number but the next one above a cut."""
@@ -98,17 +138,18 @@ class Moves:
             return "true" if value else "false"
         low = float(self.lows[self.cell(np.array([value]))[0]])
         bare = value > low and float(np.nextafter(encoded_dtype(self.feature).type(low), np.inf)) == value
-        if bare and before != value and math.isfinite(low) and self.feature.display not in WHOLE:
+        if bare and before != value and math.isfinite(low) and not self.whole:
             return f"above {amount(low, self.feature)}"
         return amount(value, self.feature)
 
 
-def moves_of(graph: RuleGraph, column: str, nodes: Iterable[Node]) -> Moves:
-    """The moves of a column among the cells that these nodes tell apart."""
+def moves_of(graph: RuleGraph, column: str, nodes: Iterable[Node], ranked: bool = False) -> Moves:
+    """The moves of a column among the cells that these nodes tell apart; ranked: each level has a cell of its own."""
     feature, cells = graph.schema[column], cells_of(graph.schema[column], nodes)
     if feature.kind == "boolean":
         return Moves(feature, np.array([0.0, 1.0]), np.array([0.0, 1.0]))
     if feature.kind == "categorical":
+        cells = Cells(feature, (), feature.levels) if ranked else cells
         codes = {level: code for code, level in enumerate(feature.levels, FIRST_LEVEL_CODE)}
         known = np.array([codes[level] for level in (*cells.levels, *cells.others[:1])], dtype=np.int64)
         return Moves(feature, known, known)
@@ -120,7 +161,10 @@ def moves_of(graph: RuleGraph, column: str, nodes: Iterable[Node]) -> Moves:
 def _width(graph: RuleGraph, column: str, cuts: list[float]) -> float:
     columns = graph.statistics.get("columns")
     known = columns.get(column) if isinstance(columns, dict) else None
-    low, high = (known.get(end) if isinstance(known, dict) else None for end in ("low", "high"))
+    known = known if isinstance(known, dict) else {}
+    spread, low, high = known.get("spread"), known.get("low"), known.get("high")
+    if isinstance(spread, int | float) and 0.0 < spread < math.inf:
+        return float(spread)
     if isinstance(low, int | float) and isinstance(high, int | float) and 0.0 < high - low < math.inf:
         return float(high - low)
     width = cuts[-1] - cuts[0] if cuts else 0.0

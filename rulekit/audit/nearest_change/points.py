@@ -1,0 +1,112 @@
+"""The nearest change where each term of a sum reads one column: a small knapsack of points against distances.
+
+It is exact: which columns go to which cells is chosen with the fewest columns, and of these the nearest (`knapsack`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rulekit.audit.nearest_change.knapsack import Chosen, Option, cheapest
+from rulekit.audit.nearest_change.moves import Moves
+from rulekit.audit.score_cards.cards import Card, card_of
+from rulekit.cells.space import product
+from rulekit.graph.evaluation.evaluator import evaluate_nodes
+from rulekit.graph.leaves import has_column, readers
+from rulekit.graph.nodes import Family
+from rulekit.tables.table import Array, Table
+
+if TYPE_CHECKING:
+    from rulekit.graph.rule_graph import RuleGraph
+
+
+def separate_cards(graph: RuleGraph, to: int | None) -> list[Card] | None:
+    """The cards of the sums that decide, where a knapsack finds the nearest change; None where it does not.
+
+    It does where each term reads one column, all classes have one threshold, and one sum that rises is enough.
+    """
+    decision = graph.decision
+    cards = [card_of(part.score, graph.schema) for part in decision.parts]
+    known = [card for card in cards if card is not None]
+    if len(known) < len(cards) or any(part.score.family is not Family.REAL for part in decision.parts):
+        return None
+    nodes = [node for card in known for _, node in card.terms]
+    one = all(len(readers([node])) == 1 and not has_column(node) for node in nodes)
+    alike = not decision.ranked or len({threshold for _, _, threshold in decision.ranked}) == 1
+    free = to is None or len(graph.classes) == 2
+    return known if one and alike and free and nodes else None
+
+
+@dataclass(frozen=True)
+class PointSearch:
+    """The knapsacks of some rows: what each score gains by each column [parts, n, cells], and the scores [n, parts].
+
+    distances: by column how far each cell is [n, cells], infinite where it may not be gone to.
+    """
+
+    graph: RuleGraph
+    gained: dict[str, Array]
+    totals: Array
+    distances: dict[str, Array]
+
+    def best(self, i: int, label: int) -> list[Chosen]:
+        """The cheapest choice of cells (column, cell) for each way to turn a row that is decided as a class."""
+        found = []
+        for by_part, needed, strict in self._goals(label, self.totals[i]):
+            groups = []
+            for column, far in self.distances.items():
+                gains = by_part @ self.gained[column][:, i, :]
+                places = np.flatnonzero((gains > 0.0) & np.isfinite(far[i]))
+                if len(places):
+                    groups.append([Option(float(gains[j]), float(far[i, j]), (column, j)) for j in places.tolist()])
+            cheap = cheapest(groups, needed, strict)
+            if cheap is not None:
+                found.append(cheap)
+        return found
+
+    def _goals(self, label: int, totals: Array) -> Iterator[tuple[Array, float, bool]]:
+        """What turns a decision: a sum of the scores must rise by so much, or (strict) by more."""
+        decision = self.graph.decision
+        unit = np.eye(len(totals))
+        if not decision.ranked:
+            for j, part in enumerate(decision.parts):
+                assert part.threshold is not None
+                short = float(part.threshold - totals[j])
+                yield (-unit[j], -short, False) if totals[j] > part.threshold else (unit[j], short, True)
+            return
+        order = [k for k, _, _ in decision.ranked]
+        threshold = decision.ranked[0][2]
+        if not totals[label] > threshold:  # the default: no class is above its threshold
+            yield from ((unit[k], float(threshold - totals[k]), True) for k in order if k != label)
+            return
+        if label != self.graph.default and threshold > -np.inf:
+            yield -unit[label], float(totals[label] - threshold), False
+        for k in order:
+            if k != label:
+                strict = order.index(label) < order.index(k)
+                yield unit[k] - unit[label], float(totals[label] - totals[k]), strict
+
+
+def point_search(
+    graph: RuleGraph, cards: Sequence[Card], table: Table, moves: dict[str, Moves], distances: dict[str, Array]
+) -> PointSearch:
+    """The knapsacks of the rows of a table."""
+    gained = {}
+    for column, own_moves in moves.items():
+        one = product([own_moves.feature], [own_moves.shown])
+        gains = []
+        for card in cards:
+            own = [(weight, node) for weight, node in card.terms if column in readers([node])]
+            at = evaluate_nodes(list({node for _, node in own}), one) if own else {}
+            now = evaluate_nodes(list({node for _, node in own}), table) if own else {}
+            then = sum((weight * at[node].astype(np.float64) for weight, node in own), np.zeros(one.n_rows))
+            here = sum((weight * now[node].astype(np.float64) for weight, node in own), np.zeros(table.n_rows))
+            gains.append(then[None, : len(own_moves)] - here[:, None])
+        gained[column] = np.stack(gains)
+    scores = [part.score for part in graph.decision.parts]
+    values = evaluate_nodes(list(dict.fromkeys(scores)), table)
+    return PointSearch(graph, gained, np.column_stack([values[score] for score in scores]), distances)
