@@ -155,7 +155,9 @@ def _row(sides: list[Side], places: tuple[int, ...]) -> dict[str, Any]:
         name = side.feature.name
         if side.feature.kind != "text":
             unseen = place == len(side.cells) + 1 and side.feature.unseen == "error"
-            row[name] = None if unseen or side.feature.kind != "categorical" and place > len(side.cells) else side.shown(place)
+            row[name] = (
+                None if unseen or side.feature.kind != "categorical" and place > len(side.cells) else side.shown(place)
+            )
         elif side.word is None:
             row[name] = [] if place == 1 else None
         elif row[name] is not None and place == 1:
@@ -208,8 +210,18 @@ def _spread(graph: RuleGraph, feature: Feature, nodes: list[Node]) -> float:
     if known.get("low") is not None and known["high"] > known["low"]:
         return float(known["high"] - known["low"])
     kind = np.float32 if feature.precision == "float32" else np.float64
-    ends = [c for node in nodes for c in ((node.low, node.high) if isinstance(node, Column) else
-            node.cuts if isinstance(node, Step) else (getattr(node, "value", None),)) if c is not None]
+    ends = [
+        c
+        for node in nodes
+        for c in (
+            (node.low, node.high)
+            if isinstance(node, Column)
+            else node.cuts
+            if isinstance(node, Step)
+            else (getattr(node, "value", None),)
+        )
+        if c is not None
+    ]
     ends = sorted({float(kind(c)) + 0.0 for c in ends if math.isfinite(float(kind(c)))})
     width = ends[-1] - ends[0] if ends else 0.0
     return width if 0 < width < math.inf else max(1.0, abs(ends[0]) if ends else 1.0)

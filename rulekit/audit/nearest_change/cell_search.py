@@ -14,10 +14,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rulekit.audit.nearest_change.boxes import CHANGED, Boxes, Ints
-from rulekit.audit.nearest_change.pattern import Pattern, after
-from rulekit.tables.table import Array, encoded_dtype
+from rulekit.audit.nearest_change.numbers import next_above, rounded
+from rulekit.audit.nearest_change.pattern import Pattern
+from rulekit.tables.table import Array
 
 _TOGETHER = 8192  # boxes that are made at once
+_FEW, _MOST_PARTS = 512, 64  # boxes of plain numbers that are bounded at no cost, and parts of an interval at once
 _LITTLE = 1e-12
 PLAIN_TOLERANCE = 1e-6
 """The share of its distance by which a change of several plain numbers may be farther than the nearest."""
@@ -101,6 +103,18 @@ class CellSearch:
                 boxes.lows[own, q], boxes.highs[own, q] = low, high
         return boxes, far, parts
 
+    def _least(self) -> Array:
+        """How far the nearest cell of each column is [C, R]."""
+        _, counts, starts, flat = self._flat
+        ends = zip(starts.tolist(), counts.tolist(), strict=True)
+        return np.stack([flat[:, start : start + many].min(axis=1, initial=math.inf) for start, many in ends])
+
+    def _changed(self, boxes: Boxes) -> Array:
+        """Which columns of the boxes [n, C] have still any of their cells."""
+        changed: Array = boxes.ids == self.pattern.sizes + CHANGED
+        changed[:, list(self.pattern.plain)] = False
+        return changed
+
     def _many(self, boxes: Boxes) -> int:
         """How many boxes are taken up at once: fewer while they are few columns wide."""
         widest = max(2, int(self._flat[1].max(initial=2)))
@@ -129,8 +143,7 @@ class CellSearch:
     def _split(self, boxes: Boxes, far: Array, parts: Array) -> tuple[Boxes, Array, Array]:
         """Boxes with one column more in each of its cells, or with half an interval."""
         cells, counts, starts, flat = self._flat
-        changed = boxes.ids == self.pattern.sizes + CHANGED
-        changed[:, list(self.pattern.plain)] = False
+        changed = self._changed(boxes)
         whole = changed.any(axis=1)
         rows = np.flatnonzero(whole)
         column = np.where(changed[rows], counts, 1 << 40).argmin(axis=1)
@@ -143,30 +156,40 @@ class CellSearch:
             [flat[:, s : s + m].min(axis=1, initial=math.inf) for s, m in zip(starts, counts, strict=True)]
         )
         nearer = far[:, rows[source]] + flat[:, place] - least[column[source]].T
-        halves, origin = self._halved(boxes.take(~whole), parts[~whole])
+        parted, origin = self._parted(boxes.take(~whole), parts[~whole])
         plain = np.flatnonzero(~whole)[origin]
         return (
-            Boxes.joined([made, halves]),
+            Boxes.joined([made, parted]),
             np.concatenate([nearer, far[:, plain]], axis=1),
             np.concatenate([parts[rows[source]], parts[plain]]),
         )
 
-    def _halved(self, boxes: Boxes, parts: Array) -> tuple[Boxes, Ints]:
-        """Boxes of plain numbers in two halves each, across the widest interval, and of which box each is."""
+    def _parted(self, boxes: Boxes, parts: Array) -> tuple[Boxes, Ints]:
+        """Boxes of plain numbers in a few parts each, across the widest interval, and of which box each is.
+
+        The fewer boxes there are, the more parts are made of each: what it takes to bound them hardly grows.
+        """
         if not len(boxes):
             return boxes, np.zeros(0, dtype=np.int64)
         moves = [self.pattern.problem.moves[c] for c in self.pattern.plain]
         widths = np.array([own.width for own in moves])
-        q = np.where(parts, (boxes.highs - boxes.lows) / widths, -1.0).argmax(axis=1)
-        rows = np.arange(len(boxes))
-        low, high = boxes.lows[rows, q], boxes.highs[rows, q]
-        middle = np.array(
-            [_middle(moves[k], a, b) for k, a, b in zip(q.tolist(), low.tolist(), high.tolist(), strict=True)]
-        )
-        beyond = np.array([after(moves[k], m) for k, m in zip(q.tolist(), middle.tolist(), strict=True)])
-        lower, upper = boxes.take(rows), boxes.take(rows)
-        lower.highs[rows, q], upper.lows[rows, q] = middle, beyond
-        return Boxes.joined([lower, upper]), np.concatenate([rows, rows])
+        with np.errstate(all="ignore"):
+            q = np.where(parts, (boxes.highs - boxes.lows) / widths, -1.0).argmax(axis=1)
+        pieces, source = [], []
+        many = int(np.clip(_FEW // len(boxes), 2, _MOST_PARTS))
+        share = np.arange(1, many) / many
+        for k in np.unique(q).tolist():
+            rows = np.flatnonzero(q == k)
+            low, high = boxes.lows[rows, k][:, None], boxes.highs[rows, k][:, None]
+            ends = np.minimum(rounded(moves[k], low * (1.0 - share) + high * share), -next_above(moves[k], -high))
+            ends = np.concatenate([np.maximum(ends, low), high], axis=1)
+            starts = np.concatenate([low, next_above(moves[k], ends[:, :-1])], axis=1)
+            own, piece = np.nonzero(starts <= ends)
+            made = boxes.take(rows[own])
+            made.lows[:, k], made.highs[:, k] = starts[own, piece], ends[own, piece]
+            pieces.append(made)
+            source.append(rows[own])
+        return Boxes.joined(pieces), np.concatenate(source)
 
     def _kept(self, found: Found, made: tuple[Boxes, Array, Array]) -> tuple[Boxes, Array, Array]:
         """The boxes that are to be split further; of others, which are one row, the nearest that turn are found."""
@@ -175,8 +198,7 @@ class CellSearch:
         boxes, far, parts = boxes.take(better), far[:, better], parts[better]
         may = self.pattern.may_turn(boxes)
         boxes, far, parts = boxes.take(may), far[:, may], parts[may]
-        changed = boxes.ids == self.pattern.sizes + CHANGED
-        changed[:, list(self.pattern.plain)] = False
+        changed = self._changed(boxes)
         celled = ~changed.any(axis=1)
         rows = np.flatnonzero(celled)
         if not len(rows):
@@ -200,11 +222,3 @@ class CellSearch:
         going = np.ones(len(boxes), dtype=bool)
         going[rows] = ~turned & wide
         return boxes.take(going), far[:, going], parts[going]
-
-
-def _middle(moves, low: float, high: float) -> float:  # type: ignore[no-untyped-def]
-    """A number of a column that halves an interval and is below its upper end."""
-    dtype = encoded_dtype(moves.feature).type
-    middle = low + (high - low) / 2.0
-    middle = float(dtype(math.floor(middle) if moves.whole else middle))
-    return min(max(middle, low), -after(moves, -high))

@@ -78,7 +78,7 @@ def nearest_changes(graph: RuleGraph, table: Table, wishes: Wishes = ANY, to: in
     words, fixed, directions = words_apart(graph.schema), wishes.immutable, wishes.directions
     if words is not None:
         fixed, directions = _of_words(words, fixed, directions)
-        graph, table = words.graph(graph), words.table(table)
+        graph, table = words.graph(graph).with_(statistics=graph.statistics), words.table(table)
     search = Search(graph, table, fixed, directions, to)
     return [_told(search, i, change) for i, change in enumerate(search.changes())]
 

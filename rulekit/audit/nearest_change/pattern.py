@@ -12,11 +12,12 @@ import numpy as np
 from rulekit.audit.nearest_change.boxes import CHANGED, OPEN, Boxes, Ints
 from rulekit.audit.nearest_change.goals import Goal, classes_within
 from rulekit.audit.nearest_change.moves import Moves
+from rulekit.audit.nearest_change.numbers import next_above
 from rulekit.audit.nearest_change.reach import Reach
 from rulekit.audit.nearest_change.wishes import Direction
 from rulekit.graph.decisions import Decision
 from rulekit.graph.nodes import Node
-from rulekit.tables.table import Array, encoded_dtype
+from rulekit.tables.table import Array
 
 _TOGETHER = 4096  # boxes whose bounds are computed together
 
@@ -81,13 +82,13 @@ class Pattern:
         cuts = moves.highs[:-1]
         if column in problem.fixed or not len(cuts):
             return ()
-        low, high = float(cuts[0]), after(moves, float(cuts[-1]))
+        low, high = float(cuts[0]), float(next_above(moves, cuts[-1]))
         if moves.whole:
             low = math.floor(low)
         if math.isnan(value):
             return ((low, high),)
         direction = problem.directions.get(column)
-        below, above = (low, before(moves, value)), (after(moves, value), high)
+        below, above = (low, -float(next_above(moves, -value))), (float(next_above(moves, value)), high)
         found = [below] * (direction != "up") + [above] * (direction != "down")
         return tuple((a, b) for a, b in found if a <= b < math.inf)
 
@@ -146,20 +147,6 @@ class Pattern:
     def everything(self) -> Boxes:
         """One box in which every column may be changed."""
         return self.opened(np.array([self.movable], dtype=np.int64), OPEN)
-
-
-def after(moves: Moves, value: float) -> float:
-    """The next number of a column above one, of a column of whole numbers a whole one."""
-    dtype = encoded_dtype(moves.feature).type
-    with np.errstate(over="ignore"):
-        if moves.whole and math.isfinite(value) and float(dtype(math.floor(value) + 1.0)) > value:
-            return float(dtype(math.floor(value) + 1.0))
-        return float(np.nextafter(dtype(value), dtype(math.inf)))
-
-
-def before(moves: Moves, value: float) -> float:
-    """The next number of a column below one."""
-    return -after(moves, -value)
 
 
 def columns_of(sets: Sequence[Sequence[int]], k: int) -> Ints:

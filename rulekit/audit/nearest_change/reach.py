@@ -16,12 +16,15 @@ from rulekit.audit.nearest_change.boxes import Boxes
 from rulekit.audit.nearest_change.moves import Moves
 from rulekit.audit.nearest_change.node_bounds import BOUNDS, Bounds, leaf_bounds, sum_bounds
 from rulekit.cells.space import product
+from rulekit.exactness import span_of_sum
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.leaves import column_of
 from rulekit.graph.nodes import And, Constant, Family, Linear, LinearThreshold, Node, Or, Probability, Strength
 from rulekit.graph.probability.compilation import build_circuit, inputs
 from rulekit.graph.traversal import topological
 from rulekit.tables.table import Array
+
+_ROUNDING = 4e-16
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +140,7 @@ class Reach:
             (layer.ands if isinstance(node, And) else layer.ors).append((self._row[node], rows))
             return
         if isinstance(node, Linear | LinearThreshold):
-            self._sums[node] = self._sum(node.terms, node.bias)
+            self._sums[node] = self._sum(node)
         else:
             for child in _operands(node):
                 self._use(child)
@@ -159,7 +162,8 @@ class Reach:
             rows.append(self._lookup(own[0] if len(own) == 1 else type(node)(own), column))
         return rows
 
-    def _sum(self, terms: Sequence[tuple[float, Node]], bias: float) -> _Sum:
+    def _sum(self, node: Linear | LinearThreshold) -> _Sum:
+        terms = node.terms
         by_column: dict[int, list[tuple[float, Node]]] = {}
         others = []
         for weight, child in terms:
@@ -173,7 +177,9 @@ class Reach:
         for column, own in by_column.items():
             places.append((column, len(self._lookups[column].sums)))
             self._lookups[column].sums.append(own)
-        return _Sum(bias, tuple(places), tuple(others), 4e-16 * (len(terms) + 2))
+        span = span_of_sum(node)
+        exact = not places or (span is not None and span.fits())  # added in the same order, or the same in any order
+        return _Sum(node.bias, tuple(places), tuple(others), 0.0 if exact else _ROUNDING * (len(terms) + 2))
 
     def _step(self, node: Node) -> Callable[[State], Bounds]:
         """How a node is bounded that is neither a conjunction nor a disjunction."""
@@ -261,6 +267,8 @@ class Reach:
             least, most = (ends[place].take(state.boxes.ids[:, column]) for ends in state.opened.numbers[column])
             parts.append((1.0, (least, most)))
         low, high = sum_bounds(terms.bias, parts, len(state.boxes))
+        if not terms.slack:
+            return low, high
         size = np.full(len(state.boxes), abs(terms.bias))
         for weight, (least, most) in parts:
             largest = abs(weight) * np.maximum(np.abs(least), np.abs(most))

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,10 +24,8 @@ from rulekit.audit.nearest_change.wishes import Direction
 from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.leaves import readers
 from rulekit.graph.nodes import Column
+from rulekit.graph.rule_graph import RuleGraph
 from rulekit.tables.table import Array, Table
-
-if TYPE_CHECKING:
-    from rulekit.graph.rule_graph import RuleGraph
 
 MOST_LOOKED_AT = 30_000_000
 """How many bounds of nodes may be computed for a row before the search says that nothing is proved."""
@@ -61,11 +58,13 @@ class Search:
         directions: Mapping[str, Direction],
         to: int | None,
     ) -> None:
-        self.graph, self.to = graph.with_(probability=()), to  # what is reported reads other columns
+        # what decides, alone: what is reported may read other columns
+        self.graph = RuleGraph(graph.schema, graph.classes, graph.decision, (), graph.default, {}, graph.statistics)
+        self.to = to
         self.table = table.select(self.graph.used_features)
         read = readers(graph.decision.roots)
         self.moves: dict[str, Moves] = {
-            column: moves_of(graph, column, read[column], column in directions) for column in self.table.names
+            column: moves_of(self.graph, column, read[column], column in directions) for column in self.table.names
         }
         self.plain = frozenset(
             column
