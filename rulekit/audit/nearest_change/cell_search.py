@@ -14,12 +14,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rulekit.audit.nearest_change.boxes import CHANGED, Boxes, Ints
+from rulekit.audit.nearest_change.guesses import Guesses
 from rulekit.audit.nearest_change.numbers import next_above, rounded
 from rulekit.audit.nearest_change.pattern import Pattern
 from rulekit.tables.table import Array
 
 _TOGETHER = 8192  # boxes that are made at once
 _FEW, _MOST_PARTS = 512, 64  # boxes of plain numbers that are bounded at no cost, and parts of an interval at once
+_WORTH_A_GUESS = 4096  # rows of cells
 _LITTLE = 1e-12
 PLAIN_TOLERANCE = 1e-6
 """The share of its distance by which a change of several plain numbers may be farther than the nearest."""
@@ -60,10 +62,10 @@ class CellSearch:
         """The nearest change of each row by the columns of one of the sets [n, k]."""
         n_rows = len(self.distances[0])
         found = Found(np.full(n_rows, math.inf), [None] * n_rows)
+        self._guess(found, sets)
         boxes, far, parts = self._first(sets)
         while len(boxes):
-            near = (far + self._line(boxes, parts)).min(axis=0)
-            order = np.argsort(near, kind="stable")[: self._many(boxes)]
+            order = self._order(found, boxes, (far + self._line(boxes, parts)).min(axis=0))[: self._many()]
             rest = np.ones(len(boxes), dtype=bool)
             rest[order] = False
             made = self._split(boxes.take(order), far[:, order], parts[order])
@@ -77,6 +79,18 @@ class CellSearch:
             better = self._better(found, joined, far, parts)
             boxes, far, parts = joined.take(better), far[:, better], parts[better]
         return found
+
+    def _guess(self, found: Found, sets: Ints) -> None:
+        """Where there are many rows of cells, a near change is found by chance first, so that farther boxes fall."""
+        counts = self._flat[1].astype(np.float64)
+        counts[list(self.pattern.plain)] = _FEW
+        if counts[sets].prod(axis=1).sum() < _WORTH_A_GUESS:
+            return
+        guesses = [Guesses(self.pattern, tuple(d[r] for d in self.distances), self.turned) for r in range(len(found.boxes))]
+        near = guesses[0].within(sets)
+        if near is not None:
+            for r, guess in enumerate(guesses):
+                found.distances[r], found.boxes[r] = float(guess.far(near)[0]), near
 
     def _first(self, sets: Ints) -> tuple[Boxes, Array, Array]:
         """A box for each set, with the distance of its nearest cells [R, n], and which plain columns it opens [n, Q].
@@ -115,8 +129,14 @@ class CellSearch:
         changed[:, list(self.pattern.plain)] = False
         return changed
 
-    def _many(self, boxes: Boxes) -> int:
-        """How many boxes are taken up at once: fewer while they are few columns wide."""
+    def _order(self, found: Found, boxes: Boxes, near: Array) -> Ints:
+        """The boxes, the nearest first; while none turns for long those first that have the fewest columns open."""
+        if self.looked_at > self.most // 4 and not np.isfinite(found.distances).any():
+            return np.lexsort((near, self._changed(boxes).sum(axis=1)))
+        return np.argsort(near, kind="stable")
+
+    def _many(self) -> int:
+        """How many boxes are taken up at once."""
         widest = max(2, int(self._flat[1].max(initial=2)))
         return max(1, _TOGETHER // widest)
 

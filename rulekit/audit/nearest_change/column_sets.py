@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -58,6 +59,16 @@ class ColumnSets:
             if self.looked_at + len(found) > self.most:
                 return None
         return sorted(found)
+
+    def greedy(self) -> Iterator[Ints]:
+        """Larger and larger sets [1, k] that may turn the decision: each column is one that most obstacles have."""
+        own: frozenset[int] = frozenset()
+        while len(own) < len(self.pattern.movable):
+            met = self._obstacle(own)
+            if len(met) == len(self.pattern.movable) - len(own):  # no obstacle is left
+                yield columns_of([sorted(own)], len(own))
+            own |= {max(sorted(met), key=lambda c: sum(c in obstacle for obstacle in self._obstacles))}
+        yield columns_of([sorted(own)], len(own))
 
     def _obstacle(self, own: frozenset[int]) -> frozenset[int]:
         """An obstacle that a set does not hit; all other columns where none is known."""

@@ -6,6 +6,7 @@ Sets of columns are looked at by their size (`column_sets`), and the cells to wh
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from rulekit.audit.nearest_change.boxes import Boxes
 from rulekit.audit.nearest_change.cell_search import CellSearch
 from rulekit.audit.nearest_change.column_sets import ColumnSets
 from rulekit.audit.nearest_change.goals import Goal, differences
+from rulekit.audit.nearest_change.guesses import Guesses
 from rulekit.audit.nearest_change.moves import Moves, moves_of
 from rulekit.audit.nearest_change.pattern import Pattern, Problem
 from rulekit.audit.nearest_change.points import point_search, separate_cards
@@ -27,9 +29,11 @@ from rulekit.graph.nodes import Column
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.tables.table import Array, Table
 
-MOST_LOOKED_AT = 30_000_000
+MOST_LOOKED_AT = 15_000_000
 """How many bounds of nodes may be computed for a row before the search says that nothing is proved."""
-_FEWEST_LOOKED_AT = 2_000
+_OF_A_BOX = 300  # what a box takes beside its bounds, in bounds
+_GUESSES = 3  # sets of columns among whose cells a change is looked for by chance
+_FEWEST_LOOKED_AT = 500
 _TOGETHER = 64  # rows of one pattern
 
 
@@ -173,43 +177,58 @@ class Search:
         )
         if not pattern.movable or not pattern.may_turn(pattern.everything())[0]:
             return dict.fromkeys(rows, Change({}))
-        most = max(_FEWEST_LOOKED_AT, MOST_LOOKED_AT // problem.reach.size)
+        most = max(_FEWEST_LOOKED_AT, MOST_LOOKED_AT // (problem.reach.size + _OF_A_BOX))
         sets = ColumnSets(pattern, most)
         for k in range(1, len(pattern.movable) + 1):
             own = sets.of_size(k)
             if own is None:
-                return dict.fromkeys(rows, Change({}, proved=False, looked_at=k - 1))
+                return {i: self._guessed(pattern, sets, i, k) for i in rows}
             if not len(own):
                 continue
             found: dict[int, Change] = {}
             for start in range(0, len(rows), _TOGETHER):
-                found |= self._by_cells(pattern, rows[start : start + _TOGETHER], own, k, most)
+                found |= self._by_cells(pattern, rows[start : start + _TOGETHER], own, sets)
             if not all(change.proved and not change.values for change in found.values()):
                 return found
         return dict.fromkeys(rows, Change({}))
 
-    def _by_cells(self, pattern: Pattern, rows: list[int], sets: Array, k: int, most: int) -> dict[int, Change]:
+    def _by_cells(self, pattern: Pattern, rows: list[int], own: Array, sets: ColumnSets) -> dict[int, Change]:
+        """The nearest changes of rows by the columns of one of their sets [n, k]."""
+        k = own.shape[1]
         distances = tuple(moves.distance(self.values[column][rows]) for column, moves in self.moves.items())
-        search = CellSearch(pattern, distances, lambda boxes: self._decided(pattern, rows[0], boxes), most)
-        nearest = search.nearest(sets)
+        search = CellSearch(pattern, distances, lambda boxes: self._decided(pattern, rows[0], boxes), sets.most)
+        nearest = search.nearest(own)
         found = {}
         for place, i in enumerate(rows):
             box = nearest.boxes[place]
             if box is None:
-                found[i] = Change({}, proved=nearest.proved, looked_at=0 if nearest.proved else k - 1)
+                found[i] = Change({}) if nearest.proved else self._guessed(pattern, sets, i, k)
                 continue
-            values = {}
-            for c, column in enumerate(self.moves):
-                value, cell = self.values[column][i], int(box.ids[0, c])
-                if c in pattern.plain:
-                    low = float(box.lows[0, pattern.plain.index(c)])
-                    if low != float(value) and low <= float(box.highs[0, pattern.plain.index(c)]):
-                        values[column] = low
-                elif cell != pattern.own[c]:
-                    values[column] = float(self.moves[column].moved(self.values[column][[i]], np.array([cell]))[0])
-            looked_at = 0 if nearest.proved else k - 1
+            values, looked_at = self._values(pattern, i, box), 0 if nearest.proved else k - 1
             found[i] = Change(values, float(nearest.distances[place]), nearest.proved, looked_at)
         return found
+
+    def _guessed(self, pattern: Pattern, sets: ColumnSets, i: int, k: int) -> Change:
+        """Some change of a row, where the search ends before changes of k columns are all looked at."""
+        distances = tuple(moves.distance(self.values[column][[i]])[0] for column, moves in self.moves.items())
+        guesses = Guesses(pattern, distances, lambda boxes: self._decided(pattern, i, boxes))
+        box = guesses.with_few(itertools.islice(sets.greedy(), _GUESSES))
+        if box is None:
+            return Change({}, proved=False, looked_at=k - 1)
+        return Change(self._values(pattern, i, box), float(guesses.far(box)[0]), proved=False, looked_at=k - 1)
+
+    def _values(self, pattern: Pattern, i: int, box: Boxes) -> dict[str, float]:
+        """The values of the columns that a box of one row changes."""
+        values = {}
+        for c, column in enumerate(self.moves):
+            value, cell = self.values[column][i], int(box.ids[0, c])
+            if c in pattern.plain:
+                q = pattern.plain.index(c)
+                if box.lows[0, q] <= box.highs[0, q] and box.lows[0, q] != float(value):
+                    values[column] = float(box.lows[0, q])
+            elif cell != pattern.own[c]:
+                values[column] = float(self.moves[column].moved(self.values[column][[i]], np.array([cell]))[0])
+        return values
 
     def _decided(self, pattern: Pattern, i: int, boxes: Boxes) -> Array:
         """Whether the rows that boxes of one row each stand for are decided as is wished."""
