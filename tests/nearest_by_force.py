@@ -35,6 +35,11 @@ class Side:
     spread: float = 1.0
     word: str | None = ""
 
+    @property
+    def size(self) -> int:
+        """The number of cells, with missing, and of categories with a level never seen."""
+        return len(self.cells) + {"text": 0, "categorical": 2}.get(self.feature.kind, 1)
+
     def place(self, cell: Any) -> int:
         """The cell of a raw value."""
         feature, n = self.feature, len(self.cells)
@@ -140,7 +145,7 @@ def force_of(graph: RuleGraph, most: int, ranked: frozenset[str] = frozenset()) 
         if own is None:
             return None
         sides += own
-    shape = [len(side.cells) + 2 for side in sides]
+    shape = [side.size for side in sides]
     if math.prod(shape) > most:
         return None
     labels = np.zeros(shape, dtype=np.int64)
@@ -156,7 +161,9 @@ def _row(sides: list[Side], places: tuple[int, ...]) -> dict[str, Any]:
         if side.feature.kind != "text":
             unseen = place == len(side.cells) + 1 and side.feature.unseen == "error"
             row[name] = (
-                None if unseen or side.feature.kind != "categorical" and place > len(side.cells) else side.shown(place)
+                None
+                if unseen or (side.feature.kind != "categorical" and place > len(side.cells))
+                else side.shown(place)
             )
         elif side.word is None:
             row[name] = [] if place == 1 else None

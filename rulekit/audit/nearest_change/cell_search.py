@@ -15,7 +15,7 @@ import numpy as np
 
 from rulekit.audit.nearest_change.boxes import CHANGED, Boxes, Ints
 from rulekit.audit.nearest_change.guesses import Guesses
-from rulekit.audit.nearest_change.numbers import next_above, rounded
+from rulekit.audit.nearest_change.numbers import last_alike, next_above, rounded, settled
 from rulekit.audit.nearest_change.pattern import Pattern
 from rulekit.tables.table import Array
 
@@ -86,7 +86,9 @@ class CellSearch:
         counts[list(self.pattern.plain)] = _FEW
         if counts[sets].prod(axis=1).sum() < _WORTH_A_GUESS:
             return
-        guesses = [Guesses(self.pattern, tuple(d[r] for d in self.distances), self.turned) for r in range(len(found.boxes))]
+        guesses = [
+            Guesses(self.pattern, tuple(d[r] for d in self.distances), self.turned) for r in range(len(found.boxes))
+        ]
         near = guesses[0].within(sets)
         if near is not None:
             for r, guess in enumerate(guesses):
@@ -194,15 +196,18 @@ class CellSearch:
         moves = [self.pattern.problem.moves[c] for c in self.pattern.plain]
         widths = np.array([own.width for own in moves])
         with np.errstate(all="ignore"):
-            q = np.where(parts, (boxes.highs - boxes.lows) / widths, -1.0).argmax(axis=1)
+            q = np.where(self._unsettled(boxes, parts), (boxes.highs - boxes.lows) / widths, -1.0).argmax(axis=1)
         pieces, source = [], []
         many = int(np.clip(_FEW // len(boxes), 2, _MOST_PARTS))
         share = np.arange(1, many) / many
         for k in np.unique(q).tolist():
             rows = np.flatnonzero(q == k)
             low, high = boxes.lows[rows, k][:, None], boxes.highs[rows, k][:, None]
-            ends = np.minimum(rounded(moves[k], low * (1.0 - share) + high * share), -next_above(moves[k], -high))
-            ends = np.concatenate([np.maximum(ends, low), high], axis=1)
+            ends = rounded(moves[k], low * (1.0 - share) + high * share)
+            alike = last_alike(moves[k], self.pattern.problem.leaves[k], ends)
+            ends = np.where(alike < high, alike, ends)
+            ends = np.maximum(np.minimum(ends, -next_above(moves[k], -high)), low)
+            ends = np.concatenate([ends, high], axis=1)
             starts = np.concatenate([low, next_above(moves[k], ends[:, :-1])], axis=1)
             own, piece = np.nonzero(starts <= ends)
             made = boxes.take(rows[own])
@@ -210,6 +215,16 @@ class CellSearch:
             pieces.append(made)
             source.append(rows[own])
         return Boxes.joined(pieces), np.concatenate(source)
+
+    def _unsettled(self, boxes: Boxes, parts: Array) -> Array:
+        """Which intervals of the boxes [n, Q] are open and hold numbers that some node tells apart."""
+        found = parts.copy()
+        for q, c in enumerate(self.pattern.plain):
+            rows = np.flatnonzero(parts[:, q])
+            problem = self.pattern.problem
+            ends = boxes.lows[rows, q], boxes.highs[rows, q]
+            found[rows, q] = ~settled(problem.moves[c], problem.leaves[q], *ends)
+        return found
 
     def _kept(self, found: Found, made: tuple[Boxes, Array, Array]) -> tuple[Boxes, Array, Array]:
         """The boxes that are to be split further; of others, which are one row, the nearest that turn are found."""

@@ -69,9 +69,7 @@ class Guesses:
         own, plain = self.pattern.boxes(1), self.pattern.plain
         cells = [c for c in range(box.ids.shape[1]) if c not in plain and box.ids[0, c] != own.ids[0, c]]
         numbers = [
-            c
-            for q, c in enumerate(plain)
-            if box.lows[0, q] != own.lows[0, q] or box.missing[0, q] != own.missing[0, q]
+            c for q, c in enumerate(plain) if box.lows[0, q] != own.lows[0, q] or box.missing[0, q] != own.missing[0, q]
         ]
         return sorted([*cells, *numbers])
 

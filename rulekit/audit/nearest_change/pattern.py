@@ -26,6 +26,8 @@ _TOGETHER = 4096  # boxes whose bounds are computed together
 class Problem:
     """A decision, what bounds it (`reach`, with the differences of its sums, `pairs`), and what must be kept.
 
+    leaves: by plain column the nodes that read it.
+
     fixed: columns that stay as they are; directions: of columns that go one way only.
     """
 
@@ -34,6 +36,7 @@ class Problem:
     reach: Reach
     pairs: Mapping[tuple[int, int], Node]
     moves: tuple[Moves, ...]
+    leaves: tuple[tuple[Node, ...], ...]
     fixed: frozenset[str]
     directions: Mapping[str, Direction]
 

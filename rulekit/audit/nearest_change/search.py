@@ -155,6 +155,7 @@ class Search:
             reach,
             pairs,
             tuple(self.moves.values()),
+            tuple(tuple(readers(self.graph.decision.roots)[column]) for column in reach.plain),
             self.fixed,
             self.directions,
         )
