@@ -159,12 +159,8 @@ def _row(sides: list[Side], places: tuple[int, ...]) -> dict[str, Any]:
     for side, place in zip(sides, places, strict=True):
         name = side.feature.name
         if side.feature.kind != "text":
-            unseen = place == len(side.cells) + 1 and side.feature.unseen == "error"
-            row[name] = (
-                None
-                if unseen or (side.feature.kind != "categorical" and place > len(side.cells))
-                else side.shown(place)
-            )
+            refused = place == len(side.cells) + 1 and side.feature.unseen == "error"
+            row[name] = None if refused else side.shown(place)
         elif side.word is None:
             row[name] = [] if place == 1 else None
         elif row[name] is not None and place == 1:

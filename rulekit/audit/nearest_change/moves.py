@@ -92,7 +92,8 @@ class Moves:
     def _ends(self) -> tuple[Array, Array]:
         """The least and the largest value of each cell, of a column of whole numbers whole ones where it has some."""
         dtype = encoded_dtype(self.feature)
-        least = np.nextafter(self.lows.astype(dtype), dtype.type(np.inf)).astype(np.float64)
+        with np.errstate(over="ignore"):
+            least = np.nextafter(self.lows.astype(dtype), dtype.type(np.inf)).astype(np.float64)
         least, most = np.where(np.isfinite(self.lows), least, -np.inf), self.highs
         if self.whole:
             low, high = np.ceil(least).astype(dtype).astype(np.float64), np.floor(most)
@@ -136,8 +137,11 @@ class Moves:
             return "missing"
         if self.feature.kind == "boolean":
             return "true" if value else "false"
+        if math.isinf(value):
+            return "infinity" if value > 0 else "-infinity"
         low = float(self.lows[self.cell(np.array([value]))[0]])
-        bare = value > low and float(np.nextafter(encoded_dtype(self.feature).type(low), np.inf)) == value
+        with np.errstate(over="ignore"):
+            bare = value > low and float(np.nextafter(encoded_dtype(self.feature).type(low), np.inf)) == value
         if bare and before != value and math.isfinite(low) and not self.whole:
             return f"above {amount(low, self.feature)}"
         return amount(value, self.feature)

@@ -95,7 +95,7 @@ class Search:
     # Points ----------------------------------------------------------------------------------------------------------
 
     def by_points(self, rows: list[int]) -> dict[int, Change]:
-        """The changes that a knapsack finds; a row whose sum is rounded so that the graph says otherwise is left out."""
+        """The changes that a knapsack finds, but of rows whose sums are rounded so that the graph says otherwise."""
         cards = separate_cards(self.graph, self.to)
         if cards is None:
             return {}
@@ -144,7 +144,7 @@ class Search:
     # Sets of columns -------------------------------------------------------------------------------------------------
 
     def by_sets(self, rows: list[int]) -> dict[int, Change]:
-        """The changes that the search by sets of columns finds, once for all rows whose columns are in the same cells."""
+        """The changes that the search by sets of columns finds; rows whose columns are in the same cells share it."""
         if not rows:
             return {}
         pairs = differences(self.graph.decision)
