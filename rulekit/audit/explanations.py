@@ -223,7 +223,7 @@ def has_conditions(graph: RuleGraph) -> bool:
 
 
 def has_scores(graph: RuleGraph) -> bool:
-    """Whether sums decide, so that `explain` names points, totals and the nearest change."""
+    """Whether sums decide, so that `explain` names points and totals."""
     cards = [card_of(part.score, graph.schema) for part in graph.decision.parts]
     return None not in cards and any(card is not None and card.terms for card in cards)
 

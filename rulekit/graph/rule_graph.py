@@ -253,8 +253,8 @@ class RuleGraph:
         Returns
         -------
         list of dict
-            For each row `label`, `probabilities`, `rules` (those that fired) and, where probabilities decide,
-            `conditions` (rulekit.audit.explanations).
+            For each row `label`, `probabilities`, `rules` (those that fired), `change` (the smallest change of the row
+            that turns the decision) and, where probabilities decide, `conditions` (rulekit.audit.explanations).
 
         """
         from rulekit.audit.explanations import explain
