@@ -23,7 +23,7 @@ _TOGETHER = 8192  # boxes that are made at once
 _FEW, _MOST_PARTS = 512, 64  # boxes of plain numbers that are bounded at no cost, and parts of an interval at once
 _WORTH_A_GUESS = 4096  # rows of cells
 _LITTLE = 1e-12
-PLAIN_TOLERANCE = 1e-6
+PLAIN_TOLERANCE = 1e-9
 """The share of its distance by which a change of several plain numbers may be farther than the nearest."""
 
 
@@ -101,10 +101,7 @@ class CellSearch:
         """
         pattern = self.pattern
         boxes = pattern.opened(sets)
-        _, counts, starts, flat = self._flat
-        least = np.stack(
-            [flat[:, s : s + m].min(axis=1, initial=math.inf) for s, m in zip(starts, counts, strict=True)]
-        )
+        least = self._least()
         changed = boxes.ids == pattern.sizes + CHANGED
         changed[:, list(pattern.plain)] = False
         far = np.where(changed.T[:, None, :], least[:, :, None], 0.0).sum(axis=0)
@@ -146,7 +143,8 @@ class CellSearch:
         """Which boxes [n] may hold a nearer change of some row than was found."""
         slack = np.where(parts.sum(axis=1) > 1, PLAIN_TOLERANCE, _LITTLE)
         limit = found.distances[:, None] * (1.0 - slack)
-        return ((far + self._line(boxes, parts)) < limit).any(axis=0)
+        near: Array = far + self._line(boxes, parts) < limit
+        return np.asarray(near.any(axis=0))
 
     def _line(self, boxes: Boxes, parts: Array) -> Array:
         """How far the nearest plain numbers of boxes [n] are."""
@@ -160,13 +158,14 @@ class CellSearch:
     def _nearest_numbers(self, boxes: Boxes, q: int) -> Array:
         value = self.pattern.values[self.pattern.plain[q]]
         value = 0.0 if math.isnan(value) else value
-        return np.clip(value, boxes.lows[:, q], boxes.highs[:, q])
+        nearest: Array = np.clip(value, boxes.lows[:, q], boxes.highs[:, q])
+        return nearest
 
     def _split(self, boxes: Boxes, far: Array, parts: Array) -> tuple[Boxes, Array, Array]:
         """Boxes with one column more in each of its cells, or with half an interval."""
         cells, counts, starts, flat = self._flat
         changed = self._changed(boxes)
-        whole = changed.any(axis=1)
+        whole: Array = np.asarray(changed.any(axis=1))
         rows = np.flatnonzero(whole)
         column = np.where(changed[rows], counts, 1 << 40).argmin(axis=1)
         many = counts[column]
@@ -174,10 +173,7 @@ class CellSearch:
         place = starts[column][source] + np.arange(len(source)) - np.repeat(np.cumsum(many) - many, many)
         made = boxes.take(rows[source])
         made.ids[np.arange(len(source)), column[source]] = cells[place]
-        least = np.stack(
-            [flat[:, s : s + m].min(axis=1, initial=math.inf) for s, m in zip(starts, counts, strict=True)]
-        )
-        nearer = far[:, rows[source]] + flat[:, place] - least[column[source]].T
+        nearer = far[:, rows[source]] + flat[:, place] - self._least()[column[source]].T
         parted, origin = self._parted(boxes.take(~whole), parts[~whole])
         plain = np.flatnonzero(~whole)[origin]
         return (
@@ -196,7 +192,8 @@ class CellSearch:
         moves = [self.pattern.problem.moves[c] for c in self.pattern.plain]
         widths = np.array([own.width for own in moves])
         with np.errstate(all="ignore"):
-            q = np.where(self._unsettled(boxes, parts), (boxes.highs - boxes.lows) / widths, -1.0).argmax(axis=1)
+            wide = np.where(self._unsettled(boxes, parts), (boxes.highs - boxes.lows) / widths, 0.0)
+            q = np.where(parts, wide, -1.0).argmax(axis=1)
         pieces, source = [], []
         many = int(np.clip(_FEW // len(boxes), 2, _MOST_PARTS))
         share = np.arange(1, many) / many

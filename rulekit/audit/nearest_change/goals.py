@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,7 +43,7 @@ def differences(decision: Decision) -> dict[tuple[int, int], Node]:
 
 
 def classes_within(
-    decision: Decision, default: int, pairs: dict[tuple[int, int], Node], reach: Reach, state: State
+    decision: Decision, default: int, pairs: Mapping[tuple[int, int], Node], reach: Reach, state: State
 ) -> Array:
     """Which classes [K, n] the rows of each box may be decided as."""
     n = len(state.boxes)

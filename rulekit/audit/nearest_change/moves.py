@@ -122,11 +122,11 @@ class Moves:
     def allowed(self, value: float, cell: int, direction: Direction | None) -> Array:
         """To which cells [cells] a value may go that is in a cell, that one left out."""
         places = np.arange(len(self))
-        if direction is None or cell >= self.missing:
-            return (places != cell) & self._finite
-        if self.feature.kind == "categorical":
-            return self.highs > value if direction == "up" else self.highs < value
-        return (places > cell if direction == "up" else places < cell) & self._finite
+        there: Array = places != cell
+        if direction is not None and cell < self.missing:
+            order, own = (self.highs, value) if self.feature.kind == "categorical" else (places, cell)
+            there = order > own if direction == "up" else order < own
+        return there & self._finite
 
     def said(self, value: float, before: float = math.nan) -> str:
         """A value in words; `above 25000` where it is no plain number but the next one above a cut."""

@@ -2,7 +2,8 @@
 
 Fewest columns first, then the least sum of distances (`moves`). The search is exact for every decision: `proved` says
 that no smaller change of cells turns it. Where a sum has unrounded numbers of several columns that must change
-together, no change is nearer by more than a millionth. Every change that is told has been decided by the graph itself.
+together, no change is nearer by more than a billionth of the distance. Every change that is told has been decided by
+the graph itself.
 """
 
 from __future__ import annotations

@@ -137,7 +137,7 @@ def _odd(node: Odd, operands: Sequence[Bounds]) -> Bounds:
 
 
 def _at_least(node: AtLeast, operands: Sequence[Bounds]) -> Bounds:
-    low, high = (sum(truth[end].astype(np.int64) for truth in operands) >= node.k for end in (0, 1))
+    low, high = (np.array([truth[end] for truth in operands]).sum(axis=0) >= node.k for end in (0, 1))
     return low, high
 
 

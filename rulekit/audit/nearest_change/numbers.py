@@ -19,7 +19,7 @@ def next_above(moves: Moves, values: Any) -> Array:
     dtype = encoded_dtype(moves.feature).type
     given = np.asarray(values, dtype=np.float64)
     with np.errstate(over="ignore"):
-        found = np.nextafter(given.astype(dtype), dtype(np.inf)).astype(np.float64)
+        found: Array = np.nextafter(given.astype(dtype), dtype(np.inf)).astype(np.float64)
         if moves.whole:
             whole = (np.floor(given) + 1.0).astype(dtype).astype(np.float64)
             found = np.where(np.isfinite(given) & (whole > given), whole, found)
@@ -29,7 +29,8 @@ def next_above(moves: Moves, values: Any) -> Array:
 def rounded(moves: Moves, values: Array) -> Array:
     """The numbers of a column that are nearest to some values; of whole numbers the next ones below."""
     dtype = encoded_dtype(moves.feature).type
-    return (np.floor(values) if moves.whole else values).astype(dtype).astype(np.float64)
+    kept: Array = (np.floor(values) if moves.whole else values).astype(dtype).astype(np.float64)
+    return kept
 
 
 def settled(moves: Moves, leaves: Sequence[Node], lows: Array, highs: Array) -> Array:

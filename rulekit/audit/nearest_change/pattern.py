@@ -13,7 +13,7 @@ from rulekit.audit.nearest_change.boxes import CHANGED, OPEN, Boxes, Ints
 from rulekit.audit.nearest_change.goals import Goal, classes_within
 from rulekit.audit.nearest_change.moves import Moves
 from rulekit.audit.nearest_change.numbers import next_above
-from rulekit.audit.nearest_change.reach import Reach
+from rulekit.audit.nearest_change.reach import Opened, Reach
 from rulekit.audit.nearest_change.wishes import Direction
 from rulekit.graph.decisions import Decision
 from rulekit.graph.nodes import Node
@@ -102,7 +102,7 @@ class Pattern:
         return tuple(c for c in range(len(self.own)) if (lines[c] if c in lines else self.allowed[c].any()))
 
     @cached_property
-    def _opened(self):  # type: ignore[no-untyped-def]
+    def _opened(self) -> Opened:
         return self.problem.reach.opened(self.allowed, self.own)
 
     def boxes(self, n: int) -> Boxes:
@@ -137,7 +137,7 @@ class Pattern:
         """Whether some row of each box [n] may be decided as is wished."""
         problem, parts = self.problem, []
         for start in range(0, len(boxes), _TOGETHER):
-            part = boxes.take(slice(start, start + _TOGETHER))  # type: ignore[arg-type]
+            part = boxes.take(np.arange(start, min(start + _TOGETHER, len(boxes))))
             state = problem.reach.state(part, self._opened)
             within = classes_within(problem.decision, problem.default, problem.pairs, problem.reach, state)
             if self.goal.to is not None:

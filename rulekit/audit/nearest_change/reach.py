@@ -19,10 +19,10 @@ from rulekit.cells.space import product
 from rulekit.exactness import span_of_sum
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.leaves import column_of
-from rulekit.graph.nodes import And, Constant, Family, Linear, LinearThreshold, Node, Or, Probability, Strength
+from rulekit.graph.nodes import LOGIC, And, Constant, Family, Linear, LinearThreshold, Node, Or, Probability, Strength
 from rulekit.graph.probability.compilation import build_circuit, inputs
 from rulekit.graph.traversal import topological
-from rulekit.tables.table import Array
+from rulekit.tables.table import Array, Table
 
 _ROUNDING = 4e-16
 
@@ -201,8 +201,8 @@ class Reach:
                 return low >= 0.0, high >= 0.0
 
             return reached
-        if isinstance(node, Constant | And | Or):
-            truth = node.value if isinstance(node, Constant) else isinstance(node, And)
+        if isinstance(node, (*LOGIC, Constant)) and not node.children:
+            truth = bool(evaluate_nodes([node], Table((), (), 1))[node][0])
             return lambda state: (np.full(len(state.boxes), truth), np.full(len(state.boxes), truth))
         rule, operands = BOUNDS.get(type(node)), _operands(node)
         if rule is None:

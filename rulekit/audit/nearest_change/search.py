@@ -159,10 +159,11 @@ class Search:
             self.fixed,
             self.directions,
         )
-        patterns: dict[tuple[float, ...], list[int]] = {}
+        patterns: dict[tuple[float | str, ...], list[int]] = {}
         for i in rows:
-            key = [float(self.values[c][i]) if c in self.plain else float(self.cells[c][i]) for c in self.moves]
-            patterns.setdefault(tuple("missing" if math.isnan(v) else v for v in key), []).append(i)  # type: ignore[misc]
+            key = [self.values[c][i] if c in self.plain else self.cells[c][i] for c in self.moves]
+            known = tuple("missing" if math.isnan(value) else float(value) for value in key)
+            patterns.setdefault((*known, float(self.labels[i])), []).append(i)
         found: dict[int, Change] = {}
         for own in patterns.values():
             found |= self._of_pattern(problem, own)
