@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from overridden_models import overridden, two_rules, winners
 
-from rulekit.audit.explanations import explain, meanings_of, reasons
+from rulekit.audit.explaining.explanations import explain
+from rulekit.audit.explaining.meanings import meanings_of
+from rulekit.audit.explaining.prediction_columns import explanation_columns
 from rulekit.audit.hand_made import HandEdit, hand_made
 from rulekit.audit.overridden_rows import deciding_overrides, settled_chances
 from rulekit.audit.sections import sections
@@ -61,7 +63,7 @@ def test_explanations_and_statistics_of_any_model(seed):
     rows = explain(over, table)
     assert [row["label"] for row in rows] == [over.classes[k] for k in labels]
     assert all(("beneath" in row) == (k >= 0) for row, k in zip(rows, won, strict=True))
-    reasons(over, rows)
+    explanation_columns(over, rows)
     show(over)
     entries = rule_statistics(over, table, labels)["rules"]
     for entry, override in zip(entries, over.overrides, strict=False):

@@ -123,13 +123,13 @@ def test_labels_of_a_date_are_dates(run: Run) -> None:
 
 def test_quiet_hides_what_the_simplifier_says(run: Run, visits: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Messages about budgets came through --quiet."""
-    import rulekit.work.training as training
+    import rulekit.simplification.passes as passes
 
     def simplify(graph: object, *_: object) -> object:
         logging.getLogger("rulekit.simplification.passes").warning("over budget")
         return graph
 
-    monkeypatch.setattr(training, "simplify", simplify)
+    monkeypatch.setattr(passes, "simplify", simplify)
     options = ("train", str(visits), "--target", "label", "-o", "m.json", "--param", "n_units=2")
 
     assert "note: over budget" in run(*options).err

@@ -127,7 +127,7 @@ def test_files_of_other_commands_are_shown_as_they_stand(tmp_path: Path) -> None
         files[kind] = (tmp_path / f"{kind}.json",)
     found = made(**files)
     assert "agree by 0.75" in texts(found, "stability")
-    assert "| r1 | 0.5 |" in texts(found, "stability")
+    assert "| r1 | 50.0 % |" in texts(found, "stability")
     assert "do not decide every row alike" in texts(found, "comparison")
     assert "| age | 0.31 | x 2 |" in texts(found, "drift")
     assert "drift.json: later rows are not like those of training." in found.data["summary"]["to_know"]
