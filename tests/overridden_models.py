@@ -31,7 +31,7 @@ def some_overrides(rng: np.random.Generator, graph: RuleGraph) -> tuple[Override
     """One to three overrides of random conditions and classes."""
     k = len(graph.classes)
     return tuple(
-        override(f"o{j}", int(rng.integers(k)), random_boolean(rng, graph.schema, 2), expires="2027-06-30")
+        override(f"o{j}", int(rng.integers(k)), random_boolean(rng, graph.schema, 2), expires="2037-06-30")
         for j in range(1, int(rng.integers(2, 5)))
     )
 
@@ -58,4 +58,4 @@ def overridden(seed: int) -> tuple[RuleGraph, RuleGraph, Table]:
 
 def two_rules() -> RuleGraph:
     graph = RuleGraph(SCHEMA, ("no", "yes"), Fires(X), (Probability(Hidden("h", X, 1.0)),))
-    return with_overrides(graph, (override("o1", 1, Y), override("o2", 0, Not(Y), expires="2027-01-01")))
+    return with_overrides(graph, (override("o1", 1, Y), override("o2", 0, Not(Y), expires="2037-01-01")))

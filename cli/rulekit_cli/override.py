@@ -70,10 +70,10 @@ def override(
     \b
     Examples:
       rulekit override model.json "amount > 9000 -> yes" --author "A. Jones" --date 2026-11-25 \\
-        --expires 2027-06-30 --reason "large loans are seen by a person" --data rows.csv -o model2.json
+        --expires 2037-06-30 --reason "large loans are seen by a person" --data rows.csv -o model2.json
       rulekit override model.json --from overrides.toml -o model2.json
       rulekit override model2.json --list
-      rulekit override model2.json --remove o1 --author "A. Jones" --date 2027-07-01 --reason "over" -o model3.json
+      rulekit override model2.json --remove o1 --author "A. Jones" --date 2037-07-01 --reason "over" -o model3.json
     """
     given = locals()
     if list_:

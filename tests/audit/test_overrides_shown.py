@@ -33,7 +33,7 @@ def test_overrides_stand_before_all_rules_with_who_signed_them():
         'target is "yes" when this holds',
     ]
     shown = show(GRAPH, 100)
-    assert 'by A. Jones on 2026-11-25 until 2027-01-01: the branch\\nasked "twice"' in shown
+    assert 'by A. Jones on 2026-11-25 until 2037-01-01: the branch\\nasked "twice"' in shown
     assert "A. Jones" in graph_html(GRAPH)
     assert GRAPH.to_frame()["id"].to_list()[:2] == ["o1", "o2"]
     assert "(override, by A. Jones on 2026-11-25" in str(meanings_of(GRAPH)[0])

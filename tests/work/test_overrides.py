@@ -26,14 +26,14 @@ from rulekit.work.scoring import ScoringRequest, score
 from rulekit.work.training import TrainingRequest, train
 
 SIGNED = {"author": "A. Jones", "date": "2026-11-25", "reason": "seen by a person"}
-RULE = Written("a > 0.9 and c in {green} -> yes", **SIGNED, expires="2027-06-30")
+RULE = Written("a > 0.9 and c in {green} -> yes", **SIGNED, expires="2037-06-30")
 TOML = """
 [[override]]
 rule = "a > 0.9 and c in {green} -> yes"
 author = "A. Jones"
 date = 2026-11-25
 reason = "seen by a person"
-expires = 2027-06-30
+expires = 2037-06-30
 [[override]]
 id = "old"
 rule = "b > 9 -> no"
@@ -70,7 +70,7 @@ def model(data: Path) -> Path:
 
 def held(graph: RuleGraph, data: Path) -> None:
     """Assert that the override is there as it was and decides."""
-    assert [(each.id, each.author, each.expires) for each in graph.overrides] == [("o1", "A. Jones", "2027-06-30")]
+    assert [(each.id, each.author, each.expires) for each in graph.overrides] == [("o1", "A. Jones", "2037-06-30")]
     rows = {"a": [0.95, 0.95, 0.2], "b": [0.0, 0.0, 0.0], "c": ["green", "red", "green"]}
     assert graph.decide(rows)[0] == 1
     assert graph.decide(rows)[1:].tolist() == graph.underlying.decide(rows)[1:].tolist()
@@ -93,7 +93,7 @@ def test_it_says_which_rows_change_and_proves_the_rest(model: Path, data: Path) 
     note = done.model.provenance["edits"][-1]
     assert (note["author"], note["added"], note["rows_changed"]) == ("A. Jones", ["o1"], len(done.rows))
     assert list(done.lines(1))[-1] == "proved: every row on which no changed rule holds is decided as before"
-    assert done.as_dict()["overrides"][0]["expires"] == "2027-06-30"
+    assert done.as_dict()["overrides"][0]["expires"] == "2037-06-30"
 
 
 def test_first_and_remove(model: Path, data: Path) -> None:
@@ -188,7 +188,7 @@ def test_an_edit_of_the_rules_beneath_keeps_an_override(model: Path, data: Path,
 @pytest.mark.parametrize("learner", ["adaboost", "additive", "noisy-or", "ltu-tree"])
 def test_training_keeps_the_overrides_of_a_file(learner: str, model: Path, data: Path, tmp_path: Path) -> None:
     request = TrainingRequest(
-        data, ReadingOptions(target="label"), learner, {"stopping": "none"}, overrides=model, date="2027-06-30"
+        data, ReadingOptions(target="label"), learner, {"stopping": "none"}, overrides=model, date="2037-06-30"
     )
     trained = train(request)
     held(trained.model, data)
@@ -205,9 +205,9 @@ def test_training_leaves_out_what_has_expired(model: Path, data: Path, tmp_path:
     trained = train(TrainingRequest(data, reading, "adaboost", quick, overrides=path, date="2026-12-01"))
     held(trained.model, data)
     assert "override old expired on 2020-12-31 and is left out" in trained.notes[0]
-    late = train(TrainingRequest(data, reading, "adaboost", quick, overrides=model, date="2027-07-01"))
+    late = train(TrainingRequest(data, reading, "adaboost", quick, overrides=model, date="2037-07-01"))
     assert late.model.overrides == ()
-    assert "override o1 expired on 2027-06-30 and is left out" in late.notes[0]
+    assert "override o1 expired on 2037-06-30 and is left out" in late.notes[0]
     with pytest.raises(InputError, match="is no date"):
         train(TrainingRequest(data, reading, overrides=model, date="today"))
     plain = tmp_path / "rules.txt"

@@ -159,7 +159,7 @@ class Builder:
         *said, node, value = parts
         words = [word for word, _ in said]
         if words not in (["by", "on", "because"], ["by", "on", "until", "because"]):
-            fix = 'write override o1 by "A. Jones" on 2026-11-25 until 2027-06-30 because "...": amount > 9000 -> yes'
+            fix = 'write override o1 by "A. Jones" on 2026-11-25 until 2037-06-30 because "...": amount > 9000 -> yes'
             raise FormatError(f"an override is not said with {', '.join(words)}", fix=fix)
         told = dict(said)
         keys = {"by": "author", "on": "date", "because": "reason", "until": "expires"}

@@ -40,10 +40,10 @@ def test_author_and_reason_hold_any_characters(author, reason):
 
 
 def test_a_statement_that_is_added_by_hand_decides():
-    graph = parse_graph(HEAD + SAID + "override o2 by B on 2026-11-26 until 2027-01-01 because c: x > 5 -> no\n")
+    graph = parse_graph(HEAD + SAID + "override o2 by B on 2026-11-26 until 2037-01-01 because c: x > 5 -> no\n")
     assert [(each.id, each.class_index, each.expires) for each in graph.overrides] == [
         ("o1", 1, None),
-        ("o2", 0, "2027-01-01"),
+        ("o2", 0, "2037-01-01"),
     ]
     assert graph.predict({"x": [0.0, 0.5, 2.0, 6.0]}).tolist() == ["yes", "no", "yes", "no"]
     assert graph.underlying == parse_graph(HEAD)

@@ -278,7 +278,14 @@ def test_it_keeps_the_contract(check: Check) -> None:
 
 @pytest.mark.full
 @pytest.mark.parametrize(
-    "more", [{"method": "em"}, {"threshold": "f1"}, {"family": "and"}, {"family": "parity"}], ids=str
+    "more",
+    [
+        {"method": "em"},
+        pytest.param({"threshold": "f1"}, marks=pytest.mark.long),
+        {"family": "and"},
+        {"family": "parity"},
+    ],
+    ids=str,
 )
 def test_the_contract_with_other_settings(more: dict[str, Any]) -> None:
     for check in learner_checks(NoisyOrClassifier, {**SMALL, **more}, sklearn=False):
