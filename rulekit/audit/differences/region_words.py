@@ -68,7 +68,8 @@ def regions(differing: Differing, found: Found) -> tuple[Region, ...]:
 
 def condition(differing: Differing, box: Box) -> Node:
     """The condition that holds on a box alone."""
-    parts = list(_parts(differing, box))
+    # bounds of a column stand beside the other conditions, and not in parentheses of their own
+    parts = [leaf for part in _parts(differing, box) for leaf in (part.children if isinstance(part, And) else (part,))]
     return TRUE if not parts else parts[0] if len(parts) == 1 else And(parts)
 
 
