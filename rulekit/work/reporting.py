@@ -69,7 +69,9 @@ def report(request: ReportRequest) -> WrittenReport:
     said = Said(request.title, request.purpose, request.author, request.date)
     rows = None if request.data is None else _measured(graph, request.data, request)
     attached = {kind: _attached(getattr(request, kind), kind) for kind in ("stability", "comparison", "drift")}
-    subject = Subject(graph, said, rows, _verifications(request), {k: files for k, files in attached.items() if files})
+    written, verified = _verifications(request)
+    files = {kind: found for kind, found in attached.items() if found}
+    subject = Subject(graph, said, rows, written | verified, files, frozenset(verified))
     made = document(subject, __version__)
     for path in request.outputs:
         write_atomically(path, content(made, path).encode())
@@ -120,18 +122,19 @@ def _measured(graph: RuleGraph, data: Path, request: ReportRequest) -> MeasuredR
     return MeasuredRows(graph, found.rows, data.name, found.overlap, reading.weight or "", groups, found.notes)
 
 
-def _verifications(request: ReportRequest) -> dict[str, Mapping[str, Any]]:
-    """What was found of each artifact, by the name of its file."""
+def _verifications(request: ReportRequest) -> tuple[dict[str, Mapping[str, Any]], dict[str, Mapping[str, Any]]]:
+    """What files say of artifacts, and what is found of others now, by the names of files."""
     from rulekit.verification.report_file import parse_report, read_report
     from rulekit.work.verifying import VerificationRequest, verify
 
-    found: dict[str, Mapping[str, Any]] = {}
+    written: dict[str, Mapping[str, Any]] = {}
+    verified: dict[str, Mapping[str, Any]] = {}
     for path in request.verifications:
-        found[_free(found, path.name)] = read_report(path).content
+        written[_free(written, path.name)] = read_report(path).content
     for path in request.artifacts:
         made = verify(VerificationRequest(request.model, path, request.data, reading=_unlabelled(request.reading)))
-        found[_free(found, path.name)] = parse_report(made.to_json()).content
-    return found
+        verified[_free(written | verified, path.name)] = parse_report(made.to_json()).content
+    return written, verified
 
 
 def _unlabelled(reading: ReadingOptions) -> ReadingOptions:

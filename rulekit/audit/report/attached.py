@@ -60,11 +60,11 @@ def _verdict(kind: str, content: Any, graph: RuleGraph) -> list[Block]:
     elif kind == "comparison" and isinstance(content.get("equal"), bool):
         equal = content["equal"]
         said = "The two models decide every row alike." if equal else "The two models do not decide every row alike."
-        blocks.append(Text(said, "good" if equal else "note"))
+        blocks.append(Text(f"The file says: {said}", "note"))
     elif kind == "drift" and isinstance(content.get("alike"), bool):
         alike = content["alike"]
         said = "The rows are like those of training." if alike else "The rows are not like those of training."
-        blocks.append(Text(said, "good" if alike else "note"))
+        blocks.append(Text(f"The file says: {said}", "note"))
     return blocks
 
 

@@ -178,6 +178,8 @@ def _of_proofs(subject: Subject, checked: Checked) -> Iterator[Limit]:
             yield Limit("artifacts", f"{file}: the artifact was not shown to decide as the model does.", True)
         elif content.get("proof") != "proved":
             yield Limit("artifacts", f"{file}: equality was tested on rows, not proved: {content.get('proof_reason')}.")
+        elif file not in subject.verified:
+            yield Limit("artifacts", f"{file} was written elsewhere, and what it says of an artifact was not repeated.")
 
 
 def _of_attachments(subject: Subject) -> Iterator[Limit]:

@@ -103,6 +103,7 @@ class Subject:
 
     rows: None where no rows were given. verifications, attachments: what `rulekit verify --report` and other commands
     wrote, as JSON values by the name of their file; artifacts of attachments are stability, comparison, drift.
+    verified: the names of those verifications that were made for this report; the others are what a file says.
     """
 
     graph: RuleGraph
@@ -110,6 +111,7 @@ class Subject:
     rows: MeasuredRows | None = None
     verifications: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     attachments: Mapping[str, tuple[tuple[str, Any], ...]] = field(default_factory=dict)
+    verified: frozenset[str] = frozenset()
 
     @cached_property
     def rules(self) -> tuple[Rule, ...]:

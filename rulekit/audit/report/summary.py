@@ -67,11 +67,14 @@ def _promises(checked: Checked) -> str:
 
 
 def _artifacts(subject: Subject) -> str:
-    found = subject.verifications.values()
+    found = subject.verifications
     if not found:
         return "none verified here"
-    own = [content for content in found if not foreign(content, subject.graph.digest)]
-    ok = [content for content in own if content.get("ok") is True]
-    proved = sum(content.get("proof") == "proved" for content in ok)
-    said = f"{len(ok)} of {len(found)} verified, {proved} proved equal on every row"
-    return said
+    parts = []
+    for here, words in ((True, "verified"), (False, "verified as a file says, which was not repeated here")):
+        some = [content for name, content in found.items() if (name in subject.verified) is here]
+        own = [content for content in some if not foreign(content, subject.graph.digest)]
+        ok = [content for content in own if content.get("ok") is True]
+        proved = sum(content.get("proof") == "proved" for content in ok)
+        parts += [f"{len(ok)} of {len(some)} {words}, {proved} proved equal on every row"] * bool(some)
+    return "; ".join(parts)

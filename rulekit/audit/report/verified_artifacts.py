@@ -13,6 +13,10 @@ NONE_GIVEN = (
     "No verification was given: `rulekit verify MODEL ARTIFACT --report parity.json` writes one, and `rulekit report "
     "--verification parity.json`, or `--artifact ARTIFACT`, shows it here."
 )
+NOT_REPEATED = (
+    "So says the file that was given; this report did not repeat it. --artifact ARTIFACT verifies one now, and "
+    "`rulekit verify ARTIFACT --against REPORT` repeats a report and checks its signature."
+)
 _METHODS = {
     "cells": "every cell of the inputs was run",
     "normal form": "its operators, read back, are the same formula",
@@ -25,7 +29,7 @@ def verification_section(subject: Subject) -> Section:
     found = subject.verifications
     blocks: list[Block] = [] if found else [Text(NONE_GIVEN, "note")]
     for name, content in found.items():
-        blocks += _shown(name, content, subject.graph.digest)
+        blocks += _shown(name, content, subject.graph.digest, name in subject.verified)
     return Section("verification", "Verification of artifacts", tuple(blocks), {"reports": dict(found)})
 
 
@@ -34,8 +38,11 @@ def foreign(content: Mapping[str, Any], digest: str) -> bool:
     return content.get("digest") != digest
 
 
-def _shown(name: str, content: Mapping[str, Any], digest: str) -> list[Block]:
+def _shown(name: str, content: Mapping[str, Any], digest: str, here: bool) -> list[Block]:
+    """here: whether the verification was made for this report, so that nobody need believe its file."""
     blocks: list[Block] = [Heading(f"{name}: {content.get('target')}")]
+    if not here:
+        blocks.append(Text(NOT_REPEATED, "note"))
     if foreign(content, digest):
         blocks.append(Text("This report is of another model, and says nothing of this one.", "bad"))
     different = content.get("different_decisions")
@@ -47,7 +54,7 @@ def _shown(name: str, content: Mapping[str, Any], digest: str) -> list[Block]:
         said = f"Proved: it decides every possible row as the model does; {method}{cells_said}."
         if not proved:
             said = f"It decided every row that was tried as the model does. Not proved: {content.get('proof_reason')}."
-        blocks.append(Text(said, "good" if proved else "note"))
+        blocks.append(Text(said, "good" if proved and here else "note"))
     else:
         reason = content.get("not_run") or f"{different} decisions differ"
         blocks.append(Text(f"It does not decide as the model does, or says what is not so: {reason}.", "bad"))
@@ -60,7 +67,7 @@ def _shown(name: str, content: Mapping[str, Any], digest: str) -> list[Block]:
         ("rules inside the artifact", str(content.get("carried"))),
         ("versions", ", ".join(f"{k} {v}" for k, v in _mapping(content.get("versions")).items()) or "not stated"),
         ("sha256 of the artifact", str(content.get("sha256"))),
-        ("signed", "yes" if content.get("signature") else "no"),
+        ("signature", "there is one, which was not checked here" if content.get("signature") else "none"),
     ]
     blocks.append(Facts(tuple(pairs), frozenset({"sha256 of the artifact"})))
     return blocks

@@ -73,6 +73,22 @@ def test_artifacts_are_verified_now_or_by_a_report_that_was_written(tmp_path: Pa
     assert found.data["summary"]["facts"]["artifacts"] == "1 of 1 verified, 1 proved equal on every row"
 
 
+def test_what_a_file_says_of_an_artifact_is_not_said_to_be_proved(tmp_path: Path) -> None:
+    """Anybody can write such a file."""
+    from rulekit.work.verifying import VerificationRequest, verify
+
+    graph = rulekit.load(loans().model)
+    graph.export(tmp_path / "model.py", to="python")
+    verify(VerificationRequest(loans().model, tmp_path / "model.py", rows=50, report=tmp_path / "p.json"))
+    claimed = json.loads((tmp_path / "p.json").read_text()) | {"sha256": "0" * 64}
+    (tmp_path / "p.json").write_text(json.dumps(claimed))
+    found = made(verifications=(tmp_path / "p.json",))
+    assert "So says the file that was given" in texts(found, "verification")
+    said = "1 of 1 verified as a file says, which was not repeated here, 1 proved equal on every row"
+    assert found.data["summary"]["facts"]["artifacts"] == said
+    assert "what it says of an artifact was not repeated" in texts(found, "limits")
+
+
 def test_a_verification_of_another_model_is_named(tmp_path: Path) -> None:
     from rulekit.work.verifying import VerificationRequest, verify
 
