@@ -153,6 +153,7 @@ def test_random_models(part: int) -> None:
 
 
 @pytest.mark.full
+@pytest.mark.long_from("seed", 1)
 @pytest.mark.parametrize("name", models())
 @pytest.mark.parametrize("seed", [0, 1, 5])
 def test_a_thousand_rows(name: str, seed: int) -> None:
@@ -160,6 +161,7 @@ def test_a_thousand_rows(name: str, seed: int) -> None:
 
 
 @pytest.mark.full
+@pytest.mark.long_from("part", 3)
 @pytest.mark.parametrize("part", range(10))
 def test_many_random_models(part: int) -> None:
     for seed in range(1000 + 40 * part, 1040 + 40 * part):
