@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from rulekit.errors import InputError
 from rulekit.names import label_text
@@ -20,19 +18,11 @@ if TYPE_CHECKING:
 def evaluate(
     model: options.ModelOrFolder,
     data: options.Data,
-    target: Annotated[
-        str | None, typer.Option("--target", metavar="COL", help="The label column; the model's by default.")
-    ] = None,
+    target: options.LabelColumn = None,
     weight: options.Weight = None,
     missing_target: options.MissingTarget = "error",
-    missing: Annotated[
-        list[str] | None,
-        typer.Option("--missing", metavar="TOKEN", help="A text that means a missing label or weight."),
-    ] = None,
-    types_file: Annotated[
-        Path | None,
-        typer.Option("--types", metavar="FILE", help="A file of types: what means a missing label or weight."),
-    ] = None,
+    missing: options.MissingLabel = None,
+    types_file: options.LabelTypes = None,
     delimiter: options.Delimiter = None,
     decimal: options.Decimal = None,
     encoding: options.Encoding = None,

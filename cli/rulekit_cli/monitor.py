@@ -29,9 +29,7 @@ def monitor(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write the result as JSON there.")
     ] = None,
-    target: Annotated[
-        str | None, typer.Option("--target", metavar="COL", help="The label column; the model's by default.")
-    ] = None,
+    target: options.LabelColumn = None,
     weight: options.Weight = None,
     delimiter: options.Delimiter = None,
     decimal: options.Decimal = None,

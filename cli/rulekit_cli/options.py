@@ -99,6 +99,16 @@ Types = Annotated[
         help="What a column is: numeric, categorical, boolean, text, date, datetime, money, or ordered:low,mid,high.",
     ),
 ]
+LabelColumn = Annotated[
+    str | None, typer.Option("--target", metavar="COL", help="The label column; the model's by default.")
+]
+MissingLabel = Annotated[
+    Texts, typer.Option("--missing", metavar="TOKEN", help="A text that means a missing label or weight.")
+]
+LabelTypes = Annotated[
+    Path | None,
+    typer.Option("--types", metavar="FILE", help="A file of types: what means a missing label or weight."),
+]
 TypesFile = Annotated[
     Path | None,
     typer.Option("--types", metavar="FILE", help="What columns are, from a file that rulekit describe wrote."),

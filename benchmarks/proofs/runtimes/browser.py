@@ -115,6 +115,16 @@ def serving(served: Mapping[str, Path], answers: Path, names: Sequence[str] = ()
         server.server_close()
 
 
+def end(process: subprocess.Popen[bytes]) -> None:
+    """Ask a browser to end, and end it where it does not."""
+    process.terminate()
+    try:
+        process.wait(10)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
 @contextmanager
 def chromium(url: str, *flags: str) -> Iterator[subprocess.Popen[bytes]]:
     """Headless Chromium on a page, with a profile of its own, ended after the block."""
@@ -129,12 +139,7 @@ def chromium(url: str, *flags: str) -> Iterator[subprocess.Popen[bytes]]:
         try:
             yield process
         finally:
-            process.terminate()
-            try:
-                process.wait(10)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            end(process)
 
 
 def run_page(page: str, served: Mapping[str, Path], answers: Path, names: Sequence[str], limit: float) -> str:

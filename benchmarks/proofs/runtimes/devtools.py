@@ -1,7 +1,7 @@
 """Headless Chromium by its DevTools protocol over a pipe: what a page asks for, says, shows and prints.
 
     with devtools() as page:
-        page.open("file:///tmp/report.html")
+        page.open(file_url(Path("report.html")))
         page.value("document.title")
 
 Messages are JSON ended by a NUL, written to descriptor 3 and read from descriptor 4 (--remote-debugging-pipe), so that
@@ -23,7 +23,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from benchmarks.proofs.runtimes.browser import FLAGS
+from benchmarks.proofs.runtimes.browser import FLAGS, end
 from benchmarks.proofs.runtimes.environments import browser
 
 LIMIT = 60.0
@@ -171,12 +171,7 @@ def devtools() -> Iterator[Page]:
         try:
             yield Page(write, read)
         finally:
-            process.terminate()
-            try:
-                process.wait(10)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            end(process)
             os.close(write)
             os.close(read)
 
