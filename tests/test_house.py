@@ -326,8 +326,8 @@ def test_a_wheel_holds_three_packages_and_works_elsewhere(tmp_path: Path) -> Non
         "rulekit/verification/parity.schema.json",
         "rulekit/conformance/rules/nodes.rules",
         "rulekit/notebook/templates/parts.html",
-        "rulekit/audit/report/templates/report.html",
-        "rulekit/audit/report/templates/style.css",
+        "rulekit/audit/report/layouts/templates/report.html",
+        "rulekit/audit/report/layouts/templates/style.css",
         "rulekit/audit/report/scoring/form.js",
         "rulekit_cli/loans.csv",
     ):

@@ -47,7 +47,7 @@ def import_model(
     if base is None or data is None:
         _imported(source, output, base or data)
         return
-    from rulekit.work.editing import edit
+    from rulekit.work.changes.editing import edit
 
     done = edit(source, base, data, output, author=author or "", reason=reason or "", reading=options.reading(given))
     if json_:

@@ -13,7 +13,7 @@ from rulekit_cli import options
 from rulekit_cli.console import log, result, result_json, width
 
 if TYPE_CHECKING:
-    from rulekit.work.overrides import Written
+    from rulekit.work.changes.overrides import Written
 
 _MOST_ROWS = 6
 
@@ -79,8 +79,8 @@ def override(
     if list_:
         _list(model, json_)
         return
-    from rulekit.work.overrides import OverrideRequest
-    from rulekit.work.overrides import override as put
+    from rulekit.work.changes.overrides import OverrideRequest
+    from rulekit.work.changes.overrides import override as put
 
     if output is None:
         raise InputError("where is the model to be written?", fix="give -o MODEL2.json")
@@ -120,7 +120,7 @@ def _refuse_unsigned(rules: list[str], remove: list[str], given: dict[str, Any])
 
 
 def _asked(rules: list[str], source: Path | None, given: dict[str, Any]) -> tuple[Written, ...]:
-    from rulekit.work.overrides import Written, read_written
+    from rulekit.work.changes.overrides import Written, read_written
 
     if given["id_"] and len(rules) != 1:
         raise InputError("--id names one rule", fix="give one rule, or leave it out")
@@ -130,7 +130,7 @@ def _asked(rules: list[str], source: Path | None, given: dict[str, Any]) -> tupl
 
 
 def _list(model: Path, json: bool) -> None:
-    from rulekit.work.overrides import listed_overrides, overrides_of
+    from rulekit.work.changes.overrides import listed_overrides, overrides_of
 
     graph = overrides_of(model)
     found = listed_overrides(graph)

@@ -31,7 +31,7 @@ def refit(
       rulekit refit model.json new_rows.csv -o refitted.json
     """
     given = locals()
-    from rulekit.work.refitting import refit as fit
+    from rulekit.work.changes.refitting import refit as fit
 
     found = fit(model, data, output, options.reading(given))
     for note in found.notes:

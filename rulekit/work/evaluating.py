@@ -28,7 +28,7 @@ from rulekit.tables.labels import LabelledTable, read_for_model
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.tables.row_hashes import Overlap, hashes_from_json, overlap
 from rulekit.work.by_group import groupings, known_columns, parities
-from rulekit.work.expiry import expired_notes
+from rulekit.work.changes.expiry import expired_notes
 from rulekit.work.monitoring import glance, levels_of_file
 from rulekit.work.outputs import check_model_ending, check_outputs
 

@@ -13,9 +13,9 @@ from rulekit.graph.files.model_files import load
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import Counts, counts
 from rulekit.targets import Artifact, find_target
-from rulekit.work.hand_edits import after_simplification
+from rulekit.work.changes.hand_edits import after_simplification
+from rulekit.work.changes.typed_points import inexact_sums
 from rulekit.work.outputs import check_artifact_ending, check_model_ending, check_outputs
-from rulekit.work.typed_points import inexact_sums
 
 if TYPE_CHECKING:
     from rulekit.audit.checks.checking import Checked

@@ -82,14 +82,14 @@ def content(made: Document, path: Path) -> str:
     """The text of a report in the layout that the ending of its file names."""
     ending = path.suffix.lower()
     if ending == ".json":
-        from rulekit.audit.report.json_layout import json_text
+        from rulekit.audit.report.layouts.json_layout import json_text
 
         return json_text(made)
     if ending == ".md":
-        from rulekit.audit.report.markdown_layout import markdown
+        from rulekit.audit.report.layouts.markdown_layout import markdown
 
         return markdown(made)
-    from rulekit.audit.report.html_layout import html
+    from rulekit.audit.report.layouts.html_layout import html
 
     return html(made)
 

@@ -28,10 +28,10 @@ from rulekit.tables.labelling import read_labelled
 from rulekit.tables.labels import LabelledTable
 from rulekit.tables.options import ReadingOptions
 from rulekit.work import learning
+from rulekit.work.changes.hand_edits import with_edits_of
+from rulekit.work.changes.kept_overrides import Kept, read_kept
 from rulekit.work.evaluating import labelled_rows
-from rulekit.work.hand_edits import with_edits_of
 from rulekit.work.hints import hints, surprises, ways_out
-from rulekit.work.kept_overrides import Kept, read_kept
 from rulekit.work.outputs import check_model_ending, check_outputs
 from rulekit.work.progress import Finishing, Learning, Noticed, Progress, Read, Reading, unseen
 

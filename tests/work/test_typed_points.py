@@ -10,7 +10,7 @@ from rulekit.exactness import span_of_sum
 from rulekit.graph.language.text import parse_graph, print_graph
 from rulekit.graph.nodes import Linear
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.work.typed_points import inexact_sums, on_grid
+from rulekit.work.changes.typed_points import inexact_sums, on_grid
 
 CARD = """rulekit rules 1
 column age: numeric

@@ -8,24 +8,24 @@ from functools import cached_property
 from typing import Any
 
 from rulekit.audit.checks.checking import check_model
-from rulekit.audit.report.annex import annex_section
-from rulekit.audit.report.attached import KINDS, attached_section
 from rulekit.audit.report.blocks import Section
-from rulekit.audit.report.check_results import checks_section
-from rulekit.audit.report.column_table import columns_section
-from rulekit.audit.report.coverage import coverage_section
-from rulekit.audit.report.group_tables import groups_section, parities_of
-from rulekit.audit.report.history import history_section
-from rulekit.audit.report.limits import limits_of, limits_section
-from rulekit.audit.report.missing_inputs import missing_section
-from rulekit.audit.report.performance import performance_section
-from rulekit.audit.report.purpose import purpose_section
-from rulekit.audit.report.rule_tables import rules_section
 from rulekit.audit.report.scoring.section import score_section
-from rulekit.audit.report.sizes import sizes_section
+from rulekit.audit.report.sections.annex import annex_section
+from rulekit.audit.report.sections.attached import KINDS, attached_section
+from rulekit.audit.report.sections.check_results import checks_section
+from rulekit.audit.report.sections.column_table import columns_section
+from rulekit.audit.report.sections.coverage import coverage_section
+from rulekit.audit.report.sections.group_tables import groups_section, parities_of
+from rulekit.audit.report.sections.history import history_section
+from rulekit.audit.report.sections.limits import limits_of, limits_section
+from rulekit.audit.report.sections.missing_inputs import missing_section
+from rulekit.audit.report.sections.performance import performance_section
+from rulekit.audit.report.sections.purpose import purpose_section
+from rulekit.audit.report.sections.rule_tables import rules_section
+from rulekit.audit.report.sections.sizes import sizes_section
+from rulekit.audit.report.sections.summary import summary_section
+from rulekit.audit.report.sections.verified_artifacts import verification_section
 from rulekit.audit.report.subject import Subject
-from rulekit.audit.report.summary import summary_section
-from rulekit.audit.report.verified_artifacts import verification_section
 from rulekit.graph.language.words import name
 
 FORMAT, VERSION = "rulekit report", 1

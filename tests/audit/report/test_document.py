@@ -12,13 +12,13 @@ from report_models import loans
 
 import rulekit
 from rulekit.audit.report.document import Document
-from rulekit.audit.report.html_layout import html
-from rulekit.audit.report.json_layout import json_text
-from rulekit.audit.report.markdown_layout import markdown
+from rulekit.audit.report.layouts.html_layout import html
+from rulekit.audit.report.layouts.json_layout import json_text
+from rulekit.audit.report.layouts.markdown_layout import markdown
 from rulekit.conformance.models import FAMILY, LEARNED, NODES
 from rulekit.errors import FormatError, InputError
 from rulekit.graph.language.text import print_graph
-from rulekit.work.editing import edit
+from rulekit.work.changes.editing import edit
 from rulekit.work.models import import_model
 from rulekit.work.reporting import ReportRequest, report
 
@@ -186,7 +186,7 @@ def test_groups_need_rows_and_a_column_that_is_there() -> None:
 
 
 def test_without_matplotlib_there_are_tables(monkeypatch: pytest.MonkeyPatch) -> None:
-    from rulekit.audit.report import performance
+    from rulekit.audit.report.sections import performance
 
     monkeypatch.setattr(performance, "pictures_can_be_drawn", lambda: False)
     found = made()

@@ -7,8 +7,8 @@ from dataclasses import asdict
 from typing import Any
 
 from rulekit.audit.report.blocks import Block, Facts, Section, Text
-from rulekit.audit.report.edited_rules import is_learned
 from rulekit.audit.report.numbers import rows_text
+from rulekit.audit.report.sections.edited_rules import is_learned
 from rulekit.audit.report.subject import Subject
 from rulekit.graph.language.words import name, quoted
 from rulekit.names import printable

@@ -20,9 +20,9 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.sides import on_the_side_of_the_label
 from rulekit.tables.labels import LabelledTable, data_hash
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
+from rulekit.work.changes.strengths import bits_of, refitted_bits, replaced
 from rulekit.work.evaluating import labelled_rows
 from rulekit.work.outputs import check_model_ending, check_outputs
-from rulekit.work.strengths import bits_of, refitted_bits, replaced
 
 
 @dataclass(frozen=True, slots=True, eq=False)

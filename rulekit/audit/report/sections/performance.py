@@ -14,14 +14,14 @@ from rulekit.audit.figures.metrics import Figures, figures
 from rulekit.audit.figures.operating import Calibration, OperatingPoint, calibration, operating_points
 from rulekit.audit.report.blocks import Bar, Block, Cell, Column, Facts, Heading, Picture, Section, Table, Text, cells
 from rulekit.audit.report.numbers import bounded_share, finite, number_text, rows_text, share_text
-from rulekit.audit.report.pictures import (
+from rulekit.audit.report.sections.pictures import (
     MOST_CURVES,
     NO_PICTURES,
     calibration_picture,
     operating_picture,
     pictures_can_be_drawn,
 )
-from rulekit.audit.report.rule_tables import WEIGHTED
+from rulekit.audit.report.sections.rule_tables import WEIGHTED
 from rulekit.audit.report.subject import MeasuredRows, Subject
 from rulekit.graph.language.words import quoted
 from rulekit.graph.rule_graph import RuleGraph

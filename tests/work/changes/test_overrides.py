@@ -16,11 +16,11 @@ from rulekit.graph.files.model_files import load
 from rulekit.graph.language.text import parse_graph
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.tables.options import ReadingOptions
-from rulekit.work.editing import edit
+from rulekit.work.changes.editing import edit
+from rulekit.work.changes.overrides import OverrideRequest, Written, listed_overrides, override, read_written
+from rulekit.work.changes.refitting import refit
 from rulekit.work.evaluating import evaluate, move_threshold
 from rulekit.work.models import import_model, simplify
-from rulekit.work.overrides import OverrideRequest, Written, listed_overrides, override, read_written
-from rulekit.work.refitting import refit
 from rulekit.work.resizing import resize
 from rulekit.work.scoring import ScoringRequest, score
 from rulekit.work.training import TrainingRequest, train

@@ -9,8 +9,8 @@ from typing import Any
 from rulekit.audit.figures.intervals import exact_bounds
 from rulekit.audit.outline import legend
 from rulekit.audit.report.blocks import Bar, Block, Cell, Column, Heading, Section, Table, Text, cells, columns
-from rulekit.audit.report.edited_rules import marks_of, overrides_of
 from rulekit.audit.report.numbers import NONE, bounded_share, finite, interval_text, rows_text, share_text
+from rulekit.audit.report.sections.edited_rules import marks_of, overrides_of
 from rulekit.audit.report.subject import Subject
 from rulekit.audit.score_cards.rule_rows import SEVERAL, Row
 from rulekit.audit.score_cards.total_lines import total_table

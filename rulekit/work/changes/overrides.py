@@ -31,8 +31,8 @@ from rulekit.learners.fitting.given.constraints import parse_rule
 from rulekit.names import suggestion
 from rulekit.schema import Schema
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
-from rulekit.work.editing import ChangedRow, Unchanged, changed_rows, changed_rules, prove_unchanged
-from rulekit.work.expiry import expired_notes, today
+from rulekit.work.changes.editing import ChangedRow, Unchanged, changed_rows, changed_rules, prove_unchanged
+from rulekit.work.changes.expiry import expired_notes, today
 from rulekit.work.outputs import check_model_ending, check_outputs
 
 WHERE = "override"

@@ -11,14 +11,14 @@ from rulekit.audit.checks.checking import Checked
 from rulekit.audit.figures.groups import SMALL, Parity
 from rulekit.audit.figures.kept_figures import kept_figures
 from rulekit.audit.figures.operating import calibration
-from rulekit.audit.report.attached import of_this_model
 from rulekit.audit.report.blocks import Block, Cell, Column, Section, Table, Text, Tone, cells
-from rulekit.audit.report.edited_rules import edits_of, is_learned, overrides_of
 from rulekit.audit.report.numbers import rows_text, share_text
-from rulekit.audit.report.performance import happened_where_reported
-from rulekit.audit.report.rule_tables import FEW_ROWS, rule_entries
+from rulekit.audit.report.sections.attached import of_this_model
+from rulekit.audit.report.sections.edited_rules import edits_of, is_learned, overrides_of
+from rulekit.audit.report.sections.performance import happened_where_reported
+from rulekit.audit.report.sections.rule_tables import FEW_ROWS, rule_entries
+from rulekit.audit.report.sections.verified_artifacts import foreign
 from rulekit.audit.report.subject import Subject
-from rulekit.audit.report.verified_artifacts import foreign
 from rulekit.graph.ladder import RARE
 from rulekit.graph.language.readable import counted, listed
 from rulekit.graph.language.words import name, quoted

@@ -17,8 +17,8 @@ from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.schema import Schema
 from rulekit.tables.labels import LabelledTable
 from rulekit.tables.options import ReadingOptions
-from rulekit.work.expiry import today
-from rulekit.work.overrides import Written, bound, put_on, read_written
+from rulekit.work.changes.expiry import today
+from rulekit.work.changes.overrides import Written, bound, put_on, read_written
 from rulekit.work.start import Start
 
 

@@ -7,8 +7,8 @@ from dataclasses import is_dataclass
 from typing import Any
 
 from rulekit.audit.report.blocks import Block, Column, Heading, Items, Section, Table, Text, cells
-from rulekit.audit.report.edited_rules import edits_of, is_learned, overrides_of
 from rulekit.audit.report.numbers import rows_text
+from rulekit.audit.report.sections.edited_rules import edits_of, is_learned, overrides_of
 from rulekit.audit.report.subject import Subject
 from rulekit.graph.language.readable import counted
 from rulekit.graph.language.text import print_node

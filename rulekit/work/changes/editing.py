@@ -36,12 +36,12 @@ from rulekit.tables.labels import LabelledTable, data_hash
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.tables.table import Table
 from rulekit.verification.proof.row_search import Claim, Label, RowSearch
+from rulekit.work.changes.refitting import formulas_reported
+from rulekit.work.changes.strengths import bits_of, refitted_bits, replaced
+from rulekit.work.changes.typed_points import inexact_sums
 from rulekit.work.evaluating import labelled_rows
 from rulekit.work.models import disagrees
 from rulekit.work.outputs import check_model_ending, check_outputs
-from rulekit.work.refitting import formulas_reported
-from rulekit.work.strengths import bits_of, refitted_bits, replaced
-from rulekit.work.typed_points import inexact_sums
 
 
 @dataclass(frozen=True, slots=True)

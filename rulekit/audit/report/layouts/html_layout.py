@@ -36,7 +36,7 @@ def html(document: Document) -> str:
     """The file."""
     from markupsafe import Markup
 
-    script = "\n".join((HERE / "scoring" / name).read_text(encoding="utf-8") for name in SCRIPTS)
+    script = "\n".join((HERE.parent / "scoring" / name).read_text(encoding="utf-8") for name in SCRIPTS)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     style = (HERE / "templates" / "style.css").read_text(encoding="utf-8").strip()
     template = _templates().get_template("report.html")

@@ -8,10 +8,10 @@ from typing import Any
 from rulekit.audit.checks.checking import Checked
 from rulekit.audit.figures.groups import Parity
 from rulekit.audit.report.blocks import Block, Facts, Heading, Items, Section, Text
-from rulekit.audit.report.limits import Limit
 from rulekit.audit.report.numbers import bounded_share, number_text, share_text
+from rulekit.audit.report.sections.limits import Limit
+from rulekit.audit.report.sections.verified_artifacts import foreign
 from rulekit.audit.report.subject import Subject
-from rulekit.audit.report.verified_artifacts import foreign
 from rulekit.graph.language.readable import counted
 from rulekit.graph.language.words import name, quoted
 from rulekit.graph.rules import counts

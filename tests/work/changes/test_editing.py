@@ -23,8 +23,8 @@ from rulekit.numbers import probability_of
 from rulekit.tables.labels import LabelledTable, label_for_model
 from rulekit.tables.options import ReadingOptions
 from rulekit.verification.rows.adversarial import adversarial_rows
-from rulekit.work.editing import edit, edit_of
-from rulekit.work.refitting import refit, refitted_to
+from rulekit.work.changes.editing import edit, edit_of
+from rulekit.work.changes.refitting import refit, refitted_to
 from rulekit.work.training import TrainingRequest, train
 
 N = 900

@@ -1,0 +1,1 @@
+"""The layouts of a report: HTML, JSON, Markdown."""

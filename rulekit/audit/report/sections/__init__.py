@@ -1,0 +1,1 @@
+"""The sections of a report as data and blocks, a module each."""

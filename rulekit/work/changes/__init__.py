@@ -1,0 +1,1 @@
+"""Changing a model by hand: edits, overrides, and probabilities fitted anew."""
