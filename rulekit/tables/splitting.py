@@ -37,11 +37,7 @@ def held_out(
     class that then has no row there gets the smallest set that holds one.
     Raises InputError where either side would have a class too few.
     """
-    # A draw belongs to a set (equal rows, or a group), not to a row, so that equal rows go one way.
-    if group is None:
-        number = in_pieces(_equal_rows(table), y, np.ones(len(y), dtype=np.int64), _PIECES)
-    else:
-        number = np.unique(group, return_inverse=True)[1]
+    number = _sets(table, y, group)
     sizes = np.bincount(number)
     draws = np.random.default_rng(seed).random(len(sizes))
     first = np.full(len(sizes), len(y), dtype=np.int64)
@@ -67,6 +63,23 @@ def held_out(
         if len(np.unique(y[part])) < len(np.unique(y)):
             raise InputError(f"the {name} rows would lack a class", fix="give more rows or another --holdout")
     return chosen
+
+
+def rows_together(table: Table, y: npt.NDArray[np.int64], group: npt.NDArray[Any] | None = None) -> float:
+    """How many rows go one way with a row [n] when rows are held out, itself among them, on average over the rows.
+
+    So many rows that are held out say about as much of shares as one row that is drawn by itself (L. Kish's design
+    effect of clusters, 1965, of rows in a cluster that are alike).
+    """
+    sizes = np.bincount(_sets(table, y, group)).astype(np.float64)
+    return float((sizes**2).sum() / sizes.sum())
+
+
+def _sets(table: Table, y: npt.NDArray[np.int64], group: npt.NDArray[Any] | None) -> npt.NDArray[np.int64]:
+    """The set of each row [n]: a draw belongs to equal rows, or a group, and not to a row, so that these go one way."""
+    if group is None:
+        return in_pieces(_equal_rows(table), y, np.ones(len(y), dtype=np.int64), _PIECES)
+    return np.asarray(np.unique(group, return_inverse=True)[1], dtype=np.int64)
 
 
 def in_pieces(

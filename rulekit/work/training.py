@@ -317,6 +317,12 @@ def _finished(
     of_rows = Distributions(rows.table, rows.weight)
     of_held = None if held is None else Distributions(held.table, held.weight, bins=False)
 
+    together = 1.0
+    if held is not None:
+        from rulekit.tables.splitting import rows_together
+
+        together = rows_together(rows.table, rows.y, rows.group)
+
     def finished(learned: RuleGraph) -> RuleGraph:
         model = learned
         if request.simplified:
@@ -327,6 +333,7 @@ def _finished(
         model = kept.onto(model if start is None else with_edits_of(model, start.graph.underlying))
         statistics = rule_statistics(model, rows.table, class_indices(model, rows), rows.weight, of_rows)
         if held is not None:
+            statistics |= {"rows_together": together}
             further = rule_statistics(model, held.table, class_indices(model, held), held.weight, of_held)
             statistics = {**statistics, "held_out": further}
         return model.with_(statistics=statistics)

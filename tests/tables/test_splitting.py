@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from rulekit.audit.drift.significance import homogeneity
 from rulekit.errors import InputError
 from rulekit.tables.kinds.inference import infer
 from rulekit.tables.options import ReadingOptions
-from rulekit.tables.splitting import held_out, share_note
+from rulekit.tables.splitting import held_out, rows_together, share_note
 
 
 def test_the_share_holds_in_every_class() -> None:
@@ -114,3 +116,20 @@ def test_kinds_of_many_rows_are_on_both_sides() -> None:
         assert chosen.mean() == pytest.approx(0.3, abs=0.02)
         for kind in np.unique(bits, axis=0):
             assert 0.05 < chosen[(bits == kind).all(axis=1)].mean() < 0.65
+
+
+def test_shares_of_rows_that_go_one_way_differ_as_those_of_fewer_rows() -> None:
+    """Held-out rows of 300 levels were said not to be like training, where equal rows had been kept together."""
+    random = np.random.default_rng(5)
+    city, age = random.integers(0, 300, 6000), random.normal(40, 12, 6000).round()
+    table = infer(pl.DataFrame({"city": [f"c{k}" for k in city], "age": age}))
+    y = (age > 45).astype(np.int64)
+    together = rows_together(table, y)
+    assert 1.2 < together < 1.8
+    assert rows_together(table, y, np.arange(6000)) == 1.0
+    chances = []
+    for seed in range(20):
+        mask = held_out(table, y, 0.3, seed=seed)
+        now, then = (np.bincount(city[part], minlength=300) / together for part in (mask, ~mask))
+        chances.append(homogeneity(now, then, in_order=False))
+    assert np.mean(np.array(chances) < 0.01) <= 0.1

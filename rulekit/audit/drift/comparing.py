@@ -72,7 +72,9 @@ def compare(
     known = known_of(graph)
     if known is None or not table.n_rows:
         return None
-    rows = rows_of(table, labels, lambda part: decide(graph, part), weight=weight, y=y, new=new, most=most)
+    rows = rows_of(
+        table, labels, lambda part: decide(graph, part), weight=weight, y=y, new=new, most=most, together=known.together
+    )
     columns = {name: seen(rows, graph.schema[name], column) for name, column in known.columns.items()}
     drifts = {name: _column(name, known, columns[name], rows) for name in known.columns}
     rules, classes = tuple(_rules(graph, known, rows)), tuple(_classes(graph, known, rows))
@@ -108,7 +110,7 @@ def compare_counts(graph: RuleGraph, counted: Counted) -> Drift | None:
         pairs = zip(graph.classes, known.predicted.tolist(), counted.classes, strict=True)
         classes = tuple(ClassDrift(label, "predicted", then, count / counted.rows) for label, then, count in pairs)
     few = counted.rows < LEAST_ROWS
-    size = float(counted.rows)
+    size = counted.rows / known.together
     tests = [] if few else [*_rule_tests(rules, known, size), *_class_tests(classes, known, size)]
     rules, classes = _marked(rules, classes, _found(tests))
     return Drift(counted.rows, known.rows, (), rules, classes, few, len(tests))

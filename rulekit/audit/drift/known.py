@@ -60,7 +60,8 @@ KnownColumn = KnownNumbers | KnownLevels | KnownWords
 class Known:
     """The training rows of a model: how many, and what is known of columns, rules (by id) and classes [K].
 
-    rows: the rows; size: how many of equal weight say as much. predicted, actual: None where they are not known.
+    rows: the rows; size: how many of equal weight say as much; together: how many rows go one way with a row when rows
+    are held out, so that so many say as much as one. predicted, actual: None where they are not known.
     """
 
     rows: int
@@ -69,6 +70,7 @@ class Known:
     rules: Mapping[str, float]
     predicted: Floats | None
     actual: Floats | None
+    together: float = 1.0
 
 
 def known_of(graph: RuleGraph) -> Known | None:
@@ -78,16 +80,19 @@ def known_of(graph: RuleGraph) -> Known | None:
     if not isinstance(rows, int) or isinstance(rows, bool) or rows < 1 or not isinstance(columns, Mapping):
         return None
     size = _number(statistics.get("effective_rows"))
+    together = _number(statistics.get("rows_together"))
+    together = together if together is not None and 1.0 <= together <= rows else 1.0
     found = {name: _column(graph.schema[name], columns.get(name)) for name in graph.used_features}
     classes = _entries(statistics.get("classes"))
     in_order = [entry.get("class") for entry in classes] == list(graph.classes)
     return Known(
         rows,
-        size if size is not None and 0.0 < size <= rows else float(rows),
+        (size if size is not None and 0.0 < size <= rows else float(rows)) / together,
         {name: column for name, column in found.items() if column is not None},
         _coverages(graph, statistics.get("rules")),
         _all_shares([entry.get("predicted") for entry in classes]) if in_order else None,
         _all_shares([entry.get("actual") for entry in classes]) if in_order else None,
+        together,
     )
 
 

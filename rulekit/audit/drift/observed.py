@@ -42,7 +42,7 @@ class Rows:
         """The rows of each code [n] below n_codes, in rows of equal weight."""
         found = np.bincount(codes, self.weight, n_codes).astype(np.float64)
         total = found.sum()
-        return found * (self.size / total) if self.weight is not None and total > 0.0 else found
+        return found * (self.size / total) if total > 0.0 else found
 
 
 def rows_of(
@@ -54,8 +54,12 @@ def rows_of(
     y: Array | None = None,
     new: Mapping[str, Mapping[str, int]] | None = None,
     most: int | None = None,
+    together: float = 1.0,
 ) -> Rows:
-    """Rows of which about `most`, evenly taken, are counted; decide(table) labels them where `labels` is None."""
+    """Rows of which about `most`, evenly taken, are counted; decide(table) labels them where `labels` is None.
+
+    together: how many rows say as much as one, as equal ones came together.
+    """
     stride = 1 if most is None else max(1, table.n_rows // most)
     counted = table
     if stride > 1:
@@ -65,7 +69,7 @@ def rows_of(
     weights = None if weight is None or (weight == weight[:1]).all() else np.asarray(weight, dtype=np.float64)
     scaled = None if weights is None else weights / weights.max()
     size = float(counted.n_rows) if scaled is None else float(scaled.sum() ** 2 / (scaled**2).sum())
-    return Rows(table, counted, scaled, size, decide(counted) if labels is None else labels, y, new)
+    return Rows(table, counted, scaled, size / together, decide(counted) if labels is None else labels, y, new)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
