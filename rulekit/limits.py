@@ -1,0 +1,51 @@
+"""The one limit of time of a command: a moment of the monotonic clock, handed to all that the command asks."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, field
+
+from rulekit.errors import BudgetError
+
+
+class OutOfTime(BudgetError):  # noqa: N818
+    """A search reached the limit of time before it had an answer: what it was asked stays open."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """A limit of time that begins when the object is made.
+
+    seconds: how long the work may take; None: no limit. Frozen, so that every part of a command shares one.
+    """
+
+    seconds: float | None = None
+    until: float = field(init=False)
+    """The last moment, of `time.monotonic`; infinite without a limit."""
+
+    def __post_init__(self) -> None:
+        seconds = math.inf if self.seconds is None else self.seconds
+        object.__setattr__(self, "until", time.monotonic() + seconds)
+
+    @property
+    def left(self) -> float:
+        """The seconds that are left, at least 0; infinite without a limit."""
+        return max(0.0, self.until - time.monotonic())
+
+    @property
+    def over(self) -> bool:
+        """Whether the time has run out."""
+        return time.monotonic() >= self.until
+
+    def check(self) -> None:
+        """Go on, or raise OutOfTime."""
+        if self.over:
+            raise OutOfTime(f"{self.seconds:g} seconds were over", fix="--time-limit gives more time")
+
+    def within(self, seconds: float) -> Deadline:
+        """The limit of a part: `seconds` from now, or what is left of this one if that is less."""
+        return Deadline(min(seconds, self.left))
+
+
+NO_LIMIT = Deadline()
