@@ -22,8 +22,8 @@ def reasons(
         Path | None, typer.Argument(help="A table: how often each reason is given, and rows without one.")
     ] = None,
     catalogue: options.Catalogue = None,
-    write: Annotated[
-        Path | None, typer.Option("--write", metavar="FILE", help="Write a catalogue to start from (.toml).")
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Write a catalogue to start from (.toml).")
     ] = None,
     adverse: options.Adverse = None,
     delimiter: options.Delimiter = None,
@@ -41,20 +41,20 @@ def reasons(
 
     \b
     Examples:
-      rulekit reasons model.json --write reasons.toml
+      rulekit reasons model.json -o reasons.toml
       rulekit reasons model.json --catalogue reasons.toml
       rulekit reasons model.json loans.csv --catalogue reasons.toml --adverse yes
     """
     given = locals()
     from rulekit.work.reason_catalogues import lint_catalogue, start_catalogue
 
-    if (write is None) == (catalogue is None):
-        fix = "--write FILE starts one, --catalogue FILE lints one"
+    if (output is None) == (catalogue is None):
+        fix = "-o FILE starts one, --catalogue FILE lints one"
         raise InputError("say what to do with a catalogue", where="rulekit reasons", fix=fix)
-    if write is not None:
-        begun = start_catalogue(model, write, options.several(adverse))
+    if output is not None:
+        begun = start_catalogue(model, output, options.several(adverse))
         many = len(begun.reasons)
-        log(f"wrote {write}: {many} reason{'s' * (many != 1)}, to be worded anew")
+        log(f"wrote {output}: {many} reason{'s' * (many != 1)}; word each for your readers")
         return
     assert catalogue is not None
     found = lint_catalogue(model, catalogue, data, options.several(adverse), options.reading(given))

@@ -67,7 +67,7 @@ def _notes(ladder: Ladder, baselines: Baselines | None, measured: bool, scored: 
     notes = [f"{_TAKEN} taken: {ladder.why}{other}"]
     if measured and ladder.smallest is not None:
         notes.append(
-            f"{_SMALLEST} the smallest that is not worse than the best by a standard error; --smallest takes it"
+            f"{_SMALLEST} smallest model within one standard error of the best; --smallest takes it"
         )
     if scored:
         notes.append("macro F1: the mean of the F1 scores of all classes, each as important as the others; 1 is best")

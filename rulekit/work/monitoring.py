@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,6 +28,8 @@ from rulekit.work.outputs import check_outputs
 if TYPE_CHECKING:
     from rulekit.tables.labels import LabelledTable
     from rulekit.tables.table import Table
+
+_LOGGER = logging.getLogger(__name__)
 
 LOOKED_AT = 1 << 14
 """Of about so many rows distributions are counted where a table is only glanced at."""
@@ -148,11 +151,16 @@ def _labelled(raw: RawTable, graph: RuleGraph, reading: ReadingOptions) -> tuple
 def glance(graph: RuleGraph, table: Table, raw: RawTable | None = None, **known: Any) -> Drift | None:
     """How rows differ from those of training, looked at quickly; None where the model says nothing of these.
 
-    raw: the rows before they were encoded, for the names of new levels. known: what else `compare` takes.
+    raw: the rows before they were encoded, for the names of new levels. known: what else `compare` takes. A fault of
+    this comparison is logged and never raised, since the rows were already scored or measured.
     """
-    if raw is not None:
-        known["new"] = new_levels(raw, table, graph.schema, graph.used_features)
-    return compare(graph, table, most=LOOKED_AT, **known)
+    try:
+        if raw is not None:
+            known["new"] = new_levels(raw, table, graph.schema, graph.used_features)
+        return compare(graph, table, most=LOOKED_AT, **known)
+    except Exception as error:
+        _LOGGER.warning("rulekit could not compare these rows with those of training: %s: %s", type(error).__name__, error)
+        return None
 
 
 def levels_of_file(graph: RuleGraph, table: Table, data: Path, reading: ReadingOptions) -> NewLevels:

@@ -21,20 +21,32 @@ class Resized:
     size: Counts
 
 
-def resize(model: Path, *, rules: int | None = None, size: int | None = None, output: Path | None = None) -> Resized:
+def resize(
+    model: Path,
+    *,
+    rules: int | None = None,
+    size: int | None = None,
+    smallest: bool = False,
+    output: Path | None = None,
+) -> Resized:
     """The model of another row of the ladder, written where `output` says; the ladder stays with it.
 
-    rules: the largest row in which no class has more rules; size: the row of this size. Raises InputError where there
-    is no such row, or not one of both is given.
+    rules: the largest row in which no class has more rules. size: the row of this size. smallest: the smallest row
+    within one standard error of the best. Raises InputError where there is no such row, or not one of the three is
+    given.
     """
-    if (rules is None) == (size is None):
-        raise InputError("which size?", fix="give --rules N, or --size N")
+    if (rules is not None) + (size is not None) + smallest != 1:
+        raise InputError("which size?", fix="give one of --rules N, --size N and --smallest")
     check_outputs([output])
     if output is not None:
         check_model_ending(output)
     graph = load(model)
-    if size is None and graph.ladder is not None and rules is not None:
+    if graph.ladder is not None and rules is not None:
         size = graph.ladder.within(rules).size
+    if graph.ladder is not None and smallest:
+        if (size := graph.ladder.smallest) is None:
+            fix = "give --size N: --smallest compares held-out errors, which training did not measure"
+            raise InputError("the ladder of this model has no errors", where=str(model), fix=fix)
     other = resized(graph, size or 0)
     if output is not None:
         other.save(output)

@@ -124,12 +124,10 @@ def score(request: ScoringRequest) -> Scores:
             columns |= reason_column(explained)
     if request.escape_formulas:
         columns = _without_formulas(columns)
-    drift = glance(graph, table, raw, labels=outcome.labels)
-    notes = expired_notes(graph.overrides)
-    scores = Scores(columns, table.n_rows, meanings, test, explained, notes, drift)
+    scores = Scores(columns, table.n_rows, meanings, test, explained, expired_notes(graph.overrides))
     if request.output is not None:
         write_atomically(request.output, scores.csv())
-    return scores
+    return replace(scores, drift=glance(graph, table, raw, labels=outcome.labels))
 
 
 def _asked(request: ScoringRequest, graph: RuleGraph) -> Asked:

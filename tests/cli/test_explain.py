@@ -40,8 +40,8 @@ def test_a_row_is_explained_in_sentences(run: Run, files: Path) -> None:
 
 
 def test_a_catalogue_is_started_linted_and_used(run: Run, files: Path) -> None:
-    ran = run("reasons", "rules.txt", "--write", "reasons.toml", "--adverse", "yes")
-    assert (ran.status, ran.err) == (0, "wrote reasons.toml: 2 reasons, to be worded anew\n")
+    ran = run("reasons", "rules.txt", "-o", "reasons.toml", "--adverse", "yes")
+    assert (ran.status, ran.err) == (0, "wrote reasons.toml: 2 reasons; word each for your readers\n")
     ran = run("reasons", "rules.txt", "data.csv", "--catalogue", "reasons.toml")
     assert ran.status == 0, ran.out
     assert "1 of 2 rows have an adverse decision" in ran.out

@@ -107,6 +107,22 @@ def test_weights_of_rows_count(run: Run, model: Path, table: Path) -> None:
     assert_refused(run("monitor", str(model), str(heavy), "--weight", "v"), "no column 'v'")
 
 
+def test_a_fault_of_the_comparison_keeps_the_predictions(
+    run: Run, model: Path, table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`predict` and `evaluate` ended without a result where the rows could not be compared with those of training."""
+
+    def compare(*_: object, **__: object) -> None:
+        raise IndexError("list index out of range")
+
+    monkeypatch.setattr("rulekit.work.monitoring.compare", compare)
+    for words in (("predict", str(model), str(table), "-o", "p.csv"), ("evaluate", str(model), str(table))):
+        ran = run(*words)
+        assert ran.status == 0
+        assert "note: rulekit could not compare these rows with those of training: IndexError" in ran.err
+    assert Path("p.csv").read_text().count("\n") == 301
+
+
 @pytest.mark.parametrize("target", ["python", "sql"])
 def test_counts_of_an_export_stand_for_the_rows(run: Run, model: Path, table: Path, target: str) -> None:
     bad = _changed(table, lambda row: {"c": "green"})

@@ -118,6 +118,8 @@ def test_the_ladder_is_printed_and_another_row_needs_no_data(run: Run, table: Pa
         other = rulekit.load("other.json")
         assert (other, counts(other).rules, other.statistics) == (rung.model, rung.rules, rung.model.statistics)
         assert len(other.statistics["held_out"]["rules"]) == rung.rules
+    smallest = run("resize", "m.json", "--smallest", "-o", "other.json")
+    assert (smallest.status, rulekit.load("other.json")) == (0, graph.ladder.at(graph.ladder.smallest or 0).model)
     assert run("resize", "m.json", "--rules", "1", "-o", "other.json").status == 0
     assert counts(rulekit.load("other.json")).rules <= 1
     for words, message in (((), "which size?"), (("--size", "99"), "no row of size 99"), (("--rules", "0"), "no row")):

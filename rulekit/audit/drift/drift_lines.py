@@ -16,9 +16,12 @@ Said = tuple[str, str]
 def drift_lines(drift: Drift) -> Iterator[Said]:
     """What changed, the columns first, in full."""
     beside = f"{counted(drift.rows, 'row')} beside the {drift.training_rows} that trained the model"
+    if drift.alike and drift.few:
+        yield "few rows", f"{beside}: too few to compare distributions; no value is new, missing or out of range"
+        return
     if drift.alike:
         chance = f"by {drift.tests} tests, which find a difference in {percent(RATE)} of tables where there is none"
-        yield "alike", f"{beside}{': no odd value' if drift.few else f', {chance}'}"
+        yield "alike", f"{beside}, {chance}"
         return
     yield "not alike", beside
     for column in sorted(drift.columns, key=lambda column: -max((c.size for c in column.changes), default=0.0)):

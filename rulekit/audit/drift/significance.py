@@ -93,9 +93,10 @@ def homogeneity(counts: Counts, known: Counts, *, in_order: bool) -> float:
         groups[-1].append(cell)
         if both[groups[-1]].sum() >= least:
             groups.append([])
-    if groups[-1] and len(groups) > 1:
-        groups[-2] += groups.pop()
-    merged = [(counts[group].sum(), both[group].sum()) for group in groups if group and both[group].sum() > 0]
+    rest = groups.pop()
+    if rest and groups:
+        groups[-1] += rest  # too few rows for a cell of their own
+    merged = [(counts[group].sum(), both[group].sum()) for group in groups]
     if len(merged) < 2:
         return 1.0
     statistic = 0.0

@@ -68,7 +68,7 @@ def parse_catalogue(content: bytes, where: str = "catalogue") -> Catalogue:
     _known_keys(found, _TOP, where)
     entries = found.get("reason", [])
     if not isinstance(entries, list) or not entries:
-        fix = "write one or more [[reason]] with code, text and columns; rulekit reasons MODEL --write starts a file"
+        fix = "write one or more [[reason]] with code, text and columns; rulekit reasons MODEL -o FILE starts one"
         raise InputError("no reasons", where=where, fix=fix)
     reasons = tuple(_reason(entry, f"{where}, reason {k}") for k, entry in enumerate(entries, 1))
     return Catalogue(reasons, _list_of_texts(found.get("adverse", []), "adverse", where))

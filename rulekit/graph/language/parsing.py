@@ -6,6 +6,8 @@ that deep nesting is no danger. Definitions (`let`) must come before their use, 
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any
@@ -43,6 +45,9 @@ _STATEMENTS = {
         "together",
     )
 }
+
+
+_DECIMAL_COMMA = re.compile(r"(?<![\w.])([0-9]+),([0-9]+)")
 
 
 @lru_cache(maxsize=1)
@@ -119,10 +124,11 @@ def _build(builder: Builder, part: Any, arguments: list[Any]) -> Any:
 
 def _unexpected(error: Any, text: str) -> FormatError:
     if isinstance(error, UnexpectedCharacters):
+        character = text[error.pos_in_stream]
         return FormatError(
-            f"the character {text[error.pos_in_stream]!r} has no meaning here",
+            f"the character {character!r} has no meaning here",
             where=f"line {error.line}, column {error.column}",
-            fix="names that are no plain words stand in double quotes",
+            fix=_plain(character),
         )
     assert isinstance(error, UnexpectedToken)
     token, expected = error.token, set(error.accepts or error.expected)
@@ -131,11 +137,33 @@ def _unexpected(error: Any, text: str) -> FormatError:
         where, what = f"line {len(lines)}, column {len(lines[-1]) + 1}", "the text ends here"
         return FormatError(what, where=where, fix=_expected(expected))
     before = text[max(0, token.start_pos - 200) : token.start_pos].split()
+    comma = _DECIMAL_COMMA.search(text, max(0, token.start_pos - 40), token.start_pos + 40) if token == "," else None
+    if comma is not None and comma.end(1) == token.start_pos:
+        fix = f"numbers take a decimal point: {comma[1]}.{comma[2]}"
+        return FormatError("`,` cannot stand here", where=f"line {token.line}, column {token.column}", fix=fix)
     return FormatError(
         f"{_short(token)} cannot stand here",
         where=f"line {token.line}, column {token.column}",
         fix=_hint(token, expected, before[-1] if before else ""),
     )
+
+
+def _plain(character: str) -> str:
+    """What to write in the place of a character; word processors replace plain ones by others that look alike."""
+    kind = unicodedata.category(character)
+    if kind in ("Pi", "Pf") or character in "„‚":
+        return 'write the straight double quote "'
+    if kind == "Pd" or character == "−":
+        return "write the plain minus sign -"
+    if kind == "Zs":
+        return "write a plain blank"
+    if kind in ("Cc", "Cf"):
+        return "delete this invisible character"
+    if character in "≤≥≠":
+        return {"≤": "write <=", "≥": "numbers are compared with `<=` or `>`", "≠": "write `not in {...}`"}[character]
+    if character != (plain := unicodedata.normalize("NFKC", character)):
+        return f"write {plain!r}, or put the name in double quotes"
+    return "write names that are no plain words in double quotes"
 
 
 def _short(token: Any) -> str:

@@ -177,8 +177,22 @@ def test_few_rows_are_no_distribution() -> None:
     """Ten rows that all are of one level, or old, are no finding; one value far out is one."""
     data = rows(LEAST_ROWS - 1, 3)
     assert MODEL.monitor({**data, "job": ["cook"] * len(data["job"]), "age": data["age"] * 0 + 70.0}).alike
+    said = str(MODEL.monitor(data))
+    assert said.startswith("few rows ")
+    assert " alike" not in said
     data["income"][3] = 1e9
     assert kinds(MODEL.monitor(data)) == {"income": ["out of range"]}
+
+
+@pytest.mark.parametrize("n", [*range(1, 26), 33, 50, 64, 100, 200, 317])
+def test_a_batch_of_any_size_is_compared(n: int) -> None:
+    """Batches of 20, 50 or 100 rows, of few levels after the rare ones were merged, once ended in an IndexError."""
+    rng = np.random.default_rng(n)
+    for _ in range(4):
+        data = rows(n, int(rng.integers(1 << 30)))
+        data["job"] = rng.choice(["clerk", "cook"], n, p=[0.97, 0.03]).tolist()
+        data["place"] = rng.choice(["north", "none such"], n, p=[0.99, 0.01]).tolist()
+        assert MODEL.monitor(data).rows == n
 
 
 def test_one_value_far_out_among_many_rows() -> None:

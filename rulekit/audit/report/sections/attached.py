@@ -63,6 +63,8 @@ def _verdict(kind: str, content: Any, graph: RuleGraph) -> list[Block]:
         blocks.append(Text(f"The file says: {said}", "note"))
     elif kind == "drift" and isinstance(content.get("alike"), bool):
         alike = content["alike"]
+        if alike and content.get("few_rows") is True:
+            return [*blocks, Text("The file says: These are too few rows to compare with those of training.", "note")]
         said = "The rows are like those of training." if alike else "The rows are not like those of training."
         blocks.append(Text(f"The file says: {said}", "note"))
     return blocks
