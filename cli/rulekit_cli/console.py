@@ -15,10 +15,13 @@ from rulekit.audit.lines import wrapped
 from rulekit.errors import InputError
 from rulekit.names import printable
 
+_NARROWEST, _WIDEST = 40, 120
+_SPELLED = str.maketrans({"±": "+-", "…": "...", "–": "-", "—": "-", "“": '"', "”": '"', "’": "'"})
+
 
 def width() -> int:
-    """Columns of the terminal, 80 where there is none, at most 120."""
-    return min(shutil.get_terminal_size((80, 24)).columns, 120)
+    """Columns of the terminal, 80 where there is none, from 40 to 120."""
+    return min(max(shutil.get_terminal_size((80, 24)).columns, _NARROWEST), _WIDEST)
 
 
 def log(line: str) -> None:
@@ -66,12 +69,23 @@ def logged_from(level: int, name: str = "rulekit") -> Iterator[None]:
 
 def result(line: str) -> None:
     """A line of the result; what a terminal would obey is escaped."""
-    write(printable(line) + "\n")
+    write(printable(line) + "\n", exact=False)
+
+
+def _encodable(text: str) -> str:
+    """A text for people, with plain characters for those that the encoding of standard output lacks."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        return text.translate(_SPELLED).encode(encoding, "backslashreplace").decode(encoding)
+    return text
 
 
 def result_json(value: Any) -> None:
-    """The result for a machine, with the escapes of JSON for what a terminal would obey."""
-    write(escaped_json(json.dumps(value, indent=2, ensure_ascii=False, default=_plain)) + "\n")
+    """The result for a machine, with the escapes of JSON for what a terminal would obey or cannot show."""
+    text = escaped_json(json.dumps(value, indent=2, ensure_ascii=False, default=_plain)) + "\n"
+    write(text if _encodable(text) == text else json.dumps(value, indent=2, default=_plain) + "\n")
 
 
 def escaped_json(text: str) -> str:
@@ -79,11 +93,18 @@ def escaped_json(text: str) -> str:
     return "".join(c if c.isprintable() or c == "\n" else f"\\u{ord(c):04x}" for c in text)
 
 
-def write(text: str) -> None:
-    """Text as it is, which is safe or asked for as data; raises InputError where standard output is closed."""
+def write(text: str, *, exact: bool = True) -> None:
+    """Text that is safe, or data; exact: no character is replaced where the encoding of standard output lacks it.
+
+    Raises InputError where standard output is closed, or lacks a character of an exact text.
+    """
     if sys.stdout is None:
         raise InputError("standard output is closed", fix="leave it open, or send it to a file")
-    sys.stdout.write(text)
+    try:
+        sys.stdout.write(text if exact else _encodable(text))
+    except UnicodeEncodeError as error:
+        lacks = f"the encoding {error.encoding} has no {error.object[error.start]!r}"
+        raise InputError(lacks, where="standard output", fix="set PYTHONIOENCODING=utf-8, or use -o FILE") from None
 
 
 def joined(parts: Sequence[str]) -> list[str]:

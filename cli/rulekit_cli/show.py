@@ -38,4 +38,4 @@ def show(
     shown = show(model, format_, width(), everything=all_)
     if shown.stopped:
         log(f"note: training was stopped early ({shown.stopped}); this was the best model so far")
-    write(shown.text if shown.text.endswith("\n") else shown.text + "\n")
+    write(shown.text.removesuffix("\n") + "\n", exact=format_ not in ("rules", "table"))

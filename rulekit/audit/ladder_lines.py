@@ -66,9 +66,7 @@ def _notes(ladder: Ladder, baselines: Baselines | None, measured: bool, scored: 
     other = "; --size N takes another row" if len(ladder.rungs) > 1 else ""
     notes = [f"{_TAKEN} taken: {ladder.why}{other}"]
     if measured and ladder.smallest is not None:
-        notes.append(
-            f"{_SMALLEST} smallest model within one standard error of the best; --smallest takes it"
-        )
+        notes.append(f"{_SMALLEST} smallest model within one standard error of the best; --smallest takes it")
     if scored:
         notes.append("macro F1: the mean of the F1 scores of all classes, each as important as the others; 1 is best")
     if baselines is not None and baselines.rows < baselines.of_rows:

@@ -159,7 +159,8 @@ def glance(graph: RuleGraph, table: Table, raw: RawTable | None = None, **known:
             known["new"] = new_levels(raw, table, graph.schema, graph.used_features)
         return compare(graph, table, most=LOOKED_AT, **known)
     except Exception as error:
-        _LOGGER.warning("rulekit could not compare these rows with those of training: %s: %s", type(error).__name__, error)
+        fault = f"{type(error).__name__}: {error}"
+        _LOGGER.warning("rulekit could not compare these rows with those of training: %s", fault)
         return None
 
 

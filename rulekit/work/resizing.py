@@ -43,10 +43,9 @@ def resize(
     graph = load(model)
     if graph.ladder is not None and rules is not None:
         size = graph.ladder.within(rules).size
-    if graph.ladder is not None and smallest:
-        if (size := graph.ladder.smallest) is None:
-            fix = "give --size N: --smallest compares held-out errors, which training did not measure"
-            raise InputError("the ladder of this model has no errors", where=str(model), fix=fix)
+    if graph.ladder is not None and smallest and (size := graph.ladder.smallest) is None:
+        fix = "give --size N: --smallest compares held-out errors, which training did not measure"
+        raise InputError("the ladder of this model has no errors", where=str(model), fix=fix)
     other = resized(graph, size or 0)
     if output is not None:
         other.save(output)

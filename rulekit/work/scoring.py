@@ -78,8 +78,9 @@ class Scores:
 
     def as_rows(self) -> list[dict[str, Any]]:
         """The columns by row as JSON values, and under `explanation` what `RuleGraph.explain` says of it."""
-        lists = {name: values if isinstance(values, list) else values.tolist() for name, values in self.columns.items()}
-        rows = [dict(zip(lists, cells, strict=True)) for cells in zip(*lists.values(), strict=True)]
+        import polars
+
+        rows = polars.DataFrame(self.columns).to_dicts()
         for row, explanation in zip(rows, self.explained, strict=False):
             row["explanation"] = dict(explanation)
         return rows

@@ -70,10 +70,10 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table; kind: texts, numbers (flush right) or ids."""
+    """A column of a table; kind: texts, numbers (flush right), ids, or figures in lines."""
 
     title: str
-    kind: Literal["text", "number", "id", "rule", "bar"] = "text"
+    kind: Literal["text", "number", "id", "rule", "bar", "figures"] = "text"
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from rulekit.audit.report.sections.limits import limits_of, limits_section
 from rulekit.audit.report.sections.missing_inputs import missing_section
 from rulekit.audit.report.sections.performance import performance_section
 from rulekit.audit.report.sections.purpose import purpose_section
-from rulekit.audit.report.sections.rule_tables import rules_section
+from rulekit.audit.report.sections.rule_tables import probability_section, rules_section
 from rulekit.audit.report.sections.sizes import sizes_section
 from rulekit.audit.report.sections.summary import summary_section
 from rulekit.audit.report.sections.verified_artifacts import verification_section
@@ -70,6 +70,7 @@ def document(subject: Subject, version: str) -> Document:
         columns_section(subject),
         checks_section(checked),
         verification_section(subject),
+        probability_section(subject),
         sizes_section(subject),
         history_section(subject),
         *(attached_section(subject, kind) for kind in KINDS),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +19,14 @@ from rulekit.audit.report.layouts.markdown_layout import markdown
 from rulekit.conformance.models import FAMILY, LEARNED, NODES
 from rulekit.errors import FormatError, InputError
 from rulekit.graph.language.text import print_graph
+from rulekit.schema import Schema
 from rulekit.work.changes.editing import edit
 from rulekit.work.models import import_model
 from rulekit.work.reporting import ReportRequest, report
 
 SECTIONS = [
     *("summary", "purpose", "rules", "score", "missing", "coverage", "performance", "groups", "columns", "checks"),
-    *("verification", "sizes", "history", "stability", "comparison", "drift", "limits", "annex"),
+    *("verification", "probability", "sizes", "history", "stability", "comparison", "drift", "limits", "annex"),
 ]
 
 
@@ -62,6 +64,21 @@ def test_the_promise_is_proved_and_its_proof_is_shown() -> None:
     assert '| proved | as income grows, the decision never turns from "no" to "yes" |' in texts(found, "checks")
     assert found.data["checks"]["promises"][0]["outcome"] == "proved"
     assert found.data["summary"]["facts"]["promises"] == "1 proved"
+
+
+def test_a_report_that_checked_nothing_claims_nothing(tmp_path: Path) -> None:
+    """"Nothing was found broken" stood in green where no promise was declared and nothing was verified."""
+    graph = rulekit.load(loans().model)
+    features = tuple(replace(feature, monotone=0) for feature in graph.schema)
+    plain, module = tmp_path / "plain.json", tmp_path / "model.py"
+    graph.with_(schema=Schema(features, graph.schema.target), ladder=None).save(plain)
+    rulekit.load(plain).export(module, to="python")
+    for model, artifacts, said in (
+        (plain, (), "**Note:** The model declares no promise, and no artifact was verified."),
+        (loans().model, (), "✓ No promise is broken. Limits says"),
+        (plain, (module,), "✓ No verified artifact decides otherwise than the model. Limits says"),
+    ):
+        assert said in texts(made(model=model, artifacts=artifacts), "summary")
 
 
 def test_artifacts_are_verified_now_or_by_a_report_that_was_written(tmp_path: Path) -> None:

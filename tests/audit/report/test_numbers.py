@@ -244,8 +244,10 @@ def test_what_is_shown_is_what_the_data_say(made: tuple[Trained, dict[str, Any],
             low, high = 100 * figures["precision_low"], 100 * figures["precision_high"]
             said = f"{100 * figures['precision']:.1f} % ({low:.1f} to {high:.1f})"
             lift = f"{figures['lift']:.2f} ({figures['lift_low']:.2f} to {figures['lift_high']:.2f})"
-            line = next(line for line in card.splitlines() if said in line and lift in line)
-            assert f" {figures['covered']:,} of {figures['of_rows']:,} ({100 * figures['coverage']:.1f} %)" in line
+            line = next(line for line in card.splitlines() if line.startswith(f"| {rule['id']} |"))
+            covered = f"{figures['covered']:,} of {figures['of_rows']:,} ({100 * figures['coverage']:.1f} %)"
+            assert f"| {said}<br>{covered}<br>" in line
+            assert f"<br>lift {lift} |" in line
     assert f"{100 * data['performance']['given']['accuracy']:.1f} %" in card
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from rulekit.audit.figures.intervals import exact_bounds
 from rulekit.audit.outline import legend
-from rulekit.audit.report.blocks import Bar, Block, Cell, Column, Heading, Section, Table, Text, cells, columns
-from rulekit.audit.report.numbers import NONE, bounded_share, finite, interval_text, rows_text, share_text
+from rulekit.audit.report.blocks import Bar, Block, Cell, Column, Heading, Section, Table, Text, cells
+from rulekit.audit.report.numbers import bounded_share, finite, interval_text, rows_text, share_text
 from rulekit.audit.report.sections.edited_rules import marks_of, overrides_of
 from rulekit.audit.report.subject import Subject
 from rulekit.audit.score_cards.rule_rows import SEVERAL, Row
@@ -68,7 +68,7 @@ class RuleEntry:
 
 
 def rules_section(subject: Subject) -> Section:
-    """The rules that decide, the figures of each, and what is reported beside them."""
+    """The rules that decide, with the figures of each beside it."""
     graph = subject.measured
     entries = rule_entries(subject)
     by_key = {(entry.id, entry.label): entry for entry in entries}
@@ -81,19 +81,20 @@ def rules_section(subject: Subject) -> Section:
         )
         blocks.append(Text(f"{said}: see History.", "note"))
     for part in parts:
-        blocks += _part(part, by_key, graph)
+        blocks += _part(part, by_key, graph) if part.rows else []
+    blocks += [Text(part.heading) for part in parts if not part.rows]
     blocks += [Text(closing(graph))]
     blocks += [Text(WEIGHTED, "quiet")] if _weighted(entries) else []
-    blocks += _totals(graph) + _behind(graph)
+    blocks += [*_totals(graph), *_meaning(parts)]
+    if any(part.rows and not part.decides for part in reported(graph)):
+        blocks.append(
+            Text("These rules decide. Other conditions predict the probability: see Predicted probability.", "quiet")
+        )
     data = {
         "size": asdict(size),
         "decides": [part.heading for part in parts],
         "otherwise": closing(graph),
         "rules": [asdict(entry) for entry in entries],
-        "reported": [
-            {"heading": part.heading, "rules": [{"id": row.id, "text": row.text} for row in part.rows]}
-            for part in reported(graph)
-        ],
     }
     return Section("rules", "Rules", tuple(blocks), data)
 
@@ -162,26 +163,29 @@ def _weighted(entries: Sequence[RuleEntry]) -> bool:
 
 
 def _part(part: Part, entries: Mapping[tuple[str, ClassLabel], RuleEntry], graph: RuleGraph) -> list[Block]:
-    """The table of one class, and a table of figures for each table of rows."""
+    """The rules of one class as one table: the condition, and beside it what each table of rows says of the rule."""
     blocks: list[Block] = [Heading(part.heading)]
     blocks += [Text(part.signs, "quiet")] if part.signs else []
     if not part.rows:
         return blocks
     found = [(row, entries.get((row.id, graph.classes[row.class_index]))) for row in part.rows]
     points = any(row.weight is not None for row in part.rows)
+    measured = [figure for _, entry in found if entry is not None for figure in entry.figures]
+    tables = list(dict.fromkeys(figure.table for figure in measured))
     titles = [Column("rule", "id"), *([Column("points", "number")] if points else []), Column("condition", "rule")]
-    lines = tuple(
-        cells(
-            Cell(row.id, marks=() if entry is None else entry.marks),
-            *([_points(row)] if points else []),
-            _condition(row),
+    lines = []
+    for row, entry in found:
+        own = {} if entry is None else {figure.table: figure for figure in entry.figures}
+        lines.append(
+            cells(
+                Cell(row.id, marks=() if entry is None else entry.marks),
+                *([_points(row)] if points else []),
+                _condition(row),
+                *(_figures(own.get(table)) for table in tables),
+            )
         )
-        for row, entry in found
-    )
-    blocks.append(Table("", tuple(titles), lines))
-    measured = [(row, entry) for row, entry in found if entry is not None and entry.figures]
-    if measured:
-        blocks.append(_figures_table(measured, points))
+    below = _legend(measured, points) if measured else ""
+    blocks.append(Table("", (*titles, *(Column(table, "figures") for table in tables)), tuple(lines), below))
     return blocks
 
 
@@ -197,45 +201,33 @@ def _condition(row: Row) -> Cell:
     return Cell(prefix + " and ".join(row.under or row.conditions))
 
 
-def _figures_table(measured: Sequence[tuple[Row, RuleEntry]], points: bool) -> Table:
-    titles = columns(Column("rule", "id"), "rows", "covered#", "precision#", Column("", "bar"), "lift#")
-    rows = []
-    for row, entry in measured:
-        for k, figure in enumerate(entry.figures):
-            covered = rows_text(figure.covered) + (f" of {rows_text(figure.of_rows)}" if figure.of_rows else "")
-            if figure.coverage is not None:
-                covered += f" ({share_text(figure.coverage)})"
-            seen = [(0, covered)]
-            if figure.effective_n != figure.covered:
-                seen.append((0, f"like {rows_text(round(figure.effective_n, 1))} of equal weight"))
-            bar = None
-            if figure.precision is not None:
-                bar = Bar(figure.precision, figure.precision_low, figure.precision_high, figure.base_rate)
-            lift = NONE if figure.lift is None else f"{figure.lift:.2f}"
-            if figure.lift_low is not None:
-                lift += f" ({interval_text(figure.lift_low, figure.lift_high, 1.0, 2)})"
-            rows.append(
-                cells(
-                    row.id if k == 0 else "",
-                    figure.table,
-                    Cell(lines=tuple(seen)),
-                    bounded_share(figure.precision, figure.precision_low, figure.precision_high),
-                    Cell(bar=bar),
-                    lift,
-                )
-            )
+def _figures(figure: RuleOnRows | None) -> Cell:
+    """What a table of rows says of a rule: its precision, its rows and its lift, a line each."""
+    if figure is None:
+        return Cell()
+    covered = rows_text(figure.covered) + (f" of {rows_text(figure.of_rows)}" if figure.of_rows else "")
+    if figure.coverage is not None:
+        covered += f" ({share_text(figure.coverage)})"
+    seen = [bounded_share(figure.precision, figure.precision_low, figure.precision_high), covered]
+    if figure.effective_n != figure.covered:
+        seen.append(f"like {rows_text(round(figure.effective_n, 1))} of equal weight")
+    if figure.lift is not None:
+        within = interval_text(figure.lift_low, figure.lift_high, 1.0, 2) if figure.lift_low is not None else ""
+        seen.append(f"lift {figure.lift:.2f}" + (f" ({within})" if within else ""))
+    bar = None
+    if figure.precision is not None:
+        bar = Bar(figure.precision, figure.precision_low, figure.precision_high, figure.base_rate)
+    return Cell(lines=tuple((0, line) for line in seen), bar=bar)
+
+
+def _legend(measured: Sequence[RuleOnRows], points: bool) -> str:
     where = "on which a line holds" if points else "that a rule covers"
-    below = (
-        f"Precision: the share of the class among the rows {where}; the tick is the base rate, its share among all "
-        f"rows{_base_rates(measured)}. Lift: precision by base rate. In brackets intervals of 95 %."
+    rates = {figure.table: figure.base_rate for figure in measured if figure.base_rate is not None}
+    told = f" ({', '.join(f'{table} {share_text(rate)}' for table, rate in rates.items())})" if rates else ""
+    return (
+        f"First the precision, the share of the class among the rows {where}; the tick is the base rate, its share "
+        f"among all rows{told}. Then these rows, and the lift, precision by base rate. In brackets intervals of 95 %."
     )
-    return Table("", titles, tuple(rows), below)
-
-
-def _base_rates(measured: Sequence[tuple[Row, RuleEntry]]) -> str:
-    """` (training 27.2 %, held out 27.3 %)`."""
-    rates = {f.table: f.base_rate for _, entry in measured for f in entry.figures if f.base_rate is not None}
-    return f" ({', '.join(f'{table} {share_text(rate)}' for table, rate in rates.items())})" if rates else ""
 
 
 def _totals(graph: RuleGraph) -> list[Block]:
@@ -247,18 +239,26 @@ def _totals(graph: RuleGraph) -> list[Block]:
     return [Heading(table.title), Table("", titles, rows)]
 
 
-def _behind(graph: RuleGraph) -> list[Block]:
-    """The weighted conditions behind reported probabilities, which decide nothing."""
-    blocks: list[Block] = []
+def probability_section(subject: Subject) -> Section:
+    """How the model predicts probabilities: the link from a score that decides, or weighted conditions of their own."""
+    graph = subject.measured
+    parts = [part for part in reported(graph) if not part.decides and part.rows]
     said = links(graph)
-    if said:
-        blocks.append(Text(f"Reported {said}."))
-    for part in reported(graph):
-        if part.decides or not part.rows:
-            continue
-        blocks += [Heading(f"{part.heading} (reported, decides nothing)")]
+    blocks: list[Block] = [Text(f"Predicted {said}.")] if said else []
+    if parts:
+        blocks.append(Text("These weighted conditions predict probabilities. They decide nothing.", "note"))
+    elif not said:
+        blocks.append(Text("The model predicts no probability beside its decision."))
+    for part in parts:
         lines = tuple(cells(row.id, _condition(row)) for row in part.rows)
-        blocks.append(Table("", (Column("part", "id"), Column("condition", "rule")), lines))
-    every = (*sections(graph), *reported(graph))
-    meaning = legend([line.weight for part in every for row in part.rows for line in row.outline if line.weight])
-    return [*blocks, *([Text(meaning, "quiet")] if meaning else [])]
+        blocks += [Heading(part.heading), Table("", (Column("part", "id"), Column("condition", "rule")), lines)]
+    told = [
+        {"heading": part.heading, "rules": [{"id": row.id, "text": row.text} for row in part.rows]} for part in parts
+    ]
+    return Section("probability", "Predicted probability", (*blocks, *_meaning(parts)), {"parts": told, "link": said})
+
+
+def _meaning(parts: Sequence[Part]) -> list[Block]:
+    """What the weights of the outlines mean."""
+    said = legend([line.weight for part in parts for row in part.rows for line in row.outline if line.weight])
+    return [Text(said, "quiet")] if said else []

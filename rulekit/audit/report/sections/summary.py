@@ -51,9 +51,19 @@ def summary_section(
     if serious:
         blocks += [Heading("To know before anything else"), Items(tuple(serious))]
     else:
-        blocks.append(Text("Nothing was found broken; what bounds the model stands under Limits.", "good"))
+        blocks.append(_nothing_serious(subject, checked))
     data = {"facts": dict(pairs), "to_know": serious}
     return Section("summary", "In short", tuple(blocks), data)
+
+
+def _nothing_serious(subject: Subject, checked: Checked) -> Text:
+    """What was checked, where nothing serious was found; a report that checked nothing claims nothing."""
+    checks = ["no promise is broken"] * bool(checked.verdicts)
+    checks += ["no verified artifact decides otherwise than the model"] * bool(subject.verifications)
+    if not checks:
+        return Text("The model declares no promise, and no artifact was verified. Limits says what bounds it.", "note")
+    said = " and ".join(checks)
+    return Text(f"{said[:1].upper()}{said[1:]}. Limits says what bounds the model.", "good")
 
 
 def _promises(checked: Checked) -> str:
