@@ -18,6 +18,9 @@ from rulekit.tables.kinds.classes import class_key
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F")
 
+_INK = "#7A7A7A"
+"""Grey that reads on white and on the dark paper of a notebook (contrast 4.3 on both)."""
+
 Doubles = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 
@@ -29,7 +32,7 @@ def new_axes(ax: Any, size: tuple[float, float]) -> Any:
         return ax
     from matplotlib import pyplot
 
-    return pyplot.subplots(figsize=size, layout="constrained")[1]
+    return pyplot.subplots(figsize=size, layout="constrained", facecolor="none")[1]
 
 
 def new_panels(n: int) -> list[Any]:
@@ -40,10 +43,30 @@ def new_panels(n: int) -> list[Any]:
     across = min(3, n)
     down = -(-n // across)
     size = (6.4, 4.0) if n == 1 else (4.2 * across, 3.4 * down)
-    panels = pyplot.subplots(down, across, figsize=size, layout="constrained", squeeze=False)[1].ravel().tolist()
+    panels = (
+        pyplot.subplots(down, across, figsize=size, layout="constrained", squeeze=False, facecolor="none")[1]
+        .ravel()
+        .tolist()
+    )
     for panel in panels[n:]:
         panel.set_visible(False)
     return list(panels[:n])
+
+
+def finished(ax: Any) -> Any:
+    """The axes, whose texts and lines read on dark paper too where the figure is one of our own."""
+    from matplotlib.colors import to_rgba
+    from matplotlib.text import Text
+
+    if ax.figure.get_facecolor() == to_rgba("none"):
+        for panel in ax.figure.axes:
+            panel.set_facecolor("none")
+            panel.tick_params(colors=_INK)
+            panel.spines[:].set_edgecolor(_INK)
+            for text in panel.findobj(Text):
+                if text.get_color() in ("black", "k"):
+                    text.set_color(_INK)
+    return ax
 
 
 def make_room(ax: Any) -> None:

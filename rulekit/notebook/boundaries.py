@@ -15,7 +15,7 @@ from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.language.words import quoted
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.names import near_names
-from rulekit.notebook.axes import COLOURS, labelled_rows, new_axes, plain_text
+from rulekit.notebook.axes import COLOURS, finished, labelled_rows, new_axes, plain_text
 from rulekit.tables.table import Table
 
 _POINTS, _MOST_ROWS = 400, 3000
@@ -58,8 +58,9 @@ def plot_boundary(graph: RuleGraph, columns: tuple[str, str], data: Any, labels:
     ax.spines[["top", "right"]].set_visible(False)
     named = plain_text(graph.schema.target)
     ax.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0), title=named)
-    ax.set_title("points: rows; areas: what is decided", loc="left", fontsize=10)
-    return ax
+    ax.set_title("points: rows; areas: decisions", loc="left", fontsize=10)
+    ax.locator_params(nbins=4)  # numbers of six digits run into each other on a small picture
+    return finished(ax)
 
 
 def _place(graph: RuleGraph, name: str) -> int:

@@ -25,6 +25,7 @@ from rulekit.names import printable
 from rulekit.notebook.axes import (
     COLOURS,
     Doubles,
+    finished,
     labelled_rows,
     make_room,
     new_axes,
@@ -55,6 +56,7 @@ def plot_path(path: ModelPath, ax: Any = None) -> Any:
         panel.set_ylabel("error (% of rows)")
         if i == 0:
             panel.legend(frameon=False, fontsize=8)
+    finished(panels[0])
     return panels[0] if len(panels) == 1 else np.array(panels, dtype=object)
 
 
@@ -85,7 +87,7 @@ def plot_ladder(ladder: Ladder, ax: Any = None) -> Any:
     ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     ax.spines[["top", "right"]].set_visible(False)
     ax.legend(frameon=False, fontsize=9)
-    return ax
+    return finished(ax)
 
 
 def plot_rules(graph: RuleGraph, ax: Any = None) -> Any:
@@ -112,7 +114,7 @@ def plot_rules(graph: RuleGraph, ax: Any = None) -> Any:
     ax.spines[["top", "right", "left"]].set_visible(False)
     ax.set_title(plain_text(f"Rules for {graph.schema.target}"), loc="left", fontsize=11)
     make_room(ax)
-    return ax
+    return finished(ax)
 
 
 def plot_roc(graph: RuleGraph, data: Any, y: Any, weight: Any = None, ax: Any = None) -> Any:
@@ -152,7 +154,7 @@ def plot_roc(graph: RuleGraph, data: Any, y: Any, weight: Any = None, ax: Any = 
     ax.spines[["top", "right"]].set_visible(False)
     ax.legend(frameon=False, fontsize=9, loc="lower right")
     ax.set_title(plain_text(f"{graph.schema.target}, {counted(len(true), 'row')}"), loc="left", fontsize=11)
-    return ax
+    return finished(ax)
 
 
 def plot_calibration(graph: RuleGraph, data: Any, y: Any, weight: Any = None, ax: Any = None) -> Any:
@@ -191,7 +193,7 @@ def plot_calibration(graph: RuleGraph, data: Any, y: Any, weight: Any = None, ax
     ax.legend(frameon=False, fontsize=9, loc="upper left")
     title = f"{graph.schema.target}, {counted(len(true), 'row')}: calibration error {percent(error)}"
     ax.set_title(plain_text(title), loc="left", fontsize=11)
-    return ax
+    return finished(ax)
 
 
 # Rules ---------------------------------------------------------------------------------------------------------------
