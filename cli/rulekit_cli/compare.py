@@ -16,6 +16,7 @@ _INDENT = 13
 _LOUD = ("DIFFERENT", "NOT PROVED", "FAULT")
 
 
+@options.reads_text
 def compare(
     first: Annotated[
         Path, typer.Argument(metavar="A", help="A model file (.json), rule text or artifact: the old one.")
@@ -27,9 +28,7 @@ def compare(
         typer.Option("--by", metavar="COL", help="Count by the values of COL of the table, which no model need read."),
     ] = None,
     all_: Annotated[bool, typer.Option("--all", help="Every region, rule and parameter.")] = False,
-    delimiter: options.Delimiter = None,
-    decimal: options.Decimal = None,
-    encoding: options.Encoding = None,
+    text_file: options.TextFile = options.DETECTED,
     json_: options.Json = False,
 ) -> None:
     """Tell two models apart: proved equal, or where they decide otherwise, with rows that show it.

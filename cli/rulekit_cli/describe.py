@@ -18,6 +18,7 @@ MOST_COLUMNS = 40
 LONGEST_NAME = 24
 
 
+@options.reads_text
 def describe(
     data: options.Data,
     types_out: Annotated[
@@ -33,9 +34,7 @@ def describe(
     unseen: options.Unseen = None,
     missing: options.Missing = None,
     precision: options.Precision = None,
-    delimiter: options.Delimiter = None,
-    decimal: options.Decimal = None,
-    encoding: options.Encoding = None,
+    text_file: options.TextFile = options.DETECTED,
     json_: options.Json = False,
 ) -> None:
     """Describe every column of a table.

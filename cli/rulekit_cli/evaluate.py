@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rulekit.work.evaluating import Evaluation
 
 
+@options.reads_text
 def evaluate(
     model: options.ModelOrFolder,
     data: options.Data,
@@ -23,9 +24,7 @@ def evaluate(
     missing_target: options.MissingTarget = "error",
     missing: options.MissingLabel = None,
     types_file: options.LabelTypes = None,
-    delimiter: options.Delimiter = None,
-    decimal: options.Decimal = None,
-    encoding: options.Encoding = None,
+    text_file: options.TextFile = options.DETECTED,
     curves: options.ThresholdCurves = None,
     by: options.By = None,
     json_: options.Json = False,

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rulekit.audit.nearest_change.wishes import Direction
 
 
+@options.reads_text
 def explain(
     model: options.Model,
     data: options.Data,
@@ -41,9 +42,7 @@ def explain(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write all of it there; JSON with --json.")
     ] = None,
-    delimiter: options.Delimiter = None,
-    decimal: options.Decimal = None,
-    encoding: options.Encoding = None,
+    text_file: options.TextFile = options.DETECTED,
     json_: options.Json = False,
 ) -> None:
     """Say why rows are decided as they are, and what would turn the decision.

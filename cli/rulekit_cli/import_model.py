@@ -12,6 +12,7 @@ from rulekit_cli import options
 from rulekit_cli.console import log, result, result_json
 
 
+@options.reads_text
 def import_model(
     source: Annotated[
         Path, typer.Argument(help="A rule text (.txt, .rules), an edited .json, or an artifact that carries its rules.")
@@ -27,9 +28,7 @@ def import_model(
     reason: Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Why, for the record.")] = None,
     weight: options.Weight = None,
     missing_target: options.MissingTarget = "error",
-    delimiter: options.Delimiter = None,
-    decimal: options.Decimal = None,
-    encoding: options.Encoding = None,
+    text_file: options.TextFile = options.DETECTED,
     json_: options.Json = False,
 ) -> None:
     """Make a model from edited rules or an artifact.

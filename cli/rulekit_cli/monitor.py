@@ -12,6 +12,7 @@ from rulekit_cli.console import aligned, log, result, result_json, width
 from rulekit_cli.failures import CHECK_FAILED
 
 
+@options.reads_text
 def monitor(
     model: options.Model,
     data: Annotated[Path, typer.Argument(help="A CSV (also .gz), Parquet or JSON-lines file; with --counts, counts.")],
@@ -31,9 +32,7 @@ def monitor(
     ] = None,
     target: options.LabelColumn = None,
     weight: options.Weight = None,
-    delimiter: options.Delimiter = None,
-    decimal: options.Decimal = None,
-    encoding: options.Encoding = None,
+    text_file: options.TextFile = options.DETECTED,
     json_: options.Json = False,
 ) -> None:
     """Compare rows with those that trained the model.

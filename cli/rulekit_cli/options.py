@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import inspect
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from enum import StrEnum
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
@@ -40,13 +43,40 @@ Cost = Annotated[
 MissingTarget = Annotated[
     str, typer.Option("--missing-target", metavar="HOW", help="Rows without a label: error, or drop to leave them out.")
 ]
-Delimiter = Annotated[str | None, typer.Option("--delimiter", help="Cell separator; detected by default.")]
-Decimal = Annotated[
-    str | None, typer.Option("--decimal", help="Decimal mark, a point or a comma; detected by default.")
-]
-Encoding = Annotated[str | None, typer.Option("--encoding", help="Encoding of the file; detected by default.")]
+TextFile = Mapping[str, Any]
+DETECTED: TextFile = MappingProxyType({})
+"""What a command takes as the options of its text file where none is given."""
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No notes and no progress.")]
+
+_OF_TEXT_FILES = {
+    "delimiter": Annotated[str | None, typer.Option("--delimiter", help="Cell separator; detected by default.")],
+    "decimal": Annotated[
+        str | None, typer.Option("--decimal", help="Decimal mark, a point or a comma; detected by default.")
+    ],
+    "encoding": Annotated[str | None, typer.Option("--encoding", help="Encoding of the file; detected by default.")],
+    "trim": Annotated[bool | None, typer.Option("--trim", help="Take blanks off around cells, which count otherwise.")],
+}
+
+
+def reads_text(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with the options of text files in the place of its parameter `text_file`, which gets their values."""
+    hints = get_type_hints(command, include_extras=True)
+    parameters = []
+    for name, own in inspect.signature(command).parameters.items():
+        shown = _OF_TEXT_FILES if name == "text_file" else {name: hints[name]}
+        default = None if name == "text_file" else own.default
+        parameters += [inspect.Parameter(n, own.KEYWORD_ONLY, default=default, annotation=a) for n, a in shown.items()]
+
+    @wraps(command)
+    def extended(**values: Any) -> None:
+        of_file = {name: values.pop(name) for name in _OF_TEXT_FILES}
+        command(**values, text_file=of_file)
+
+    extended.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    extended.__annotations__ = {p.name: p.annotation for p in parameters}
+    return extended
+
 
 # Reasons -------------------------------------------------------------------------------------------------------------
 
@@ -239,6 +269,7 @@ def reading(given: Mapping[str, Any]) -> ReadingOptions:
     """How a table is read, of the options of a command by name; those that it does not have are as by default."""
     from rulekit.tables.options import ReadingOptions
 
+    given = {**given, **given.get("text_file", {})}
     values: dict[str, Any] = {}
     for item in fields(ReadingOptions):
         value = given.get(item.name)

@@ -42,6 +42,7 @@ Rows = Annotated[
 ]
 
 
+@options.reads_text
 def override(
     model: options.Model,
     rules: Rules = None,
@@ -56,9 +57,7 @@ def override(
     remove: Remove = None,
     list_: List = False,
     data: Rows = None,
-    delimiter: options.Delimiter = None,
-    decimal: options.Decimal = None,
-    encoding: options.Encoding = None,
+    text_file: options.TextFile = options.DETECTED,
     json_: options.Json = False,
 ) -> None:
     """Let a rule of a person win over those of the model, signed and dated.

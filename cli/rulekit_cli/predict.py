@@ -12,6 +12,7 @@ from rulekit_cli import options
 from rulekit_cli.console import log, result_json, width, write
 
 
+@options.reads_text
 def predict(
     model: Annotated[Path, typer.Argument(help="A model (.json), or an artifact, which then does the scoring.")],
     data: options.Data,
@@ -29,9 +30,7 @@ def predict(
     catalogue: options.Catalogue = None,
     adverse: options.Adverse = None,
     most: options.MostReasons = 4,
-    delimiter: options.Delimiter = None,
-    decimal: options.Decimal = None,
-    encoding: options.Encoding = None,
+    text_file: options.TextFile = options.DETECTED,
     json_: options.Json = False,
 ) -> None:
     """Predict labels and probabilities.

@@ -16,6 +16,7 @@ from rulekit_cli.failures import CHECK_FAILED
 _INDENT = 8
 
 
+@options.reads_text
 def reasons(
     model: options.Model,
     data: Annotated[
@@ -26,9 +27,7 @@ def reasons(
         Path | None, typer.Option("-o", "--output", help="Write a catalogue to start from (.toml).")
     ] = None,
     adverse: options.Adverse = None,
-    delimiter: options.Delimiter = None,
-    decimal: options.Decimal = None,
-    encoding: options.Encoding = None,
+    text_file: options.TextFile = options.DETECTED,
     json_: options.Json = False,
 ) -> None:
     """Start a catalogue of reasons for adverse decisions, or lint one from both sides.

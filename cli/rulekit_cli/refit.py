@@ -11,15 +11,14 @@ from rulekit_cli import options
 from rulekit_cli.console import log, result
 
 
+@options.reads_text
 def refit(
     model: Annotated[Path, typer.Argument(help="A two-class model (.json) that reports a probability.")],
     data: Annotated[Path, typer.Argument(help="Labelled rows.")],
     output: options.ModelOutput,
     weight: options.Weight = None,
     missing_target: options.MissingTarget = "error",
-    delimiter: options.Delimiter = None,
-    decimal: options.Decimal = None,
-    encoding: options.Encoding = None,
+    text_file: options.TextFile = options.DETECTED,
 ) -> None:
     """Fit the reported probability to rows; every decision stays as it is.
 

@@ -38,6 +38,7 @@ Comparison = Annotated[Paths, typer.Option("--comparison", metavar="FILE", help=
 Drift = Annotated[Paths, typer.Option("--drift", metavar="FILE", help="What rulekit monitor --json wrote.")]
 
 
+@options.reads_text
 def report(
     model: options.Model,
     data: Rows = None,
@@ -57,9 +58,7 @@ def report(
     missing_target: options.MissingTarget = "error",
     missing: options.MissingLabel = None,
     types_file: options.LabelTypes = None,
-    delimiter: options.Delimiter = None,
-    decimal: options.Decimal = None,
-    encoding: options.Encoding = None,
+    text_file: options.TextFile = options.DETECTED,
 ) -> None:
     """Write one file about a model: its rules with their figures, proofs, groups, history and limits.
 

@@ -13,6 +13,7 @@ from rulekit_cli.console import log, result, result_json, width
 _INDENT = 12
 
 
+@options.reads_text
 def stability(
     model: options.Model,
     data: options.Data,
@@ -31,9 +32,7 @@ def stability(
     group: options.Group = None,
     cost: options.Cost = None,
     missing_target: options.MissingTarget = "error",
-    delimiter: options.Delimiter = None,
-    decimal: options.Decimal = None,
-    encoding: options.Encoding = None,
+    text_file: options.TextFile = options.DETECTED,
     json_: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:

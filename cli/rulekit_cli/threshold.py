@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rulekit.audit.threshold import Step
 
 
+@options.reads_text
 def threshold(
     model: Annotated[Path, typer.Argument(help="A two-class model (.json) that reports a probability.")],
     data: Annotated[Path, typer.Argument(help="Labelled rows; not those that trained the model.")],
@@ -25,9 +26,7 @@ def threshold(
     f1: Annotated[bool, typer.Option("--f1", help="Largest F1 of the positive class.")] = False,
     at: Annotated[float | None, typer.Option("--at", metavar="T", help="This threshold: yes above T.")] = None,
     weight: options.Weight = None,
-    delimiter: options.Delimiter = None,
-    decimal: options.Decimal = None,
-    encoding: options.Encoding = None,
+    text_file: options.TextFile = options.DETECTED,
 ) -> None:
     """Move the decision threshold for a purpose.
 
@@ -40,12 +39,11 @@ def threshold(
       rulekit threshold model.json validation.csv --precision 0.9 -o careful.json
       rulekit threshold model.json validation.csv --at 0.3 -o lax.json
     """
+    given = locals()
     from rulekit.audit.threshold import Purpose
-    from rulekit.tables.options import ReadingOptions
     from rulekit.work.evaluating import move_threshold
 
-    reading = ReadingOptions(weight=weight, delimiter=delimiter, decimal=decimal, encoding=encoding)
-    moved = move_threshold(model, data, Purpose.of(precision, recall, cost, f1, at), output, reading)
+    moved = move_threshold(model, data, Purpose.of(precision, recall, cost, f1, at), output, options.reading(given))
     choice = moved.choice
     for note in moved.notes:
         log(f"note: {note}")

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rulekit.work.training import TrainingRequest, TrainingResult
 
 
+@options.reads_text
 def train(
     data: options.Data,
     target: options.Target,
@@ -50,9 +51,7 @@ def train(
     held_rows: options.HeldRows = None,
     missing_target: options.MissingTarget = "error",
     precision: options.Precision = None,
-    delimiter: options.Delimiter = None,
-    decimal: options.Decimal = None,
-    encoding: options.Encoding = None,
+    text_file: options.TextFile = options.DETECTED,
     time_limit: options.TimeLimit = None,
     memory: options.Memory = None,
     no_simplify: options.NoSimplify = False,

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _USAGE = "rulekit verify MODEL ARTIFACT, or rulekit verify ARTIFACT --against REPORT"
 
 
+@options.reads_text
 def verify(
     files: Annotated[
         list[Path],
@@ -31,9 +32,7 @@ def verify(
     seed: options.RowSeed = None,
     report: options.Report = None,
     against: options.Against = None,
-    delimiter: options.Delimiter = None,
-    decimal: options.Decimal = None,
-    encoding: options.Encoding = None,
+    text_file: options.TextFile = options.DETECTED,
     require: options.Required = None,
     key: options.Key = None,
     run_untrusted: options.Untrusted = False,

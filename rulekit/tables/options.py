@@ -13,6 +13,8 @@ from rulekit.tables.kinds.classes import Label
 from rulekit.tables.raw.columns import column_place
 
 KINDS = ("numeric", "boolean", "categorical", "text", "date", "datetime", "money", "ordered:LOW,...,HIGH", "ignore")
+OF_TEXT_FILES = ("delimiter", "decimal", "encoding", "trim")
+"""The options that say how a text file is written."""
 _DROPPED = frozenset({"ignore", "id"})
 
 
@@ -59,6 +61,8 @@ class ReadingOptions:
         The decimal sign.
     encoding : str or None
         The encoding.
+    trim : bool
+        Whether text cells of a text file lose the blanks around them, which count otherwise.
 
     """
 
@@ -80,6 +84,7 @@ class ReadingOptions:
     delimiter: str | None = None
     decimal: str | None = None
     encoding: str | None = None
+    trim: bool = False
 
     def over(self, declared: ReadingOptions) -> ReadingOptions:
         """These options, and what others declare of columns of which these say nothing.

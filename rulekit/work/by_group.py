@@ -17,7 +17,7 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature, require_column
 from rulekit.tables.kinds.inference import infer_columns
 from rulekit.tables.labels import LabelledTable
-from rulekit.tables.options import ReadingOptions
+from rulekit.tables.options import OF_TEXT_FILES, ReadingOptions
 from rulekit.tables.reading import read_columns
 from rulekit.tables.table import Table
 
@@ -51,9 +51,7 @@ def groupings(
 def _further(data: Path, reading: ReadingOptions, names: Sequence[str], n_rows: int) -> Table:
     """Columns of the file that the model does not know, as their cells say what they are."""
     options = ReadingOptions(
-        delimiter=reading.delimiter,
-        decimal=reading.decimal,
-        encoding=reading.encoding,
+        **{name: getattr(reading, name) for name in OF_TEXT_FILES},
         missing=() if isinstance(reading.missing, dict) else reading.missing,
         types={name: kind for name, kind in reading.types.items() if name in names},
     )

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from rulekit_exporters.python.runtime import Used, absent, cell, numpy_or_none, rows_of
+from rulekit_exporters.python.runtime import BLANKS, Used, absent, cell, numpy_or_none, rows_of
 
 HELP = """usage: python THIS.py [--delimiter C] < rows.csv > predictions.csv
        python THIS.py --self-test
@@ -69,10 +69,10 @@ def delimiter_of(arguments: Sequence[str]) -> tuple[str, str]:
 
 
 def csv_rows(lines: Iterable[str], delimiter: str, used: Sequence[Used]) -> Iterator[dict[str, Any]]:
-    """The used cells of each row under a header; order is free, other columns and spaces around cells are ignored.
+    """The used cells of each row under a header; order is free, other columns are ignored.
 
-    Names are taken as they stand. Raises ValueError naming the line where a column is missing or stands twice, a cell
-    is not a number, a row is longer or shorter than the header, or there is none.
+    Names lose the blanks around them, cells keep them. Raises ValueError naming the line where a column is missing or
+    stands twice, a cell is not a number, a row is longer or shorter than the header, or there is none.
     """
     lines = iter(lines)
     head = reader = csv.reader(without_nul(lines), delimiter=delimiter, strict=True)
@@ -80,13 +80,14 @@ def csv_rows(lines: Iterable[str], delimiter: str, used: Sequence[Used]) -> Iter
         header = next(head, None)
         if header is None:
             raise ValueError("there is no header line")
+        header = [name.strip(BLANKS) for name in header]
         for _, name, _, _ in used:
             if header.count(name) != 1:
                 raise ValueError(
                     f"{'no column' if name not in header else 'more than one column'} {name!r} in the header"
                 )
         picked = [(header.index(name), name, kind, tokens) for _, name, kind, tokens in used]
-        reader = csv.reader(without_nul(lines), delimiter=delimiter, skipinitialspace=True, strict=True)
+        reader = csv.reader(without_nul(lines), delimiter=delimiter, strict=True)
         blank = 0  # empty lines are rows of a table of one column, but not at its end
         found = False
         for row in reader:
@@ -96,7 +97,7 @@ def csv_rows(lines: Iterable[str], delimiter: str, used: Sequence[Used]) -> Iter
             for whole in [*[[""]] * blank, row]:
                 if len(whole) != len(header):
                     raise ValueError(f"{len(whole)} cells, the header has {len(header)}")
-                yield {name: cell(whole[at].strip(" \t\r"), name, kind, tokens) for at, name, kind, tokens in picked}
+                yield {name: cell(whole[at], name, kind, tokens) for at, name, kind, tokens in picked}
             blank, found = 0, True
         if not found:
             raise ValueError("there is a header but no row")
@@ -182,6 +183,7 @@ def first_difference(
     by_column = {name: [row[name] for row in given] for name in names}
     of_columns = [predict_many(by_column), [predict(row) for row in rows_of(by_column)]] if names else []
     of_rows = predict_many(given)
+    named = all(name == name.strip(BLANKS) for name in names)  # the header's names lose their blanks
     from_text = csv_rows(csv_lines(names, given), ",", used)
     for number, (row, (_, index, chances)) in enumerate(zip(given, rows, strict=True)):
         blank = {name: None if absent(value) else value for name, value in row.items()}
@@ -199,7 +201,7 @@ def first_difference(
             ("predict_proba of a mapping", predict_proba(row)),
             ("predict_proba of a sequence", predict_proba(in_order)),
         ]
-        if names and is_plain(row.values()):
+        if names and named and is_plain(row.values()):
             cells = next(from_text)
             labels.append(("CSV", classes[ways["decide"](cells)]))
             reports.append(("CSV", ways["probabilities"](cells)))
@@ -225,8 +227,8 @@ def csv_lines(names: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Iterat
 
 
 def is_plain(cells: Iterable[Any]) -> bool:
-    """Whether no cell begins or ends with a blank, which readers of CSV drop, or holds a NUL, which they refuse."""
-    return all(value == value.strip(" \t\r") and "\0" not in value for value in cells if isinstance(value, str))
+    """Whether no cell holds a NUL, which readers of CSV refuse."""
+    return not any(isinstance(value, str) and "\0" in value for value in cells)
 
 
 def test_rows(

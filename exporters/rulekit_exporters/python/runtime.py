@@ -27,6 +27,7 @@ MOMENT = re.compile(
     "(Z|[+-][0-9]{2}:?[0-9]{2})?)?"
 )
 EPOCH = datetime.datetime(1970, 1, 1)
+BLANKS = " \t\n\r\v\f"  # what a text may have around the number or date that it writes
 SINGLE = struct.Struct("<f")
 
 
@@ -42,9 +43,9 @@ def number(value: Any, column: str, tokens: Sequence[str]) -> float:
     if isinstance(value, str):
         if value == "" or value in tokens:
             return nan
-        if not NUMBER.fullmatch(value.strip()):
+        if not NUMBER.fullmatch(value):
             raise ValueError(f"column {column!r}: {value!r} is not a number")
-        value = float(value) if not value.strip().lstrip("+-").isdigit() else int(value)
+        value = float(value) if not value.lstrip("+-").isdigit() else int(value)
     if isinstance(value, int) and abs(value) > 2**53:
         raise ValueError(f"column {column!r}: the integer {value!r:.40} is beyond 2^53 and would be rounded")
     try:
@@ -148,6 +149,8 @@ def cell(value: Any, column: str, kind: str, tokens: Sequence[str]) -> Any:
     """A cell as the rules take it; raises ValueError naming the column."""
     if kind == "level":
         return None if absent(value) else value
+    if isinstance(value, str) and value not in tokens:
+        value = value.strip(BLANKS)
     return {"flag": flag, "day": day, "moment": moment}.get(kind, number)(value, column, tokens)
 
 

@@ -77,8 +77,7 @@ class Kept(io.BytesIO):
 def answers_of_csv(module_path: str, rows_path: str) -> dict[str, Any]:
     """`python module.py < rows.csv`: numbers as their shortest decimals, missing as empty cells.
 
-    Readers of CSV drop blanks around a cell and take no NUL, so such a text goes in as another one, which is no level
-    either and has the same words.
+    Readers of CSV take no NUL, so such a text goes in as another one, which is no level either and has the same words.
     """
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
@@ -109,7 +108,7 @@ def answers_of_csv(module_path: str, rows_path: str) -> dict[str, Any]:
 def written(cell: Any) -> Any:
     if cell is None or cell != cell:
         return ""
-    if isinstance(cell, str) and (cell != cell.strip() or "\0" in cell):
+    if isinstance(cell, str) and "\0" in cell:
         return f"[{cell}]".replace("\0", "\x01")
     return cell
 

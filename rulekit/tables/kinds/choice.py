@@ -17,11 +17,13 @@ import numpy.typing as npt
 from rulekit.schema import Display, Feature, Precision
 from rulekit.tables.kinds.conversion import blank_numbers
 from rulekit.tables.raw.columns import (
+    BLANKS,
     LARGEST_EXACT_INTEGER,
     Floats,
     NumberColumn,
     TextColumn,
     as_floats,
+    bare,
     canonical_key,
     natural_order,
     parse_booleans,
@@ -115,20 +117,21 @@ def read_keys(feature: Feature, keys: list[str], counts: Counts, decimal: str) -
     """
     import polars as pl
 
-    cells = TextColumn(feature.name, pl.Series(keys, dtype=pl.String), decimal)
+    cells = bare(TextColumn(feature.name, pl.Series(keys, dtype=pl.String), decimal), feature.missing_tokens)
     numbers = parse_numbers(cells)
-    is_number = numbers.is_not_null().to_numpy()
-    if is_number.all():
+    is_number, is_empty = numbers.is_not_null().to_numpy(), cells.cells.is_null().to_numpy()
+    only_empty = bool(len(keys)) and bool(is_empty.all())
+    if (is_number | is_empty).all() and not only_empty:
         values = blank_numbers(as_floats(numbers), feature.missing_tokens)
         boolean = is_boolean(NumberColumn(feature.name, values), values)
         return KeyReading(Decided(replace(feature, kind="boolean") if boolean else feature), values)
     booleans = parse_booleans(cells.cells)
-    if booleans.null_count() == 0:
+    if booleans.null_count() == cells.cells.null_count() and not only_empty:
         return KeyReading(Decided(replace(feature, kind="boolean")), as_floats(booleans))
     decided, lookup = decide_levels(feature, keys, counts)
-    tokens_alone = is_number.any() and all(keys[i].lower() in LIKELY_TOKENS for i in np.flatnonzero(~is_number))
+    tokens_alone = is_number.any() and all(may_mean_missing(keys[i]) for i in np.flatnonzero(~is_number))
     if tokens_alone or counts[is_number].sum() >= NEARLY_ALL * counts.sum():
-        note = _nearly_numeric_note(feature.name, keys, counts, is_number)
+        note = _nearly_numeric_note(feature.name, keys, counts, is_number | is_empty)
         decided = replace(decided, notes=(note,), suspects=())
     return KeyReading(decided, lookup=lookup)
 
@@ -159,11 +162,15 @@ def decide_levels(
     feature = replace(feature, kind="categorical", levels=tuple(levels), ordered=ordered)
     rows = np.bincount(lookup, weights=counts, minlength=len(levels))
     suspects = [
-        f"{feature.name} {level!r} ({int(n)})"
-        for level, n in zip(levels, rows, strict=True)
-        if level.lower() in LIKELY_TOKENS
+        f"{feature.name} {level!r} ({int(n)})" for level, n in zip(levels, rows, strict=True) if may_mean_missing(level)
     ]
     return Decided(feature, suspects=tuple(suspects)), lookup
+
+
+def may_mean_missing(level: str) -> bool:
+    """Whether a text is blank or a common word for a missing value."""
+    text = level.strip(BLANKS).lower()
+    return not text or text in LIKELY_TOKENS
 
 
 FEWEST_TEXTS = 20

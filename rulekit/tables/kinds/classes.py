@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from rulekit.errors import InputError
 from rulekit.names import suggestion
-from rulekit.tables.kinds.choice import LIKELY_TOKENS
-from rulekit.tables.raw.columns import Codes, Column, LevelColumn, canonical_key, column_place
+from rulekit.tables.kinds.choice import may_mean_missing
+from rulekit.tables.raw.columns import BLANKS, Codes, Column, LevelColumn, canonical_key, column_place
 
 Label = str | int | float | bool
 
@@ -93,7 +93,7 @@ def _rank_classes(
     if len(values) < 2:
         raise InputError(f"the only class is {values[0]!r}", where=where, fix="rows of at least two classes are needed")
     notes = []
-    odd = [f"{v!r} ({n} rows)" for v, n in zip(values, counts, strict=True) if str(v).lower() in LIKELY_TOKENS]
+    odd = [f"{v!r} ({n} rows)" for v, n in zip(values, counts, strict=True) if may_mean_missing(str(v))]
     if odd and positive is None and not ordered:  # who names one class of two knows the other
         notes.append(
             f"target {target!r}: {', '.join(odd)} is kept as a class; if it means missing, declare "
@@ -124,19 +124,20 @@ def _rank_classes(
 def _natural(keys: list[str], as_text: bool) -> list[Label]:
     if as_text:
         return [canonical_key(key) for key in keys]
-    if all(key.lower() in ("true", "false") for key in keys):
-        return [key.lower() == "true" for key in keys]
+    bare = [key.strip(BLANKS) for key in keys]
+    if all(key.lower() in ("true", "false") for key in bare):
+        return [key.lower() == "true" for key in bare]
     try:
-        numbers = [float(key) for key in keys]
+        numbers = [float(key) for key in bare]
     except ValueError:
         return list(keys)
-    padded = any(len(k := key.lstrip("+-")) > 1 and k[0] == "0" and k[1].isdigit() for key in keys)
+    padded = any(len(k := key.lstrip("+-")) > 1 and k[0] == "0" and k[1].isdigit() for key in bare)
     if padded or not np.isfinite(numbers).all() or any("_" in key for key in keys):
         return list(keys)
     if all(number.is_integer() and abs(number) < 2**53 for number in numbers):
         return [int(number) for number in numbers]
-    if all(canonical_key(key).lstrip("+-").isdecimal() for key in keys):  # too long for a double and for model files
-        return [canonical_key(key) for key in keys]
+    if all(canonical_key(key).lstrip("+-").isdecimal() for key in bare):  # too long for a double and for model files
+        return [canonical_key(key) for key in bare]
     return list(numbers)
 
 

@@ -28,6 +28,7 @@ from rulekit.tables.raw.columns import (
     TokenColumn,
     as_floats,
     as_texts,
+    bare,
     blank_tokens,
     column_length,
     column_place,
@@ -290,6 +291,7 @@ class ColumnBuilder:
         import polars as pl
 
         keys = TextColumn(self.name, pl.Series(list(dictionary.number_of), dtype=pl.String), self._decimal)
+        keys = bare(keys)
         large = large_integers(keys, as_floats(parse_numbers(keys)))
         if large is not None and large.any():
             row, key = dictionary.first_row(np.flatnonzero(large))

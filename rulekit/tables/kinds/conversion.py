@@ -17,6 +17,7 @@ from rulekit.tables.raw.columns import (
     TextColumn,
     TokenColumn,
     as_floats,
+    bare,
     blank_tokens,
     cell_text,
     column_place,
@@ -81,7 +82,7 @@ def _texts(column: TextColumn | TokenColumn, tokens: tuple[str, ...], source: st
     if isinstance(column, TokenColumn):
         where, fix = column_place(source, column.name), "take it as text"
         raise InputError("a column of words holds no numbers", where=where, fix=fix)
-    return blank_tokens(column, tokens)
+    return bare(blank_tokens(column, tokens), tokens)
 
 
 def blank_numbers(values: Floats, tokens: tuple[str, ...]) -> Floats:
@@ -119,7 +120,7 @@ def _parsed_levels(column: LevelColumn, feature: Feature, source: str) -> Floats
     import polars as pl
 
     levels = TextColumn(column.name, pl.Series(list(column.levels), dtype=pl.String))
-    levels = blank_tokens(levels, feature.missing_tokens)
+    levels = bare(blank_tokens(levels, feature.missing_tokens), feature.missing_tokens)
     numbers = parse_numbers(levels)
     if feature.kind == "boolean":
         numbers = numbers.zip_with(numbers.is_not_null(), parse_booleans(levels.cells))

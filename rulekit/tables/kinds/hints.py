@@ -13,7 +13,7 @@ import numpy as np
 from rulekit.dates import is_dated
 from rulekit.schema import FIRST_LEVEL_CODE, Feature
 from rulekit.tables.kinds.choice import LIKELY_TOKENS
-from rulekit.tables.raw.columns import parse_dates, parse_moments
+from rulekit.tables.raw.columns import BLANKS, parse_dates, parse_moments
 from rulekit.tables.table import Array, StoredArrays
 
 Look = Literal["dates", "dates of another form", "an id", "ordered", "constant", "many levels"]
@@ -161,7 +161,7 @@ def _of_levels(feature: Feature, parts: Iterator[Array]) -> Hint | None:
     if len(levels) == 1:
         return Hint("constant")
     for texts in (levels[:_FIRST], levels):
-        cells = pl.Series(texts, dtype=pl.String)
+        cells = pl.Series(texts, dtype=pl.String).str.strip_chars(BLANKS)
         if parse_moments(cells).null_count():
             break
     else:

@@ -32,6 +32,8 @@ _MOMENT = (
     r"(?:[T ](?P<time>[0-9]{2}:[0-9]{2})(?P<second>:[0-9]{2}(?:\.[0-9]{1,6})?)?"
     r"(?:Z|(?P<sign>[+-])(?P<zone>[0-9]{2}:?[0-9]{2}))?)?$"
 )
+BLANKS = " \t\n\r\v\f"
+"""The blanks of ASCII, which a text may have around the number or date that it writes."""
 _TRUTH_SPELLINGS = {"True": "true", "TRUE": "true", "False": "false", "FALSE": "false"}
 
 
@@ -192,6 +194,15 @@ def blank_tokens(column: TextColumn, tokens: tuple[str, ...]) -> TextColumn:
     cells = column.cells
     hit = cells.is_in(pl.Series(list(tokens), dtype=pl.String).implode())
     return replace(column, cells=cells.set(hit.fill_null(False), None)) if hit.any() else column
+
+
+def bare(column: TextColumn, tokens: tuple[str, ...] = ()) -> TextColumn:
+    """The column as numbers, truth values and dates are read from it: without blanks around its cells.
+
+    What is empty or a missing token without them is missing. Categories and words take the cells as they are.
+    """
+    stripped = replace(column, cells=column.cells.str.strip_chars(BLANKS))
+    return blank_tokens(blank_tokens(stripped, ("",)), tokens)
 
 
 def parse_numbers(column: TextColumn) -> pl.Series:

@@ -30,6 +30,8 @@ from rulekit.tables.raw.columns import (
     RawTable,
     TextColumn,
     as_floats,
+    bare,
+    blank_tokens,
     parse_numbers,
 )
 from rulekit.tables.raw.dialect import SAMPLE_BYTES, Dialect, detect_dialect, detect_encoding, western_of_parts
@@ -91,7 +93,7 @@ class DelimitedFile:
         spaced = [name for name in self.names if name in self._spaced]
         if spaced:
             shown = ", ".join(map(repr, spaced[:4])) + (", ..." if len(spaced) > 4 else "")
-            notes.append(f"spaces around the cells of {shown} were removed")
+            notes.append(f"{self.source}: {shown}: blanks around cells count; --trim takes them off")
         return notes
 
     # The file as UTF-8 ---------------------------------------------------------------------------------------------
@@ -108,9 +110,9 @@ class DelimitedFile:
             self._copy(part.replace(b"\r", b"\n") for part in bytes_of(self.file))
             sample = first_bytes(self.file, SAMPLE_BYTES)
         text = sample.removeprefix(_MARK).decode("utf-8", errors="replace")
-        self.dialect = detect_dialect(text, self.source, self.options.delimiter, self.options.decimal)
-        # a quoted field after a space is beyond polars
-        self._slow = self.dialect.spaced or not has_plain_quotes(chunks(self.file), self.dialect.delimiter)
+        options = self.options
+        self.dialect = detect_dialect(text, self.source, options.delimiter, options.decimal, trim=options.trim)
+        self._slow = not has_plain_quotes(chunks(self.file), self.dialect.delimiter)
 
     def _copy(self, parts: Iterator[bytes]) -> None:
         self.file = copied(parts, self.store, self.source)
@@ -154,9 +156,9 @@ class DelimitedFile:
                 n_rows = len(next(iter(series.values())))
                 for j in wanted:
                     name = self.dialect.header[j]
-                    column, trimmed = parsed_column(name, series.pop(j), self.dialect, keep_text)
+                    column = parsed_column(name, series.pop(j), self.dialect, keep_text, self.options.trim)
                     columns.append(column)
-                    self._spaced |= {name} if trimmed else set()
+                    self._spaced |= {name} if has_blanks(column) else set()
                 yield RawTable(tuple(columns), n_rows, self.source)
             return
         except NotUtf8:  # valid at its beginning, so only the whole file can tell
@@ -204,7 +206,7 @@ class DelimitedFile:
 
         try:
             with self.file.open(encoding="utf-8-sig", newline="") as lines:
-                blocks = slow_blocks(lines, self.dialect, self.source, self._blank_notes)
+                blocks = slow_blocks(lines, self.dialect, self.source, self._blank_notes, trim=self.options.trim)
                 if self.block_bytes is None:
                     blocks = iter([[pl.concat(series) for series in zip(*blocks, strict=True)]])
                 for block in blocks:
@@ -240,26 +242,25 @@ def last_row_end(content: bytes) -> int:
             return end + 1
 
 
-def parsed_column(name: str, series: pl.Series, dialect: Dialect, keep_text: Collection[str]) -> tuple[Column, bool]:
-    """A parsed column, and whether spaces around its cells were cut off; a cell of spaces only is empty."""
+def parsed_column(name: str, series: pl.Series, dialect: Dialect, keep_text: Collection[str], trim: bool) -> Column:
+    """A parsed column, as numbers where all of its cells are; trim: texts lose the blanks around them."""
     import polars as pl
 
     if series.dtype == pl.Float64:
-        return NumberColumn(name, as_floats(series)), False
-    column = TextColumn(name, series, dialect.decimal)
-    if name not in keep_text and series.null_count() < len(series):
-        numbers = parse_numbers(column)
-        if numbers.null_count() == series.null_count():
+        return NumberColumn(name, as_floats(series))
+    column = blank_tokens(TextColumn(name, series, dialect.decimal), ("",))
+    trimmed = bare(column) if trim or name not in keep_text else column
+    if name not in keep_text and trimmed.cells.null_count() < len(series):
+        numbers = parse_numbers(trimmed)
+        if numbers.null_count() == trimmed.cells.null_count():
             values = as_floats(numbers)
-            return (column if _has_large(values) else NumberColumn(name, values)), False
-    odd = series == ""
-    for space in (" ", "\t", "\r"):
-        odd |= series.str.starts_with(space) | series.str.ends_with(space)
-    if not odd.any():
-        return column, False
-    bare = series.str.strip_chars(" \t\r")
-    trimmed = bool((series != bare).any())
-    return TextColumn(name, bare.set(bare == "", None), dialect.decimal), trimmed
+            return (trimmed if trim else column) if _has_large(values) else NumberColumn(name, values)
+    return trimmed if trim else column
+
+
+def has_blanks(column: Column) -> bool:
+    """Whether a text begins or ends with a blank."""
+    return isinstance(column, TextColumn) and bool(column.cells.str.contains(r"^[ \t\r\n\v\f]|[ \t\r\n\v\f]$").any())
 
 
 def _has_large(values: Floats) -> bool:

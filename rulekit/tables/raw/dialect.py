@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rulekit.errors import InputError
+from rulekit.tables.raw.columns import BLANKS
 from rulekit.tables.raw.files import no_text
 
 SAMPLE_BYTES = 1 << 20
@@ -32,8 +33,8 @@ _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
 class Dialect:
     """How a text table is written.
 
-    header: the column names, verbatim, which stand in record `header_lines` of the file; raw_header: the same before
-    unnamed columns were named. spaced: a space follows each delimiter. numbers: columns that hold only numbers in the
+    header: the column names, which stand in record `header_lines` of the file; raw_header: the cells
+    of that record. numbers: columns that hold only numbers in the
     sample. notes: what was detected.
     """
 
@@ -42,7 +43,6 @@ class Dialect:
     header: tuple[str, ...]
     raw_header: tuple[str, ...] = ()
     header_lines: int = 1
-    spaced: bool = False
     numbers: frozenset[int] = frozenset()
     notes: tuple[str, ...] = ()
 
@@ -93,7 +93,9 @@ def is_utf8(sample: bytes) -> bool:
     return True
 
 
-def detect_dialect(sample: str, source: str, delimiter: str | None = None, decimal: str | None = None) -> Dialect:
+def detect_dialect(
+    sample: str, source: str, delimiter: str | None = None, decimal: str | None = None, *, trim: bool = False
+) -> Dialect:
     """The dialect of the text that a file begins with; raises InputError for an empty file or a bad header."""
     if not sample.strip("\r\n\t ;,|"):
         raise InputError("the file is empty", where=source, fix="give a header line and rows")
@@ -102,13 +104,8 @@ def detect_dialect(sample: str, source: str, delimiter: str | None = None, decim
         delimiter = _detect_delimiter(sample, source)
         if delimiter != ",":
             notes.append(f"{source}: delimiter is {delimiter!r} ({_NAMES[delimiter]})")
-    records = _records(sample, delimiter)
+    records = _records(sample, delimiter, trim=trim)
     header, rows = records[0], records[1:]
-    spaced = len(header) > 1 and all(name.startswith(" ") for name in header[1:])
-    if spaced or _spaced_rows(rows):
-        spaced = True
-        records = _records(sample, delimiter, spaced=True)
-        header, rows = records[0], records[1:]
     if decimal is None:
         decimal = _detect_decimal(rows, delimiter)
         if decimal == ",":
@@ -116,7 +113,7 @@ def detect_dialect(sample: str, source: str, delimiter: str | None = None, decim
     names, more = _header_names(header, source)
     numbers = _number_columns(rows, len(names)) if decimal == "." else frozenset()
     lines = sample[: len(sample) - len(sample.lstrip("\r\n"))].count("\n") + 1
-    return Dialect(delimiter, decimal, names, tuple(header), lines, spaced, numbers, (*notes, *more))
+    return Dialect(delimiter, decimal, names, tuple(header), lines, numbers, (*notes, *more))
 
 
 def _number_columns(rows: list[list[str]], width: int) -> frozenset[int]:
@@ -143,10 +140,10 @@ def _detect_delimiter(sample: str, source: str) -> str:
     return best
 
 
-def _records(sample: str, delimiter: str, spaced: bool = False) -> list[list[str]]:
+def _records(sample: str, delimiter: str, trim: bool = False) -> list[list[str]]:
     """The first records, without blank ones; the last of a full sample is dropped, since it may be cut."""
     found: list[list[str]] = []
-    reader = csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter, skipinitialspace=spaced)
+    reader = csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter, skipinitialspace=trim)
     csv.field_size_limit(max(csv.field_size_limit(), 4 * SAMPLE_BYTES))
     try:
         for record in reader:
@@ -159,11 +156,6 @@ def _records(sample: str, delimiter: str, spaced: bool = False) -> list[list[str
     if len(found) > 2 and len(found) <= _SAMPLE_RECORDS and len(sample) >= SAMPLE_BYTES:
         found.pop()
     return found or [[""]]
-
-
-def _spaced_rows(rows: list[list[str]]) -> bool:
-    """Whether every field after a delimiter begins with a space, as in `39, State-gov, 77516`."""
-    return bool(rows) and all(len(row) > 1 and all(cell.startswith(" ") for cell in row[1:]) for row in rows)
 
 
 def _detect_decimal(rows: list[list[str]], delimiter: str) -> str:
@@ -180,7 +172,7 @@ def _detect_decimal(rows: list[list[str]], delimiter: str) -> str:
 def _header_names(header: list[str], source: str) -> tuple[tuple[str, ...], list[str]]:
     notes = []
     names: dict[str, int] = {}
-    for j, name in enumerate(header):
+    for j, name in enumerate(name.strip(BLANKS) for name in header):
         if name == "":
             name = f"column_{j + 1}"
             notes.append(f"{source}: column {j + 1} has no name; it is called {name!r}")

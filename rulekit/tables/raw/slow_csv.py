@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from rulekit.errors import InputError
+from rulekit.tables.raw.columns import BLANKS
 from rulekit.tables.raw.dialect import Dialect
 
 if TYPE_CHECKING:
@@ -19,12 +20,15 @@ class NotUtf8(Exception):  # noqa: N818 - a signal, not an error
     """The bytes are in another encoding than the beginning of the file suggested."""
 
 
-def slow_blocks(lines: Iterable[str], dialect: Dialect, source: str, notes: list[str]) -> Iterator[list[pl.Series]]:
-    """All columns of some rows after the others; what a user should hear is added to `notes` at the end."""
+def slow_blocks(
+    lines: Iterable[str], dialect: Dialect, source: str, notes: list[str], *, trim: bool = False
+) -> Iterator[list[pl.Series]]:
+    """All columns of some rows after the others; what a user should hear is added to `notes` at the end.
+
+    trim: a blank before a quote is none of the cell.
+    """
     width = len(dialect.header)
-    reader = csv.reader(
-        _plain(lines, source), delimiter=dialect.delimiter, skipinitialspace=dialect.spaced, strict=True
-    )
+    reader = csv.reader(_plain(lines, source), delimiter=dialect.delimiter, skipinitialspace=trim, strict=True)
     rows: list[list[str | None]] = []
     done = blank = 0
     try:
@@ -38,7 +42,7 @@ def slow_blocks(lines: Iterable[str], dialect: Dialect, source: str, notes: list
                 raise InputError(
                     f"{len(record)} cells, but the header has {width} columns",
                     where=f"{source}, data row {done + len(rows) + blank + 1} (line {reader.line_num})",
-                    fix="mend the row, quote cells that hold the delimiter, or name the right delimiter",
+                    fix=_fix_of_width(record, trim),
                 )
             rows.append([cell or None for cell in record] or [None])
             if len(rows) == _BLOCK:
@@ -55,6 +59,12 @@ def slow_blocks(lines: Iterable[str], dialect: Dialect, source: str, notes: list
         rows.pop()
     notes += [f"{source}: {blank} blank lines were left out"] if blank else []
     yield _series(rows, width)
+
+
+def _fix_of_width(record: list[str], trim: bool) -> str:
+    if not trim and any(cell.lstrip(BLANKS)[:1] == '"' != cell[:1] for cell in record):
+        return "--trim takes off the blank before a quote"
+    return "mend the row, quote cells that hold the delimiter, or name the right delimiter"
 
 
 def _plain(lines: Iterable[str], source: str) -> Iterator[str]:

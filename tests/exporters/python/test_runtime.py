@@ -26,7 +26,7 @@ from rulekit import numbers
     ],
 )
 def test_numbers_are_read(cell, expected):
-    assert runtime.number(cell, "x", ()) == expected
+    assert runtime.cell(cell, "x", "number", ()) == expected
 
 
 @pytest.mark.parametrize("cell", [None, math.nan, "", "?", "nan", np.float32("nan")])

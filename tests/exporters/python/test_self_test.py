@@ -91,7 +91,7 @@ def test_a_threshold_that_is_one_ulp_off_is_found(function, crossing, tmp_path):
         (b'    (0, "age", "number", ()),', b'    (2, "age", "number", ()),'),
         (b"return [1.0 - positive, positive]", b"return [positive, 1.0 - positive]"),
         (b"    return np.where(positive, 1, 0)", b"    return np.where(positive, 0, 1)"),
-        (b"cell(whole[at].strip", b"cell(whole[0].strip"),
+        (b"cell(whole[at]", b"cell(whole[0]"),
         (b"def decide(row: Any) -> int:", b"def decide(row: Any) -> int:\n    raise ArithmeticError('no')"),
     ],
 )

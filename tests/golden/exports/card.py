@@ -81,7 +81,7 @@ def decide_many(np: Any, n: int, job: Any, income: Any, late: Any, owner: Any) -
 
 # How cells are read, and the arithmetic -- the same in every module -------------------------------------------------
 
-# sha256 2285d2a00b43542cea895a2d7a44c1315e6dc439748411aea260523455123269
+# sha256 d54f9d6830a16a1837d796463db5c245c7812bc5b15080d9303d01b0b542e538
 
 # Rows at the edges of the rules, with the model's answers: --self-test -----------------------------------------------
 

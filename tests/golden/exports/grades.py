@@ -63,7 +63,7 @@ def decide_many(np: Any, n: int, age: Any, veteran: Any, grade: Any, since: Any)
 
 # How cells are read, and the arithmetic -- the same in every module -------------------------------------------------
 
-# sha256 62bcf9ecded5c4208ab1977a0cd47c0eb1d14048e83b2d6fb48194dfc72beb87
+# sha256 849a46f9ea6165790df4dff12bcadc74067a997a2a788b9a0caf1df7bdf3960d
 
 # Rows at the edges of the rules, with the model's answers: --self-test -----------------------------------------------
 

@@ -74,7 +74,7 @@ def decide_many(np: Any, n: int, age: Any, capital_gain: Any, education_num: Any
 
 # How cells are read, and the arithmetic -- the same in every module -------------------------------------------------
 
-# sha256 2a7c5a1bf7b20fe95ab9b0e5835c3ad44e4ec900ae7da654077862c9904262a9
+# sha256 470d901c585244bc587e7e6d7551b9450686f88c6afcd2e9c5923835e997f6d4
 
 # Rows at the edges of the rules, with the model's answers: --self-test -----------------------------------------------
 

@@ -55,7 +55,7 @@ def decide_many(np: Any, n: int, capital_gain: Any, veteran: Any) -> Any:
 
 # How cells are read, and the arithmetic -- the same in every module -------------------------------------------------
 
-# sha256 c91964cd35b5e87b86fcd7548ac5328e7fbc8c89c1968493f13628188b91bc24
+# sha256 3035d65e28601282d998c92aa37d11e647ba41e97bf6bc038ecc779250e61573
 
 # Rows at the edges of the rules, with the model's answers: --self-test -----------------------------------------------
 

@@ -86,7 +86,7 @@ def decide_many(np: Any, n: int, age: Any, veteran: Any, grade: Any, since: Any,
 
 # How cells are read, and the arithmetic -- the same in every module -------------------------------------------------
 
-# sha256 cd473a0bdda8ce058d0c24bbc47109e33926d66451337c4ecf2ec7d37a708832
+# sha256 0995ed7ddbbc6391e8b78dcfcf343053d30bbf9495a3ab19cf53f0c73facfe19
 
 # Rows at the edges of the rules, with the model's answers: --self-test -----------------------------------------------
 

@@ -61,5 +61,5 @@ def test_cells_are_those_of_the_csv_module(rows: list[list[str]], end: str) -> N
         names = [f"c{j}" for j in range(width)]
         raw = read_columns(path, ReadingOptions(delimiter=","), keep_text=names)
     actual = [column.cells.to_list() for column in raw.columns]
-    expected = [[record[j].strip(" \t\r") or None for record in records] for j in range(width)]
+    expected = [[record[j] or None for record in records] for j in range(width)]
     assert actual == expected
