@@ -35,6 +35,10 @@ class GraphError(RulekitError):
     """A graph that breaks the rules of composition."""
 
 
+class LearnerError(RulekitError):
+    """A learner, of this project or of another package, that breaks the contract or fails."""
+
+
 class BudgetError(RulekitError):
     """An exact computation that would exceed its stated budget."""
 

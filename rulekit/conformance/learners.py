@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -26,6 +27,8 @@ from rulekit.graph.language.text import parse_graph, print_graph
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.learners.base import RuleClassifier
 from rulekit.learners.contract import Ability, OutOfTimeError, Watch
+from rulekit.learners.faults import checked_mask, misspelt
+from rulekit.learners.rule_learner import HOOKS, RuleLearner
 from rulekit.schema import FIRST_LEVEL_CODE, Feature
 from rulekit.tables.table import Table
 from rulekit.targets import find_target, target_names
@@ -64,7 +67,7 @@ def learner_checks(learner: Learner, settings: Mapping[str, Any], *, sklearn: bo
         table, y = rows_of(learner, 2 if kind == "two" else 3)
         own = partial(make, ordered=("a", "b", "c")) if kind == "ranked" else make
         usual = cache(partial(_graph, own, table, y))
-        yield Check(f"{kind} classes: a legal model", partial(_check_legal, own, table, y))
+        yield Check(f"{kind} classes: a legal model", partial(_check_legal, learner, own.keywords, table, y))
         yield Check(f"{kind} classes: shuffled rows", partial(_check_shuffled, own, table, y, usual))
         yield Check(f"{kind} classes: one thread, no numba", partial(_check_machines, own, table, y, usual))
         yield Check(f"{kind} classes: weights 0 and 2", partial(_check_weights, own, table, y))
@@ -77,6 +80,9 @@ def learner_checks(learner: Learner, settings: Mapping[str, Any], *, sklearn: bo
             yield Check(f"a promise: {ability}", partial(_check_promise, make, *rows_of(learner, 2), promise))
     yield Check("a time limit of no time", partial(_check_no_time, make, *rows_of(learner, 2)))
     yield Check("a late step", partial(_check_late_step, learner, dict(settings), *rows_of(learner, 2)))
+    if "categories" in learner.abilities:
+        yield Check("codes of categories", partial(_check_codes, make))
+    yield Check("hooks are known", partial(_check_hooks, learner))
     yield Check("parameters are named", partial(_check_parameters, learner))
 
 
@@ -139,9 +145,11 @@ def _check_estimator(estimator: RuleClassifier) -> None:
     require(not failed, "; ".join(failed))
 
 
-def _check_legal(make: Callable[..., RuleClassifier], table: Table, y: npt.NDArray[Any]) -> None:
+def _check_legal(learner: Learner, settings: Mapping[str, Any], table: Table, y: npt.NDArray[Any]) -> None:
     """Legal, read back from text and file, and the candidates decide on codes as the graph does on rows."""
-    model = make().fit(table, y)
+    asked: dict[Any, Any] = {}
+    model = _asked(learner, asked)(**settings).fit(table, y)
+    _check_candidates(model, asked)
     graph = model.rule_graph_
     check(graph)
     require(parse_graph(print_graph(graph)) == graph, "the text of the rules is read as another model")
@@ -162,6 +170,60 @@ def _check_legal(make: Callable[..., RuleClassifier], table: Table, y: npt.NDArr
         error = float(np.mean(np.array(last.classes)[decide(last, table)] != y))
         told = model.path_.points[-1].training_error
         require(math.isclose(error, told, abs_tol=1e-9), f"the last candidate has error {told}, its graph {error}")
+
+
+def _asked(learner: Learner, asked: dict[Any, Any]) -> Learner:
+    """The learner, which keeps by label what it is asked."""
+
+    class Asked(learner):  # type: ignore[misc, valid-type]
+        def learn(self, question: Any) -> Any:
+            if not question.fold:
+                asked.setdefault(question.label, question.problem)
+            return super().learn(question)
+
+    return Asked
+
+
+def _check_candidates(model: RuleClassifier, asked: Mapping[Any, Any]) -> None:
+    """Each candidate has masks of all training rows, on which it errs as it says.
+
+    Of several classes without an order the base may compare them otherwise (RuleLearner.revise).
+    """
+    for path in model.path_.paths:
+        problem = asked[path.label]
+        n, yes = len(problem.labels), problem.labels == 1
+        for candidate in path.candidates:
+            mask = checked_mask(candidate.model.decides(problem.codes, n), candidate.model, n)
+            wrong = float(problem.weights[mask != yes].sum()) * problem.weight_unit
+            told = f"the candidate of size {candidate.size} errs on {wrong:g}, and says {candidate.error:g}"
+            same = math.isclose(wrong, candidate.error, abs_tol=1e-9 * problem.total)
+            require(same or model.path_.frame.kind == "several", told)
+
+
+def _check_codes(make: Callable[..., RuleClassifier]) -> None:
+    """No rule speaks of unseen levels or missing cells where all levels are frequent and no cell is missing.
+
+    A learner that takes the codes of a category for its levels, or for numbers in an order, writes `or unseen`.
+    """
+    rng, n = np.random.default_rng(3), _ROWS
+    level, chance = rng.integers(0, 6, n), rng.random(n)
+    table = Table(
+        (Feature("level", "categorical", tuple("pqrstu")), Feature("x")),
+        ((FIRST_LEVEL_CODE + level).astype(np.int32), chance.astype(np.float32)),
+        n,
+    )
+    for some, positive in (((0, 1), "yes"), ((3, 4), "no")):
+        yes = np.isin(level, some) != (rng.random(n) < 0.05)
+        text = print_graph(_graph(make, table, np.where(yes, "yes", "no"), positive=positive))
+        rules = [line.strip() for line in text.splitlines() if re.search(r"\bor unseen\b", line)]
+        require(not rules, f"a rule speaks of unseen levels, of which there was none: {rules[:1]}")
+
+
+def _check_hooks(learner: Learner) -> None:
+    for kind in learner.__mro__:
+        if issubclass(kind, RuleLearner) and kind not in (RuleLearner, RuleClassifier):
+            for name, near in misspelt(kind, RuleClassifier, HOOKS):
+                require(False, f"{kind.__name__}.{name} is no hook; did you mean {near}?")
 
 
 def _check_shuffled(

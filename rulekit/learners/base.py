@@ -16,6 +16,7 @@ from rulekit.graph.overrides import relabelled
 from rulekit.graph.overriding import with_overrides
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.learners.docstrings import documented
+from rulekit.learners.faults import blamed
 from rulekit.learners.fitting.decision_values import decision_values
 from rulekit.learners.fitting.rows.inputs import TrainingData, check_rows
 from rulekit.learners.rule_learner import RuleLearner
@@ -58,9 +59,12 @@ class RuleClassifier(ClassifierMixin, BaseEstimator, RuleLearner):  # type: igno
         ------
         InputError
             Where the data or the parameters do not fit (a ValueError).
+        LearnerError
+            Where a learner of another package fails or breaks its contract (a ValueError).
 
         """
-        return self._with_statistics(*self.fit_rules(X, y, sample_weight, groups))
+        with blamed(type(self)):
+            return self._with_statistics(*self.fit_rules(X, y, sample_weight, groups))
 
     def _with_statistics(self, data: TrainingData, labels: npt.NDArray[Any]) -> Self:
         """The estimator with statistics of its rules on the rows of training; labels [n]: class indices."""

@@ -12,11 +12,11 @@ import inspect
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
-from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from rulekit.errors import InputError
+from rulekit.learners.faults import GROUP, at_fault, loaded
 from rulekit.learners.fitting.parameters import Allowed
 from rulekit.names import near_names
 
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from rulekit.learners.fitting.sizes.path import SizeLimits
     from rulekit.learners.rule_learner import RuleLearner
     from rulekit.schema import Schema
-
-GROUP = "rulekit.learners"
 
 Stopped = Literal["", "interrupted", "time limit", "cancelled"]
 
@@ -216,7 +214,7 @@ class Candidate:
 
 Learning = Generator[Candidate, None, Sequence[Candidate] | None]
 """Candidates, smallest first; one of the same size as the one before takes its place. What is returned, if anything,
-takes the place of all."""
+takes the place of all. Any other iterable of candidates serves as well."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -254,10 +252,12 @@ def learner_names() -> list[str]:
 
 
 def find_learner(name: str) -> type[RuleLearner]:
-    """The learner called `name`; raises InputError if none is installed."""
+    """The learner called `name`; raises InputError if none is installed, LearnerError where it cannot be loaded."""
     for point in entry_points(group=GROUP):
         if point.name == name:
-            found: type[RuleLearner] = point.load()
+            found: type[RuleLearner] = loaded(point)
+            if not callable(getattr(found, "learn", None)) or not hasattr(found, "parameters"):
+                raise at_fault(name, f"{point.value} is no learner: it does not derive from RuleLearner")
             return found
     known = learner_names()
     near = near_names(name, known)
@@ -271,8 +271,7 @@ def find_estimator(name: str) -> Any:
     learner = find_learner(name)
     if not learner.estimator:
         return learner
-    module, _, own = learner.estimator.partition(":")
-    return getattr(import_module(module), own)
+    return loaded(EntryPoint(name, learner.estimator, GROUP))
 
 
 def refuse_unable(learner: type[RuleLearner], parameters: Mapping[str, Any], prefix: str = "") -> None:

@@ -11,7 +11,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +38,7 @@ from rulekit.learners.contract import (
 )
 from rulekit.learners.counting.histograms import Floats, class_totals, quantise_by_class, share_equal
 from rulekit.learners.counting.kernels import available_threads
+from rulekit.learners.faults import blamed, check_class
 from rulekit.learners.fitting.assembly import Prior, preference_of, provenance_of
 from rulekit.learners.fitting.given.constraints import required_of, under_constraints
 from rulekit.learners.fitting.given.start_schema import under_start
@@ -60,6 +61,12 @@ from rulekit.learners.fitting.sizes.path import ModelPath, QuestionPath, SizeLim
 from rulekit.learners.fitting.sizes.sizing import Wanted, sized, sized_jointly
 from rulekit.learners.fitting.watching import watched
 from rulekit.schema import Schema
+
+HOOKS = (
+    *("learn", "resolve", "ranks", "check", "binned", "prepare", "nothing", "finish"),
+    *("seeks_few_errors", "noun_of", "revise", "conclude"),
+)
+"""The methods that a learner may write; docs/learners.md lists them."""
 
 
 class RuleLearner(ABC):
@@ -88,6 +95,7 @@ class RuleLearner(ABC):
         if "settings" in cls.__dict__:
             cls.parameters = parameters_of(cls.settings)
             cls.__init__ = _constructor(cls.parameters)  # type: ignore[method-assign]
+        check_class(cls, RuleLearner, HOOKS, get_args(Ability))
 
     def __init__(self, *args: Any, **values: Any) -> None:
         raise TypeError(f"{type(self).__name__} declares no settings")
@@ -178,12 +186,16 @@ class RuleLearner(ABC):
     def fit_rules(
         self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None
     ) -> tuple[TrainingData, npt.NDArray[Any]]:
-        """As `fit`, but without statistics of the rules; the rows of them, and their labels [n] as class indices."""
+        """As `fit`, but without statistics of the rules; the rows of them, and their labels [n] as class indices.
+
+        Raises LearnerError where the learner breaks its contract, or its own code fails.
+        """
         begun = time.monotonic()
-        settings = self.checked_settings()
-        with watched(self.word, settings.verbose, settings.callback) as callback:
-            data = training_data(self, callback, X, y, sample_weight, groups)
-            return self.learn_rows(replace(settings, callback=callback), begun, data)
+        with blamed(type(self)):
+            settings = self.checked_settings()
+            with watched(self.word, settings.verbose, settings.callback) as callback:
+                data = training_data(self, callback, X, y, sample_weight, groups)
+                return self.learn_rows(replace(settings, callback=callback), begun, data)
 
     def learn_rows(self, settings: Any, begun: float, data: TrainingData) -> tuple[TrainingData, npt.NDArray[Any]]:
         """As `fit_rules`, with parameters that have been checked; begun: when it began (time.monotonic)."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rulekit.errors import InputError
 from rulekit.learners.contract import Parameter, find_learner, refuse_unable
-from rulekit.learners.fitting.parameters import check_parameters, value_of
+from rulekit.learners.fitting.parameters import check_parameters, value_for
 from rulekit.names import near_names
 
 if TYPE_CHECKING:
@@ -66,9 +66,7 @@ def parse_parameters(learner: str, items: Sequence[str]) -> dict[str, Any]:
             near = near_names(name, known)
             fix = f"did you mean {' or '.join(near)}?" if near else f"it has {', '.join(known)}"
             raise InputError(f"{learner} has no parameter {name!r}", where="--param", fix=fix)
-        # a parameter that is a word by default takes words: stopping=none is no null
-        default = known[name].default
-        values[name] = text if isinstance(default, str) and default != "auto" else value_of(text)
+        values[name] = value_for(known[name], text)
     check_parameters("--param", values, {name: known[name] for name in values})
     return values
 

@@ -22,6 +22,8 @@ from rulekit.graph.files.model_files import write_atomically
 from rulekit.graph.language.readable import counted
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import Counts, counts
+from rulekit.learners.contract import find_learner
+from rulekit.learners.faults import blamed
 from rulekit.learners.fitting.given.constraints import CONSTRAINTS
 from rulekit.tables.budget import Budget, parse_memory
 from rulekit.tables.labelling import read_labelled
@@ -107,6 +109,7 @@ def train(request: TrainingRequest, progress: Progress = unseen) -> TrainingResu
     """Train as the request says; raises InputError, before anything is learned, where it makes no sense."""
     parameters, start = _checked(request)
     with contextlib.ExitStack() as ending:
+        ending.enter_context(blamed(find_learner(request.learner)))
         measure = None
         if request.baselines:
             from rulekit.audit.figures.baselines_beside import measured_beside

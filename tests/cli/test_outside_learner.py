@@ -6,6 +6,7 @@ tests/docs runs the suite of every learner on it, as the page does.
 
 from __future__ import annotations
 
+import importlib
 import json
 import sys
 import tomllib
@@ -46,6 +47,30 @@ def train(run: Run, table: Path, *options: str) -> rulekit.RuleGraph:
     ran = run("train", str(table), *given, *options)
     assert ran.status == 0, (options, ran.err)
     return rulekit.load("m.json")
+
+
+def test_its_own_faults_are_reported_as_its_own(
+    run: Run, table: Path, package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An error of its own was said to be rulekit's internal error, and to import what is not there likewise."""
+    covering = importlib.import_module("covering")
+    exec('def failing(*_):\n    raise ValueError("a condition\\nthat is none")', vars(covering))
+    given = ("train", str(table), "--target", "label", "-o", "n.json", "--no-baselines", "--param", "n_folds=2")
+    for hook in ("best_clause", "CoveringClassifier.noun_of", "CoveringClassifier.seeks_few_errors"):
+        with monkeypatch.context() as patch:
+            owner, _, name = hook.rpartition(".")
+            patch.setattr(getattr(covering, owner) if owner else covering, name, covering.failing)
+            said = ("rulekit: learner covering (package covering 1.0): ValueError: a condition that is none;",)
+            assert_refused(run(*given, "--learner", "covering"), *said)
+    with monkeypatch.context() as patch:  # of a learner that works for another one
+        patch.setattr(covering, "best_clause", covering.failing)
+        assert_refused(run(*given, "--learner", "adaboost", "--param", "base=covering"), *said)
+    (package / "covering.py").write_text("import nowhere\n")
+    sys.modules.pop("covering")
+    said = ("learner covering (package covering 1.0)", "cannot be loaded", "No module named 'nowhere'")
+    assert_refused(run(*given, "--learner", "covering"), *said)
+    assert_refused(run("train", "--learner", "covering", "--help"), *said)
+    assert run(*given, "--learner", "cnll", "--param", "n_units=1").status == 0  # others work
 
 
 def test_it_is_short() -> None:

@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+from importlib.metadata import EntryPoint
 from typing import Any
 
+import numpy as np
 import pytest
 
 from rulekit import CNLLClassifier
 from rulekit.conformance import learners
 from rulekit.conformance.learners import check_learner, learner_checks
 from rulekit.conformance.targets import Check
-from rulekit.errors import InputError
-from rulekit.learners.contract import find_estimator, find_learner, learner_names, refuse_unable
+from rulekit.errors import InputError, LearnerError
+from rulekit.learners.base import RuleClassifier
+from rulekit.learners.contract import (
+    Candidate,
+    find_estimator,
+    find_learner,
+    learner_names,
+    refuse_unable,
+    setting,
+)
+from rulekit.learners.fitting.additive import ScoreCard
+from rulekit.learners.fitting.parameters import whole
+from rulekit.learners.fitting.rule_sets import RuleSet
+from rulekit.learners.fitting.settings import SizeSettings
+from rulekit.schema import Feature
+from rulekit.tables.table import Table
 
 SMALL: dict[str, dict[str, Any]] = {
     "additive": {"max_rules": 3, "n_folds": 2},
@@ -59,6 +76,157 @@ def test_a_learner_that_breaks_its_promises_is_told(monkeypatch: pytest.MonkeyPa
     assert "forgetful, two classes: shuffled rows: AssertionError: another model" in faults
     assert "two classes: weights 0 and 2" in faults
     assert "parameters are named" not in faults
+
+
+@dataclass(frozen=True)
+class OneSettings(SizeSettings):
+    n_units: int = setting(3, whole(1), "most rules")
+
+
+class One(RuleClassifier):
+    """One more level of the category, or one more cut of the number, by size; the others break what it keeps."""
+
+    word = "one"
+    settings = OneSettings
+    abilities = frozenset({"categories", "weights", "several"})
+
+    def learn(self, question: Any) -> Any:
+        problem = question.problem
+        index = max(range(len(problem.columns)), key=lambda i: problem.columns[i].feature.kind == "categorical")
+        codes, column = problem.codes[index].astype(int), problem.columns[index]
+        share = np.bincount(codes, problem.labels * problem.weights, column.n_codes) / np.maximum(
+            np.bincount(codes, problem.weights, column.n_codes), 1
+        )
+        found = []
+        for size in range(1, question.settings.n_units + 1):
+            held = np.zeros(column.n_codes, dtype=bool)
+            held[np.argsort(-share, kind="stable")[:size]] = True
+            wrong = float(problem.weights[held[codes] != problem.labels].sum()) * problem.weight_unit
+            found.append(Candidate(size, wrong, wrong, self.model(held, index)))
+        return self.told(found)
+
+    def model(self, held: Any, index: int) -> Any:
+        return RuleSet(({index: held},))
+
+    def told(self, found: list[Candidate]) -> Any:
+        yield from found
+
+
+def broken(**methods: Any) -> type[One]:
+    return type("Broken", (One,), {"word": "broken", "__module__": __name__, **methods})
+
+
+def with_codes(change: Any) -> Any:
+    return lambda self, held, index: RuleSet(({index: change(held)},))
+
+
+class Masks(RuleSet):
+    """Its masks are one row short."""
+
+    def decides(self, codes: Any, n_rows: int) -> Any:
+        return super().decides(codes, n_rows)[:-1] if n_rows > 1 else super().decides(codes, n_rows)
+
+
+class Ints(RuleSet):
+    def decides(self, codes: Any, n_rows: int) -> Any:
+        return super().decides(codes, n_rows).astype(int)
+
+
+def raises(self: Any, *_: Any) -> Any:
+    raise ValueError("no such level")
+
+
+BREAKS: dict[str, tuple[type[One], str]] = {
+    "largest first": (
+        broken(told=lambda self, found: found[::-1]),
+        "a candidate of size 2 after one of size 3; yield the smallest first",
+    ),
+    "nothing": (broken(told=lambda self, found: None), "learn returned NoneType; it has to yield candidates"),
+    "no candidates": (broken(told=lambda self, found: [3]), "learn yielded int, which has no size"),
+    "half a unit": (
+        broken(told=lambda self, found: [replace(found[0], size=0.5)]),
+        "a candidate has the size 0.5, which is no whole number",
+    ),
+    "no figure": (broken(told=lambda self, found: [replace(found[0], objective=np.nan)]), "the objective of the"),
+    "wrong figure": (broken(told=lambda self, found: [replace(found[0], error=1e6)]), "errs on a weight of 1e+06"),
+    "no model": (broken(told=lambda self, found: [replace(found[0], model=3)]), "the model int has no method decides"),
+    "a code short": (broken(model=with_codes(lambda held: held[:-1])), "5 values for the 6 codes of column 'level'"),
+    "numbers for truth": (broken(model=with_codes(lambda held: held.astype(int))), "has values of type int64"),
+    "an endless weight": (
+        broken(model=lambda self, held, index: ScoreCard({index: np.where(held, np.inf, -1.0)}, 0.0)),
+        "a weight of column 'level' is not finite",
+    ),
+    "own error": (broken(told=raises), "ValueError: no such level"),
+    "an error in a hook": (broken(noun_of=raises), "ValueError: no such level"),
+}
+
+
+def run_check(learner: type[One], name: str, settings: Any = None) -> None:
+    checks = learner_checks(learner, {"n_folds": 2} if settings is None else settings, sklearn=False)
+    next(check for check in checks if check.name == name).run()
+
+
+def category(n: int = 120) -> tuple[Table, Any]:
+    level = np.arange(n) % 4
+    column = Feature("level", "categorical", tuple("abcd"))
+    return Table((column,), ((2 + level).astype(np.int32),), n), np.where(level == 1, "yes", "no")
+
+
+@pytest.mark.parametrize("case", BREAKS)
+def test_what_the_base_is_promised_it_checks_and_blames_the_learner_by_name(case: str) -> None:
+    """Candidates that came largest first were taken as smallest first; other breaches blamed the data or rulekit."""
+    learner, said = BREAKS[case]
+    with pytest.raises(LearnerError) as caught:
+        learner(n_folds=2).fit(*category())
+    assert str(caught.value).startswith(f"learner broken (module {__name__}): ")
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("short", [Masks, Ints])
+def test_a_mask_that_is_none_is_named(short: type) -> None:
+    learner = broken(model=lambda self, held, index: short(({index: held},)), told=lambda self, found: found[:2])
+    for settings in ({"n_folds": 2}, {"stopping": "none"}):
+        with pytest.raises(LearnerError, match=f"{short.__name__}.decides returned"):
+            run_check(learner, "two classes: a legal model", settings)
+
+
+def test_a_list_of_candidates_serves_as_well() -> None:
+    listed = broken(told=lambda self, found: found)
+    assert listed(n_folds=2).fit(*category()).rule_graph_ == One(n_folds=2).fit(*category()).rule_graph_
+
+
+def test_a_class_that_no_base_could_call_is_refused_as_it_is_made() -> None:
+    with pytest.raises(TypeError, match="no ability 'categorys'; did you mean categories"):
+        broken(abilities=frozenset({"categorys"}))
+    with pytest.raises(TypeError, match=r"Broken.finish is called as finish\(question, candidates\)"):
+        broken(finish=lambda self, question: None)
+    with pytest.raises(TypeError, match="size_parameter of Broken is 'n_rules'"):
+        broken(size_parameter="n_rules")
+    with pytest.warns(UserWarning, match="Broken.finnish is no hook; did you mean finish"):
+        odd = broken(finnish=lambda self, question, candidates: None)
+    with pytest.raises(AssertionError, match=r"Broken.finnish is no hook"):
+        run_check(odd, "hooks are known")
+
+
+def test_rules_that_speak_of_levels_which_never_came_fail_the_suite() -> None:
+    """Codes of a category are 0 missing, 1 unseen, then its levels; a learner that did not know wrote `or unseen`."""
+    careless = broken(model=with_codes(lambda held: held | (np.arange(len(held)) == 1)))
+    with pytest.raises(AssertionError, match=r"speaks of unseen levels"):
+        run_check(careless, "codes of categories")
+    run_check(One, "codes of categories")
+
+
+def test_an_entry_point_that_cannot_be_imported_is_its_packages_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    points = [
+        EntryPoint("gone", "no_such_package.learner:Learner", "rulekit.learners"),
+        EntryPoint("other", "json:JSONDecoder", "rulekit.learners"),
+    ]
+    monkeypatch.setattr("rulekit.learners.contract.entry_points", lambda group: points)
+    with pytest.raises(LearnerError, match=r"learner gone \(module no_such_package.*cannot be loaded from .*No module"):
+        find_learner("gone")
+    with pytest.raises(LearnerError, match=r"learner other.*does not derive from RuleLearner"):
+        find_learner("other")
 
 
 def test_a_learner_that_is_not_there_gets_the_nearest_name() -> None:

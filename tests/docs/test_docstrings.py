@@ -5,12 +5,14 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import rulekit
 from rulekit.learners.contract import find_estimator, learner_names
+from rulekit.learners.rule_learner import HOOKS, RuleLearner
 from rulekit.tables.options import ReadingOptions
 
 _NAME = re.compile(r"^\*{0,2}(\w+)(?: : \S.*)?$")
@@ -30,7 +32,7 @@ def public() -> Iterator[tuple[str, Callable[..., Any]]]:
 
 
 INTERFACE = {"fit", "predict", "predict_proba", "decision_function"}
-INTERNAL = {"prepare", "learn", "resolve", "check", "finish", "nothing", "noun_of", "conclude", "fit_rules"}
+INTERNAL = set(HOOKS) | {"fit_rules"}
 INTERNAL |= {"dropped", "categories", "label_columns", "features", "missing_tokens", "over"}  # of ReadingOptions
 
 
@@ -49,6 +51,19 @@ def test_every_parameter_is_documented_on_a_line_of_its_own(name: str, thing: Ca
     assert docstring
     assert documented(docstring) == taken
     assert max(map(len, docstring.splitlines())) < 160
+
+
+def test_the_page_of_learners_lists_every_hook_with_its_arguments_and_every_attribute() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "learners.md").read_text("utf-8")
+    rows = set(re.findall(r"^\| `([^`]+)` \|", text, re.MULTILINE))
+    public = {name for name, what in vars(RuleLearner).items() if inspect.isfunction(what) and name[0] != "_"}
+    given = {"checked_settings", "fit_rules", "learn_rows"}  # what every learner gets
+    assert public - given == set(HOOKS)
+    for name in HOOKS:
+        places = ", ".join(list(inspect.signature(getattr(RuleLearner, name)).parameters)[1:])
+        assert f"{name}({places})" in rows
+    attributes = {name for name in inspect.get_annotations(RuleLearner) if name[-1] != "_"} - {"parameters"}
+    assert attributes <= rows
 
 
 @pytest.mark.parametrize("word", learner_names())

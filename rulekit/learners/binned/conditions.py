@@ -12,11 +12,14 @@ from rulekit.learners.binned.binning import BinnedColumn
 from rulekit.learners.binned.problem import FixedColumn
 from rulekit.learners.binned.words import WordColumn
 from rulekit.learners.counting.histograms import Bools
+from rulekit.learners.faults import check_codes
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE
 
 
 def condition_node(column: BinnedColumn, condition: Bools) -> Node:
     """The Boolean node of a set of codes; a level that no training row has, or never seen, is on the side of code 1."""
+    if len(condition) != column.n_codes:
+        check_codes(condition, column, bool)
     if isinstance(column, FixedColumn):
         return column.condition_node(condition)
     name, missing = column.feature.name, bool(condition[0])

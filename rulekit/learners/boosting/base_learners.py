@@ -12,8 +12,9 @@ from rulekit.errors import InputError
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import Candidate, OutOfTimeError, Question, find_learner, refuse_unable
 from rulekit.learners.counting.histograms import Ints
+from rulekit.learners.faults import blamed
 from rulekit.learners.fitting.learning import Plan, learn_all
-from rulekit.learners.fitting.parameters import Allowed, check_parameters, value_of
+from rulekit.learners.fitting.parameters import Allowed, check_parameters, value_for
 from rulekit.learners.fitting.settings import Settings
 from rulekit.learners.rule_learner import RuleLearner
 from rulekit.names import near_names
@@ -23,7 +24,7 @@ BASE = Allowed(
     lambda value: isinstance(value, RuleLearner) or (isinstance(value, str) and value != ""),
     f"'{STUMP}', a learner such as 'cnll' or 'cnll(size=1)', or an unfitted learner",
 )
-_WRITTEN = re.compile(r"\s*(\w+)\s*(?:\((.*)\))?\s*", re.DOTALL)
+_WRITTEN = re.compile(r"\s*([^\s()]+)\s*(?:\((.*)\))?\s*", re.DOTALL)  # a word as entry points have it: noisy-or
 _ITS_OWN = {"stopping", "n_folds", "parsimony", "points", "start", "freeze", *(item.name for item in fields(Settings))}
 """What is said of the whole model, and not of its parts."""
 
@@ -51,7 +52,8 @@ class BaseLearner:
         )
         most = int(getattr(self.settings, self.learner.size_parameter, 0))
         plan = Plan(None, 0.0, most, None, watch.watch.until, getattr(self.settings, "size", None))
-        (run,), stopped = learn_all(self.learner, [question], plan)
+        with blamed(type(self.learner)):
+            (run,), stopped = learn_all(self.learner, [question], plan)
         if stopped:
             raise OutOfTimeError if stopped == "time limit" else KeyboardInterrupt
         return run.path[run.chosen - 1] if run.chosen else run.nothing or self.learner.nothing(question)
@@ -92,7 +94,7 @@ def _written(text: str) -> tuple[RuleLearner, dict[str, Any]]:
         name, equals, value = item.partition("=")
         if not equals:
             raise InputError(f"{item.strip()!r} is not K=V", where="base", fix="write cnll(size=1)")
-        given[name.strip()] = value_of(value.strip())
+        given[name.strip()] = value_for(learner.parameters.get(name.strip()), value.strip())
     return learner, given
 
 

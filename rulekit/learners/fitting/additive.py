@@ -8,7 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from rulekit.errors import InputError
+from rulekit.errors import InputError, LearnerError
 from rulekit.exactness import SINGLE_BITS, finest_unit
 from rulekit.graph.nodes import LevelPoints, Linear, Logistic, Node, Step
 from rulekit.learners.binned.binning import BinnedColumn
@@ -17,6 +17,7 @@ from rulekit.learners.binned.conditions import condition_node, cut_of
 from rulekit.learners.binned.problem import FixedColumn
 from rulekit.learners.contract import Frame, Score
 from rulekit.learners.counting.histograms import Bools, Floats
+from rulekit.learners.faults import check_codes
 from rulekit.learners.fitting.rule_sets import Clause, clause_node
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE
 
@@ -63,6 +64,13 @@ class ScoreCard:
         for column, points in self.points.items():
             total += points[codes[column]]
         return np.asarray(total > 0.0)
+
+    def check(self, columns: Sequence[BinnedColumn]) -> None:
+        """Raise LearnerError where a column has not one finite number for each of its codes, or the bias is none."""
+        for column, points in self.points.items():
+            check_codes(points, columns[column], float)
+        if not np.isfinite([self.bias, self.scale, self.offset]).all():
+            raise LearnerError(f"the bias of a score card is {self.bias}, its scale {self.scale}")
 
     def terms(self) -> Terms:
         """The points of all columns."""

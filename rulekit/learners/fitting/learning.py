@@ -9,18 +9,20 @@ and folds are learned one after the other, each in its share of the time.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
 
+from rulekit.learners.binned.binning import BinnedColumn
 from rulekit.learners.binned.codes import MemoryCodes
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.binned.words import without_mute_words
 from rulekit.learners.contract import Candidate, Learning, OutOfTimeError, Question, Stopped, Variants, Watch
 from rulekit.learners.counting.histograms import Ints
+from rulekit.learners.faults import candidates_of, check_candidate
 from rulekit.learners.fitting.rows.folds import Folds
 from rulekit.learners.fitting.sizes.choice import Curve
 from rulekit.learners.fitting.sizes.held_out import Fold, best_curve, curves_of, fold_of, still_asked
@@ -69,7 +71,7 @@ class Course:
     """A learning under way: the candidates so far, and whether it has ended by itself."""
 
     question: Question
-    learning: Learning
+    learning: Iterator[Candidate]
     candidates: list[Candidate] = field(default_factory=list)
     ended: bool = False
 
@@ -80,13 +82,29 @@ class Course:
         try:
             candidate = next(self.learning)
         except StopIteration as end:
-            self.candidates = self.candidates if end.value is None else list(end.value)
+            self.candidates = self.candidates if end.value is None else self.checked(end.value)
             self.ended = True
             return False
+        check_candidate(candidate, self.candidates[-1] if self.candidates else None, self._total, self._columns)
         if self.candidates and self.candidates[-1].size == candidate.size:
             self.candidates.pop()
         self.candidates.append(candidate)
         return True
+
+    def checked(self, path: Iterable[Candidate]) -> list[Candidate]:
+        """The candidates of a path that ends the learning; raises LearnerError for the first that is none."""
+        found = list(path)
+        for before, candidate in zip((None, *found), found, strict=False):
+            check_candidate(candidate, before, self._total, self._columns)
+        return found
+
+    @property
+    def _total(self) -> float:
+        return self.question.problem.total
+
+    @property
+    def _columns(self) -> Sequence[BinnedColumn]:
+        return self.question.problem.columns
 
 
 @dataclass(slots=True, eq=False)
@@ -170,7 +188,8 @@ class _Group:
         except OutOfTimeError:
             stopped = "time limit"
         for number, run in enumerate(self.runs):
-            run.course.learning.close()
+            if isinstance(run.course.learning, Generator):
+                run.course.learning.close()
             # each question gets its share of the time that is left, so that the first does not take all of it
             now = time.monotonic()
             self.until = now + (plan.deadline - now) / (len(self.runs) - number)
@@ -182,7 +201,7 @@ class _Group:
 
     def _course(self, question: Question, until: float) -> Course:
         question = replace(question, watch=Watch(until))
-        return Course(question, self.learner.learn(question))
+        return Course(question, candidates_of(self.learner.learn(question)))
 
     # Candidates ----------------------------------------------------------------------------------------------------
 
@@ -314,7 +333,7 @@ class _Group:
             run.path = tuple(run.grown)
         else:
             variant = run.curve.variant if run.curve is not None else 0 if why else variants.preferred()
-            run.path = self._final(variants, variant, why)
+            run.path = tuple(run.course.checked(self._final(variants, variant, why)))
             run.nothing = None if variants.nothing is None else variants.nothing()
             run.all_stay = not (variants.sizes_by_loss or variants.shared)
         run.longest = run.chosen = len(run.path)
@@ -330,9 +349,9 @@ class _Group:
             run.checked = not run.all_stay or run.chosen < run.longest
 
     @staticmethod
-    def _final(variants: Variants, variant: int, why: Stopped) -> tuple[Candidate, ...]:
+    def _final(variants: Variants, variant: int, why: Stopped) -> Sequence[Candidate]:
         """The path of the variant that is taken; as it was compared where there is no time for more."""
         if variants.final is not None and not why:
             with suppress(OutOfTimeError):
-                return tuple(variants.final(variant))
-        return tuple(variants.paths[variant]())
+                return variants.final(variant)
+        return variants.paths[variant]()

@@ -178,6 +178,9 @@ class Described(Protocol):
     @property
     def allowed(self) -> Allowed: ...
 
+    @property
+    def default(self) -> Any: ...
+
 
 def check_parameters(learner: str, values: Mapping[str, Any], table: Mapping[str, Described]) -> None:
     """Raises InputError that names the first parameter whose value the table does not allow, and what it does."""
@@ -193,6 +196,12 @@ def check_parameters(learner: str, values: Mapping[str, Any], table: Mapping[str
 def _shown(value: Any) -> str:
     text = " ".join(repr(value).split())
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+def value_for(parameter: Described | None, text: str) -> Any:
+    """The value that a text gives a parameter: a word by default takes words, so that `stopping=none` is no null."""
+    default = None if parameter is None else parameter.default
+    return text if isinstance(default, str) and default != "auto" else value_of(text)
 
 
 def value_of(text: str) -> Any:

@@ -17,6 +17,7 @@ from rulekit.learners.binned.codes import Codes
 from rulekit.learners.binned.conditions import condition_node
 from rulekit.learners.contract import Frame, Score
 from rulekit.learners.counting.histograms import Bools
+from rulekit.learners.faults import check_codes
 from rulekit.schema import Schema
 
 Clause = dict[int, Bools]
@@ -37,6 +38,12 @@ class RuleSet:
         """The clauses joined by or."""
         rule = rule_of(self.clauses, frame.columns)
         return Score(rule, rule)
+
+    def check(self, columns: Sequence[BinnedColumn]) -> None:
+        """Raise LearnerError where a condition has not one truth value for each code of its column."""
+        for clause in self.clauses:
+            for column, condition in clause.items():
+                check_codes(condition, columns[column], bool)
 
 
 def covered(clause: Mapping[int, Bools], codes: Codes, n: int) -> Bools:

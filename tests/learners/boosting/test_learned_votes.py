@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from rulekit.errors import InputError
 from rulekit.graph.check import check
 from rulekit.graph.language.text import parse_graph, print_graph
 from rulekit.graph.nodes import Above, Linear
+from rulekit.learners.boosting.base_learners import base_of
+from rulekit.learners.contract import learner_names
 from rulekit.synthetic import loans
 
 SMALL: dict[str, Any] = {"n_estimators": 5, "stopping": "none", "target": "default", "positive": "yes"}
@@ -113,3 +116,14 @@ def test_what_cannot_vote_is_refused_in_one_line(parameters: dict[str, Any], sai
     with pytest.raises(InputError, match=said) as caught:
         AdaBoostStumpClassifier(**{**SMALL, **parameters}).fit(*data(1, 60))
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("word", [word for word in learner_names() if word != "adaboost"])
+def test_every_learner_is_found_by_its_word(word: str) -> None:
+    """Words with a hyphen, as noisy-or, were said to name no learner; `none` was read as a null."""
+    given = {"noisy-or": "variant=dnf", "ltu-tree": "node=backprop"}.get(word, "")
+    for written in (word, f" {word} ( {given} ) "):
+        settings = AdaBoostStumpClassifier(**SMALL, base=written).checked_settings()
+        assert base_of(settings, 100.0).learner.word == word
+    with pytest.raises(InputError, match=r"is 'none'|has no parameter 'inner'"):
+        base_of(replace(settings, base=f"{word}(inner=none)"), 100.0)

@@ -13,6 +13,7 @@ from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import Candidate, Model, Question, Variants
 from rulekit.learners.counting.histograms import Bools, Floats, exact_sum
 from rulekit.learners.counting.kernels import run_threads
+from rulekit.learners.faults import checked_mask
 from rulekit.learners.fitting.rows.folds import drawn, row_hashes
 from rulekit.learners.fitting.sizes.choice import Curve, cheapest
 from rulekit.learners.fitting.sizes.losses import Losses, likely_best, rivals
@@ -165,7 +166,9 @@ def held_out_errors(path: Sequence[Candidate], training: Problem, held: Problem,
     wrong = [(0, 0)] * len(path)
     for rows, codes in held.codes.parts(len(held.labels)):
         positive, weights = held.labels[rows] == 1, held.weights[rows]
-        for t, decided in enumerate(_decisions([candidate.model for candidate in path], codes, len(positive))):
+        models = [candidate.model for candidate in path]
+        for t, found_of in enumerate(_decisions(models, codes, len(positive))):
+            decided = checked_mask(found_of, models[t], len(positive))
             false, missed = weights[decided & ~positive].sum(), weights[~decided & positive].sum()
             wrong[t] = (wrong[t][0] + int(false), wrong[t][1] + int(missed))
     for t, weight in enumerate(wrong):

@@ -1,0 +1,210 @@
+"""Whose fault an error is: a learner's, with its name and its package, or the user's, whose message stays as it is.
+
+A learner may come from another package. What it promises (docs/learners.md) is checked where it enters: its class when
+it is made, its entry point when it is loaded, a candidate when it is yielded, a mask when it is computed.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import EntryPoint, entry_points
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from rulekit.errors import GraphError, LearnerError, RulekitError
+from rulekit.names import near_names
+
+GROUP = "rulekit.learners"
+OWN = "rulekit"
+_ALIKE = 0.8
+
+
+def loaded(point: EntryPoint) -> Any:
+    """What an entry point names; raises LearnerError where it cannot be imported."""
+    try:
+        return point.load()
+    except Exception as error:  # a module of another package may raise anything
+        raise at_fault(_title(point), f"cannot be loaded from {point.value}: {_said(error)}") from error
+
+
+def at_fault(learner: str, what: str) -> LearnerError:
+    """The error that blames a learner."""
+    return LearnerError(what, where=f"learner {learner}", fix="its package has to mend that; another learner may do")
+
+
+@contextmanager
+def blamed(learner: type) -> Iterator[None]:
+    """Errors that code of a learner raises, or that its results cause, become LearnerError with its name and package.
+
+    Whose code it was, the traceback says: `learner`'s, or that of another one that works for it. Errors that users
+    cause pass as they are, and so do those of the learners that come with rulekit.
+    """
+    try:
+        yield
+    except LearnerError as error:
+        if error.where:
+            raise
+        raise at_fault(_title(_home(learner), learner), error.what) from error
+    except Exception as error:
+        known = isinstance(error, RulekitError) and not isinstance(error, GraphError)
+        title = None if known or isinstance(error, MemoryError) else _raiser(learner, error)
+        if title is None:
+            raise
+        raise at_fault(title, _said(error)) from error
+
+
+def _said(error: Exception) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())
+
+
+def _raiser(learner: type, error: Exception) -> str | None:
+    """The title of the learner whose code the traceback goes through; None where that is none of another package."""
+    own = _top(learner.__module__)
+    if own != OWN and isinstance(error, GraphError):
+        return _title(_home(learner), learner)  # a graph is put together from what the learner yielded
+    tops = _tops(error.__traceback__)
+    if own != OWN and own in tops:
+        return _title(_home(learner), learner)
+    points = (point for point in entry_points(group=GROUP) if _top(point.module) in tops - {OWN})
+    return next(map(_title, points), None)
+
+
+def _tops(traceback: TracebackType | None) -> set[str]:
+    """The top packages of the modules that a traceback goes through."""
+    found = set()
+    while traceback is not None:
+        found.add(_top(str(traceback.tb_frame.f_globals.get("__name__", ""))))
+        traceback = traceback.tb_next
+    return found
+
+
+def _top(module: str) -> str:
+    return module.partition(".")[0]
+
+
+def _home(learner: type) -> EntryPoint | None:
+    """The entry point of the package that a learner comes from."""
+    points = [point for point in entry_points(group=GROUP) if _top(point.module) == _top(learner.__module__)]
+    word = getattr(learner, "word", "")
+    return next((point for point in points if point.name == word), points[0] if points else None)
+
+
+def _title(point: EntryPoint | None, learner: type | None = None) -> str:
+    """A learner with where it comes from: `covering (package covering 1.0)`."""
+    name = (getattr(learner, "word", "") or getattr(learner, "__name__", "")) or getattr(point, "name", "")
+    if point is not None and point.dist is not None:
+        return f"{name} (package {point.dist.name} {point.dist.version})"
+    return f"{name} (module {point.module if point is not None else getattr(learner, '__module__', '')})"
+
+
+# What a class promises --------------------------------------------------------------------------------------------
+
+
+def check_class(learner: type, base: type, hooks: tuple[str, ...], abilities: tuple[str, ...]) -> None:
+    """Check a class of learners as it is made.
+
+    Raises TypeError for an unknown ability, a hook that cannot be called as it is, and a size_parameter that is no
+    parameter; warns of a name that looks like a misspelt hook, which nobody would call.
+    """
+    own = vars(learner)
+    for name in sorted(own.get("abilities", ())):
+        if name not in abilities:
+            raise TypeError(f"{learner.__name__}: there is no ability {name!r}; {_meant(name, abilities)}")
+    for name in hooks:
+        if inspect.isfunction(own.get(name)):
+            _check_signature(f"{learner.__name__}.{name}", own[name], getattr(base, name))
+    size = own.get("size_parameter")
+    if size is not None and size not in getattr(learner, "parameters", ()):
+        raise TypeError(f"size_parameter of {learner.__name__} is {size!r}, which is none of its parameters")
+    for name, near in misspelt(learner, base, hooks):
+        warnings.warn(f"{learner.__name__}.{name} is no hook; did you mean {near}?", stacklevel=4)
+
+
+def misspelt(learner: type, base: type, hooks: tuple[str, ...]) -> list[tuple[str, str]]:
+    """Names of a class that look like a hook or a class attribute of learners which it does not have itself."""
+    names = (*hooks, "word", "settings", "abilities", "noun", "size_parameter", "estimator")
+    wanted = [name for name in names if name not in vars(learner)]
+    public = [name for name in vars(learner) if not name.startswith("_") and not hasattr(base, name)]
+    found = ((name, near_names(name, wanted, 1, _ALIKE)) for name in public)
+    return [(name, near[0]) for name, near in found if near]
+
+
+def _check_signature(name: str, hook: Any, expected: Any) -> None:
+    places = list(inspect.signature(expected).parameters)
+    try:
+        inspect.signature(hook).bind(*places)
+    except TypeError as error:
+        called = f"{expected.__name__}({', '.join(places[1:])})"
+        raise TypeError(f"{name} is called as {called}: {error}") from None
+
+
+def _meant(name: str, known: tuple[str, ...]) -> str:
+    near = near_names(name, known)
+    return f"did you mean {near[0]}?" if near else f"one of {', '.join(known)}"
+
+
+# What a learning promises ------------------------------------------------------------------------------------------
+
+
+def candidates_of(learning: Any) -> Iterator[Any]:
+    """The iterator over what `learn` returned; raises LearnerError where it is none and makes none."""
+    try:
+        return iter(learning)
+    except TypeError:
+        what = f"learn returned {type(learning).__name__}; it has to yield candidates, or return an iterable of them"
+        raise LearnerError(what) from None
+
+
+def check_candidate(candidate: Any, before: Any, total: float, columns: Any) -> None:
+    """Raises LearnerError for what is no candidate, is smaller than the one before, or has no finite figures.
+
+    before: the candidate before it, or None; total: the weight of the training rows; columns: as they are binned.
+    """
+    for name in ("size", "objective", "error", "model"):
+        if not hasattr(candidate, name):
+            raise LearnerError(f"learn yielded {type(candidate).__name__}, which has no {name}; yield a Candidate")
+    size = candidate.size
+    if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 0:
+        raise LearnerError(f"a candidate has the size {size!r}, which is no whole number from 0 on")
+    if before is not None and size < before.size:
+        raise LearnerError(f"a candidate of size {size} after one of size {before.size}; yield the smallest first")
+    for name in ("objective", "error"):
+        if not math.isfinite(getattr(candidate, name)):
+            raise LearnerError(f"the {name} of the candidate of size {size} is {getattr(candidate, name)}")
+    if not -1e-9 * total <= candidate.error <= total * (1.0 + 1e-9):
+        raise LearnerError(f"a candidate errs on a weight of {candidate.error:g}, and all rows weigh {total:g}")
+    for method in ("decides", "score"):
+        if not callable(getattr(candidate.model, method, None)):
+            raise LearnerError(f"the model {type(candidate.model).__name__} has no method {method}")
+    check = getattr(candidate.model, "check", None)
+    if check is not None:
+        check(columns)
+
+
+def check_codes(values: Any, column: Any, dtype: type) -> None:
+    """Raises LearnerError where there is not one finite value of a type for each code of a binned column."""
+    array, name = np.asarray(values), column.feature.name
+    if array.shape != (column.n_codes,):
+        shown = "x".join(map(str, array.shape))
+        raise LearnerError(f"{shown} values for the {column.n_codes} codes of column {name!r}")
+    if dtype is bool and array.dtype != np.bool_:
+        raise LearnerError(f"a condition on column {name!r} has values of type {array.dtype}, and not bool")
+    if dtype is float and not np.isfinite(array).all():
+        raise LearnerError(f"a weight of column {name!r} is not finite")
+
+
+def checked_mask(mask: Any, model: Any, n_rows: int) -> Any:
+    """What a model decided; raises LearnerError where that is not one truth value for each of n_rows."""
+    array = np.asarray(mask)
+    if array.shape != (n_rows,) or array.dtype != np.bool_:
+        shown = f"{array.dtype} of shape {array.shape}"
+        raise LearnerError(
+            f"{type(model).__name__}.decides returned {shown} for {n_rows} rows, and not bool [{n_rows}]"
+        )
+    return mask
