@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import count
 from typing import Any
@@ -389,8 +389,10 @@ def axis_of(feature: Feature, nodes: Sequence[Node], texts: Sequence[str] = (), 
             encoded = (values + 0.0).astype(encoded_dtype(feature))
         return Axis(feature, values, encoded, merged, cells.cuts, not loose)
     known = {text for values in shown for text in values}
-    # a column that refuses unseen levels holds no text that is no level
-    further = [text for text in texts if text not in known and feature.unseen != "error"]
+    further = [text for text in texts if text not in known]
+    if feature.unseen == "error":  # such a column holds other spellings of a level, and no text that is no level
+        found = codes_of(replace(feature, unseen="unseen"), further)
+        further = [text for text, code in zip(further, found, strict=True) if code != UNSEEN_CODE]
     codes = codes_of(feature, further)
     merged = {node: np.append(row, by_code(node, feature)[codes]) if codes else row for node, row in merged.items()}
     values = _padded([*kept, *([text] for text in further)], object)

@@ -109,6 +109,7 @@ def verify(
                 carried += ", which decides otherwise"
         for block in _blocks(table) if table is not None else ():
             comparison.add(block, raw_columns(block), found, content)
+        odd = () if not_run or proof.proved or comparison.different else _read_otherwise(reading)
     except (InputError, FormatError, GraphError) as error:
         what = f"this was exported from {carried}: {error}" if carried.startswith("another") else str(error)
         raise type(error)(what, where=os.fspath(artifact) if isinstance(artifact, str | os.PathLike) else "") from error
@@ -118,7 +119,7 @@ def verify(
         sha256=hashlib.sha256(content).hexdigest(),
         carried=carried,
         not_run=not_run,
-        misstated=(*reading.misstated, *comparison.misstated),
+        misstated=(*reading.misstated, *odd, *comparison.misstated),
         adversarial_rows=max(rows, 0),
         given_rows=0 if table is None else table.n_rows,
         seed=seed,
@@ -134,6 +135,12 @@ def _why_not_run(reading: Reading, carried: str) -> str:
     if why and carried.startswith("unreadable"):
         raise FormatError(why if carried.endswith(why) else f"{why}; {carried}", fix=RUN_ANYWAY)
     return why
+
+
+def _read_otherwise(reading: Reading) -> tuple[str, ...]:
+    """The texts that an artifact tells apart otherwise than its model, where nothing shows that this is harmless."""
+    pairs = [(column, text) for column, texts in reading.texts.items() for text in texts]
+    return tuple(f"{text!a} of {column!r} is read in another way than by the model" for column, text in pairs[:8])
 
 
 def check_as_written(graph: RuleGraph, content: bytes, target: Target) -> None:

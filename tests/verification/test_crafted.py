@@ -14,7 +14,7 @@ from onnx_cases import changed
 from rulekit.graph.decisions import Fires
 from rulekit.graph.nodes import Among, And, Compare, Or
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.schema import Feature, Schema
+from rulekit.schema import Feature, Schema, Unseen
 from rulekit.targets import find_target
 from rulekit.verification.parity import verify
 
@@ -83,3 +83,23 @@ def test_a_module_without_one_of_its_functions_is_not_run() -> None:
     report = verify(GRAPH, content, target=target, rows=100)
     assert not report.ok
     assert report.not_run
+
+
+@pytest.mark.parametrize("unseen", ["unseen", "missing", "error"])
+@pytest.mark.parametrize("key", ["r\u0435d", "red\u00a0", "\ufeffred", "\uff52ed", "re\u0301d", "Red"])
+def test_a_look_alike_that_an_encoder_takes_for_a_level_is_no_match(key: str, unseen: Unseen) -> None:
+    """Where the schema refuses unknown levels, the look-alike was decided as a level and the file called proved."""
+    schema = Schema((Feature("x"), Feature("c", "categorical", ("red", "green"), unseen=unseen)), "y")
+    graph = RuleGraph(schema, GRAPH.classes, GRAPH.decision)
+
+    def change(model: onnx.ModelProto) -> None:
+        (encoder,) = (node for node in model.graph.node if node.op_type == "LabelEncoder")
+        found = {attribute.name: attribute for attribute in encoder.attribute}
+        texts, values = found["keys_strings"].strings, found["values_int64s"].ints
+        texts.append(key.encode())
+        values.append(values[list(texts).index(b"red")])
+
+    report = verify(graph, changed(ONNX.emit(graph).main, change), target=ONNX, rows=200)
+    assert report.failure == ("MISLEADING" if unseen == "error" else "DIFFERENT")
+    assert not report.ok
+    assert unseen != "error" or ascii(key) in report.misstated[0]

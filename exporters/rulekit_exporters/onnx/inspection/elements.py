@@ -158,7 +158,7 @@ def cast(a: Element, width: str, origin: str) -> Element:
             raise UnreadableError(refusal(a))
         return replace(a, single=a.single or width == "f4")
     if isinstance(a, Unused) and width != "i8":
-        return a
+        return replace(a, low=_cast_constant(a.low, width), high=_cast_constant(a.high, width))
     if isinstance(a, Cleaned):
         if (origin, width) != ("f4", "f8"):
             raise UnreadableError(refusal(a))

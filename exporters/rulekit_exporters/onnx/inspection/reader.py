@@ -90,14 +90,18 @@ def inspect(artifact: bytes, graph: RuleGraph) -> Reading:
         reading,
         as_written=bounded or is_written(contents, graph, carried),
         texts=reader.texts,
-        misstated=tuple(
-            f"the metadata {key!r} are not those of the model" for key in _misstated(contents, graph, carried, words)
+        misstated=(
+            *(
+                f"the metadata {key!r} are not those of the model"
+                for key in _misstated(contents, graph, carried, words)
+            ),
+            *reader.taken,
         ),
     )
 
 
 def _misstated(contents: Contents, graph: RuleGraph, carried: RuleGraph, words: WordsApart | None) -> list[str]:
-    """The keys of the metadata that say how the model is used, and are not those of the graph.
+    """What is not so in the metadata that say how the model is used, a sentence for each key.
 
     graph: over columns of words, where `carried` is the model over texts.
     """
@@ -107,13 +111,13 @@ def _misstated(contents: Contents, graph: RuleGraph, carried: RuleGraph, words: 
         plan = plan_of_form(graph, "tensor")
     else:
         plan = _plan_of_columns(contents, graph, words)
-        if plan.form == "ids":
-            return misstated(contents.metadata, carried, plan, names)
-        coded = any(port.element == TensorProto.INT64 for port in contents.inputs)
-        if not any(graph.schema[name].kind == "categorical" for name in plan.columns):  # both forms are one
-            coded = contents.metadata.get("rulekit.input") == "codes"
-        plan = replace(plan, form="codes") if coded else plan
-    return misstated(contents.metadata, carried, plan, names)
+        if plan.form != "ids":
+            coded = any(port.element == TensorProto.INT64 for port in contents.inputs)
+            if not any(graph.schema[name].kind == "categorical" for name in plan.columns):  # both forms are one
+                coded = contents.metadata.get("rulekit.input") == "codes"
+            plan = replace(plan, form="codes") if coded else plan
+    keys = misstated(contents.metadata, carried, plan, names)
+    return [f"the metadata {key!r} are not those of the model" for key in keys]
 
 
 def _plan_of_columns(contents: Contents, graph: RuleGraph, words: WordsApart | None) -> InputPlan:
@@ -130,6 +134,7 @@ class _Reader:
         self.words = words
         self.reach = Reach()
         self.texts: dict[str, tuple[str, ...]] = {}
+        self.taken: list[str] = []  # sentences about texts that are decided, and that the model refuses
         self.shares: tuple[Node, ...] | None = None
         self.whole = False  # whether every operator was read
         self._values: dict[str, Value] = {}
@@ -280,7 +285,13 @@ class _Reader:
             level = feature.levels[code - FIRST_LEVEL_CODE] if code >= FIRST_LEVEL_CODE else usual
             value = dict(pairs).get(str(level), pairs[0][1])
             found.append(value)
-            apart += [key for key, own in pairs if own != value]
+            strange = [key for key, own in pairs if own != value]
+            if code == UNSEEN_CODE and feature.unseen == "error":
+                self.taken += [
+                    f"{key!a} of {feature.name!r} is read as a level; the model refuses it" for key in strange
+                ]
+            else:
+                apart += strange
         if apart:
             self.texts[feature.name] = tuple(dict.fromkeys((*self.texts.get(feature.name, ()), *apart)))
         return Category(feature, tuple(found))

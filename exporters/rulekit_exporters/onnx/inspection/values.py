@@ -41,7 +41,7 @@ from rulekit.graph.nodes import (
     Node,
     Not,
 )
-from rulekit.numbers import crossing, next_float32
+from rulekit.numbers import crossing, float32, next_float32
 from rulekit.program.nodes import Greater, Lookup, Number, Opaque, RawCompare
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature
 
@@ -317,14 +317,22 @@ def _above(given: Given, bound: float, or_equal: bool) -> Node:
         if passes[0]:
             return Not(Missing(name))
         return IsTrue(name) if passes[1] else FALSE
-    if or_equal:
-        if bound == -math.inf:
-            return Not(Missing(name))
-        bound = -next_float32(-bound) if given.single else math.nextafter(bound, -math.inf)
+    if or_equal and bound == -math.inf:
+        return Not(Missing(name))
+    if given.single:
+        bound = _next_below(bound, or_equal)
+    elif or_equal:
+        bound = math.nextafter(bound, -math.inf)
     rounds = feature.precision == "float32"
     if rounds == given.single and math.isfinite(bound):
         return Compare(name, ">", bound)
     return RawCompare(name, ">", crossing(bound) if given.single else bound)
+
+
+def _next_below(bound: float, strictly: bool) -> float:
+    """The largest float32 number that is no larger than a double, or smaller: x > it is what x > bound is of them."""
+    nearest = float32(bound)
+    return -next_float32(-nearest) if nearest > bound or (strictly and nearest == bound) else nearest
 
 
 def _sum_of_levels(category: Category) -> Exact | None:
