@@ -363,6 +363,12 @@ def test_a_reading_claims_what_a_runtime_answers(block: int) -> None:
     assert checked(range(70 * block, 70 * block + 70)) > 35
 
 
+# 1134: infinity for missing; 3943: beyond float32 for missing; 6034: a Clip from the smallest number to 1.
+@pytest.mark.parametrize("seed", [1134, 3943, 6034, 10714])
+def test_a_file_that_was_read_wrongly(seed: int) -> None:
+    checked(range(seed, seed + 1))
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("block", range(30))
 def test_many_readings_claim_what_a_runtime_answers(block: int) -> None:

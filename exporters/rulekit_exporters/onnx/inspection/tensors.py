@@ -213,7 +213,7 @@ def clip(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value
     value, low, high = rows(inputs[0]), constant(inputs[1]), constant(inputs[2])
     if value.width == "i8":
         return elementwise(reach, lambda a: _clipped_code(a, int(low), int(high)), [value], value.width)
-    if low.ndim == high.ndim == 0 and float(high) - float(low) == 1:
+    if low.ndim == high.ndim == 0 and float(low).is_integer() and int(low) + 1 == float(high):
         clipped = [sign_of(element, int(low)) for element in value.elements.reshape(-1)]
         if None not in clipped:
             reach.spend(len(clipped))

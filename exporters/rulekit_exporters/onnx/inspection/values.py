@@ -371,7 +371,7 @@ def column_of(cleaned: Cleaned, when_missing: float) -> Exact | Node | Unused:
         raise UnreadableError(f"the numbers of {feature.name!r} may leave their range")
     if given.sign < 0 or (feature.kind == "numeric" and given.single != (feature.precision == "float32")):
         why = f"the numbers of {feature.name!r} are not those that the model adds up"
-        return Unused(why, "filled", -float(largest), float(largest))
+        return Unused(why, "filled", min(-float(largest), when_missing), max(float(largest), when_missing))
     if not cleaned.rounded:
         if cleaned.scale != 1.0 or cleaned.factor != 1.0:
             raise UnreadableError(f"the numbers of {feature.name!r} are scaled")
