@@ -52,8 +52,16 @@ class TableFile(Protocol):
         """What a user should hear, known after the last block."""
 
 
-def open_table(path: str | os.PathLike[str], options: ReadingOptions, store: Store, budget: Budget | None) -> TableFile:
+def open_table(
+    path: str | os.PathLike[str],
+    options: ReadingOptions,
+    store: Store,
+    budget: Budget | None,
+    columns: Collection[str] | None = None,
+) -> TableFile:
     """A table file, whatever it is written in, to be read in blocks within the budget, or else whole.
+
+    columns: those that will be asked for, where that is known.
 
     Raises InputError for what is no table.
     """
@@ -62,7 +70,7 @@ def open_table(path: str | os.PathLike[str], options: ReadingOptions, store: Sto
     if first_bytes(file, 4) == b"PAR1" or name.endswith((".parquet", ".pq")):
         return ParquetFile(file, None if budget is None else budget.rows_per_block)
     if is_svmlight(first_bytes(file), name):
-        return SvmlightFile(file)
+        return SvmlightFile(file, columns)
     block_bytes = None if budget is None else budget.block_bytes
     if name.endswith(_JSON_LINES):
         return JsonLinesFile(file, block_bytes)
@@ -122,7 +130,7 @@ def read_columns(
     out and may hold what no table of rulekit can (lists, structures).
     """
     store = Store()
-    opened = open_table(path, options, store, None)
+    opened = open_table(path, options, store, None, columns)
     while True:
         wanted = [n for n in opened.names if (columns is None or n in columns) and n not in without]
         with suppress(ReadAgain):

@@ -213,7 +213,9 @@ def _sparse_table(data: Any, source: str) -> RawTable:
     present = values != 0
     row = np.repeat(np.arange(n_rows), np.diff(rows.indptr))[present]
     sets = token_sets(row, np.asarray(rows.indices)[present], np.zeros(n_rows, dtype=bool), width)
-    return RawTable((TokenColumn(WORDS, sets, word_names(width)),), n_rows, source)
+    notes = ["values of a sparse matrix other than 0 and 1 are taken as 1; a dense array or a frame keeps them"]
+    notes = notes if (values[present] != 1).any() else []
+    return RawTable((TokenColumn(WORDS, sets, word_names(width)),), n_rows, source, tuple(notes))
 
 
 def word_names(width: int) -> tuple[str, ...]:

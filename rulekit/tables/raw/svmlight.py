@@ -1,7 +1,8 @@
-"""svmlight files (also LIBSVM): a label and numbered values a line, as one column of words.
+"""svmlight files (also LIBSVM): a label and numbered values a line, as columns of numbers or as one column of words.
 
-`+1 3:1 17:1 # a comment` is the label 1 and the words f3 and f17. A feature is present where its value is not 0, so
-that the values of counts and weights are not looked at; a note says so. Query ids (`qid:4`) are refused by name.
+`+1 3:1 17:1 # a comment` is the label 1 and the words f3 and f17. Where other values than 0 and 1 occur, features are
+columns of numbers, unless there are too many of them. A file may leave all labels out. Memory follows what stands in
+the file, whatever the largest number of a feature is. Query ids (`qid:4`) are refused by name.
 """
 
 from __future__ import annotations
@@ -10,14 +11,14 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from rulekit.errors import InputError
 from rulekit.tables.raw.columns import Column, NumberColumn, RawTable, TextColumn, TokenColumn
-from rulekit.tables.raw.sources import WORDS, word_names
+from rulekit.tables.raw.sources import WORDS
 from rulekit.tables.text.token_sets import token_sets
 
 if TYPE_CHECKING:
@@ -28,9 +29,12 @@ Ints = npt.NDArray[np.int64]
 SUFFIXES = (".svm", ".svmlight", ".libsvm")
 LABEL = "label"
 MOST_FEATURES = 1 << 27
+MOST_COLUMNS = 1000
+MOST_CELLS = 1 << 25
 BLOCK_BYTES = 1 << 18  # whose arrays stay in the cache
 _LINES = re.compile(rb"(?:[^\s,;:|]+(?:[ \t]+qid:\d+)?(?:[ \t]+\d+:[^\s,;:|]+)+[ \t]*(?:#.*)?\r?\n){1,}")
 
+_FEATURE = re.compile(r"f(0|[1-9]\d{0,8})", re.ASCII)
 _COMMENT = re.compile(rb"#[^\n]*")
 _SPACES = bytes.maketrans(b"\t\v\f\r", b"    ")
 _SPACE, _LINE_END, _COLON, _ZERO, _ONE = b" \n:01"
@@ -44,14 +48,43 @@ def is_svmlight(head: bytes, name: str) -> bool:
 
 @dataclass(slots=True, eq=False)
 class SvmlightFile:
-    """A file with two columns, `label` and `words`; its rows are one table, read in blocks of lines."""
+    """A file with a column `label` where its lines have labels, and `words` or a column of numbers for each feature.
+
+    asked: the columns that a model reads, which tell whether it knows features as words or as numbers; without them
+    features are words where all values are 0 and 1.
+    """
 
     file: Path
+    asked: Collection[str] | None = None
     by_column: bool = False
     share: float = 0.0
-    n_rows: int | None = None
-    names: tuple[str, ...] = (LABEL, WORDS)
+    names: tuple[str, ...] = field(init=False)
+    n_rows: int = field(init=False)
     _notes: list[str] = field(default_factory=list)
+    _lines: Lines = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._lines = lines = self._read()
+        self.n_rows = lines.n_rows
+        features = np.unique(lines.ids)
+        if lines.labels is None and lines.n_empty:
+            self._notes.append(f"{self.source}: {lines.n_empty} empty lines were left out")
+        numeric = lines.weighted
+        if numeric and (len(features) > MOST_COLUMNS or len(features) * self.n_rows > MOST_CELLS):
+            numeric = False
+            self._notes.append(
+                f"{self.source}: values of features other than 0 and 1 are taken as 1, since {len(features)} features "
+                f"are too many for columns of numbers; give those that count as CSV or Parquet"
+            )
+        if self.asked is not None:
+            features = np.array([int(name[1:]) for name in self.asked if _FEATURE.fullmatch(name)], dtype=np.int64)
+            numeric = len(features) > 0 and WORDS not in self.asked
+        elif numeric:
+            self._notes.append(
+                f"{self.source}: features are columns of numbers, since values other than 0 and 1 occur; they are 0 "
+                "where a line leaves them out"
+            )
+        self.names = (*((LABEL,) if lines.labels is not None else ()), *(_names(features) if numeric else (WORDS,)))
 
     @property
     def source(self) -> str:
@@ -60,30 +93,37 @@ class SvmlightFile:
     def notes(self) -> list[str]:
         return self._notes
 
-    def blocks(self, names: Sequence[str], keep_text: Collection[str]) -> Iterator[RawTable]:
-        """All rows of the named columns; raises InputError naming the line that is none of this format."""
-        import polars as pl
-
+    def _read(self) -> Lines:
+        """All lines of the file; raises InputError naming the line that is none of this format."""
         parts: list[Lines] = []
-        lines = 0
+        n_lines = 0
         for content in self._contents():
-            part = read_lines(content, lines, self.source)
-            lines += content.count(b"\n")
-            parts.append(part)
-        rows_before = np.cumsum([0, *(len(part.labels) for part in parts)])
-        n_rows = int(rows_before[-1])
-        labels = pl.concat([pl.Series(dtype=pl.String), *(part.labels for part in parts)])
-        if any(part.weighted for part in parts):
-            self._notes = [
-                "values of features other than 0 and 1 are taken as 1: a rule asks whether a feature is there"
-            ]
-        size = max((part.size for part in parts), default=0)
-        rows = np.concatenate([np.zeros(0, np.int64), *map(np.add, (part.rows for part in parts), rows_before)])
-        ids = np.concatenate([np.zeros(0, np.int32), *(part.ids for part in parts)])
-        sets = token_sets(rows, ids, np.zeros(n_rows, dtype=bool), size)
-        columns = {LABEL: _label(labels, keep_text), WORDS: TokenColumn(WORDS, sets, word_names(size))}
-        self.share, self.n_rows = 1.0, n_rows
-        yield RawTable(tuple(columns[name] for name in names), n_rows, self.source)
+            labelled = parts[0].labels is not None if parts and parts[0].n_rows else None
+            parts = parts if labelled is not None else []
+            parts.append(read_lines(content, n_lines, self.source, labelled))
+            n_lines += content.count(b"\n")
+        return joined(parts)
+
+    def blocks(self, names: Sequence[str], keep_text: Collection[str]) -> Iterator[RawTable]:
+        """All rows of the named columns."""
+        self.share = 1.0
+        order = np.argsort(self._lines.ids, kind="stable")
+        columns = tuple(self._column(name, keep_text, order) for name in names)
+        yield RawTable(columns, self.n_rows, self.source)
+
+    def _column(self, name: str, keep_text: Collection[str], order: Ints) -> Column:
+        """One column; order: of the features by their numbers."""
+        lines = self._lines
+        if name == LABEL and lines.labels is not None:
+            return _label(lines.labels, keep_text)
+        if name == WORDS:
+            features, ids = np.unique(lines.ids, return_inverse=True)
+            sets = token_sets(lines.rows, ids, np.zeros(self.n_rows, dtype=bool), len(features))
+            return TokenColumn(WORDS, sets, _names(features))
+        values, number = np.zeros(self.n_rows), int(name[1:])
+        own = order[slice(*np.searchsorted(lines.ids, [number, number + 1], sorter=order))]
+        values[lines.rows[own]] = lines.values[own]
+        return NumberColumn(name, values)
 
     def _contents(self) -> Iterator[bytes]:
         """The file in blocks of whole lines, without the mark of its encoding."""
@@ -125,20 +165,46 @@ def _label(texts: pl.Series, keep_text: Collection[str]) -> Column:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lines:
-    """Rows of a file: the labels as texts, and a row and a number for each feature that is there.
+    """Rows of a file: labels as texts (None where there are none); row, number and value of each feature that is not 0.
 
-    size: one more than the largest number, also of a feature whose value is 0; weighted: whether a value is not 0 or 1.
+    weighted: whether a value is neither 0 nor 1.
     """
 
-    labels: pl.Series
+    n_rows: int
+    n_empty: int
+    labels: pl.Series | None
     rows: Ints
     ids: npt.NDArray[np.int32]
-    size: int
+    values: npt.NDArray[np.float64]
     weighted: bool
 
 
-def read_lines(content: bytes, lines: int, source: str) -> Lines:
-    """Whole lines of a file, all at once; lines: how many there are before. Raises InputError naming a wrong line."""
+def joined(parts: Sequence[Lines]) -> Lines:
+    """The lines of all parts."""
+    import polars as pl
+
+    begun = np.cumsum([0, *(part.n_rows for part in parts)])
+    labels = [part.labels for part in parts if part.labels is not None]
+    return Lines(
+        int(begun[-1]),
+        sum(part.n_empty for part in parts),
+        pl.concat(labels) if labels else None,
+        np.concatenate([np.zeros(0, np.int64), *map(np.add, (part.rows for part in parts), begun)]),
+        np.concatenate([np.zeros(0, np.int32), *(part.ids for part in parts)]),
+        np.concatenate([np.zeros(0), *(part.values for part in parts)]),
+        any(part.weighted for part in parts),
+    )
+
+
+def _names(features: npt.NDArray[np.integer[Any]]) -> tuple[str, ...]:
+    return tuple(f"f{number}" for number in features.tolist())
+
+
+def read_lines(content: bytes, lines: int, source: str, labelled: bool | None = None) -> Lines:
+    """Whole lines of a file, all at once; lines: how many there are before. Raises InputError naming a wrong line.
+
+    labelled: whether they begin with a label; None where the first of them tells.
+    """
     if b"#" in content:
         content = _COMMENT.sub(b"", content)
     letters = np.frombuffer(content.translate(_SPACES), dtype=np.uint8)
@@ -147,8 +213,16 @@ def read_lines(content: bytes, lines: int, source: str) -> Lines:
     starts, ends = np.flatnonzero(change).reshape(-1, 2).T
     line = np.searchsorted(np.flatnonzero(letters == _LINE_END), starts)
     first = np.diff(line, prepend=-1) > 0
-    labels = _texts(letters, starts[first], ends[first])
-    rows, starts, ends = np.cumsum(first)[~first] - 1, starts[~first], ends[~first]
+    rows, labels = np.cumsum(first) - 1, None
+    if labelled is None and len(starts):
+        labelled = _COLON not in letters[starts[0] : ends[0]]
+    if labelled:
+        labels = _texts(letters, starts[first], ends[first])
+        odd = labels.str.contains(":", literal=True).arg_true()
+        if len(odd):
+            where, fix = f"{source}, line {lines + int(line[first][odd[0]]) + 1}", "give every line a label, or none"
+            raise InputError(f"no label, but {labels[odd[0]]!r:.42}", where=where, fix=fix)
+        rows, line, starts, ends = rows[~first], line[~first], starts[~first], ends[~first]
     colons = np.append(np.flatnonzero(letters == _COLON), len(letters))
     colon = colons[np.searchsorted(colons, starts)]
     ids, wrong = _numbers(letters, starts, np.minimum(colon, ends))
@@ -157,18 +231,22 @@ def read_lines(content: bytes, lines: int, source: str) -> Lines:
     is_short = ends - colon == 2
     present = ~(is_short & (first_of_value == _ZERO))
     other = np.flatnonzero(present & ~(is_short & (first_of_value == _ONE)) & ~wrong)
-    weighted = False
+    values = np.ones(len(ids))
     if len(other):
-        values = _values(letters, colon[other] + 1, ends[other])
-        wrong[other] = np.isnan(values)
-        present[other] = values != 0.0
-        weighted = bool(((values != 0.0) & (values != 1.0)).any())
+        values[other] = _values(letters, colon[other] + 1, ends[other])
+        wrong[other] = np.isnan(values[other])
+        present[other] = values[other] != 0.0
+    values = values[present]
     if wrong.any():
         place = int(np.argmax(wrong))
         shown = repr(content[starts[place] : ends[place]].decode()[:40])
-        where = f"{source}, line {lines + int(line[~first][place]) + 1}"
+        where = f"{source}, line {lines + int(line[place]) + 1}"
         raise InputError(f"{shown} is no feature with its value", where=where, fix="write a number, `:`, a number")
-    return Lines(labels, rows[present], ids[present].astype(np.int32), int(ids.max(initial=-1)) + 1, weighted)
+    weighted = bool((values != 1.0).any())
+    n_rows = int(first.sum())
+    return Lines(
+        n_rows, content.count(b"\n") - n_rows, labels, rows[present], ids[present].astype(np.int32), values, weighted
+    )
 
 
 def _numbers(letters: npt.NDArray[np.uint8], starts: Ints, ends: Ints) -> tuple[Ints, npt.NDArray[np.bool_]]:
