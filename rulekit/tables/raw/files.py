@@ -86,9 +86,14 @@ def plain_file(path: Path, store: Store) -> Path:
             return path
     most = max(LEAST_UNPACKED, MOST_TIMES * path.stat().st_size)
     what = f"the packed file holds more than {megabytes(most)} MB"
-    return copied(
-        _bounded(_unpacked(path), most, path.name, what, "unpack it, and give the plain file"), store, path.name
-    )
+    fix = "unpack it, and give the plain file"
+    copy = copied(_bounded(_unpacked(path), most, path.name, what, fix), store, path.name)
+    with copy.open("rb") as file:
+        head = file.read(HEAD_BYTES)
+    if head.startswith(_GZIP):
+        raise InputError("a packed file within a packed file", where=path.name, fix=fix)
+    refuse_foreign(head, path.name)
+    return copy
 
 
 def copied(parts: Iterable[bytes], store: Store, name: str) -> Path:

@@ -16,6 +16,14 @@ import numpy as np
 from rulekit.errors import InputError
 from rulekit.tables.raw.columns import Column, LevelColumn, RawTable
 from rulekit.tables.raw.sources import raw_table
+from rulekit.tables.table import megabytes
+
+MOST_TIMES = 100
+"""A file may unpack to so many times its own bytes, and to LEAST_UNPACKED in any case."""
+LEAST_UNPACKED = 1 << 28
+_MOST_FOOTER = 1 << 24
+_DEEPEST = 16
+_TEXT_BYTES = 16
 
 
 @dataclass(slots=True, eq=False)
@@ -28,6 +36,7 @@ class ParquetFile:
     names: tuple[str, ...] = field(init=False)
     n_rows: int = field(init=False)
     _schema: dict[str, Any] = field(init=False)
+    _largest: int = field(init=False)
 
     def __post_init__(self) -> None:
         import polars as pl
@@ -36,6 +45,9 @@ class ParquetFile:
             self._schema = dict(pl.read_parquet_schema(self.file))
             self.n_rows = pl.scan_parquet(self.file, glob=False).select(pl.len()).collect().item()
         self.names = tuple(self._schema)
+        self._largest = max(LEAST_UNPACKED, MOST_TIMES * self.file.stat().st_size)
+        if self.rows is None:
+            self._refuse_size(_unpacked_bytes(self.file))
 
     @property
     def source(self) -> str:
@@ -53,6 +65,7 @@ class ParquetFile:
         import polars as pl
 
         if self.rows is None:
+            self._refuse_size(self.n_rows * sum(_width(self._schema[name]) for name in names))
             yield self._read(names, 0, self.n_rows)
             return
         narrow = all(self._schema[name].is_numeric() for name in names)
@@ -62,6 +75,16 @@ class ParquetFile:
             raw = self._read(names, start, size)
             self.share = min(1.0, (start + size) / self.n_rows)
             yield replace(raw, columns=tuple(_relevelled(c, levels) for c in raw.columns)) if levels else raw
+
+    def _refuse_size(self, n_bytes: int) -> None:
+        """Raises InputError where the columns would take far more memory than the file takes on disk."""
+        if n_bytes > self._largest:
+            raise InputError(
+                f"{self.n_rows} rows would take {megabytes(n_bytes)} MB of memory; at most "
+                f"{megabytes(self._largest)} MB are unpacked from a file of this size",
+                where=self.source,
+                fix="train it with --memory, which reads blocks of rows, or give fewer rows or columns a file",
+            )
 
     def _read(self, names: Sequence[str], start: int, size: int) -> RawTable:
         import polars as pl
@@ -90,6 +113,89 @@ def _relevelled(column: Column, levels: dict[str, tuple[str, ...]]) -> Column:
     place = {level: i for i, level in enumerate(levels[column.name])}
     lookup = np.array([*(place[level] for level in column.levels), -1], dtype=np.int32)
     return replace(column, codes=lookup[column.codes], levels=levels[column.name])
+
+
+def _width(dtype: Any) -> int:
+    """What a cell takes in memory; equal texts may share their bytes."""
+    import polars as pl
+
+    return _TEXT_BYTES if dtype == pl.String or dtype.is_nested() else 1 if dtype == pl.Boolean else 8
+
+
+def _unpacked_bytes(file: Path) -> int:
+    """What the parts of a Parquet file hold unpacked, by its footer; 0 of one that cannot be read."""
+    with file.open("rb") as stream:
+        stream.seek(-min(8, file.stat().st_size), os.SEEK_END)
+        size = int.from_bytes(stream.read(4), "little")
+        if not 0 < size <= min(_MOST_FOOTER, file.stat().st_size - 8):
+            return 0
+        stream.seek(-8 - size, os.SEEK_END)
+        footer = _Thrift(stream.read(size))
+    try:
+        return sum(group.get(2, 0) for group in footer.struct(_ROW_GROUPS, {2}).get(4, ()))
+    except (IndexError, TypeError, ValueError):
+        return 0
+
+
+_ROW_GROUPS = 4
+
+
+class _Thrift:
+    """The compact protocol of Thrift, as far as the sizes in a footer need it: whole numbers, and what is skipped."""
+
+    def __init__(self, content: bytes) -> None:
+        self.content, self.at = content, 0
+
+    def byte(self) -> int:
+        self.at += 1
+        return self.content[self.at - 1]
+
+    def number(self) -> int:
+        """A number without sign, seven bits a byte."""
+        found = shift = 0
+        while True:
+            byte = self.byte()
+            found |= (byte & 127) << shift
+            shift += 7
+            if byte < 128 or shift > 70:
+                return found
+
+    def struct(self, listed: int, wanted: Collection[int], depth: int = 0) -> dict[int, Any]:
+        """Fields by number: the structures of the list `listed`, with those of their fields that are wanted."""
+        found: dict[int, Any] = {}
+        number = 0
+        if depth > _DEEPEST:
+            raise ValueError("nested too deeply")
+        while kind := self.byte():
+            number = number + (kind >> 4) if kind >> 4 else self.number() >> 1
+            kind &= 15
+            if kind == 9 and number == listed and depth == 0:
+                size = self.byte() >> 4
+                size = self.number() if size == 15 else size
+                found[number] = [self.struct(listed, wanted, 1) for _ in range(size)]
+            elif kind == 6 and number in wanted and depth == 1:
+                found[number] = self.number() >> 1  # zigzag of what is never below 0
+            else:
+                self.skip(kind, depth)
+        return found
+
+    def skip(self, kind: int, depth: int) -> None:
+        """Pass a value; kinds 1 and 2 are truth values that the kind itself tells."""
+        if kind in (4, 5, 6):
+            self.number()
+        elif kind in (3, 7):
+            self.at += 1 if kind == 3 else 8
+        elif kind == 8:
+            size = self.number()
+            self.at += size
+        elif kind in (9, 10):
+            head = self.byte()
+            for _ in range(self.number() if head >> 4 == 15 else head >> 4):
+                self.skip(3 if head & 15 in (1, 2) else head & 15, depth + 1)
+        elif kind == 12:
+            self.struct(0, (), depth + 2)
+        elif kind not in (1, 2):
+            raise ValueError("no such kind")
 
 
 @contextlib.contextmanager

@@ -16,8 +16,8 @@ import pytest
 from rulekit.errors import InputError
 from rulekit.tables.labelling import read_labelled
 from rulekit.tables.options import ReadingOptions
-from rulekit.tables.raw import files
-from rulekit.tables.reading import read_table
+from rulekit.tables.raw import files, parquet
+from rulekit.tables.reading import read_columns, read_table
 
 
 def test_a_damaged_parquet_file_is_one_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -49,6 +49,28 @@ def test_a_packed_file_is_unpacked_only_up_to_a_bound(tmp_path: Path, monkeypatc
     assert not list((tmp_path / "temporary").iterdir())
     path.write_bytes(gzip.compress(b"a,y\n" + b"1,2\n" * 200_000))
     assert read_table(path).n_rows == 200_000
+
+
+def test_gzip_within_gzip_is_refused(tmp_path: Path) -> None:
+    """The bound on unpacked size held for the outer file only: 7.7 kB took 7.8 GB."""
+    path = tmp_path / "t.csv.gz"
+    path.write_bytes(gzip.compress(gzip.compress(b"a,y\n1,2\n")))
+    with pytest.raises(InputError, match=r"t.csv.gz: a packed file within a packed file; unpack it"):
+        read_table(path)
+
+
+@pytest.mark.parametrize("cell", [1.0, "y", "x" * 3_000_000])
+def test_a_parquet_file_is_read_only_up_to_a_bound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cell: float | str
+) -> None:
+    """A file of .5 MB took 2.8 GB; numbers and texts that repeat are bounded by rows, long texts by the footer."""
+    monkeypatch.setattr(parquet, "LEAST_UNPACKED", 2_000_000)
+    path = tmp_path / "t.parquet"
+    rows = 1 if isinstance(cell, str) and len(cell) > 1 else 400_000
+    pl.DataFrame({"a": pl.repeat(cell, rows, eager=True), "b": pl.repeat(1, rows, eager=True)}).write_parquet(path)
+    with pytest.raises(InputError, match=r"t.parquet: \d+ rows would take \d+ MB of memory; at most 2 MB"):
+        read_columns(path)
+    assert sum(raw.n_rows for raw in parquet.ParquetFile(path, 1000).blocks(("b",), ())) == rows
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs /dev/zero")
