@@ -174,3 +174,8 @@ def test_a_threshold_does_not_drop_an_edit(run: Run, table: Path) -> None:
     assert "different ways" in imported.err
     assert_refused(run("threshold", "edited.json", str(table), "--f1", "-o", "moved.json"), "edited.json", "edited")
     assert not Path("moved.json").exists()
+
+
+def test_a_number_of_threads_that_polars_would_panic_over(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("POLARS_MAX_THREADS", "0")
+    assert_refused(run("describe", "t.csv"), "POLARS_MAX_THREADS: '0' is no number of threads")

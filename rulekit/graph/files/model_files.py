@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import secrets
 import shutil
 import stat
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,9 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.targets import Artifact, find_target, find_target_for
 
 MAX_BYTES = 256 * 2**20
+
+_TEMPORARY = re.compile(r"\.rulekit-[0-9a-f]{16}\.tmp")
+_ORPHANED = 3600.0
 
 AnyPath = str | os.PathLike[str]
 
@@ -194,6 +199,7 @@ def _stage(name: str, data: bytes | Iterable[bytes], staged: dict[str, str]) -> 
         return
     if mode is not None and not os.access(path, os.W_OK):
         raise PermissionError("the file is read-only")
+    _remove_orphans(os.path.dirname(path))
     staged[path] = _temporary(path)
     with open(
         os.open(staged[path], os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666), "wb"
@@ -207,6 +213,16 @@ def _stage(name: str, data: bytes | Iterable[bytes], staged: dict[str, str]) -> 
 
 def _temporary(path: str) -> str:
     return str(Path(path).with_name(f".rulekit-{secrets.token_hex(8)}.tmp"))
+
+
+def _remove_orphans(folder: str) -> None:
+    """Remove the temporary files of processes that were killed: those that nobody has written to for an hour."""
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if _TEMPORARY.fullmatch(entry.name):
+                with contextlib.suppress(OSError):
+                    if entry.is_file(follow_symlinks=False) and time.time() - entry.stat().st_mtime > _ORPHANED:
+                        os.unlink(entry.path)
 
 
 def _keep(path: str, kept: dict[str, str | None]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Collection, Iterator, Sequence
@@ -21,6 +22,7 @@ from rulekit.tables.table import megabytes
 MOST_TIMES = 100
 """A file may unpack to so many times its own bytes, and to LEAST_UNPACKED in any case."""
 LEAST_UNPACKED = 1 << 28
+_UNKNOWN_ZONE = re.compile(r"time ?zone: '([^']{1,60})'")
 _MOST_FOOTER = 1 << 24
 _DEEPEST = 16
 _TEXT_BYTES = 16
@@ -209,6 +211,9 @@ def refusing_damage(what: str, file: Path) -> Iterator[None]:
         with _without_panics(pl.exceptions.PanicException):
             yield
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, EOFError, zlib.error) as error:
+        if zone := _UNKNOWN_ZONE.search(str(error)):
+            fix = "write the times in UTC, or with the name of a zone, Europe/Berlin"
+            raise InputError(f"times in the zone {zone[1]!r} cannot be read", where=file.name, fix=fix) from None
         lines = str(error).strip().splitlines() or [type(error).__name__]
         reason = f"this is no readable {what} file ({lines[0][:120]})"
         raise InputError(reason, where=file.name, fix="write it again") from None

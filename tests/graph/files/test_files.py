@@ -316,3 +316,14 @@ def test_a_model_file_and_a_rule_text_of_version_1_load_unchanged() -> None:
     assert to_json(graph) == (GOLDEN / "model_version_1.json").read_text(encoding="utf-8")
     assert {type(node) for node in graph.nodes()} == set(Vocabulary.TYPES.values())
     assert parse_graph((GOLDEN / "rules_version_1.txt").read_text(encoding="utf-8")) == graph
+
+
+def test_temporary_files_of_killed_processes_are_removed_later(tmp_path):
+    """They stayed for good after kill -9."""
+    old, young, other = (tmp_path / f".rulekit-{name}" for name in ("0" * 16 + ".tmp", "1" * 16 + ".tmp", "notes.tmp"))
+    for path in (old, young, other):
+        path.write_bytes(b"x")
+    for path in (old, other):
+        os.utime(path, (0, 0))
+    write_atomically(tmp_path / "m.json", b"{}")
+    assert sorted(path.name for path in tmp_path.iterdir()) == [young.name, other.name, "m.json"]

@@ -7,10 +7,13 @@ import os
 import subprocess
 import sys
 import threading
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from rulekit.errors import InputError
@@ -185,3 +188,12 @@ def test_time_grows_with_the_columns_and_not_with_their_square(tmp_path: Path) -
     )
     done = subprocess.run([sys.executable, "-c", program, str(path)], check=True, capture_output=True, text=True)
     assert float(done.stdout) < 15
+
+
+def test_a_zone_that_polars_does_not_know_is_named(tmp_path: Path) -> None:
+    """Fixed offsets were refused in the words of a panic."""
+    path = tmp_path / "t.parquet"
+    times = pa.array([datetime(2024, 1, 1)], pa.timestamp("us", tz="+05:30"))
+    pq.write_table(pa.table({"t": times}), path)
+    with pytest.raises(InputError, match=r"times in the zone '\+05:30' cannot be read; write the times in UTC"):
+        read_columns(path)
