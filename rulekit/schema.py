@@ -64,6 +64,8 @@ class Feature:
         How numbers are shown; a date is a number of days since 1970-01-01, a datetime of seconds.
     unit : str
         The unit of the numbers, where people read them: EUR, %, years.
+    form : str
+        A cell that shows how a file writes the numbers or dates, `1.234,50 €`; "" where it writes them plainly.
     missing_tokens : tuple of str
         Cells, beside the empty one, that mean missing.
     unseen : "unseen", "missing" or "error"
@@ -82,6 +84,7 @@ class Feature:
     precision: Precision = "float32"
     display: Display = "plain"
     unit: str = ""
+    form: str = ""
     missing_tokens: tuple[str, ...] = ()
     unseen: Unseen = "unseen"
     monotone: Literal[-1, 0, 1] = 0
@@ -97,11 +100,18 @@ class Feature:
             raise InputError("a level is listed twice", where=f"column {self.name!r}")
         if self.levels and not self.has_text_cells:
             raise InputError(f"a {self.kind} column has no levels", where=f"column {self.name!r}")
+        if self.form and self.kind != "numeric":
+            raise InputError(f"a {self.kind} column has no form of numbers", where=f"column {self.name!r}")
 
     @property
     def has_text_cells(self) -> bool:
         """Whether the cells are texts as they are written, such as `007`: of categories and texts."""
         return self.kind in ("categorical", "text")
+
+    @property
+    def reads_text(self) -> bool:
+        """Whether a reader must keep the cells as they are written: of categories, texts and numbers in a form."""
+        return self.has_text_cells or bool(self.form)
 
     @property
     def missing_numbers(self) -> tuple[float, ...]:

@@ -81,12 +81,12 @@ def read_for_model(
     class.
     """
     options = replace(options, target=options.target or schema.target)
-    codes = [feature.name for feature in schema if feature.has_text_cells]
     raw = read_columns(
         path,
         options,
         columns={*options.label_columns(), *(schema.names if used is None else used)},
-        keep_text={*options.label_columns(), *codes} - {options.weight},
+        keep_text={*options.label_columns()} - {options.weight},
+        schema=schema,
     )
     return label_for_model(raw, schema, classes, options, used=used, all_words=all_words)
 
@@ -217,7 +217,8 @@ def data_hash(data: Table | LabelledTable) -> str:
     """
     digest = hashlib.sha256()
     table = data.table if isinstance(data, LabelledTable) else data
-    names = [field.name for field in fields(Feature)]  # asdict would copy every value, which takes as long as to learn
+    # asdict would copy every value, which takes as long as to learn; how a file wrote its numbers is none of the table
+    names = [field.name for field in fields(Feature) if field.name != "form"]
     features = [{name: getattr(feature, name) for name in names} for feature in table.features]
     header: list[object] = [features, table.n_rows]
     columns = [c.parts() for c in table.arrays.columns] if isinstance(table.arrays, StoredArrays) else [table.arrays]

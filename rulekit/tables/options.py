@@ -10,12 +10,14 @@ from typing import get_args
 from rulekit.errors import InputError
 from rulekit.schema import Feature, Precision, Role, Unseen, require_column
 from rulekit.tables.kinds.classes import Label
+from rulekit.tables.kinds.forms import form_of
 from rulekit.tables.raw.columns import column_place
 
 KINDS = ("numeric", "boolean", "categorical", "text", "date", "datetime", "money", "ordered:LOW,...,HIGH", "ignore")
 OF_TEXT_FILES = ("delimiter", "decimal", "encoding", "trim")
 """The options that say how a text file is written."""
 _DROPPED = frozenset({"ignore", "id"})
+_FORMED = frozenset({"numeric", "money", "date", "datetime"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,8 @@ class ReadingOptions:
     cost : "FP:FN", a pair of positive numbers, or None
         Of a false positive and of a false negative.
     types : mapping
-        Column to one of `KINDS` (`id` is `ignore`).
+        Column to one of `KINDS` (`id` is `ignore`). An example of a cell may stand behind numeric, money, date and
+        datetime: "numeric:1.234,50 €", "date:31-Dec-99".
     missing : sequence of str, or mapping
         Tokens that mean missing, for every column, or "COL=TOKEN" where COL is a column; or column to tokens.
     ignore : sequence of str
@@ -122,8 +125,8 @@ class ReadingOptions:
         return frozenset(n for n, kind in self.types.items() if kind == "categorical" or kind.startswith("ordered:"))
 
     def kept_texts(self) -> frozenset[str]:
-        """The columns whose cells stay as they are written: categories and texts."""
-        return self.categories() | {name for name, kind in self.types.items() if kind == "text"}
+        """The columns whose cells stay as they are written: categories, texts and numbers in a form."""
+        return self.categories() | {name for name, kind in self.types.items() if kind == "text" or form_declared(kind)}
 
     def label_columns(self) -> dict[str, str]:
         """The columns that are no features, and what each is."""
@@ -133,10 +136,12 @@ class ReadingOptions:
     def features(self, names: Sequence[str]) -> dict[str, Feature]:
         """What is declared of each column, before its cells are looked at."""
         tokens = self.missing_tokens(names)
+        forms = {name: form_declared(self.types.get(name, "")) for name in names}
         return {
             name: Feature(
                 name,
-                unit=self.units.get(name, "").strip(),
+                unit=self.units.get(name, "").strip() or _unit_of(self.types.get(name, "")),
+                form=forms[name],
                 missing_tokens=tokens.get(name, ()),
                 unseen=self.unseen.get(name, "unseen"),  # type: ignore[arg-type]
                 role=self.roles.get(name, "use"),  # type: ignore[arg-type]
@@ -178,10 +183,11 @@ class ReadingOptions:
 
     def _check_values(self) -> None:
         for name, kind in self.types.items():
-            if kind not in KINDS and kind not in _DROPPED and not kind.startswith("ordered:"):
-                raise InputError(
-                    f"no kind {kind!r}", where=f"type of column {name!r}", fix=f"one of {', '.join(KINDS)}"
-                )
+            form, where = form_declared(kind), f"type of column {name!r}"
+            if form:
+                form_of(base_kind(kind), form, where)
+            elif kind not in KINDS and kind not in _DROPPED and not kind.startswith("ordered:"):
+                raise InputError(f"no kind {kind!r}", where=where, fix=f"one of {', '.join(KINDS)}")
         for what, declared, allowed in (
             ("precision", self.precision, get_args(Precision)),
             ("unseen", self.unseen, get_args(Unseen)),
@@ -192,7 +198,7 @@ class ReadingOptions:
                     fix = f"{', '.join(allowed[:-1])} or {allowed[-1]}"
                     raise InputError(f"{what} {value!r}", where=f"column {name!r}", fix=fix)
         for name, precision in self.precision.items():
-            if precision == "float32" and self.types.get(name) == "datetime":
+            if precision == "float32" and base_kind(self.types.get(name, "")) == "datetime":
                 raise InputError("float32 cannot tell seconds apart", where=f"column {name!r}", fix="use float64")
         for name, unit in self.units.items():
             if not unit.strip() or not unit.isprintable():
@@ -254,6 +260,23 @@ def levels_declared(kind: str) -> tuple[str, ...]:
         if isinstance(levels, list) and all(isinstance(level, str) for level in levels):
             return tuple(levels)
     return tuple(level.strip() for level in text.split(","))
+
+
+def base_kind(kind: str) -> str:
+    """A declared kind without the example of its form."""
+    base, colon, _ = kind.partition(":")
+    return base if colon and base in _FORMED else kind
+
+
+def form_declared(kind: str) -> str:
+    """The example of a declared kind such as `numeric:1.234,5 kg`, "" where it has none."""
+    return kind.partition(":")[2].strip() if base_kind(kind) != kind else ""
+
+
+def _unit_of(kind: str) -> str:
+    """The unit that the example of a declared kind shows."""
+    form = form_declared(kind)
+    return form_of(base_kind(kind), form).unit if form else ""
 
 
 def _owner(item: str, names: frozenset[str]) -> str:

@@ -15,7 +15,7 @@ from rulekit.tables.budget import Budget
 from rulekit.tables.kinds.encoding import encode_columns
 from rulekit.tables.kinds.inference import infer_columns
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
-from rulekit.tables.raw.columns import RawTable
+from rulekit.tables.raw.columns import RawTable, in_dress
 from rulekit.tables.raw.delimited import DelimitedFile, ReadAgain
 from rulekit.tables.raw.files import first_bytes, plain_file
 from rulekit.tables.raw.json_lines import JsonLinesFile
@@ -110,8 +110,7 @@ def read_table(
     """
     if schema is not None:
         wanted = schema.names if used is None else tuple(name for name in schema.names if name in used)
-        codes = [feature.name for feature in schema if feature.has_text_cells]
-        return encode_columns(read_columns(path, options, columns=wanted, keep_text=codes), schema, used)
+        return encode_columns(read_columns(path, options, columns=wanted, schema=schema), schema, used)
     raw = read_columns(path, options, keep_text=options.kept_texts(), without=options.dropped())
     return infer_columns(raw, options)
 
@@ -123,12 +122,15 @@ def read_columns(
     columns: Collection[str] | None = None,
     keep_text: Collection[str] = (),
     without: Collection[str] = (),
+    schema: Schema | None = None,
 ) -> RawTable:
     """The raw columns of a table file; `columns`: only those (a name that the file lacks is no error here).
 
     keep_text: columns whose cells stay as written, such as labels and codes (`007`). without: columns that are left
-    out and may hold what no table of rulekit can (lists, structures).
+    out and may hold what no table of rulekit can (lists, structures). schema: that of the model which the columns are
+    for; its categories and texts stay as written, and its numbers are read in their forms.
     """
+    keep_text = {*keep_text, *(() if schema is None else (f.name for f in schema if f.reads_text))}
     store = Store()
     opened = open_table(path, options, store, None, columns)
     while True:
@@ -140,4 +142,4 @@ def read_columns(
         raise InputError("there is a header but no row", where=opened.source, fix="give at least one row")
     read = frozenset(wanted)
     unread = tuple(name for name in opened.names if name not in read)
-    return replace(blocks[0], notes=tuple(opened.notes()), unread=unread)
+    return in_dress(replace(blocks[0], notes=tuple(opened.notes()), unread=unread))

@@ -4,6 +4,7 @@ One line a column; keys that are left out are as by default:
 
     [columns]
     income = { kind = "numeric", unit = "EUR", missing = ["-999"] }
+    price = { kind = "numeric", form = "1.234,50 €" }
     education = { kind = "ordered", levels = ["school", "college", "doctorate"] }
     sex = { kind = "categorical", role = "audit" }
 """
@@ -22,12 +23,13 @@ from rulekit.dates import is_dated
 from rulekit.errors import InputError
 from rulekit.names import suggestion
 from rulekit.schema import Feature
-from rulekit.tables.options import KINDS, ReadingOptions, ordered_kind
+from rulekit.tables.kinds.forms import form_of
+from rulekit.tables.options import KINDS, ReadingOptions, base_kind, form_declared, ordered_kind
 
 MAX_BYTES = 16 * 2**20
 _FIX = "rulekit describe DATA --types-out FILE writes such a file"
 _KINDS = (*(kind for kind in KINDS if not kind.startswith("ordered:")), "ordered", "id")
-_TEXTS = ("kind", "unit", "role", "unseen", "precision")
+_TEXTS = ("kind", "form", "unit", "role", "unseen", "precision")
 _LISTS = ("levels", "missing")
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -54,14 +56,21 @@ def types_text(features: Sequence[Feature], remarks: Mapping[str, str], likely: 
     return "\n".join(lines) + "\n"
 
 
-def declaration(feature: Feature, kind: str = "", levels: Sequence[str] = ()) -> str:
-    """The line that declares a column as it is, or of another kind with some of its levels, the rest missing."""
-    said: dict[str, Any] = {"kind": kind or kind_of(feature)}
-    missing = list(feature.missing_tokens)
+def declaration(feature: Feature, kind: str = "", levels: Sequence[str] = (), missing: Sequence[str] = ()) -> str:
+    """The line that declares a column as it is, or of another kind with some of its levels, the rest missing.
+
+    missing: further cells that mean missing. kind: with the example of a form, if it has one.
+    """
+    base = base_kind(kind or kind_of(feature))
+    said: dict[str, Any] = {"kind": base}
+    form = form_declared(kind) or feature.form
+    if form:
+        said["form"] = form
+    missing = [*feature.missing_tokens, *missing]
     if said["kind"] == "ordered":
         said["levels"] = list(levels or feature.levels)
         missing += [level for level in feature.levels if level not in said["levels"]]
-    if feature.unit:
+    if feature.unit and not (form and form_of(base, form).unit == feature.unit):
         said["unit"] = feature.unit
     if missing:
         said["missing"] = missing
@@ -123,7 +132,9 @@ def _options(columns: Mapping[str, Mapping[str, Any]]) -> ReadingOptions:
     def of(key: str) -> dict[str, Any]:
         return {name: entry[key] for name, entry in columns.items() if key in entry}
 
-    types = of("kind") | {name: ordered_kind(levels) for name, levels in of("levels").items()}
+    types = of("kind")
+    types |= {name: f"{types.get(name, 'numeric')}:{form}" for name, form in of("form").items()}
+    types |= {name: ordered_kind(levels) for name, levels in of("levels").items()}
     return ReadingOptions(
         types=types,
         missing=of("missing"),

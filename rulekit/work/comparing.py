@@ -59,7 +59,7 @@ def _rows(request: ComparisonRequest, graphs: list[RuleGraph]) -> RawTable:
 
     assert request.data is not None
     used = {name for graph in graphs for name in graph.used_features}
-    texts = {feature.name for graph in graphs for feature in graph.schema if feature.has_text_cells}
+    texts = {feature.name for graph in graphs for feature in graph.schema if feature.reads_text}
     raw = read_columns(request.data, request.reading, columns=used | set(request.by), keep_text=texts)
     for column in request.by:
         require_column(column, raw.known_names, raw.source)

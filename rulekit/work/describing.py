@@ -87,7 +87,7 @@ class Description:
         """A file of the types that the columns have now; what they look like stands there as a comment."""
         remarks = {column.feature.name: _remark(column, self.summary.n_rows) for column in self.columns}
         likely = {
-            column.feature.name: declaration(column.feature, column.hint.kind, column.hint.levels)
+            column.feature.name: declaration(column.feature, column.hint.kind, column.hint.levels, column.hint.missing)
             for column in self.columns
             if column.hint is not None and column.hint.kind
         }

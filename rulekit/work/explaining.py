@@ -102,9 +102,8 @@ def explain(request: ExplanationRequest) -> Explanations:
         asked = Asked(wishes, to, reasons=reasons, adverse=adverse, most=request.most)
     else:
         without_catalogue(request.adverse)
-    texts = [feature.name for feature in graph.schema if feature.has_text_cells]
     columns = {*graph.used_features, *request.ids}
-    raw = read_columns(request.data, request.reading, columns=columns, keep_text=[*texts, *request.ids])
+    raw = read_columns(request.data, request.reading, columns=columns, keep_text=request.ids, schema=graph.schema)
     table = encode_columns(raw, graph.schema, graph.used_features)
     chosen = _chosen(request, raw, table.n_rows)
     facts = explained(graph, table.take(np.array(chosen, dtype=np.int64) - 1), asked)

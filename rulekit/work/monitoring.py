@@ -117,13 +117,13 @@ def _holds(condition: str, drift: Drift) -> bool:
 def _read(graph: RuleGraph, request: MonitoringRequest) -> tuple[RawTable, ReadingOptions]:
     """The raw columns that the model reads, with labels and weights where they are there."""
     reading = replace(request.reading, target=request.reading.target or graph.schema.target)
-    categories = [feature.name for feature in graph.schema if feature.kind == "categorical"]
     further = {*reading.label_columns()}
     raw = read_columns(
         request.data,
         reading,
         columns={*graph.used_features, *further},
-        keep_text={*categories, *further} - {reading.weight},
+        keep_text={*further} - {reading.weight},
+        schema=graph.schema,
     )
     for name in (request.reading.target, reading.weight):
         if name is not None:

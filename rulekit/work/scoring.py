@@ -93,12 +93,12 @@ def score(request: ScoringRequest) -> Scores:
         without_catalogue(request.adverse)
     graph = load(request.model)
     _refuse_taken_names(request, graph)
-    categories = [feature.name for feature in graph.schema if feature.kind == "categorical"]
     raw = read_columns(
         request.data,
         request.reading,
         columns={*graph.used_features, *request.keep},
-        keep_text=[*categories, *request.keep],
+        keep_text=request.keep,
+        schema=graph.schema,
     )
     table = encode_columns(raw, graph.schema, graph.used_features)
     outcome = _outcome(request.model, graph, table)

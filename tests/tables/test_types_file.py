@@ -159,14 +159,14 @@ def test_what_columns_look_like(tmp_path: Path) -> None:
         "nr": "an id",
         "name": "an id",
         "day": "dates",
-        "us": "dates of another form",
+        "us": "dressed",
         "same": "constant",
         "one": "constant",
         "size": "ordered",
     }
     assert [note.split(";")[0] for note in table.notes] == [
+        "column 'us' is a category of dates such as '1/1/2024'",
         "columns 'nr', 'name': ids or numbers of rows, it seems",
         "column 'day': dates",
-        "column 'us': dates, it seems",
         "column 'size': levels in an order, it seems",
     ]

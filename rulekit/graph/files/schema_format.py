@@ -41,6 +41,7 @@ COLUMN = {
     "precision": _words(Precision),
     "display": _words(Display),
     "unit": TEXT,
+    "form": TEXT,
     "missing_tokens": TEXTS,
     "unseen": _words(Unseen),
     "monotone": plain(read_count, {"enum": [-1, 0, 1]}),

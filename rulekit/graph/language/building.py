@@ -106,9 +106,9 @@ class Builder:
         return _FLAGS[token]
 
     def unit(self, word: Any, text: Any) -> dict[str, Any]:
-        if word != "unit":
-            raise FormatError(f"`{word}` has no quoted text after it", fix='write unit "..."')
-        return {"unit": unquoted(text)}
+        if word not in ("unit", "form"):
+            raise FormatError(f"`{word}` has no quoted text after it", fix='write unit "..." or form "..."')
+        return {str(word): unquoted(text)}
 
     def tokens(self, _: Any, texts: tuple[str, ...]) -> dict[str, Any]:
         return {"missing_tokens": texts}

@@ -102,6 +102,7 @@ def _column(feature: Feature) -> str:
         "float64": feature.precision == "float64",
         feature.display: feature.display != "plain",
         f"unit {in_quotes(feature.unit)}": bool(feature.unit),
+        f"form {in_quotes(feature.form)}": bool(feature.form),
         f"missing {names(feature.missing_tokens)}": bool(feature.missing_tokens),
         f"unseen {feature.unseen}": feature.unseen != "unseen",
         "increasing": feature.monotone == 1,

@@ -12,7 +12,6 @@ from rulekit.errors import InputError
 from rulekit.schema import Display, Feature
 from rulekit.tables.kinds.choice import (
     FIXED_DECIMALS,
-    LIKELY_NUMBERS,
     Counts,
     Decided,
     Width,
@@ -53,7 +52,6 @@ class NumberBuilder:
     truth_values: bool = True
     whole_days: bool = True
     narrow: bool = True
-    likely: dict[float, int] = field(default_factory=lambda: dict.fromkeys(LIKELY_NUMBERS, 0))
     dtypes: list[tuple[int, np.dtype[np.generic]]] = field(default_factory=list)
     _writer: Writer | HeldColumn = field(init=False)
 
@@ -104,9 +102,6 @@ class NumberBuilder:
             if time and self.whole_days:
                 with np.errstate(invalid="ignore"):
                     self.whole_days = not np.any(finite & (np.mod(values, SECONDS_PER_DAY) != 0.0))
-        if self.integral:
-            for number in LIKELY_NUMBERS:
-                self.likely[number] += int(np.count_nonzero(values == number))
 
     def _widen(self) -> None:
         wide = self.store.writer(np.float64)
@@ -133,7 +128,7 @@ class NumberBuilder:
         """The feature, decided, and its column as it is encoded; seconds: the values are seconds since 1970-01-01."""
         if feature.kind == "boolean":
             return Decided(feature), self._as(np.dtype(np.float32))
-        decided = decide_numbers(feature, display, self._width(width), self.likely, seconds)
+        decided = decide_numbers(feature, display, self._width(width), seconds)
         return decided, self._as(encoded_dtype(decided.feature))
 
     def in_days(self) -> NumberBuilder:

@@ -7,7 +7,7 @@ Width: float32 where it tells the numbers apart.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from rulekit.schema import Display, Feature, Precision
 from rulekit.tables.kinds.conversion import blank_numbers
+from rulekit.tables.kinds.forms import CURRENCIES
 from rulekit.tables.raw.columns import (
     BLANKS,
     LARGEST_EXACT_INTEGER,
@@ -31,18 +32,10 @@ from rulekit.tables.raw.columns import (
 )
 
 LIKELY_TOKENS = frozenset(
-    ["?", "-", "--", ".", "na", "n/a", "n.a.", "#n/a", "#null!", "<na>", "nan", "null", "nil", "none", "unknown"]
-) | {"missing", "undefined", "(blank)"}
-LIKELY_NUMBERS = (-999.0, -9999.0, -99999.0, -999999.0)
-NEARLY_ALL = 0.95
-# Units that make a number money; a column in another currency is declared `money`.
-CURRENCIES = frozenset(
-    (
-        *("€", "$", "£", "¥", "₹", "₩", "₽", "AUD", "BRL", "CAD", "CHF", "CNY", "CZK", "DKK", "EUR", "GBP", "HKD"),
-        *("HUF", "IDR", "ILS", "INR", "JPY", "KRW", "MXN", "NOK", "NZD", "PLN", "RON", "RUB", "SEK", "SGD", "THB"),
-        *("TRY", "TWD", "USD", "ZAR"),
-    )
-)
+    ["?", "-", "--", ".", "..", "...", "na", "n/a", "n.a.", "<na>", "nan", "null", "nil", "none", "unknown", "tbd"]
+) | {"missing", "undefined", "(blank)", "not available"}
+_ERRORS = frozenset(["#n/a", "#null!", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#error!", "#spill!"])
+"""What spreadsheets write where a formula fails."""
 
 Counts = npt.NDArray[np.int64]
 
@@ -69,10 +62,8 @@ class KeyReading:
     lookup: Counts | None = None
 
 
-def decide_numbers(
-    feature: Feature, display: Display, chosen: Width | None, likely: Mapping[float, int], time: bool
-) -> Decided:
-    """A numeric feature; chosen: its width, None if no cell has a value; likely: how often LIKELY_NUMBERS occur."""
+def decide_numbers(feature: Feature, display: Display, chosen: Width | None, time: bool) -> Decided:
+    """A numeric feature; chosen: its width, None if no cell has a value."""
     name = feature.name
     if chosen is None:
         return Decided(feature, (f"column {name!r} has no values; it is kept as numeric",))
@@ -84,11 +75,6 @@ def decide_numbers(
         display = "integer"
     feature = replace(feature, precision=chosen.precision, display=shown_in(feature.unit, display))
     notes = []
-    for number, count in likely.items():
-        if chosen.integral and count > 1:
-            notes.append(
-                f"column {name!r} has {count} cells {number:.0f}; if it means missing, --missing {name}={number:.0f}"
-            )
     if chosen.precision == "float64" and display != "datetime":
         notes.append(f"column {name!r} is kept in float64, since float32 would merge its values")
     return Decided(feature, tuple(notes), chosen.merged)
@@ -129,20 +115,7 @@ def read_keys(feature: Feature, keys: list[str], counts: Counts, decimal: str) -
     if booleans.null_count() == cells.cells.null_count() and not only_empty:
         return KeyReading(Decided(replace(feature, kind="boolean")), as_floats(booleans))
     decided, lookup = decide_levels(feature, keys, counts)
-    tokens_alone = is_number.any() and all(may_mean_missing(keys[i]) for i in np.flatnonzero(~is_number))
-    if tokens_alone or counts[is_number].sum() >= NEARLY_ALL * counts.sum():
-        note = _nearly_numeric_note(feature.name, keys, counts, is_number | is_empty)
-        decided = replace(decided, notes=(note,), suspects=())
     return KeyReading(decided, lookup=lookup)
-
-
-def _nearly_numeric_note(name: str, keys: list[str], counts: Counts, is_number: npt.NDArray[np.bool_]) -> str:
-    odd = sorted(np.flatnonzero(~is_number).tolist(), key=lambda i: (-counts[i], keys[i]))
-    shown = ", ".join(f"{keys[i]!r} ({counts[i]})" for i in odd[:5]) + (", ..." if len(odd) > 5 else "")
-    return (
-        f"column {name!r} is categorical because {counts[odd].sum()} of its cells are no numbers: {shown}; "
-        f"if they mean missing, declare --missing {name}=TOKEN"
-    )
 
 
 def decide_levels(
@@ -168,9 +141,9 @@ def decide_levels(
 
 
 def may_mean_missing(level: str) -> bool:
-    """Whether a text is blank or a common word for a missing value."""
+    """Whether a text is blank, a common word for a missing value, or an error of a spreadsheet."""
     text = level.strip(BLANKS).lower()
-    return not text or text in LIKELY_TOKENS
+    return not text or text in LIKELY_TOKENS or text in _ERRORS
 
 
 FEWEST_TEXTS = 20

@@ -19,7 +19,8 @@ from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, Display, Feature
 from rulekit.tables.kinds.builders import Dictionary, NumberBuilder, TextAllowance, as_number_column
 from rulekit.tables.kinds.choice import Decided, are_sentences, decide_levels, ranks_of_keys, read_keys
 from rulekit.tables.kinds.conversion import boolean_values, numeric_values
-from rulekit.tables.options import ReadingOptions, levels_declared
+from rulekit.tables.kinds.dress import dress_of
+from rulekit.tables.options import ReadingOptions, base_kind, levels_declared
 from rulekit.tables.raw.columns import (
     Column,
     LevelColumn,
@@ -81,7 +82,7 @@ class ColumnBuilder:
 
     @property
     def kind(self) -> str:
-        return self.options.types.get(self.name, "")
+        return base_kind(self.options.types.get(self.name, ""))
 
     @property
     def tokens(self) -> tuple[str, ...]:
@@ -112,6 +113,7 @@ class ColumnBuilder:
             if isinstance(column, NumberColumn):
                 self._note_time(column)
             feature = replace(self.feature, display=NUMERIC_KINDS[kind])
+            column = replace(column, dressed=True) if isinstance(column, TextColumn) else column
             self._add_numbers(numeric_values(column, feature, self.source), np.dtype(np.float64))
         elif kind == "categorical" or kind.startswith("ordered:") or isinstance(column, LevelColumn):
             self._add_keys(column)
@@ -264,7 +266,7 @@ class ColumnBuilder:
             decided, lookup = decide_levels(self.feature, keys, counts, listed=listed, ordered=ordered)
             return decided, self._codes(dictionary, lookup[place])
         reading = read_keys(self.feature, keys, counts, self._decimal)
-        if reading.lookup is not None and are_sentences(keys, counts):
+        if reading.lookup is not None and are_sentences(keys, counts) and dress_of(keys) is None:
             return self._text_of_keys(dictionary)
         if reading.lookup is not None:
             return reading.decided, self._codes(dictionary, reading.lookup[place])

@@ -8,6 +8,7 @@ import numpy as np
 
 from rulekit.errors import InputError
 from rulekit.schema import Feature
+from rulekit.tables.kinds.forms import form_of
 from rulekit.tables.raw.columns import (
     SECONDS_PER_DAY,
     Column,
@@ -50,6 +51,8 @@ def numeric_values(column: Column, feature: Feature, source: str) -> Floats:
     if isinstance(column, LevelColumn):
         return _parsed_levels(column, feature, source)
     text = _texts(column, tokens, source)
+    if feature.form and isinstance(column, TextColumn) and column.dressed:
+        return _undressed(text, feature, source)
     numbers = parse_numbers(text)
     if feature.display in _DATES and numbers.null_count() > text.cells.null_count():
         parse, _ = _DATES[feature.display]
@@ -59,6 +62,20 @@ def numeric_values(column: Column, feature: Feature, source: str) -> Floats:
     refuse_large_integers(text, values, source)
     _refuse_digits_of_dates(text, values, feature, source)
     return blank_numbers(values, tokens)
+
+
+def _undressed(text: TextColumn, feature: Feature, source: str) -> Floats:
+    """The numbers of cells in the form of a feature, which Python reads once for each distinct cell."""
+    import polars as pl
+
+    dated = feature.display in _DATES
+    read = form_of(feature.display if dated else feature.kind, feature.form, f"column {feature.name!r}").reader()
+    cells = text.cells.unique().drop_nulls()
+    values = pl.Series([read(cell) for cell in cells.to_list()], dtype=pl.Float64)
+    numbers = text.cells.replace_strict(cells, values, default=None, return_dtype=pl.Float64)
+    _refuse_unparsed(text, numbers, f"{'a date' if dated else 'a number'} written like {feature.form}", source)
+    found = as_floats(numbers)
+    return blank_numbers(found / SECONDS_PER_DAY if feature.display == "date" else found, feature.missing_tokens)
 
 
 def boolean_values(column: Column, feature: Feature, source: str) -> Floats:

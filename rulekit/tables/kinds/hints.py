@@ -10,13 +10,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rulekit.dates import is_dated
 from rulekit.schema import FIRST_LEVEL_CODE, Feature
-from rulekit.tables.kinds.choice import LIKELY_TOKENS
+from rulekit.tables.kinds.choice import may_mean_missing
+from rulekit.tables.kinds.dress import dress_of, note_of
+from rulekit.tables.kinds.numbers_seen import Seen, look_of_numbers
 from rulekit.tables.raw.columns import BLANKS, parse_dates, parse_moments
 from rulekit.tables.table import Array, StoredArrays
 
-Look = Literal["dates", "dates of another form", "an id", "ordered", "constant", "many levels"]
+Look = Literal["dressed", "dates", "ordered", "many levels"] | Seen
 
 MANY_NAMES = 20
 MANY_LEVELS = 100
@@ -36,7 +37,6 @@ _ABOVE = re.compile(
 _COUNTED = re.compile(r"(\d+)\s*(?:st|nd|rd|th|[ _-][a-z]+)", re.IGNORECASE)
 _ALONE = re.compile(_NUMBER)
 _LONGEST_BAND = 40
-_OTHER_DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}(?:[ T]\d{1,2}:\d{2}.*)?", re.ASCII)
 # Words of scales, from low to high; words between bars mean the same step.
 _SCALES = tuple(
     {word: step for step, words in enumerate(scale.split(", ")) for word in words.split("|")}
@@ -67,20 +67,27 @@ _SCALES = tuple(
 class Hint:
     """What a column looks like; kind: the kind that it may be declared to be, "" where there is none to declare.
 
-    levels: of a category that looks ordered, from low to high.
+    levels: of a category that looks ordered, from low to high. missing: cells that would then mean missing. note: what
+    to do about this column alone.
     """
 
     look: Look
     kind: str = ""
     levels: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    note: str = ""
 
     def __str__(self) -> str:
         return {
+            "dressed": f"looks like {self.kind}" if self.kind else "looks like numbers in several units",
             "dates": "looks like dates",
-            "dates of another form": "looks like dates, which are compared as such where written like 2024-05-31",
             "an id": "looks like an id, or the number of the row",
             "ordered": f"looks ordered: {', '.join(self.levels)}",
             "constant": "has one value only",
+            "codes": f"{', '.join(self.missing)} may mean missing",
+            "infinite": "has infinite values",
+            "thousands": "fractions of three digits may be thousands",
+            "digits of dates": "looks like dates, written as digits",
             "many levels": "has many levels",
         }[self.look]
 
@@ -93,24 +100,34 @@ def hints_of(features: Sequence[Feature], arrays: Sequence[Array]) -> dict[str, 
         if feature.kind == "text"
         else _of_levels(feature, _parts(column))
         if feature.kind == "categorical"
-        else _of_numbers(feature, _parts(column))
+        else _of_numbers(feature, column)
         for feature, column in zip(features, held, strict=True)
     }
     return {name: hint for name, hint in found.items() if hint is not None}
 
 
-def notes_of(hints: Mapping[str, Hint]) -> list[str]:
-    """A line for each kind of hint that says what to do about its columns."""
+def notes_of(hints: Mapping[str, Hint], others: Sequence[str] = ()) -> list[str]:
+    """A line for each kind of hint that says what to do about its columns.
+
+    What is read wrongly, it seems, comes first; then what else is known of the columns, `others`.
+    """
     by_look: dict[str, list[str]] = {}
     for name, hint in hints.items():
         by_look.setdefault(hint.look, []).append(name)
-    notes = []
+    coded = by_look.pop("codes", [])
+    several = len(coded) > 1
+    notes = [hint.note for name, hint in hints.items() if hint.note and not (several and name in coded)]
+    if several:
+        codes = dict.fromkeys(code for name in coded for code in hints[name].missing)
+        given = " ".join(f"--missing={code}" for code in codes)
+        notes.append(
+            f"{_listed(coded)}: {', '.join(codes)} may mean missing; if so, {given}, or COL=CODE for one column"
+        )
+    notes += others
     for look, names in by_look.items():
         first, shown = names[0], _listed(names)
         if look == "dates":
             notes.append(f"{shown}: dates; --type {first}={hints[first].kind} compares them as such")
-        elif look == "dates of another form":
-            notes.append(f"{shown}: dates, it seems; they are compared as such where written like 2024-05-31")
         elif look == "an id":
             notes.append(f"{shown}: ids or numbers of rows, it seems; what only names rows, --ignore {first}")
         elif look == "ordered":
@@ -128,28 +145,15 @@ def _parts(column: Any) -> Iterator[Array]:
     return column.parts() if hasattr(column, "parts") else iter([column])
 
 
-def _of_numbers(feature: Feature, parts: Iterator[Array]) -> Hint | None:
-    """A constant, or numbers that rise from row to row as ids do; of most columns only the first rows are looked at."""
-    first = last = None
-    constant = rises = True
-    n = 0
-    for part in parts:
-        for start, stop in ((0, _FIRST), (_FIRST, len(part))):
-            values = part[start:stop]
-            if not len(values):
-                continue
-            known = values[~np.isnan(values)]
-            rises = rises and len(known) == len(values) and bool(np.all(np.diff(values) > 0))
-            rises = rises and (last is None or bool(values[0] > last)) and bool(np.all(np.rint(values) == values))
-            if len(known):
-                first = known[0] if first is None else first
-                constant = constant and bool(np.all(known == first))
-            if not (rises or constant):
-                return None
-            last, n = values[-1], n + len(values)
-    if constant and first is not None:
-        return Hint("constant")
-    return Hint("an id", "ignore") if rises and n >= MANY_NAMES and not is_dated(feature) else None
+def _of_numbers(feature: Feature, column: Any) -> Hint | None:
+    seen = look_of_numbers(feature, lambda: _parts(column))
+    if seen is None:
+        return None
+    plain = "money" if feature.display == "money" else "numeric"
+    kinds = {"an id": "ignore", "codes": plain, "infinite": plain, "digits of dates": "date:19991231"}
+    kind = kinds.get(seen.look, "")
+    missing = tuple(f"{code:.0f}" for code, _ in seen.codes)
+    return Hint(seen.look, kind, missing=missing, note=seen.note(feature.name))
 
 
 def _of_levels(feature: Feature, parts: Iterator[Array]) -> Hint | None:
@@ -166,15 +170,20 @@ def _of_levels(feature: Feature, parts: Iterator[Array]) -> Hint | None:
             break
     else:
         return Hint("dates", "datetime" if parse_dates(cells).null_count() else "date")
-    if all(_OTHER_DATE.fullmatch(level) for level in levels):
-        return Hint("dates of another form")
-    if len(levels) >= MANY_NAMES:
-        counts = sum((np.bincount(part, minlength=FIRST_LEVEL_CODE + len(levels)) for part in parts), start=np.zeros(1))
-        if counts[FIRST_LEVEL_CODE:].max() <= 1:
-            return Hint("an id", "ignore")
-    order = likely_order(levels)
-    if order:
+    counts = np.zeros(FIRST_LEVEL_CODE + len(levels), dtype=np.int64)
+    for part in parts:
+        counts += np.bincount(part, minlength=len(counts))
+    single = len(levels) >= MANY_NAMES and int(counts[FIRST_LEVEL_CODE:].max()) <= 1
+    dress, order = dress_of(levels, single), likely_order(levels)
+    if order and (dress is None or (dress.units and len(order) < MANY_NAMES)):
         return Hint("ordered", "ordered", order)
+    if dress is not None:
+        rows = dict(zip(levels, counts[FIRST_LEVEL_CODE:].tolist(), strict=True))
+        missing = tuple(text for text in dress.unread if may_mean_missing(text))
+        note = note_of(feature.name, dress, [rows[text] for text in dress.unread])
+        return Hint("dressed", "" if dress.units else dress.declared, missing=missing, note=note)
+    if single:
+        return Hint("an id", "ignore")
     return Hint("many levels") if len(levels) >= MANY_LEVELS else None
 
 
@@ -199,7 +208,7 @@ def _odd_and_steps(levels: Sequence[str]) -> tuple[Sequence[str], tuple[str, ...
     """At most one level that fits in nowhere, and the others from low to high; none where there is no order."""
     if len(levels) > MANY_LEVELS:
         return (), ()
-    real = [level for level in levels if level.lower() not in LIKELY_TOKENS or level.lower() == "none"]
+    real = [level for level in levels if not may_mean_missing(level) or level.lower() == "none"]
     words = {level: re.sub(r"[\W_]+", " ", level.lower()).strip() for level in real}
     for scale in _SCALES:
         steps = {scale.get(text) for text in words.values()}

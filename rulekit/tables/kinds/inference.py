@@ -76,10 +76,11 @@ def assembled(
     features = tuple(d.feature for d in decided)
     _check_units(features, source)
     merged = {d.feature.name: d.merged for d in decided if d.merged}
-    nearly = {d.feature.name for d in decided if d.notes}  # of those more is known than what they look like
-    hints = {name: hint for name, hint in hints_of(features, arrays).items() if name not in nearly}
-    own = (*(note for d in decided for note in d.notes), *suspects_note(decided), *_merged_note(merged))
-    return Table(features, arrays, n_rows, source, (*notes, *own, *notes_of(hints)), merged)
+    hints = hints_of(features, arrays)
+    dressed = {name for name, hint in hints.items() if hint.look == "dressed"}
+    suspects = suspects_note([d for d in decided if d.feature.name not in dressed])
+    own = (*(note for d in decided for note in d.notes), *suspects, *_merged_note(merged))
+    return Table(features, arrays, n_rows, source, (*notes, *notes_of(hints, own)), merged)
 
 
 def _require_rows(raw: RawTable) -> None:

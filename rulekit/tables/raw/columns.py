@@ -54,11 +54,15 @@ class NumberColumn:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TextColumn:
-    """Text: a polars String series [n] in which null is missing; numbers in it are written with `decimal`."""
+    """Text: a polars String series [n] in which null is missing; numbers in it are written with `decimal`.
+
+    dressed: numbers and dates in it may be written in the form that the feature has, as those of a file are.
+    """
 
     name: str
     cells: pl.Series
     decimal: str = "."
+    dressed: bool = False
     first_row: int = 0
 
 
@@ -114,6 +118,12 @@ class RawTable:
         kept = tuple(column for column in self.columns if column.name not in names)
         unread = tuple(column.name for column in self.columns if column.name in names)
         return replace(self, columns=kept, unread=(*self.unread, *unread))
+
+
+def in_dress(raw: RawTable) -> RawTable:
+    """The table as one whose texts are read in the forms of the features."""
+    columns = tuple(replace(c, dressed=True) if isinstance(c, TextColumn) else c for c in raw.columns)
+    return replace(raw, columns=columns)
 
 
 def rows_of(column: Column, start: int, stop: int) -> Column:

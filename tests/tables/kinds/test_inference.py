@@ -136,8 +136,8 @@ def test_nearly_numeric_text_names_the_other_cells() -> None:
     table = infer({"n": [str(i) for i in range(99)] + ["?"]})
     assert table.features[0].kind == "categorical"
     assert table.notes == (
-        "column 'n' is categorical because 1 of its cells are no numbers: '?' (1); if they mean missing, declare "
-        "--missing n=TOKEN",
+        "column 'n' is categorical because 1 of its cells are no numbers: '?' (1); if they mean missing, "
+        "--missing 'n=?'",
     )
     assert table.features[0].levels[:3] == ("0", "1", "10")
     assert "3 of its cells are no numbers: 'NA' (2), '?' (1)" in infer({"n": ["1", "NA", "?", "2", "NA"]}).notes[0]

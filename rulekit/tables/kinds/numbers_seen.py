@@ -1,0 +1,145 @@
+"""What numbers look like: ids, codes that mean missing, thousands read as fractions, dates as digits, infinities."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from rulekit.dates import is_dated
+from rulekit.schema import Feature
+from rulekit.tables.kinds.dress import option
+from rulekit.tables.table import Array
+
+FEWEST_IDS = 20
+_HEAD = 64
+_FEWEST_VALUES = 10
+_COLLISIONS = 8.0
+"""How many equal cells chance would give, of which ids have none."""
+_RUNS = tuple(int(digit * places) for places in range(2, 7) for digit in "9876")
+_LARGE_CODES = frozenset((*_RUNS, *(run - step for run in _RUNS if str(run)[0] == "9" for step in (1, 2, 3))))
+_SMALL_CODES = frozenset(range(-9, 0))
+_ID_NAME = re.compile(r"(?:.*[\W_])?(?:id|nr|no|number|key|index|uid)|.*[a-z]I[dD]", re.IGNORECASE)
+
+Seen = Literal["an id", "constant", "codes", "thousands", "digits of dates", "infinite"]
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """What the numbers of a column look like; codes: those that may mean missing, with their rows."""
+
+    look: Seen
+    codes: tuple[tuple[float, int], ...] = ()
+
+    def note(self, name: str) -> str:
+        """What to do about it, "" where nothing is."""
+        if self.look == "thousands":
+            return (
+                f"column {name!r}: whole numbers beside fractions of three digits each: are their marks of thousands? "
+                f"{option('--type', name, 'numeric:1.234,5')} or {option('--type', name, 'numeric:1,234.5')} reads them"
+            )
+        if self.look == "digits of dates":
+            return f"column {name!r}: dates as digits, it seems; {option('--type', name, 'date:19991231')} reads them"
+        if not self.codes:
+            return ""
+        cells = " and ".join(f"{count} cells {code:.0f}" for code, count in self.codes)
+        which = "it means" if len(self.codes) == 1 else "they mean"
+        given = " ".join(option("--missing", name, f"{code:.0f}") for code, _ in self.codes)
+        return f"column {name!r} has {cells}; if {which} missing, {given}"
+
+
+def look_of_numbers(feature: Feature, parts: Callable[[], Iterator[Array]]) -> Numbers | None:
+    """What a numeric or Boolean column looks like; of most columns the lowest and highest values say enough."""
+    head, n, n_missing, low, high, rises = np.zeros(0), 0, 0, np.inf, -np.inf, True
+    for part in parts():
+        known = part[~np.isnan(part)]
+        n, n_missing = n + len(part), n_missing + len(part) - len(known)
+        if not len(known):
+            continue
+        head = known[:_HEAD] if not len(head) else head
+        rises = rises and bool(n_missing == 0 and part[0] > high and np.all(part[1:] > part[:-1]))
+        low, high = min(low, float(known.min())), max(high, float(known.max()))
+    if not len(head):
+        return None
+    if low == high:
+        return Numbers("constant")
+    if feature.kind == "boolean" or is_dated(feature):
+        return None
+    if np.isinf((low, high)).any():
+        return _infinite(parts)
+    if codes := _codes(low, high, parts):
+        return Numbers("codes", codes)
+    if np.any(np.rint(head) != head):
+        return Numbers("thousands") if _in_thousands(head, whole=False) and _in_thousands(_values(parts)) else None
+    if len(np.unique(head)) == len(head) and n_missing == 0 and n >= FEWEST_IDS:
+        distinct = _values(parts)
+        crowded = n * n / (2.0 * (high - low + 1.0)) >= _COLLISIONS
+        if len(distinct) == n and (rises or crowded or _ID_NAME.fullmatch(feature.name)):
+            return Numbers("an id") if np.all(np.rint(distinct) == distinct) else None
+    return Numbers("digits of dates") if _are_digits_of_dates(low, high, head) else None
+
+
+def _values(parts: Callable[[], Iterator[Array]]) -> Array:
+    """The distinct values."""
+    found = np.unique(np.concatenate([np.zeros(0), *parts()]))
+    return found[~np.isnan(found)]
+
+
+def _infinite(parts: Callable[[], Iterator[Array]]) -> Numbers:
+    counts = {code: sum(int(np.count_nonzero(part == code)) for part in parts()) for code in (-np.inf, np.inf)}
+    return Numbers("infinite", tuple((code, count) for code, count in counts.items() if count))
+
+
+def _codes(low: float, high: float, parts: Callable[[], Iterator[Array]]) -> tuple[tuple[float, int], ...]:
+    """Numbers at one end that stand apart from all others, are written as codes are, and stand in two rows or more."""
+    if not (low in _SMALL_CODES or -low in _LARGE_CODES or high in _LARGE_CODES):
+        return ()
+    distinct, counts = np.unique(np.concatenate([np.zeros(0), *parts()]), return_counts=True)
+    values = distinct[~np.isnan(distinct)].tolist()
+    rows = dict(zip(values, counts.tolist(), strict=False))
+    below = _at_the_end(values, lambda value: value in _SMALL_CODES or -value in _LARGE_CODES)
+    rest = values[len(below) :]
+    if below and rest:
+        small = [code for code in below if code in _SMALL_CODES]
+        apart = rest[0] >= 0 and len(rest) >= _FEWEST_VALUES and rest[-1] >= _FEWEST_VALUES
+        if apart if small else rest[0] > below[-1] / 2:
+            return tuple((code, rows[code]) for code in below if rows[code] > 1)
+    above = _at_the_end(values[::-1], lambda value: value in _LARGE_CODES)[::-1]
+    rest = values[: len(values) - len(above)]
+    if above and len(rest) >= 2 and max(map(abs, rest)) <= above[0] / 2:
+        return tuple((code, rows[code]) for code in above if rows[code] > 1)
+    return ()
+
+
+def _at_the_end(values: Sequence[float], is_code: Callable[[float], bool]) -> list[float]:
+    found: list[float] = []
+    for value in values:
+        if not is_code(value):
+            break
+        found.append(value)
+    return found
+
+
+def _in_thousands(values: Array, whole: bool = True) -> bool:
+    """Whether the fractions have three digits each and the whole numbers at most three, as 2.331 beside 550.
+
+    whole: there must be a number of three digits, without which a thousand parts would be as good.
+    """
+    values = np.abs(values.astype(np.float64))
+    fractions = values[np.rint(values) != values]
+    thousands = fractions * 1000.0
+    digits = np.rint(thousands)
+    if not len(fractions) or values.max() >= 1000.0 or fractions.min() < 1.0 or np.abs(thousands - digits).max() > 0.05:
+        return False
+    others = values[np.rint(values) == values]
+    return np.mean(digits % 10 != 0) > 0.75 and (not whole or bool(len(others) and others.max() >= 100.0))
+
+
+def _are_digits_of_dates(low: float, high: float, head: Array) -> bool:
+    """Whether whole numbers are dates of the years 1900 to 2099, such as 20240531."""
+    month, day = np.divmod(np.mod(head, 10_000), 100)
+    there = (month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)
+    return bool(low >= 1900_01_01 and high < 2100_00_00 and np.all(there))

@@ -1,0 +1,258 @@
+"""Numbers and dates as people and programs write them: read right, or a note prints the option that does."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import random
+import re
+import shlex
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rulekit.errors import InputError
+from rulekit.schema import Schema
+from rulekit.tables.kinds.encoding import encode_columns
+from rulekit.tables.kinds.forms import form_of
+from rulekit.tables.kinds.inference import infer
+from rulekit.tables.labelling import read_labelled
+from rulekit.tables.labels import LabelledTable
+from rulekit.tables.options import ReadingOptions
+from rulekit.tables.raw.sources import raw_table
+from rulekit.tables.reading import read_table
+
+ROWS = 240
+WORST = 0.06
+FIRST = datetime.datetime(2019, 1, 1)
+
+
+def grouped(value: float, mark: str, decimal: str, places: int = 2) -> str:
+    whole, _, part = f"{value:.{places}f}".partition(".")
+    return f"{int(whole):,}".replace(",", mark) + (decimal + part if part else "")
+
+
+def indian(value: float) -> str:
+    whole = str(int(value * 1000))
+    head, tail = whole[:-3], whole[-3:]
+    pairs = [head[max(0, i - 2) : i] for i in range(len(head), 0, -2)][::-1]
+    return ",".join(pair for pair in (*pairs, tail) if pair)
+
+
+def now_and_then(often: str, *others: str) -> Callable[[float], str]:
+    """Numbers, and now and then another cell."""
+    return lambda v: random.choice(others) if random.random() < 0.06 else often.format(v)
+
+
+def day(form: str) -> Callable[[float], str]:
+    return lambda v: (FIRST + datetime.timedelta(minutes=int(v * 1000))).strftime(form)
+
+
+NUMBERS: dict[str, Callable[[float], str]] = {
+    "points of thousands, decimal comma": lambda v: grouped(v, ".", ","),
+    "commas of thousands": lambda v: grouped(v, ",", "."),
+    "commas of thousands, whole": lambda v: grouped(v, ",", "", 0),
+    "points of thousands, whole": lambda v: grouped(v, ".", "", 0),
+    "decimal comma": lambda v: f"{v:.1f}".replace(".", ","),
+    "quotes left inside": lambda v: f'"{v:.1f}"'.replace(".", ","),
+    "a spreadsheet's text": lambda v: f'="{v:.1f}"',
+    "blanks of thousands": lambda v: grouped(v, " ", ","),
+    "no-break blanks": lambda v: grouped(v, "\u00a0", ","),
+    "narrow no-break blanks": lambda v: grouped(v, "\u202f", ","),
+    "thin blanks": lambda v: grouped(v, "\u2009", "."),
+    "apostrophes": lambda v: grouped(v, "'", "."),
+    "curly apostrophes": lambda v: grouped(v, "’", "."),
+    "underscores": lambda v: f"{int(v):_}",
+    "lakhs": indian,
+    "dollars": lambda v: "$" + grouped(v, ",", "."),
+    "dollars lost": lambda v: f"-${3000 - v:.2f}",
+    "euros": lambda v: grouped(v, ".", ",") + " €",
+    "francs": lambda v: "CHF " + grouped(v, "'", "."),
+    "codes of currencies": lambda v: f"{v:.2f} USD",
+    "crowns": lambda v: f"{v:.0f} kr",
+    "zloty": lambda v: grouped(v, " ", ",") + " zł",
+    "per cent": lambda v: f"{v / 30:.1f}%",
+    "per mille": lambda v: f"{v:.1f} ‰",
+    "kilograms": lambda v: f"{v:.0f} kg",
+    "kilometres": lambda v: f"{v:.1f}km",
+    "a power and a unit": lambda v: f"{v / 1000:.3f}e3 m",
+    "times ten to the": lambda v: f"{v / 1000:.4f}x10^3",
+    "a power, decimal comma": lambda v: f"{v / 1000:.4f}E3".replace(".", ","),
+    "minus signs behind": lambda v: f"{3000 - v:.0f}-",
+    "parentheses": lambda v: f"({3000 - v:.0f})" if v < 2990 else f"{v:.0f}",
+    "minus signs of Unicode": lambda v: f"−{3000 - v:.1f}",
+    "digits of full width": lambda v: "".join(chr(0xFF10 + int(c)) for c in f"{v:.0f}"),
+    "hexadecimal": lambda v: hex(int(v)),
+    "thousands as K": lambda v: f"{v / 1000:.2f}K" if v > 1000 else f"{v:.0f}",
+    "K and M": lambda v: f"{v / 500:.2f}M" if v > 500 else f"{v * 2:.0f}K",
+    "errors of a spreadsheet": now_and_then("{:.1f}", "#DIV/0!", "#N/A", "#VALUE!"),
+    "words for missing": now_and_then("{:.1f}", "n/a", "unknown", "-", "NULL", "?", "."),
+    "units and words for missing": now_and_then("{:.0f} kg", "n/a", "-"),
+    "bounds": lambda v: "<200" if v < 200 else ">2800" if v > 2800 else f"{v:.0f}",
+    "about": lambda v: f"~{v:.0f}",
+    "hours and minutes": lambda v: f"{int(v) // 60}:{int(v) % 60:02d}",
+    "hours, minutes, seconds": lambda v: f"{int(v) // 60:02d}:{int(v) % 60:02d}:30",
+    "days and hours": lambda v: f"{int(v) // 24}d {int(v) % 24}h",
+    "minutes or hours": lambda v: f"{v:.0f} min" if v < 600 else f"{v / 60:.2f} h",
+    "fractions": lambda v: f"{int(v)} {int(v * 8) % 8}/8",
+}
+DATES: dict[str, Callable[[float], str]] = {
+    form: day(form)
+    for form in (
+        *("%d-%b-%y", "%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y", "%d.%m.%y", "%Y/%m/%d", "%b %d, %Y", "%d %B %Y"),
+        *("%A, %d %B %Y", "%G-W%V-%u", "%Y%m%d", "%b-%y", "%m/%Y", "%d/%m/%Y %H:%M", "%m/%d/%y %I:%M %p"),
+    )
+}
+CASES = NUMBERS | DATES
+
+
+def write(path: Path, cell: Callable[[float], str], delimiter: str = ",") -> None:
+    """A table whose label is whether v is large, but for 3 % of the rows."""
+    random.seed(5)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        lines = csv.writer(file, delimiter=delimiter)
+        lines.writerow(["v", "w", "k", "y"])
+        for _ in range(ROWS):
+            value = random.lognormvariate(6.8, 0.8)
+            value = min(value, 2995.0)
+            label = (value > 900) != (random.random() < 0.03)
+            lines.writerow([cell(value), random.randint(1, 9), random.choice(["a", "b"]), "yes" if label else "no"])
+
+
+def pasted(note: str) -> ReadingOptions:
+    """The options that a note prints, as a shell would take them; of two forms the first."""
+    given = re.search(r"--(?:type|missing).*?(?= reads them|$)", note.partition(" or --")[0])
+    words = shlex.split(given.group()) if given else []
+    found = [word.partition("=") for flag, word in pairwise(words) if flag == "--type"]
+    missing = [word for flag, word in pairwise(words) if flag == "--missing"]
+    return ReadingOptions(target="y", types={name: kind for name, _, kind in found}, missing=missing)
+
+
+def error(rows: LabelledTable) -> float:
+    """Of the best threshold of v, where it has a value."""
+    at = rows.table.names.index("v")
+    values = rows.table.arrays[at]
+    if rows.table.features[at].kind != "numeric" or np.mean(np.isnan(values)) > 0.1:
+        return 1.0
+    values, yes = values[~np.isnan(values)], rows.y[~np.isnan(values)] == rows.classes.index("yes")
+    return min(float(np.mean((values > cut) != yes)) for cut in values)
+
+
+@pytest.mark.parametrize("delimiter", [",", ";"])
+@pytest.mark.parametrize("name", CASES)
+def test_it_is_read_right_or_a_note_names_what_reads_it(name: str, delimiter: str, tmp_path: Path) -> None:
+    path = tmp_path / "data.csv"
+    write(path, CASES[name], delimiter)
+    plain = read_labelled(path, ReadingOptions(target="y"))
+    notes = [note for note in plain.table.notes if "'v'" in note and "--" in note]
+    if not notes:
+        assert error(plain) < WORST
+        return
+    options = pasted(notes[0])
+    read = read_labelled(path, options)
+    assert error(read) < WORST, notes
+    assert not [note for note in read.table.notes if "'v'" in note and "float64" not in note]
+    again = read_table(path, schema=read.schema)
+    assert np.array_equal(again.array("v"), read.table.array("v"), equal_nan=True)
+
+
+def test_only_files_are_read_in_a_form(tmp_path: Path) -> None:
+    """A mapping of cells is refused by the graph, as every artifact refuses it; numbers stay what they are."""
+    path = tmp_path / "data.csv"
+    path.write_text("v,y\n550 kg,a\n12 kg,b\n7,a\n")
+    table = read_table(path, ReadingOptions(types={"v": "numeric:550 kg"}, ignore=["y"]))
+    schema = Schema(table.features)
+    assert (table.features[0].form, table.features[0].unit, table.array("v").tolist()) == ("550 kg", "kg", [550, 12, 7])
+    with pytest.raises(InputError, match="data row 1, column 'v': '550 kg' is not a number"):
+        encode_columns(raw_table({"v": ["550 kg"]}), schema)
+    assert encode_columns(raw_table({"v": [550, 1.5]}), schema).array("v").tolist() == [550, 1.5]
+    path.write_text("v\n550 kg\n5 lb\n")
+    with pytest.raises(InputError, match="data row 2, column 'v': '5 lb' is not a number written like 550 kg"):
+        read_table(path, schema=schema)
+
+
+@pytest.mark.parametrize(
+    ("kind", "example", "cells"),
+    [
+        ("numeric", "1.234,5", {"550": 550, "2.331": 2331, "1.234.567,25": 1234567.25, "2.33": None, "1.5": None}),
+        ("numeric", "1,234.5", {"2,331": 2331, "-$5": None, "(7)": -7, "7-": -7, "12,34": None, "": None, "kg": None}),
+        ("numeric", "12,34,567.8", {"1,23,456": 123456, "123456": 123456}),
+        ("numeric", "$1.5", {"-$5": -5, "$-5": -5, "($5.25)": -5.25, "5 $": None, "$": None, "$$5": None}),
+        ("numeric", "1.5K", {"1.1K": 1100, "2M": 2e6, "3bn": 3e9, "7": 7}),
+        ("numeric", "0x1F", {"0xff": 255, "ff": None}),
+        ("numeric", "1:30", {"0:45": 2700, "1:30:15": 5415, "1:75": None}),
+        ("numeric", "2d 3h", {"1h": 3600, "90 min": 5400, "1d 1s": 86401, "1 x": None}),
+        ("date", "31/12/99", {"08/09/2024": 19974, "2024-09-08": 19974, "31/02/2024": None, "1 Jan 1970": 0}),
+        ("date", "12/31/99", {"09/08/2024": 19974, "13/08/2024": None}),
+        ("date", "1999-W52-5", {"1970-W01-4": 0, "1970-W60-1": None}),
+        ("datetime", "31/12/1999 23:59", {"01.01.1970 00:01": 60, "01/01/1970 12:00 AM": 0, "1.1.1970 1:00+01:00": 0}),
+    ],
+)
+def test_a_form_reads_its_own_cells_and_no_others(kind: str, example: str, cells: dict[str, float | None]) -> None:
+    form = form_of(kind, example)
+    days = 86400.0 if kind == "date" else 1.0
+    found = {cell: form.reader()(cell) for cell in cells}
+    assert {cell: value if value is None else value / days for cell, value in found.items()} == cells
+
+
+@pytest.mark.parametrize(
+    ("kind", "example", "why"),
+    [
+        ("numeric", "1.234", "may mean two numbers; write one that shows which, numeric:1.234,5"),
+        ("date", "08/09/2024", "may mean two dates; write one whose day is above 12"),
+        ("numeric", "kg", "shows no form of a number"),
+        ("date", "550 kg", "shows no form of a date"),
+        ("numeric", "9" * 90, "shows no form of a number"),
+    ],
+)
+def test_an_example_that_shows_no_one_form_is_refused(kind: str, example: str, why: str) -> None:
+    with pytest.raises(InputError, match=re.escape(why)):
+        ReadingOptions(types={"v": f"{kind}:{example}"}).check(["v"], "")
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        [f"A{i}" for i in range(11, 20)],
+        [f"C{i:05}" for i in range(200)],
+        [f"client {i}" for i in range(40)] * 2,
+        ["10-20", "20-30", "30-40", "40-50"],
+        [f"192.168.0.{i}" for i in range(60)],
+        [f"+49 170 {i}" for i in range(1234567, 1234600)],
+        ["red", "green", "3"],
+        [f"a{i} b{i}" for i in range(40)],
+    ],
+)
+def test_codes_names_and_addresses_are_no_numbers_in_dress(cells: list[str]) -> None:
+    assert not [note for note in infer({"v": cells}).notes if "category of" in note]
+
+
+def test_several_units_are_named() -> None:
+    cells = [f"{i} {'kg' if i % 2 else 'lb'}" for i in range(60)]
+    assert "in several units, 'lb', 'kg'" in infer({"v": cells}).notes[0]
+
+
+@pytest.mark.parametrize(
+    ("values", "note"),
+    [
+        ([-9999, -9999, -8888, -8888, *range(30)], "2 cells -9999 and 2 cells -8888; if they mean missing, --missing"),
+        ([999, 998, 999, 998, *range(30)], "2 cells 998 and 2 cells 999"),
+        ([-1, -1, -2, -2, *range(30)], "2 cells -2 and 2 cells -1"),
+        ([-9999, -9999, 0.25, 0.5], "2 cells -9999"),
+        ([550, 2.331, 1.117, 640, 90], "are their marks of thousands?"),
+        ([20240501 + i for i in range(20)] * 2, "dates as digits"),
+        ([float("inf"), 1.5, 2.5, float("inf")], "2 cells inf"),
+        (random.Random(1).sample(range(100, 400), 200), "ids or numbers of rows"),
+        ([-1, 0, 1, 2] * 9, ""),
+        ([98.0, 99.0, *range(60, 97)] * 2, ""),
+        ([0.627, 0.351, 2.288, 1.191, 100.0], ""),
+        ([random.Random(2).randrange(10**6) for _ in range(200)], ""),
+    ],
+)
+def test_what_numbers_look_like(values: list[float], note: str) -> None:
+    notes = [found for found in infer({"v": values}).notes if "float" not in found]
+    assert len(notes) == bool(note)
+    assert note in "".join(notes)
