@@ -23,6 +23,10 @@ def reason_of(error: Exception) -> str:
     return (getattr(error, "strerror", None) or str(error)).lower()
 
 
+class DataWarning(UserWarning):
+    """What `fit` noticed about the data or the model, in the words of `rulekit train`."""
+
+
 class InputError(RulekitError):
     """Bad data or bad usage."""
 

@@ -138,6 +138,13 @@ def counts(graph: RuleGraph) -> Counts:
     return Counts(len(rules), sum(rule.literals for rule in rules), bits or terms or len(rules))
 
 
+def no_rule_notes(graph: RuleGraph, decided: object) -> list[str]:
+    """A note where a model has no rule; decided: the label of every row."""
+    if counts(graph.underlying).literals:
+        return []
+    return [f"no rule was found, every row is decided {decided!r}"]
+
+
 def counts_by_class(graph: RuleGraph) -> dict[int, Counts]:
     """How many rules and literals speak for each class that has rules, by class index; units: its rules."""
     found: dict[int, list[int]] = {}

@@ -23,6 +23,7 @@ from rulekit.tables.kinds.conversion import numeric_values
 from rulekit.tables.kinds.inference import assembled
 from rulekit.tables.label_sets import one_label, without_label
 from rulekit.tables.labels import LabelledTable, check_weight, parse_cost, unlabelled_note
+from rulekit.tables.near_label import near_label_notes
 from rulekit.tables.options import ReadingOptions
 from rulekit.tables.raw.columns import Column, column_place, place, take_column
 from rulekit.tables.raw.delimited import ReadAgain
@@ -256,7 +257,7 @@ class _Rows:
             group = _mapped(self.group.numbers(), order, self._integers(len(order)), self.kept_rows)
         decided, columns = zip(*(self.builders.pop(name).encoded() for name in self.features), strict=True)
         table = assembled(decided, arrays_of(columns), self.kept_rows, where, self.source.notes())
-        notes = (*dropped, *found_notes)
+        notes = (*dropped, *near_label_notes(table.features, table.arrays, y), *found_notes)
         return LabelledTable(table, y, classes, weight, group, cost, target, bool(self.options.ordered), notes)
 
 

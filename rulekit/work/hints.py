@@ -13,7 +13,7 @@ from rulekit.audit.figures.metrics import Figures
 from rulekit.graph.ladder import RARE
 from rulekit.graph.language.readable import counted, listed, percent
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.graph.rules import counts, rules_of
+from rulekit.graph.rules import no_rule_notes, rules_of
 from rulekit.tables.labels import LabelledTable
 
 if TYPE_CHECKING:
@@ -27,11 +27,8 @@ FEW = 500
 
 def surprises(model: RuleGraph, start: Start | None, figures: Figures) -> list[str]:
     """What a reader of the model would wonder about: no rule at all, or a frozen rule that is gone."""
-    found = []
-    if not counts(model.underlying).literals:
-        decided = max(figures.classes, key=lambda c: c.predicted).label
-        found.append(f"no rule was found, every row is decided {decided!r}")
-    elif len(answered := [c.label for c in figures.classes if c.predicted]) == 1:
+    found = no_rule_notes(model, max(figures.classes, key=lambda c: c.predicted).label)
+    if not found and len(answered := [c.label for c in figures.classes if c.predicted]) == 1:
         found.append(f"every row is decided {answered[0]!r}, so that the rules only say how likely another answer is")
     found += [f"{verdict.promise.text}: {verdict.outcome}, {verdict.reason}" for verdict in unproved(model)]
     covered = [] if start is None else start.covered(model)

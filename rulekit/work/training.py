@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -26,6 +27,7 @@ from rulekit.learners.contract import find_learner
 from rulekit.learners.faults import blamed
 from rulekit.learners.fitting.given.constraints import CONSTRAINTS
 from rulekit.tables.budget import Budget, parse_memory
+from rulekit.tables.kinds.hints import foremost
 from rulekit.tables.labelling import read_labelled
 from rulekit.tables.labels import LabelledTable
 from rulekit.tables.options import ReadingOptions
@@ -254,7 +256,8 @@ def _read(request: TrainingRequest, start: Start | None, progress: Progress) -> 
     if start is not None:
         rows = start.read_alike(rows)
     rows, kept = kept.for_rows(rows)
-    progress(Read((*rows.table.notes, *rows.notes), summary_of(rows.table)))
+    notes = foremost((*rows.table.notes, *rows.notes), f"rulekit describe {shlex.quote(str(request.data))}")
+    progress(Read(notes, summary_of(rows.table)))
     _refuse_many_classes(rows, request)
     if not any(feature.role == "use" for feature in rows.table.features):
         raise InputError("no column is left that a rule may read", where="--role", fix="leave one to use")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,7 @@ Label = str | int | float | bool
 
 _MOST_FRACTIONS = 10
 _MANY_CLASSES = 50
+_FEW_ROWS = 10
 
 
 def class_key(label: Label) -> str:
@@ -48,7 +50,7 @@ def classes_of_keys(
     rows = np.zeros(len(values), dtype=np.int64)
     np.add.at(rows, lookup[lookup >= 0], counts[lookup >= 0])
     rank, classes, more = _rank_classes(values, rows, positive, ordered, source, target)
-    return rank[lookup], classes, (*notes, *more)
+    return rank[lookup], classes, (*notes, *few_rows_notes(values, rows), *more)
 
 
 def _values_of_keys(
@@ -66,7 +68,7 @@ def _values_of_keys(
             where=where,
             fix="a label names a class; cut the numbers into classes first",
         )
-    notes: list[str] = []
+    notes = alike_notes(values)
     if len(values) > _MANY_CLASSES:
         notes.append(f"target {name!r} has {len(values)} classes")
     if len(set(values)) < len(values):  # "1" and "1.0" in one column
@@ -74,6 +76,28 @@ def _values_of_keys(
         merged = np.array([distinct.index(v) for v in values] + [-1], dtype=np.int32)
         return distinct, merged[lookup], tuple(notes)
     return values, lookup, tuple(notes)
+
+
+def alike_notes(labels: Sequence[Label]) -> list[str]:
+    """A note where labels differ in case or blanks only, which makes them classes of their own."""
+    same: dict[str, list[str]] = {}
+    for label in labels:
+        if isinstance(label, str):
+            same.setdefault(" ".join(label.casefold().split()), []).append(label)
+    pairs = [" and ".join(map(repr, texts)) for texts in same.values() if len(texts) > 1]
+    if not pairs:
+        return []
+    shown = ", ".join(pairs[:3]) + ", ..." * (len(pairs) > 3)
+    return [f"labels that differ only in case or blanks are classes of their own: {shown}; write them alike"]
+
+
+def few_rows_notes(labels: Sequence[Label], rows: npt.NDArray[Any]) -> list[str]:
+    """A note where a class has so few rows that hardly a rule is learned from them; rows [K]: of each class."""
+    few = [(label, int(n)) for label, n in zip(labels, rows, strict=True) if n < _FEW_ROWS]
+    if not few or rows.sum() < 2 * _FEW_ROWS:
+        return []
+    shown = ", ".join(f"{label!r} has {n}" for label, n in few[:3]) + ", ..." * (len(few) > 3)
+    return [f"of {int(rows.sum())} rows {shown}: too few to learn a rule from, or to measure one"]
 
 
 def _rank_classes(

@@ -7,7 +7,6 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeGuard
 
 from rulekit.tables.kinds.choice import may_mean_missing
 from rulekit.tables.kinds.forms import (
@@ -77,7 +76,7 @@ def dress_of(levels: Sequence[str], single: bool = False) -> Dress | None:
         kind = "datetime" if timed else "date"
     else:
         kind = "numeric"
-    other = _example(others[0], sample) if others else ""
+    other = next((_example(rival, sample) for rival in others if rival is not None), "")
     unread = tuple(level for level in levels if level.strip() and read(level) is None)
     if len(unread) - len(levels) + len(real) >= (1.0 - NEARLY_ALL) * len(real):
         return None
@@ -85,7 +84,7 @@ def dress_of(levels: Sequence[str], single: bool = False) -> Dress | None:
     return Dress(kind, cell, "" if form is None else _example(form, sample), other, unread)
 
 
-def _is_rival(form: Form | None, other: Form | None) -> TypeGuard[Form]:
+def _is_rival(form: Form | None, other: Form | None) -> bool:
     """Whether another form gives cells another meaning: of day and month, or of a mark."""
     if isinstance(form, DateForm) and isinstance(other, DateForm):
         return form != other
@@ -184,10 +183,14 @@ def _example(form: Form, sample: Sequence[str]) -> str:
 
 def option(flag: str, name: str, value: str) -> str:
     """An option of the command, ready to be pasted into a shell."""
-    text = f"{name}={value}"
+    return f"{flag} {quoted_word(f'{name}={value}')}"
+
+
+def quoted_word(text: str) -> str:
+    """A word of a command, quoted where a shell would take it apart."""
     if "'" in text and not re.search(r'["$`\\!]', text):
-        return f'{flag} "{text}"'
-    return f"{flag} {shlex.quote(text)}"
+        return f'"{text}"'
+    return shlex.quote(text)
 
 
 def note_of(name: str, dress: Dress, counts: Sequence[int]) -> str:

@@ -19,6 +19,7 @@ from rulekit.tables.table import Array, StoredArrays
 
 Look = Literal["dressed", "dates", "ordered", "many levels"] | Seen
 
+MOST_NOTES = 5
 MANY_NAMES = 20
 MANY_LEVELS = 100
 _MOST_NAMED = 6
@@ -133,6 +134,15 @@ def notes_of(hints: Mapping[str, Hint], others: Sequence[str] = ()) -> list[str]
         elif look == "ordered":
             notes.append(f"{shown}: levels in an order, it seems; rulekit describe --types-out writes it for --types")
     return notes
+
+
+def foremost(notes: Sequence[str], more: str) -> tuple[str, ...]:
+    """At most five notes: those that name an option first, and how to see the others."""
+    ordered = sorted(notes, key=lambda note: "--" not in note)
+    if len(ordered) <= MOST_NOTES:
+        return tuple(ordered)
+    shown = ordered[: MOST_NOTES - 1]
+    return (*shown, f"{len(ordered) - len(shown)} more notes: {more}")
 
 
 def _listed(names: Sequence[str]) -> str:

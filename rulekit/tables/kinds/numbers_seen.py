@@ -85,7 +85,8 @@ def look_of_numbers(feature: Feature, parts: Callable[[], Iterator[Array]]) -> N
 def _values(parts: Callable[[], Iterator[Array]]) -> Array:
     """The distinct values."""
     found = np.unique(np.concatenate([np.zeros(0), *parts()]))
-    return found[~np.isnan(found)]
+    known: Array = found[~np.isnan(found)]
+    return known
 
 
 def _infinite(parts: Callable[[], Iterator[Array]]) -> Numbers:
