@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -11,15 +12,23 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from rulekit.audit.statistics import rule_statistics
+from rulekit.errors import DataWarning
 from rulekit.graph.ladder import Ladder
 from rulekit.graph.overrides import relabelled
 from rulekit.graph.overriding import with_overrides
 from rulekit.graph.rule_graph import RuleGraph
+from rulekit.graph.rules import no_rule_notes
 from rulekit.learners.docstrings import documented
 from rulekit.learners.faults import blamed
 from rulekit.learners.fitting.decision_values import decision_values
 from rulekit.learners.fitting.rows.inputs import TrainingData, check_rows
 from rulekit.learners.rule_learner import RuleLearner
+from rulekit.tables.kinds.classes import alike_notes, few_rows_notes
+from rulekit.tables.kinds.hints import foremost
+from rulekit.tables.near_label import near_label_notes
+from rulekit.tables.raw.columns import in_dress
+from rulekit.tables.raw.sources import raw_table
+from rulekit.tables.table import Table
 
 
 class RuleClassifier(ClassifierMixin, BaseEstimator, RuleLearner):  # type: ignore[misc]
@@ -64,7 +73,32 @@ class RuleClassifier(ClassifierMixin, BaseEstimator, RuleLearner):  # type: igno
 
         """
         with blamed(type(self)):
-            return self._with_statistics(*self.fit_rules(X, y, sample_weight, groups))
+            data, labels = self.fit_rules(X, y, sample_weight, groups)
+            self._with_statistics(data, labels)
+        if y is not None and not isinstance(X, Table):  # of a table that was read its reader has the notes
+            self._warn(data)
+        return self
+
+    def _warn(self, data: TrainingData) -> None:
+        """Warn of what `rulekit train` would note about the data and the model."""
+        rows = np.bincount(data.labels, minlength=len(data.classes))
+        notes = [
+            *data.table.notes,
+            *near_label_notes(data.table.features, data.table.arrays, data.labels),
+            *few_rows_notes(data.classes, rows),
+            *alike_notes(data.classes),
+        ]
+        first = next(data.table.blocks(size=1))
+        graph = self.rule_graph_
+        notes += no_rule_notes(graph, graph.classes[int(graph.decide(first)[0])])
+        for note in foremost(notes, "rulekit describe shows those of a file"):
+            warnings.warn(note, DataWarning, stacklevel=3)
+
+    def _rows(self, X: Any) -> Any:
+        """X as the rule graph reads it, with the forms in which the columns were declared to be written."""
+        rows = check_rows(self, X, reset=False)
+        formed = any(feature.form for feature in self.rule_graph_.schema)
+        return in_dress(raw_table(rows)) if formed and not isinstance(rows, Table) else rows
 
     def _with_statistics(self, data: TrainingData, labels: npt.NDArray[Any]) -> Self:
         """The estimator with statistics of its rules on the rows of training; labels [n]: class indices."""
@@ -121,7 +155,7 @@ class RuleClassifier(ClassifierMixin, BaseEstimator, RuleLearner):  # type: igno
 
         """
         check_is_fitted(self)
-        return self.rule_graph_.predict(check_rows(self, X, reset=False))
+        return self.rule_graph_.predict(self._rows(X))
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Report probabilities.
@@ -138,7 +172,7 @@ class RuleClassifier(ClassifierMixin, BaseEstimator, RuleLearner):  # type: igno
 
         """
         check_is_fitted(self)
-        return self.rule_graph_.predict_proba(check_rows(self, X, reset=False))[:, self._places]
+        return self.rule_graph_.predict_proba(self._rows(X))[:, self._places]
 
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
         """Log odds of the reported probabilities, with 0 where the decision changes, with costs too.
@@ -156,7 +190,7 @@ class RuleClassifier(ClassifierMixin, BaseEstimator, RuleLearner):  # type: igno
         """
         check_is_fitted(self)
         graph, order = self.rule_graph_, np.argsort(self._places)
-        rows = graph.table(check_rows(self, X, reset=False))
+        rows = graph.table(self._rows(X))
         first = float(graph.provenance.get("threshold", 0.5))  # of the class that is the graph's second
         threshold = first if order[-1] == len(order) - 1 else 1.0 - first
         return decision_values(graph.predict_proba(rows)[:, self._places], order[graph.decide(rows)], threshold)

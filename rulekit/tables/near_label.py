@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +31,7 @@ def near_label_notes(features: Sequence[Feature], arrays: Sequence[Array], y: np
     sums = np.bincount(labels)
     if len(labels) < _FEWEST_ROWS or np.sort(sums)[-2:][0] < _FEWEST_OF_A_CLASS:
         return []
-    held = arrays.columns if isinstance(arrays, StoredArrays) else arrays
+    held: Sequence[Any] = arrays.columns if isinstance(arrays, StoredArrays) else arrays
     told = []
     for feature, column in zip(features, held, strict=True):
         if feature.kind == "text" or feature.role != "use":

@@ -54,7 +54,9 @@ class Start:
         """The options with what the rules say of the columns that they read, where nothing else is asked for."""
         graph = self.graph
         used = [graph.schema[name] for name in graph.used_features]
-        kinds = {f.name: f.display if is_dated(f) else f.kind for f in used if is_dated(f) or _is_unordered(f)}
+        kinds: dict[str, str] = {
+            f.name: f.display if is_dated(f) else f.kind for f in used if is_dated(f) or _is_unordered(f)
+        }
         kinds |= {f.name: f"{kinds.get(f.name, f.kind)}:{f.form}" for f in used if f.form}
         wide = {f.name: "float64" for f in used if f.precision == "float64"}
         tokens = [f"{f.name}={token}" for f in used for token in f.missing_tokens]

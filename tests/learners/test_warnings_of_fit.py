@@ -1,0 +1,67 @@
+"""What `fit` warns of: the notes of the command, word for word."""
+
+from __future__ import annotations
+
+import random
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from rulekit import AdaBoostStumpClassifier
+from rulekit.errors import DataWarning, InputError
+from rulekit.tables.labelling import read_labelled
+from rulekit.tables.options import ReadingOptions
+
+CHANCE = random.Random(3)
+VALUES = [CHANCE.uniform(5, 3000) for _ in range(200)]
+LABELS = np.array([(value > 1500) != (CHANCE.random() < 0.03) for value in VALUES])
+COLUMNS: dict[str, Any] = {
+    "weight": [f"{value:.0f} kg" for value in VALUES],
+    "no": CHANCE.sample(range(1000, 1300), 200),
+    "same": np.where(LABELS, "y", "n"),
+    "code": [-9999] * 5 + [-8888] * 5 + list(range(190)),
+}
+
+
+def warned(X: Any, y: Any, **parameters: Any) -> list[str]:
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        AdaBoostStumpClassifier(**parameters).fit(X, y)
+    assert {(item.category, Path(item.filename).name) for item in found} <= {(DataWarning, Path(__file__).name)}
+    return [str(item.message) for item in found]
+
+
+def test_fit_warns_of_what_the_command_notes(tmp_path: Path) -> None:
+    frame = pd.DataFrame(COLUMNS)
+    path = tmp_path / "data.csv"
+    frame.assign(target=LABELS).to_csv(path, index=False)
+    rows = read_labelled(path, ReadingOptions(target="target"))
+    said = warned(frame, LABELS)
+    assert set(said) == {note for note in (*rows.table.notes, *rows.notes) if "positive class" not in note}
+    assert [word in "".join(said) for word in ("kg'", "-8888", "ids", "tells the label alone")] == [True] * 4
+
+
+def test_a_rare_class_and_no_rule_are_warned_of() -> None:
+    labels = np.arange(200) < 2
+    said = warned(pd.DataFrame({"x": np.tile([1.5, 2.5], 100)}), labels)
+    assert said == ["of 200 rows True has 2: too few to learn a rule from, or to measure one",
+                    "no rule was found, every row is decided False"]  # fmt: skip
+
+
+def test_at_most_five_notes() -> None:
+    said = warned(pd.DataFrame({f"w{i}": COLUMNS["weight"] for i in range(7)}), LABELS)
+    assert len(said) == 5
+    assert said[-1].startswith("3 more notes")
+
+
+def test_an_estimator_reads_the_forms_that_it_was_told(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"weight": COLUMNS["weight"]})
+    model = AdaBoostStumpClassifier(types={"weight": "numeric:550 kg"}).fit(frame, LABELS)
+    assert np.mean(model.predict(frame) != LABELS) < 0.06
+    assert np.array_equal(model.predict(frame), model.rule_graph_.predict({"weight": np.round(VALUES)}))
+    with pytest.raises(InputError, match="is not a number"):
+        model.rule_graph_.predict(frame)
