@@ -50,7 +50,10 @@ _SECONDS |= {"hours": 3600.0, "m": 60.0, "min": 60.0, "mins": 60.0, "minutes": 6
 _SECONDS |= {"s": 1.0, "sec": 1.0, "secs": 1.0, "seconds": 1.0, "second": 1.0}
 _SPAN = re.compile(rf"(?:\d+(?:\.\d+)?\s*(?:{'|'.join(sorted(_SECONDS, key=len, reverse=True))})[\s,]*)+", re.ASCII)
 _SPAN_PART = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]+)", re.ASCII)
-_CLOCK = re.compile(r"(?:(\d+) days?,? )?(\d+):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?", re.ASCII)
+_CLOCK = re.compile(
+    r"(?:(\d+) days?,? )?(\d+):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?(?:\s*([ap])\.?m\.?)?", re.ASCII | re.IGNORECASE
+)
+_NO_CENTS = re.compile(r"(?<=\d)[.,]-{1,2}$")
 _HEX = re.compile(r"([+-]?)0x([0-9a-f]{1,13})", re.ASCII | re.IGNORECASE)
 _FRACTION = re.compile(r"([+-]?)(?:(\d+)[ -])?(\d+)\s*/\s*([1-9]\d*)", re.ASCII)
 _CORE = re.compile(r"\d(?:[\d.,' _]*\d)?[.,]?|[.,]\d+", re.ASCII)
@@ -83,18 +86,23 @@ _TIME = (
     r"(?:(?:[t,]|\bat\b)?\s*(?P<hour>\d{1,2})[:h.](?P<minute>[0-5]\d)(?:[:.](?P<second>[0-5]\d(?:[.,]\d{1,6})?))?"
     r"\s*(?P<half>[ap]\.?m\.?)?\s*(?P<zone>z|utc|gmt|[+-]\d\d:?\d\d)?)?"
 )
+_MIDDLE = r"(?P<hour>\d\d):(?P<minute>\d\d):(?P<second>\d\d)"
 _NAME, _YEAR = r"(?P<name>[a-z]{3,10})\.?", r"'?(?P<year>\d{4}|\d{2})"
 _DATES = {
     "ymd": (r"(?P<year>\d{4})(?P<sep>[-/. ])(?P<month>\d{1,2})(?P=sep)(?P<day>\d{1,2})",),
     "named": (
-        rf"(?P<day>\d{{1,2}})(?:st|nd|rd|th|\.)?[-/ ]?(?:of )?\s*{_NAME}[-/., ]*{_YEAR}",
+        rf"(?P<day>\d{{1,2}})(?:st|nd|rd|th|\.)?[-/ ]?(?:of |de )?\s*{_NAME}[-/., ]*(?:de )?{_YEAR}",
+        rf"{_NAME}\s+(?P<day>\d{{1,2}}) {_MIDDLE} (?:[a-z]{{3,4}} )?(?P<year>\d{{4}})",
         rf"{_NAME}[-/ ]?(?P<day>\d{{1,2}})(?:st|nd|rd|th)?[-/, ]+{_YEAR}",
         rf"(?P<year>\d{{4}})[-/ ]?{_NAME}[-/ ]?(?P<day>\d{{1,2}})",
     ),
     "dmy": (rf"(?P<day>\d{{1,2}})(?P<sep>[-/. ])(?P<month>\d{{1,2}})(?P=sep){_YEAR}",),
     "mdy": (rf"(?P<month>\d{{1,2}})(?P<sep>[-/. ])(?P<day>\d{{1,2}})(?P=sep){_YEAR}",),
     "y2md": (r"(?P<year>\d{2})(?P<sep>[-/. ])(?P<month>\d{1,2})(?P=sep)(?P<day>\d{1,2})",),
-    "digits": (r"(?P<year>\d{4})(?P<month>\d{2})(?P<day>\d{2})",),
+    "digits": (
+        r"(?P<year>\d{4})(?P<month>\d{2})(?P<day>\d{2})",
+        r"(?P<year>\d{4})(?P<month>\d\d)(?P<day>\d\d)[t ]?(?P<hour>\d\d)(?P<minute>[0-5]\d)(?P<second>[0-5]\d)?z?",
+    ),
     "week": (r"(?P<year>\d{4})-?w(?P<week>\d{2})(?:-?(?P<weekday>[1-7]))?",),
     "months": (
         rf"{_NAME}[-/., ]*{_YEAR}",
@@ -118,7 +126,7 @@ def plain_text(cell: str) -> str:
     cell = cell.strip()
     if cell[:2] == '="':  # a spreadsheet's formula that is a text
         cell = cell[1:]
-    return cell.strip(_QUOTES).strip()
+    return _NO_CENTS.sub("", cell.strip(_QUOTES).strip())
 
 
 def _digit(c: str) -> str:
@@ -239,7 +247,9 @@ def _clock(cell: str) -> float | None:
     found = _CLOCK.fullmatch(text.lstrip("+-"))
     if found is None:
         return None
-    days, hours, minutes, seconds = (float(part or 0) for part in found.groups())
+    days, hours, minutes, seconds = (float(part or 0) for part in found.groups()[:4])
+    if found[5]:
+        hours = hours % 12.0 + 12.0 * (found[5] in "pP")
     value = days * DAY + hours * 3600.0 + minutes * 60.0 + seconds
     return -value if text.startswith("-") else value
 
@@ -286,7 +296,8 @@ class DateForm:
 
 @lru_cache(maxsize=32)
 def _date_patterns(order: str) -> tuple[Callable[[str], re.Match[str] | None], ...]:
-    return tuple(re.compile(rf"{_WEEKDAY}{date}(?:\s*{_TIME})", re.ASCII).fullmatch for date in _DATES[order])
+    timed = [date if "<hour>" in date else rf"{date}\s*{_TIME}" for date in _DATES[order]]
+    return tuple(re.compile(_WEEKDAY + date, re.ASCII).fullmatch for date in timed)
 
 
 def _unaccented(text: str) -> str:

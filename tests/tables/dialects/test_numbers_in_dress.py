@@ -97,13 +97,28 @@ NUMBERS: dict[str, Callable[[float], str]] = {
     "hours, minutes, seconds": lambda v: f"{int(v) // 60:02d}:{int(v) % 60:02d}:30",
     "days and hours": lambda v: f"{int(v) // 24}d {int(v) % 24}h",
     "minutes or hours": lambda v: f"{v:.0f} min" if v < 600 else f"{v / 60:.2f} h",
+    "no cents": lambda v: f"{v:.0f}.-" if int(v) % 2 else f"{v:.2f}",
+    "half a day": lambda v: (
+        f"{int(v / 60) % 12 or 12}:{int(v) % 60:02d}:00 {'AM' if v < 720 else 'PM'}" if v < 1440 else "11:59 PM"
+    ),
     "fractions": lambda v: f"{int(v)} {int(v * 8) % 8}/8",
 }
 DATES: dict[str, Callable[[float], str]] = {
     form: day(form)
     for form in (
         *("%d-%b-%y", "%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y", "%d.%m.%y", "%Y/%m/%d", "%b %d, %Y", "%d %B %Y"),
-        *("%A, %d %B %Y", "%G-W%V-%u", "%Y%m%d", "%b-%y", "%m/%Y", "%d/%m/%Y %H:%M", "%m/%d/%y %I:%M %p"),
+        *(
+            "%a %b %d %H:%M:%S %Y",
+            "%Y%m%dT%H%M%S",
+            "%d de %B de %Y",
+            "%A, %d %B %Y",
+            "%G-W%V-%u",
+            "%Y%m%d",
+            "%b-%y",
+            "%m/%Y",
+            "%d/%m/%Y %H:%M",
+            "%m/%d/%y %I:%M %p",
+        ),
     )
 }
 CASES = NUMBERS | DATES
