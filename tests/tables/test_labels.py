@@ -11,10 +11,13 @@ from table_rows import split_labels
 
 from rulekit.errors import InputError
 from rulekit.schema import Schema
+from rulekit.tables.kinds.classes import classes_of_keys
 from rulekit.tables.kinds.inference import infer
 from rulekit.tables.labelling import read_labelled
 from rulekit.tables.labels import LabelledTable, data_hash, label_for_model, read_for_model
+from rulekit.tables.near_label import near_label_notes
 from rulekit.tables.options import ReadingOptions
+from rulekit.tables.raw.columns import TextColumn
 
 
 def split(labels: list[object], **options: object) -> LabelledTable:
@@ -171,3 +174,23 @@ def test_data_hash_depends_on_content_only(tmp_path: Path) -> None:
     table = infer(np.arange(6.0).reshape(3, 2))
     assert data_hash(table) == data_hash(table.take(np.arange(3)))
     assert data_hash(table) == "faff693de1562ab4ac9be9a1413b7397cff5b468d7b503ded22e43b9956b9460"
+
+
+def test_labels_that_look_alike_and_classes_of_few_rows_are_named() -> None:
+    notes = classes_of_keys(["Yes", "no", "yes", "yes "], np.array([40, 90, 50, 4]), TextColumn, "y", "")[2]
+    assert notes == (
+        "labels that differ only in case or blanks are classes of their own: 'Yes' and 'yes' and 'yes '; "
+        "write them alike",
+        "of 184 rows 'yes ' has 4: too few to learn a rule from, or to measure one",
+    )
+
+
+def test_a_column_that_tells_the_label_alone_is_named() -> None:
+    labels = np.arange(300) % 3 == 0
+    noise = np.where(np.arange(300) % 30 == 0, 1.0 - labels, labels)
+    for cells, told in ((labels, 1), (np.where(labels, "x", "y"), 1), (labels * 5.0 + np.arange(300) / 100, 1),
+                        (noise, 0), (np.arange(300), 0), ([f"id{i}" for i in range(300)], 0)):  # fmt: skip
+        table = infer({"c": cells})
+        assert len(near_label_notes(table.features, table.arrays, labels.astype(np.int64))) == told
+    table = infer({"c": labels})
+    assert near_label_notes(table.features, table.arrays, (np.arange(300) < 3).astype(np.int64)) == []

@@ -11,10 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rulekit.errors import InputError
+from rulekit.schema import Feature
 from rulekit.tables.kinds.hints import hints_of, likely_order
 from rulekit.tables.options import ReadingOptions, levels_declared, ordered_kind
 from rulekit.tables.reading import read_table
-from rulekit.tables.types_file import read_types
+from rulekit.tables.types_file import read_types, types_text
 from rulekit.work.describing import describe, with_types
 
 CELLS = {
@@ -170,3 +171,15 @@ def test_what_columns_look_like(tmp_path: Path) -> None:
         "column 'day': dates",
         "column 'size': levels in an order, it seems",
     ]
+
+
+def test_a_form_stands_in_a_file_of_types(tmp_path: Path) -> None:
+    path = tmp_path / "types.toml"
+    feature = Feature("price", form="1.234,50 €", unit="€", display="money")
+    path.write_text(types_text([feature], {}, {}), encoding="utf-8")
+    assert 'price = { kind = "money", form = "1.234,50 €" }' in path.read_text("utf-8")
+    assert read_types(path).types == {"price": "money:1.234,50 €"}
+    data = tmp_path / "data.csv"
+    data.write_text('price\n"12,50 €"\n"1.200,00 €"\n', encoding="utf-8")
+    table = read_table(data, read_types(path))
+    assert (table.features[0], table.array("price").tolist()) == (feature, [12.5, 1200.0])
