@@ -16,7 +16,7 @@ from rulekit_exporters.onnx.emission import build
 from rulekit_exporters.onnx.formulations import formulations
 from rulekit_exporters.onnx.inputs import plan_inputs
 from rulekit_exporters.onnx.metadata import properties_of
-from rulekit_exporters.onnx.options import ROLES, Options, public_outputs
+from rulekit_exporters.onnx.options import Options, public_outputs
 from rulekit_exporters.onnx.running import run_runtime
 
 from rulekit.graph.evaluation.evaluator import decide, probabilities
@@ -157,7 +157,7 @@ def every_formulation(graph: RuleGraph, form: str | None = None, **options: Any)
     """A model of each formulation that the graph has, the tree among them, by its name."""
     parsed = Options(**{"input": form, "text": False, "optimize": "latency", **options})
     plan = plan_inputs(graph, parsed.input)
-    names = public_outputs(plan.names, ROLES[:2])
+    names = public_outputs(plan.names, ("label", "probabilities"))
     found = formulations(graph, plan, parsed).emitters
     return {name: serialize(build(graph, plan, parsed, names, write, graph)) for name, write in found.items()}
 

@@ -38,6 +38,7 @@ PYTHONS: dict[str, tuple[str, ...]] = {
     "openvino": ("openvino==2026.4.1", "numpy==2.4.6"),
     "opencv": ("opencv-python-headless==5.0.0.93", "numpy==2.4.6"),
     "tract": ("tract==0.23.9", "numpy==2.4.6"),
+    "mlflow": ("mlflow-skinny==3.17.2", "pandas==3.1.1", "onnx==1.23.2", "onnxruntime==1.32.0"),
 }
 
 

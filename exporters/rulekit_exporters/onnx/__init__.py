@@ -33,6 +33,9 @@ def _missing(package: str) -> str:
 
 def refuses(graph: RuleGraph, options: Options) -> str:
     """A float tensor has no place for levels, and rules over words are numbered otherwise than those over texts."""
+    if options.frame and (options.fired or options.input in ("tensor", "ids")):
+        what = "fired is" if options.fired else f"input={options.input} is"
+        return f"{what} no column of a data frame: leave it or frame out"
     texts = [name for name in graph.used_features if graph.schema[name].kind == "text"]
     if texts and options.fired:
         return f"which rules fired is not said of a model over the text {texts[0]!r}: leave fired out"

@@ -55,6 +55,13 @@ class Port:
     shape: tuple[int | str, ...]
 
 
+def port_of(port: Any) -> Port:
+    """An input or output of a ModelProto."""
+    kind = port.type.tensor_type
+    shape = [size.dim_value if size.HasField("dim_value") else size.dim_param for size in kind.shape.dim]
+    return Port(port.name, kind.elem_type, tuple(shape))
+
+
 @dataclass(slots=True)
 class Builder:
     """Collects operations; equal operations on equal inputs are emitted once.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
 from typing import Any, get_args
@@ -14,15 +15,15 @@ from rulekit.graph.check import check
 from rulekit.graph.nodes import Above, Linear, LinearThreshold
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.targets import Artifact
-from rulekit_exporters.onnx.builder import Builder, Contents, Port, element_type, serialize
+from rulekit_exporters.onnx.builder import Builder, Contents, Port, serialize
 from rulekit_exporters.onnx.costs import cost
 from rulekit_exporters.onnx.formulations import Emit, Formulations, formulations
 from rulekit_exporters.onnx.inputs import TENSOR_NAME, InputPlan, Inputs, plan_inputs
-from rulekit_exporters.onnx.labels import integer_labels
+from rulekit_exporters.onnx.labels import is_by_class, kinds_of_outputs, roles_of
 from rulekit_exporters.onnx.metadata import PRODUCER, describe
 from rulekit_exporters.onnx.operators.emitter import Emitter
 from rulekit_exporters.onnx.operators.fired import emit_fired
-from rulekit_exporters.onnx.options import ROLES, InputForm, Optimize, Options, public_outputs
+from rulekit_exporters.onnx.options import InputForm, Optimize, Options, public_outputs
 from rulekit_exporters.onnx.self_check import check_artifact
 from rulekit_exporters.onnx.word_ids import takes_ids
 
@@ -41,8 +42,7 @@ def emit_model(graph: RuleGraph, parsed: Options) -> Artifact:
     model, cheapest, plan, names, candidates = cheapest_model(apart, parsed, graph)
     artifact = serialize(model)
     check_artifact(artifact, apart, words)
-    shown = ", ".join(plan.names[:MAX_SHOWN]) + (", ..." if len(plan.names) > MAX_SHOWN else "")
-    summary = f"opset {parsed.opset}, input {plan.form}: {shown}, outputs {', '.join(names.values())}"
+    summary = f"opset {parsed.opset}, input {plan.form}: {_listed(plan.names)}, outputs {_listed([*names.values()])}"
     if cheapest == "tree":
         summary += f", a tree of {candidates.leaves} leaves"
     if cheapest == "trees":
@@ -55,6 +55,10 @@ def emit_model(graph: RuleGraph, parsed: Options) -> Artifact:
     return Artifact({"": artifact}, graph.digest, warnings, summary)
 
 
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:MAX_SHOWN]) + (", ..." if len(names) > MAX_SHOWN else "")
+
+
 def cheapest_model(
     graph: RuleGraph, options: Options, carried: RuleGraph
 ) -> tuple[Any, str, InputPlan, dict[str, str], Formulations]:
@@ -62,8 +66,8 @@ def cheapest_model(
 
     carried: the model that the metadata hold, of which `graph` is the form without texts.
     """
-    plan = plan_inputs(graph, options.input, taken_apart(carried)[1])
-    names = public_outputs(plan.names, ROLES if options.fired else ROLES[:2])
+    plan = plan_inputs(graph, options.input, taken_apart(carried)[1], options.frame)
+    names = public_outputs(plan.names, roles_of(graph, plan.frame, options.fired))
     candidates = formulations(graph, plan, options)
     models = {name: build(graph, plan, options, names, emit, carried) for name, emit in candidates.emitters.items()}
     if _is_outweighed(models, graph):
@@ -90,8 +94,10 @@ def is_written(contents: Contents, graph: RuleGraph, carried: RuleGraph) -> bool
     if any(map(takes_ids, contents.inputs)):
         forms = ("ids",)
     found = replace(contents, metadata={}, producer="").model()
+    frame = is_by_class(contents.outputs)
+    fired = len(contents.outputs) > 2 and not frame
     for form, optimize in product(forms, get_args(Optimize)):
-        options = Options(form, contents.opset, len(contents.outputs) > 2, False, optimize)
+        options = Options(form, contents.opset, fired, False, optimize, frame)
         try:
             model = cheapest_model(graph, options, carried)[0]
         except RulekitError:
@@ -112,14 +118,15 @@ def build(
     emitter = Emitter(graph, plan, builder, inputs, options.optimize)
     emitter.prepare()
     label, probabilities = emit(emitter)
-    outputs = [
-        (label, Port(names["label"], element_type(str if integer_labels(graph.classes) is None else np.int64), ("N",))),
-        (probabilities, Port(names["probabilities"], element_type(np.float32), ("N", len(graph.classes)))),
-    ]
+    ports = [Port(name, *kind) for name, kind in zip(names.values(), kinds_of_outputs(graph, names), strict=True)]
+    shares = [probabilities]
+    if plan.frame:
+        places = (builder.constant(k, np.int64) for k in range(len(graph.classes)))
+        shares = [builder.operate("Gather", probabilities, place, axis=1) for place in places]
     metadata = describe(carried, plan, options, names)
     if options.fired:
-        ids, tensor = emit_fired(emitter)
-        outputs.append((tensor, Port(names["fired"], element_type(np.bool_), ("N", len(ids)))))
+        shares.append(emit_fired(emitter))
+    outputs = list(zip((label, *shares), ports, strict=True))
     try:
         return builder.model(inputs.ports(), outputs, options.opset, metadata, PRODUCER)
     except (UnicodeError, ValueError) as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from rulekit.cells.words import WordsApart
 from rulekit.errors import Unsupported
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import UNSEEN_CODE, Feature, Schema
-from rulekit.tables.table import encoded_dtype
+from rulekit.tables.table import Array, encoded_dtype
 from rulekit_exporters.onnx.builder import Builder, Port, element_type
 from rulekit_exporters.onnx.conditions import Bit, Condition, Membership, is_wide
 from rulekit_exporters.onnx.forms import ML_DOMAIN
@@ -41,7 +41,8 @@ FEW_BOUNDS = 4
 class InputPlan:
     """Which inputs a model has: the form, the columns in order and the public name of each (one for a tensor).
 
-    texts: of each of these columns that is a text the columns of words that its ids stand for, in their order.
+    texts: of each of these columns that is a text the columns of words that its ids stand for, in their order. frame:
+    inputs and outputs are columns of a data frame.
     """
 
     form: InputForm
@@ -49,6 +50,16 @@ class InputPlan:
     names: tuple[str, ...]
     wide: bool = False
     texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    frame: bool = False
+
+    @property
+    def shape(self) -> tuple[int | str, ...]:
+        """The shape of an input that is a column; mlflow.pyfunc feeds a single one as a frame of one column."""
+        return ("N",) if self.frame and len(self.names) > 1 else ("N", 1)
+
+    def fed(self, cells: Array) -> Array:
+        """Cells in that shape."""
+        return cells.reshape(-1, *self.shape[1:])
 
     @property
     def coded(self) -> bool:
@@ -63,17 +74,19 @@ class InputPlan:
         return {column: name for column, name in zip(self.columns, self.names, strict=True) if column != name}
 
 
-def plan_inputs(graph: RuleGraph, wanted: InputForm | None, words: WordsApart | None = None) -> InputPlan:
+def plan_inputs(
+    graph: RuleGraph, wanted: InputForm | None, words: WordsApart | None = None, frame: bool = False
+) -> InputPlan:
     """The input form of a graph; raises Unsupported where the wanted form cannot express a used column.
 
     words: the columns of words of the graph, where it is the form of a model over texts.
     """
     used = [graph.schema[name] for name in graph.used_features]
     categories = [feature.name for feature in used if feature.kind == "categorical"]
-    form: InputForm = wanted or ("columns" if categories else "tensor")
+    form: InputForm = wanted or ("columns" if categories or frame else "tensor")
     if form == "tensor" and categories:
         raise Unsupported(f"the category {categories[0]!r} in a float tensor", "onnx", "use input=columns or codes")
-    plan = plan_of_form(graph, form, any(map(is_wide, used)), words)
+    plan = replace(plan_of_form(graph, form, any(map(is_wide, used)), words), frame=frame)
     if form == "ids" and not (plan.texts and used):
         raise Unsupported("a model without texts as ids of words", "onnx", "use input=codes")
     if form != "tensor" and not plan.columns:
@@ -131,7 +144,7 @@ class Inputs:
         return [
             Port(name, element_type(np.int64), ("N", ids_dimension(name)))
             if column in self._plan.texts
-            else Port(name, self._element(self._schema[column]), ("N", 1))
+            else Port(name, self._element(self._schema[column]), self._plan.shape)
             for column, name in zip(self._plan.columns, self._plan.names, strict=True)
         ]
 
@@ -159,7 +172,7 @@ class Inputs:
         return self._builder.operate("Gather", held, self._builder.constant(list(places), np.int64), axis=0)
 
     def _flat(self, tensor: str) -> str:
-        """[1, N] of [N, 1], by the one operator that keeps the name of the dimension N and stays where it is.
+        """[1, N] of [N, 1] or [N], by the one operator that keeps the name of the dimension N and stays where it is.
 
         Reshape loses the name: onnxruntime (seen in 1.31) searches all free buffers for each output of unknown shape
         and finds none that fits; loading 3,210 operators took 10.8 s, with the shapes known 1 s. A Transpose is moved
@@ -190,7 +203,7 @@ class Inputs:
                 cells = builder.operate("LabelEncoder", name, domain=ML_DOMAIN, **attributes)
             if wide is not is_wide(feature) or (feature.kind == "categorical" and self._plan.coded):
                 cells = builder.cast(cells, width)
-            parts.append(cells)
+            parts.append(cells if len(self._plan.shape) > 1 else builder.operate("Flatten", cells, axis=1))
         return builder.joined(parts, axis=1), {column: j for j, column in enumerate(order)}
 
     def narrow_tensor(self) -> str:

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
 import numpy as np
+from onnx import TensorProto
 
 from rulekit.errors import Unsupported
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
+from rulekit.graph.rules import rules_of
 from rulekit.tables.table import Array
+from rulekit_exporters.onnx.options import FIRED, LABEL, PROBABILITIES
+
+if TYPE_CHECKING:
+    from rulekit_exporters.onnx.builder import Port
 
 
 def integer_labels(classes: tuple[ClassLabel, ...]) -> list[int] | None:
@@ -32,6 +41,28 @@ def label_texts(graph: RuleGraph) -> list[str]:
         if text in texts[:i]:
             raise Unsupported(f"two classes that both read {text!r}", "onnx", "rename one of them")
     return texts
+
+
+def roles_of(graph: RuleGraph, frame: bool, fired: bool) -> tuple[str, ...]:
+    """The outputs: the label, the probabilities (frame: an output for each class), and which rules fired."""
+    shares = [f"probability_{text}" for text in label_texts(graph)] if frame else [PROBABILITIES]
+    return LABEL, *shares, *([FIRED] if fired else [])
+
+
+def kinds_of_outputs(graph: RuleGraph, roles: Iterable[str]) -> list[tuple[int, tuple[int | str, ...]]]:
+    """Element type and shape of each output."""
+    label = TensorProto.STRING if integer_labels(graph.classes) is None else TensorProto.INT64
+    kinds: dict[str, tuple[int, tuple[int | str, ...]]] = {
+        LABEL: (label, ("N",)),
+        PROBABILITIES: (TensorProto.FLOAT, ("N", len(graph.classes))),
+        FIRED: (TensorProto.BOOL, ("N", len(rules_of(graph)))),
+    }
+    return [kinds.get(role, (TensorProto.FLOAT, ("N",))) for role in roles]
+
+
+def is_by_class(outputs: Sequence[Port]) -> bool:
+    """Whether there is an output for the probability of each class."""
+    return len(outputs) > 1 and len(outputs[1].shape) == 1
 
 
 def class_text(label: ClassLabel) -> str:

@@ -19,7 +19,7 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
 from rulekit_exporters.onnx.inputs import InputPlan
 from rulekit_exporters.onnx.labels import label_texts
-from rulekit_exporters.onnx.options import Options
+from rulekit_exporters.onnx.options import FIRED, Options
 from rulekit_exporters.onnx.words import described
 
 MODEL_KEY = "rulekit.model"
@@ -66,7 +66,9 @@ def interface(graph: RuleGraph, plan: InputPlan, names: Mapping[str, str]) -> di
             if name in graph.schema and graph.schema[name].kind == "categorical"
         ]
         metadata["rulekit.codes"] = _compact({feature.name: feature.codes_of_texts for feature in used})
-    if "fired" in names:
+    if plan.frame:
+        metadata["rulekit.probabilities"] = _compact([*names.values()][1:])
+    if FIRED in names:
         metadata["rulekit.fired"] = json.dumps([rule.id for rule in rules_of(graph)])
     totals = total_table(graph)
     if totals is not None:

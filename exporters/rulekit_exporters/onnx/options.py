@@ -13,7 +13,7 @@ InputForm = Literal["tensor", "columns", "codes", "ids"]
 Optimize = Literal["throughput", "latency"]
 
 OLDEST_OPSET = 12
-ROLES = ("label", "probabilities", "fired")
+LABEL, PROBABILITIES, FIRED = "label", "probabilities", "fired"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,10 @@ class Options:
         "throughput, or latency: least time for one row, as one tree operator where there is one",
         ("throughput", "latency"),
     )
+    frame: bool = option(
+        False,
+        "inputs of rank 1 and one output for the probability of each class, as mlflow.pyfunc feeds and reads them",
+    )
 
     def __post_init__(self) -> None:
         from onnx.defs import onnx_opset_version
@@ -44,12 +48,12 @@ class Options:
             raise InputError(f"opset is {self.opset}", where="onnx", fix=f"an integer from {OLDEST_OPSET} to {newest}")
 
 
-def public_outputs(inputs: Sequence[str], roles: tuple[str, ...]) -> dict[str, str]:
-    """The public name of each output: its role, with underscores where an input has that name."""
-    names = {}
+def public_outputs(inputs: Sequence[str], roles: Sequence[str]) -> dict[str, str]:
+    """The public name of each output: its role, with underscores where an input or another role has that name."""
+    names: dict[str, str] = {}
     for role in roles:
         name = role
-        while name in inputs:
+        while name in inputs or (name != role and name in roles) or name in names.values():
             name += "_"
         names[role] = name
     return names

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,9 @@ from rulekit.schema import UNSEEN_CODE, Feature, Schema
 from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.table import Array, Table, encoded_dtype
 from rulekit.targets import Outcome
+from rulekit_exporters.onnx.builder import port_of
 from rulekit_exporters.onnx.inputs import TENSOR_NAME, InputPlan, plan_of_form
-from rulekit_exporters.onnx.labels import integer_labels, label_texts
+from rulekit_exporters.onnx.labels import integer_labels, is_by_class, label_texts
 from rulekit_exporters.onnx.metadata import model_of, properties_of
 from rulekit_exporters.onnx.word_ids import disturbed, ids_of_columns
 
@@ -26,7 +28,7 @@ CHUNK = 8192
 ANYTHING = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1e300, -1.5)  # of an unused column
 CODES_BEYOND = (np.iinfo(np.int64).max, np.iinfo(np.int64).min)
 
-# feeds -> outputs in the order of ROLES
+# feeds -> outputs in the order of `roles_of`
 Session = Callable[[dict[str, Array]], list[Array]]
 SessionOf = Callable[[bytes], Session]
 
@@ -116,13 +118,16 @@ def plan_of(artifact: bytes, graph: RuleGraph, words: WordsApart | None = None) 
     """
     properties = properties_of(artifact)
     form = properties.get("rulekit.input")
-    declared = {port.name: port for port in model_of(artifact).graph.input}
+    graph_of_file = model_of(artifact).graph
+    declared = {port.name: port for port in graph_of_file.input}
+    frame = is_by_class([*map(port_of, graph_of_file.output)])
     if form == "tensor" and list(declared) == [TENSOR_NAME]:
         tensor = declared[TENSOR_NAME].type.tensor_type
         if [dimension.dim_value for dimension in tensor.shape.dim][1:] == [len(graph.schema)]:
             return plan_of_form(graph, "tensor", tensor.elem_type == TensorProto.DOUBLE)
     if form in ("columns", "codes") or (form == "ids" and words is not None):
         plan = plan_of_form(graph, "columns" if form == "columns" else "ids" if form == "ids" else "codes", words=words)
+        plan = replace(plan, frame=frame)
         if set(plan.names) == set(declared):
             return plan
         strange = sorted(set(declared) - set(plan.names)) or sorted(set(plan.names) - set(declared))
@@ -149,7 +154,7 @@ def feeds_of(plan: InputPlan, graph: RuleGraph, table: Table) -> dict[str, Array
             continue
         if column not in arrays:
             raise InputError(f"no column {column!r}", where=table.source or "table")
-        feeds[name] = column_feed(graph.schema[column], arrays[column], plan.coded).reshape(-1, 1)
+        feeds[name] = plan.fed(column_feed(graph.schema[column], arrays[column], plan.coded))
     return feeds
 
 
@@ -181,7 +186,7 @@ def raw_feeds(plan: InputPlan, graph: RuleGraph, columns: Mapping[str, Array]) -
                 continue
             feature = graph.schema[column]
             cells = columns.get(column, nothing if feature.kind == "categorical" else numbers)  # no rule reads it
-            feeds[name] = _raw_feed(feature, cells, plan.coded).reshape(-1, 1)
+            feeds[name] = plan.fed(_raw_feed(feature, cells, plan.coded))
     return feeds
 
 
@@ -210,9 +215,12 @@ def level_texts(feature: Feature) -> npt.NDArray[np.object_]:
 def outcome(graph: RuleGraph, outputs: list[Array]) -> Outcome:
     """Class indices and probabilities from the outputs of a model; FormatError where they are something else."""
     labels, probabilities = outputs[:2]
+    by_class = probabilities.ndim == 1
+    if by_class and all(share.dtype.kind == "f" for share in outputs[1:]):
+        probabilities = np.stack(outputs[1:], axis=1)
     if probabilities.dtype.kind != "f" or probabilities.shape != (len(labels), len(graph.classes)):
         raise FormatError(f"the second output of this ONNX file is not {len(graph.classes)} probabilities for each row")
-    fired = outputs[2] if len(outputs) > 2 else None
+    fired = outputs[2] if len(outputs) > 2 and not by_class else None
     return Outcome(class_indices(graph, labels), probabilities.astype(np.float64), fired)
 
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from onnx import TensorProto, helper, numpy_helper
 from onnx.defs import onnx_opset_version
 
-from rulekit_exporters.onnx.builder import Contents, Operation, Port
+from rulekit_exporters.onnx.builder import Contents, Operation, port_of
 from rulekit_exporters.onnx.forms import FORMS, INFINITE
 from rulekit_exporters.onnx.inspection.values import UnreadableError
 from rulekit_exporters.onnx.options import OLDEST_OPSET
@@ -40,8 +40,8 @@ def contents_of(model: Any) -> Contents:
         contents = Contents(
             [_operation(node) for node in graph.node],
             {tensor.name: _array(tensor) for tensor in graph.initializer},
-            [_port(port) for port in graph.input],
-            [_port(port) for port in graph.output],
+            [port_of(port) for port in graph.input],
+            [port_of(port) for port in graph.output],
             opset,
             {item.key: item.value for item in model.metadata_props},
             model.producer_name,
@@ -63,12 +63,6 @@ def _operation(node: Any) -> Operation:
 def _attribute(item: Any) -> Any:
     value = helper.get_attribute_value(item)
     return list(value) if item.type in (6, 7, 8) else value
-
-
-def _port(port: Any) -> Port:
-    kind = port.type.tensor_type
-    shape = [size.dim_value if size.HasField("dim_value") else size.dim_param for size in kind.shape.dim]
-    return Port(port.name, kind.elem_type, tuple(shape))
 
 
 def _array(tensor: Any) -> npt.NDArray[Any]:

@@ -20,7 +20,6 @@ from rulekit.cells.words import WordsApart, taken_apart
 from rulekit.errors import RulekitError
 from rulekit.graph.nodes import FALSE, TRUE, And, Linear, Node, Not, Or
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.graph.rules import rules_of
 from rulekit.program.nodes import Greater, Labels, Number, Opaque
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature
 from rulekit.targets import Reading
@@ -59,9 +58,9 @@ from rulekit_exporters.onnx.inspection.values import (
     truth,
 )
 from rulekit_exporters.onnx.inspection.word_ids import read_ids
-from rulekit_exporters.onnx.labels import integer_labels, label_texts
+from rulekit_exporters.onnx.labels import integer_labels, is_by_class, kinds_of_outputs, label_texts, roles_of
 from rulekit_exporters.onnx.metadata import misstated, model_of
-from rulekit_exporters.onnx.options import ROLES, InputForm, public_outputs
+from rulekit_exporters.onnx.options import FIRED, InputForm, public_outputs
 from rulekit_exporters.onnx.word_ids import takes_ids
 
 _WIDTHS = {
@@ -106,7 +105,7 @@ def _misstated(contents: Contents, graph: RuleGraph, carried: RuleGraph, words: 
     graph: over columns of words, where `carried` is the model over texts.
     """
     inputs = [port.name for port in contents.inputs]
-    names = public_outputs(inputs, ROLES[: len(contents.outputs)])
+    names = _names_of_outputs(contents, graph)
     if inputs == [TENSOR_NAME] and contents.metadata.get("rulekit.input") == "tensor":
         plan = plan_of_form(graph, "tensor")
     else:
@@ -123,7 +122,14 @@ def _misstated(contents: Contents, graph: RuleGraph, carried: RuleGraph, words: 
 def _plan_of_columns(contents: Contents, graph: RuleGraph, words: WordsApart | None) -> InputPlan:
     """The inputs of a model of one input per column, with ids of words where one input is of such."""
     form: InputForm = "ids" if words is not None and any(map(takes_ids, contents.inputs)) else "columns"
-    return plan_of_form(graph, form, words=words)
+    return replace(plan_of_form(graph, form, words=words), frame=is_by_class(contents.outputs))
+
+
+def _names_of_outputs(contents: Contents, graph: RuleGraph) -> dict[str, str]:
+    """By role the name that an output must have."""
+    frame = is_by_class(contents.outputs)
+    roles = roles_of(graph, frame, len(contents.outputs) > 2 and not frame)
+    return public_outputs([port.name for port in contents.inputs], roles)
 
 
 class _Reader:
@@ -162,8 +168,13 @@ class _Reader:
         names = [port.name for port in contents.inputs]
         for port in contents.inputs:
             self._define(port.name, self._input(port, names, _plan_of_columns(contents, self.graph, self.words)))
-        self._check_outputs(contents, names)
-        wanted = [port.name for port in contents.outputs][:2]
+        roles = _names_of_outputs(contents, self.graph)
+        ports = [
+            Port(name, *kind) for name, kind in zip(roles.values(), kinds_of_outputs(self.graph, roles), strict=True)
+        ]
+        if contents.outputs != ports:
+            raise UnreadableError("its outputs are not those of the model")
+        label, *probabilities = [name for role, name in roles.items() if role != FIRED]
         unread = ""
         failed: set[str] = set()
         for operation in contents.operations:
@@ -178,16 +189,17 @@ class _Reader:
             for name, value in zip(operation.outputs, found, strict=True):
                 self._define(name, value)
         self.whole = not failed
-        if wanted[0] in failed:
+        if label in failed:
             raise UnreadableError(unread)
-        reported = None
-        if wanted[1] not in failed:
-            shares = rows(self._values[wanted[1]])
-            if shares.elements.shape != (1, len(self.graph.classes)) or shares.axis != 0:
-                raise UnreadableError("the second output is not a probability for each class")
-            reported = tuple(_nodes_of(shares))
-            self.shares = _shares(shares)
-        return self._values[wanted[0]], reported
+        if failed.intersection(probabilities):
+            return self._values[label], None
+        shares = [rows(self._values[name]) for name in probabilities]
+        size = (len(self.graph.classes),) if len(shares) == 1 else ()
+        if any(share.elements.shape != (1, *size) or share.axis != 0 for share in shares):
+            raise UnreadableError("an output is not the probability of a class for each row")
+        elements = [element for share in shares for element in share.elements.reshape(-1)]
+        self.shares = _shares(elements)
+        return self._values[label], tuple(_nodes_of(elements))
 
     def _define(self, name: str, value: Value) -> None:
         if name in self._values or not name:
@@ -211,18 +223,6 @@ class _Reader:
             return read(self.reach, inputs, attributes)
         return (READERS[kind](self.reach, inputs, attributes),)
 
-    def _check_outputs(self, contents: Contents, inputs: Sequence[str]) -> None:
-        """Raises UnreadableError where the outputs are not called, typed and shaped as they are written."""
-        classes = self.graph.classes
-        label = TensorProto.STRING if integer_labels(classes) is None else TensorProto.INT64
-        expected = [(label, ("N",)), (TensorProto.FLOAT, ("N", len(classes)))]
-        if len(contents.outputs) > 2:
-            expected.append((TensorProto.BOOL, ("N", len(rules_of(self.graph)))))
-        names = public_outputs(inputs, ROLES[: len(expected)])
-        ports = [Port(name, *port) for name, port in zip(names.values(), expected, strict=True)]
-        if contents.outputs != ports:
-            raise UnreadableError("its outputs are not those of the model")
-
     # Inputs --------------------------------------------------------------------------------------------------------
 
     def _input(self, port: Port, names: list[str], plan: InputPlan) -> Value:
@@ -238,7 +238,7 @@ class _Reader:
         by_name = dict(zip(plan.names, plan.columns, strict=True))
         if by_name.get(port.name) in plan.texts and takes_ids(port) and port.shape[0] == "N" and kind == "i8":
             return Ids(plan.texts[by_name[port.name]])
-        if port.name not in by_name or port.shape != ("N", 1) or len(names) != len(by_name):
+        if port.name not in by_name or port.shape != plan.shape or len(names) != len(by_name):
             raise UnreadableError("its inputs are not those of the model")
         if by_name[port.name] in plan.texts:
             raise UnreadableError("its inputs are of other types than the model's")
@@ -250,8 +250,8 @@ class _Reader:
             element = Code(feature) if kind == "i8" else _Text(feature)
         else:
             raise UnreadableError("its inputs are of other types than the model's")
-        elements = np.empty((1, 1), dtype=object)
-        elements[0, 0] = element
+        elements = np.empty((1,) * len(plan.shape), dtype=object)
+        elements.reshape(-1)[0] = element
         return Rows(elements, 0, kind)
 
     def _encoded(self, value: Rows, attributes: Attributes) -> Rows:
@@ -357,9 +357,9 @@ def _outcomes(element: Element) -> list[tuple[Any, Node]] | None:
     return found
 
 
-def _nodes_of(value: Rows) -> Iterator[Node]:
-    """The nodes that the elements of a tensor hang on."""
-    for element in value.elements.reshape(-1):
+def _nodes_of(elements: Sequence[Element]) -> Iterator[Node]:
+    """The nodes that elements hang on."""
+    for element in elements:
         if isinstance(element, Winner):
             yield from element.scores
         elif isinstance(element, Outcome):
@@ -368,10 +368,10 @@ def _nodes_of(value: Rows) -> Iterator[Node]:
             yield to_node(element)
 
 
-def _shares(value: Rows) -> tuple[Node, ...] | None:
+def _shares(elements: Sequence[Element]) -> tuple[Node, ...] | None:
     """A node for the probability of each class, as it was before the last cast to float32; None where it is none."""
     found: list[Node] = []
-    for element in value.elements.reshape(-1):
+    for element in elements:
         if isinstance(element, Winner):
             found.append(Linear([(float(v), element.wins(j)) for j, v in enumerate(element.values)], 0.0))
         elif isinstance(element, Outcome | str):

@@ -49,7 +49,7 @@ class Rows:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stacked:
-    """[k * N, 1]: columns one after another, which a Reshape makes the rows of a tensor [k, N]."""
+    """[k * N, 1] or [k * N]: columns one after another, which a Reshape makes the rows of a tensor [k, N]."""
 
     elements: list[Element]
     width: str
@@ -301,12 +301,12 @@ def concat(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Val
 
 
 def _stacked(reach: Reach, inputs: Sequence[Value]) -> Stacked:
-    """Columns [N, 1] of one type, one after another."""
+    """Columns [N, 1] or [N] of one type, one after another."""
     columns = [rows(part) for part in inputs]
-    if any(column.elements.shape != (1, 1) or column.axis != 0 for column in columns):
+    if any(column.elements.size != 1 or column.axis != 0 for column in columns):
         raise UnreadableError("rows are put one after another")
     reach.spend(len(columns))
-    return Stacked([column.elements[0, 0] for column in columns], columns[0].width)
+    return Stacked([column.elements.reshape(-1)[0] for column in columns], columns[0].width)
 
 
 def _apart(value: Stacked, sizes: list[int]) -> Rows:

@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from rulekit_exporters.onnx.operators.emitter import Emitter
 
 
-def emit_fired(emitter: Emitter) -> tuple[list[str], str]:
-    """The ids of the rules and the tensor [N, rules] bool of those that fired."""
+def emit_fired(emitter: Emitter) -> str:
+    """The tensor [N, rules] bool of the rules that fired."""
     builder = emitter.builder
     rules = rules_of(emitter.graph)
     if not rules:
         rows = builder.operate("Transpose", emitter.inputs.fill(False), perm=[1, 0])
         nothing = builder.constant([], np.int64)
-        return [], builder.operate("Gather", rows, nothing, axis=1)
+        return builder.operate("Gather", rows, nothing, axis=1)
     values = [truth_of(emitter, rule) for rule in rules]
     stacked = builder.operate("Concat", *map(emitter.row, values), axis=0)
-    return [rule.id for rule in rules], builder.operate("Transpose", stacked, perm=[1, 0])
+    return builder.operate("Transpose", stacked, perm=[1, 0])
 
 
 def truth_of(emitter: Emitter, rule: Rule) -> Truth:
