@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from rulekit.graph.nodes import Node
     from rulekit.graph.rule_graph import RuleGraph
     from rulekit.program.nodes import Labels
+    from rulekit.schema import Feature
     from rulekit.tables.table import Table
 
 
@@ -48,6 +49,47 @@ class Outcome:
     labels: npt.NDArray[np.int64]
     probabilities: npt.NDArray[np.float64]
     fired: npt.NDArray[np.bool_] | None = None
+
+
+Answer = list[int] | str
+"""What an artifact says of a table of cells: the class index of each row, or in words why it refuses the table."""
+
+
+def _holds(feature: Feature, cell: Any) -> str:
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Feed:
+    """One form in which an artifact takes cells as users hold them: a mapping, an array, a column type of an engine.
+
+    run(artifact, graph, tables) answers each of some tables, which are columns of cells by name; `answers` makes it of
+    a function of one table. A table may be wrong: cells of any type, columns of unequal length, absent or renamed.
+
+    holds(feature, cell) says why this form has no place for such a cell (a float tensor has none for text), "" where it
+    has one; without says by the family of `rulekit.conformance.cells.REFUSED` why this form cannot hold such tables.
+    mixed: whether one column may hold cells of several types, each of which keeps its meaning.
+    """
+
+    name: str
+    run: Callable[[bytes, RuleGraph, Sequence[Mapping[str, Any]]], list[Answer]]
+    holds: Callable[[Feature, Any], str] = _holds
+    without: Mapping[str, str] = field(default_factory=dict)
+    mixed: bool = True
+
+
+def answers(decide: Callable[[Mapping[str, Any]], Any], tables: Sequence[Mapping[str, Any]]) -> list[Answer]:
+    """The class indices that a function gives for each table alone, or the one line of its refusal.
+
+    A refusal is a RulekitError, ValueError, TypeError or KeyError; whatever else is raised is a fault.
+    """
+    found: list[Answer] = []
+    for table in tables:
+        try:
+            found.append([int(index) for index in decide(table)])
+        except (ValueError, TypeError, KeyError) as error:
+            found.append(f"{type(error).__name__}: {error}")
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +152,8 @@ class Runtime:
     raise anything: an error that is none of rulekit becomes a FormatError that names it. They run a foreign file, so
     they bound what it does: an engine that can touch files or time is run by `rulekit.verification.isolated`.
 
+    feeds are the forms in which cells of any type go in, each of which `rulekit.conformance` holds to the graph.
+
     missing() says what is not installed, "" where all is. everyday: whether `verify` uses it; the others are for
     `rulekit.conformance`. bounded: the same in a process with limits, for artifacts that are not `Reading.as_written`;
     None: it bounds itself.
@@ -123,6 +167,7 @@ class Runtime:
     missing: Callable[[], str] = str
     everyday: bool = True
     bounded: Runtime | None = None
+    feeds: tuple[Feed, ...] = ()
 
     def __post_init__(self) -> None:
         _guard(self, f"{self.name} failed", "run", "run_raw", "run_both", "run_typed")

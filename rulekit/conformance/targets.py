@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from rulekit.conformance.feeding import Fed, fed_cells, fed_tables, graph_feeds
 from rulekit.conformance.models import MODELS, NODES, Models
 from rulekit.conformance.random_graphs import graph_of, random_legal_graph
 from rulekit.errors import RulekitError
@@ -29,7 +30,7 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.numbers import canonical_threshold
 from rulekit.schema import Feature, Precision, Schema
 from rulekit.tables.table import Table
-from rulekit.targets import Artifact, NoOptions, Outcome, Runtime, Target
+from rulekit.targets import Artifact, Feed, NoOptions, Outcome, Runtime, Target
 from rulekit.verification.parity import verify
 
 Options = Mapping[str, Any]
@@ -143,6 +144,10 @@ def target_checks(
     yield Check("rows in their order", partial(alike, NODES["LTU on a grid"](), rows=LONG_TABLE, seed=seed))
     yield Check("an artifact that was damaged", partial(_damaged, target, options))
     yield Check("the same bytes twice", partial(_pure, target, options))
+    for feed in target.runtime.feeds:
+        for questions in (fed_cells, fed_tables):
+            name = f"{questions.__name__.replace('_', ' ')}, {feed.name}"
+            yield Check(name, partial(_fed, questions, target, options, feed))
     if target.runtime.run_typed is not None:
         yield Check("cells as users hold them", partial(_typed, target, options, target.runtime.run_typed))
 
@@ -219,6 +224,12 @@ def _emitted(target: Target, graph: RuleGraph, options: Options) -> Mapping[str,
         return {"": str(error).encode()}
 
 
+def _fed(questions: Callable[..., Iterator[Fed]], target: Target, options: Options, feed: Feed) -> None:
+    """Every cell of the table in one form of input, or every table that is refused whole."""
+    wrong = [f"{fed.question}: {fault}" for fed in questions(target, options, feed) for fault in fed.wrong]
+    require(not wrong, f"{len(wrong)} answers are not the graph's\n" + "\n".join(wrong[:10]))
+
+
 def _typed(target: Target, options: Options, run: Callable[..., list[Outcome]]) -> None:
     """Every type of cells of each column beside every type of the others, as rulekit itself reads them."""
     graph = parse_graph(TYPED_MODEL)
@@ -262,6 +273,6 @@ FILE = Target(  # the model file as a target, the smallest one that there is
     "the model file",
     (".json",),
     _emit_file,
-    (Runtime("rulekit", _run_file, _run_file_raw),),
+    (Runtime("rulekit", _run_file, _run_file_raw, feeds=graph_feeds()),),
     read=_file_of,
 )

@@ -7,8 +7,10 @@ that is not word for word what its exporter writes is run only where the user as
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import json
 import os
+import re
 import signal
 import stat
 import subprocess
@@ -17,7 +19,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from rulekit.errors import FormatError
+from rulekit.errors import FormatError, reason_of
 
 SECONDS = 300.0
 MEMORY = 4 << 30
@@ -27,29 +29,58 @@ MAX_FILES = 256
 
 # Sets the limits, then becomes the command; a limit that the system does not know is left out.
 _LIMITED = """
-import json, os, sys
-try:
-    import resource
-except ImportError:
-    resource = None
-for name, most in json.loads(sys.argv[1]).items() if resource else ():
+import json, os, resource, sys
+for name, most in json.loads(sys.argv[1]).items():
     kind = getattr(resource, name, None)
     if kind is not None:
         hard = resource.getrlimit(kind)[1]
         most = most if hard == resource.RLIM_INFINITY else min(most, hard)
         resource.setrlimit(kind, (most, most))
-os.execv(sys.argv[2], sys.argv[2:])
+os.execvp(sys.argv[2], sys.argv[2:])
 """
+KEPT = ("SYSTEMROOT", "PATH")
+_FRAME = re.compile(r"\s+at |\s*File \"|\s*[\^~]+\s*$|Node\.js v|Traceback ")
+_FAULT = re.compile(r"\b\w*(error|exception|fatal|panic|cannot|denied|not found)", re.IGNORECASE)
 
 
 def run_bounded(
     command: Sequence[str], folder: Path, *, seconds: float = SECONDS, memory: int = MEMORY, what: str = "the artifact"
 ) -> None:
-    """Run a command in a folder, with an empty environment and no input, and end all that it started.
+    """Run a command in a folder, with no environment but PATH and no input, and end all that it started.
 
-    seconds, memory (bytes of address space): beyond them the process is ended. Raises FormatError where it fails, with
-    the last line that it wrote; what: the name of what failed.
+    seconds, memory (bytes of address space): beyond them the process is ended. Windows has no limit but that of time,
+    and what the command started there may live on. Raises FormatError where it fails, with what it said of the reason;
+    what: the name of what failed.
     """
+    environment = {key: os.environ[key] for key in KEPT if key in os.environ}
+    environment |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}  # a pool of threads takes address space
+    with tempfile.TemporaryFile() as messages:
+        try:
+            process = subprocess.Popen(
+                [*_limits(seconds, memory), *command],
+                cwd=folder,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=messages,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise FormatError(f"{what} cannot be started: {reason_of(error)}", fix="install what runs it") from None
+        try:
+            status = process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            raise FormatError(f"{what} did not finish within {seconds:g} s", fix="allow more time") from None
+        finally:
+            _end(process)
+        if status != 0:
+            raise FormatError(f"{what} failed: {_reason(messages.fileno())}", fix="export the model again")
+
+
+def _limits(seconds: float, memory: int) -> list[str]:
+    """What stands before a command to limit it: nothing on Windows, where `exec` would end the process at once."""
+    if importlib.util.find_spec("resource") is None:
+        return []
     limits = {
         "RLIMIT_AS": memory,
         "RLIMIT_FSIZE": FILE_SIZE,
@@ -58,26 +89,7 @@ def run_bounded(
         "RLIMIT_CPU": int(seconds) + 1,
         "RLIMIT_CORE": 0,
     }
-    environment = {key: os.environ[key] for key in ("SYSTEMROOT",) if key in os.environ}
-    environment |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}  # a pool of threads takes address space
-    with tempfile.TemporaryFile() as messages:
-        process = subprocess.Popen(
-            [sys.executable, "-I", "-S", "-c", _LIMITED, json.dumps(limits), *command],
-            cwd=folder,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=messages,
-            start_new_session=True,
-        )
-        try:
-            status = process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            raise FormatError(f"{what} did not finish within {seconds:g} s", fix="allow more time") from None
-        finally:
-            _end(process)
-        if status != 0:
-            raise FormatError(f"{what} failed: {_last_line(messages.fileno())}", fix="export the model again")
+    return [sys.executable, "-I", "-S", "-c", _LIMITED, json.dumps(limits)]
 
 
 def read_answer(path: Path, most: int) -> bytes:
@@ -102,9 +114,11 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def _last_line(handle: int) -> str:
-    """The end of what a process said, at most 300 characters of it."""
+def _reason(handle: int) -> str:
+    """What a process said of its failure: its last lines that name one, without places in code; else its last lines."""
     size = os.fstat(handle).st_size
-    os.lseek(handle, max(0, size - 4096), os.SEEK_SET)
-    lines = os.read(handle, 4096).decode("utf-8", "replace").strip().splitlines()
-    return lines[-1][:300] if lines else "no message"
+    os.lseek(handle, max(0, size - 16384), os.SEEK_SET)
+    lines = os.read(handle, 16384).decode("utf-8", "replace").splitlines()
+    said = [line.strip() for line in lines if line.strip() and not _FRAME.match(line)]
+    faults = [line for line in said if _FAULT.search(line)]
+    return "; ".join(dict.fromkeys((faults or said)[-2:]))[:300] or "no message"

@@ -11,7 +11,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from rulekit.targets import Runtime, Target
+from rulekit.targets import Feed, Runtime, Target
 from rulekit_exporters.onnx.options import Options
 
 if TYPE_CHECKING:
@@ -51,6 +51,15 @@ run, run_raw = _late("running", "run_runtime"), _late("running", "run_raw")
 run_reference = _late("running", "run_reference")
 read, inspect = _late("metadata", "read_graph"), _late("inspection.reader", "inspect")
 _bounded = Runtime("onnxruntime in a process with limits", _late("untrusted", "run"), _late("untrusted", "run_raw"))
+_feeds = (
+    Feed("encoded by rulekit", _late("feeding", "run_encoded"), _late("feeding", "holds_encoded")),
+    Feed(
+        "arrays of the declared types",
+        _late("feeding", "run_arrays"),
+        _late("feeding", "holds_arrays"),
+        {"unequal lengths": "the runtime broadcasts an input of one row"},
+    ),
+)
 
 TARGET = Target(
     name="onnx",
@@ -58,7 +67,7 @@ TARGET = Target(
     suffixes=(".onnx",),
     write=_late("emission", "emit_model"),
     runs=(
-        Runtime("onnxruntime", run, run_raw, missing=partial(_missing, "onnxruntime"), bounded=_bounded),
+        Runtime("onnxruntime", run, run_raw, missing=partial(_missing, "onnxruntime"), bounded=_bounded, feeds=_feeds),
         Runtime("reference", run_reference, missing=partial(_missing, "onnx"), everyday=False),
     ),
     read=read,

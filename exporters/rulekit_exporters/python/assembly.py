@@ -122,6 +122,9 @@ def _tables(graph: RuleGraph) -> list[str]:
         _constant("COLUMNS", collection(graph.schema.names)),
         "# Columns that the rules read: position, name, kind, texts that mean missing (beside the empty one).",
         "\n".join(["USED: tuple[Used, ...] = (", *used, ")"]) if used else "USED: tuple[Used, ...] = ()",
+        "# Columns of numbers and columns of texts, by name and by place.",
+        'NAMES = [[name for _, name, kind, _ in USED if (kind == "level") is text] for text in (False, True)]',
+        'PLACES = [[place for place, _, kind, _ in USED if (kind == "level") is text] for text in (False, True)]',
     ]
 
 

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from rulekit_exporters.python.runtime import BLANKS, Used, absent, cell, numpy_or_none, rows_of
+from rulekit_exporters.python.runtime import BLANKS, Used, cell, numpy_or_none, plain, rows_of
 
 HELP = """usage: python THIS.py [--delimiter C] < rows.csv > predictions.csv
        python THIS.py --self-test
@@ -186,7 +186,7 @@ def first_difference(
     named = all(name == name.strip(BLANKS) for name in names)  # the header's names lose their blanks
     from_text = csv_rows(csv_lines(names, given), ",", used)
     for number, (row, (_, index, chances)) in enumerate(zip(given, rows, strict=True)):
-        blank = {name: None if absent(value) else value for name, value in row.items()}
+        blank = {name: None if plain(value) is None else value for name, value in row.items()}
         in_order = [blank.get(name) for name in columns]
         texts = [repr(value) if isinstance(value, float) else value for value in in_order]
         labels = [

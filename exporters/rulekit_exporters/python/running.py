@@ -25,6 +25,7 @@ from rulekit.tables.table import Array, Table
 from rulekit.targets import Outcome, Runtime
 from rulekit.verification.isolated import SECONDS, read_answer, run_bounded
 from rulekit.verification.rows.adversarial import raw_columns
+from rulekit_exporters.python.feeding import FEEDS
 
 Labels = npt.NDArray[np.int64]
 
@@ -94,6 +95,7 @@ def _runtime(mode: str) -> Runtime:
         ),
         lambda artifact, graph, tables: _execute(artifact, graph, [_typed(graph, table) for table in tables], mode),
         everyday=mode == "all",
+        feeds=FEEDS if mode == "all" else (),
     )
 
 

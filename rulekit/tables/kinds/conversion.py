@@ -14,6 +14,7 @@ from rulekit.tables.raw.columns import (
     Column,
     Floats,
     LevelColumn,
+    Mask,
     NumberColumn,
     TextColumn,
     TokenColumn,
@@ -45,7 +46,7 @@ def numeric_values(column: Column, feature: Feature, source: str) -> Floats:
         values = number_values(column, tokens)
         refuse_large_integers(column, values, source)
         if column.time:
-            return values / SECONDS_PER_DAY if feature.display == "date" else values
+            return _moments(values, ~np.isnan(values), column, feature, source)
         _refuse_digits_of_dates(column, values, feature, source)
         return values
     if isinstance(column, LevelColumn):
@@ -53,7 +54,7 @@ def numeric_values(column: Column, feature: Feature, source: str) -> Floats:
     text = _texts(column, tokens, source)
     if feature.form and isinstance(column, TextColumn) and column.dressed:
         return _undressed(text, feature, source)
-    numbers = parse_numbers(text)
+    numbers = _with_given(parse_numbers(text), text, feature, source)
     if feature.display in _DATES and numbers.null_count() > text.cells.null_count():
         parse, _ = _DATES[feature.display]
         numbers = numbers.zip_with(numbers.is_not_null(), parse(text.cells))
@@ -83,15 +84,20 @@ def boolean_values(column: Column, feature: Feature, source: str) -> Floats:
     tokens = feature.missing_tokens
     if isinstance(column, NumberColumn):
         values = number_values(column, tokens)
+        refuse_large_integers(column, values, source)
+        if column.time:
+            _moments(values, ~np.isnan(values), column, feature, source)
     elif isinstance(column, LevelColumn):
         values = _parsed_levels(column, feature, source)
     else:
         text = _texts(column, tokens, source)
-        parsed = parse_numbers(text)
+        parsed = _with_given(parse_numbers(text), text, feature, source)
         if parsed.null_count() > text.cells.null_count():
             parsed = parsed.zip_with(parsed.is_not_null(), parse_booleans(text.cells))
         _refuse_unparsed(text, parsed, "true, false, 1 or 0", source)
-        values = blank_numbers(as_floats(parsed), tokens)
+        values = as_floats(parsed)
+        refuse_large_integers(text, values, source)
+        values = blank_numbers(values, tokens)
     return np.where(np.isnan(values), np.nan, values > 0.5)
 
 
@@ -100,6 +106,27 @@ def _texts(column: TextColumn | TokenColumn, tokens: tuple[str, ...], source: st
         where, fix = column_place(source, column.name), "take it as text"
         raise InputError("a column of words holds no numbers", where=where, fix=fix)
     return bare(blank_tokens(column, tokens), tokens)
+
+
+def _with_given(numbers: Any, column: TextColumn, feature: Feature, source: str) -> Any:
+    """The numbers of a column's texts, and of its cells that came as numbers, truth values or dates their values."""
+    if column.given is None:
+        return numbers
+    import polars as pl
+
+    values = _moments(column.given.values, column.given.moments, column, feature, source)
+    there = pl.Series(~np.isnan(values)) & column.cells.is_not_null()
+    return numbers.zip_with(~there, pl.Series(values, dtype=pl.Float64))
+
+
+def _moments(values: Floats, moments: Mask, column: Column, feature: Feature, source: str) -> Floats:
+    """Values of which some are seconds since 1970-01-01, as the feature counts them; it must be one of dates."""
+    if moments.any() and feature.display not in _DATES:
+        row = int(np.argmax(moments))
+        wanted = "truth values" if feature.kind == "boolean" else "numbers"
+        where = place(source, column.first_row + row, column.name)
+        raise InputError(f"a date in a column of {wanted}", where=where, fix="mend the cell, or declare it a date")
+    return np.where(moments, values / SECONDS_PER_DAY, values) if feature.display == "date" else values
 
 
 def blank_numbers(values: Floats, tokens: tuple[str, ...]) -> Floats:

@@ -16,6 +16,7 @@ from rulekit.tables.mixing import hashes_of_words
 from rulekit.tables.raw.columns import (
     Codes,
     Column,
+    LevelColumn,
     NumberColumn,
     RawTable,
     TextColumn,
@@ -159,10 +160,7 @@ def _is_plain(column: NumberColumn, feature: Feature) -> bool:
 
 def _codes(column: Column, feature: Feature, source: str) -> Codes:
     code_of = {level: code for code, level in enumerate(feature.levels, FIRST_LEVEL_CODE)}
-    if isinstance(column, NumberColumn) and column.values.dtype.kind == "b":
-        # another reader may have taken the levels 0 and 1 for Booleans
-        for boolean, digit in (("true", "1"), ("false", "0")):
-            code_of.setdefault(boolean, code_of.get(digit, UNSEEN_CODE))
+    column = _truths_as_levels(column, {*code_of, *feature.missing_tokens})
     keys, index = factorize(column, feature.missing_tokens)
     found = [code_of.get(key) or code_of.get(canonical_key(key), UNSEEN_CODE) for key in keys]
     if UNSEEN_CODE in found and feature.unseen != "unseen":
@@ -171,6 +169,21 @@ def _codes(column: Column, feature: Feature, source: str) -> Codes:
         found = [MISSING_CODE if code == UNSEEN_CODE else code for code in found]
     lookup = np.array([*found, MISSING_CODE], dtype=np.int32)
     return np.asarray(lookup[index], dtype=np.int32)
+
+
+def _truths_as_levels(column: Column, known: Collection[str]) -> Column:
+    """A column whose truth values are the levels true and false, or 1 and 0 where those are not known."""
+    false, true = ("false" if "false" in known else "0", "true" if "true" in known else "1")
+    if isinstance(column, NumberColumn) and column.values.dtype.kind == "b":
+        codes = column.values.astype(np.int32)
+        gaps = codes if column.missing is None else np.where(column.missing, np.int32(-1), codes)
+        return LevelColumn(column.name, gaps, (false, true), first_row=column.first_row)
+    if isinstance(column, TextColumn) and column.given is not None:
+        import polars as pl
+
+        texts = column.cells.replace({"true": true, "false": false})
+        return replace(column, cells=column.cells.zip_with(~pl.Series(column.given.truths), texts))
+    return column
 
 
 def _refuse_unseen(column: Column, keys: list[str], index: Codes, found: list[int], source: str) -> None:

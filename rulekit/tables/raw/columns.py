@@ -27,9 +27,10 @@ Floats = npt.NDArray[np.float64]
 
 LARGEST_EXACT_INTEGER = 2**53
 SECONDS_PER_DAY = 86400.0
+_YEAR = r"(?:[0-9]{3}[1-9]|[0-9]{2}[1-9]0|[0-9][1-9]00|[1-9]000)"  # 0001 to 9999, as Python counts
 _MOMENT = (
-    r"^(?P<day>[0-9]{4}-[0-9]{2}-[0-9]{2})"
-    r"(?:[T ](?P<time>[0-9]{2}:[0-9]{2})(?P<second>:[0-9]{2}(?:\.[0-9]{1,6})?)?"
+    rf"^(?P<day>{_YEAR}-[0-9]{{2}}-[0-9]{{2}})"
+    r"(?:[T ](?P<time>[0-9]{2}:[0-9]{2})(?P<second>:[0-5][0-9](?:\.[0-9]{1,6})?)?"
     r"(?:Z|(?P<sign>[+-])(?P<zone>[0-9]{2}:?[0-9]{2}))?)?$"
 )
 BLANKS = " \t\n\r\v\f"
@@ -53,10 +54,27 @@ class NumberColumn:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class GivenCells:
+    """Of cells of several types those that came as no text: `values` [n] doubles, NaN where the text alone counts.
+
+    truths and moments [n] mark truth values and dates, which count seconds since 1970-01-01.
+    """
+
+    values: Floats
+    truths: Mask
+    moments: Mask
+
+    def take(self, rows: Any) -> GivenCells:
+        """The rows that a mask, an index array or a slice picks."""
+        return GivenCells(self.values[rows], self.truths[rows], self.moments[rows])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class TextColumn:
     """Text: a polars String series [n] in which null is missing; numbers in it are written with `decimal`.
 
     dressed: numbers and dates in it may be written in the form that the feature has, as those of a file are.
+    given: of cells of several types, those that came as numbers, truth values or dates; `cells` has their texts.
     """
 
     name: str
@@ -64,6 +82,7 @@ class TextColumn:
     decimal: str = "."
     dressed: bool = False
     first_row: int = 0
+    given: GivenCells | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -136,7 +155,8 @@ def rows_of(column: Column, start: int, stop: int) -> Column:
     if isinstance(column, NumberColumn):
         missing = None if column.missing is None else column.missing[start:stop]
         return replace(column, values=column.values[start:stop], missing=missing, first_row=first)
-    return replace(column, cells=column.cells[start:stop], first_row=first)
+    given = None if column.given is None else column.given.take(slice(start, stop))
+    return replace(column, cells=column.cells[start:stop], first_row=first, given=given)
 
 
 def take_column(column: Column, rows: Array) -> Column:
@@ -148,7 +168,9 @@ def take_column(column: Column, rows: Array) -> Column:
     if isinstance(column, NumberColumn):
         missing = None if column.missing is None else column.missing[rows]
         return replace(column, values=column.values[rows], missing=missing)
-    return replace(column, cells=column.cells.filter(rows) if rows.dtype == bool else column.cells.gather(rows))
+    given = None if column.given is None else column.given.take(rows)
+    cells = column.cells.filter(rows) if rows.dtype == bool else column.cells.gather(rows)
+    return replace(column, cells=cells, given=given)
 
 
 def cells_as_given(column: Column) -> Any:
@@ -242,7 +264,8 @@ def parse_dates(cells: pl.Series) -> pl.Series:
     """Float64 series: days since 1970-01-01 of ISO dates (2024-05-31), null for all else."""
     import polars as pl
 
-    dates = cells.str.to_date("%Y-%m-%d", strict=False)
+    written = cells.set(~cells.str.contains(rf"^{_YEAR}-[0-9]{{1,2}}-[0-9]{{1,2}}$").fill_null(False), None)
+    dates = written.str.to_date("%Y-%m-%d", strict=False)
     return dates.cast(pl.Int32).cast(pl.Float64)
 
 
@@ -322,8 +345,11 @@ def large_integers(column: Column, values: npt.NDArray[Any]) -> Mask | None:
     if isinstance(column, NumberColumn):
         large &= (column.values > LARGEST_EXACT_INTEGER) | (column.values < -LARGEST_EXACT_INTEGER)
         return large
-    written = column.cells.str.contains(r"^[+-]?0*[0-9]{16,}$").fill_null(False).to_numpy()
-    exact = column.cells.str.contains(rf"^[+-]?0*{LARGEST_EXACT_INTEGER}$").fill_null(False).to_numpy()
+    cells = column.cells.str.strip_chars(BLANKS)
+    written = cells.str.contains(r"^[+-]?0*[0-9]{16,}$").fill_null(False).to_numpy()
+    exact = cells.str.contains(rf"^[+-]?0*{LARGEST_EXACT_INTEGER}$").fill_null(False).to_numpy()
+    if column.given is not None:
+        written = written & np.isnan(column.given.values)
     large &= written & ~exact
     return large
 
@@ -406,7 +432,7 @@ def number_key(value: float) -> str:
     return str(int(value)) if value.is_integer() else repr(value)
 
 
-def _moment_key(seconds: float) -> str:
+def moment_key(seconds: float) -> str:
     """The level key of a moment: `2024-05-31` at midnight, else `2024-05-31T12:00`."""
     days = seconds / SECONDS_PER_DAY
     text = moment_text(days, "date") if days.is_integer() else moment_text(seconds, "datetime")
@@ -420,7 +446,7 @@ def _factorize_numbers(column: NumberColumn, tokens: tuple[str, ...]) -> tuple[l
         missing = missing | column.missing
     distinct, inverse = np.unique(raw[~missing], return_inverse=True)
     if column.time:
-        keys = [_moment_key(float(value)) for value in distinct]
+        keys = [moment_key(float(value)) for value in distinct]
     elif raw.dtype.kind == "b":
         keys = ["true" if value else "false" for value in distinct]
     elif raw.dtype.kind == "f":

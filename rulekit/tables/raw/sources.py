@@ -5,15 +5,21 @@ Numeric arrays are passed on without a copy; pandas is used only through the met
 
 from __future__ import annotations
 
+import datetime
+import math
 import sys
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
+from rulekit.dates import EPOCH
 from rulekit.errors import InputError
 from rulekit.tables.raw.columns import (
+    LARGEST_EXACT_INTEGER,
     Column,
+    GivenCells,
     LevelColumn,
     NumberColumn,
     RawTable,
@@ -22,7 +28,10 @@ from rulekit.tables.raw.columns import (
     canonical_key,
     column_length,
     factorize,
+    moment_key,
     natural_order,
+    number_key,
+    place,
 )
 from rulekit.tables.table import Array, Table
 from rulekit.tables.text.token_sets import TokenSets, token_sets
@@ -103,6 +112,8 @@ def pandas_column(name: str, series: Any) -> Column:
         levels = raw_column(name, series.cat.categories.to_numpy())
         return _levels(name, levels, series.cat.codes.to_numpy(), bool(series.cat.ordered))
     kind = getattr(dtype, "kind", "O")
+    if kind == "O" and isinstance(dtype, np.dtype):
+        return _cells(name, series.tolist())
     missing = series.isna().to_numpy(dtype=bool)
     if kind in "Mm":
         if getattr(dtype, "tz", None) is not None:
@@ -136,9 +147,8 @@ def polars_column(name: str, series: Any) -> Column:
     if dtype in (pl.Date, pl.Datetime):
         seconds = series.dt.epoch("us").cast(pl.Float64).to_numpy() / 1e6
         return NumberColumn(name, seconds, series.is_null().to_numpy(), time="seconds")
-    if dtype in (pl.Duration, pl.Time):
-        unit = getattr(dtype, "time_unit", "ns")
-        return polars_column(name, series.to_physical().cast(pl.Float64) / _NANOSECONDS[unit])
+    if dtype == pl.Duration:
+        return polars_column(name, series.to_physical().cast(pl.Float64) / _NANOSECONDS[dtype.time_unit])
     if dtype.is_decimal():
         if dtype.precision is not None and dtype.precision <= _EXACT_DIGITS:
             return polars_column(name, series.cast(pl.Float64))
@@ -177,6 +187,11 @@ def column_of_table(table: Table, j: int) -> Column:
 
 
 def _array_table(data: Any, source: str) -> RawTable:
+    if isinstance(data, list | tuple) and data and all(isinstance(row, list | tuple) for row in data):
+        if len(set(map(len, data))) > 1:
+            raise InputError("rows of different length", where=source or "data", fix="give [n, d] values")
+        cells = [_cells(f"x{j}", list(column)) for j, column in enumerate(zip(*data, strict=True))]
+        return RawTable(tuple(cells), len(data), source, positional=True)
     if not isinstance(data, np.ndarray):
         try:
             array = np.asarray(data)
@@ -261,63 +276,123 @@ def _levels(name: str, levels: Column, codes: Array, ordered: bool) -> LevelColu
 
 
 def _cells(name: str, cells: list[Any]) -> Column:
-    """Python objects as text, or as numbers if every one is a number; None, NaN and the empty string are missing."""
+    """Python objects as numbers, truth values, dates or texts, each cell as it is read alone.
+
+    None, NaN and the empty text are missing. Raises InputError for bytes, a time of day, and all else that is no cell.
+    """
     import polars as pl
 
     kinds = set(map(type, cells))
-    if kinds and all(issubclass(kind, float | int | np.number | np.bool_ | type(None)) for kind in kinds):
-        return _number_cells(name, cells, kinds)
-    try:
-        texts = [None if _is_missing(cell) else _text(cell) for cell in cells]
-    except (TypeError, ValueError) as error:
-        raise InputError(f"a cell is no text or number ({error})", where=f"column {name!r}") from None
-    return TextColumn(name, pl.Series(name, texts, dtype=pl.String))
+    if kinds <= {str, type(None)}:
+        return TextColumn(name, pl.Series(name, [cell or None for cell in cells], dtype=pl.String))
+    if kinds <= {float, type(None)}:
+        return NumberColumn(name, np.array(cells, dtype=np.float64))
+    sorts = {kind: sort for kind in kinds if (sort := sort_of(kind)) is not None}
+    if len(sorts) < len(kinds):
+        row, kind = next((row, type(cell)) for row, cell in enumerate(cells) if type(cell) not in sorts)
+        raise InputError(_refusal(kind), where=place("", row, name), fix=_FIXES.get(kind, "mend the cell"))
+    found = [None if is_missing(cell) else cell for cell in cells]
+    present = {sorts[type(cell)] for cell in found if cell is not None} or {sort for sort in sorts.values() if sort}
+    if len(present) == 1 and present != {"text"}:
+        column = _alike(name, found, present.pop())
+        if column is not None:
+            return column
+    texts = [None if cell is None else _text(cell, sorts[type(cell)]) for cell in found]
+    given = [math.nan if cell is None else _value(cell, sorts[type(cell)]) for cell in found]
+    truths, moments = (np.array([sorts.get(type(cell)) == sort for cell in found]) for sort in ("truth", "moment"))
+    return TextColumn(name, pl.Series(name, texts, dtype=pl.String), given=GivenCells(np.array(given), truths, moments))
 
 
-def _number_cells(name: str, cells: list[Any], kinds: set[type]) -> Column:
+_FIXES: dict[type, str] = {bytes: "decode it first", np.bytes_: "decode it first"}
+_SORTS: tuple[tuple[type | tuple[type, ...], str], ...] = (
+    ((bool, np.bool_), "truth"),
+    ((datetime.date, np.datetime64), "moment"),
+    ((datetime.timedelta, np.timedelta64), "span"),  # before integers, which it is to numpy
+    ((int, np.integer), "integer"),
+    ((float, np.floating), "number"),
+    (Decimal, "decimal"),
+    (str, "text"),
+)
+
+
+def sort_of(kind: type) -> str | None:
+    """What the cells of a Python type are, in a word; "" for missing ones, None for what is no cell."""
+    if kind is type(None) or kind.__name__ in ("NAType", "NaTType"):
+        return ""
+    return next((sort for kinds, sort in _SORTS if issubclass(kind, kinds)), None)
+
+
+def _refusal(kind: type) -> str:
+    if issubclass(kind, complex | np.complexfloating):
+        return "Complex data not supported"
+    return f"{kind.__name__} is no text, number, truth value or date"
+
+
+def _alike(name: str, cells: list[Any], sort: str) -> Column | None:
+    """A column of one sort as numbers; None where its integers or decimals are kept as texts."""
     absent = np.fromiter((cell is None for cell in cells), dtype=bool, count=len(cells))
-    present = kinds - {type(None)}
-    if present and all(issubclass(kind, bool | np.bool_) for kind in present):
-        values = np.fromiter((bool(cell) for cell in cells), dtype=bool, count=len(cells))
-        return NumberColumn(name, values, absent if absent.any() else None)
-    if present and all(issubclass(kind, int | np.integer) for kind in present):
+    missing = absent if absent.any() else None
+    if sort == "truth":
+        return NumberColumn(name, np.array([bool(cell) for cell in cells]), missing)
+    if sort == "integer":
         try:
-            integers = np.array([0 if cell is None else int(cell) for cell in cells], dtype=np.int64)
+            return NumberColumn(name, np.array([0 if c is None else int(c) for c in cells], dtype=np.int64), missing)
         except OverflowError:  # beyond 64 bits: as text, which inference refuses by name or keeps as levels
-            return _text_of_integers(name, cells)
-        return NumberColumn(name, integers, absent if absent.any() else None)
-    if any(issubclass(kind, np.complexfloating) for kind in present):
-        raise InputError("Complex data not supported", where=f"column {name!r}", fix="give real numbers")
-    floats = np.array([np.nan if cell is None else float(cell) for cell in cells], dtype=np.float64)
-    return NumberColumn(name, floats)
+            return None
+    if sort == "decimal":
+        return None
+    kinds = {type(cell) for cell in cells if cell is not None}
+    if kinds in ({np.float16}, {np.float32}):  # whose levels are their own shortest decimals
+        return NumberColumn(name, np.array([math.nan if cell is None else cell for cell in cells], dtype=kinds.pop()))
+    if sort == "number" and kinds & {np.float16, np.float32}:
+        return None
+    values = np.array([math.nan if cell is None else _value(cell, sort) for cell in cells], dtype=np.float64)
+    return NumberColumn(name, values, time="seconds" if sort == "moment" else "")
 
 
-def _text_of_integers(name: str, cells: list[Any]) -> TextColumn:
-    import polars as pl
-
-    texts = [None if cell is None else str(int(cell)) for cell in cells]
-    return TextColumn(name, pl.Series(name, texts, dtype=pl.String))
-
-
-def _is_missing(cell: Any) -> bool:
-    if cell is None or cell == "" or type(cell).__name__ in ("NAType", "NaTType"):
-        return True
-    return isinstance(cell, float | np.floating) and cell != cell
-
-
-def _text(cell: Any) -> str:
+def is_missing(cell: Any) -> bool:
+    """Whether a cell is None, NaN, NaT, the missing value of a data frame or the empty text."""
     if isinstance(cell, str):
-        return str(cell)
-    if isinstance(cell, bool | np.bool_):
+        return not cell
+    if isinstance(cell, Decimal):
+        return cell.is_nan()
+    return cell is None or type(cell).__name__ in ("NAType", "NaTType") or bool(cell != cell)
+
+
+def _value(cell: Any, sort: str) -> float:
+    """The number that a cell is: 1 and 0 for truth values, seconds for dates and spans; NaN where its text counts."""
+    if sort == "moment":
+        return _seconds(cell)
+    if sort == "span":
+        return float(cell / np.timedelta64(1, "s")) if isinstance(cell, np.timedelta64) else float(cell.total_seconds())
+    if sort in ("text", "decimal") or (sort == "integer" and abs(int(cell)) > LARGEST_EXACT_INTEGER):
+        return math.nan
+    return float(cell)
+
+
+def _seconds(cell: Any) -> float:
+    """Seconds since 1970-01-01T00:00 of a date, in UTC where it has a time zone."""
+    if isinstance(cell, np.datetime64):
+        return float((cell - np.datetime64(0, "s")) / np.timedelta64(1, "s"))
+    if not isinstance(cell, datetime.datetime):
+        return float((cell - EPOCH.date()).total_seconds())
+    local: datetime.datetime = cell.replace(tzinfo=None)
+    return (local - (cell.utcoffset() or datetime.timedelta()) - EPOCH).total_seconds()
+
+
+def _text(cell: Any, sort: str) -> str:
+    """The text that a cell is in a category or a text column."""
+    if sort == "text":
+        return str.__str__(cell)
+    if sort == "truth":
         return "true" if cell else "false"
-    if isinstance(cell, float | np.floating):
-        number = float(cell)
-        return str(int(number)) if number.is_integer() else repr(number)
-    if isinstance(cell, bytes):
-        return cell.decode("utf-8")
-    if isinstance(cell, list | tuple | dict | set | np.ndarray | complex):
-        raise TypeError(type(cell).__name__)
-    return str(cell)
+    if sort == "integer":
+        return str(int(cell))
+    if sort == "decimal":
+        return str(cell)
+    if sort == "moment":
+        return moment_key(_seconds(cell))
+    return number_key(float(str(cell)) if isinstance(cell, np.float16 | np.float32) else _value(cell, sort))
 
 
 def _column_name(label: Any) -> str:

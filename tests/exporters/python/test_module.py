@@ -431,6 +431,6 @@ def test_cells_of_any_width_are_read_as_the_model_reads_them(kind, precision, tm
 
 def test_an_integer_that_would_be_rounded_is_refused_by_an_array_too(tmp_path):
     module = module_of(RuleGraph(Schema((Feature("x"),)), (0, 1), Fires(Compare("x", ">", 0.1))), tmp_path)
-    for row in np.array([[2**53 + 1]]), {"x": str(2**53 + 1)}:
+    for row in np.array([2**53 + 1]), {"x": str(2**53 + 1)}:
         with pytest.raises(ValueError, match="beyond 2\\^53"):
             module.predict(row)

@@ -1,4 +1,4 @@
-# sha256 7df0f9c963729052203a2f343d5b2b5f078bef632e7e6916f36b093a9cfa1621
+# sha256 b3e284b6ba52903898b9c18fb57ea355dc8a2909d644d166748d10b897c9ba2a
 
 DIGEST = "4fdba6fd4d0f0dcaa56d69abd2cbd1ce7fd8e88b83430671bbaebf87e2b1e76d"
 CLASSES = ("no", "yes")
@@ -11,6 +11,9 @@ USED: tuple[Used, ...] = (
     (2, "late", "number", ()),
     (3, "owner", "flag", ()),
 )
+# Columns of numbers and columns of texts, by name and by place.
+NAMES = [[name for _, name, kind, _ in USED if (kind == "level") is text] for text in (False, True)]
+PLACES = [[place for place, _, kind, _ in USED if (kind == "level") is text] for text in (False, True)]
 # Total of the points, and the probability of "yes".
 TOTALS = (
     (-11.0, 0.00522013), (-9.0, 0.0109869), (-6.0, 0.033086), (-5.0, 0.0474259), (-4.0, 0.0675467), (-3.0, 0.0953495),
@@ -62,7 +65,7 @@ def probabilities(row: Any) -> list[float]:
     return [1.0 - positive, positive]
 
 
-# sha256 82ce020185dfe7ddfdb57fccfbf652223e9b255bbe6d46b1ac645da927a0d47a
+# sha256 563230049969d465f1d5a0dcd5e1697e315bcfcec07204d6f9337fb9179746fc
 
 
 def decide_many(np: Any, n: int, job: Any, income: Any, late: Any, owner: Any) -> Any:
@@ -81,7 +84,7 @@ def decide_many(np: Any, n: int, job: Any, income: Any, late: Any, owner: Any) -
 
 # How cells are read, and the arithmetic -- the same in every module -------------------------------------------------
 
-# sha256 d54f9d6830a16a1837d796463db5c245c7812bc5b15080d9303d01b0b542e538
+# sha256 aa2a9f667c943ede4fd148f1b5efd09d334ac6eece8da9a2abd0454cfad92a68
 
 # Rows at the edges of the rules, with the model's answers: --self-test -----------------------------------------------
 

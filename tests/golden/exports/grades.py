@@ -1,4 +1,4 @@
-# sha256 09be9b9442fc234c6a02f090d1f29ceebe7918fc2ddbb64c03a7d3b9434887ba
+# sha256 5f8c05c72fc0aa28e6d832596963b3064552ff879e52ed2128b609dc5e08c505
 
 DIGEST = "008324ab523cb45105e7c06f60cbe1fd7b1c368e234760508853596d9b2e45ac"
 CLASSES = ("low", "mid", "high")
@@ -11,6 +11,9 @@ USED: tuple[Used, ...] = (
     (5, "grade", "level", ("?",)),
     (6, "since", "day", ()),
 )
+# Columns of numbers and columns of texts, by name and by place.
+NAMES = [[name for _, name, kind, _ in USED if (kind == "level") is text] for text in (False, True)]
+PLACES = [[place for place, _, kind, _ in USED if (kind == "level") is text] for text in (False, True)]
 GRADE_KNOWN = frozenset({None, "", "?", "1", "2", "3"})
 
 
@@ -39,7 +42,7 @@ def probabilities(row: Any) -> list[float]:
     return one_hot(decide(row), 3)
 
 
-# sha256 dc6a9947736f836f138720a0dda31eb4382305f770ad7bf5778afb39d9c1e2fc
+# sha256 58f844d3328a21c2cbf53ffdfe8f7040b216c1f9c605ad08bf9c3231fe839f63
 
 
 def decide_many(np: Any, n: int, age: Any, veteran: Any, grade: Any, since: Any) -> Any:
@@ -63,7 +66,7 @@ def decide_many(np: Any, n: int, age: Any, veteran: Any, grade: Any, since: Any)
 
 # How cells are read, and the arithmetic -- the same in every module -------------------------------------------------
 
-# sha256 849a46f9ea6165790df4dff12bcadc74067a997a2a788b9a0caf1df7bdf3960d
+# sha256 96c03d9164280ebecf32b55dc4ff2f0e6a3e5df2151fb33cec03bc99fe31e2cd
 
 # Rows at the edges of the rules, with the model's answers: --self-test -----------------------------------------------
 

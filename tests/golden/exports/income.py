@@ -1,4 +1,4 @@
-# sha256 4de402991bc1b2800884f6c0c761134d48543d36cd1eb3eb57d9ad7f85d80477
+# sha256 b692fa08363afa72f5bd7f31701c52ad7098fd4f4fdbe5bd3ae1c0bfb140c274
 
 DIGEST = "9c27512561e672bcead96fda19174ca304c28a65501bc23abe3175ad54608fd0"
 CLASSES = ("<=50K", ">50K")
@@ -11,6 +11,9 @@ USED: tuple[Used, ...] = (
     (2, "education_num", "number", ()),
     (3, "marital_status", "level", ()),
 )
+# Columns of numbers and columns of texts, by name and by place.
+NAMES = [[name for _, name, kind, _ in USED if (kind == "level") is text] for text in (False, True)]
+PLACES = [[place for place, _, kind, _ in USED if (kind == "level") is text] for text in (False, True)]
 
 
 def decide(row: Any) -> int:
@@ -53,7 +56,7 @@ def probabilities(row: Any) -> list[float]:
     return [1.0 - positive, positive]
 
 
-# sha256 a7c3fd7f2f60fe66ed1000fc45d16617e26582c950794735a40db112acc61215
+# sha256 458588baa72629d4c554a9db5a4f70d2fc6a64139f6171a8b6a2087c6cb07aed
 
 
 def decide_many(np: Any, n: int, age: Any, capital_gain: Any, education_num: Any, marital_status: Any) -> Any:
@@ -74,7 +77,7 @@ def decide_many(np: Any, n: int, age: Any, capital_gain: Any, education_num: Any
 
 # How cells are read, and the arithmetic -- the same in every module -------------------------------------------------
 
-# sha256 470d901c585244bc587e7e6d7551b9450686f88c6afcd2e9c5923835e997f6d4
+# sha256 d24b04bee32af5b2a98dcda2383036e4b01deb20d61831cb6b89bd0bfdf3dbcb
 
 # Rows at the edges of the rules, with the model's answers: --self-test -----------------------------------------------
 

@@ -1,4 +1,4 @@
-# sha256 c87f341e8303ff6151e6282b1b3e4cda02d9bbe4e8a4b5e66763c365f6e85286
+# sha256 778c42c36fb5fbdee3f8fd4cd873c773f2d55dc391688ff1c742be99f914caae
 
 DIGEST = "a4d13f1230f05302bf72b4e5be9686fd8f7fd65be8fb6431bcd0ec67438bb7fb"
 CLASSES = (1, 2, 3)
@@ -9,6 +9,9 @@ USED: tuple[Used, ...] = (
     (1, "capital_gain", "number", ()),
     (4, "veteran", "flag", ()),
 )
+# Columns of numbers and columns of texts, by name and by place.
+NAMES = [[name for _, name, kind, _ in USED if (kind == "level") is text] for text in (False, True)]
+PLACES = [[place for place, _, kind, _ in USED if (kind == "level") is text] for text in (False, True)]
 
 
 def decide(row: Any) -> int:
@@ -34,7 +37,7 @@ def probabilities(row: Any) -> list[float]:
     return one_hot(decide(row), 3)
 
 
-# sha256 909cf367c8b9c5ec4e0850ef6690fb4e7131bccada2255e052ac4f13313ae317
+# sha256 e68541b44917dd30ec4b2c0809362cd306f0bf777909dbe4eac4b14209555632
 
 
 def decide_many(np: Any, n: int, capital_gain: Any, veteran: Any) -> Any:
@@ -55,7 +58,7 @@ def decide_many(np: Any, n: int, capital_gain: Any, veteran: Any) -> Any:
 
 # How cells are read, and the arithmetic -- the same in every module -------------------------------------------------
 
-# sha256 3035d65e28601282d998c92aa37d11e647ba41e97bf6bc038ecc779250e61573
+# sha256 6b0eb2ef82fdac9f7fefecfa1dff6cbfbd53214fda1e1827601149582a9f85d2
 
 # Rows at the edges of the rules, with the model's answers: --self-test -----------------------------------------------
 

@@ -1,4 +1,4 @@
-# sha256 5992d250a903f2136c16ff83ee82701d5844c570d4d8bc0726cf6c03fb2def84
+# sha256 f0806b4978f806bfb029dcf009343160553c1dda9af103d38cac1e2d2def88e6
 
 DIGEST = "41dba392c94d5cc9fcdf7e47bff3434e39e7d9be20cae87c93749a47a86dea24"
 CLASSES = (False, True)
@@ -12,6 +12,9 @@ USED: tuple[Used, ...] = (
     (6, "since", "day", ()),
     (7, "account", "number", ("-999",)),
 )
+# Columns of numbers and columns of texts, by name and by place.
+NAMES = [[name for _, name, kind, _ in USED if (kind == "level") is text] for text in (False, True)]
+PLACES = [[place for place, _, kind, _ in USED if (kind == "level") is text] for text in (False, True)]
 GRADE_KNOWN = frozenset({None, "", "?", "1", "2", "3"})
 AGE_CUTS = (20.500000953674316, 40.50000190734863)
 AGE_VALUES = (-0.5, 0.25, 0.75)
@@ -64,7 +67,7 @@ def probabilities(row: Any) -> list[float]:
     return [1.0 - positive, positive]
 
 
-# sha256 b348a5eaa3f06280252ca1058d4ce677dbc66791dcd67a2f12af8fb41e5f6b1f
+# sha256 a1c9b76cc219ea68f2a3778611400622db0f239562a47cc8a2b0f6697033f797
 
 
 def decide_many(np: Any, n: int, age: Any, veteran: Any, grade: Any, since: Any, account: Any) -> Any:
@@ -86,7 +89,7 @@ def decide_many(np: Any, n: int, age: Any, veteran: Any, grade: Any, since: Any,
 
 # How cells are read, and the arithmetic -- the same in every module -------------------------------------------------
 
-# sha256 0995ed7ddbbc6391e8b78dcfcf343053d30bbf9495a3ab19cf53f0c73facfe19
+# sha256 50500bf16d2a0815ef60bfbb4a017b6f1e2c4c77fef44cad49c59d482d6402f7
 
 # Rows at the edges of the rules, with the model's answers: --self-test -----------------------------------------------
 

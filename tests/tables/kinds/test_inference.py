@@ -205,7 +205,7 @@ def test_integers_beyond_2_53_are_refused_by_name(cells: list[object]) -> None:
         (np.zeros((2, 2, 2)), "3 dimensions"),
         (np.zeros((2, 2), dtype=complex), "Complex data not supported"),
         ({"a": [1, 2], "b": [1]}, "1 cells, but 2 in the first column"),
-        ({"a": [[1], [2]]}, "no text or number"),
+        ({"a": [[1], [2]]}, "list is no text, number"),
         (pd.DataFrame([[1, 2]], columns=["a", "a"]), "two columns are called 'a'"),
         ([[1, 2], [3]], "rows of different length"),
         (pl.DataFrame({"a": [[1], [2]]}), r"List.* are not supported"),
