@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache, reduce
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -104,6 +105,9 @@ def _minimised(node: Node, atoms: tuple[Node, ...], context: Context) -> Node | 
     true, false = tuple(sorted(codes[holds].tolist())), tuple(sorted(codes[~holds].tolist()))
     if context.literals(node) <= sum(map(context.literals, _needed(atoms, true, false))):
         return None  # sympy takes a second for a large block
+    if find_spec("sympy") is None:
+        context.messages.append("formulas may be longer than need be: pip install sympy minimises them")
+        return None
     impossible = tuple(sorted(set(range(1 << n)).difference(true, false)))
     forms = (
         _assembled(Or, And, _sum_of_products(n, true, impossible), atoms, False, context),

@@ -1,5 +1,6 @@
 """simplify() as a whole: the same decision on every reachable cell, never more literals, nothing left to do."""
 
+import sys
 import time
 
 import numpy as np
@@ -380,3 +381,19 @@ def test_chosen_passes_alone_are_applied():
     assert flat.decision.roots == (Or((And((A, B)), And((A, B, D)))),)
     assert simplify(graph).decision.roots == (And((A, B)),)
     assert simplify(graph, passes=()) == graph
+
+
+def test_without_sympy_the_other_passes_run(monkeypatch, caplog):
+    """It ended in a ModuleNotFoundError."""
+    text = (
+        "decide yes when any of (a and b and not c, a and b and c, a and not b and d, a and b and d, not a and b and d)"
+    )
+    head = "rulekit rules 1\n" + "".join(f"column {name}: boolean\n" for name in "abcd") + "label y: {no, yes}\n"
+    graph = parse_graph(f"{head}default no\n{text}\n")
+    monkeypatch.setitem(sys.modules, "sympy", None)
+
+    simpler = simplify(graph)
+
+    assert "pip install sympy" in caplog.text
+    assert counts(simpler).literals < counts(graph).literals
+    assert equivalent(graph, simpler) == "proved"
