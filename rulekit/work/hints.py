@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Collection
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from rulekit.graph.language.readable import counted, listed, percent
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import no_rule_notes, rules_of
 from rulekit.tables.labels import LabelledTable
+from rulekit.work.best_rule import BestRule, best_rule
 
 if TYPE_CHECKING:
     from rulekit.work.start import Start
@@ -23,6 +25,10 @@ HARDLY = 0.5
 SELDOM = 1.0 / 3.0
 """The share of the rows below which a class may be outnumbered wherever a rule holds."""
 FEW = 500
+LOWEST_COST = 5
+"""The cost where the best rule pays at any: a learner that adds conditions one by one needs parts of it to pay."""
+RULES = "cnll"
+"""The learner of rules with several conditions."""
 
 
 def surprises(model: RuleGraph, start: Start | None, figures: Figures) -> list[str]:
@@ -61,27 +67,40 @@ def hints(figures: Figures, few_errors: bool) -> list[str]:
     return found
 
 
-def ways_out(rows: LabelledTable, parameters: Collection[str]) -> tuple[str, ...]:
-    """What may give rules for training rows from which none were learned; parameters: the names that the learner has.
+def ways_out(rows: LabelledTable, learner: str, parameters: Collection[str]) -> tuple[str, ...]:
+    """What may give rules for training rows from which none were learned.
 
-    A rule pays where it is right more often than wrong, which rules for a seldom class may never be until its rows
-    weigh more: half of what would make them as heavy as all others, beyond which to answer it always is the cheapest.
+    learner: its word; parameters: the names that it has. A rule pays where its right rows outweigh its wrong ones. So
+    the cost that is named is twice the one from which the best rule that was looked at pays (`best_rule`): on other
+    rows it is right less often.
     """
     sums = np.bincount(rows.y, rows.weight, len(rows.classes))
     place, total, found = int(np.argmin(sums)), float(sums.sum()), []
     label, part = rows.classes[place], float(sums[place]) / total
-    if rows.cost is None and 0.0 < part < SELDOM:
-        times = max(2, round((1.0 - part) / part / 2.0))
-        why = f"no rule for {label!r} ({percent(part)} of the rows) is right more often than wrong; "
+    best = best_rule(rows, place) if rows.cost is None and 0.0 < part < SELDOM else None
+    if best is not None and best.precision > 2.0 * part:
+        why = f"{_told(best, label, part)}; "
+        times = LOWEST_COST if best.precision > 0.5 else math.ceil(2.0 * best.wrong / best.right)
+        if best.precision > 0.5 and learner != RULES:
+            found.append(f"--learner {RULES} looks for such rules")
         if len(rows.classes) == 2:
             given = "" if place else f"--positive {shlex.quote(str(label))} "
-            found.append(f"{why}{given}--cost 1:{times} lets a {label!r} that is missed count as {times} errors")
+            found.append(f"{given}--cost 1:{times} lets a {label!r} that is missed count as {times} errors")
             if "threshold" in parameters:
                 found.append(f"--param threshold=f1 decides where {label!r} is found best, rather than at 1/2")
         elif "class_weight" in parameters:
-            found.append(f"{why}--param class_weight=balanced lets all classes weigh the same")
+            found.append("--param class_weight=balanced lets all classes weigh the same")
+        found[:1] = [why + each for each in found[:1]]
     if len(rows) < FEW:
         found.append(f"{counted(len(rows), 'row')} hardly tell a rule from chance; with more rows there may be some")
     elif not found:
         found.append(f"the columns say little about {rows.target} in these rows; other columns, or more rows, may")
     return tuple(found)
+
+
+def _told(best: BestRule, label: object, part: float) -> str:
+    """What the best rule is, and how often it is right."""
+    how = f"{percent(best.precision)} of the weight of its rows" if best.weighted else f"{best.right:.0f} of its "
+    how += "" if best.weighted else counted(best.rows, "row")
+    looked = "of the rules of one or two conditions that were looked at"
+    return f"{label!r} is {percent(part)} of the rows; {looked}, the best is right on {how}: {best.text}"

@@ -181,7 +181,7 @@ def _trained(
         (*kept.notes, *noticed, *surprises(model, start, figures), *hints(figures, few_errors)),
         None if rows.cost is None else (figures.cost_per_row(rows.cost), figures.cost_of_one_answer(rows.cost)),
         baselines,
-        () if _decides(model, figures) else ways_out(training, _left_alone(request)),
+        () if _decides(model, figures) else ways_out(training, request.learner, _left_alone(request)),
     )
 
 

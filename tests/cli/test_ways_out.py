@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 from command_line import Run
 
+import rulekit
+
 
 def towns(path: Path) -> None:
     """Thirty towns of which four have many floods, in fewer than half of their houses."""
@@ -85,3 +87,26 @@ def test_a_model_that_decides_every_row_alike_says_so_and_how_to_find_the_class(
     found = run(*given, "--param", "threshold=f1")
     assert found.status == 0, found.err
     assert "every row is decided" not in found.err
+
+
+def test_the_advice_for_a_rare_class_names_a_rule_and_leads_to_precise_ones(run: Run, tmp_path: Path) -> None:
+    """Adaboost found nothing, said that no rule is right more often than wrong, and advised --cost 1:318."""
+    rng = np.random.default_rng(1)
+    a, b, c = rng.normal(size=(3, 20_000)).round(2)
+    label = rng.random(20_000) < np.where((a > 1.6) & (b > 1.6), 0.75, 0.001)
+    data, model = tmp_path / "rows.csv", tmp_path / "model.json"
+    written(data, "a,b,c,y", (f"{p},{q},{r},{'yes' if s else 'no'}" for p, q, r, s in zip(a, b, c, label, strict=True)))
+    given = ("train", str(data), "--target", "y", "--no-baselines", "-o", str(model))
+
+    said = " ".join(run(*given, "--learner", "adaboost", "--param", "n_estimators=20").err.split())
+
+    assert re.search(r"the best is right on \d+ of its \d+ rows: a > 1\.\d+ and b > 1\.\d+", said), said
+    assert "right more often than wrong" not in said
+    assert "--learner cnll looks for such rules" in said
+    found = json.loads(run(*given, "--learner", "cnll", "--json").out)
+    assert found["literals"] > 0
+    cost = re.findall(r"--cost 1:\d+", said)[0].split()
+    assert run(*given, "--learner", "adaboost", "--param", "n_estimators=20", *cost).status == 0
+    rows = {"a": a, "b": b, "c": c}
+    yes = rulekit.load(model).predict(rows) == "yes"
+    assert label[yes].mean() > 0.3
