@@ -26,7 +26,7 @@ Bools = npt.NDArray[np.bool_]
 
 _TOTAL_BITS = 40
 _FACTOR_BITS = 16
-_MOST_EXPONENT = 300
+_MOST_EXPONENT = 40
 _PART = 1 << 16
 
 
@@ -54,9 +54,14 @@ def quantise_by_class(weights: Floats, labels: Ints, factors: Floats) -> tuple[I
     steps = np.minimum(unit, np.ldexp(1.0, np.frexp(factors)[1] - _FACTOR_BITS))
     factors = np.rint(factors / steps) * steps
     if weights.strides == (0,):
-        each = np.rint(weights[0] * factors / unit).astype(np.int64)
+        each = _steps(weights[0] * factors, unit)
         return np.broadcast_to(each[:1], weights.shape) if np.all(each == each[0]) else each[labels], unit
-    return np.rint(weights * factors[labels] / unit).astype(np.int64), unit
+    return _steps(weights * factors[labels], unit), unit
+
+
+def _steps(weights: Floats, unit: float) -> Ints:
+    """Weights in units, of which those above 0 have one at least: beside 1e18, rows of 1 would leave a class empty."""
+    return np.maximum(np.rint(weights / unit), np.sign(weights)).astype(np.int64)
 
 
 def class_totals(weights: Floats | Ints, labels: npt.NDArray[Any], n_classes: int) -> Floats:

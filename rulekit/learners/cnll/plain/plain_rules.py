@@ -69,8 +69,8 @@ class PlainRules:
 
         So half of what a class is rarer, in odds, makes up for being less often right (docs/cnll-notes.md).
         """
-        right = (rules.right + _ROWS * self.share) / (rules.held + _ROWS)
-        return (right / (1.0 - right)) ** 2 / (self.share / (1.0 - self.share))
+        wrong = max(rules.held - rules.right, 0.0) + _ROWS * (1.0 - self.share)
+        return ((rules.right + _ROWS * self.share) / wrong) ** 2 / (self.share / (1.0 - self.share))
 
 
 def plain_variants(

@@ -6,6 +6,7 @@ memory together with a memory budget, whose columns go to disk; a LabelledTable,
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -161,6 +162,7 @@ def _counting(
         if not used.any():
             raise InputError("the weights are all zero", where="sample_weight", fix="give some row a weight above 0")
         if not used.all():
+            _tell_left_out(classes, y, used)
             table, y, weights = table.take(used), y[used], weights[used]
             groups = None if groups is None else groups[used]
     occurs = np.array([all_classes or bool((y == k).any()) for k in range(len(classes))])
@@ -174,6 +176,14 @@ def _counting(
     # classes that are in order already have the labels that there are: a byte less for each row
     labels = y if np.array_equal(lookup, np.arange(len(lookup))) and y.dtype == lookup.dtype else lookup[y]
     return TrainingData(table, tuple(found.tolist()), labels, weights, groups, prices[occurs][np.argsort(rank)])
+
+
+def _tell_left_out(classes: Array, y: Array, used: npt.NDArray[np.bool_]) -> None:
+    """Warn of classes whose rows all weigh 0, which are left out with them; used [n]: the other rows."""
+    gone = sorted(set(np.unique(y).tolist()) - set(np.unique(y[used]).tolist()))
+    if gone:
+        shown = ", ".join(repr(label) for label in classes[gone].tolist())
+        warnings.warn(f"all rows of {shown} have weight 0; no row is decided so", stacklevel=5)
 
 
 class _Gathering:
