@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from rulekit.verification.parity import verify
 
 __version__ = "0.1.0"
+DISTRIBUTION = "rulekit-portable"
+"""The name on the package index, where an unrelated package bears the name of this module."""
 
 _LAZY = {
     "AdaBoostStumpClassifier": "rulekit.learners.boosting.estimator",
@@ -56,6 +60,22 @@ __all__ = [
     "simplify",
     "verify",
 ]
+
+
+def foreign_files() -> str:
+    """What an unrelated package of the name `rulekit` left beside this one, in a sentence; "" where it left nothing.
+
+    Both write into one folder: installing it replaces files of this package, uninstalling it removes them.
+    """
+    beside = Path(__file__).parents[1]
+    if next(beside.glob("rulekit-[0-9]*.*-info"), None) is None:
+        return ""
+    fix = f"pip uninstall rulekit, then pip install --force-reinstall {DISTRIBUTION}"
+    return f"the unrelated package rulekit is installed in the same folder; {fix}"
+
+
+if _foreign := foreign_files():
+    warnings.warn(f"{DISTRIBUTION}: {_foreign}", stacklevel=2)
 
 
 def __getattr__(name: str) -> Any:

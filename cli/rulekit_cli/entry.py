@@ -7,11 +7,21 @@ import signal
 import sys
 
 INTERRUPTED = 130
+_DISTRIBUTION = "rulekit-portable"
+_REPLACED = (
+    "files of rulekit-portable are missing, or an unrelated package named rulekit replaced them; "
+    "pip uninstall rulekit, then pip install --force-reinstall rulekit-portable"
+)
 
 
 def main() -> None:
     """Run the `rulekit` command and leave with its exit status."""
     signal.signal(signal.SIGTERM, _leave)
+    import rulekit
+
+    if getattr(rulekit, "DISTRIBUTION", "") != _DISTRIBUTION:
+        print(f"rulekit: {_REPLACED}", file=sys.stderr)
+        sys.exit(2)
     try:
         from rulekit_cli import main as command
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
 import traceback
 from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, requires
 
 import typer
 
+from rulekit import DISTRIBUTION
 from rulekit.errors import RulekitError, reason_of
 from rulekit.names import printable
 from rulekit_cli.console import red
@@ -58,7 +61,19 @@ def describe(error: Exception) -> str:
         return f"{where}{reason_of(error)}"
     if isinstance(error, MemoryError):
         return "out of memory; use fewer rows or columns"
+    if isinstance(error, ModuleNotFoundError) and (package := _package(error.name or "")):
+        return f"this needs the package {package}, which is not installed; pip install {package}"
     return f"internal error: {type(error).__name__}: {_flat(str(error))}; run again with --debug for the traceback"
+
+
+def _package(module: str) -> str:
+    """The package of the index that rulekit depends on and that has this module, or ""."""
+    name = {"sklearn": "scikit-learn"}.get(module.split(".")[0], module.split(".")[0])
+    try:
+        needed = requires(DISTRIBUTION) or []
+    except PackageNotFoundError:
+        return ""
+    return name if any(re.match(rf"{re.escape(name)}\b(?!-)", line) for line in needed) else ""
 
 
 def _flat(text: str) -> str:

@@ -26,10 +26,10 @@ LIMIT = 300
 
 
 def floors(*names: str) -> tuple[str, ...]:
-    """The oldest supported versions of the named packages, from pyproject.toml."""
+    """The oldest supported versions of the named packages, of all by default, from pyproject.toml."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     wanted = dict(re.match(r"([\w-]+)>=([\w.]+)", line).groups() for line in project["dependencies"])  # type: ignore[union-attr]
-    return tuple(f"{name}=={wanted[name]}" for name in names)
+    return tuple(f"{name}=={wanted[name]}" for name in names or wanted)
 
 
 # onnx 1.16 was written before protobuf 7, lark and sympy are what rulekit needs to export with these versions.
@@ -40,6 +40,16 @@ PYTHONS: dict[str, tuple[str, ...]] = {
     "tract": ("tract==0.23.9", "numpy==2.4.6"),
     "mlflow": ("mlflow-skinny==3.17.2", "pandas==3.1.1", "onnx==1.23.2", "onnxruntime==1.32.0"),
 }
+# Environments for rulekit itself: a part of what it depends on, the oldest versions, other interpreters.
+SCORING = ("numpy", "polars")
+TRAINING = (*SCORING, "scikit-learn", "typer", "rich", "lark", "jinja2")
+PARTS: dict[str, tuple[str, ...]] = {
+    "scoring": SCORING,
+    "training": TRAINING,
+    "lowest": floors(),
+    **{f"python3.{minor}": tuple(line.split("==")[0] for line in floors()) for minor in (12, 13, 14)},
+}
+WANTED = {**PYTHONS, **PARTS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +74,7 @@ class Place:
             return _node_missing()
         if self.name == "browser":
             return _node_missing() or ("" if browser() else "no Chromium on this machine")
-        if self._stamp.exists() and self._stamp.read_text().split() == list(PYTHONS[self.name]):
+        if self._stamp.exists() and self._stamp.read_text().split() == list(WANTED[self.name]):
             return ""
         reason = FOLDER / f"{self.name}.reason"
         return reason.read_text() if reason.exists() else "not installed (make runtimes installs it)"
@@ -91,12 +101,23 @@ class Place:
 
     def _install_python(self) -> None:
         shutil.rmtree(FOLDER / self.name, ignore_errors=True)
-        _call([sys.executable, "-m", "venv", "--without-pip", str(FOLDER / self.name)])
+        python = _interpreter(self.name) if self.name.startswith("python") else sys.executable
+        _call([python, "-m", "venv", "--without-pip", str(FOLDER / self.name)])
         pip = [sys.executable, "-m", "pip", "--python", str(self.python), "--disable-pip-version-check"]
         # wheels only: where there is none for this Python or machine, nothing is compiled for minutes
         options = ["--quiet", "--only-binary", ":all:", "--retries", "1", "--timeout", "20"]
-        _call([*pip, "install", *options, *PYTHONS[self.name]])
-        self._stamp.write_text("\n".join(PYTHONS[self.name]))
+        _call([*pip, "install", *options, *WANTED[self.name]])
+        self._stamp.write_text("\n".join(WANTED[self.name]))
+
+
+def _interpreter(name: str) -> str:
+    """An interpreter of this name that runs: of the path, or one that pyenv installed. Raises OSError without one."""
+    version = name.removeprefix("python")
+    pyenv = sorted((Path.home() / ".pyenv" / "versions").glob(f"{version}.*/bin/python"))
+    for path in filter(None, [shutil.which(name), *map(str, pyenv)]):
+        if subprocess.run([path, "--version"], capture_output=True, check=False).returncode == 0:
+            return path
+    raise OSError(f"no {name} on this machine")
 
 
 def _call(command: list[str], folder: Path = ROOT) -> None:
@@ -131,13 +152,13 @@ def browser() -> str | None:
     return next(filter(None, map(shutil.which, BROWSERS)), None)
 
 
-PLACES = {name: Place(name) for name in (*PYTHONS, "node", "browser")}
+PLACES = {name: Place(name) for name in (*WANTED, "node", "browser")}
 
 
 def main() -> None:
     """Install what is missing, two at a time, and say what is there."""
     with ThreadPoolExecutor(2) as workers:
-        list(workers.map(Place.install, [PLACES["node"], *(PLACES[name] for name in PYTHONS)]))
+        list(workers.map(Place.install, [PLACES["node"], *(PLACES[name] for name in WANTED)]))
     for place in PLACES.values():
         print(f"{place.name:10} {place.missing or 'there'}")
 
