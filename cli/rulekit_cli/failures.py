@@ -12,7 +12,6 @@ from importlib.metadata import PackageNotFoundError, requires
 
 import typer
 
-from rulekit import DISTRIBUTION
 from rulekit.errors import RulekitError, reason_of
 from rulekit.names import printable
 from rulekit_cli.console import red
@@ -70,7 +69,7 @@ def _package(module: str) -> str:
     """The package of the index that rulekit depends on and that has this module, or ""."""
     name = {"sklearn": "scikit-learn"}.get(module.split(".")[0], module.split(".")[0])
     try:
-        needed = requires(DISTRIBUTION) or []
+        needed = requires("rulekit-portable") or []
     except PackageNotFoundError:
         return ""
     return name if any(re.match(rf"{re.escape(name)}\b(?!-)", line) for line in needed) else ""

@@ -67,7 +67,7 @@ def test_the_promise_is_proved_and_its_proof_is_shown() -> None:
 
 
 def test_a_report_that_checked_nothing_claims_nothing(tmp_path: Path) -> None:
-    """ "Nothing was found broken" stood in green where no promise was declared and nothing was verified."""
+    """The words "Nothing was found broken" stood in green where no promise was declared and nothing was verified."""
     graph = rulekit.load(loans().model)
     features = tuple(replace(feature, monotone=0) for feature in graph.schema)
     plain, module = tmp_path / "plain.json", tmp_path / "model.py"
