@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rulekit.audit.lines import wrapped
 from rulekit.errors import InputError
 from rulekit.schema import Schema
 from rulekit.tables.kinds.encoding import encode_columns
@@ -24,6 +25,8 @@ from rulekit.tables.labels import LabelledTable
 from rulekit.tables.options import ReadingOptions
 from rulekit.tables.raw.sources import raw_table
 from rulekit.tables.reading import read_table
+from rulekit.work.scoring import ScoringRequest, score
+from rulekit.work.training import TrainingRequest, train
 
 ROWS = 240
 WORST = 0.06
@@ -44,7 +47,7 @@ def indian(value: float) -> str:
 
 def now_and_then(often: str, *others: str) -> Callable[[float], str]:
     """Numbers, and now and then another cell."""
-    return lambda v: random.choice(others) if random.random() < 0.06 else often.format(v)
+    return lambda v: random.choice(others) if random.random() < 0.02 else often.format(v)
 
 
 def day(form: str) -> Callable[[float], str]:
@@ -271,3 +274,29 @@ def test_what_numbers_look_like(values: list[float], note: str) -> None:
     notes = [found for found in infer({"v": values}).notes if "float" not in found]
     assert len(notes) == bool(note)
     assert note in "".join(notes)
+
+
+def test_a_terminal_breaks_no_option_apart() -> None:
+    note = (
+        "column 'v' is a category of numbers such as '1.022,69 €'; --type 'v=numeric:1.022,69 €' --missing v=n/a reads"
+    )
+    assert wrapped(f"note: {note} them", 80, "  ") == [
+        "note: column 'v' is a category of numbers such as '1.022,69 €';",
+        "  --type 'v=numeric:1.022,69 €' --missing v=n/a reads them",
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CASES)
+def test_a_model_of_the_pasted_option_errs_seldom(name: str, tmp_path: Path) -> None:
+    """From the file to the model and back to the file, by what the note says."""
+    path = tmp_path / "data.csv"
+    write(path, CASES[name])
+    plain = read_labelled(path, ReadingOptions(target="y"))
+    notes = [note for note in plain.table.notes if "'v'" in note and "--" in note]
+    reading = pasted(notes[0]) if notes else ReadingOptions(target="y")
+    made = train(TrainingRequest(path, reading, learner="adaboost", output=tmp_path / "m.json"))
+    scores = score(ScoringRequest(tmp_path / "m.json", path))
+    labels = [line.rpartition(",")[2] for line in path.read_text("utf-8").splitlines()[-ROWS:]]
+    assert 1.0 - made.figures.accuracy < WORST
+    assert np.mean(np.array(scores.columns["label"]) != np.array(labels)) < WORST
