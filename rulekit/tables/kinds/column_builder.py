@@ -73,6 +73,7 @@ class ColumnBuilder:
     _pending: list[tuple[int, np.dtype[np.generic]]] = field(default_factory=list)
     _decimal: str = "."
     _seconds: bool | None = None
+    _unit: str = ""
     _listed: tuple[tuple[str, ...], bool] | None = None
     _same_levels: bool = True
 
@@ -127,6 +128,7 @@ class ColumnBuilder:
             self._add_keys(column)
         else:
             self._note_time(column)
+            self._unit = self._unit or column.unit
             narrow = None if self.tokens else narrow_values(column)
             values = number_values(column, self.tokens) if narrow is None else narrow
             refuse_large_integers(column, values, self.source)
@@ -238,7 +240,7 @@ class ColumnBuilder:
             )
         if self.numbers.bools or (self.numbers.present and self.numbers.truth_values):
             return self.numbers.encoded(replace(feature, kind="boolean"))
-        return self.numbers.encoded(feature, width=width)
+        return self.numbers.encoded(replace(feature, unit=feature.unit or self._unit), width=width)
 
     def _encoded_keys(self, dictionary: Dictionary) -> tuple[Decided, EncodedColumn]:
         keys, counts, place = dictionary.ordered()

@@ -42,14 +42,15 @@ _TRUTH_SPELLINGS = {"True": "true", "TRUE": "true", "False": "false", "FALSE": "
 class NumberColumn:
     """Numbers or bools: `values` [n] of bool, int, uint or float; `missing` masks cells beside NaN.
 
-    time: "seconds" if the values are seconds since 1970-01-01. first_row (of every column): where its rows begin in
-    the table that it is a block of.
+    time: "seconds" if the values are seconds since 1970-01-01. unit: of the numbers, by their type. first_row (of every
+    column): where its rows begin in the table that it is a block of.
     """
 
     name: str
     values: Array
     missing: Mask | None = None
     time: Literal["", "seconds"] = ""
+    unit: str = ""
     first_row: int = 0
 
 

@@ -9,6 +9,7 @@ import datetime
 import math
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -97,7 +98,7 @@ def array_column(name: str, values: Array) -> Column:
         seconds = (values - np.datetime64(0, "s")) / np.timedelta64(1, "s")
         return NumberColumn(name, np.asarray(seconds, dtype=np.float64), time="seconds")
     if kind == "m":
-        return NumberColumn(name, np.asarray(values / np.timedelta64(1, "s"), dtype=np.float64))
+        return NumberColumn(name, np.asarray(values / np.timedelta64(1, "s"), dtype=np.float64), unit="s")
     if kind in "OUST":
         return _cells(name, values.tolist())
     if kind == "c":
@@ -148,7 +149,8 @@ def polars_column(name: str, series: Any) -> Column:
         seconds = series.dt.epoch("us").cast(pl.Float64).to_numpy() / 1e6
         return NumberColumn(name, seconds, series.is_null().to_numpy(), time="seconds")
     if dtype == pl.Duration:
-        return polars_column(name, series.to_physical().cast(pl.Float64) / _NANOSECONDS[dtype.time_unit])
+        spans = polars_column(name, series.to_physical().cast(pl.Float64) / _NANOSECONDS[dtype.time_unit])
+        return replace(spans, unit="s") if isinstance(spans, NumberColumn) else spans
     if dtype.is_decimal():
         if dtype.precision is not None and dtype.precision <= _EXACT_DIGITS:
             return polars_column(name, series.cast(pl.Float64))
@@ -290,7 +292,9 @@ def _cells(name: str, cells: list[Any]) -> Column:
     sorts = {kind: sort for kind in kinds if (sort := sort_of(kind)) is not None}
     if len(sorts) < len(kinds):
         row, kind = next((row, type(cell)) for row, cell in enumerate(cells) if type(cell) not in sorts)
-        raise InputError(_refusal(kind), where=place("", row, name), fix=_FIXES.get(kind, "mend the cell"))
+        raise InputError(
+            _refusal(kind), where=place("", row, name), fix=_FIXES.get(kind, "convert the column to text or numbers")
+        )
     found = [None if is_missing(cell) else cell for cell in cells]
     present = {sorts[type(cell)] for cell in found if cell is not None} or {sort for sort in sorts.values() if sort}
     if len(present) == 1 and present != {"text"}:
@@ -347,7 +351,7 @@ def _alike(name: str, cells: list[Any], sort: str) -> Column | None:
     if sort == "number" and kinds & {np.float16, np.float32}:
         return None
     values = np.array([math.nan if cell is None else _value(cell, sort) for cell in cells], dtype=np.float64)
-    return NumberColumn(name, values, time="seconds" if sort == "moment" else "")
+    return NumberColumn(name, values, time="seconds" if sort == "moment" else "", unit="s" if sort == "span" else "")
 
 
 def is_missing(cell: Any) -> bool:
@@ -396,4 +400,6 @@ def _text(cell: Any, sort: str) -> str:
 
 
 def _column_name(label: Any) -> str:
+    if isinstance(label, tuple):  # of a frame whose columns have several levels
+        return ".".join(map(str, label))
     return label if isinstance(label, str) else str(label)

@@ -269,3 +269,12 @@ def test_a_float32_matrix_is_not_copied():
 
 def test_integers_beyond_float32_keep_their_width():
     assert infer({"a": np.array([2**24, 2**24 + 1])}).features[0].precision == "float64"
+
+
+def test_spans_of_time_are_seconds_and_columns_of_several_levels_have_a_name() -> None:
+    hours = [datetime.timedelta(hours=i) for i in range(3)]
+    frames = (pd.DataFrame({"d": pd.to_timedelta(hours)}), pl.DataFrame({"d": hours}), {"d": hours})
+    for frame in (*frames, {"d": np.array(hours, "m8[s]")}):
+        feature, array = only(infer(frame))
+        assert (feature.unit, array) == ("s", [0, 3600, 7200])
+    assert infer(pd.DataFrame({("a", "v"): [1.5], ("a", "w"): [2.5]})).names == ("a.v", "a.w")
