@@ -1,9 +1,13 @@
-"""The one limit of time of a command: a moment of the monotonic clock, handed to all that the command asks."""
+"""The one limit of time of a command: a moment of the monotonic clock, handed to all that the command asks.
+
+The same object hears how far the work has come, so that whatever may end by the limit also shows progress.
+"""
 
 from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from rulekit.errors import BudgetError
@@ -13,14 +17,20 @@ class OutOfTime(BudgetError):  # noqa: N818
     """A search reached the limit of time before it had an answer: what it was asked stays open."""
 
 
+def _unheard(what: str, share: float) -> None:
+    """The listener that shows nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class Deadline:
     """A limit of time that begins when the object is made.
 
-    seconds: how long the work may take; None: no limit. Frozen, so that every part of a command shares one.
+    seconds: how long the work may take; None: no limit. tell: is called with what is being done and how much of it is
+    done, 0 to 1. Frozen, so that every part of a command shares one.
     """
 
     seconds: float | None = None
+    tell: Callable[[str, float], object] = _unheard
     until: float = field(init=False)
     """The last moment, of `time.monotonic`; infinite without a limit."""
 
@@ -41,11 +51,18 @@ class Deadline:
     def check(self) -> None:
         """Go on, or raise OutOfTime."""
         if self.over:
-            raise OutOfTime(f"{self.seconds:g} seconds were over", fix="--time-limit gives more time")
+            raise OutOfTime(self.reason)
+
+    @property
+    def reason(self) -> str:
+        """Why something is open that the limit ended, with the option that gives more time."""
+        return f"the limit of {self.seconds:g} seconds was reached (--time-limit)"
 
     def within(self, seconds: float) -> Deadline:
         """The limit of a part: `seconds` from now, or what is left of this one if that is less."""
-        return Deadline(min(seconds, self.left))
+        part = Deadline(seconds if self.seconds is None else self.seconds, self.tell)
+        object.__setattr__(part, "until", min(self.until, time.monotonic() + seconds))
+        return part
 
 
 NO_LIMIT = Deadline()

@@ -9,6 +9,7 @@ import typer
 from rulekit_cli import options
 from rulekit_cli.console import result, result_json, width
 from rulekit_cli.failures import CHECK_FAILED
+from rulekit_cli.progress import shown_search
 
 _INDENT = 12
 
@@ -16,6 +17,7 @@ _INDENT = 12
 def check(
     model: options.Model,
     all_: Annotated[bool, typer.Option("--all", help="Each rule and each pair of rules by itself.")] = False,
+    time_limit: options.SearchLimit = options.SEARCH_SECONDS,
     json_: options.Json = False,
 ) -> None:
     """Prove what a model promises, and find rules that do nothing or meet others.
@@ -37,7 +39,8 @@ def check(
     from rulekit.audit.lines import wrapped
     from rulekit.work.models import check
 
-    checked = check(model)
+    with shown_search(time_limit) as deadline:
+        checked = check(model, deadline)
     if json_:
         result_json(checked.as_dict())
     else:

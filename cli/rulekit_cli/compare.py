@@ -11,6 +11,7 @@ import typer
 from rulekit_cli import options
 from rulekit_cli.console import red, result, result_json, width, write
 from rulekit_cli.failures import CHECK_FAILED
+from rulekit_cli.progress import shown_search
 
 _INDENT = 13
 _LOUD = ("DIFFERENT", "NOT PROVED", "FAULT")
@@ -29,6 +30,7 @@ def compare(
     ] = None,
     all_: Annotated[bool, typer.Option("--all", help="Every region, rule and parameter.")] = False,
     text_file: options.TextFile = options.DETECTED,
+    time_limit: options.SearchLimit = options.SEARCH_SECONDS,
     json_: options.Json = False,
 ) -> None:
     """Tell two models apart: proved equal, or where they decide otherwise, with rows that show it.
@@ -51,7 +53,9 @@ def compare(
     from rulekit.work.comparing import ComparisonRequest
     from rulekit.work.comparing import compare as compared_files
 
-    compared = compared_files(ComparisonRequest(first, second, data, tuple(by or ()), options.reading(given)))
+    request = ComparisonRequest(first, second, data, tuple(by or ()), options.reading(given))
+    with shown_search(time_limit) as deadline:
+        compared = compared_files(request, deadline)
     if json_:
         result_json(compared.as_dict())
     else:

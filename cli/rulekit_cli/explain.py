@@ -11,6 +11,7 @@ from rulekit.audit.lines import wrapped
 from rulekit.errors import InputError
 from rulekit_cli import options
 from rulekit_cli.console import log, result, result_json, width
+from rulekit_cli.progress import shown_search
 
 if TYPE_CHECKING:
     from rulekit.audit.nearest_change.wishes import Direction
@@ -43,6 +44,7 @@ def explain(
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write all of it there; JSON with --json.")
     ] = None,
     text_file: options.TextFile = options.DETECTED,
+    time_limit: options.SearchLimit = options.SEARCH_SECONDS,
     json_: options.Json = False,
 ) -> None:
     """Say why rows are decided as they are, and what would turn the decision.
@@ -76,7 +78,8 @@ def explain(
         output,
         options.reading(given),
     )
-    found = explained(wanted)
+    with shown_search(time_limit) as deadline:
+        found = explained(wanted, deadline)
     if output is not None:
         many = len(found.rows)
         log(f"wrote {output}: {many} row{'s' * (many != 1)}")

@@ -47,6 +47,11 @@ TextFile = Mapping[str, Any]
 DETECTED: TextFile = MappingProxyType({})
 """What a command takes as the options of its text file where none is given."""
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+SearchLimit = Annotated[
+    float,
+    typer.Option("--time-limit", metavar="SECONDS", help="Stop searching then; what is not settled is open.", min=0),
+]
+SEARCH_SECONDS = 60.0
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No notes and no progress.")]
 
 _OF_TEXT_FILES = {

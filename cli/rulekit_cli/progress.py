@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 
 from rulekit.names import printable
 from rulekit.work.course import Standing
-from rulekit.work.progress import Event, Noticed, Progress, Read, RunProgress, unseen
+from rulekit.work.progress import Event, Noticed, Progress, Read, RunProgress, deadline_of, unseen
 from rulekit_cli.console import log, logged_from, width
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
     from rich.progress import TaskID
+
+    from rulekit.limits import Deadline
 
 _BAR_WIDTH = 20
 
@@ -66,6 +68,13 @@ def shown_progress(quiet: bool, time_limit: float | None = None) -> Iterator[Pro
         return
     with ExitStack() as stack:
         yield _Display(stack, time_limit)
+
+
+@contextmanager
+def shown_search(time_limit: float) -> Iterator[Deadline]:
+    """The limit of a command's searches, in seconds from now, which shows how far they are."""
+    with shown_progress(False) as progress:
+        yield deadline_of(time_limit, progress)
 
 
 @contextmanager

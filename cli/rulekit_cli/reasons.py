@@ -12,6 +12,7 @@ from rulekit.errors import InputError
 from rulekit_cli import options
 from rulekit_cli.console import log, result, result_json, width
 from rulekit_cli.failures import CHECK_FAILED
+from rulekit_cli.progress import shown_search
 
 _INDENT = 8
 
@@ -28,6 +29,7 @@ def reasons(
     ] = None,
     adverse: options.Adverse = None,
     text_file: options.TextFile = options.DETECTED,
+    time_limit: options.SearchLimit = options.SEARCH_SECONDS,
     json_: options.Json = False,
 ) -> None:
     """Start a catalogue of reasons for adverse decisions, or lint one from both sides.
@@ -51,12 +53,16 @@ def reasons(
         fix = "-o FILE starts one, --catalogue FILE lints one"
         raise InputError("say what to do with a catalogue", where="rulekit reasons", fix=fix)
     if output is not None:
-        begun = start_catalogue(model, output, options.several(adverse))
+        with shown_search(time_limit) as deadline:
+            begun = start_catalogue(model, output, options.several(adverse), deadline)
+        if deadline.over:
+            log(f"note: {deadline.reason}; a column that may never count has a reason too")
         many = len(begun.reasons)
         log(f"wrote {output}: {many} reason{'s' * (many != 1)}; word each for your readers")
         return
     assert catalogue is not None
-    found = lint_catalogue(model, catalogue, data, options.several(adverse), options.reading(given))
+    with shown_search(time_limit) as deadline:
+        found = lint_catalogue(model, catalogue, data, options.several(adverse), options.reading(given), deadline)
     if json_:
         result_json(found.as_dict())
     else:

@@ -9,6 +9,7 @@ import typer
 
 from rulekit_cli import options
 from rulekit_cli.console import log, result
+from rulekit_cli.progress import shown_search
 
 Paths = list[Path] | None
 _SEVERAL = ("by", "verifications", "artifacts", "stability", "comparison", "drift")
@@ -59,6 +60,7 @@ def report(
     missing: options.MissingLabel = None,
     types_file: options.LabelTypes = None,
     text_file: options.TextFile = options.DETECTED,
+    time_limit: options.SearchLimit = options.SEARCH_SECONDS,
 ) -> None:
     """Write one file about a model: its rules with their figures, proofs, groups, history and limits.
 
@@ -79,7 +81,9 @@ def report(
     several: dict[str, Any] = {name: tuple(given[name] or ()) for name in _SEVERAL}
     words: dict[str, Any] = {name: given[name] or "" for name in ("title", "purpose", "author", "date")}
     written = tuple(outputs or [Path("report.html")])
-    found = write(ReportRequest(model, data, written, reading=options.reading(given), **several, **words))
+    request = ReportRequest(model, data, written, reading=options.reading(given), **several, **words)
+    with shown_search(time_limit) as deadline:
+        found = write(request, deadline)
     for note in found.notes:
         log(f"note: {note}")
     for limit in found.document.section("summary").data["to_know"]:

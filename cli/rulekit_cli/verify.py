@@ -14,6 +14,7 @@ from rulekit.errors import InputError
 from rulekit_cli import options
 from rulekit_cli.console import log, red, result, width, write
 from rulekit_cli.failures import CHECK_FAILED
+from rulekit_cli.progress import shown_search
 
 if TYPE_CHECKING:
     from rulekit.work.verifying import Comparison
@@ -36,6 +37,7 @@ def verify(
     require: options.Required = None,
     key: options.Key = None,
     run_untrusted: options.Untrusted = False,
+    time_limit: options.SearchLimit = options.SEARCH_SECONDS,
     json_: options.Json = False,
 ) -> None:
     """Prove that an artifact decides like its model.
@@ -62,14 +64,16 @@ def verify(
         raise InputError(f"{len(files)} files are given", fix=_USAGE)
     if against is not None:
         _check_alone(files, {f"--{name}": given[name] for name in ("data", "rows", "seed", "report")})
-        _print(repeat(files[0], against, key, run_untrusted), "repeated", require, json_)
+        with shown_search(time_limit) as deadline:
+            repeated = repeat(files[0], against, key, run_untrusted, deadline)
+        _print(repeated, "repeated", require, json_)
         return
     if len(files) == 1:
         raise InputError("a model is needed, or the report of an earlier verification", fix=_USAGE)
     made, reading = ROWS if rows is None else rows, options.reading(given)
-    outcome = compare(
-        VerificationRequest(files[0], files[1], data, made, seed or SEED, report, reading, key, run_untrusted)
-    )
+    request = VerificationRequest(files[0], files[1], data, made, seed or SEED, report, reading, key, run_untrusted)
+    with shown_search(time_limit) as deadline:
+        outcome = compare(request, deadline)
     if report is not None:
         log(f"wrote {report}")
     _print(outcome, "verified", require, json_)

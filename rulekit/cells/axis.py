@@ -328,12 +328,17 @@ def fresh_text(text: str, taken: Iterable[str]) -> str:
 
 def codes_of(feature: Feature, texts: Iterable[str | None]) -> list[int]:
     """The code that the schema gives to each text of a category."""
-    cells = np.empty(len(listed := list(texts)), dtype=object)
-    cells[:] = listed
-    if not listed:
-        return []
-    codes: list[int] = encode({feature.name: cells}, Schema((feature,))).arrays[0].tolist()
-    return codes
+    known: dict[str | None, int] = {None: MISSING_CODE}
+    known.update(feature.codes_of_texts)
+    if feature.unseen != "error":
+        known[unseen_text(feature)] = MISSING_CODE if feature.unseen == "missing" else UNSEEN_CODE
+    listed = list(texts)
+    others = [text for text in dict.fromkeys(listed) if text not in known]
+    if others:  # a table is made for few texts, as that takes milliseconds
+        cells = np.empty(len(others), dtype=object)
+        cells[:] = others
+        known |= zip(others, encode({feature.name: cells}, Schema((feature,))).arrays[0].tolist(), strict=True)
+    return [known[text] for text in listed]
 
 
 # Cells joined by what the nodes say ----------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rulekit.errors import FormatError, InputError, RulekitError
+from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.targets import find_target_for
 from rulekit.verification.parity import artifact_bytes, verify
 from rulekit.verification.report import Report, Requirement
@@ -75,6 +76,7 @@ def verify_against(
     *,
     key: bytes | None = None,
     run_untrusted: bool = False,
+    deadline: Deadline = NO_LIMIT,
 ) -> Repetition:
     """Repeat the verification of `report` with `artifact`; a file that is not that of the report is not run.
 
@@ -103,7 +105,8 @@ def verify_against(
     try:
         graph = target.read(content)
         rows, seed = stated.adversarial_rows, stated.seed
-        here = verify(graph, content, target=target, rows=rows, seed=seed, run_untrusted=run_untrusted)
+        trusting = run_untrusted
+        here = verify(graph, content, target=target, rows=rows, seed=seed, run_untrusted=trusting, deadline=deadline)
     except RulekitError as error:
         return Repetition(stated, (f"the artifact cannot be read or run here: {error}",))
     return Repetition(stated, tuple(_unlike(stated, here)), here)

@@ -18,6 +18,7 @@ from rulekit.graph.files.model_files import read_bounded
 from rulekit.graph.probability.exponentials import Exponentials
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.graph.rules import fired
+from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.tables.table import Table
 from rulekit.targets import Artifact, Outcome, Reading, Target, find_target, find_target_for
 from rulekit.verification.digests import digest_of_labels, digest_of_rows, versions
@@ -33,6 +34,8 @@ MAX_BYTES = 1 << 30  # of an exported file
 MOST_ANSWERS = 4_000_000  # probabilities of all adversarial rows
 MOST_CELLS = 20_000_000  # of the columns that are read, on all adversarial rows
 LEAST_PROBABILITY = 1e-30  # that is compared as a share of itself
+PROVING = 0.7  # of a limit of time; the rest is for the rows
+LATE_ROWS = 2_000  # adversarial rows where the proof took its time
 SKIPPED = "no proof was asked for"
 OTHER = "it is not what the exporter writes"
 RUN_ANYWAY = "rulekit verify --run-untrusted runs it all the same"
@@ -48,6 +51,7 @@ def verify(
     seed: int = 0,
     proving: bool = True,
     run_untrusted: bool = False,
+    deadline: Deadline = NO_LIMIT,
 ) -> Report:
     """Prove that an artifact decides as `graph` does, and compare them on adversarial rows and on those of `data`.
 
@@ -71,6 +75,8 @@ def verify(
         False leaves the proof out.
     run_untrusted : bool
         Also run, with limits, what is not `Reading.as_written`; else it is not `ok`.
+    deadline : Deadline
+        What is not proved in most of its time is tested on rows alone, of which fewer are made then.
 
     Returns
     -------
@@ -100,7 +106,11 @@ def verify(
             rows, table = 0, None
         proof = Proof(reason=not_run or SKIPPED, differences=threshold_differences(graph, reading) if not_run else ())
         if proving and not not_run:
-            proof = prove(graph, reading, partial(comparison.add_cells, found, content))
+            deadline.tell("whether it is the same formula", 0.0)
+            part = deadline.within(PROVING * deadline.left) if deadline.seconds is not None else deadline
+            proof = prove(graph, reading, partial(comparison.add_cells, found, content), deadline=part)
+            rows = min(rows, LATE_ROWS) if part.over else rows
+        deadline.tell("whether they decide alike on rows", 0.7)
         if rows > 0:
             made = adversarial_rows(graph, rows, seed, aims=reading.leaves or ())
             rows_sha256 = digest_of_rows(made.table)

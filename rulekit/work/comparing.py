@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from rulekit.errors import InputError, RulekitError
 from rulekit.graph.files.model_files import load
 from rulekit.graph.rule_graph import RuleGraph
+from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.schema import require_column
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.targets import find_target_for
@@ -32,11 +33,11 @@ class ComparisonRequest:
     reading: ReadingOptions = DEFAULT_OPTIONS
 
 
-def compare(request: ComparisonRequest) -> Compared:
+def compare(request: ComparisonRequest, deadline: Deadline = NO_LIMIT) -> Compared:
     """What differs between two models; raises InputError and FormatError for files that cannot be compared.
 
     Of an artifact the rules that it carries are compared, and it is verified that it decides as they do; where it does
-    not, or that is not proved, the models are not said to be equal.
+    not, or that is not proved, the models are not said to be equal. What is not settled by the deadline is open.
     """
     from rulekit.audit.differences.compared import compare_models
 
@@ -45,11 +46,11 @@ def compare(request: ComparisonRequest) -> Compared:
     graphs = [load(path, meetings=False) for path in (request.first, request.second)]
     raw = None if request.data is None else _rows(request, graphs)
     names = str(request.first), str(request.second)
-    compared = compare_models(graphs[0], graphs[1], raw, request.by, names=names)
+    compared = compare_models(graphs[0], graphs[1], raw, request.by, names=names, deadline=deadline)
     faults = [
         fault
         for path, graph in zip((request.first, request.second), graphs, strict=True)
-        if (fault := _fault(path, graph))
+        if (fault := _fault(path, graph, deadline))
     ]
     return compared.with_faults(faults)
 
@@ -66,7 +67,7 @@ def _rows(request: ComparisonRequest, graphs: list[RuleGraph]) -> RawTable:
     return replace(raw, source=request.data.name)
 
 
-def _fault(path: Path, graph: RuleGraph) -> str:
+def _fault(path: Path, graph: RuleGraph, deadline: Deadline) -> str:
     """Why an artifact may not decide as the rules that it carries, "" where it is proved that it does."""
     from rulekit.verification.parity import verify
 
@@ -77,7 +78,7 @@ def _fault(path: Path, graph: RuleGraph) -> str:
     if target.name == "text":  # the text is the model
         return ""
     try:
-        report = verify(graph, path, rows=MADE_ROWS)
+        report = verify(graph, path, rows=MADE_ROWS, deadline=deadline)
     except RulekitError as error:
         return f"{path} could not be verified: {error}"
     if not report.ok:

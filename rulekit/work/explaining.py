@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ import numpy as np
 from rulekit.audit.nearest_change.wishes import Direction, Wishes
 from rulekit.errors import InputError
 from rulekit.graph.files.model_files import load, write_atomically
+from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.names import label_text, printable
 from rulekit.schema import require_column
 from rulekit.tables.kinds.encoding import encode_columns
@@ -85,8 +86,11 @@ class Explanations:
         return [row.as_dict() for row in self.rows]
 
 
-def explain(request: ExplanationRequest) -> Explanations:
-    """Why rows are decided as they are; raises InputError for rows, columns or classes that there are not."""
+def explain(request: ExplanationRequest, deadline: Deadline = NO_LIMIT) -> Explanations:
+    """Why rows are decided as they are; after the deadline no changes are looked for any more.
+
+    Raises InputError for rows, columns or classes that there are not.
+    """
     from rulekit.audit.explaining.explanations import Asked
     from rulekit.audit.explaining.explanations import explain as explained
     from rulekit.audit.reason_codes.adverse import class_of
@@ -96,10 +100,10 @@ def explain(request: ExplanationRequest) -> Explanations:
     wishes = Wishes(frozenset(request.immutable), request.directions)
     wishes.check(graph.schema)
     to = None if request.to is None else class_of(graph, request.to, "--to")
-    asked = Asked(wishes, to)
+    asked = Asked(wishes, to, deadline=deadline)
     if request.catalogue is not None:
         reasons, adverse = catalogue_for(graph, request.catalogue, request.adverse)
-        asked = Asked(wishes, to, reasons=reasons, adverse=adverse, most=request.most)
+        asked = replace(asked, reasons=reasons, adverse=adverse, most=request.most)
     else:
         without_catalogue(request.adverse)
     columns = {*graph.used_features, *request.ids}

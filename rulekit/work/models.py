@@ -12,6 +12,7 @@ from rulekit.graph.files import model_files
 from rulekit.graph.files.model_files import load
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import Counts, counts
+from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.targets import Artifact, find_target
 from rulekit.work.changes.hand_edits import after_simplification
 from rulekit.work.changes.typed_points import inexact_sums
@@ -60,11 +61,11 @@ def export(model: Path, output: Path, target: str, options: Mapping[str, Any]) -
     return model_files.export(load(model), output, target, options)
 
 
-def check(model: Path) -> Checked:
-    """What a model promises, proved or broken by a row, and what is odd in its rules."""
+def check(model: Path, deadline: Deadline = NO_LIMIT) -> Checked:
+    """What a model promises, proved or broken by a row, or open at the deadline, and what is odd in its rules."""
     from rulekit.audit.checks.checking import check_model
 
-    return check_model(load(model, meetings=False))
+    return check_model(load(model, meetings=False), deadline=deadline)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

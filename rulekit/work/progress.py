@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from rulekit.limits import Deadline
 from rulekit.work.course import Course, Standing
 
 if TYPE_CHECKING:
@@ -51,6 +52,14 @@ class Finishing:
 
 
 @dataclass(frozen=True, slots=True)
+class Searching:
+    """What a search looks for, and the share of it that is done, from 0 to 1."""
+
+    what: str
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
 class Resample:
     """The n-th of several trainings begins, from 1."""
 
@@ -58,12 +67,17 @@ class Resample:
     total: int
 
 
-Event = Reading | Read | Noticed | Learning | Finishing | Resample
+Event = Reading | Read | Noticed | Learning | Finishing | Searching | Resample
 Progress = Callable[[Event], object]
 
 
 def unseen(event: Event) -> None:
     """The callback that shows nothing."""
+
+
+def deadline_of(seconds: float | None, progress: Progress = unseen) -> Deadline:
+    """A limit of time whose searches tell the callback how far they are."""
+    return Deadline(seconds, lambda what, share: progress(Searching(what, share)))
 
 
 _READ, _PREPARED, _LEARNED = 0.1, 0.15, 0.95
@@ -91,6 +105,9 @@ class RunProgress:
 
     def take(self, event: Event) -> Standing:
         """The standing after the next event."""
+        if isinstance(event, Searching):  # one search after the other, each with a bar of its own
+            self.label, self.share = event.what, min(event.share, 1.0)
+            return Standing(self.label, self.share)
         if isinstance(event, Resample):
             self._part, self._course = event, None
             self._reach("learning", 0.0)

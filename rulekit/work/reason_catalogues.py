@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rulekit.errors import InputError, reason_of
 from rulekit.graph.files.model_files import load, write_atomically
 from rulekit.graph.language.readable import counted
+from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.names import printable
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.work.outputs import check_outputs
@@ -28,7 +29,8 @@ class RowFigures:
     """What a catalogue does on the rows of a table.
 
     adverse: rows with an adverse decision; given: by code how many of these get the reason; without: the numbers, from
-    1, of rows that a change turns but that have no reason; unturned: rows that no change turns.
+    1, of rows that a change turns but that have no reason; unturned: rows that no change turns; unknown: rows of which
+    it was not found out which columns matter.
     """
 
     rows: int
@@ -36,10 +38,12 @@ class RowFigures:
     given: Mapping[str, int]
     without: tuple[int, ...] = ()
     unturned: int = 0
+    unknown: int = 0
 
     def as_dict(self) -> dict[str, Any]:
         found = {"rows": self.rows, "adverse": self.adverse, "given": dict(self.given)}
-        return found | {"without_reason": list(self.without), "that_no_change_turns": self.unturned}
+        found |= {"without_reason": list(self.without), "that_no_change_turns": self.unturned}
+        return found | ({"not_found_out": self.unknown} if self.unknown else {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +78,8 @@ class Linted:
         yield "data", f"{figures.adverse} of {counted(figures.rows, 'row')} have an adverse decision"
         if figures.unturned:
             yield "", f"  {figures.unturned:>6}  no change of values turns"
+        if figures.unknown:
+            yield "", f"  {figures.unknown:>6}  we could not find out which columns matter (search limit reached)"
         for code, many in figures.given.items():
             yield "", f"  {many:>6}  {code}  {self.texts.get(code, '')}"
 
@@ -113,14 +119,14 @@ def without_catalogue(adverse: Sequence[str]) -> None:
         raise InputError("reasons are given from a catalogue", where="--adverse", fix="name one by --catalogue FILE")
 
 
-def start_catalogue(model: Path, output: Path, adverse: Sequence[str] = ()) -> Catalogue:
-    """Write a catalogue for the adverse classes of a model, a reason for each column that counts."""
+def start_catalogue(model: Path, output: Path, adverse: Sequence[str] = (), deadline: Deadline = NO_LIMIT) -> Catalogue:
+    """Write a catalogue for the adverse classes of a model: a reason for each column not shown to never count."""
     from rulekit.audit.reason_codes.adverse import adverse_classes
     from rulekit.audit.reason_codes.starter import starter
 
     check_outputs([output], model)
     graph = load(model)
-    begun = starter(graph, adverse_classes(graph, None, adverse))
+    begun = starter(graph, adverse_classes(graph, None, adverse), deadline)
     if not begun.reasons:
         raise InputError(
             "no column counts in an adverse decision", where=str(model), fix="there are no reasons to give"
@@ -135,23 +141,32 @@ def lint_catalogue(
     data: Path | None = None,
     adverse: Sequence[str] = (),
     reading: ReadingOptions = DEFAULT_OPTIONS,
+    deadline: Deadline = NO_LIMIT,
 ) -> Linted:
-    """What is wrong in a catalogue for all rows that there can be, and its figures on the rows of a table."""
+    """What is wrong in a catalogue for all rows that there can be, and its figures on the rows of a table.
+
+    What is not settled by the deadline is open.
+    """
     from rulekit.audit.reason_codes.adverse import adverse_classes
     from rulekit.audit.reason_codes.linting import lint
 
     graph, found = load(model), read_catalogue(catalogue)
     classes = adverse_classes(graph, found, adverse)
-    linted = lint(graph, found, classes)
+    linted = lint(graph, found, classes, deadline)
     texts: dict[str, str] = {}
     for reason in found.reasons:
         texts.setdefault(reason.code, reason.text)
-    figures = None if data is None else _row_figures(graph, found, classes, data, reading)
+    figures = None if data is None else _row_figures(graph, found, classes, data, reading, deadline)
     return Linted(linted, figures, texts)
 
 
 def _row_figures(
-    graph: RuleGraph, catalogue: Catalogue, adverse: Sequence[int], data: Path, reading: ReadingOptions
+    graph: RuleGraph,
+    catalogue: Catalogue,
+    adverse: Sequence[int],
+    data: Path,
+    reading: ReadingOptions,
+    deadline: Deadline,
 ) -> RowFigures:
     from rulekit.audit.reason_codes.adverse import meant
     from rulekit.audit.reason_codes.giving import reasons_of
@@ -159,11 +174,12 @@ def _row_figures(
 
     table = read_table(data, reading, schema=graph.schema, used=graph.used_features)
     reasons = meant(catalogue, graph)
-    rows = reasons_of(graph, table, reasons, adverse, most=len(reasons))
+    rows = reasons_of(graph, table, reasons, adverse, most=len(reasons), deadline=deadline)
     given = dict.fromkeys((reason.code for reason in catalogue.reasons), 0)
     for row in rows:
         for reason in row.given:
             given[reason.code] += 1
     without = tuple(number for number, row in enumerate(rows, 1) if row.adverse and not row.given and row.counting)
     unturned = sum(row.adverse and not row.counting and row.exact for row in rows)
-    return RowFigures(table.n_rows, sum(row.adverse for row in rows), given, without, unturned)
+    unknown = sum(row.adverse and not row.counting and not row.exact for row in rows)
+    return RowFigures(table.n_rows, sum(row.adverse for row in rows), given, without, unturned, unknown)

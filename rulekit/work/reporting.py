@@ -11,6 +11,7 @@ from rulekit.errors import FormatError, InputError
 from rulekit.graph.files.model_files import decode, load, read_bounded, write_atomically
 from rulekit.graph.files.strict_json import parse_json
 from rulekit.graph.rule_graph import RuleGraph
+from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.work.by_group import groupings
 from rulekit.work.evaluating import labelled_rows
@@ -58,8 +59,11 @@ class WrittenReport:
     notes: tuple[str, ...] = ()
 
 
-def report(request: ReportRequest) -> WrittenReport:
-    """Make the report, and write it where the request says; raises InputError for files that are none."""
+def report(request: ReportRequest, deadline: Deadline = NO_LIMIT) -> WrittenReport:
+    """Make the report, and write it where the request says; what is not proved by the deadline is open.
+
+    Raises InputError for files that are none.
+    """
     from rulekit import __version__
     from rulekit.audit.report.document import document
     from rulekit.audit.report.subject import Said, Subject
@@ -69,10 +73,10 @@ def report(request: ReportRequest) -> WrittenReport:
     said = Said(request.title, request.purpose, request.author, request.date)
     rows = None if request.data is None else _measured(graph, request.data, request)
     attached = {kind: _attached(getattr(request, kind), kind) for kind in ("stability", "comparison", "drift")}
-    written, verified = _verifications(request)
+    written, verified = _verifications(request, deadline)
     files = {kind: found for kind, found in attached.items() if found}
     subject = Subject(graph, said, rows, written | verified, files, frozenset(verified))
-    made = document(subject, __version__)
+    made = document(subject, __version__, deadline)
     for path in request.outputs:
         write_atomically(path, content(made, path).encode())
     return WrittenReport(made, () if rows is None else rows.notes)
@@ -122,7 +126,9 @@ def _measured(graph: RuleGraph, data: Path, request: ReportRequest) -> MeasuredR
     return MeasuredRows(graph, found.rows, data.name, found.overlap, reading.weight or "", groups, found.notes)
 
 
-def _verifications(request: ReportRequest) -> tuple[dict[str, Mapping[str, Any]], dict[str, Mapping[str, Any]]]:
+def _verifications(
+    request: ReportRequest, deadline: Deadline
+) -> tuple[dict[str, Mapping[str, Any]], dict[str, Mapping[str, Any]]]:
     """What files say of artifacts, and what is found of others now, by the names of files."""
     from rulekit.verification.report_file import parse_report, read_report
     from rulekit.work.verifying import VerificationRequest, verify
@@ -132,7 +138,8 @@ def _verifications(request: ReportRequest) -> tuple[dict[str, Mapping[str, Any]]
     for path in request.verifications:
         written[_free(written, path.name)] = read_report(path).content
     for path in request.artifacts:
-        made = verify(VerificationRequest(request.model, path, request.data, reading=_unlabelled(request.reading)))
+        own = VerificationRequest(request.model, path, request.data, reading=_unlabelled(request.reading))
+        made = verify(own, deadline)
         verified[_free(written | verified, path.name)] = parse_report(made.to_json()).content
     return written, verified
 

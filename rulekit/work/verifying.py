@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from rulekit.errors import InputError
 from rulekit.graph.files.model_files import load, write_atomically
+from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.work.outputs import check_outputs
 
@@ -38,8 +39,11 @@ class VerificationRequest:
     run_untrusted: bool = False
 
 
-def verify(request: VerificationRequest) -> Report:
-    """Compare and prove; the report is written where the request says so. Raises InputError for files that are none."""
+def verify(request: VerificationRequest, deadline: Deadline = NO_LIMIT) -> Report:
+    """Compare, and prove until the deadline; the report is written where the request says so.
+
+    Raises InputError for files that are none.
+    """
     from rulekit.tables.reading import read_table
     from rulekit.verification.parity import verify as compare
     from rulekit.verification.signature import read_key
@@ -53,21 +57,34 @@ def verify(request: VerificationRequest) -> Report:
     table = None
     if request.data is not None:
         table = read_table(request.data, request.reading, schema=graph.schema, used=graph.used_features)
-    trusting = request.run_untrusted
-    report = compare(graph, request.artifact, data=table, rows=request.rows, seed=request.seed, run_untrusted=trusting)
+    report = compare(
+        graph,
+        request.artifact,
+        data=table,
+        rows=request.rows,
+        seed=request.seed,
+        run_untrusted=request.run_untrusted,
+        deadline=deadline,
+    )
     if request.report is not None:
         write_atomically(request.report, report.to_json(key).encode())
     return report
 
 
-def repeat(artifact: Path, report: Path, key: Path | None = None, run_untrusted: bool = False) -> Repetition:
+def repeat(
+    artifact: Path,
+    report: Path,
+    key: Path | None = None,
+    run_untrusted: bool = False,
+    deadline: Deadline = NO_LIMIT,
+) -> Repetition:
     """Verify again what a report says, on this machine and without the model file."""
     from rulekit.verification.against import verify_against
     from rulekit.verification.signature import read_key
 
     _refuse_model(artifact)
     secret = None if key is None else read_key(key)
-    return verify_against(artifact, report, key=secret, run_untrusted=run_untrusted)
+    return verify_against(artifact, report, key=secret, run_untrusted=run_untrusted, deadline=deadline)
 
 
 def _refuse_model(artifact: Path) -> None:

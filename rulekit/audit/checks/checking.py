@@ -16,8 +16,10 @@ from rulekit.audit.checks.kept_promises import Verdict, verdicts
 from rulekit.audit.checks.meetings import crossing_ranks, overlaps
 from rulekit.audit.checks.model_searches import Searches
 from rulekit.audit.checks.overrides import override_findings, override_verdicts
-from rulekit.audit.checks.rule_findings import gaps, missing_values, unreachable_and_shadowed
+from rulekit.audit.checks.rule_findings import gaps, missing_values, shadowed, unreachable
 from rulekit.graph.rule_graph import RuleGraph
+from rulekit.graph.rules import rules_of
+from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.verification.proof.row_search import RowSearch
 
 _CLEAR: Mapping[FindingKind, str] = {
@@ -28,7 +30,8 @@ _CLEAR: Mapping[FindingKind, str] = {
     "contradiction": "no rank is passed where a lower one is not",
     "missing": "no missing or new value satisfies a rule",
 }
-_ALL_FINDINGS = (unreachable_and_shadowed, gaps, overlaps, crossing_ranks, missing_values)
+_ALL_FINDINGS = (unreachable, shadowed, gaps, overlaps, crossing_ranks, missing_values)
+_LONGEST = shadowed  # searched last, as a limit of time should leave open what takes longest
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +64,19 @@ class Checked:
         }
 
 
-def check_model(graph: RuleGraph, searching: Callable[..., RowSearch] = RowSearch) -> Checked:
+def check_model(
+    graph: RuleGraph, searching: Callable[..., RowSearch] = RowSearch, deadline: Deadline = NO_LIMIT
+) -> Checked:
     """Prove each promise and examine each rule, or say what could not be decided; searching: makes the searches.
 
-    What is found of rules is found of the model beneath its overrides, and of each override by itself.
+    What is found of rules is found of the model beneath its overrides, and of each override by itself. What is not
+    settled by the deadline is open.
     """
-    model = Searches(graph, searching)
+    model = Searches(graph, searching, deadline)
     kept = (*verdicts(model), *override_verdicts(model))
-    beneath = Searches(graph.underlying, searching) if graph.overrides else model
-    said = [*override_findings(model), *(found for of_one_kind in _ALL_FINDINGS for found in of_one_kind(beneath))]
+    beneath = Searches(graph.underlying, searching, deadline) if graph.overrides else model
+    of_kind = {kind: list(kind(beneath)) for kind in sorted(_ALL_FINDINGS, key=lambda kind: kind is _LONGEST)}
+    said = [*override_findings(model), *(found for kind in _ALL_FINDINGS for found in of_kind[kind])]
     findings = tuple(found for found in said if isinstance(found, Finding))
     left = tuple(found for found in said if isinstance(found, Open))
     clear = tuple(_clear(model, {found.kind for found in said}))
@@ -83,8 +90,12 @@ def unproved(graph: RuleGraph) -> tuple[Verdict, ...]:
 
 
 def _clear(model: Searches, odd: Collection[FindingKind]) -> Iterator[str]:
-    """What there is no finding of, and nothing open."""
+    """What there is no finding of, and nothing open; of all rules only where each speaks by itself.
+
+    A rule that is never true changes no decision either.
+    """
     decision = model.graph.decision
     asked = {"gap": decision.has_default, "overlap": bool(decision.ranked), "contradiction": decision.ordered}
-    if model.said:
+    asked["shadowed"] = "unreachable" not in odd
+    if model.said and len(model.said) == len(rules_of(model.graph.underlying)):
         yield from (text for kind, text in _CLEAR.items() if kind not in odd and asked.get(kind, True))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
-from itertools import combinations
+from itertools import combinations, islice
 
 from rulekit.audit.checks.checked_rows import examples
 from rulekit.audit.checks.findings import Finding, Open
@@ -21,14 +22,21 @@ def overlaps(model: Searches) -> Iterator[Finding | Open]:
         return
     ordered = graph.decision.rule_sets
     place = {k: n for n, (k, _, _) in enumerate(graph.decision.ranked)}
-    pairs = [
+    of_class = Counter(statement.rule.class_index for statement in model.said)
+    total = (len(model.said) ** 2 - sum(many**2 for many in of_class.values())) // 2
+    pairs = (
         sorted(pair, key=lambda statement: place[statement.rule.class_index] if ordered else 0)
         for pair in combinations(model.said, 2)
         if pair[0].rule.class_index != pair[1].rule.class_index
-    ]
-    if len(pairs) > MOST_PAIRS:
-        yield Open("overlap", f"{len(pairs) - MOST_PAIRS:,} of {len(pairs):,} pairs of rules of different classes")
-    for one, other in pairs[:MOST_PAIRS]:
+    )
+    question = "{:,} of {:,} pairs of rules of different classes"
+    if total > MOST_PAIRS:
+        yield Open("overlap", question.format(total - MOST_PAIRS, total))
+    for done, (one, other) in enumerate(islice(pairs, MOST_PAIRS)):
+        if model.deadline.over:
+            yield Open("overlap", question.format(min(total, MOST_PAIRS) - done, total), model.deadline.reason)
+            return
+        model.deadline.tell("which rules of different classes meet", done / min(total, MOST_PAIRS))
         search, ids = model.search(one.node, other.node), (one.rule.id, other.rule.id)
         found = search.find(Claim(one.node), Claim(other.node))
         if found.cells is not None:

@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from rulekit.audit.checks.findings import FindingKind, Open
 from rulekit.audit.checks.statements import Statement, statements
 from rulekit.graph.decisions import Decision
+from rulekit.graph.language.readable import counted
 from rulekit.graph.nodes import Above, Node
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import Rule, rules_of
+from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.verification.proof.row_search import Claim, Label, RowSearch, is_known
 
 Cells = tuple[int, ...]
+_DOING: Mapping[FindingKind, str] = {
+    "unreachable": "which rules can be true",
+    "shadowed": "which rules change a decision",
+    "missing": "which rules a missing value satisfies",
+}
 
 
 @dataclass(slots=True, eq=False)
 class Searches:
-    """A model with its rules, those that speak by themselves, and a search for each set of nodes that was asked for."""
+    """A model with its rules, those that speak by themselves, and a search for each set of nodes that was asked for.
+
+    deadline: what is not found by then stays open.
+    """
 
     graph: RuleGraph
     searching: Callable[..., RowSearch] = RowSearch
+    deadline: Deadline = NO_LIMIT
     rules: tuple[Rule, ...] = ()
     said: tuple[Statement, ...] = ()
     _searches: dict[frozenset[Node], RowSearch] = field(default_factory=dict)
@@ -33,8 +45,19 @@ class Searches:
         """The search over the columns of some nodes."""
         key = frozenset(nodes)
         if key not in self._searches:
-            self._searches[key] = self.searching(self.graph, nodes)
+            self._searches[key] = self.searching(self.graph, nodes, deadline=self.deadline)
         return self._searches[key]
+
+    def each_rule(self, kind: FindingKind, question: str) -> Iterator[Statement | Open]:
+        """The rules that speak by themselves, each once; those that the limit of time leaves out as one question."""
+        said = list({statement.rule.id: statement for statement in self.said}.values())
+        for done, statement in enumerate(said):
+            if self.deadline.over:
+                left = counted(len(said) - done, "rule")
+                yield Open(kind, question.format(f"{left} of {len(said):,}"), self.deadline.reason)
+                return
+            self.deadline.tell(_DOING[kind], done / len(said))
+            yield statement
 
     @property
     def whole(self) -> RowSearch:

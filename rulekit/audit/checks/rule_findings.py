@@ -13,31 +13,45 @@ from rulekit.graph.nodes import FALSE, TRUE, Above, Family, Node
 from rulekit.verification.proof.row_search import Claim, Sought
 
 
-def unreachable_and_shadowed(model: Searches) -> Iterator[Finding | Open]:
-    """Rules that are never true, and those without which every row is decided the same."""
-    for statement in model.said:
+def unreachable(model: Searches) -> Iterator[Finding | Open]:
+    """Rules that are never true."""
+    for statement in model.each_rule("unreachable", "whether {} can be true"):
+        if isinstance(statement, Open):
+            yield statement
+            continue
         rule = statement.rule.id
         reached = model.search(statement.node).find(Claim(statement.node))
         if reached == Sought(None):
             yield Finding("unreachable", f"{rule} is never true", (rule,))
-            continue
-        if reached.cells is None:
+        elif reached.cells is None:
             yield Open("unreachable", f"whether {rule} can be true", reached.reason)
-        yield from _shadowed(model, statement)
 
 
-def _shadowed(model: Searches, statement: Statement) -> Iterator[Finding | Open]:
-    rule, decision = statement.rule.id, without_rule(model.graph, statement)
+def shadowed(model: Searches) -> Iterator[Finding | Open]:
+    """Rules without which every row is decided the same, those that are never true aside."""
+    for statement in model.each_rule("shadowed", "whether {} change a decision"):
+        if isinstance(statement, Open):
+            yield statement
+            continue
+        rule, sought = statement.rule.id, _changed_row(model, statement)
+        if sought == Sought(None):
+            if model.search(statement.node).find(Claim(statement.node)) != Sought(None):
+                text = f"{rule} changes no decision: without it every row is decided the same"
+                yield Finding("shadowed", text, (rule,))
+        elif sought.cells is None:
+            yield Open("shadowed", f"whether {rule} changes a decision", sought.reason)
+
+
+def _changed_row(model: Searches, statement: Statement) -> Sought:
+    """A row that is decided otherwise without a rule."""
+    decision = without_rule(model.graph, statement)
     reason = ""
     for k in range(len(model.graph.classes)):
         found = model.whole.find(model.label(k), model.label(k, decision=decision).contrary())
         if found.cells is not None:
-            return
+            return found
         reason = reason or found.reason
-    if not reason:
-        yield Finding("shadowed", f"{rule} changes no decision: without it every row is decided the same", (rule,))
-    else:
-        yield Open("shadowed", f"whether {rule} changes a decision", reason)
+    return Sought(None, reason)
 
 
 def gaps(model: Searches) -> Iterator[Finding | Open]:
@@ -65,7 +79,10 @@ def _takes_part(score: Node, threshold: float) -> Node:
 
 def missing_values(model: Searches) -> Iterator[Finding | Open]:
     """Rules that a missing or new value of a column satisfies, where a known one in its place would not."""
-    for statement in model.said:
+    for statement in model.each_rule("missing", "whether a missing or new value satisfies {}"):
+        if isinstance(statement, Open):
+            yield statement
+            continue
         rule = statement.rule.id
         for column, pair, reason in model.satisfied_by_missing(statement):
             said = f"a missing or new value of {name(column)} satisfies {rule}"

@@ -61,9 +61,16 @@ def _without(node: Node, rule: Node) -> Node:
 
 
 def _others(node: Or, rule: Node) -> Iterator[Node]:
-    """The parts of an Or but the rule, which may stand in a list of plain rules among hidden bits."""
+    """The parts of an Or but the rule, which may stand in a list of plain rules among hidden bits.
+
+    A rule that stands twice is left out once.
+    """
+    found = False
     for child in node.children:
-        if isinstance(child, Or) and rule in child.children:
-            yield Or([part for part in child.children if part is not rule])
-        elif child is not rule:
+        if not found and isinstance(child, Or) and rule in child.children:
+            found, place = True, child.children.index(rule)
+            yield Or([*child.children[:place], *child.children[place + 1 :]])
+        elif found or child is not rule:
             yield child
+        else:
+            found = True

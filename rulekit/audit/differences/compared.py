@@ -10,12 +10,14 @@ import numpy as np
 
 from rulekit.audit.differences.declared import Declared, declared
 from rulekit.audit.differences.differing import MOST_RUN, Differing, Found
-from rulekit.audit.differences.joint import Joint, joint
+from rulekit.audit.differences.joint import Joint, decide_by_same_rules, joint
 from rulekit.audit.differences.region_words import Region, regions
 from rulekit.audit.differences.row_flips import RowFlips, row_flips
 from rulekit.audit.differences.rule_changes import RuleChanges, rule_changes
 from rulekit.audit.differences.witnesses import Witness, witness_of, witness_of_data
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
+from rulekit.graph.rules import rules_of
+from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.tables.raw.sources import raw_table
 
 Outcome = Literal["equal", "different", "open"]
@@ -53,15 +55,16 @@ class Compared:
     """How two models differ.
 
     outcome: "equal" where it is proved that every row is decided alike, "different" where a row shows that it is not,
-    else "open", for the reason given. proved_by: "cells" (all were run), "logic", or "" where nothing is proved of all
-    rows. cells: how many combinations of cells there are. faults: why an artifact may not decide as the rules that it
+    else "open", for the reason given. proved_by: "rules" (they are the same), "cells" (all were run), "logic", or ""
+    where nothing is proved of all rows. cells: how many combinations of cells there are, 0 where the rules are the
+    same. faults: why an artifact may not decide as the rules that it
     carries, which leaves the outcome open at best. gap: the largest difference of a reported probability on the rows
     of the table, None where that was not asked.
     """
 
     models: tuple[RuleGraph, RuleGraph]
     outcome: Outcome
-    proved_by: Literal["cells", "logic", ""]
+    proved_by: Literal["rules", "cells", "logic", ""]
     cells: int
     flips: tuple[FlipSaid, ...]
     rules: RuleChanges
@@ -142,28 +145,32 @@ def compare_models(
     *,
     names: tuple[str, str] = ("A", "B"),
     most_run: int = MOST_RUN,
+    deadline: Deadline = NO_LIMIT,
 ) -> Compared:
     """Compare what two models decide, and their rules.
 
     data: rows on which both are run, whatever a model can predict. by: columns of the data by whose values flips are
-    counted too. most_run: cells that are all run. Raises InputError where the models cannot be compared (another kind
-    of column, no class in common) or the rows cannot be read.
+    counted too. most_run: cells that are all run. deadline: what is not settled by then is open. Raises InputError
+    where the models cannot be compared (another kind of column, no class in common) or the rows cannot be read.
     """
     both = joint(first, second)
     rows = None if data is None else row_flips(both, raw_table(data), by)
-    differing = Differing(both, None if rows is None else rows.joint, most_run)
-    flips = _flips(both, differing, rows)
-    outcome: Outcome = "different" if any(flip.witness for flip in flips) else "equal" if differing.settled else "open"
-    reason = "" if outcome == "equal" else differing.open
+    same = first.digest == second.digest or decide_by_same_rules(both)
+    differing = None if same else Differing(both, None if rows is None else rows.joint, most_run, deadline)
+    flips = () if differing is None else _flips(both, differing, rows)
+    settled = differing is None or differing.settled
+    outcome: Outcome = "different" if any(flip.witness for flip in flips) else "equal" if settled else "open"
+    reason = "" if outcome == "equal" or differing is None else differing.open
     if outcome == "equal" and flips:
         outcome, reason = "open", "the rows that were found do not show a difference"
+    deadline.tell("which rules changed", 0.95)
     return Compared(
         (first, second),
         outcome,
-        "" if not differing.settled else "cells" if differing.run else "logic",
-        differing.size,
+        "" if not settled else "rules" if differing is None else "cells" if differing.run else "logic",
+        0 if differing is None else differing.size,
         flips,
-        rule_changes(both),
+        rule_changes(both, deadline) if first.digest != second.digest else RuleChanges((), len(rules_of(first))),
         declared(first, second),
         rows,
         reason,

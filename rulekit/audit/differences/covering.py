@@ -14,6 +14,7 @@ from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.leaves import has_column
 from rulekit.graph.nodes import Node
 from rulekit.graph.rules import columns_of
+from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.tables.table import Table
 from rulekit.verification.proof.row_search import Claim, RowSearch, Sought
 
@@ -24,8 +25,10 @@ MOST_SEARCHES = 200
 class Covering:
     """The cells that the parts of the rules of both models cover; pairs of other rules are searched."""
 
-    def __init__(self, joint: Joint, rules: tuple[Sequence[RuleParts], Sequence[RuleParts]]) -> None:
-        self.joint = joint
+    def __init__(
+        self, joint: Joint, rules: tuple[Sequence[RuleParts], Sequence[RuleParts]], deadline: Deadline = NO_LIMIT
+    ) -> None:
+        self.joint, self.deadline = joint, deadline
         parts = [
             {id(rule): {columns: joint.image(model, node) for columns, node in rule.parts.items()} for rule in own}
             for model, own in enumerate(rules)
@@ -87,7 +90,7 @@ class Covering:
         return held
 
     def _by_search(self, old: RuleParts, new: RuleParts) -> Relation:
-        if self.left < 2:
+        if self.left < 2 or self.deadline.over:
             return "unknown"
         self.left -= 2
         assert old.condition is not None
@@ -95,7 +98,7 @@ class Covering:
         first, second = self.joint.image(0, old.condition), self.joint.image(1, new.condition)
         if has_column(first) or has_column(second):  # hardly ever does one cover the other, and searching takes long
             return "unknown"
-        search = RowSearch(self.joint.over[0], (first, second))
+        search = RowSearch(self.joint.over[0], (first, second), deadline=self.deadline)
         beyond = search.find(Claim(second), Claim(first, False))
         lost = search.find(Claim(first), Claim(second, False))
         inside, around = beyond == Sought(None), lost == Sought(None)

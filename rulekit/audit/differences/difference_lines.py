@@ -47,9 +47,12 @@ def _outcome(compared: Compared) -> Iterator[Said]:
         "" if rows is None else f"{rows.changed:,} of {rows.n:,} rows of {rows.source} ({_share(rows.changed, rows.n)})"
     )
     if compared.equal:
-        how = f"all {compared.cells:,} combinations of cells were run"
-        how = how if compared.proved_by == "cells" else "by logic, for all combinations of cells"
-        yield "PROVED EQUAL", f"A and B decide every row alike ({how})"
+        how = {
+            "rules": "by the same rules",
+            "cells": f"all {compared.cells:,} combinations of cells were run",
+            "logic": "by logic, for all combinations of cells",
+        }
+        yield "PROVED EQUAL", f"A and B decide every row alike ({how[compared.proved_by]})"
     elif compared.outcome == "different":
         cells = sum(flip.cells or 0 for flip in flips)
         of_cells = f"{cells:,} of {compared.cells:,} combinations of cells" if cells else ""

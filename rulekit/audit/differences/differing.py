@@ -21,6 +21,7 @@ from rulekit.errors import BudgetError, GraphError
 from rulekit.graph.decisions import Fires
 from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.leaves import has_column, readers
+from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.tables.table import Table
 from rulekit.verification.proof.meaning import Meaning
 from rulekit.verification.proof.row_search import Claim, Label, RowSearch, is_known
@@ -61,10 +62,13 @@ class Differing:
     are added up.
     """
 
-    def __init__(self, joint: Joint, rows: Table | None = None, most_run: int = MOST_RUN) -> None:
-        """rows: of a table, encoded by the joint schema."""
-        self.joint = joint
-        self.search = RowSearch(joint.over[0], joint.roots)
+    def __init__(
+        self, joint: Joint, rows: Table | None = None, most_run: int = MOST_RUN, deadline: Deadline = NO_LIMIT
+    ) -> None:
+        """rows: of a table, encoded by the joint schema; deadline: what is not settled by then is open."""
+        self.joint, self.deadline = joint, deadline
+        deadline.tell("the columns of both", 0.0)
+        self.search = RowSearch(joint.over[0], joint.roots, deadline=deadline)
         self.space = self.search.space
         self.size = self.space.size
         self.run = self.space.whole and self.size <= most_run
@@ -121,8 +125,12 @@ class Differing:
 
     def _by_running(self) -> Iterator[Found]:
         shape = tuple(map(len, self.space.axes))
-        both = np.empty((2, self.size), dtype=np.int64)
+        both = np.zeros((2, self.size), dtype=np.int64)
         for start in range(0, self.size, _BLOCK):
+            self.deadline.tell("all combinations of cells", 0.9 * start / self.size)
+            if self.deadline.over:  # what was run shows differences, and proves nothing
+                self.open = self.deadline.reason
+                break
             block = np.arange(start, min(start + _BLOCK, self.size), dtype=np.int64)
             table = self.space.rows(block)[1]
             for model in (0, 1):
@@ -137,10 +145,10 @@ class Differing:
         number = both[0] * len(self.joint.classes) + both[1]
         for one in np.unique(number[both[0] != both[1]]).tolist():
             where = (number == one).reshape(shape)
-            boxes = grown(RunField(where, counted, plain), self.space.axes, MOST_BOXES)
+            boxes = NOWHERE if self.open else grown(RunField(where, counted, plain), self.space.axes, MOST_BOXES)
             way = divmod(one, len(self.joint.classes))
             seed = np.unravel_index(int(np.where(where, counted + plain, 0.0).argmax()), shape)
-            yield Found(way, tuple(int(i) for i in seed), None, int(where.sum()), boxes)
+            yield Found(way, tuple(int(i) for i in seed), None, None if self.open else int(where.sum()), boxes)
 
     # Questions -----------------------------------------------------------------------------------------------------
 
@@ -148,12 +156,14 @@ class Differing:
         assert self.made is not None
         made = [self.labels(model, self.made) for model in (0, 1)]
         shown = self._shown_by_rows(made)
-        self.own = [OwnCells(graph, self.space) for graph in self.deciders]
+        self.own = [OwnCells(graph, self.space, self.deadline) for graph in self.deciders]
         try:
-            self._meaning: Meaning | None = Meaning(self.space)
+            self._meaning: Meaning | None = Meaning(self.space, self.deadline)
         except (BudgetError, GraphError):
             self._meaning = None
-        for way in self._ways(made):
+        ways = list(self._ways(made))
+        for place, way in enumerate(ways):
+            self.deadline.tell("where they differ", 0.1 + 0.8 * place / len(ways))
             cells = next((cells for cells, _ in shown.get(way, ())), None)
             row = None
             if cells is None:
@@ -226,5 +236,5 @@ class Differing:
         both = BothDecide(self.own, self._meaning, (own[0], own[1]))
         sizes = list(map(len, self.space.axes))
         questions = min(MOST_QUESTIONS, MOST_WORK // both.parts)
-        field = SearchedField(sizes, both.inside, both.outside, given, questions)
+        field = SearchedField(sizes, both.inside, both.outside, given, questions, self.deadline)
         return grown(field, self.space.axes, MOST_SEARCHED_BOXES)

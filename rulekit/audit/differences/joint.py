@@ -5,7 +5,7 @@ A row that one of them refuses (a level that it takes for an error) is none of t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rulekit.audit.differences.joint_leaves import code_of_text, joint_leaf
@@ -13,7 +13,7 @@ from rulekit.errors import InputError
 from rulekit.graph.language.readable import listed
 from rulekit.graph.language.words import quoted
 from rulekit.graph.leaves import column_of, readers, with_named_tokens
-from rulekit.graph.nodes import Node, with_children
+from rulekit.graph.nodes import And, AtLeast, Family, Node, Odd, Or, Probability, with_children
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.graph.traversal import topological
 from rulekit.schema import Feature, Schema
@@ -95,6 +95,41 @@ def image_of(roots: Sequence[Node], own: Schema, joint: Schema, known: dict[Node
             children = tuple(known[child] for child in node.children)
             known[node] = node if children == node.children else with_children(node, children)
     return known
+
+
+def decide_by_same_rules(both: Joint) -> bool:
+    """Whether both decide by the same rules, however these are ordered, nested and repeated; no search is made.
+
+    Takes time linear in the models. False says nothing: other rules may decide alike.
+    """
+    first, second = both.over
+    if both.places[0] != both.places[1] or (first.decision.has_default and first.default != second.default):
+        return False
+    known: dict[Node, Node] = {}
+    decisions = [graph.decision.with_roots(tuple(_plain(graph.decision.roots, known))) for graph in both.over]
+    return decisions[0] == decisions[1]
+
+
+def _plain(roots: Sequence[Node], known: dict[Node, Node]) -> Iterator[Node]:
+    """The roots with Boolean parts in one order; what hidden bits make up is left, as its roundings may hang on it."""
+    for node in topological(roots, lambda node: () if node in known else node.children):
+        if node not in known:
+            known[node] = _plain_node(node, [known[child] for child in node.children])
+    return (known[root] for root in roots)
+
+
+def _plain_node(node: Node, children: Sequence[Node]) -> Node:
+    if node.family is Family.RANDOM or isinstance(node, Probability):
+        return node
+    if isinstance(node, And | Or):
+        parts: dict[Node, None] = {}
+        for child in children:
+            parts.update(dict.fromkeys(child.children if type(child) is type(node) else (child,)))
+        found = sorted(parts, key=lambda part: part.digest)
+        return found[0] if len(found) == 1 else type(node)(found)
+    if isinstance(node, AtLeast | Odd):
+        children = sorted(children, key=lambda part: part.digest)
+    return with_children(node, children)
 
 
 def _known(schema: Schema, name: str) -> Feature | None:

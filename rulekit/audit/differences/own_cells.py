@@ -12,6 +12,7 @@ from rulekit.errors import BudgetError, GraphError
 from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.leaves import readers
 from rulekit.graph.rule_graph import RuleGraph
+from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.verification.proof.boxes import known_on_box
 from rulekit.verification.proof.meaning import Meaning
 from rulekit.verification.proof.satisfying import satisfying
@@ -21,15 +22,16 @@ _BLOCK = 1 << 16
 
 
 class OwnCells:
-    """A model over the joint space; labels: on all cells of its own columns, where these are few."""
+    """A model over the joint space; labels: on all cells of its own columns, where these are few and soon run."""
 
-    def __init__(self, graph: RuleGraph, space: CellSpace) -> None:
+    def __init__(self, graph: RuleGraph, space: CellSpace, deadline: Deadline = NO_LIMIT) -> None:
         self.graph, self.space = graph, space
         read = readers(graph.decision.roots)
         self.axes = [j for j, axis in enumerate(space.axes) if axis.feature.name in read]
         own = CellSpace(tuple(space.axes[j] for j in self.axes))
         few = bool(self.axes) and own.whole and own.size <= MOST_OWN
-        self.labels = _all_labels(graph, own).reshape(tuple(map(len, own.axes))) if few else None
+        labels = _all_labels(graph, own, deadline) if few else None
+        self.labels = None if labels is None else labels.reshape(tuple(map(len, own.axes)))
 
     def always(self, box: Box, label: int) -> bool | None:
         """Whether it decides every cell of a box so; None where its own cells are too many to say."""
@@ -41,9 +43,13 @@ class OwnCells:
         return bool((cut == label).all())
 
 
-def _all_labels(graph: RuleGraph, space: CellSpace) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def _all_labels(
+    graph: RuleGraph, space: CellSpace, deadline: Deadline
+) -> np.ndarray[tuple[int], np.dtype[np.int64]] | None:
     labels = np.empty(space.size, dtype=np.int64)
     for start in range(0, space.size, _BLOCK):
+        if deadline.over:
+            return None
         cells = np.arange(start, min(start + _BLOCK, space.size), dtype=np.int64)
         labels[cells] = decide(graph, space.rows(cells)[1])
     return labels

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.cells.axis import Axis
+from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.verification.proof.row_search import is_known
 
 Bools = npt.NDArray[np.bool_]
@@ -154,7 +155,7 @@ class SearchedField:
     sizes: the cells of each axis. inside: whether a box is proved to be inside. outside: a cell of the difference
     outside of some boxes, None where none was found; its second value says whether it is proved that there is none.
     given: cells of rows where the models differ, the most frequent first, with their number. calls: how many questions
-    are asked at most. exhausted: whether it is proved that the boxes cover the difference.
+    are asked at most, none after the deadline. exhausted: whether it is proved that the boxes cover the difference.
     """
 
     sizes: Sequence[int]
@@ -162,13 +163,14 @@ class SearchedField:
     outside: Callable[[Sequence[Box]], tuple[Cells | None, bool]]
     given: Sequence[tuple[Cells, int]]
     calls: int
+    deadline: Deadline = NO_LIMIT
     exhausted: bool = False
     many_orders: bool = False
     _boxes: list[Box] = field(default_factory=list)
 
     def _asked(self, box: Box) -> bool:
         self.calls -= 1
-        return self.calls >= 0 and self.inside(box)
+        return self.calls >= 0 and not self.deadline.over and self.inside(box)
 
     def extent(self, box: Box, axis: int, seed: int) -> Bools:
         size = self.sizes[axis]
@@ -186,7 +188,7 @@ class SearchedField:
         for cells, _ in self.given:
             if not any(_holds(box, cells) for box in self._boxes) and self._asked(self._box(cells)):
                 yield cells
-        while self.calls > 0:
+        while self.calls > 0 and not self.deadline.over:
             found, proved = self.outside(self._boxes)
             if found is None:
                 self.exhausted = proved

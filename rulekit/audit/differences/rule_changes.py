@@ -14,7 +14,9 @@ from rulekit.audit.differences.covering import Covering, Relation
 from rulekit.audit.differences.joint import Joint
 from rulekit.audit.rule_matching.rule_parts import Columns, RuleParts, rule_parts
 from rulekit.graph.language.text import print_node
+from rulekit.graph.nodes import Node
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
+from rulekit.limits import NO_LIMIT, Deadline
 
 ChangeKind = Literal["added", "removed", "tightened", "loosened", "moved", "weight", "rewritten"]
 KINDS: tuple[ChangeKind, ...] = ("removed", "added", "tightened", "loosened", "moved", "weight", "rewritten")
@@ -81,10 +83,10 @@ class RuleChanges:
     same: int
 
 
-def rule_changes(joint: Joint) -> RuleChanges:
-    """The changes from the rules of the first model to those of the second."""
+def rule_changes(joint: Joint, deadline: Deadline = NO_LIMIT) -> RuleChanges:
+    """The changes from the rules of the first model to those of the second; after the deadline nothing is searched."""
     rules = rule_parts(joint.models[0]), rule_parts(joint.models[1])
-    pairs = _paired(joint, *rules)
+    pairs = _paired(joint, *rules, deadline)
     old_paired, new_paired = {i for i, *_ in pairs}, {j for _, j, *_ in pairs}
     found, same = [], 0
     for i, j, kind, changed in sorted(pairs, key=lambda pair: pair[0]):
@@ -102,15 +104,20 @@ def rule_changes(joint: Joint) -> RuleChanges:
 Pair = tuple[int, int, ChangeKind, tuple[Columns, ...]]
 
 
-def _paired(joint: Joint, olds: Sequence[RuleParts], news: Sequence[RuleParts]) -> list[Pair]:
+def _paired(joint: Joint, olds: Sequence[RuleParts], news: Sequence[RuleParts], deadline: Deadline) -> list[Pair]:
     """Pairs of rules, the kind of change, and over which columns parts changed."""
     candidates: list[tuple[tuple[int, ...], Pair]] = []
-    covering = Covering(joint, (olds, news)) if len(olds) + len(news) <= MOST_RULES else None
+    covering = Covering(joint, (olds, news), deadline) if len(olds) + len(news) <= MOST_RULES else None
+    alike: dict[Node, list[int]] = {}
+    for j, new in enumerate(news):
+        alike.setdefault(joint.image(1, new.rule.node), []).append(j)
     for i, old in enumerate(olds):
-        for j, new in enumerate(news):
+        same = set(alike.get(joint.image(0, old.rule.node), ()))
+        for j in range(len(news)) if covering is not None else sorted(same):
+            new = news[j]
             if old.side != new.side:
                 continue
-            if joint.image(0, old.rule.node) is joint.image(1, new.rule.node):
+            if j in same:
                 candidates.append(((0, old.weight != new.weight, i, j), (i, j, "rewritten", ())))
             elif covering is not None and (found := _candidate(covering, old, new)) is not None:
                 rank, kind, changed = found
@@ -148,8 +155,10 @@ def _change(
     """The change of a pair; None where it is the same rule, however it is written."""
     if kind == "rewritten" and None not in (old.weight, new.weight) and old.weight != new.weight:
         kind = "weight"
+    if kind == "rewritten" and old.rule.node is new.rule.node:
+        return None
     said = _said(models[0], old), _said(models[1], new)
-    if kind == "rewritten" and (old.rule.node is new.rule.node or said[0].text == said[1].text):
+    if kind == "rewritten" and said[0].text == said[1].text:
         return None
     parts = tuple(
         PartChange(

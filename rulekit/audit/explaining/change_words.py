@@ -25,6 +25,8 @@ def change_sentence(graph: RuleGraph, change: NearestChange, wished: bool = Fals
     if _has_distance(graph, change):
         far += f", {change.distance:.2g} of {'its spread' if n == 1 else 'their spreads, added up'}"
     proved = f"Proved: no smaller {allowed}change does." if change.proved else "Not proved: a smaller one may do."
+    if change.stopped:
+        proved = f"Not proved, as {change.stopped}: a smaller one may do."
     return f"The smallest {allowed}change that turns it to {label}: {moves} ({far}). {proved}"
 
 

@@ -20,6 +20,7 @@ from rulekit.audit.nearest_change.wishes import ANY, Wishes
 from rulekit.audit.score_cards.row_points import has_scores, row_scores
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.rules import firing, rule_values, rules_of
+from rulekit.limits import NO_LIMIT, Deadline
 
 if TYPE_CHECKING:
     from rulekit.audit.nearest_change.nearest import NearestChange
@@ -34,7 +35,7 @@ class Asked:
 
     wishes, to: which changes count, and which class is wanted (its index; None: any other). changes, sentences: whether
     the nearest change is looked for, and whether all is said in sentences, which takes milliseconds a row. reasons: a
-    catalogue's, for the adverse classes; most: how many of them a row gets.
+    catalogue's, for the adverse classes; most: how many of them a row gets. deadline: of the search for changes.
     """
 
     wishes: Wishes = ANY
@@ -44,6 +45,7 @@ class Asked:
     reasons: Sequence[Meant] = ()
     adverse: Sequence[int] = ()
     most: int = 4
+    deadline: Deadline = NO_LIMIT
 
 
 EVERYTHING = Asked()
@@ -148,7 +150,7 @@ def _fired_rules(graph: RuleGraph, table: Table, labels: Any) -> list[list[dict[
 def _changes(graph: RuleGraph, table: Table, asked: Asked) -> list[NearestChange] | None:
     from rulekit.audit.nearest_change.nearest import nearest_changes
 
-    return nearest_changes(graph, table, asked.wishes, asked.to) if asked.changes else None
+    return nearest_changes(graph, table, asked.wishes, asked.to, asked.deadline) if asked.changes else None
 
 
 def _reasons(
@@ -163,7 +165,8 @@ def _reasons(
         ordering = list(changes)
     else:
         adverse = np.flatnonzero(np.isin(decide(graph, table), list(asked.adverse)))
-        for i, change in zip(adverse.tolist(), nearest_changes(graph, table.take(adverse)), strict=True):
+        free = nearest_changes(graph, table.take(adverse), deadline=asked.deadline)
+        for i, change in zip(adverse.tolist(), free, strict=True):
             ordering[i] = change
     found = reasons_of(graph, table, asked.reasons, asked.adverse, changes=ordering, most=asked.most)
     return [

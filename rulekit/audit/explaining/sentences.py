@@ -72,10 +72,12 @@ def _reasons(row: Mapping[str, Any]) -> Iterator[str]:
     counting = row["counting"]
     if not row["reasons"]:
         columns = listed([column_title(column) for column in counting["columns"]])
-        yield (
-            f"No reason of the catalogue applies; what counts is {columns}."
-            if columns
-            else "No reason applies: no column counts that is known to."
-        )
+        if columns:
+            yield f"No reason of the catalogue applies; what counts is {columns}."
+        elif counting["complete"]:
+            yield "No reason applies: no change of values turns the decision."
+        else:
+            yield "We could not find out which columns matter for this row (search limit reached)."
+            return
     if not counting["complete"]:
         yield "Not every smallest change could be looked at, so that more columns may count."

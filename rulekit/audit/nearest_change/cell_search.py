@@ -17,6 +17,7 @@ from rulekit.audit.nearest_change.boxes import CHANGED, Boxes, Ints
 from rulekit.audit.nearest_change.guesses import Guesses
 from rulekit.audit.nearest_change.numbers import last_alike, next_above, rounded, settled
 from rulekit.audit.nearest_change.pattern import Pattern
+from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.tables.table import Array
 
 _TOGETHER = 8192  # boxes that are made at once
@@ -48,6 +49,7 @@ class CellSearch:
     distances: tuple[Array, ...]
     turned: Callable[[Boxes], Array]
     most: int
+    deadline: Deadline = NO_LIMIT
     looked_at: int = 0
     _flat: tuple[Ints, Ints, Ints, Array] = field(init=False)
 
@@ -70,7 +72,7 @@ class CellSearch:
             rest[order] = False
             made = self._split(boxes.take(order), far[:, order], parts[order])
             self.looked_at += len(made[0])
-            if self.looked_at > self.most:
+            if self.looked_at > self.most or self.deadline.over:
                 found.proved = False
                 break
             made = self._kept(found, made)

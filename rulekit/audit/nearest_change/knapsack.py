@@ -32,7 +32,8 @@ def cheapest(groups: Sequence[Sequence[Option]], needed: float, strict: bool) ->
     """The options whose gains add up to `needed` (strict: to more), from the fewest groups, then at the least cost.
 
     Partial choices that another one beats in both gain and cost are dropped, and those that no rest can complete; so
-    nothing is lost, unless more than `MOST_STATES` are left. None where all gains together are too few.
+    nothing is lost, unless more than `MOST_STATES` are left. None where all gains together are too few; nothing is
+    chosen where none is needed.
     """
 
     def enough(gain: float) -> bool:
@@ -42,8 +43,10 @@ def cheapest(groups: Sequence[Sequence[Option]], needed: float, strict: bool) ->
     largest = [max(option.gain for option in group) for group in order]
     sums = list(accumulate(largest, initial=0.0))
     k = next((k for k, gain in enumerate(sums) if enough(gain)), None)
-    if k is None or k == 0:
+    if k is None:
         return None
+    if k == 0:
+        return Chosen((), 0.0)
     exact = True
     states: list[list[Option]] = [[Option(0.0, 0.0, ())], *([] for _ in range(k))]
     for place, group in enumerate(order):

@@ -22,6 +22,7 @@ from rulekit.cells.words import WordsApart, words_apart
 from rulekit.errors import InputError
 from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.language.readable import counted
+from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.names import printable
 from rulekit.schema import FIRST_LEVEL_CODE
 from rulekit.tables.table import Table
@@ -45,7 +46,8 @@ class NearestChange:
     """What turns a decision; class_index: the class that is decided then.
 
     columns: none where no change was found. proved: whether fewer columns, or as many at less distance, do not do it;
-    looked_at: where that is not known, up to how many changed columns every change was looked at.
+    looked_at: where that is not known, up to how many changed columns every change was looked at; stopped: why the
+    search ended before, where a limit of time did it.
     """
 
     columns: tuple[ColumnChange, ...] = ()
@@ -53,25 +55,34 @@ class NearestChange:
     distance: float = math.inf
     proved: bool = True
     looked_at: int = 0
+    stopped: str = ""
 
     def __str__(self) -> str:
         said = ", ".join(change.text for change in self.columns)
         if said:
-            return said if self.proved else f"{said} (a smaller change may do)"
+            return said if self.proved else f"{said} (a smaller change may do{self._stopped})"
         if self.class_index is not None:
             return "it is decided so already"
         if self.proved:
             return "no change of values turns it"
-        return f"not found by changes of up to {counted(self.looked_at, 'column')}"
+        if self.stopped and not self.looked_at:
+            return self.stopped
+        return f"not found by changes of up to {counted(self.looked_at, 'column')}{self._stopped}"
+
+    @property
+    def _stopped(self) -> str:
+        return f"; {self.stopped}" if self.stopped else ""
 
 
-def nearest_changes(graph: RuleGraph, table: Table, wishes: Wishes = ANY, to: int | None = None) -> list[NearestChange]:
+def nearest_changes(
+    graph: RuleGraph, table: Table, wishes: Wishes = ANY, to: int | None = None, deadline: Deadline = NO_LIMIT
+) -> list[NearestChange]:
     """The nearest change of each row [n] that turns its decision.
 
     wishes: which changes count; to: the index of the class that is wanted, None for any other one (a row that is
     decided as that class already needs no change). Of a text a word is added or removed, which is a change of a column
-    of words (`rulekit.cells.words`). Raises InputError where the wishes do not fit the columns, and for an unknown
-    class.
+    of words (`rulekit.cells.words`). After the deadline nothing is looked for any more. Raises InputError where the
+    wishes do not fit the columns, and for an unknown class.
     """
     wishes.check(graph.schema)
     if to is not None and not 0 <= to < len(graph.classes):
@@ -80,7 +91,7 @@ def nearest_changes(graph: RuleGraph, table: Table, wishes: Wishes = ANY, to: in
     if words is not None:
         fixed, directions = _of_words(words, fixed, directions)
         graph, table = words.graph(graph).with_(statistics=graph.statistics), words.table(table)
-    search = Search(graph, table, fixed, directions, to)
+    search = Search(graph, table, fixed, directions, to, deadline)
     return [_told(search, i, change) for i, change in enumerate(search.changes())]
 
 
@@ -98,7 +109,7 @@ def _told(search: Search, i: int, change: Change) -> NearestChange:
     if not change.values:
         if change.distance == 0.0:
             return NearestChange((), search.to, 0.0)
-        return NearestChange(proved=change.proved, looked_at=change.looked_at)
+        return NearestChange(proved=change.proved, looked_at=change.looked_at, stopped=change.stopped)
     arrays, columns = [], []
     for feature in search.table.features:
         values = search.values[feature.name][i : i + 1]
@@ -109,7 +120,7 @@ def _told(search: Search, i: int, change: Change) -> NearestChange:
             columns.append(ColumnChange(feature.name, _held(moves, was), _held(moves, then), printable(text)))
         arrays.append(values)
     decided = int(decide(search.graph, Table(search.table.features, arrays, 1, source="change"))[0])
-    return NearestChange(tuple(columns), decided, change.distance, change.proved, change.looked_at)
+    return NearestChange(tuple(columns), decided, change.distance, change.proved, change.looked_at, change.stopped)
 
 
 def _held(moves: Moves, value: float) -> Any:

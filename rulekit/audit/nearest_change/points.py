@@ -13,6 +13,7 @@ import numpy as np
 
 from rulekit.audit.nearest_change.knapsack import Chosen, Option, cheapest
 from rulekit.audit.nearest_change.moves import Moves
+from rulekit.audit.reason_codes.gains import may_round
 from rulekit.audit.score_cards.cards import Card, card_of
 from rulekit.cells.space import product
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
@@ -22,6 +23,9 @@ from rulekit.tables.table import Array, Table
 
 if TYPE_CHECKING:
     from rulekit.graph.rule_graph import RuleGraph
+
+
+_NEAR = 1e-9  # of the numbers of a sum: more than their roundings
 
 
 def separate_cards(graph: RuleGraph, to: int | None) -> list[Card] | None:
@@ -45,16 +49,21 @@ def separate_cards(graph: RuleGraph, to: int | None) -> list[Card] | None:
 class PointSearch:
     """The knapsacks of some rows: what each score gains by each column [parts, n, cells], and the scores [n, parts].
 
-    distances: by column how far each cell is [n, cells], infinite where it may not be gone to.
+    distances: by column how far each cell is [n, cells], infinite where it may not be gone to. slack [n]: what may be
+    lacking to a goal that the graph, which rounds in its own order, still reaches; 0 where no sum rounds.
     """
 
     graph: RuleGraph
     gained: dict[str, Array]
     totals: Array
     distances: dict[str, Array]
+    slack: Array
 
     def best(self, i: int, label: int) -> list[Chosen]:
-        """The cheapest choice of cells (column, cell) for each way to turn a row that is decided as a class."""
+        """The cheapest choice of cells (column, cell) for each way to turn a row that is decided as a class.
+
+        It may be one that does not turn the row, where a sum is within its slack of the goal.
+        """
         found = []
         for by_part, needed, strict in self._goals(label, self.totals[i]):
             groups = []
@@ -63,7 +72,8 @@ class PointSearch:
                 places = np.flatnonzero((gains > 0.0) & np.isfinite(far[i]))
                 if len(places):
                     groups.append([Option(float(gains[j]), float(far[i, j]), (column, j)) for j in places.tolist()])
-            cheap = cheapest(groups, needed, strict)
+            slack = float(self.slack[i])
+            cheap = cheapest(groups, needed - slack, strict and not slack)
             if cheap is not None:
                 found.append(cheap)
         return found
@@ -95,7 +105,7 @@ def point_search(
     graph: RuleGraph, cards: Sequence[Card], table: Table, moves: dict[str, Moves], distances: dict[str, Array]
 ) -> PointSearch:
     """The knapsacks of the rows of a table."""
-    gained = {}
+    gained, largest = {}, np.zeros(table.n_rows)
     for column, own_moves in moves.items():
         one = product([own_moves.feature], [own_moves.shown])
         gains = []
@@ -106,7 +116,13 @@ def point_search(
             then = sum((weight * at[node].astype(np.float64) for weight, node in own), np.zeros(one.n_rows))
             here = sum((weight * now[node].astype(np.float64) for weight, node in own), np.zeros(table.n_rows))
             gains.append(then[None, : len(own_moves)] - here[:, None])
+            largest += np.abs(here) + np.abs(then[: len(own_moves)]).max(initial=0.0)
         gained[column] = np.stack(gains)
-    scores = [part.score for part in graph.decision.parts]
+    parts = graph.decision.parts
+    scores = [part.score for part in parts]
     values = evaluate_nodes(list(dict.fromkeys(scores)), table)
-    return PointSearch(graph, gained, np.column_stack([values[score] for score in scores]), distances)
+    totals = np.column_stack([values[score] for score in scores])
+    limits = [0.0 if part.threshold is None or np.isinf(part.threshold) else part.threshold for part in parts]
+    rounds = any(may_round(part.score, limit) for part, limit in zip(parts, limits, strict=True))
+    slack = _NEAR * (1.0 + largest + np.abs(totals).sum(axis=1)) * rounds
+    return PointSearch(graph, gained, totals, distances, slack)

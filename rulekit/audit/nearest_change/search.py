@@ -27,6 +27,7 @@ from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.leaves import readers
 from rulekit.graph.nodes import Column
 from rulekit.graph.rule_graph import RuleGraph
+from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.tables.table import Array, Table
 
 MOST_LOOKED_AT = 15_000_000
@@ -42,13 +43,14 @@ class Change:
     """Values that turn the decision of a row, by column; none where none were found.
 
     proved: that no smaller change does it; looked_at: where that is not known, the size up to which every change was
-    looked at.
+    looked at; stopped: why the search ended before, where a limit of time did it.
     """
 
     values: Mapping[str, float]
     distance: float = math.inf
     proved: bool = True
     looked_at: int = 0
+    stopped: str = ""
 
 
 class Search:
@@ -61,7 +63,9 @@ class Search:
         fixed: frozenset[str],
         directions: Mapping[str, Direction],
         to: int | None,
+        deadline: Deadline = NO_LIMIT,
     ) -> None:
+        self.deadline = deadline
         # what decides, alone: what is reported may read other columns
         self.graph = RuleGraph(graph.schema, graph.classes, graph.decision, (), graph.default, {}, graph.statistics)
         self.to = to
@@ -104,6 +108,9 @@ class Search:
         search = point_search(self.graph, cards, part, self.moves, distances)
         found = {}
         for place, i in enumerate(rows):
+            self.deadline.tell("the nearest changes", place / len(rows))
+            if self.deadline.over:
+                break
             best = Change({})
             for chosen in search.best(place, int(self.labels[i])):
                 values = {
@@ -166,11 +173,14 @@ class Search:
             patterns.setdefault((*known, float(self.labels[i])), []).append(i)
         found: dict[int, Change] = {}
         for own in patterns.values():
+            self.deadline.tell("the nearest changes", len(found) / len(rows))
             found |= self._of_pattern(problem, own)
         return found
 
     def _of_pattern(self, problem: Problem, rows: list[int]) -> dict[int, Change]:
         first = rows[0]
+        if self.deadline.over:
+            return dict.fromkeys(rows, self._stopped(0))
         pattern = Pattern(
             problem,
             tuple(int(cells[first]) for cells in self.cells.values()),
@@ -183,6 +193,8 @@ class Search:
         sets = ColumnSets(pattern, most)
         for k in range(1, len(pattern.movable) + 1):
             own = sets.of_size(k)
+            if self.deadline.over:
+                return dict.fromkeys(rows, self._stopped(k - 1))
             if own is None:
                 return {i: self._guessed(pattern, sets, i, k) for i in rows}
             if not len(own):
@@ -198,7 +210,8 @@ class Search:
         """The nearest changes of rows by the columns of one of their sets [n, k]."""
         k = own.shape[1]
         distances = tuple(moves.distance(self.values[column][rows]) for column, moves in self.moves.items())
-        search = CellSearch(pattern, distances, lambda boxes: self._decided(pattern, rows[0], boxes), sets.most)
+        turned = lambda boxes: self._decided(pattern, rows[0], boxes)  # noqa: E731
+        search = CellSearch(pattern, distances, turned, sets.most, self.deadline)
         nearest = search.nearest(own)
         found = {}
         for place, i in enumerate(rows):
@@ -207,11 +220,17 @@ class Search:
                 found[i] = Change({}) if nearest.proved else self._guessed(pattern, sets, i, k)
                 continue
             values, looked_at = self._values(pattern, i, box), 0 if nearest.proved else k - 1
-            found[i] = Change(values, float(nearest.distances[place]), nearest.proved, looked_at)
+            why = self.deadline.reason if not nearest.proved and self.deadline.over else ""
+            found[i] = Change(values, float(nearest.distances[place]), nearest.proved, looked_at, why)
         return found
+
+    def _stopped(self, looked_at: int) -> Change:
+        return Change({}, proved=False, looked_at=looked_at, stopped=self.deadline.reason)
 
     def _guessed(self, pattern: Pattern, sets: ColumnSets, i: int, k: int) -> Change:
         """Some change of a row, where the search ends before changes of k columns are all looked at."""
+        if self.deadline.over:
+            return self._stopped(k - 1)
         distances = tuple(moves.distance(self.values[column][[i]])[0] for column, moves in self.moves.items())
         guesses = Guesses(pattern, distances, lambda boxes: self._decided(pattern, i, boxes))
         box = guesses.with_few(itertools.islice(sets.greedy(), _GUESSES))

@@ -8,6 +8,9 @@ smallest changes (the minimum contrastive explanations of Ignatiev et al., 2020,
 explanations and back again"): each of these changes is made of columns that count, and every column that counts is in
 one of them. Every decision that some change turns has such a column. Of a text each word is a column here.
 
+A proved nearest change (`rulekit.audit.nearest_change`) is one of the smallest, so its columns count, whatever else is
+found.
+
 Where the cells are at most `MOST_CELLS` the distance of every cell is known at once: cells that are decided otherwise
 have distance 0, and those that one change brings to distance k have k + 1. Where a single sum decides, or the largest
 of several, each term of which reads one column, the distance follows from what each column can gain. Else all changes
@@ -19,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +31,9 @@ from rulekit.audit.reason_codes.gains import gain_goals, nearer_by_gains
 from rulekit.audit.reason_codes.places import Places
 from rulekit.graph.evaluation.evaluator import decide
 from rulekit.tables.table import Array, Table
+
+if TYPE_CHECKING:
+    from rulekit.audit.nearest_change.nearest import NearestChange
 
 MOST_CELLS = 1 << 20
 MOST_TRIED = 50_000
@@ -75,6 +82,20 @@ class Counting:
             for mine, other in zip(found.nearer, tried.nearer, strict=True):
                 mine[known] = other[tried.exact]
         return found
+
+    def with_changes(self, near: Nearer, table: Table, changes: Sequence[NearestChange | None]) -> Nearer:
+        """The same, with the columns of those nearest changes [n] that are proved, by the values that they go to."""
+        rows = self.places.table(table)
+        for i, change in enumerate(changes):
+            if change is None or not change.proved or not change.columns:
+                continue
+            near.distance[i] = len(change.columns)
+            moved = {column.column: column.after for column in change.columns}
+            for j, place in enumerate(self.places.places):
+                if place.feature.name in moved:
+                    own = float(np.asarray(rows.arrays[j])[i])
+                    near.nearer[j][i, self.places.number(j, own, moved[place.feature.name])] = True
+        return near
 
     # All cells -----------------------------------------------------------------------------------------------------
 

@@ -16,19 +16,20 @@ from rulekit.cells.axis import Axis
 from rulekit.graph.leaves import readers
 from rulekit.graph.nodes import FALSE, TRUE, Among, And, Compare, IsTrue, Missing, Node, Not
 from rulekit.graph.rule_graph import RuleGraph
+from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.schema import FIRST_LEVEL_CODE
 from rulekit.verification.proof.row_search import RowSearch
 
 
-def lint_search(graph: RuleGraph, reasons: Iterable[Meant]) -> RowSearch:
+def lint_search(graph: RuleGraph, reasons: Iterable[Meant], deadline: Deadline = NO_LIMIT) -> RowSearch:
     """The cells that the decision and the reasons tell apart, with a node for each end of a cell that a way crosses."""
     given = tuple(reasons)
     read = readers(graph.decision.roots)
     nodes: list[Node] = [*graph.decision.roots, *(r.when for r in given if r.when is not None and r.columns[0] in read)]
-    first = RowSearch(graph, nodes)
+    first = RowSearch(graph, nodes, deadline=deadline)
     directed = {column for r in given if r.reason.direction for column in r.columns}
     ends = [node for axis in first.space.axes if axis.feature.name in directed for node in _ends(axis)]
-    return RowSearch(graph, [*nodes, *ends]) if ends else first
+    return RowSearch(graph, [*nodes, *ends], deadline=deadline) if ends else first
 
 
 def _ends(axis: Axis) -> Iterator[Node]:

@@ -56,10 +56,10 @@ def gain_goals(places: Places, class_index: int) -> list[Goal] | None:
 def _single(root: Node) -> Goal | None:
     """What is reached where the positive class is decided."""
     if isinstance(root, LinearThreshold):
-        return Goal(root.terms, root.bias, False, _rounds(root))
+        return Goal(root.terms, root.bias, False, may_round(root))
     if isinstance(root, Above) and _is_sum(root.score):
         terms, bias = _terms(root.score)
-        return Goal(terms, bias - root.threshold, True, _rounds(root.score, root.threshold))
+        return Goal(terms, bias - root.threshold, True, may_round(root.score, root.threshold))
     return None
 
 
@@ -79,7 +79,7 @@ def _rivals(places: Places, class_index: int) -> list[Goal] | None:
     for k in order:
         if k != class_index:
             others, constant = _terms(scores[k])
-            rounded = _rounds(scores[k]) or _rounds(scores[class_index])
+            rounded = may_round(scores[k]) or may_round(scores[class_index])
             strict = order.index(class_index) < order.index(k)
             goals.append(Goal((*others, *own), constant - bias, strict, rounded))
     return goals
@@ -93,7 +93,7 @@ def _terms(score: Node) -> tuple[tuple[tuple[float, Node], ...], float]:
     return (score.terms, score.bias) if isinstance(score, Linear) else (((1.0, score),), 0.0)
 
 
-def _rounds(score: Node, threshold: float = 0.0) -> bool:
+def may_round(score: Node, threshold: float = 0.0) -> bool:
     """Whether a sum, or what it lacks to a threshold, may depend on the order in which it is made."""
     span = span_of_sum(score) if isinstance(score, Linear | LinearThreshold) else None
     return span is None or not (span + span + Span.of(Fraction(threshold))).fits(DOUBLE_BITS)

@@ -22,6 +22,7 @@ from rulekit.audit.reason_codes.places import Place, Places, places_of
 from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes
 from rulekit.graph.leaves import readers
 from rulekit.graph.rule_graph import RuleGraph
+from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.tables.table import Array, Table, absent
 
 if TYPE_CHECKING:
@@ -64,8 +65,13 @@ def reasons_of(
     changes: Sequence[NearestChange | None] | None = None,
     most: int = MOST,
     counting: Counting | None = None,
+    deadline: Deadline = NO_LIMIT,
 ) -> list[RowReasons]:
-    """The reasons of each row [n], at most so many of each; changes: the nearest change of each row, for the order."""
+    """The reasons of each row [n], at most so many of each.
+
+    changes: the nearest change of each row, for the order, and as its columns count where it is proved; without them it
+    is looked for until the deadline where it is not known otherwise which columns count.
+    """
     found = [RowReasons(False)] * table.n_rows
     labels = decide(graph, table)
     counter = Counting(places_of(graph)) if counting is None else counting
@@ -75,6 +81,8 @@ def reasons_of(
             continue
         own = table.take(rows)
         near = counter.of(own, k)
+        known = _changes(graph, own, near, deadline) if changes is None else [changes[row] for row in rows.tolist()]
+        near = counter.with_changes(near, own, known)
         applying = [(r, applies(counter.places, r, near, own)) for r in reasons if r.covers(k)]
         names = _counting_names(counter.places, near)
         for i, row in enumerate(rows.tolist()):
@@ -83,6 +91,18 @@ def reasons_of(
             found[row] = RowReasons(
                 True, tuple(_ordered(given, _steps(graph, change))[:most]), names[i], bool(near.exact[i])
             )
+    return found
+
+
+def _changes(graph: RuleGraph, own: Table, near: Nearer, deadline: Deadline) -> list[NearestChange | None]:
+    """The nearest change of rows of which it is not known which columns count."""
+    from rulekit.audit.nearest_change.nearest import nearest_changes
+
+    found: list[NearestChange | None] = [None] * own.n_rows
+    unsure = np.flatnonzero(~near.exact)
+    if len(unsure):
+        for i, change in zip(unsure.tolist(), nearest_changes(graph, own.take(unsure), deadline=deadline), strict=True):
+            found[i] = change
     return found
 
 

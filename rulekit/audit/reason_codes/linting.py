@@ -28,6 +28,7 @@ from rulekit.graph.language.readable import listed
 from rulekit.graph.language.words import name, quoted
 from rulekit.graph.nodes import FALSE, TRUE
 from rulekit.graph.rule_graph import RuleGraph
+from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.names import printable
 from rulekit.verification.proof.row_search import Claim, Either, Sought
 
@@ -66,11 +67,11 @@ class Lint:
         return not self.findings
 
 
-def lint(graph: RuleGraph, catalogue: Catalogue, adverse: Sequence[int]) -> Lint:
+def lint(graph: RuleGraph, catalogue: Catalogue, adverse: Sequence[int], deadline: Deadline = NO_LIMIT) -> Lint:
     """Everything that is wrong in a catalogue for the adverse classes of a model; raises InputError for a bad one."""
     reasons = meant(catalogue, graph)
     findings = [Finding(f.kind, f.text, f.codes, f.column) for f in faults(catalogue, graph)]
-    model = _Linter(graph, reasons, tuple(adverse))
+    model = _Linter(graph, reasons, tuple(adverse), deadline)
     proved: list[str] = []
     opened: list[str] = []
     for k in adverse:
@@ -101,9 +102,12 @@ def _sort(found: Finding | _Proved | _Open, findings: list[Finding], proved: lis
 class _Linter:
     """A model and the reasons for its adverse decisions, with one search over the cells that these tell apart."""
 
-    def __init__(self, graph: RuleGraph, reasons: Sequence[Meant], adverse: tuple[int, ...]) -> None:
+    def __init__(
+        self, graph: RuleGraph, reasons: Sequence[Meant], adverse: tuple[int, ...], deadline: Deadline
+    ) -> None:
         self.graph, self.reasons, self.adverse = graph, reasons, adverse
-        self.search = lint_search(graph, reasons)
+        self.deadline = deadline
+        self.search = lint_search(graph, reasons, deadline)
         self.places: Places = places_of(graph, self.search)
         self.read = {place.column for place in self.places.places}
         self.asking = Asking(self.search)
@@ -166,7 +170,8 @@ class _Linter:
         always = {c for r in self.reasons if r.covers(k) and not r.reason.conditional for c in r.columns}
         uncovered = [(axis, place) for axis, place in enumerate(self.places.places) if place.column not in always]
         claims = list(self._no_reason_applies(k)) if uncovered else []
-        for axis, place in uncovered:
+        for done, (axis, place) in enumerate(uncovered):
+            self.deadline.tell("decisions without a reason", done / len(uncovered))
             best = Sought(None)
             if not place.cells:
                 best = Sought(None, f"the numbers of {name(place.column)} are added up, so that cells do not decide")
@@ -199,7 +204,8 @@ class _Linter:
     def reasons_that_do_not_count(self) -> Iterator[Finding | _Proved | _Open]:
         """Columns of reasons that can never count, and reasons none of whose columns can."""
         silent = opened = 0
-        for reason in self.reasons:
+        for place, reason in enumerate(self.reasons):
+            self.deadline.tell("which reasons count", place / len(self.reasons))
             code = reason.reason.code
             said = {column: self._can_count(reason, column) for column in reason.columns}
             dead = [column for column, (can, why) in said.items() if not can and not why]

@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -62,6 +63,18 @@ class Places:
         """Rows of the model as rows of the columns here."""
         apart = table if self.search.words is None else self.search.words.table(table)
         return apart.select(tuple(axis.feature.name for axis in self.space.axes))
+
+    def number(self, place: int, own: float, after: Any) -> int:
+        """Which value of a place stands for a plain one, to which a row goes from its own encoded one.
+
+        Where values do not stand for all, that is the one at the end that it goes towards.
+        """
+        there = self.places[place]
+        if there.feature.kind == "categorical":
+            after = FIRST_LEVEL_CODE + there.feature.levels.index(after)
+        if not there.cells:
+            return len(there.values) - 1 if math.isnan(own) or after > own else 0
+        return there.cells.index(int(self.cell(place, np.array([after], dtype=there.values.dtype))[0]))
 
     @cached_property
     def upper(self) -> dict[str, Array]:

@@ -18,6 +18,7 @@ from rulekit.audit.reason_codes.places import Place, Places, places_of
 from rulekit.graph.language.words import name
 from rulekit.graph.nodes import FALSE, Missing, Node
 from rulekit.graph.rule_graph import RuleGraph
+from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.names import label_text
 from rulekit.schema import Feature
 from rulekit.verification.proof.row_search import Claim, Sought
@@ -25,14 +26,15 @@ from rulekit.verification.proof.row_search import Claim, Sought
 _WAYS: tuple[Direction, ...] = ("up", "down")
 
 
-def starter(graph: RuleGraph, adverse: Sequence[int]) -> Catalogue:
-    """Reasons for the adverse classes of a model; columns that never count have none."""
+def starter(graph: RuleGraph, adverse: Sequence[int], deadline: Deadline = NO_LIMIT) -> Catalogue:
+    """Reasons for the adverse classes of a model; columns that are shown to never count have none."""
     read = graph.with_(probability=()).used_features
     directed = {c: Meant(Reason("", "", (c,), "up"), (c,), 0) for c in read if has_order(graph.schema[c])}
-    search = lint_search(graph, directed.values())
+    search = lint_search(graph, directed.values(), deadline)
     places, asking = places_of(graph, search), Asking(search)
     reasons: list[Reason] = []
-    for column in read:
+    for done, column in enumerate(read):
+        deadline.tell("which columns count", done / len(read))
         own = [(axis, place) for axis, place in enumerate(places.places) if place.column == column]
         for reason in _reasons(graph, places, asking, own, adverse, directed.get(column)):
             reasons.append(replace(reason, code=f"R{len(reasons) + 1:02}"))

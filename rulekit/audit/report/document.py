@@ -27,6 +27,7 @@ from rulekit.audit.report.sections.summary import summary_section
 from rulekit.audit.report.sections.verified_artifacts import verification_section
 from rulekit.audit.report.subject import Subject
 from rulekit.graph.language.words import name
+from rulekit.limits import NO_LIMIT, Deadline
 
 FORMAT, VERSION = "rulekit report", 1
 
@@ -51,10 +52,11 @@ class Document:
         return next(section for section in self.sections if section.id == section_id)
 
 
-def document(subject: Subject, version: str) -> Document:
-    """The report of a subject; version: of rulekit."""
+def document(subject: Subject, version: str, deadline: Deadline = NO_LIMIT) -> Document:
+    """The report of a subject; version: of rulekit. What is not proved by the deadline is open."""
     graph, said = subject.graph, subject.said
-    checked = check_model(graph)
+    checked = check_model(graph, deadline=deadline)
+    deadline.tell("the sections", 0.0)
     groups = parities_of(subject)
     limits = limits_of(subject, checked, groups)
     performance = performance_section(subject)

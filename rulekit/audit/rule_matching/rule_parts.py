@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from rulekit.graph.leaves import push_negations
 from rulekit.graph.nodes import Above, And, Family, Hidden, Node, Probability
@@ -18,20 +19,25 @@ from rulekit.schema import Schema
 Columns = frozenset[str]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class RuleParts:
     """A rule with the condition on which it hangs.
 
     side: the class that it speaks for and, of a condition that keeps causes from acting or speaks against the class,
     which. condition: Boolean; None of a number that is added up. weight: the points of a term of a sum, the probability
-    of a cause; None of a rule that counts whole. parts: by the columns that they read what the condition joins by and.
+    of a cause; None of a rule that counts whole.
     """
 
     rule: Rule
     side: tuple[ClassLabel, str]
     condition: Node | None
     weight: float | None
-    parts: Mapping[Columns, Node]
+    schema: Schema
+
+    @cached_property
+    def parts(self) -> Mapping[Columns, Node]:
+        """By the columns that they read what the condition joins by and."""
+        return {} if self.condition is None else conditions(self.condition, self.schema)
 
     @property
     def columns(self) -> Columns:
@@ -54,7 +60,7 @@ def _parts_of(rule: Rule, graph: RuleGraph) -> RuleParts:
         condition = Above(Probability(rule.node), 0.5)
     elif rule.node.family is not Family.BOOLEAN:
         condition = None
-    return RuleParts(rule, side, condition, weight, {} if condition is None else conditions(condition, graph.schema))
+    return RuleParts(rule, side, condition, weight, graph.schema)
 
 
 def conditions(condition: Node, schema: Schema) -> dict[Columns, Node]:

@@ -14,6 +14,7 @@ from typing import Any
 
 from rulekit.errors import BudgetError
 from rulekit.graph.traversal import topological
+from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.verification.proof.exact_numbers import Sum, add, number, primitive, range_of
 
 # Edges of one column or truth value, of which one holds, and what each adds.
@@ -23,12 +24,17 @@ TRUE = 0
 FALSE = 1
 MOST_FORMS = 400_000
 MOST_SUMS = 100_000  # additions that a comparison may take which becomes logic
+_CHECKED_EVERY = 256  # forms
 
 
 class Forms:
-    """The forms that were built so far; `sizes` [axes] are the numbers of cells. Raises BudgetError beyond a bound."""
+    """The forms that were built so far; `sizes` [axes] are the numbers of cells. Raises BudgetError beyond a bound.
 
-    def __init__(self, sizes: Sequence[int]) -> None:
+    deadline: of all that is built of these forms, and asked of them.
+    """
+
+    def __init__(self, sizes: Sequence[int], deadline: Deadline = NO_LIMIT) -> None:
+        self.deadline = deadline
         self.full = [(1 << size) - 1 for size in sizes]
         self.kinds: list[tuple[Any, ...]] = [("true",)]
         self._numbers: dict[tuple[Any, ...], int] = {("true",): 0}
@@ -45,6 +51,8 @@ class Forms:
         if index == len(self.kinds):
             if index >= MOST_FORMS:
                 raise BudgetError(f"a formula of more than {MOST_FORMS} parts")
+            if index % _CHECKED_EVERY == 0:
+                self.deadline.check()
             self.kinds.append(key)
         return 2 * index
 
@@ -86,16 +94,22 @@ class Forms:
         if FALSE in literals or any(edge ^ 1 in parts for edge in parts):
             return FALSE
         parts.update(edge for edge in literals if edge != TRUE)
-        self._absorb(parts)
+        if self._absorb(parts):
+            return FALSE
         if len(parts) < 2:
             return parts.pop() if parts else TRUE
         return self._edge(("and", tuple(sorted(parts))))
 
-    def _absorb(self, parts: set[int]) -> None:
-        """Leave out `not (a and b)` where the conjunction holds `not a`."""
+    def _absorb(self, parts: set[int]) -> bool:
+        """Leave out `not (a and b)` where the conjunction holds `not a`; says whether one of them has `a` and `b`."""
         for edge in list(parts):
-            if edge & 1 and self.kinds[edge >> 1][0] == "and" and any(e ^ 1 in parts for e in self.kinds[edge >> 1][1]):
-                parts.discard(edge)
+            if edge & 1 and self.kinds[edge >> 1][0] == "and":
+                own = self.kinds[edge >> 1][1]
+                if all(e in parts for e in own):
+                    return True
+                if any(e ^ 1 in parts for e in own):
+                    parts.discard(edge)
+        return False
 
     def disjunction(self, edges: Iterable[int]) -> int:
         """At least one of the edges."""

@@ -48,6 +48,7 @@ from rulekit.graph.probability.counting import Tail
 from rulekit.graph.probability.exponentials import Exponentials
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.traversal import topological
+from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.program.nodes import (
     ARTIFACT_LEAVES,
     Arithmetic,
@@ -67,9 +68,9 @@ from rulekit.verification.proof.tabulated import Numbers
 class Meaning:
     """Lowers nodes over one space; raises GraphError for a node that it does not know, BudgetError beyond a bound."""
 
-    def __init__(self, space: CellSpace) -> None:
+    def __init__(self, space: CellSpace, deadline: Deadline = NO_LIMIT) -> None:
         self.space = space
-        self.numbers = Roundings(space)
+        self.numbers = Roundings(space, deadline)
         self.forms = self.numbers.forms
         self._axis = {axis.feature.name: j for j, axis in enumerate(space.axes)}
         self._truths: dict[Node, int] = {}

@@ -28,6 +28,7 @@ from rulekit.graph.leaves import conditions_of_points
 from rulekit.graph.nodes import Column, Compare, LevelPoints, Missing, Node, Step
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.traversal import topological
+from rulekit.limits import NO_LIMIT, Deadline, OutOfTime
 from rulekit.program.nodes import ARTIFACT_LEAVES, Labels
 from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.table import Table
@@ -85,17 +86,27 @@ def read_artifact(graph: RuleGraph, content: bytes, target: Target) -> Reading:
 
 
 def prove(
-    graph: RuleGraph, reading: Reading, compare: Comparing, *, few: int = FEW_CELLS, many: int = MANY_CELLS
+    graph: RuleGraph,
+    reading: Reading,
+    compare: Comparing,
+    *,
+    few: int = FEW_CELLS,
+    many: int = MANY_CELLS,
+    deadline: Deadline = NO_LIMIT,
 ) -> Proof:
     """Prove that graph and artifact decide alike, or find a row on which they do not, or say why neither.
 
-    few: cells that are run in any case; many: cells that are run where nothing else proves it.
+    few: cells that are run in any case; many: cells that are run where nothing else proves it; deadline: what is not
+    proved by then is not proved.
     """
     try:
-        prover = _Prover(*_words_apart(graph, reading, compare))
+        prover = _Prover(*_words_apart(graph, reading, compare), deadline)
     except (GraphError, InputError) as error:  # a leaf that does not fit the schema
         return Proof(reason=str(error))
-    proof = prover.prove(few, many)
+    try:
+        proof = prover.prove(few, many)
+    except OutOfTime as error:
+        proof = Proof(reason=str(error), differences=prover.differences)
     basis = guarantee(graph)
     return (
         proof
@@ -136,8 +147,8 @@ def _words_apart(graph: RuleGraph, reading: Reading, compare: Comparing) -> tupl
 
 
 class _Prover:
-    def __init__(self, graph: RuleGraph, reading: Reading, compare: Comparing) -> None:
-        self.graph, self.reading, self.compare = graph, reading, compare
+    def __init__(self, graph: RuleGraph, reading: Reading, compare: Comparing, deadline: Deadline) -> None:
+        self.graph, self.reading, self.compare, self.deadline = graph, reading, compare, deadline
         read_back = () if reading.decision is None else reading.decision.roots
         deciding: list[Node] = [*graph.decision.roots, *(reading.leaves or ()), *read_back]
         reported = [*graph.probability, *(reading.probabilities or ())]
@@ -216,6 +227,8 @@ class _Prover:
         """Whether labels differ on a row of some cell; all are run, each so many times with other values."""
         differs = False
         for start in range(0, times * space.size, BLOCK):
+            if not differs:
+                self.deadline.check()
             turn = np.arange(start, min(start + BLOCK, times * space.size), dtype=np.int64)
             differs |= self.compare(*space.rows(turn % space.size, turn // space.size))
         return differs
@@ -227,7 +240,7 @@ class _Prover:
         graph = self.graph
         default = graph.default if self.reading.default is None else self.reading.default
         try:
-            meaning = Meaning(self.formulas)
+            meaning = Meaning(self.formulas, self.deadline)
             if not self.reading.texts and meaning.is_same(graph.decision, graph.default, decision, default):
                 return self._found(method="normal form", probabilities=self._reports(meaning))
             expected = meaning.labels(graph.decision, graph.default, len(graph.classes))
@@ -237,6 +250,8 @@ class _Prover:
             forms = meaning.forms
             pairs = [(a, b) for a, b in zip(expected, found, strict=True) if a != b]
             differ = forms.disjunction([forms.choice(a, b ^ 1, b) for a, b in pairs])
+        except OutOfTime:
+            raise
         except (BudgetError, GraphError) as error:
             return self._found(reason=str(error))
         excluded: list[tuple[int, ...]] = []
@@ -264,6 +279,7 @@ class _Prover:
         if excluded:
             why = "numbers are worked out in other steps than the model's, whose roundings may differ"
             return self._found(reason=why, cells_run=run)
+        self.deadline.check()
         return self._found(reason=f"the formula is {answer.reason}", cells_run=run)
 
     def _reports(self, meaning: Meaning, labels: tuple[int, ...] = ()) -> bool:

@@ -16,6 +16,7 @@ import numpy as np
 
 from rulekit.cells.space import CellSpace
 from rulekit.exactness import NO_SPAN, Span
+from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.verification.proof.exact_numbers import (
     Sum,
     add,
@@ -49,9 +50,9 @@ MOST_BOUND = Fraction(2) ** 1000
 class Roundings:
     """Sums, atoms and comparisons over one space. `candidates` are cells in which two comparisons of sums differ."""
 
-    def __init__(self, space: CellSpace) -> None:
+    def __init__(self, space: CellSpace, deadline: Deadline = NO_LIMIT) -> None:
         self.space = space
-        self.forms = Forms([len(axis) for axis in space.axes])
+        self.forms = Forms([len(axis) for axis in space.axes], deadline)
         self.candidates: list[tuple[int, ...]] = []
         self.known: dict[int, Span] = {}  # of atoms on a grid
         self._grids: dict[int, Grid] = {}

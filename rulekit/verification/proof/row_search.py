@@ -24,6 +24,7 @@ from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes
 from rulekit.graph.leaves import with_named_tokens
 from rulekit.graph.nodes import Above, Family, Node
 from rulekit.graph.rule_graph import RuleGraph
+from rulekit.limits import NO_LIMIT, Deadline, OutOfTime
 from rulekit.schema import UNSEEN_CODE
 from rulekit.tables.table import absent
 from rulekit.verification.proof.exact_numbers import Sum, add, number, range_of
@@ -84,14 +85,21 @@ class RowSearch:
     """Looks for rows over the columns that some nodes read.
 
     few: cells that are all run; many: cells that are run where the solver gives up. space: the axes, in each of which
-    known, missing and unseen cells are apart. words: the columns of words that the space has in the place of texts;
-    none of them is ever missing, the first of a text says whether that is.
+    known, missing and unseen cells are apart. deadline: what is not found by then stays open. words: the columns of
+    words that the space has in the place of texts; none of them is ever missing, the first of a text says whether that
+    is.
     """
 
     def __init__(
-        self, graph: RuleGraph, nodes: Sequence[Node], *, few: int = FEW_CELLS, many: int = MANY_CELLS
+        self,
+        graph: RuleGraph,
+        nodes: Sequence[Node],
+        *,
+        few: int = FEW_CELLS,
+        many: int = MANY_CELLS,
+        deadline: Deadline = NO_LIMIT,
     ) -> None:
-        self._few, self._many = few, many
+        self._few, self._many, self.deadline = few, many, deadline
         schema = with_named_tokens(graph.schema, (*graph.written, *nodes))
         self.graph, self.words = taken_apart(graph)
         if schema != graph.schema:  # nodes of another model name further words
@@ -144,6 +152,8 @@ class RowSearch:
 
     def find(self, *asked: Claim | Either) -> Sought:
         """A row on which all claims hold, of `Either` at least one."""
+        if self.deadline.over:
+            return Sought(None, self.deadline.reason)
         claims = [Either((claim,)) if isinstance(claim, Claim) else claim for claim in asked]
         if self.words is not None:
             claims = [Either(tuple(map(self._over_words, either.claims))) for either in claims]
@@ -152,7 +162,10 @@ class RowSearch:
         # What logic shows not to exist does not exist, whatever the numbers are that it does not know.
         found = self._by_solver(claims)
         if found.cells is None and found.reason and self.space.size <= self._many:
-            return self._settled(self._block_by_block(claims))
+            try:
+                return self._settled(self._block_by_block(claims))
+            except OutOfTime as error:
+                return Sought(None, str(error))
         return found
 
     def _settled(self, found: Sought) -> Sought:
@@ -204,6 +217,7 @@ class RowSearch:
     def _block_by_block(self, claims: Sequence[Either]) -> Sought:
         shape = tuple(map(len, self.space.axes))
         for start in range(0, self.space.size, _BLOCK):
+            self.deadline.check()
             cells = np.arange(start, min(start + _BLOCK, self.space.size), dtype=np.int64)
             held = self._hold(claims, list(np.unravel_index(cells, shape)))
             if held.any():
@@ -232,27 +246,33 @@ class RowSearch:
             return Sought(None, self._gave_up)
         try:
             if self._meaning is None:
-                self._meaning = Meaning(self.space)
+                self._meaning = Meaning(self.space, self.deadline)
             meaning = self._meaning
             join = meaning.forms.disjunction
             edges = [join([self._edge(meaning, claim) for claim in either.claims]) for either in claims]
             edge = meaning.forms.conjunction(edges)
+            apart = self._of_sums(meaning, claims)
         except (BudgetError, GraphError) as error:
             self._gave_up = str(error)
             return Sought(None, self._gave_up)
-        apart = self._of_sums(meaning, claims)
         if apart is not None:
             return apart
         tried: list[tuple[int, ...]] = []
         while len(tried) < _MOST_TRIED:
             answer = satisfying(meaning.forms, edge, tried)
             if answer.cells is None:
-                return Sought(None, answer.reason and f"the formula is {answer.reason}")
+                found = Sought(None, self._open(answer.reason))
+                # cells that were run and left out may show it by another of their numbers
+                return self._settled(found) if tried else found
             places = [np.array([cell], dtype=np.int64) for cell in answer.cells]
             if bool(self._hold(claims, places)[0]):
                 return Sought(answer.cells)
             tried.append(answer.cells)
         return Sought(None, "numbers are compared whose values the solver does not know")
+
+    def _open(self, reason: str) -> str:
+        """Why the solver's search is no proof, in words; "" where it is one."""
+        return reason and (self.deadline.reason if self.deadline.over else f"the formula is {reason}")
 
     def _of_sums(self, meaning: Meaning, claims: Sequence[Either]) -> Sought | None:
         """Whether one sum is above its threshold and another is not, without a solver; None where that is not known."""

@@ -15,6 +15,7 @@ from rulekit.verification.proof.forms import FALSE, TRUE, Forms
 from rulekit.verification.proof.solver import solve
 
 MOST_PARTS = 400_000
+_CHECKED_EVERY = 1_024  # forms
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +38,14 @@ def satisfying(forms: Forms, root: int, excluded: Sequence[tuple[int, ...]] = ()
     order = forms.below(root)
     if sum(len(forms.kinds[i][1]) if forms.kinds[i][0] == "and" else 1 for i in order) > MOST_PARTS:
         return Found(None, f"too large for the solver: more than {MOST_PARTS:,} parts")
-    for index in order:
+    for place, index in enumerate(order):
         encoding.define(index)
+        if place % _CHECKED_EVERY == 0 and forms.deadline.over:
+            return Found(None, forms.deadline.reason)
     encoding.clauses.append([encoding.of(root)])
     for cells in excluded:
         encoding.clauses.append([-encoding.literal(axis, 1 << cell) for axis, cell in enumerate(cells)])
-    answer = solve(encoding.count, encoding.clauses)
+    answer = solve(encoding.count, encoding.clauses, forms.deadline)
     found = None if answer.values is None else encoding.cells(answer.values)
     return Found(found, answer.reason, encoding.free)
 

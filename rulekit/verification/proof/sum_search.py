@@ -46,6 +46,7 @@ def separated(forms: Forms, first: Sum, second: Sum) -> Difference:
         return Difference()
     doubtful = False
     for choice in product(*few):
+        forms.deadline.check()
         start = first.constant + sum((own for _, own, _ in choice), Fraction(0))
         more = gap.constant + sum((extra for _, _, extra in choice), Fraction(0))
         # the other terms add s; the first is above zero where s > -start, the second where s > more - start

@@ -23,6 +23,7 @@ from rulekit.graph.evaluation.oracle import evaluate_row
 from rulekit.graph.language.text import parse_graph
 from rulekit.graph.leaves import has_column, readers
 from rulekit.graph.rule_graph import Required, RuleGraph
+from rulekit.limits import Deadline
 from rulekit.schema import Constraints, Feature, Schema
 from rulekit.tables.table import encoded_dtype
 from rulekit.verification.proof.row_search import RowSearch
@@ -273,3 +274,42 @@ decide yes when any of (age > 3 and sex, age > 5 and zip > 3, zip > 9)
 def test_many_random_models_are_checked_as_brute_force_does(first: int) -> None:
     for seed in range(first, first + 20):
         examined(seed)
+
+
+@pytest.mark.parametrize(
+    ("rules", "found", "clear"),
+    [
+        ("all of (a > 2, a <= 1), a > 5", {"unreachable"}, set()),
+        ("a > 5, a > 3", {"shadowed"}, {"every rule can be true"}),
+        ("a > 5, a > 5", {"shadowed"}, {"every rule can be true"}),
+        ("a > 5, b > 3", set(), {"every rule can be true", "every rule changes some decision"}),
+        ("all of (a > 5, at least 2 of (b > 1, b > 2)), at least 1 of (a <= 5 and a > 5, b > 9)", set(), set()),
+    ],
+)
+def test_what_is_proved_of_every_rule_is_true_beside_the_findings(rules: str, found: set[str], clear: set[str]) -> None:
+    """`check` proved that every rule changes some decision, two lines above a rule that is never true."""
+    graph = parse_graph(
+        f"rulekit rules 1\ncolumn a: numeric\ncolumn b: numeric\nlabel y: {{no, yes}}\ndecide yes when any of ({rules})"
+    )
+    checked = check_model(graph)
+    kinds = {finding.kind for finding in checked.findings}
+    assert found <= kinds
+    assert clear <= set(checked.clear)
+    for kind, text in (("unreachable", "can be true"), ("shadowed", "changes some"), ("unreachable", "changes some")):
+        assert not (kind in kinds and any(text in said for said in checked.clear))
+    ids = [finding.rules for finding in checked.findings if finding.kind == "shadowed"]
+    assert len(ids) == len(set(ids))
+
+
+def test_a_limit_of_time_leaves_open_and_proves_nothing() -> None:
+    graph = parse_graph(LARGE.format(columns="column c0: numeric\ncolumn c1: numeric", conditions="c0 > 1"))
+    checked = check_model(graph, deadline=Deadline(0))
+    assert not checked.clear
+    assert all(verdict.outcome == "not proved" for verdict in checked.verdicts)
+    assert checked.open
+    assert all("--time-limit" in left.reason for left in checked.open)
+
+
+def test_numbers_that_are_added_up_prove_nothing_by_the_cells_that_were_run() -> None:
+    """Cells whose shown number did not break the promise were left out until none was left: a false proof."""
+    examined(175)

@@ -133,7 +133,7 @@ decide yes when any of (
 """
         )
         lines = [f"{word} {text}".strip() for word, text in check_lines(check_model(graph))]
-        covered, never = [line.split()[1] for line in lines if line.startswith("found")][:2]
+        never, covered = [line.split()[1] for line in lines if line.startswith("found")][:2]
         absent = lines[1].split()[-1]
         assert lines == [
             "FAILS no rule is satisfied by a missing value or a level never seen",
@@ -143,8 +143,8 @@ decide yes when any of (
             'proved where story contains wheat and pages > 5, the decision is "yes"',
             'FAILS where story contains corn, the decision is "no"',
             'story = "corn", pages = 8: decided "yes"',
-            f"found {covered} changes no decision: without it every row is decided the same",
             f"found {never} is never true",
+            f"found {covered} changes no decision: without it every row is decided the same",
             f"found a missing or new value of story satisfies {absent}",
             'story missing, pages = 8: decided "yes"',
         ]

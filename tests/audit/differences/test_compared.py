@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,6 +13,7 @@ from rulekit.audit.differences.difference_lines import difference_lines
 from rulekit.errors import InputError
 from rulekit.graph.language.text import parse_graph
 from rulekit.graph.rule_graph import RuleGraph
+from rulekit.limits import Deadline
 
 HEADER = """rulekit rules 1
 column age: numeric, integer
@@ -193,3 +196,54 @@ def test_json_holds_what_is_said() -> None:
     assert found["flips"][0]["where"][0]["rows"] == 18
     assert [group["changed"] for group in found["groups"]] == [9, 9]
     assert found["rules"]["changes"][0]["kind"] == "tightened"
+
+
+def _many(n: int) -> list[str]:
+    rng = random.Random(0)
+    return [
+        f"age > {rng.randrange(90)} and income <= {rng.randrange(900) / 10} and job in {{{rng.choice(JOBS)}}}"
+        for _ in range(n)
+    ]
+
+
+JOBS = ("cook", "clerk", "driver")
+
+
+@pytest.mark.parametrize("n", [1, 40, 2_000])
+@pytest.mark.parametrize(
+    "other",
+    [
+        lambda rules: rules,
+        lambda rules: rules[::-1],
+        lambda rules: [*rules, rules[0], rules[-1]],
+        lambda rules: [" and ".join(reversed(rule.split(" and "))) for rule in rules],
+        lambda rules: [f"any of ({', '.join(rules)})", rules[0]],
+    ],
+    ids=["same", "other order", "repeated", "turned", "nested"],
+)
+def test_the_same_rules_are_proved_equal_at_any_size_without_a_search(
+    n: int, other: Callable[[list[str]], list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file beside itself was NOT PROVED from 500 rules on, and took without end from 2,000 on."""
+    monkeypatch.setattr("rulekit.audit.differences.compared.Differing", None)
+    first = model(*_many(n)).with_(provenance={"learner": "made"}, statistics={})
+
+    compared = compare_models(first, model(*other(_many(n))))
+
+    assert (compared.outcome, compared.proved_by) == ("equal", "rules")
+    assert lines(compared)[2] == "PROVED EQUAL A and B decide every row alike (by the same rules)"
+
+
+def test_equal_rules_over_other_columns_are_not_the_same_rules() -> None:
+    """What one model takes for missing is a level to the other, so that one text means two conditions."""
+    other = HEADER.replace("{cook, clerk, driver}", '{cook, clerk, driver}, missing {"cook"}')
+    compared = compare_models(model("job in {cook}"), model("job in {cook}", header=other))
+    assert compared.outcome == "different"
+
+
+def test_a_limit_of_time_leaves_open_and_claims_nothing() -> None:
+    first, second = model(*_many(30)), model(*_many(31))
+    compared = compare_models(first, second, most_run=0, deadline=Deadline(0))
+    assert compared.outcome in ("open", "different")
+    assert compared.proved_by == ""
+    assert "--time-limit" in compared.reason

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rulekit.audit.nearest_change.nearest import nearest_changes
 from rulekit.audit.reason_codes import linting
 from rulekit.audit.reason_codes.adverse import Meant, meant
 from rulekit.audit.reason_codes.catalogue import Catalogue, Reason, parse_catalogue
-from rulekit.audit.reason_codes.counting import Counting
+from rulekit.audit.reason_codes.counting import Counting, Nearer
 from rulekit.audit.reason_codes.giving import reasons_of
 from rulekit.audit.reason_codes.linting import lint
 from rulekit.audit.reason_codes.places import places_of
@@ -32,7 +33,9 @@ from rulekit.graph.nodes import Above, And, AtLeast, Linear, LinearThreshold, Or
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.names import label_text
 from rulekit.schema import Feature, Schema
+from rulekit.tables.table import Table
 from rulekit.verification.proof.row_search import RowSearch
+from rulekit.verification.rows.adversarial import adversarial_rows
 
 MOST = 6_000
 
@@ -236,7 +239,7 @@ def holds(seed: int, monkeypatch: pytest.MonkeyPatch, few: int | None = None) ->
     catalogue = random_catalogue(rng, graph)
     adverse = (0,) if rng.random() < 0.7 else tuple(range(1, len(graph.classes)))
     if few is not None:
-        searching = lambda graph, nodes: RowSearch(graph, nodes, few=few)  # noqa: E731
+        searching = lambda graph, nodes, **limit: RowSearch(graph, nodes, few=few, **limit)  # noqa: E731
         monkeypatch.setattr("rulekit.audit.reason_codes.covering.RowSearch", searching)
     linted = lint(graph, catalogue, adverse)
     if few is None:
@@ -291,3 +294,31 @@ def test_the_lint_is_right_on_random_models(start: int, monkeypatch: pytest.Monk
     for seed in range(start, min(start + 31, 200)):
         found |= holds(seed, monkeypatch)
     assert {"no reason", "never given", "duplicate code"} <= found
+
+
+@pytest.mark.parametrize("first", range(0, 60, 20))
+def test_columns_of_a_proved_smallest_change_count(first: int) -> None:
+    """One screen said "Proved: no smaller change does" and "no column counts": rows and cells were tried in vain."""
+    seen = 0
+    for seed in range(first, first + 20):
+        graph = random_model(seed)
+        table = adversarial_rows(graph, 40, seed).table
+        changes = nearest_changes(graph, table)
+        for counting in (Counting(places_of(graph)), Counting(places_of(graph), few=0), _Blind(places_of(graph))):
+            found = reasons_of(graph, table, (), range(len(graph.classes)), changes=changes, counting=counting)
+            texts = {f"{name} contains": name for name in graph.schema.names}
+            for change, row in zip(changes, found, strict=True):
+                moved = {texts.get(c.column.rpartition(" ")[0], c.column) for c in change.columns}
+                if change.proved and moved <= set(graph.schema.names):
+                    assert moved <= set(row.counting), (seed, change)
+                    assert moved or not row.counting
+                    seen += bool(moved)
+    assert seen > 100
+
+
+class _Blind(Counting):
+    """Finds nothing by itself, as where rows are too many to try."""
+
+    def of(self, table: Table, class_index: int) -> Nearer:
+        nearer = tuple(np.zeros((table.n_rows, len(place.values)), dtype=bool) for place in self.places.places)
+        return Nearer(np.zeros(table.n_rows, dtype=np.int64), nearer, np.zeros(table.n_rows, dtype=bool))
