@@ -15,7 +15,7 @@ from rulekit.graph.rules import Counts, counts
 from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.targets import Artifact, find_target
 from rulekit.work.changes.hand_edits import after_simplification
-from rulekit.work.changes.typed_points import inexact_sums
+from rulekit.work.changes.typed_points import inexact_numbers
 from rulekit.work.outputs import check_artifact_ending, check_model_ending, check_outputs
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def check(model: Path, deadline: Deadline = NO_LIMIT) -> Checked:
 class Imported:
     """The model that was read, its size, and whether label and probability point different ways on some rows.
 
-    inexact: of each sum that may be rounded which numbers do it, and what to write instead.
+    inexact: for each sum that may be rounded and each coarse moment, why and what to write instead.
     """
 
     model: RuleGraph
@@ -92,7 +92,7 @@ def import_model(source: Path, output: Path | None = None) -> Imported:
     contradicted = len(graph.probability) == 1 and disagrees(graph)
     if output is not None:
         graph.save(output)
-    return Imported(graph, counts(graph), contradicted, inexact_sums(graph))
+    return Imported(graph, counts(graph), contradicted, inexact_numbers(graph))
 
 
 def disagrees(graph: RuleGraph) -> bool:

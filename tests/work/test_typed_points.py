@@ -10,7 +10,7 @@ from rulekit.exactness import span_of_sum
 from rulekit.graph.language.text import parse_graph, print_graph
 from rulekit.graph.nodes import Linear
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.work.changes.typed_points import inexact_sums, on_grid
+from rulekit.work.changes.typed_points import inexact_numbers, on_grid
 
 CARD = """rulekit rules 1
 column age: numeric
@@ -47,7 +47,7 @@ def test_whole_numbers_halves_and_so_on_are_exact(number: str, typed: str) -> No
     span = span_of_sum(sum_of(graph))
     assert span is not None
     assert span.fits()
-    assert not inexact_sums(graph)
+    assert not inexact_numbers(graph)
     assert parse_graph(print_graph(graph)) == graph
 
 
@@ -55,13 +55,21 @@ def test_whole_numbers_halves_and_so_on_are_exact(number: str, typed: str) -> No
 @pytest.mark.parametrize("typed", ["2.6", "-0.1", "3.14159"])
 def test_other_decimals_are_told_with_what_is_exact(number: str, typed: str) -> None:
     """2.6 is a number of 52 bits, whose sums may be rounded; nobody was told."""
-    (line,) = inexact_sums(edited(number, typed))
+    (line,) = inexact_numbers(edited(number, typed))
     near = on_grid(float(typed))
     assert f"{typed} is no multiple of a power of two; write {near!r}" in line
     assert abs(near - float(typed)) <= abs(float(typed)) / 500
-    assert not inexact_sums(edited(number, repr(near)))
+    assert not inexact_numbers(edited(number, repr(near)))
 
 
 def test_the_factor_makes_every_number_whole() -> None:
-    (line,) = inexact_sums(edited("5", "2.65"))
+    (line,) = inexact_numbers(edited("5", "2.65"))
     assert line.endswith("or multiply every number of the sum and its threshold by 20")
+
+
+def test_a_moment_in_float32_is_told() -> None:
+    """A datetime column of a rule text was compared in steps of 128 seconds, and `import` said nothing."""
+    text = "rulekit rules 1\ncolumn seen: numeric, {}datetime\nlabel y: {no, yes}\ndecide yes when seen > 2024-05-01\n"
+    (line,) = inexact_numbers(parse_graph(text.replace("{}", "")))
+    assert line == "the moments of seen are compared in steps of 128 seconds; add float64 to its line"
+    assert not inexact_numbers(parse_graph(text.replace("{}", "float64, ")))

@@ -38,7 +38,7 @@ from rulekit.tables.table import Table
 from rulekit.verification.proof.row_search import Claim, Label, RowSearch
 from rulekit.work.changes.refitting import formulas_reported
 from rulekit.work.changes.strengths import bits_of, refitted_bits, replaced
-from rulekit.work.changes.typed_points import inexact_sums
+from rulekit.work.changes.typed_points import inexact_numbers
 from rulekit.work.evaluating import labelled_rows
 from rulekit.work.models import disagrees
 from rulekit.work.outputs import check_model_ending, check_outputs
@@ -198,7 +198,7 @@ def edit_of(
     edits = [*base.provenance.get("edits", ()), note]
     statistics = rule_statistics(model, rows.table, rows.y, rows.weight)
     model = model.with_(provenance={**base.provenance, "edits": edits}, statistics=statistics)
-    notes = (*notes, *inexact_sums(model))
+    notes = (*notes, *inexact_numbers(model))
     return Edit(model, counts(model), added, removed, changed, len(rows), unchanged, refitted, sided, notes)
 
 

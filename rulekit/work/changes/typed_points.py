@@ -1,4 +1,4 @@
-"""Numbers of a sum that a person typed and that make it inexact, and what to type instead."""
+"""Numbers that a person typed and that make a sum or a moment inexact, and what to type instead."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from fractions import Fraction
 
 from rulekit.exactness import grid_of, span_of_sum
 from rulekit.graph.language.readable import listed
-from rulekit.graph.language.words import number
+from rulekit.graph.language.words import name, number
 from rulekit.graph.nodes import LevelPoints, Linear, LinearThreshold, Step
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.traversal import topological
+from rulekit.schema import Feature
 
 _FINEST = -30  # 2^-30: of numbers down to there sums are exact unless some are very large
 _BITS = 8
@@ -20,9 +21,12 @@ _LARGEST_FACTOR = 10**6
 _MOST_NAMED = 3
 
 
-def inexact_sums(graph: RuleGraph) -> tuple[str, ...]:
-    """For each sum that decides and may be rounded a line: which numbers do it, and what would be exact."""
-    found = []
+def inexact_numbers(graph: RuleGraph) -> tuple[str, ...]:
+    """A line for each sum that may be rounded and each moment that is too coarse: why, and what would be exact."""
+    coarse = [name(column) for column in graph.used_features if _is_coarse(graph.schema[column])]
+    found = [
+        f"the moments of {column} are compared in steps of 128 seconds; add float64 to its line" for column in coarse
+    ]
     for node in topological(graph.decision.roots):
         if not isinstance(node, Linear | LinearThreshold):
             continue
@@ -31,6 +35,11 @@ def inexact_sums(graph: RuleGraph) -> tuple[str, ...]:
         if span is not None and not span.fits() and rough:
             found.append(_said(node, rough))
     return tuple(dict.fromkeys(found))
+
+
+def _is_coarse(feature: Feature) -> bool:
+    """Whether a moment is held in float32, whose steps are 128 seconds in this century."""
+    return feature.display == "datetime" and feature.precision == "float32"
 
 
 def _said(node: Linear | LinearThreshold, rough: list[float]) -> str:
