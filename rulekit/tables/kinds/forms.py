@@ -53,6 +53,7 @@ _SPAN_PART = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]+)", re.ASCII)
 _CLOCK = re.compile(
     r"(?:(\d+) days?,? )?(\d+):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?(?:\s*([ap])\.?m\.?)?", re.ASCII | re.IGNORECASE
 )
+_MANY_BLANKS = re.compile(r"\s{2,}")
 _NO_CENTS = re.compile(r"(?<=\d)[.,]-{1,2}$")
 _HEX = re.compile(r"([+-]?)0x([0-9a-f]{1,13})", re.ASCII | re.IGNORECASE)
 _FRACTION = re.compile(r"([+-]?)(?:(\d+)[ -])?(\d+)\s*/\s*([1-9]\d*)", re.ASCII)
@@ -123,7 +124,7 @@ def plain_text(cell: str) -> str:
         cell = cell.translate(_PLAIN)
         if not cell.isascii():
             cell = "".join(_digit(c) for c in cell)
-    cell = cell.strip()
+    cell = _MANY_BLANKS.sub(" ", cell.strip())  # patterns try every part of a run
     if cell[:2] == '="':  # a spreadsheet's formula that is a text
         cell = cell[1:]
     return _NO_CENTS.sub("", cell.strip(_QUOTES).strip())
