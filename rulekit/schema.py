@@ -235,4 +235,7 @@ class Schema:
 def require_column(name: str, names: Collection[str], source: str, what: str = "column") -> None:
     """Raises InputError, with near names, unless `name` is a column."""
     if name not in names:
-        raise InputError(f"no {what} {name!r}", where=source or "table", fix=suggestion(name, names))
+        fix = suggestion(name, names)
+        if any(known.replace(".", "", 1).lstrip("-").isdigit() for known in names):
+            fix += "; --header none, if the first line is a row"
+        raise InputError(f"no {what} {name!r}", where=source or "table", fix=fix)

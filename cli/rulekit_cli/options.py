@@ -55,11 +55,29 @@ SEARCH_SECONDS = 60.0
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No notes and no progress.")]
 
 _OF_TEXT_FILES = {
-    "delimiter": Annotated[str | None, typer.Option("--delimiter", help="Cell separator; detected by default.")],
+    "delimiter": Annotated[
+        str | None, typer.Option("--delimiter", help="Cell separator, or blanks for runs of them; detected by default.")
+    ],
     "decimal": Annotated[
         str | None, typer.Option("--decimal", help="Decimal mark, a point or a comma; detected by default.")
     ],
     "encoding": Annotated[str | None, typer.Option("--encoding", help="Encoding of the file; detected by default.")],
+    "header": Annotated[
+        str | None,
+        typer.Option(
+            "--header", metavar="LINE", help="Line of the header (3), its lines (1-3), or none; 1 by default."
+        ),
+    ],
+    "names": Annotated[
+        str | None, typer.Option("--names", metavar="A,B,C", help="Names of the columns, instead of the header's.")
+    ],
+    "comment": Annotated[
+        Texts,
+        typer.Option("--comment", metavar="TEXT", help="Leave out lines that begin with TEXT: a comment, a total."),
+    ],
+    "quote": Annotated[
+        str | None, typer.Option("--quote", metavar="SIGN", help='The sign around cells, " by default, or none.')
+    ],
     "trim": Annotated[bool | None, typer.Option("--trim", help="Take blanks off around cells, which count otherwise.")],
 }
 
@@ -281,7 +299,7 @@ def reading(given: Mapping[str, Any]) -> ReadingOptions:
         value = given.get(item.name)
         if value is not None and item.name in _PAIRS:
             value = pairs(value, _PAIRS[item.name])
-        elif value is not None and item.name == "ordered":
+        elif value is not None and item.name in ("ordered", "names"):
             value = tuple(map(str.strip, value.split(",")))
         values |= {} if value is None else {item.name: value}
     read = ReadingOptions(**values)

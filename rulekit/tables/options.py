@@ -14,7 +14,7 @@ from rulekit.tables.kinds.forms import form_of
 from rulekit.tables.raw.columns import column_place
 
 KINDS = ("numeric", "boolean", "categorical", "text", "date", "datetime", "money", "ordered:LOW,...,HIGH", "ignore")
-OF_TEXT_FILES = ("delimiter", "decimal", "encoding", "trim")
+OF_TEXT_FILES = ("delimiter", "decimal", "encoding", "header", "names", "comment", "quote", "trim")
 """The options that say how a text file is written."""
 _DROPPED = frozenset({"ignore", "id"})
 _FORMED = frozenset({"numeric", "money", "date", "datetime"})
@@ -64,6 +64,14 @@ class ReadingOptions:
         The decimal sign.
     encoding : str or None
         The encoding.
+    header : str or None
+        The line of the header ("3"), its lines ("1-3", names in the first), or "none".
+    names : sequence of str
+        Names of the columns, in the place of the header's.
+    comment : sequence of str
+        Lines that begin with one of these are left out.
+    quote : str or None
+        The sign around cells, `"` by default, or "none".
     trim : bool
         Whether text cells of a text file lose the blanks around them, which count otherwise.
 
@@ -87,6 +95,10 @@ class ReadingOptions:
     delimiter: str | None = None
     decimal: str | None = None
     encoding: str | None = None
+    header: str | None = None
+    names: Sequence[str] = ()
+    comment: Sequence[str] = ()
+    quote: str | None = None
     trim: bool = False
 
     def over(self, declared: ReadingOptions) -> ReadingOptions:

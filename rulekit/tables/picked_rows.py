@@ -87,7 +87,8 @@ def _text(source: DelimitedFile, rows: Mask, encoding: str) -> Iterator[bytes]:
     for raw in source.blocks(source.names, source.names):
         frame = pl.DataFrame({column.name: cells_as_given(column) for column in raw.columns})
         kept = frame.filter(pl.Series(rows[start : start + raw.n_rows]))
-        yield encoder.encode(kept.write_csv(include_header=start == 0, separator=source.dialect.delimiter))
+        headed = start == 0 and source.options.header != "none"
+        yield encoder.encode(kept.write_csv(include_header=headed, separator=source.dialect.delimiter))
         start += raw.n_rows
 
 

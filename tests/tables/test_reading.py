@@ -98,7 +98,7 @@ def test_cp1252_is_told_from_latin_1_and_found_far_behind_the_sample(write) -> N
 def test_detection_can_be_overridden(write) -> None:
     path = write("a;b\n1,5;x\n2,5;y\n")
     assert read_table(path, ReadingOptions(decimal=".")).features[0].levels == ("1,5", "2,5")
-    with pytest.raises(InputError, match="data row 1"):
+    with pytest.raises(InputError, match="line 1: the header is parted by ';'"):
         read_table(path, ReadingOptions(delimiter=","))
     assert read_table(write("a\né\nb\n".encode()), ReadingOptions(encoding="latin-1")).features[0].levels == ("b", "Ã©")
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import codecs
 import contextlib
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -23,6 +24,7 @@ import numpy as np
 from rulekit.errors import InputError
 from rulekit.tables.options import ReadingOptions
 from rulekit.tables.raw.columns import (
+    BLANKS,
     LARGEST_EXACT_INTEGER,
     Column,
     Floats,
@@ -32,10 +34,12 @@ from rulekit.tables.raw.columns import (
     as_floats,
     bare,
     blank_tokens,
+    column_length,
     parse_numbers,
 )
 from rulekit.tables.raw.dialect import SAMPLE_BYTES, Dialect, detect_dialect, detect_encoding, western_of_parts
 from rulekit.tables.raw.files import bytes_of, copied, first_bytes
+from rulekit.tables.raw.layout import BLANKS_WORD, layout_of, plain_lines
 from rulekit.tables.raw.slow_csv import NotUtf8, slow_blocks
 from rulekit.tables.table import Store
 
@@ -46,6 +50,8 @@ _ASCII = frozenset(map(chr, range(1, 128))) - frozenset('\r\n"')
 _MARK = b"\xef\xbb\xbf"
 _CHUNK = 1 << 24
 _TAIL = 1 << 16
+_TOTAL = re.compile(r"\s*(?:grand |sub)?(?:total|sum|summe|gesamt|average|mean)s?\b", re.IGNORECASE)
+_LONE_RETURN = re.compile(rb"\r(?!\n)[^\r]")
 _QUOTE = ord('"')
 
 
@@ -68,15 +74,17 @@ class DelimitedFile:
     share: float = 0.0
     n_rows: int | None = None
     dialect: Dialect = field(init=False)
+    _given: Path = field(init=False)
     source: str = field(init=False)
     _encoding_notes: list[str] = field(default_factory=list)
     _slow: bool = False
     _numbers: bool = True
     _blank_notes: list[str] = field(default_factory=list)
+    _odd: OddRows = field(default_factory=lambda: OddRows())
     _spaced: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self.source = self.file.name
+        self.source, self._given = self.file.name, self.file
         _check_signs(self.options, self.source)
         sample = first_bytes(self.file, SAMPLE_BYTES)
         if not sample:
@@ -85,11 +93,12 @@ class DelimitedFile:
 
     @property
     def names(self) -> tuple[str, ...]:
-        return self.dialect.header
+        return self.dialect.header[: -1 if self.dialect.ends_empty else None]
 
     def notes(self) -> list[str]:
         """What was detected, and what was left out or cut off."""
         notes = [*self._encoding_notes, *self.dialect.notes, *self._blank_notes]
+        notes += self._odd.notes(self.source, self.names, self.dialect.delimiter)
         spaced = [name for name in self.names if name in self._spaced]
         if spaced:
             shown = ", ".join(map(repr, spaced[:4])) + (", ..." if len(spaced) > 4 else "")
@@ -99,19 +108,24 @@ class DelimitedFile:
     # The file as UTF-8 ---------------------------------------------------------------------------------------------
 
     def _prepare(self, encoding: str) -> None:
-        """Bring the file into UTF-8 with line feeds, and detect its dialect."""
+        """Bring the file into UTF-8 with line feeds and one header line, and detect its dialect."""
+        self.file = self._given
         if encoding.lower().replace("_", "-") not in ("utf-8", "utf8", "utf-8-sig", "ascii"):
             if encoding in ("cp1252", "latin-1"):
                 encoding = western_of_parts(bytes_of(self.file))
             self._copy(self._decoded(encoding))
             self._encoding_notes = [f"{self.source}: encoding is {encoding}"]
         sample = first_bytes(self.file, SAMPLE_BYTES)
-        if b"\r" in sample and b"\n" not in sample:
-            self._copy(part.replace(b"\r", b"\n") for part in bytes_of(self.file))
+        if _LONE_RETURN.search(sample) and (b"\n" not in sample or b'"' not in sample):
+            self._copy(part.replace(b"\r\n", b"\n").replace(b"\r", b"\n") for part in bytes_of(self.file))
             sample = first_bytes(self.file, SAMPLE_BYTES)
         text = sample.removeprefix(_MARK).decode("utf-8", errors="replace")
-        options = self.options
-        self.dialect = detect_dialect(text, self.source, options.delimiter, options.decimal, trim=options.trim)
+        layout = layout_of(text, self.source, self.options) if text.strip() else None
+        if layout is not None and layout.first_row:
+            with self.file.open(encoding="utf-8-sig", errors="surrogateescape", newline="\n") as lines:
+                self._copy(plain_lines(lines, layout, self.options))
+            text = first_bytes(self.file, SAMPLE_BYTES).decode("utf-8", errors="replace")
+        self.dialect = detect_dialect(text, self.source, self.options, layout)
         self._slow = not has_plain_quotes(chunks(self.file), self.dialect.delimiter)
 
     def _copy(self, parts: Iterator[bytes]) -> None:
@@ -147,18 +161,21 @@ class DelimitedFile:
 
         Columns of numbers come as numbers, but for those in `keep_text` (level `007` is not 7); all others as text.
         """
-        self._blank_notes = []
+        self._blank_notes, self._odd = [], OddRows()
         asked = frozenset(names)
         wanted = [j for j, name in enumerate(self.dialect.header) if name in asked]
         try:
             for series in self._slow_blocks() if self._slow else self._fast_blocks(wanted, frozenset(keep_text)):
                 columns: list[Column] = []
                 n_rows = len(next(iter(series.values())))
+                if self.dialect.ends_empty:
+                    self._refuse_cells(series[len(self.names)])
                 for j in wanted:
                     name = self.dialect.header[j]
                     column = parsed_column(name, series.pop(j), self.dialect, keep_text, self.options.trim)
                     columns.append(column)
                     self._spaced |= {name} if has_blanks(column) else set()
+                self._odd.look(columns, self.names)
                 yield RawTable(tuple(columns), n_rows, self.source)
             return
         except NotUtf8:  # valid at its beginning, so only the whole file can tell
@@ -168,6 +185,12 @@ class DelimitedFile:
         except NotFast:
             self._slow = True
         raise ReadAgain
+
+    def _refuse_cells(self, last: pl.Series) -> None:
+        """Raises InputError where the column without a name holds a cell after all."""
+        if last.null_count() < len(last) and (last.fill_null("").cast(str).str.strip_chars(BLANKS) != "").any():
+            why = f"a cell in column {len(self.dialect.header)}, which has no name"
+            raise InputError(why, where=self.source, fix="name all columns by --names A,B,C")
 
     def _fast_blocks(self, wanted: list[int], keep_text: frozenset[str]) -> Iterator[dict[int, pl.Series]]:
         header = self.dialect.header
@@ -215,10 +238,53 @@ class DelimitedFile:
             raise NotUtf8 from None
 
 
+@dataclass(slots=True, eq=False)
+class OddRows:
+    """Rows that are no rows: the header again, comments, a total at the end; and how many rows there are."""
+
+    n_rows: int = 0
+    headers: int = 0
+    comments: int = 0
+    comment: str = ""
+    last: str = ""
+
+    def look(self, columns: Sequence[Column], names: Sequence[str]) -> None:
+        """Look at a block of rows; all that is asked for may be a few of the columns."""
+        texts = [column for column in columns if isinstance(column, TextColumn)]
+        self.n_rows += column_length(columns[0]) if columns else 0
+        if not texts or not len(texts[0].cells):
+            return
+        if len(texts) == len(columns):
+            again = texts[0].cells == texts[0].name
+            for column in texts[1:] if again.any() else ():
+                again &= column.cells == column.name
+            self.headers += int(again.sum())
+        if texts[0].name == names[0]:
+            begun = texts[0].cells.filter(texts[0].cells.str.contains(r"^\s*[#%]").fill_null(False))
+            self.comments += len(begun)
+            self.comment = begun[0].strip()[0] if len(begun) and not self.comment else self.comment
+            self.last = texts[0].cells[-1] or ""
+
+    def notes(self, source: str, names: Sequence[str], delimiter: str) -> list[str]:
+        """A line for each that was seen, with the option that leaves it out."""
+        found = []
+        if self.headers:
+            begin = delimiter.join(names[:2])
+            found.append(f"{source}: the header stands in {self.headers} rows again; --comment {begin!r} leaves it out")
+        if 0 < self.comments <= 0.1 * self.n_rows:
+            how = f"--comment {self.comment!r} leaves them out"
+            found.append(f"{source}: {self.comments} rows begin with {self.comment!r}, as comments do; {how}")
+        if word := _TOTAL.match(self.last):
+            found.append(
+                f"{source}: the last row may be a total ({self.last!r:.30}); --comment {word[0]!r} leaves it out"
+            )
+        return found
+
+
 def _check_signs(options: ReadingOptions, source: str) -> None:
     """Raises InputError for a delimiter or decimal sign that is none."""
     for what, sign, allowed in (("delimiter", options.delimiter, None), ("decimal", options.decimal, (".", ","))):
-        if sign is not None and (len(sign) != 1 or sign not in (allowed or _ASCII)):
+        if sign not in (None, BLANKS_WORD) and (len(sign) != 1 or sign not in (allowed or _ASCII)):
             raise InputError(
                 f"{what} {sign!r}", where=source, fix="give one character" if not allowed else "`.` or `,`"
             )

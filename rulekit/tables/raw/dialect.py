@@ -9,8 +9,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rulekit.errors import InputError
+from rulekit.tables.options import ReadingOptions
 from rulekit.tables.raw.columns import BLANKS
 from rulekit.tables.raw.files import no_text
+from rulekit.tables.raw.layout import Layout, odd_rows, row_like
 
 SAMPLE_BYTES = 1 << 20
 _SAMPLE_RECORDS = 200
@@ -35,7 +37,8 @@ class Dialect:
 
     header: the column names, which stand in record `header_lines` of the file; raw_header: the cells
     of that record. numbers: columns that hold only numbers in the
-    sample. notes: what was detected.
+    sample. notes: what was detected. as_given: lines are counted as in the file
+    that was given. ends_empty: the last column has no name and no cells, since a delimiter ends each line.
     """
 
     delimiter: str
@@ -45,6 +48,8 @@ class Dialect:
     header_lines: int = 1
     numbers: frozenset[int] = frozenset()
     notes: tuple[str, ...] = ()
+    as_given: bool = True
+    ends_empty: bool = False
 
 
 def detect_encoding(sample: bytes, source: str) -> str:
@@ -93,27 +98,42 @@ def is_utf8(sample: bytes) -> bool:
     return True
 
 
-def detect_dialect(
-    sample: str, source: str, delimiter: str | None = None, decimal: str | None = None, *, trim: bool = False
-) -> Dialect:
-    """The dialect of the text that a file begins with; raises InputError for an empty file or a bad header."""
+def detect_dialect(sample: str, source: str, options: ReadingOptions, layout: Layout | None) -> Dialect:
+    """The dialect of the text that a file begins with, after its layout was made plain.
+
+    Raises InputError for an empty file or a bad header.
+    """
+    delimiter, decimal = options.delimiter, options.decimal
     if not sample.strip("\r\n\t ;,|"):
         raise InputError("the file is empty", where=source, fix="give a header line and rows")
     notes = []
-    if delimiter is None:
+    if layout is not None:
+        delimiter = layout.delimiter
+        notes += layout.notes
+    elif delimiter is None:
         delimiter = _detect_delimiter(sample, source)
         if delimiter != ",":
             notes.append(f"{source}: delimiter is {delimiter!r} ({_NAMES[delimiter]})")
-    records = _records(sample, delimiter, trim=trim)
+    records = _records(sample, delimiter, trim=options.trim)
     header, rows = records[0], records[1:]
     if decimal is None:
         decimal = _detect_decimal(rows, delimiter)
         if decimal == ",":
             notes.append(f"{source}: decimal sign is a comma")
-    names, more = _header_names(header, source)
+    like_row = options.header is None and not options.names and row_like(header, rows)
+    names, more = _header_names(header, source, like_row=like_row)
+    if options.header is None and (odd := odd_rows(rows)):
+        line = 1 if layout is None or not layout.first_row else layout.first_row - 1
+        shown = ", ".join(repr(cell) for cell in rows[0][:3])
+        more.append(
+            f"{source}: {'2 rows' if odd == 2 else 'a row'} below the header ({shown}) unlike all others; "
+            f"--header {line}-{line + odd} leaves {'them' if odd == 2 else 'it'} out"
+        )
     numbers = _number_columns(rows, len(names)) if decimal == "." else frozenset()
     lines = sample[: len(sample) - len(sample.lstrip("\r\n"))].count("\n") + 1
-    return Dialect(delimiter, decimal, names, tuple(header), lines, numbers, (*notes, *more))
+    empty = len(header) > 1 and header[-1] == "" and not any(row[len(names) - 1 :] != [""] for row in rows[:-1])
+    as_given = layout is None or not layout.first_row
+    return Dialect(delimiter, decimal, names, tuple(header), lines, numbers, (*notes, *more), as_given, empty)
 
 
 def _number_columns(rows: list[list[str]], width: int) -> frozenset[int]:
@@ -169,7 +189,7 @@ def _detect_decimal(rows: list[list[str]], delimiter: str) -> str:
     return "." if all(_THOUSANDS.fullmatch(cell) for cell in commas) else ","
 
 
-def _header_names(header: list[str], source: str) -> tuple[tuple[str, ...], list[str]]:
+def _header_names(header: list[str], source: str, *, like_row: bool) -> tuple[tuple[str, ...], list[str]]:
     notes = []
     names: dict[str, int] = {}
     for j, name in enumerate(name.strip(BLANKS) for name in header):
@@ -178,9 +198,11 @@ def _header_names(header: list[str], source: str) -> tuple[tuple[str, ...], list
             notes.append(f"{source}: column {j + 1} has no name; it is called {name!r}")
         if name in names:
             where = f"{source}, line 1, columns {names[name] + 1} and {j + 1}"
-            raise InputError(f"two columns are called {name!r}", where=where, fix="rename one")
+            fix = "--header none, if this line is a row" if like_row else "rename one, or give --names A,B,C"
+            raise InputError(f"two columns are called {name!r}", where=where, fix=fix)
         names[name] = j
     numbers = [name for name in names if _NUMBER.fullmatch(name)]
-    if numbers:
-        notes.append(f"{source}: the first line is taken for column names, though {numbers[0]!r} is a number")
+    if numbers or like_row:
+        why = f"{numbers[0]!r} is a number" if numbers else "its cells stand in rows too"
+        notes.append(f"{source}: the first line is taken for column names, though {why}; --header none makes it a row")
     return tuple(names), notes

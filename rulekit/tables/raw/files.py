@@ -20,6 +20,7 @@ from rulekit.tables.table import Store, append, megabytes
 CHUNK = 1 << 22
 HEAD_BYTES = 4096
 """How much of a file is looked at, to tell what it is."""
+_LONG_HEAD = 1 << 18  # of a file that begins with comments
 MOST_TIMES = 100
 """A packed file may hold so many times its own bytes, and LEAST_UNPACKED in any case: text hardly ever packs better."""
 LEAST_UNPACKED = 1 << 30
@@ -80,7 +81,7 @@ def plain_file(path: Path, store: Store) -> Path:
     if path.exists() and not path.is_file() and not path.is_dir():
         path = _copied_pipe(path, store)
     head = first_bytes(path)
-    refuse_foreign(head, path.name)
+    refuse_foreign(first_bytes(path, _LONG_HEAD) if head[:1] == b"%" else head, path.name)
     with path.open("rb") as file:
         if file.read(2) != _GZIP:
             return path

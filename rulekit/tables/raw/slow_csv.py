@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,11 @@ def slow_blocks(
     reader = csv.reader(_plain(lines, source), delimiter=dialect.delimiter, skipinitialspace=trim, strict=True)
     rows: list[list[str | None]] = []
     done = blank = 0
+
+    def row_at() -> str:
+        line = f" (line {reader.line_num})" if dialect.as_given else ""
+        return f"{source}, data row {done + len(rows) + blank + 1}{line}"
+
     try:
         for _ in range(dialect.header_lines):
             next(reader)
@@ -41,7 +47,7 @@ def slow_blocks(
             if len(record) != width and record:
                 raise InputError(
                     f"{len(record)} cells, but the header has {width} columns",
-                    where=f"{source}, data row {done + len(rows) + blank + 1} (line {reader.line_num})",
+                    where=row_at(),
                     fix=_fix_of_width(record, trim),
                 )
             rows.append([cell or None for cell in record] or [None])
@@ -52,8 +58,8 @@ def slow_blocks(
     except csv.Error as error:
         raise InputError(
             f"unreadable row ({error})",
-            where=f"{source}, data row {done + len(rows) + blank + 1} (line {reader.line_num})",
-            fix="mend its quotes",
+            where=row_at(),
+            fix="mend its quotes, or give --quote none where they are plain text",
         ) from None
     while rows and width == 1 and rows[-1][0] is None:
         rows.pop()
@@ -64,7 +70,11 @@ def slow_blocks(
 def _fix_of_width(record: list[str], trim: bool) -> str:
     if not trim and any(cell.lstrip(BLANKS)[:1] == '"' != cell[:1] for cell in record):
         return "--trim takes off the blank before a quote"
-    return "mend the row, quote cells that hold the delimiter, or name the right delimiter"
+    if any(cell.startswith("'") and not cell.endswith("'") for cell in record):
+        return '--quote "\'" where apostrophes stand around cells'
+    begin = record[0].strip()[:12]
+    left_out = f", or leave such lines out by --comment {begin!r}" if re.match(r"[^\w\s]|[A-Za-z]", begin) else ""
+    return f"mend the row, quote cells that hold the delimiter, name the right delimiter{left_out}"
 
 
 def _plain(lines: Iterable[str], source: str) -> Iterator[str]:

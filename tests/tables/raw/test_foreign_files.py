@@ -44,3 +44,10 @@ def test_odd_tables_are_read(tmp_path: Path, content: str) -> None:
     path = tmp_path / "t.csv"
     path.write_text(content)
     assert read_table(path).n_rows == 1
+
+
+def test_an_arff_file_with_long_comments_is_known(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"% a comment, with commas\n" * 4000 + b"@relation x\n@attribute a numeric\n@data\n1\n")
+    with pytest.raises(InputError, match="this is an ARFF file"):
+        read_table(path)

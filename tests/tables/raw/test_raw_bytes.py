@@ -55,7 +55,7 @@ def test_cells_are_those_of_the_csv_module(rows: list[list[str]], end: str) -> N
         path = pathlib.Path(folder) / "t.csv"
         path.write_bytes(text.encode())
         if any(len(record) != width for record in records):
-            with pytest.raises(InputError, match="data row"):
+            with pytest.raises(InputError, match=r"data row|names for"):
                 read_columns(path, ReadingOptions(delimiter=","))
             return
         names = [f"c{j}" for j in range(width)]
