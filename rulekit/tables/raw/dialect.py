@@ -106,7 +106,7 @@ def detect_dialect(sample: str, source: str, options: ReadingOptions, layout: La
     delimiter, decimal = options.delimiter, options.decimal
     if not sample.strip("\r\n\t ;,|"):
         raise InputError("the file is empty", where=source, fix="give a header line and rows")
-    notes = []
+    notes: list[str] = []
     if layout is not None:
         delimiter = layout.delimiter
         notes += layout.notes

@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from rulekit.errors import InputError
 from rulekit.tables.options import ReadingOptions
@@ -140,7 +141,7 @@ def _records(lines: Sequence[str], skipped: int, options: ReadingOptions, delimi
     ]
     if delimiter == BLANKS_WORD:
         return [_Record(number, number, _CELL_OF_BLANKS.findall(line.rstrip("\r"))) for number, line in kept]
-    reader = csv.reader((f"{line}\n" for _, line in kept), **_style(options, delimiter or ","))
+    reader = _reader((f"{line}\n" for _, line in kept), options, delimiter or ",")
     found: list[_Record] = []
     done = 0
     try:
@@ -152,10 +153,16 @@ def _records(lines: Sequence[str], skipped: int, options: ReadingOptions, delimi
     return found[:-1] if len(lines) == _MOST_LINES and len(found) > 1 else found
 
 
-def _style(options: ReadingOptions, delimiter: str) -> dict[str, object]:
-    if options.quote == "none":
-        return {"delimiter": delimiter, "quoting": csv.QUOTE_NONE, "skipinitialspace": options.trim}
-    return {"delimiter": delimiter, "quotechar": options.quote or '"', "skipinitialspace": options.trim}
+def _reader(lines: Iterable[str], options: ReadingOptions, delimiter: str) -> Any:
+    """A csv reader of the lines; the quote is that of the options."""
+    plain = options.quote == "none"
+    return csv.reader(
+        lines,
+        delimiter=delimiter,
+        quotechar='"' if plain else options.quote or '"',
+        quoting=csv.QUOTE_NONE if plain else csv.QUOTE_MINIMAL,
+        skipinitialspace=options.trim,
+    )
 
 
 def _common_width(records: Sequence[_Record]) -> int:
@@ -172,11 +179,19 @@ def _delimiter(lines: Sequence[str], skipped: int, options: ReadingOptions) -> t
         if len(found) < 2 or (sign == BLANKS_WORD and (signs or best)):
             continue
         width = _common_width(found)
+        if sign == BLANKS_WORD and not _blanks_part(found, width):
+            continue
         share = sum(len(record.cells) == width for record in found[1:]) / (len(found) - 1)
         score = (len(found[0].cells) == width, share, width)
         if width > 1 and share > _MOST_EQUAL and score > best_score:
             best, best_score = sign, score
     return best, best is None or (best in _USUAL and best_score[0])
+
+
+def _blanks_part(records: Sequence[_Record], width: int) -> bool:
+    """Whether blanks part cells, not words: a header as wide as the rows, of three columns or of numbers alone."""
+    numbers = all(_NUMBER.fullmatch(cell) for record in records[1:9] for cell in record.cells)
+    return len(records[0].cells) == width and (width > 2 or numbers)
 
 
 def _header_at(records: Sequence[_Record], width: int, source: str) -> int:
@@ -231,7 +246,7 @@ def plain_lines(lines: Iterable[str], layout: Layout, options: ReadingOptions) -
             cells = _CELL_OF_BLANKS.findall(line.rstrip("\r\n"))
             yield written([cell.strip('"') for cell in cells]) if cells else b"\n"
     elif options.quote is not None:
-        for row in csv.reader(body, **_style(options, layout.delimiter)):
+        for row in _reader(body, options, layout.delimiter):
             yield written(row) if row else b"\n"
     else:
         for line in body:

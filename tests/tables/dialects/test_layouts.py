@@ -19,10 +19,10 @@ from rulekit.tables.table import Table
 
 random.seed(7)
 NAMES = ("age", "score", "job", "label")
-ROWS = [
+MEASURED = [
     (random.randint(18, 80), random.randint(0, 999) / 4, random.choice(["clerk", "nurse", "cook"])) for _ in range(200)
 ]
-ROWS = [(*row, "yes" if (row[0] > 50) != (random.random() < 0.03) else "no") for row in ROWS]
+ROWS = [(*row, "yes" if (row[0] > 50) != (random.random() < 0.03) else "no") for row in MEASURED]
 TEXTS = [tuple(map(str, row)) for row in ROWS]
 
 
