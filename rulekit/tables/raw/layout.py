@@ -19,6 +19,7 @@ from rulekit.tables.options import ReadingOptions
 
 BLANKS_WORD = "blanks"
 _MOST_LINES = 400
+_MOST_COLUMNS = 1000
 _USUAL = ",;\t|"
 _CANDIDATES = _USUAL + "^~"
 _MOST_EQUAL = 0.85
@@ -82,7 +83,7 @@ def layout_of(sample: str, source: str, options: ReadingOptions) -> Layout | Non
         return Layout(_sign(delimiter), tuple(names), records[0].line, in_blanks, tuple(notes))
     if first is not None:
         at = next((i for i, record in enumerate(records) if record.line >= first), len(records) - 1)
-    elif options.names == ():
+    elif not options.names:
         at = _header_at(records, width, source)
         if at:
             shown = ", ".join(repr(lines[record.line - 1].strip()[:30]) for record in records[: min(at, 2)])
@@ -255,8 +256,8 @@ def plain_lines(lines: Iterable[str], layout: Layout, options: ReadingOptions) -
 
 def row_like(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     """Whether the first line looks like a row: numbers above numbers, or words that occur below them again."""
-    like = 0
-    for j, name in enumerate(header):
+    header, like = header[:_MOST_COLUMNS], 0
+    for j, name in enumerate(header if len(rows) > 2 else ()):
         cells = [row[j] for row in rows if j < len(row) and row[j].strip()]
         numeric = bool(cells) and sum(map(bool, map(_NUMBER.fullmatch, cells))) >= 0.9 * len(cells)
         if numeric and not _NUMBER.fullmatch(name) and name.strip():
@@ -271,7 +272,11 @@ def odd_rows(rows: Sequence[Sequence[str]]) -> int:
         below = rows[count:]
         if len(below) < 3 or any(len(row) != len(rows[-1]) for row in rows[:count]):
             continue
-        numeric = [j for j in range(len(rows[-1])) if all(_NUMBER.fullmatch(row[j]) for row in below if j < len(row))]
+        numeric = [
+            j
+            for j in range(min(len(rows[-1]), _MOST_COLUMNS))
+            if all(_NUMBER.fullmatch(row[j]) for row in below if j < len(row))
+        ]
         words = {cell.lower() for cell in rows[0]} <= _TYPES
         odd = not any(_NUMBER.fullmatch(row[j]) for row in rows[:count] for j in numeric)
         if odd and (words or any(rows[0][j].strip() for j in numeric)):
