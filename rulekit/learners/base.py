@@ -21,6 +21,7 @@ from rulekit.graph.rules import no_rule_notes
 from rulekit.learners.docstrings import documented
 from rulekit.learners.faults import blamed
 from rulekit.learners.fitting.decision_values import decision_values
+from rulekit.learners.fitting.importances import importances
 from rulekit.learners.fitting.rows.inputs import TrainingData, check_rows
 from rulekit.learners.rule_learner import RuleLearner
 from rulekit.tables.kinds.classes import alike_notes, few_rows_notes
@@ -123,6 +124,19 @@ class RuleClassifier(ClassifierMixin, BaseEstimator, RuleLearner):  # type: igno
         check_is_fitted(self)
         kept = self.rule_graph_.ladder
         return self.path_.ladder() if kept is None else kept
+
+    @property
+    def feature_importances_(self) -> npt.NDArray[np.float64]:
+        """The part [d] that each column of X has in the rules; together 1, or all 0 of a model without rules.
+
+        A rule counts 1, one of a sum as much as it may add; its conditions share that (docs/library.md).
+        """
+        check_is_fitted(self)
+        of_array = [f"{'f' if self.sparse_rows_ else 'x'}{place}" for place in range(self.n_features_in_)]
+        names = getattr(self, "feature_names_in_", of_array)
+        found = importances(self.rule_graph_)
+        values = np.array([found.get(str(name), 0.0) for name in names])
+        return np.asarray(values / (values.sum() or 1.0))
 
     @property
     def history_(self) -> list[dict[str, Any]]:

@@ -26,6 +26,8 @@ history_ : list of dict
     One record for each candidate.
 curve_ : list of Curve
     By question the held-out errors by size, None without cross-validation.
+feature_importances_ : ndarray [d]
+    The part of each column of X in the rules; together 1.
 n_features_in_ : int
     The number of columns of X.
 feature_names_in_ : ndarray of str

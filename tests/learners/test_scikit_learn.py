@@ -8,8 +8,11 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy.sparse import csr_array
+from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import StackingClassifier
+from sklearn.feature_selection import RFE, SelectFromModel
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
@@ -20,6 +23,7 @@ from rulekit.errors import InputError
 from rulekit.graph.decisions import Fires
 from rulekit.graph.nodes import Compare
 from rulekit.learners.base import RuleClassifier
+from rulekit.learners.contract import find_estimator
 from rulekit.tables.kinds.inference import infer
 from rulekit.tables.options import ReadingOptions
 
@@ -182,3 +186,22 @@ def test_messages_name_the_learner_at_hand() -> None:
 def test_a_learner_without_an_algorithm_is_not_made() -> None:
     with pytest.raises(TypeError, match=r"abstract.*learn"):
         type("Idle", (RuleClassifier,), {"settings": CNLLClassifier.settings})()
+
+
+@pytest.mark.parametrize("word", ["cnll", "additive", "adaboost", "noisy-or", "ltu-tree"])
+def test_importances_are_of_the_columns_of_X(word):
+    """Recursive elimination stopped without them."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (300, 5)).astype(float)
+    y = (X[:, 3] + X[:, 1] > 1) ^ (rng.random(300) < 0.05)
+    learner = find_estimator(word)(3, stopping="none", max_bins=8)
+    frame = pd.DataFrame(X, columns=list("vwxyz"))
+    for given in (X, frame, csr_array(X)):
+        found = clone(learner).fit(given, y).feature_importances_
+        assert found.shape == (5,)
+        assert found.sum() == pytest.approx(1.0)
+        assert set(np.argsort(found)[-2:]) == {1, 3}
+    assert set(np.flatnonzero(RFE(learner, n_features_to_select=2, step=2).fit(frame, y).support_)) == {1, 3}
+    assert SelectFromModel(learner, threshold="mean").fit(X, y).get_support()[[1, 3]].all()
+    nothing = clone(learner).fit(X, rng.permutation(300) < 3)
+    assert nothing.feature_importances_.sum() in (0.0, pytest.approx(1.0))

@@ -165,7 +165,7 @@ class Madaline(UnitLearner):
         training = Training(
             passes=int(settings.n_passes),
             choice=None if settings.choice == "auto" else settings.choice,
-            keep=settings.keep,
+            keep=("pocket" if settings.begin == "tree" else "last") if settings.keep == "auto" else settings.keep,
             prune=settings.prune,
         )
         labels, weights, check = rows.labels == 1, rows.in_rows, question.watch.check

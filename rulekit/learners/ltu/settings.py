@@ -83,10 +83,11 @@ class MadalineSettings(UnitSettings):
         "which unit learns to say yes: least: the one for which least has to change; closest: the one whose sum is "
         "nearest to its threshold, as in the paper; auto: least, of Winnow closest",
     )
-    keep: Literal["last", "averaged", "pocket"] = setting(
-        "last",
-        one_of("last", "averaged", "pocket"),
-        "which weights answer: the last, the mean of all that there were, or those that erred least",
+    keep: Literal["auto", "last", "averaged", "pocket"] = setting(
+        "auto",
+        one_of("auto", "last", "averaged", "pocket"),
+        "which weights answer: the last, the mean of all that there were, or those that erred least (pocket); auto: "
+        "pocket with begin=tree, so that training makes no tree worse on its rows, else the last, as in the paper",
     )
     prune: Literal["during", "after", "never"] = setting(
         "during", one_of("during", "after", "never"), "when units that decide nothing are left out"

@@ -317,3 +317,18 @@ def test_shapes_have_names():
 def test_factors_that_are_none_are_refused(wrong):
     with pytest.raises(InputError, match="not"):
         Winnow(**wrong)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_pocket_is_never_worse_than_what_training_began_with(seed):
+    """With begin=tree the last weights answered, and made the tree three times as bad on a table of loans."""
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(200, 3))
+    labels = (rows @ [2.0, -1.0, 0.5] > 0.3) ^ (rng.random(200) < 0.15)
+    tree = LTUTree(Shape.chain(1, by_left=True), np.array([[2.0, -1.0, 0.5]]), np.array([-0.3]))
+    began = network_of_tree(tree, FixedIncrement(), np.zeros(3, dtype=bool), rows)
+    least = (tree.decides(rows) != labels).mean()
+
+    kept = train(began, rows, labels, np.ones(200), np.random.default_rng(seed), Training(5, keep="pocket")).tree
+
+    assert (kept.decides(rows) != labels).mean() <= least

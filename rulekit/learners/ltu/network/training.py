@@ -106,6 +106,8 @@ def train_in_order(
     began = tuple(network.names.tolist())
     network = network.copied()
     pocket = _Pocket(seen, labels, weights) if training.keep == "pocket" else None
+    if pocket is not None:
+        pocket.offer(network)  # what training makes worse is kept as it began
     useless_before: frozenset[int] = frozenset()
     history = list[Pass]()
     for number, order in enumerate(orders, start=1):
