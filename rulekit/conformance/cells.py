@@ -21,6 +21,7 @@ import numpy as np
 from rulekit.errors import RulekitError
 from rulekit.graph.language.text import parse_graph
 from rulekit.graph.rule_graph import RuleGraph
+from rulekit.tables.raw.sources import is_missing, sort_of
 from rulekit.targets import Answer
 
 Columns = Mapping[str, Any]
@@ -224,6 +225,38 @@ def read_by_graph(graph: RuleGraph, tables: Sequence[Any]) -> list[Answer]:
 def expected(kind: str) -> tuple[Answer, ...]:
     """By cell what the graph says of it alone."""
     return tuple(read_by_graph(model_of(kind), [{NAME: [cell]} for cell in cells()]))
+
+
+_SORTS = {"truth": "truth value", "moment": "date", "span": "span of time", "integer": "number", "number": "number"}
+
+
+def sort_shown(cell: Any) -> str:
+    """What a cell is, as the page on generated modules lists it."""
+    sort = sort_of(type(cell))
+    if sort is None:
+        return "bytes" if isinstance(cell, bytes) else "time of day, fraction, complex number, list, any other object"
+    if is_missing(cell):
+        return "None, NaN, NaT, NA, the empty text"
+    if sort == "integer" and abs(int(cell)) > 2**53:
+        return "integer beyond 2^53"
+    return _SORTS.get(sort, "Decimal, by its text" if sort == "decimal" else "text")
+
+
+def may_hold() -> list[str]:
+    """The lines of a table in Markdown: what a cell of each sort is in a column of each kind, by the whole table."""
+    kinds = ("float32", "boolean", "date", "datetime", "category", "text")
+    found: dict[str, list[set[str]]] = {}
+    for place, cell in enumerate(cells()):
+        row = found.setdefault(sort_shown(cell), [set() for _ in kinds])
+        for said, kind in zip(row, kinds, strict=True):
+            answer, classes = expected(kind)[place], model_of(kind).classes
+            missing = not isinstance(answer, str) and classes[answer[0]] == "gone"
+            said.add("refused" if isinstance(answer, str) else "missing" if missing else "read")
+    order = ("read", "missing", "refused")
+    lines = ["| a cell | number | truth value | date | moment | category | text |", "|---|---|---|---|---|---|---|"]
+    for name, row in found.items():
+        lines.append(f"| {name} | " + " | ".join(" or ".join(w for w in order if w in said) for said in row) + " |")
+    return lines
 
 
 # Tables that are refused whole ---------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ import importlib.util
 import json
 import os
 import re
+import shutil
 import signal
 import stat
 import subprocess
@@ -19,7 +20,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from rulekit.errors import FormatError, reason_of
+from rulekit.errors import FormatError
 
 SECONDS = 300.0
 MEMORY = 4 << 30
@@ -52,21 +53,20 @@ def run_bounded(
     and what the command started there may live on. Raises FormatError where it fails, with what it said of the reason;
     what: the name of what failed.
     """
+    if shutil.which(command[0]) is None:
+        raise FormatError(f"{what} cannot be started: {command[0]} is not installed", fix="install it")
     environment = {key: os.environ[key] for key in KEPT if key in os.environ}
     environment |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}  # a pool of threads takes address space
     with tempfile.TemporaryFile() as messages:
-        try:
-            process = subprocess.Popen(
-                [*_limits(seconds, memory), *command],
-                cwd=folder,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=messages,
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise FormatError(f"{what} cannot be started: {reason_of(error)}", fix="install what runs it") from None
+        process = subprocess.Popen(
+            [*_limits(seconds, memory), *command],
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=messages,
+            start_new_session=True,
+        )
         try:
             status = process.wait(seconds)
         except subprocess.TimeoutExpired:

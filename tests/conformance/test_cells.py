@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from rulekit.conformance.cells import KINDS, REFUSED, cells, expected, refused
+from rulekit.conformance.cells import KINDS, REFUSED, cells, expected, may_hold, refused
 from rulekit.conformance.feeding import fed_cells, fed_tables
 from rulekit.conformance.targets import FILE, target_checks
 from rulekit.targets import Feed, Runtime, Target, answers, find_target
@@ -37,6 +39,18 @@ def test_cells_and_refused_tables(form, feed, long_runs):
     found = [*fed_cells(target, options, feed, kinds), *fed_tables(target, options, feed)]
     assert [(fed.question, fault) for fed in found for fault in fed.wrong] == []
     assert sum(fed.cases for fed in found) > 250
+
+
+def test_the_page_says_what_a_cell_may_be():
+    """`RULEKIT_UPDATE_GOLDEN=1` writes the table of the page; read the difference."""
+    page = Path(__file__).parents[2] / "docs" / "generated-python.md"
+    text = page.read_text("utf-8")
+    before, marked, rest = text.partition("<!-- made by tests/conformance/test_cells.py -->\n")
+    found, end, after = rest.partition("<!-- end -->")
+    table = "\n".join(may_hold()) + "\n"
+    if os.environ.get("RULEKIT_UPDATE_GOLDEN"):
+        page.write_text(before + marked + table + end + after, encoding="utf-8")
+    assert found == table
 
 
 def _checks(feed: Feed) -> dict[str, object]:

@@ -205,3 +205,13 @@ def test_importances_are_of_the_columns_of_X(word):
     assert SelectFromModel(learner, threshold="mean").fit(X, y).get_support()[[1, 3]].all()
     nothing = clone(learner).fit(X, rng.permutation(300) < 3)
     assert nothing.feature_importances_.sum() in (0.0, pytest.approx(1.0))
+
+
+def test_an_estimator_fitted_on_an_array_takes_the_columns_of_a_frame_by_place() -> None:
+    """It once said that there is no column 'x0', a name that the user never gave."""
+    X = np.random.default_rng(0).normal(size=(80, 2))
+    model = AdaBoostStumpClassifier(4).fit(X, X[:, 1] > 0)
+    named = {"b": X[:, 0].tolist(), "a": X[:, 1].tolist()}
+    for data in (named, pd.DataFrame(named), [dict(zip(named, row, strict=True)) for row in X.tolist()]):
+        with pytest.warns(UserWarning, match="was fitted without feature names"):
+            assert model.predict(data).tolist() == model.predict(X).tolist()

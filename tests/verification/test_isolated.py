@@ -41,6 +41,36 @@ def test_what_goes_beyond_a_bound_is_a_reason(code: str, reason: str, tmp_path: 
     assert time.monotonic() - start < 20
 
 
+def test_a_platform_without_limits_starts_the_command_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On Windows `exec` ended the first process at once, and every module left no answer."""
+    monkeypatch.setattr("rulekit.verification.isolated.importlib.util.find_spec", lambda name: None)
+    monkeypatch.delattr("os.killpg")
+    run_bounded(command("open('answer', 'w').write('done')"), tmp_path)
+    assert read_answer(tmp_path / "answer", 10) == b"done"
+    with pytest.raises(FormatError, match="did not finish within 1 s"):
+        run_bounded(command("import time; time.sleep(60)"), tmp_path, seconds=1)
+
+
+def test_the_reason_is_what_was_said_of_it_and_commands_are_found_by_path(tmp_path: Path) -> None:
+    """The last line of node is its version, that of others a place in code."""
+    said = [
+        "model.mjs:3",
+        "  x.y",
+        "  ^",
+        "",
+        "TypeError: x is undefined",
+        "    at score (model.mjs:3:5)",
+        "",
+        "Node.js v20",
+    ]
+    script = tmp_path / "fails.sh"
+    script.write_text("\n".join([*(f"echo '{line}' >&2" for line in said), "exit 1"]))
+    with pytest.raises(FormatError, match=r"failed: TypeError: x is undefined;"):
+        run_bounded(["sh", str(script)], tmp_path)
+    with pytest.raises(FormatError, match="nosuch"):
+        run_bounded(["nosuch-command"], tmp_path)
+
+
 def test_what_it_started_ends_with_it(tmp_path: Path) -> None:
     mark = tmp_path / "mark"
     child = f"import time; time.sleep(1); open({str(mark)!r}, 'w').close()"

@@ -57,7 +57,6 @@ _feeds = (
         "arrays of the declared types",
         _late("feeding", "run_arrays"),
         _late("feeding", "holds_arrays"),
-        {"unequal lengths": "the runtime broadcasts an input of one row"},
     ),
 )
 

@@ -20,7 +20,7 @@ from rulekit_exporters.onnx.costs import cost
 from rulekit_exporters.onnx.formulations import Emit, Formulations, formulations
 from rulekit_exporters.onnx.inputs import TENSOR_NAME, InputPlan, Inputs, plan_inputs
 from rulekit_exporters.onnx.labels import is_by_class, kinds_of_outputs, roles_of
-from rulekit_exporters.onnx.metadata import PRODUCER, describe
+from rulekit_exporters.onnx.metadata import PRODUCER, describe, missing_numbers
 from rulekit_exporters.onnx.operators.emitter import Emitter
 from rulekit_exporters.onnx.operators.fired import emit_fired
 from rulekit_exporters.onnx.options import InputForm, Optimize, Options, public_outputs
@@ -148,4 +148,9 @@ def warnings_of(graph: RuleGraph, plan: InputPlan, names: dict[str, str]) -> tup
         hidden = [level for level in feature.levels if level == "" or level in feature.missing_tokens]
         if hidden:
             warnings.append(f"column {feature.name!r}: the level {hidden[0]!r} is read as missing in a string input")
+    for column, numbers in missing_numbers(graph).items():
+        listed = ", ".join(f"{number:g}" for number in numbers)
+        warnings.append(
+            f"column {column!r}: {listed} means missing; ONNX takes it for a number, so feed NaN in its place"
+        )
     return tuple(warnings)

@@ -16,7 +16,7 @@ from rulekit.tables.table import encoded_dtype
 from rulekit.targets import Answer, answers
 from rulekit.verification.rows.fed import Columns
 from rulekit_exporters.onnx.inputs import TENSOR_NAME, InputPlan
-from rulekit_exporters.onnx.running import SessionOf, feeds_of, outcome, plan_of, runtime_session
+from rulekit_exporters.onnx.running import SessionOf, feeds_of, in_chunks, outcome, plan_of, runtime_session
 
 
 def run_encoded(
@@ -28,7 +28,9 @@ def run_encoded(
 
     def decide(table: Columns) -> Any:
         encoded = graph.table(table)
-        return outcome(apart, session(feeds_of(plan, apart, encoded if words is None else words.table(encoded)))).labels
+        return outcome(
+            apart, in_chunks(session, feeds_of(plan, apart, words.table(encoded) if words else encoded))
+        ).labels
 
     return answers(decide, tables)
 
@@ -38,7 +40,7 @@ def run_arrays(
 ) -> list[Answer]:
     """What an application does: an input for each column, [N, 1] of the declared type, whatever its length."""
     session, plan = session_of(artifact), plan_of(artifact, graph)
-    return answers(lambda table: outcome(graph, session(_feeds(plan, graph.schema, table))).labels, tables)
+    return answers(lambda table: outcome(graph, in_chunks(session, _feeds(plan, graph.schema, table))).labels, tables)
 
 
 def _feeds(plan: InputPlan, schema: Schema, table: Columns) -> dict[str, Any]:

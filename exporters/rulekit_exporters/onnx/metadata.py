@@ -50,12 +50,20 @@ def describe(graph: RuleGraph, plan: InputPlan, options: Options, names: dict[st
     return metadata
 
 
+def missing_numbers(graph: RuleGraph) -> dict[str, tuple[float, ...]]:
+    """By used column of numbers or truth values the numbers that mean missing, for which NaN must be fed."""
+    used = (graph.schema[name] for name in graph.used_features if not graph.schema[name].has_text_cells)
+    return {feature.name: feature.missing_numbers for feature in used if feature.missing_numbers}
+
+
 def interface(graph: RuleGraph, plan: InputPlan, names: Mapping[str, str]) -> dict[str, str]:
     """What an application must follow: how rows go in and what comes out."""
     metadata = {"rulekit.classes": _compact(label_texts(graph)), "rulekit.input": plan.form}
     if plan.renamed or any(public != role for role, public in names.items()):
         columns = dict(zip(plan.names, plan.columns, strict=True)) if plan.form != "tensor" else {}
         metadata["rulekit.names"] = _compact({"inputs": columns, "outputs": names})
+    if numbers := missing_numbers(graph):
+        metadata["rulekit.missing"] = _compact(numbers)
     if texts := described(graph, numbered=plan.form == "ids"):
         metadata["rulekit.words"] = _compact(texts)
         metadata["rulekit.columns"] = _compact(plan.columns)

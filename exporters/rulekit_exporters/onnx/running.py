@@ -99,9 +99,16 @@ def run_reference(artifact: bytes, graph: RuleGraph, table: Table) -> Outcome:
 
 
 def in_chunks(session: Session, feeds: Mapping[str, Array]) -> list[Array]:
-    """The outputs of all rows, a chunk at a time."""
+    """The outputs of all rows, a chunk at a time; raises InputError where the inputs have unequal lengths.
+
+    The runtime would broadcast an input of one row, and may take cells of several rows for one.
+    """
     chunks = []
-    n_rows = max(map(len, feeds.values()), default=0)
+    lengths = {name: len(array) for name, array in feeds.items()}
+    n_rows = max(lengths.values(), default=0)
+    for name, length in lengths.items():
+        if length != n_rows:
+            raise InputError(f"{length} rows, but {n_rows} in another input", where=f"input {name!r}")
     for start in range(0, max(n_rows, 1), CHUNK):
         fed = {name: array[start : start + CHUNK] for name, array in feeds.items()}
         outputs = session(fed)

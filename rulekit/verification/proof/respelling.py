@@ -36,13 +36,14 @@ def text_target(
     stated: Callable[[str], Any] | None = None,
     stamp: str = "",
     code: Callable[[str], str] = lambda text: text,
+    refuses: Callable[[RuleGraph, Any], str] = lambda graph, options: "",
 ) -> Target:
     """A target that is proved by spelling again.
 
     spell(graph, options) gives the lines of the code; sign begins a comment of its language, to the end of the line.
     Before the code come lines with options and digest, behind it the rules. stated: for an exporter with a head of its
     own, what finds the options in a text; stamp: its line that states the digest, `{}` in the template. code: the part
-    of a text that must be equal, without the rules.
+    of a text that must be equal, without the rules. refuses: as in `Target`, why a graph cannot be written.
     """
     stamp = stamp or f"{sign} digest {{}}"
 
@@ -74,7 +75,7 @@ def text_target(
         found, written = (code(without_rules(part, sign)) for part in (text, whole(carried, given)))
         return respelled(carried, graph, found, written)
 
-    return Target(name, description, suffixes, write, runs, read, inspect, options)
+    return Target(name, description, suffixes, write, runs, read, inspect, options, refuses)
 
 
 def stated_options(text: str, sign: str, options: type) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature
 
 Columns = Mapping[str, Any]
@@ -16,6 +17,13 @@ BY_ROW = {"unequal lengths": "rows have a cell for each column"}
 """By the family of tables why rows cannot hold them."""
 _PLACED = ("renamed columns", "blanks around names", "clashing names", "further columns")
 BY_PLACE = {**BY_ROW, **dict.fromkeys(_PLACED, "columns are known by place")}
+
+
+def raw_rows(graph: RuleGraph, columns: Columns) -> list[list[Any]]:
+    """The used cells of each row of what `run_raw` gets, in the order of `used_features`; None where one is missing."""
+    cells = [[None if cell != cell else cell for cell in columns[name].tolist()] for name in graph.used_features]
+    n_rows = len(next(iter(columns.values()), ()))
+    return [list(row) for row in zip(*cells, strict=True)] if cells else [[] for _ in range(n_rows)]
 
 
 def rows_by_name(table: Columns) -> list[dict[str, Any]]:

@@ -33,7 +33,8 @@ import os
 import re
 import struct
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
 from math import inf, nan
 from typing import Any
 
@@ -54,6 +55,9 @@ USED: tuple[Used, ...] = (
     (5, "pressure", "number", ()),
     (6, "temperature", "number", ()),
 )
+# Columns of numbers and columns of texts, by name and by place.
+NAMES = [[name for _, name, kind, _ in USED if (kind == "level") is text] for text in (False, True)]
+PLACES = [[place for place, _, kind, _ in USED if (kind == "level") is text] for text in (False, True)]
 
 
 def decide(row: Any) -> int:
@@ -108,9 +112,9 @@ def predict(row: Any) -> str:
     """Label of a row; raises KeyError for an absent column, ValueError for an unreadable cell."""
     try:
         match row:
-            case {}:  # any mapping
+            case {} if type(row) is dict and compared(row, NAMES):
                 return CLASSES[decide(row)]
-            case [*_] if len(row) == 12:  # no array, which has other numbers
+            case [*_] if len(row) == 12 and compared(row, PLACES):  # no array
                 # `decide` once more, on places: to name the cells first would take longer than the rules.
                 # r915529
                 if sum((row[0] > 0.5, row[1] > 0.5, row[2] > 0.5, row[3] > 0.5, row[4] > 0.5)) >= 3:
@@ -122,7 +126,7 @@ def predict(row: Any) -> str:
                 if total1 >= 0.0:
                     return "yes"
                 return "no"
-    except (AttributeError, TypeError, LookupError):  # missing or textual cells, absent columns
+    except LookupError:  # an absent column
         pass
     return CLASSES[decide(cells(row, len(COLUMNS), USED))]
 
@@ -131,9 +135,9 @@ def predict_proba(row: Any) -> list[float]:
     """Probabilities of a row in the order of CLASSES; raises as `predict`."""
     try:
         match row:
-            case {}:  # any mapping
+            case {} if type(row) is dict and compared(row, NAMES):
                 return probabilities(row)
-            case [*_] if len(row) == 12:  # no array, which has other numbers
+            case [*_] if len(row) == 12 and compared(row, PLACES):  # no array
                 # `probabilities` once more, on places: to name the cells first would take longer than the rules.
                 # r915529
                 r915529 = sum((row[0] > 0.5, row[1] > 0.5, row[2] > 0.5, row[3] > 0.5, row[4] > 0.5)) >= 3
@@ -153,7 +157,7 @@ def predict_proba(row: Any) -> list[float]:
                 p1 = exponentials(0.0, total2)
                 positive = ((p1 if p1 > 0.501 else 0.501) if r915529 or rc34422 else 0.499 if p1 > 0.499 else p1)
                 return [1.0 - positive, positive]
-    except (AttributeError, TypeError, LookupError):  # missing or textual cells, absent columns
+    except LookupError:  # an absent column
         pass
     return probabilities(cells(row, len(COLUMNS), USED))
 
@@ -201,7 +205,9 @@ MOMENT = re.compile(
     "([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ]([0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.][0-9]{1,6})?)?)"
     "(Z|[+-][0-9]{2}:?[0-9]{2})?)?"
 )
+LARGEST = 2**53
 EPOCH = datetime.datetime(1970, 1, 1)
+BLANKS = " \t\n\r\v\f"
 SINGLE = struct.Struct("<f")
 HELP = """usage: python THIS.py [--delimiter C] < rows.csv > predictions.csv
        python THIS.py --self-test
@@ -214,39 +220,94 @@ ignored) and writes the label and the probability of each class of every row.
   --help         this text"""
 
 
+def plain(value: Any) -> Any:
+    """A cell as Python's own text, truth value, number, date or span, None where it is missing.
+
+    Scalars of numpy and pandas are such cells too, and a Decimal is its text. A date of numpy stays as it is, since it
+    may count nanoseconds. Raises TypeError for bytes, a time of day, lists and all else.
+    """
+    if value is None or type(value) in (str, bool, int):
+        return value
+    if type(value).__name__ in ("NAType", "NaTType"):
+        return None
+    if isinstance(value, Decimal):
+        return None if value.is_nan() else str(value)
+    scalar = kind_of(value)
+    if scalar:
+        if scalar in "Mm" and str(value) == "NaT":
+            return None
+        if scalar == "M":
+            return value
+        of_kind: dict[str, Callable[[Any], Any]] = {"m": in_seconds, "f": float, "U": str, "b": bool}
+        value = of_kind.get(scalar, int)(value)
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, int):
+        return value if isinstance(value, bool) else int(value)
+    if isinstance(value, float):
+        return None if math.isnan(value) else float(value)
+    if isinstance(value, datetime.timedelta):
+        return value.total_seconds()
+    if isinstance(value, datetime.date):
+        return value
+    raise TypeError(f"{type(value).__name__} is no text, number, truth value or date")
+
+
+def kind_of(value: Any) -> str:
+    """The letter of numpy for the type of its scalar, "" for all else."""
+    is_scalar = hasattr(value, "dtype") and any(base.__name__ == "generic" for base in type(value).__mro__)
+    kind = str(value.dtype.kind) if is_scalar else ""
+    return kind if kind and kind in "biufUMm" else ""
+
+
+def in_seconds(span: Any) -> float:
+    """The seconds of a span of numpy."""
+    return float(span / type(span)(1, "s"))
+
+
+def seconds_of(value: Any) -> float | None:
+    """Seconds since 1970-01-01T00:00 of a date, in UTC where it has a time zone; None for a cell that is no date."""
+    if kind_of(value) == "M":
+        return in_seconds(value - type(value)(0, "s"))
+    if isinstance(value, datetime.datetime):
+        return (value.replace(tzinfo=None) - (value.utcoffset() or datetime.timedelta()) - EPOCH).total_seconds()
+    if isinstance(value, datetime.date):
+        return (value - EPOCH.date()).total_seconds()
+    return None
+
+
 def number(value: Any, column: str, tokens: Sequence[str]) -> float:
     """The cell of a numeric column as a double, NaN where it is missing.
 
-    Raises ValueError for other text and for an integer beyond 2^53, which would be rounded.
+    Raises ValueError for other text, for a date, and for an integer beyond 2^53, which would be rounded.
     """
-    if absent(value):
-        return nan
-    if hasattr(value, "item"):
-        value = value.item()  # a numpy scalar: float16 and float32 are compared as doubles, integers are checked
+    value = plain(value)
     if isinstance(value, str):
-        if value == "" or value in tokens:
+        text = value.strip(BLANKS)
+        if text == "" or text in tokens or value in tokens:
             return nan
-        if not NUMBER.fullmatch(value.strip()):
+        if not NUMBER.fullmatch(text):
             raise ValueError(f"column {column!r}: {value!r} is not a number")
-        value = float(value) if not value.strip().lstrip("+-").isdigit() else int(value)
-    if isinstance(value, int) and abs(value) > 2**53:
+        value = float(text) if not text.lstrip("+-").isdigit() else int(text)
+    if value is None:
+        return nan
+    if isinstance(value, int) and abs(value) > LARGEST:
         raise ValueError(f"column {column!r}: the integer {value!r:.40} is beyond 2^53 and would be rounded")
-    try:
-        return float(value)
-    except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"column {column!r}: {value!r} is not a number") from None
+    if not isinstance(value, int | float):
+        raise TypeError(f"the date {value} is not a number")
+    return float(value)
 
 
 def day(value: Any, column: str, tokens: Sequence[str]) -> float:
     """The cell of a date column as days since 1970-01-01: an ISO date, a date or time of Python, or a number."""
-    if isinstance(value, str) and (parts := DAY.fullmatch(value)) and value not in tokens:
+    value = plain(value)
+    if isinstance(value, str) and value not in tokens and (parts := DAY.fullmatch(value.strip(BLANKS))):
         try:
             value = datetime.date(*map(int, parts.groups()))
         except ValueError:
             raise ValueError(f"column {column!r}: {value!r} is not a date (2024-05-31)") from None
-    if isinstance(value, datetime.date):
-        return moment(value, column, tokens) / 86400.0
-    return no_digits(number(value, column, tokens), column)
+    seconds = seconds_of(value)
+    return no_digits(number(value, column, tokens), column) if seconds is None else seconds / 86400.0
 
 
 def moment(value: Any, column: str, tokens: Sequence[str]) -> float:
@@ -254,7 +315,8 @@ def moment(value: Any, column: str, tokens: Sequence[str]) -> float:
 
     An ISO date with or without a time of day, a date or time of Python, or a number; raises ValueError for other text.
     """
-    if isinstance(value, str) and value not in tokens and (parts := MOMENT.fullmatch(value)):
+    value = plain(value)
+    if isinstance(value, str) and value not in tokens and (parts := MOMENT.fullmatch(value.strip(BLANKS))):
         date, time, zone = parts.groups()
         hours, minutes = (0, 0) if zone in (None, "Z") else (int(zone[:3]), int(zone[0] + zone[-2:]))
         try:
@@ -262,11 +324,8 @@ def moment(value: Any, column: str, tokens: Sequence[str]) -> float:
             value = local - datetime.timedelta(hours=hours, minutes=minutes)
         except (ValueError, OverflowError):
             raise ValueError(f"column {column!r}: {value!r} is not a date (2024-05-31T12:00)") from None
-    if isinstance(value, datetime.datetime):
-        return (value.replace(tzinfo=None) - (value.utcoffset() or datetime.timedelta()) - EPOCH).total_seconds()
-    if isinstance(value, datetime.date):
-        return (value.toordinal() - EPOCH.toordinal()) * 86400.0
-    return no_digits(number(value, column, tokens), column)
+    seconds = seconds_of(value)
+    return no_digits(number(value, column, tokens), column) if seconds is None else seconds
 
 
 def no_digits(value: float, column: str) -> float:
@@ -280,26 +339,88 @@ def no_digits(value: float, column: str) -> float:
 
 def flag(value: Any, column: str, tokens: Sequence[str]) -> float:
     """The cell of a Boolean column as a double, NaN where it is missing: Booleans, numbers, true or false as text."""
-    if isinstance(value, str) and value.lower() in ("true", "false") and value not in tokens:
-        return 1.0 if value.lower() == "true" else 0.0
+    value = plain(value)
+    text = value.strip(BLANKS).lower() if isinstance(value, str) else ""
+    if text in ("true", "false") and not {value, value.strip(BLANKS)}.intersection(tokens):
+        return 1.0 if text == "true" else 0.0
     return number(value, column, tokens)
 
 
-def absent(value: Any) -> bool:
-    """Whether a cell is None, NaN or the missing value of a data frame."""
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return True
+def level(value: Any, known: Container[str | None] = (), tokens: Sequence[str] = ()) -> str | None:
+    """The cell of a category as text, None where it is missing: the number 3.0 is "3", True is "true".
+
+    known: the levels and missing tokens of the column, where some are integers, true or false; then a text that is
+    none of them as it stands means the level "3" if it is "3.0", "true" if it is "True" or "TRUE", and nothing else but
+    itself. tokens: those of the known that mean missing, which have no such look-alikes.
+    """
+    if kind_of(value) == "f" and value.dtype.itemsize < 8:
+        value = float(str(value))  # the level of a narrow float is its own shortest decimal
+    value = plain(value)
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        truth = "true" if value else "false"
+        return truth if truth in known or known == () else str(int(value))
+    if isinstance(value, float):
+        return number_text(value)
+    seconds = seconds_of(value)
+    if seconds is not None:
+        return date_text(seconds)
+    text = str(value)
+    if text in known or known == ():
+        return text
+    meant = {"True": "true", "TRUE": "true", "False": "false", "FALSE": "false"}.get(text, text)
+    if re.fullmatch("-?[0-9]+[.]0", text):
+        meant = text[:-2]
+    return text if meant in tokens else meant
+
+
+def number_text(value: float) -> str:
+    """The level of a number: 3.0 is "3"."""
+    return str(int(value)) if value.is_integer() else repr(value)
+
+
+def date_text(seconds: float) -> str:
+    """The level of a date: 2024-05-31 at midnight, else 2024-05-31T12:00; its seconds where no text gives them back."""
     try:
-        return not isinstance(value, str) and math.isnan(value)
-    except (TypeError, ValueError, OverflowError):
-        return False
+        date = EPOCH + datetime.timedelta(seconds=seconds)
+    except OverflowError:
+        return number_text(seconds)
+    if (date - EPOCH).total_seconds() != seconds:
+        return number_text(seconds)
+    if date.time() == datetime.time():
+        return date.date().isoformat()
+    return date.isoformat(timespec="auto" if date.second or date.microsecond else "minutes")
 
 
 def cell(value: Any, column: str, kind: str, tokens: Sequence[str]) -> Any:
     """A cell as the rules take it; raises ValueError naming the column."""
-    if kind == "level":
-        return None if absent(value) else value
-    return {"flag": flag, "day": day, "moment": moment}.get(kind, number)(value, column, tokens)
+    try:
+        if kind == "level":
+            return level_cell(value)
+        return {"flag": flag, "day": day, "moment": moment}.get(kind, number)(value, column, tokens)
+    except TypeError as error:
+        raise ValueError(f"column {column!r}: {error}") from None
+
+
+def level_cell(value: Any) -> Any:
+    """The cell of a category or text column as `level` takes it, None where it is missing; raises TypeError."""
+    if type(value) is str:
+        return value
+    return level(value) if kind_of(value) in ("f", "M") else plain(value)
+
+
+def compared(row: Any, used: Sequence[Sequence[Any]]) -> bool:
+    """Whether the rules may take the cells of a row as they are: Python's own numbers, none beyond 2^53, and texts.
+
+    used: the keys of the columns of numbers, and of those of texts. Raises LookupError for an absent column.
+    """
+    numbers, texts = used
+    cell_of = row.__getitem__
+    kinds = {*map(type, map(cell_of, numbers))}
+    if not kinds <= {float, bool, int} or not {*map(type, map(cell_of, texts))} <= {str, bool, int, float, type(None)}:
+        return False
+    return int not in kinds or -LARGEST <= min(map(cell_of, numbers)) <= max(map(cell_of, numbers)) <= LARGEST
 
 
 def cells(row: Any, width: int, used: Sequence[Used]) -> dict[str, Any]:
@@ -313,7 +434,7 @@ def cells(row: Any, width: int, used: Sequence[Used]) -> dict[str, Any]:
             if name not in names:
                 raise KeyError(name)
         return {name: cell(row[name], name, kind, tokens) for _, name, kind, tokens in used}
-    if isinstance(row, str | bytes) or not hasattr(row, "__len__"):
+    if isinstance(row, str | bytes | bytearray) or not hasattr(row, "__len__"):
         raise TypeError(f"a row is a mapping or a sequence of {width} cells, not {type(row).__name__}")
     if len(row) != width:
         raise ValueError(f"a row has {width} cells in the order of COLUMNS, not {len(row)}")
@@ -356,51 +477,72 @@ def columns_of(np: Any, data: Any, width: int, used: Sequence[Used]) -> list[Any
     """The used columns of a mapping or frame of columns, or of a two-dimensional array in schema order.
 
     A number is a float64 array; a category is a pair (index of each row's level, distinct cells).
-    Raises KeyError, ValueError.
+    Raises KeyError, and ValueError where a cell or the length of a column is wrong.
     """
-    if not hasattr(data, "keys") and not hasattr(data, "columns") and data.shape[1] != width:
-        raise ValueError(f"a row has {width} cells in the order of COLUMNS, not {data.shape[1]}")
+    n_rows = length_of(data)
+    named = hasattr(data, "keys") or hasattr(data, "columns")
+    if not named and (len(data.shape) != 2 or data.shape[1] != width):
+        raise ValueError(f"rows have {width} cells in the order of COLUMNS, not the shape {tuple(data.shape)}")
     found = []
     for position, name, kind, tokens in used:
-        if hasattr(data, "keys") or hasattr(data, "columns"):
-            if name not in (data.keys() if hasattr(data, "keys") else data.columns):
-                raise KeyError(name)
-            values = array_of(np, data[name], kind)
-        else:
-            values = np.asarray(data[:, position])
+        if named and name not in (data.keys() if hasattr(data, "keys") else data.columns):
+            raise KeyError(name)
+        values = array_of(np, data[name]) if named else np.asarray(data[:, position])
+        if values.shape != (n_rows,):
+            raise ValueError(f"column {name!r}: the shape {values.shape} where there are {n_rows} rows: one cell each")
         if kind == "level":
-            found.append(distinct(np, values))
-        elif values.dtype.kind in "bf" or (values.dtype.kind in "iu" and not (abs(values) > 2**53).any()):
+            found.append(distinct(np, values, name))
+        elif values.dtype.kind in "biuf":
+            odd = np.zeros(n_rows, dtype=bool)
+            if values.dtype.kind in "iu":
+                odd = (values > LARGEST) | (values < -LARGEST)
+            if kind in ("day", "moment"):
+                odd = odd | (values >= 10000101)  # the digits of a date
+            for value in values[odd].tolist():
+                cell(value, name, kind, tokens)
             found.append(values.astype(np.float64))
         elif values.dtype.kind == "M" and kind in ("day", "moment"):
-            unit = np.timedelta64(1, "D" if kind == "day" else "s")
-            found.append(np.asarray((values - np.datetime64(0, "s")) / unit, dtype=np.float64))
+            unit = np.timedelta64(1, "s")
+            found.append((values - np.datetime64(0, "s")) / unit / (86400.0 if kind == "day" else 1.0))
         else:
-            found.append(np.array([cell(value, name, kind, tokens) for value in values.tolist()], dtype=np.float64))
+            found.append(np.array([cell(value, name, kind, tokens) for value in cells_of(values)], dtype=np.float64))
     return found
 
 
-def array_of(np: Any, column: Any, kind: str) -> Any:
-    """A column as an array; a list keeps its cells as they are: numpy would make NaN beside text the text "nan"."""
-    if isinstance(column, list | tuple) and (kind == "level" or len(set(map(type, column))) > 1):
+def array_of(np: Any, column: Any) -> Any:
+    """A column as an array, whose cells stay as they are: numpy would make NaN beside text the text "nan"."""
+    if isinstance(column, list | tuple):
+        if set(map(type, column)) == {float}:
+            return np.array(column)
         values = np.empty(len(column), dtype=object)
-        values[:] = column
+        for row, value in enumerate(column):
+            values[row] = value
         return values
     return np.asarray(column)
 
 
-def distinct(np: Any, values: Any) -> Any:
+def cells_of(values: Any) -> Any:
+    """The cells of an array; dates, spans and narrow floats stay scalars of numpy, which know what they are."""
+    narrow = values.dtype.kind == "f" and values.dtype.itemsize < 8
+    return list(values) if narrow or values.dtype.kind in "Mm" else values.tolist()
+
+
+def distinct(np: Any, values: Any, name: str) -> Any:
     """A category's column as (index [n], distinct cells), where 1, 1.0 and True are apart."""
     index: dict[Any, int] = {}
-    found = [None if absent(value) else value for value in values.tolist()]
+    found = [cell(value, name, "level", ()) for value in cells_of(values)]
     places = [index.setdefault((type(value), value), len(index)) for value in found]
     return np.array(places, dtype=np.intp), [value for _, value in index]
 
 
 def rows_of(data: Any) -> Any:
-    """The rows of a mapping or frame of columns, or of an array; other data are rows already."""
+    """The rows of a mapping or frame of columns, or of an array; other data are rows already.
+
+    Raises ValueError for columns of unequal lengths.
+    """
     if hasattr(data, "keys") or hasattr(data, "columns"):
         names = list(data.keys() if hasattr(data, "keys") else data.columns)
+        length_of(data)
         return [dict(zip(names, row, strict=True)) for row in zip(*(data[name] for name in names), strict=True)]
     return data.tolist() if hasattr(data, "tolist") else data
 
@@ -417,10 +559,21 @@ def in_blocks(np: Any, decide: Callable[..., Any], columns: Sequence[Any], n_row
 
 
 def length_of(data: Any) -> int:
-    """The number of rows of a mapping or frame of columns, or of an array."""
+    """The number of rows of a mapping or frame of columns, or of an array; raises ValueError where columns differ."""
     if hasattr(data, "shape"):
-        return int(data.shape[0])
-    return max((len(column) for column in data.values()), default=0)
+        return int(data.shape[0]) if data.shape else 0
+    n_rows = -1
+    for name in data:
+        column = data[name]
+        if isinstance(column, str | bytes | bytearray) or hasattr(column, "keys") or not hasattr(column, "__getitem__"):
+            raise ValueError(f"column {name!r}: a {type(column).__name__}: give one value per row")
+        shape = getattr(column, "shape", None)
+        if shape is not None and len(shape) != 1:
+            raise ValueError(f"column {name!r}: the shape {tuple(shape)}: give one value per row")
+        if n_rows not in (-1, len(column)):
+            raise ValueError(f"column {name!r}: {len(column)} cells, but {n_rows} in the first column")
+        n_rows = len(column)
+    return max(n_rows, 0)
 
 
 def count(np: Any, conditions: Iterable[Any]) -> Any:
@@ -488,10 +641,10 @@ def delimiter_of(arguments: Sequence[str]) -> tuple[str, str]:
 
 
 def csv_rows(lines: Iterable[str], delimiter: str, used: Sequence[Used]) -> Iterator[dict[str, Any]]:
-    """The used cells of each row under a header; order is free, other columns and spaces around cells are ignored.
+    """The used cells of each row under a header; order is free, other columns are ignored.
 
-    Names are taken as they stand. Raises ValueError naming the line where a column is missing or stands twice, a cell
-    is not a number, a row is longer or shorter than the header, or there is none.
+    Names lose the blanks around them, cells keep them. Raises ValueError naming the line where a column is missing or
+    stands twice, a cell is not a number, a row is longer or shorter than the header, or there is none.
     """
     lines = iter(lines)
     head = reader = csv.reader(without_nul(lines), delimiter=delimiter, strict=True)
@@ -499,13 +652,14 @@ def csv_rows(lines: Iterable[str], delimiter: str, used: Sequence[Used]) -> Iter
         header = next(head, None)
         if header is None:
             raise ValueError("there is no header line")
+        header = [name.strip(BLANKS) for name in header]
         for _, name, _, _ in used:
             if header.count(name) != 1:
                 raise ValueError(
                     f"{'no column' if name not in header else 'more than one column'} {name!r} in the header"
                 )
         picked = [(header.index(name), name, kind, tokens) for _, name, kind, tokens in used]
-        reader = csv.reader(without_nul(lines), delimiter=delimiter, skipinitialspace=True, strict=True)
+        reader = csv.reader(without_nul(lines), delimiter=delimiter, strict=True)
         blank = 0  # empty lines are rows of a table of one column, but not at its end
         found = False
         for row in reader:
@@ -515,7 +669,7 @@ def csv_rows(lines: Iterable[str], delimiter: str, used: Sequence[Used]) -> Iter
             for whole in [*[[""]] * blank, row]:
                 if len(whole) != len(header):
                     raise ValueError(f"{len(whole)} cells, the header has {len(header)}")
-                yield {name: cell(whole[at].strip(" \t\r"), name, kind, tokens) for at, name, kind, tokens in picked}
+                yield {name: cell(whole[at], name, kind, tokens) for at, name, kind, tokens in picked}
             blank, found = 0, True
         if not found:
             raise ValueError("there is a header but no row")
@@ -598,9 +752,10 @@ def first_difference(
     by_column = {name: [row[name] for row in given] for name in names}
     of_columns = [predict_many(by_column), [predict(row) for row in rows_of(by_column)]] if names else []
     of_rows = predict_many(given)
+    named = all(name == name.strip(BLANKS) for name in names)  # the header's names lose their blanks
     from_text = csv_rows(csv_lines(names, given), ",", used)
     for number, (row, (_, index, chances)) in enumerate(zip(given, rows, strict=True)):
-        blank = {name: None if absent(value) else value for name, value in row.items()}
+        blank = {name: None if plain(value) is None else value for name, value in row.items()}
         in_order = [blank.get(name) for name in columns]
         texts = [repr(value) if isinstance(value, float) else value for value in in_order]
         labels = [
@@ -615,7 +770,7 @@ def first_difference(
             ("predict_proba of a mapping", predict_proba(row)),
             ("predict_proba of a sequence", predict_proba(in_order)),
         ]
-        if names and is_plain(row.values()):
+        if names and named and is_plain(row.values()):
             cells = next(from_text)
             labels.append(("CSV", classes[ways["decide"](cells)]))
             reports.append(("CSV", ways["probabilities"](cells)))
@@ -641,8 +796,8 @@ def csv_lines(names: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Iterat
 
 
 def is_plain(cells: Iterable[Any]) -> bool:
-    """Whether no cell begins or ends with a blank, which readers of CSV drop, or holds a NUL, which they refuse."""
-    return all(value == value.strip(" \t\r") and "\0" not in value for value in cells if isinstance(value, str))
+    """Whether no cell holds a NUL, which readers of CSV refuse."""
+    return not any(isinstance(value, str) and "\0" in value for value in cells)
 
 
 def test_rows(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import warnings
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from rulekit.graph.rule_graph import ClassLabel
 from rulekit.learners.counting.histograms import Floats
 from rulekit.tables.kinds.inference import infer
 from rulekit.tables.labels import LabelledTable
+from rulekit.tables.raw.columns import RawTable
+from rulekit.tables.raw.sources import raw_table
 from rulekit.tables.table import Table
 
 Array = npt.NDArray[Any]
@@ -57,12 +60,13 @@ def check_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
     from sklearn.utils.validation import validate_data
 
     if isinstance(X, dict) or (isinstance(X, list) and X and isinstance(X[0], dict)):
-        table = infer(X) if reset else X
-        return check_rows(estimator, table, reset=reset) if reset else table
+        if reset:
+            return check_rows(estimator, infer(X), reset=True)
+        return X if hasattr(estimator, "feature_names_in_") else _by_place(X, warn=True)
     if hasattr(X, "columns") or hasattr(X, "column_names"):
         _refuse_equal_names(list(X.column_names if hasattr(X, "column_names") else X.columns))
         validate_data(estimator, X, reset=reset, skip_check_array=True)
-        return X
+        return X if reset or hasattr(estimator, "feature_names_in_") else _by_place(X)
     if reset:
         estimator.sparse_rows_ = issparse(X)
     if issparse(X) or estimator.sparse_rows_:  # one column of words, of which values that are not 0 are present
@@ -79,6 +83,13 @@ def check_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
     if checked.dtype == object:
         _refuse_strange_cells(checked)
     return checked
+
+
+def _by_place(X: Any, warn: bool = False) -> RawTable:
+    """Named columns for an estimator that was fitted without names: they count by their place, as in scikit-learn."""
+    if warn:
+        warnings.warn("X has feature names, but the estimator was fitted without feature names", stacklevel=2)
+    return replace(raw_table(X), positional=True)
 
 
 def _array_of(rows: Any) -> Any:

@@ -1,0 +1,52 @@
+"""What a target of another package needs, in one place (docs/targets.md)."""
+
+from __future__ import annotations
+
+from rulekit.program.body import Body
+from rulekit.program.elementary import elementary
+from rulekit.program.expressions import atom, bracketed, layout
+from rulekit.program.lower import alike, lower
+from rulekit.program.naming import Names, context_of, label_texts
+from rulekit.program.spelling import ATOM, LOW, MIDDLE, PRODUCT, Spelling
+from rulekit.targets import Answer, Artifact, Feed, NoOptions, Outcome, Reading, Runtime, Target, answers, option
+from rulekit.verification.isolated import read_answer, run_bounded
+from rulekit.verification.proof.respelling import text_target
+from rulekit.verification.rows.adversarial import raw_columns
+from rulekit.verification.rows.fed import arrays, objects, raw_rows, rows_by_name, rows_by_place
+
+__all__ = [
+    "ATOM",
+    "LOW",
+    "MIDDLE",
+    "PRODUCT",
+    "Answer",
+    "Artifact",
+    "Body",
+    "Feed",
+    "Names",
+    "NoOptions",
+    "Outcome",
+    "Reading",
+    "Runtime",
+    "Spelling",
+    "Target",
+    "alike",
+    "answers",
+    "arrays",
+    "atom",
+    "bracketed",
+    "context_of",
+    "elementary",
+    "label_texts",
+    "layout",
+    "lower",
+    "objects",
+    "option",
+    "raw_columns",
+    "raw_rows",
+    "read_answer",
+    "rows_by_name",
+    "rows_by_place",
+    "run_bounded",
+    "text_target",
+]
