@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from rulekit.program.body import Body
 from rulekit.program.elementary import elementary
-from rulekit.program.expressions import atom, bracketed, layout
+from rulekit.program.expressions import ATOM, atom, bracketed, layout
 from rulekit.program.lower import alike, lower
 from rulekit.program.naming import Names, context_of, label_texts
-from rulekit.program.spelling import ATOM, LOW, MIDDLE, PRODUCT, Spelling
+from rulekit.program.spelling import LOW, MIDDLE, PRODUCT, Spelling
 from rulekit.targets import Answer, Artifact, Feed, NoOptions, Outcome, Reading, Runtime, Target, answers, option
 from rulekit.verification.isolated import read_answer, run_bounded
 from rulekit.verification.proof.respelling import text_target
