@@ -110,7 +110,8 @@ class Reading:
     are run one by one. default: the class index where no class of an arg-max takes part. reason: why leaves or decision
     are not there, "" where both are.
 
-    as_written: the artifact is built of nothing but what the exporter writes, so that running it does what such an
+    bounded: an artifact that is not as written may still be run unasked by `Runtime.bounded`, as it ends and reads
+    nothing. as_written: the artifact is built of nothing but what the exporter writes, so that running it does what such an
     artifact does: compute labels, in bounded memory and time. What is not as written is run on request only. misstated:
     what the artifact says about itself and is not so, one sentence each.
     """
@@ -123,6 +124,7 @@ class Reading:
     default: int | None = None
     probabilities: tuple[Node, ...] | None = None
     as_written: bool = False
+    bounded: bool = False
     misstated: tuple[str, ...] = ()
 
 

@@ -19,6 +19,7 @@ from rulekit.tables.table import Array
 from rulekit_exporters.onnx.forms import AXES_AS_OPERAND, ML_DOMAIN, form_of
 from rulekit_exporters.onnx.options import OLDEST_OPSET
 
+GRAPH_NAME = "rulekit"
 Truth = bool | str
 Number = float | str
 
@@ -266,7 +267,7 @@ class Contents:
             for side in (self.inputs, self.outputs)
         ]
         constants = [numpy_helper.from_array(array, name) for name, array in self.constants.items()]
-        graph = helper.make_graph(nodes, "rulekit", *ports, constants)
+        graph = helper.make_graph(nodes, GRAPH_NAME, *ports, constants)
         opsets = [helper.make_opsetid("", self.opset)]
         versions = [operation.version for operation in self.operations if operation.domain == ML_DOMAIN]
         if versions:

@@ -28,7 +28,7 @@ from rulekit_exporters.onnx.builder import Contents, Operation, Port
 from rulekit_exporters.onnx.emission import is_written
 from rulekit_exporters.onnx.forms import form_of
 from rulekit_exporters.onnx.inputs import TENSOR_NAME, InputPlan, plan_of_form
-from rulekit_exporters.onnx.inspection.contents import contents_of
+from rulekit_exporters.onnx.inspection.contents import contents_of, is_bounded
 from rulekit_exporters.onnx.inspection.operators import READERS
 from rulekit_exporters.onnx.inspection.tensors import (
     Attributes,
@@ -76,10 +76,11 @@ MOST_RUN = 1 << 18  # elements of all tensors of a row, of a file that is run wi
 
 def inspect(artifact: bytes, graph: RuleGraph) -> Reading:
     """The reading of a model; raises FormatError where it is no ONNX file. Whatever cannot be read has its reason."""
+    model = model_of(artifact)
     try:
-        contents = contents_of(model_of(artifact))
+        contents = contents_of(model)
     except UnreadableError as error:
-        return Reading(None, reason=str(error))
+        return Reading(None, reason=str(error), bounded=is_bounded(model))
     carried, (graph, words) = graph, taken_apart(graph)
     reader = _Reader(graph, words)
     reading = reader.reading(contents)
@@ -88,6 +89,7 @@ def inspect(artifact: bytes, graph: RuleGraph) -> Reading:
     return replace(
         reading,
         as_written=bounded or is_written(contents, graph, carried),
+        bounded=True,  # it has no operators but those that are written
         texts=reader.texts,
         misstated=(
             *(
