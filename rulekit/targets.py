@@ -111,9 +111,9 @@ class Reading:
     are not there, "" where both are.
 
     bounded: an artifact that is not as written may still be run unasked by `Runtime.bounded`, as it ends and reads
-    nothing. as_written: the artifact is built of nothing but what the exporter writes, so that running it does what such an
-    artifact does: compute labels, in bounded memory and time. What is not as written is run on request only. misstated:
-    what the artifact says about itself and is not so, one sentence each.
+    nothing. as_written: the artifact is built of nothing but what the exporter writes, so that running it does what
+    such an artifact does: compute labels, in bounded memory and time. What is not as written is run on request only.
+    misstated: what the artifact says about itself and is not so, one sentence each.
     """
 
     leaves: frozenset[Node] | None

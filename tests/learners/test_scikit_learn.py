@@ -189,7 +189,7 @@ def test_a_learner_without_an_algorithm_is_not_made() -> None:
 
 
 @pytest.mark.parametrize("word", ["cnll", "additive", "adaboost", "noisy-or", "ltu-tree"])
-def test_importances_are_of_the_columns_of_X(word):
+def test_importances_are_of_the_columns_that_were_given(word):
     """Recursive elimination stopped without them."""
     rng = np.random.default_rng(0)
     X = rng.integers(0, 2, (300, 5)).astype(float)

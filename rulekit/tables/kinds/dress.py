@@ -111,7 +111,10 @@ def _as_numbers(sample: Sequence[str], single: bool) -> list[tuple[Form | None, 
     prefix = _main(form.prefix for form in numbers)
     suffix = _main(form.suffix for form in numbers)
     named = prefix and prefix not in CURRENCIES
-    if named and (single or len(sample) < _MANY or _LONG.search(prefix or "") or any(map(_CODE.search, sample))):
+    joined = named and any(re.match(rf"{re.escape(prefix or '')}\d", cell) for cell in sample)  # R108 is a code
+    if named and (
+        joined or single or len(sample) < _MANY or _LONG.search(prefix or "") or any(map(_CODE.search, sample))
+    ):
         prefix = None
     if suffix and suffix not in (*CURRENCIES, "%", "‰") and len(sample) < _SOME:
         suffix = None

@@ -254,6 +254,7 @@ def test_an_example_that_shows_no_one_form_is_refused(kind: str, example: str, w
     [
         [f"A{i}" for i in range(11, 20)],
         [f"C{i:05}" for i in range(200)],
+        [f"R{i}" for i in range(300)] * 2,
         [f"client {i}" for i in range(40)] * 2,
         ["10-20", "20-30", "30-40", "40-50"],
         [f"192.168.0.{i}" for i in range(60)],
