@@ -24,6 +24,8 @@ def overlaps(model: Searches) -> Iterator[Finding | Open]:
     place = {k: n for n, (k, _, _) in enumerate(graph.decision.ranked)}
     of_class = Counter(statement.rule.class_index for statement in model.said)
     total = (len(model.said) ** 2 - sum(many**2 for many in of_class.values())) // 2
+    if not total:  # of one class, whose pairs are not even gone through
+        return
     pairs = (
         sorted(pair, key=lambda statement: place[statement.rule.class_index] if ordered else 0)
         for pair in combinations(model.said, 2)
