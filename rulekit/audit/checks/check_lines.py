@@ -94,6 +94,8 @@ _SUMMARIES: Mapping[FindingKind, Callable[[Sequence[Finding]], Iterator[Said]]] 
 
 
 def _several_open(left: Sequence[Open]) -> str:
+    if left[-1].many:  # what a limit of time left out stands last
+        return f"{left[-1].text}; also {left[0].question}"
     more = f"{left[0].question}, and {counted(len(left) - 1, 'question')} like this"
     return f"{more}: {left[0].reason}" if left[0].reason else more
 

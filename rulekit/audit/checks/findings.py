@@ -41,11 +41,15 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """What could not be decided, as a question or as what was not looked at, and why."""
+    """What could not be decided, as a question or as what was not looked at, and why.
+
+    many: whether it stands for all that a limit of time left out.
+    """
 
     kind: FindingKind
     question: str
     reason: str = ""
+    many: bool = False
 
     @property
     def text(self) -> str:

@@ -54,7 +54,7 @@ class Searches:
         for done, statement in enumerate(said):
             if self.deadline.over:
                 left = counted(len(said) - done, "rule")
-                yield Open(kind, question.format(f"{left} of {len(said):,}"), self.deadline.reason)
+                yield Open(kind, question.format(f"{left} of {len(said):,}"), self.deadline.reason, many=True)
                 return
             self.deadline.tell(_DOING[kind], done / len(said))
             yield statement

@@ -7,7 +7,8 @@ from collections import Counter
 import pytest
 
 from rulekit.audit.checks.check_lines import MOST_NAMED, check_lines
-from rulekit.audit.checks.checking import check_model
+from rulekit.audit.checks.checking import Checked, check_model
+from rulekit.audit.checks.findings import Open
 from rulekit.graph.language.text import parse_graph
 from rulekit.graph.rule_graph import RuleGraph
 
@@ -71,3 +72,15 @@ def test_lists_of_rules_and_columns_do_not_grow_with_the_model() -> None:
     assert len(list(check_lines(checked))) == 1 + len(checked.clear) + 3 + MOST_NAMED
     every = [line for word, line in check_lines(checked, everything=True) if word == "found"]
     assert sorted(every) == sorted(finding.text for finding in checked.findings)
+
+
+def test_the_line_of_what_a_limit_left_open_tells_how_many_rules() -> None:
+    """It named the one rule at which the limit came, and counted all that were never looked at as one question."""
+    reason = "the limit of 20 seconds was reached (--time-limit)"
+    left = (
+        Open("shadowed", "whether r1 changes a decision", reason),
+        Open("shadowed", "whether 4,900 rules of 5,000 change a decision", reason, many=True),
+    )
+    assert [text for word, text in check_lines(Checked((), (), left, (), 5_000)) if word == "open"] == [
+        f"whether 4,900 rules of 5,000 change a decision: {reason}; also whether r1 changes a decision"
+    ]
