@@ -21,7 +21,7 @@ from rulekit.audit.report.sections.limits import limits_of, limits_section
 from rulekit.audit.report.sections.missing_inputs import missing_section
 from rulekit.audit.report.sections.performance import performance_section
 from rulekit.audit.report.sections.purpose import purpose_section
-from rulekit.audit.report.sections.rule_tables import probability_section, rules_section
+from rulekit.audit.report.sections.rule_tables import probability_section, rule_entries, rules_section
 from rulekit.audit.report.sections.sizes import sizes_section
 from rulekit.audit.report.sections.summary import summary_section
 from rulekit.audit.report.sections.verified_artifacts import verification_section
@@ -58,12 +58,13 @@ def document(subject: Subject, version: str, deadline: Deadline = NO_LIMIT) -> D
     checked = check_model(graph, deadline=deadline)
     deadline.tell("the sections", 0.0)
     groups = parities_of(subject)
-    limits = limits_of(subject, checked, groups)
+    rules = rule_entries(subject)
+    limits = limits_of(subject, checked, groups, rules)
     performance = performance_section(subject)
     sections = [
         summary_section(subject, performance.data, checked, groups, limits),
         purpose_section(subject, version),
-        rules_section(subject),
+        rules_section(subject, rules),
         score_section(subject),
         missing_section(subject, checked),
         coverage_section(subject),

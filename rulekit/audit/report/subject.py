@@ -13,6 +13,7 @@ import numpy.typing as npt
 from rulekit.audit.figures.groups import Grouping
 from rulekit.audit.figures.intervals import effective_rows
 from rulekit.audit.figures.metrics import class_indices
+from rulekit.audit.sections import Section, sections
 from rulekit.audit.statistics import rule_statistics
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.rule_graph import RuleGraph
@@ -117,6 +118,11 @@ class Subject:
     def rules(self) -> tuple[Rule, ...]:
         """The rules of the model."""
         return rules_of(self.graph)
+
+    @cached_property
+    def parts(self) -> list[Section]:
+        """The rules of the measured model as people read them, laid out once for all sections."""
+        return list(sections(self.measured, full=True))
 
     @cached_property
     def measured(self) -> RuleGraph:

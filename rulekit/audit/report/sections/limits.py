@@ -16,7 +16,7 @@ from rulekit.audit.report.numbers import rows_text, share_text
 from rulekit.audit.report.sections.attached import of_this_model
 from rulekit.audit.report.sections.edited_rules import edits_of, is_learned, overrides_of
 from rulekit.audit.report.sections.performance import happened_where_reported
-from rulekit.audit.report.sections.rule_tables import FEW_ROWS, rule_entries
+from rulekit.audit.report.sections.rule_tables import FEW_ROWS, RuleEntry
 from rulekit.audit.report.sections.verified_artifacts import foreign
 from rulekit.audit.report.subject import Subject
 from rulekit.graph.ladder import RARE
@@ -45,13 +45,15 @@ class Limit:
     serious: bool = False
 
 
-def limits_of(subject: Subject, checked: Checked, groups: Sequence[Parity]) -> tuple[Limit, ...]:
+def limits_of(
+    subject: Subject, checked: Checked, groups: Sequence[Parity], rules: Sequence[RuleEntry]
+) -> tuple[Limit, ...]:
     """Every limit that is known, the serious ones first."""
     sources = (
         *_of_figures(subject),
         *_of_rows(subject),
         *_of_classes(subject),
-        *_of_rules(subject),
+        *_of_rules(rules),
         *_of_groups(groups),
         *_of_proofs(subject, checked),
         *_of_attachments(subject),
@@ -143,9 +145,9 @@ def _of_classes(subject: Subject) -> Iterator[Limit]:
             yield Limit("classes", f"{quoted(label)} is rare: {rows_text(n)} rows, {share}; its rates are uncertain.")
 
 
-def _of_rules(subject: Subject) -> Iterator[Limit]:
+def _of_rules(rules: Sequence[RuleEntry]) -> Iterator[Limit]:
     few = []
-    for entry in rule_entries(subject):
+    for entry in rules:
         for figure in entry.figures[:1]:
             if figure.covered < FEW_ROWS:
                 few.append(f"{entry.id} ({counted(figure.covered, 'row')} of {figure.table})")

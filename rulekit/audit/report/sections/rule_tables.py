@@ -15,7 +15,7 @@ from rulekit.audit.report.subject import Subject
 from rulekit.audit.score_cards.rule_rows import SEVERAL, Row
 from rulekit.audit.score_cards.total_lines import total_table
 from rulekit.audit.sections import Section as Part
-from rulekit.audit.sections import closing, links, reported, sections
+from rulekit.audit.sections import closing, links, reported
 from rulekit.graph.language.figures import TABLES, RuleFigures, rule_figures
 from rulekit.graph.language.readable import counted, weight
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
@@ -67,13 +67,12 @@ class RuleEntry:
     figures: tuple[RuleOnRows, ...]
 
 
-def rules_section(subject: Subject) -> Section:
+def rules_section(subject: Subject, entries: Sequence[RuleEntry]) -> Section:
     """The rules that decide, with the figures of each beside it."""
     graph = subject.measured
-    entries = rule_entries(subject)
     by_key = {(entry.id, entry.label): entry for entry in entries}
     size = counts(graph)
-    parts = sections(graph, full=True)
+    parts = subject.parts
     blocks: list[Block] = [Text(f"{size}, over {len(graph.used_features)} of {len(graph.schema)} columns.")]
     if over := overrides_of(graph):
         said = (
@@ -103,7 +102,7 @@ def rule_entries(subject: Subject) -> tuple[RuleEntry, ...]:
     """The rules in their order, each with what every table says of it."""
     graph = subject.measured
     figures, totals = rule_figures(graph), _rows_of_tables(graph.statistics)
-    texts = {(row.class_index, row.id): row.text for part in sections(graph, full=True) for row in part.rows}
+    texts = {(row.class_index, row.id): row.text for part in subject.parts for row in part.rows}
     marks = marks_of(graph)
     return tuple(
         RuleEntry(
