@@ -15,4 +15,5 @@ TARGET = text_target(
     options=Options,
     noun="query",
     summary=lambda options: f"{options.dialect}, one SELECT from {options.table}",
+    rules_first=True,  # so that the query may stand in brackets, or before further words
 )

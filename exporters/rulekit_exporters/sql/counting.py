@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 
 from rulekit.errors import FormatError, InputError
@@ -12,27 +13,27 @@ MOST = 490
 """SQLite joins no more than 500 queries by UNION ALL."""
 
 
-def counting(labels: Mapping[str, str], rules: Iterable[str]) -> list[str]:
-    """The lines behind the stage `decided`. labels: by text of a class how the query writes it."""
+def counting(labels: Mapping[str, str], rules: Iterable[str], decided: str, counted: str, function: str) -> list[str]:
+    """The lines behind the last stage. labels: by text of a class how the query writes it; function: see Dialect."""
     conditions = {("rule", rule): f"{quoted(rule)} = 1" for rule in rules}
     conditions |= {("class", text): f'"label" = {label}' for text, label in labels.items()}
     if len(conditions) > MOST:
         raise InputError(f"more than {MOST} rules and classes are to be counted", where="sql", fix="export fewer rules")
     sums = [
-        f"    coalesce(sum(CASE WHEN {test} THEN 1 ELSE 0 END), 0) AS c{k}"
+        f"    coalesce({function}sum(CASE WHEN {test} THEN 1 ELSE 0 END), 0) AS c{k}"
         for k, test in enumerate(conditions.values())
     ]
-    rows = ['SELECT \'rows\' AS "what", \'\' AS "name", n AS "count" FROM counted']
+    rows = [f'SELECT \'rows\' AS "what", \'\' AS "name", n AS "count" FROM {counted}']
     for k, (what, name) in enumerate(conditions):
-        rows.append(f"UNION ALL SELECT '{what}', {quoted(name, chr(39))}, c{k} FROM counted")
-    columns = ",\n".join(["    count(*) AS n", *sums]).split("\n")
-    return [MARK, "counted AS MATERIALIZED (", "SELECT", *columns, "FROM decided", ")", *rows[:-1], f"{rows[-1]};"]
+        rows.append(f"UNION ALL SELECT '{what}', {quoted(name, chr(39))}, c{k} FROM {counted}")
+    columns = ",\n".join([f"    {function}count(*) AS n", *sums]).split("\n")
+    return [MARK, f"{counted} AS MATERIALIZED (", "SELECT", *columns, f"FROM {decided}", ")", *rows]
 
 
 def row_by_row(query: str) -> str:
     """The same query with the rows that it counts in the place of the counts; raises FormatError for another query."""
-    lines = query.split("\n")
-    if MARK not in lines:
+    head, mark, tail = query.partition(f"\n{MARK}\n")
+    decided = re.search(r"^FROM (\w+)$", tail, re.MULTILINE)
+    if not mark or not head.endswith("\n),") or not decided:
         raise FormatError("the query does not count as its options say", fix="export the model again")
-    head = lines[: lines.index(MARK)]
-    return "\n".join([*head[:-1], ")", "SELECT * FROM decided;"])
+    return f"{head[:-1]}\nSELECT * FROM {decided[1]}"

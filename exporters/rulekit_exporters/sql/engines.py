@@ -33,6 +33,8 @@ from rulekit_exporters.sql.query import Options
 SERVER = "RULEKIT_POSTGRESQL"
 SECONDS = 600
 INSTEAD_OF_NUL = "\ufffd"
+ROWS = "rows"
+"""The table on which queries are run, whatever theirs is."""
 Rows = Sequence[Sequence[Any]]
 Types = Mapping[str, str]
 Cells = Mapping[str, Sequence[Any]]
@@ -42,15 +44,16 @@ def run_raw(artifact: bytes, graph: RuleGraph, columns: Mapping[str, Any]) -> Ou
     """Labels and probabilities by the engine of the query's dialect; raises InputError where it is not installed."""
     text = decoded(artifact)
     options = stated_options(text, "--", Options)
+    text = text.replace(f"FROM {options.source} AS", f"FROM {quoted(ROWS)} AS")
     n_rows, kept = len(next(iter(columns.values()), ())), len(options.kept)
     used = {name: columns[name] for name in graph.used_features}
     if options.dialect == "sqlite":  # the query refuses a text with a NUL
         used |= {name: _without_nul(cells) for name, cells in used.items() if graph.schema[name].kind == "text"}
     used |= {name: np.arange(n_rows) for name in options.kept if name not in used}
     cells = used or {"no column": np.zeros(n_rows)}
-    rows = run_in(options.dialect, row_by_row(text) if options.counts else text, options.table, cells)
+    rows = run_in(options.dialect, row_by_row(text) if options.counts else text, ROWS, cells)
     if options.counts:
-        _check_counts(run_in(options.dialect, text, options.table, cells), rows, label_texts(graph))
+        _check_counts(run_in(options.dialect, text, ROWS, cells), rows, label_texts(graph))
     index = {name: k for k, name in enumerate(label_texts(graph))}
     labels = np.array([index.get(str(row[kept]), -1) for row in rows], dtype=np.int64)
     numbers = [row[kept + 1 : kept + 1 + len(graph.classes)] for row in rows]

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from rulekit.audit.score_cards.total_lines import comment_lines
 from rulekit.errors import InputError
+from rulekit.graph.language.text import print_graph
 from rulekit.graph.nodes import Node
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
@@ -25,6 +26,8 @@ from rulekit.program.nodes import Choice, cases
 from rulekit.program.spelling import CHOICE, LOW, MIDDLE, SUM, Spelling
 from rulekit.schema import Feature
 from rulekit.targets import option
+from rulekit_exporters.sql.binding import refuse_braces, refuse_clashes, source_of
+from rulekit_exporters.sql.cells import TABLE, Cell
 from rulekit_exporters.sql.counting import counting
 from rulekit_exporters.sql.dialects import DIALECTS, Dialect, quoted
 
@@ -34,7 +37,7 @@ WORD = re.compile(r"\w+")
 @dataclass(frozen=True, slots=True)
 class Options:
     dialect: str = option("sqlite", "the engine", tuple(DIALECTS))
-    table: str = option("rows", "the table that holds the rows")
+    table: str = option("rows", "the table that holds the rows; a schema before a dot, or dbt's {{ ref('rows') }}")
     keep: str = option("", "columns of the table that stand in the result too, such as a key, with commas between them")
     fired: bool = option(False, "a column `rules` with the ids of the rules that fired")
     counts: bool = option(False, "one row for each rule and class, with how many rows it has, in the place of the rows")
@@ -47,7 +50,16 @@ class Options:
 
     @property
     def kept(self) -> list[str]:
-        return [name.strip() for name in self.keep.split(",") if name.strip()]
+        return list(dict.fromkeys(name.strip() for name in self.keep.split(",") if name.strip()))
+
+    @property
+    def source(self) -> str:
+        """The table as the query names it; raises InputError for a name of no or of broken parts."""
+        return source_of(self.table)
+
+    def stage(self, name: str) -> str:
+        """The name of a stage, another than that of the table."""
+        return f"{name}_of_rules" if self.source.lower().endswith(f'"{name}"') else name
 
 
 class Sql(Spelling):
@@ -60,6 +72,7 @@ class Sql(Spelling):
 
     def __init__(self, dialect: Dialect) -> None:
         self.dialect = dialect
+        self.exponential = f"{dialect.function}exp({{x}})"
 
     def literal(self, value: object) -> str:
         return self.dialect.literal(value)
@@ -113,38 +126,73 @@ def select(graph: RuleGraph, options: Options) -> list[str]:
     fired = {rule.id: program.lowered[rule.node] for rule in rules}
     fired |= firing_steps(graph, elementary) if options.counts else {}
     integers = all(isinstance(label, int) and not isinstance(label, bool) for label in graph.classes)
-    labels = [text if integers else quoted(text, "'") for text in label_texts(graph)]
-    label = in_words(program.label, labels)
-    body = Query(context, Sql(dialect), [label, *program.probabilities, *fired.values()])
-    kept = {quoted(name): atom(context.names.fresh(f"keep {name}")) for name in options.kept}
-    cells = {column: atom(dialect.cell(graph.schema[name])) for name, column in context.columns.items()}
-    cells |= {value.text: atom(column) for column, value in kept.items()}
-    results = kept | {'"label"': body.expression(label)}
+    labels = [text if integers else dialect.literal(text) for text in label_texts(graph)]
+    body = Query(
+        context, Sql(dialect), [label := in_words(program.label, labels), *program.probabilities, *fired.values()]
+    )
+    kept = {quoted(name): atom(quoted(context.names.fresh(f"keep {name}"))) for name in options.kept}
+    results = {'"label"': body.expression(label)}
     for name, node in zip(label_texts(graph), program.probabilities, strict=True):
         results[quoted(f"probability({name})")] = body.expression(node)
     if options.fired:
         texts = (body.spelling.choose(body.expression(step), f"'{name} '", "''") for name, step in fired.items())
-        results['"rules"'] = surrounded("trim", joined("||", SUM, SUM, (atom("''", SUM), *texts)), "", ATOM)
+        all_texts = joined("||", SUM, SUM, (atom("''", SUM), *texts))
+        results['"rules"'] = surrounded(f"{dialect.function}rtrim", all_texts, "", ATOM)
+    refuse_braces(options.source, (print_graph(graph), *results))
+    refuse_clashes(dialect, graph.used_features, options.kept, results)
+    results = kept | results
     if options.counts:
         results |= {quoted(name): body.spelling.choose(body.expression(step), "1", "0") for name, step in fired.items()}
-    tables = [cells or {'"no column"': atom("1")}, *body.stages, results]
+    cells = [Cell(dialect, graph.schema[name], column, context.names.fresh) for name, column in context.columns.items()]
+    values: dict[str, Expression] = {cell.column: atom("") for cell in cells} | {v.text: v for v in kept.values()}
+    tables = [values or {'"no column"': atom("1")}, *body.stages, results]
     words = [{word for value in table.values() for word in WORD.findall(value.text)} for table in tables]
-    source, lines = quoted(options.table), list[str]()
-    for number, columns in enumerate(tables[:-1]):
+    lines = [
+        f"-- This query is for {dialect.engine}. With --dialect rulekit writes it for another engine.",
+        *comment_lines(graph, "--"),
+    ]
+    source = options.stage("cells")
+    lines += [f"WITH {source} AS MATERIALIZED (", *_read(cells, kept, dialect, options.source), "),"]
+    for number, columns in enumerate(body.stages, 1):
         later = set[str]().union(*words[number + 1 :])
         carried = [name for table in tables[:number] for name in table if name.strip('"') in later]
-        name = f"stage{number}" if number else "cells"
-        lines += [f"{'WITH ' * (number == 0)}{name} AS MATERIALIZED (", *_select(columns, source, carried), "),"]
+        name = options.stage(f"stage{number}")
+        lines += [f"{name} AS MATERIALIZED (", *_select(columns, source, carried), "),"]
         source = name
-    if options.counts:
-        decided = ["decided AS MATERIALIZED (", *_select(results, source), "),"]
-        return [
-            *comment_lines(graph, "--"),
-            *lines,
-            *decided,
-            *counting(dict(zip(label_texts(graph), labels, strict=True)), fired),
-        ]
-    return [*comment_lines(graph, "--"), *lines[:-1], ")", *_select(results, f"{source};")]
+    if not options.counts:
+        return [*lines[:-1], ")", *_select(results, source)]
+    decided = options.stage("decided")
+    lines += [f"{decided} AS MATERIALIZED (", *_select(results, source), "),"]
+    names = decided, options.stage("counted"), dialect.function
+    return [*lines, *counting(dict(zip(label_texts(graph), labels, strict=True)), fired, *names)]
+
+
+def _read(cells: Sequence[Cell], kept: Mapping[str, Expression], dialect: Dialect, table: str) -> list[str]:
+    """The columns of the table, each bound by its name: a SELECT of them all has no hidden ones.
+
+    A name that no table stands before means a column and nothing else, where `"rows"."count"` is a function's result in
+    PostgreSQL and a field in DuckDB; the condition is there for its names alone.
+    """
+    given = {column: template for cell in cells for column, template in cell.given.items()}
+    given |= {value.text: f"{TABLE}.{name}" for name, value in kept.items()}
+    names = dict.fromkeys([*(quoted(cell.feature.name) for cell in cells), *kept])
+    lines = [line for cell in cells for line in (*cell.lines()[:-1], f"{cell.lines()[-1]},")]
+    lines += [f"{value.text}," for value in kept.values()]
+    lines = [*lines[:-1], lines[-1][:-1]] if lines else ['1 AS "no column"']
+    inner = [f"{value} AS {name}," for name, value in given.items()]
+    inner = [*inner[:-1], inner[-1][:-1]] if inner else ["1"]
+    bound = f" WHERE TRUE OR {' OR '.join(f'{name} IS NULL' for name in names)}" if names and dialect.function else ""
+    rows = f"SELECT * FROM {table} AS {TABLE}{bound}"
+    return [
+        "SELECT",
+        *(f"    {line}" for line in lines),
+        "FROM (",
+        "    SELECT",
+        *(f"        {line}" for line in inner),
+        f"    FROM ({rows}) AS {TABLE}",
+        *([f"    WHERE {dialect.guard}"] if dialect.guard else []),
+        ") AS given",
+    ]
 
 
 def _select(columns: Mapping[str, Expression], source: str, carried: Sequence[str] = ()) -> list[str]:

@@ -37,13 +37,15 @@ def text_target(
     stamp: str = "",
     code: Callable[[str], str] = lambda text: text,
     refuses: Callable[[RuleGraph, Any], str] = lambda graph, options: "",
+    rules_first: bool = False,
 ) -> Target:
     """A target that is proved by spelling again.
 
     spell(graph, options) gives the lines of the code; sign begins a comment of its language, to the end of the line.
-    Before the code come lines with options and digest, behind it the rules. stated: for an exporter with a head of its
-    own, what finds the options in a text; stamp: its line that states the digest, `{}` in the template. code: the part
-    of a text that must be equal, without the rules. refuses: as in `Target`, why a graph cannot be written.
+    Before the code come lines with options and digest, behind it the rules, or before it where rules_first. stated: for
+    an exporter with a head of its own, what finds the options in a text; stamp: its line that states the digest, `{}`
+    in the template. code: the part of a text that must be equal, without the rules. refuses: as in `Target`, why a
+    graph cannot be written.
     """
     stamp = stamp or f"{sign} digest {{}}"
 
@@ -52,7 +54,8 @@ def text_target(
         title = (
             f"{sign} The same rules in the rule language, from which rulekit reads this {noun} (never by running it)."
         )
-        return "\n".join([*head, *spell(graph, given), "", title, *commented(graph, sign), ""])
+        rules, lines = [title, *commented(graph, sign)], spell(graph, given)
+        return "\n".join([*head, *rules, *lines, ""] if rules_first else [*head, *lines, "", *rules, ""])
 
     def write(graph: RuleGraph, given: Any) -> Artifact:
         columns = ", ".join(graph.used_features) or "no column"
