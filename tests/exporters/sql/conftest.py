@@ -5,10 +5,12 @@ from __future__ import annotations
 import getpass
 import os
 import shutil
+import sqlite3
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rulekit_exporters.sql.engines import SERVER, absent
@@ -58,3 +60,31 @@ def engine(request: pytest.FixtureRequest) -> str:
     if reason := reason or absent(name):
         pytest.skip(reason)
     return name
+
+
+@pytest.fixture
+def execute(engine: str) -> Iterator[Callable[..., list[tuple[Any, ...]]]]:
+    """Runs statements, with `?` for values, in one session of an engine; what they make is gone afterwards."""
+    schema = "CREATE SCHEMA for_a_test; SET search_path = for_a_test, public"
+    if engine == "sqlite":
+        connection: Any = sqlite3.connect(":memory:", isolation_level=None)
+    elif engine == "duckdb":
+        import duckdb
+
+        connection = duckdb.connect(":memory:")
+    else:
+        import psycopg
+
+        connection = psycopg.connect(os.environ[SERVER], autocommit=True)
+        connection.execute(schema)
+
+    def run(statement: str, *values: Any) -> list[tuple[Any, ...]]:
+        if engine == "postgresql":
+            statement = statement.replace("?", "%s") if values else statement
+        found = connection.execute(statement, values) if values else connection.execute(statement)
+        return list(found.fetchall()) if found.description else []
+
+    yield run
+    if engine == "postgresql":
+        connection.execute("DROP SCHEMA for_a_test CASCADE")
+    connection.close()

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from rulekit_exporters.sql.binding import source_of
-from rulekit_exporters.sql.engines import SERVER
 
 from rulekit.errors import InputError
 from rulekit.graph.language.text import parse_graph
@@ -17,34 +15,7 @@ from rulekit.targets import find_target
 from rulekit.verification.parity import verify
 
 SQL = find_target("sql")
-Execute = Callable[[str], list[tuple[Any, ...]]]
-
-
-@pytest.fixture
-def execute(engine: str) -> Iterator[Execute]:
-    """Runs statements in one session of an engine; whatever they make is gone afterwards."""
-    if engine == "sqlite":
-        connection: Any = sqlite3.connect(":memory:", isolation_level=None)
-    elif engine == "duckdb":
-        import duckdb
-
-        connection = duckdb.connect(":memory:")
-    else:
-        import os
-
-        import psycopg
-
-        connection = psycopg.connect(os.environ[SERVER])
-        connection.execute("CREATE SCHEMA for_a_test; SET search_path = for_a_test, public, pg_catalog")
-
-    def run(statement: str) -> list[tuple[Any, ...]]:
-        found = connection.execute(statement)
-        return list(found.fetchall()) if found.description else []
-
-    yield run
-    if engine == "postgresql":
-        connection.rollback()
-    connection.close()
+Execute = Callable[..., list[tuple[Any, ...]]]
 
 
 def _model(column: str = "k", classes: str = "no, yes") -> RuleGraph:
@@ -90,10 +61,8 @@ def test_a_column_that_the_table_lacks_is_an_error(engine: str, execute: Execute
     query = _query(engine, _model(name), table="t")
     execute("CREATE VIEW seen AS SELECT x, other AS renamed FROM t")
     for table in ("t", "seen"):
-        execute("SAVEPOINT here") if engine == "postgresql" else None
         with pytest.raises(Exception, match=f"(?i){name}"):
             execute(query.replace('FROM "t" AS', f'FROM "{table}" AS'))
-        execute("ROLLBACK TO here") if engine == "postgresql" else None
 
 
 @pytest.mark.parametrize("name", ["nosuch", "rows", "t", "count", "xmin"])
