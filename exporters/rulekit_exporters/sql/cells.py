@@ -10,8 +10,7 @@ import re
 from collections.abc import Callable
 from functools import reduce
 
-from rulekit.schema import Feature
-from rulekit.tables.raw.columns import canonical_key, number_key
+from rulekit.schema import Feature, look_alikes
 from rulekit_exporters.sql.dialects import Dialect, quoted
 
 PART = re.compile(r"\{([a-z_]+)\}")
@@ -20,7 +19,7 @@ COLUMNS = ("type", "text", "trimmed", "key", "whole", "zone", "base", "padded")
 TABLE = '"rows"'
 
 
-class Cell:
+class CellReading:
     """One column. given: what the innermost SELECT computes of it; whens, otherwise: the CASE that reads the cell.
 
     column: what the cell is called in the query; fresh: makes a new name of a wish.
@@ -122,7 +121,7 @@ class Cell:
             self._when(say("{is_odd}"), self._failed("'a text'", dialect.parts["odd"]))
         key = say("{key}")
         self._when(f"{key} IN ({self._texts('', *feature.missing_tokens)})", "NULL")
-        if others := sorted({canonical_key(token) for token in feature.missing_tokens} - set(feature.missing_tokens)):
+        if others := sorted({_key(token) for token in feature.missing_tokens} - set(feature.missing_tokens)):
             self._when(f"{say('{is_number_type}')} AND {key} IN ({self._texts(*others)})", "NULL")
         if dialect.typed:
             self._when(say("{is_nan}"), "NULL")
@@ -154,14 +153,21 @@ class Cell:
     def _truth(self, text: str, digit: str) -> str | None:
         """The level of a Boolean: its name, or 1 or 0 where that is none."""
         feature = self.feature
-        if text in {*feature.missing_tokens, *map(canonical_key, feature.missing_tokens)}:
+        if text in {*feature.missing_tokens, *map(_key, feature.missing_tokens)}:
             return None
         return digit if text not in feature.levels and digit in feature.levels else text
 
 
+def _key(token: str) -> str:
+    """The level that a text means: 3 for 3.0, true for True."""
+    meant = (token.removesuffix(".0"), token.lower())
+    return next((text for text in meant if token in look_alikes(text)), token)
+
+
 def _is_number_key(text: str) -> bool:
-    """Whether a level is how a number is written."""
+    """Whether a level is how a number is written: 3, 1.5, but not 3.0."""
     try:
-        return number_key(float(text)) == text
-    except (ValueError, OverflowError):
-        return text in ("inf", "-inf")
+        value = float(text)
+        return text == (str(int(value)) if value.is_integer() else repr(value))
+    except ValueError:
+        return False

@@ -27,7 +27,7 @@ from rulekit.program.spelling import CHOICE, LOW, MIDDLE, SUM, Spelling
 from rulekit.schema import Feature
 from rulekit.targets import option
 from rulekit_exporters.sql.binding import refuse_braces, refuse_clashes, source_of
-from rulekit_exporters.sql.cells import TABLE, Cell
+from rulekit_exporters.sql.cells import TABLE, CellReading
 from rulekit_exporters.sql.counting import counting
 from rulekit_exporters.sql.dialects import DIALECTS, Dialect, quoted
 
@@ -143,7 +143,10 @@ def select(graph: RuleGraph, options: Options) -> list[str]:
     results = kept | results
     if options.counts:
         results |= {quoted(name): body.spelling.choose(body.expression(step), "1", "0") for name, step in fired.items()}
-    cells = [Cell(dialect, graph.schema[name], column, context.names.fresh) for name, column in context.columns.items()]
+    cells = [
+        CellReading(dialect, graph.schema[name], column, context.names.fresh)
+        for name, column in context.columns.items()
+    ]
     values: dict[str, Expression] = {cell.column: atom("") for cell in cells} | {v.text: v for v in kept.values()}
     tables = [values or {'"no column"': atom("1")}, *body.stages, results]
     words = [{word for value in table.values() for word in WORD.findall(value.text)} for table in tables]
@@ -167,7 +170,7 @@ def select(graph: RuleGraph, options: Options) -> list[str]:
     return [*lines, *counting(dict(zip(label_texts(graph), labels, strict=True)), fired, *names)]
 
 
-def _read(cells: Sequence[Cell], kept: Mapping[str, Expression], dialect: Dialect, table: str) -> list[str]:
+def _read(cells: Sequence[CellReading], kept: Mapping[str, Expression], dialect: Dialect, table: str) -> list[str]:
     """The columns of the table, each bound by its name: a SELECT of them all has no hidden ones.
 
     A name that no table stands before means a column and nothing else, where `"rows"."count"` is a function's result in
