@@ -31,6 +31,13 @@ class InputError(RulekitError):
     """Bad data or bad usage."""
 
 
+class Cancelled(RulekitError):  # noqa: N818
+    """The callback ended the work before there was a model to keep."""
+
+    def __init__(self, while_: str) -> None:
+        super().__init__(f"cancelled while {while_}, before anything was learned")
+
+
 class FormatError(RulekitError):
     """A model or rule file that cannot be read."""
 

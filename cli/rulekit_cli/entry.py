@@ -6,7 +6,7 @@ import contextlib
 import signal
 import sys
 
-INTERRUPTED = 130
+INTERRUPTED, TERMINATED = 130, 143
 _DISTRIBUTION = "rulekit-portable"
 _REPLACED = (
     "files of rulekit-portable are missing, or an unrelated package named rulekit replaced them; "
@@ -16,7 +16,7 @@ _REPLACED = (
 
 def main() -> None:
     """Run the `rulekit` command and leave with its exit status."""
-    signal.signal(signal.SIGTERM, _leave)
+    signal.signal(signal.SIGTERM, _terminated)
     import rulekit
 
     if getattr(rulekit, "DISTRIBUTION", "") != _DISTRIBUTION:
@@ -30,8 +30,13 @@ def main() -> None:
         sys.exit(say_interrupted())
 
 
+def _terminated(number: int, frame: object) -> None:
+    """End as Ctrl-C does, which keeps what was learned; the second time leave at once, without temporary files."""
+    signal.signal(number, _leave)
+    raise KeyboardInterrupt
+
+
 def _leave(number: int, frame: object) -> None:
-    """Leave as other errors do, so that temporary files go too."""
     sys.exit(128 + number)
 
 
@@ -39,4 +44,4 @@ def say_interrupted() -> int:
     """Say that nothing was written; the exit status of that."""
     with contextlib.suppress(OSError, ValueError):
         print("rulekit: stopped before anything was written", file=sys.stderr)
-    return INTERRUPTED
+    return TERMINATED if signal.getsignal(signal.SIGTERM) is _leave else INTERRUPTED

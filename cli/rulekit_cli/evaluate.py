@@ -21,6 +21,7 @@ def evaluate(
     data: options.Data,
     target: options.LabelColumn = None,
     weight: options.Weight = None,
+    time: options.TimeShown = None,
     missing_target: options.MissingTarget = "error",
     missing: options.MissingLabel = None,
     types_file: options.LabelTypes = None,
@@ -39,20 +40,23 @@ def evaluate(
       rulekit evaluate model.json test.csv
       rulekit evaluate topics test.csv --curve curve.png
       rulekit evaluate model.json test.csv --by sex --by age
+      rulekit evaluate model.json later.csv --time date
     """
     given = locals()
     from rulekit.work.evaluating import evaluate as measure
     from rulekit.work.monitoring import notice
 
     if curves or model.is_dir():
-        if by:
-            raise InputError("--by measures one model", fix="leave out --curve, and name a model file")
+        if by or time:
+            asked = "--by" if by else "--time"
+            raise InputError(f"{asked} measures one model", fix="leave out --curve, and name a model file")
         _several(model, data, curves or [], given)
         return
     found = measure(model, data, options.reading(given), by or ())
     if json_:
         size = {"rules": found.size.rules, "literals": found.size.literals, "digest": found.digest}
         groups = {"groups": [asdict(each) for each in found.groups]} if by else {}
+        groups |= {"time": [asdict(each) for each in found.blocks]} if time else {}
         trained = {"training_rows": found.overlap and asdict(found.overlap)}
         drift = {"drift": found.drift and found.drift.as_dict()}
         result_json({**found.figures.as_dict(), **size, **trained, **drift, **groups})
@@ -60,7 +64,7 @@ def evaluate(
     said = notice(found.drift, model, data)
     for note in (*found.notes, *filter(None, [said])):
         log(f"note: {note}")
-    for line in (*_per_class(found), *_totals(found), *_by_group(found)):
+    for line in (*_per_class(found), *_totals(found), *_by_time(found), *_by_group(found)):
         result(line)
 
 
@@ -74,7 +78,8 @@ def _several(model: Path, data: Path, curves: list[Path], given: dict[str, Any])
 
 def _per_class(found: Evaluation) -> list[str]:
     """One line per class: support, predicted, precision, recall, F1."""
-    header = ["class", "rows", "predicted", "precision", "recall", "F1"]
+    header = ["class", *(["weight", "predicted"] if found.weighted else ["rows", "predicted"])]
+    header += ["precision", "recall", "F1"]
     body = [
         [
             label_text(c.label),
@@ -89,6 +94,17 @@ def _per_class(found: Evaluation) -> list[str]:
     return aligned([header, *body])
 
 
+def _by_time(found: Evaluation) -> list[str]:
+    """The error of each block of time, the earliest first."""
+    if not found.blocks:
+        return []
+    body = [
+        [each.first, each.last, str(each.rows), f"{100 * each.error:.1f} ± {100 * each.standard_error:.1f}"]
+        for each in found.blocks
+    ]
+    return ["", *aligned([["from", "to", "rows", "error %"], *body])]
+
+
 def _by_group(found: Evaluation) -> list[str]:
     """A table for each grouping: rates of each group, and how far they are from those of the reference."""
     from rulekit.audit.figures.group_lines import group_lines
@@ -98,9 +114,14 @@ def _by_group(found: Evaluation) -> list[str]:
 
 def _totals(found: Evaluation) -> list[str]:
     """Accuracy with its standard error, F1, AUC, log loss, size."""
+    from rulekit.graph.language.readable import counted
+
     figures = found.figures
+    of_weight = (
+        [f"{counted(figures.rows, 'row')} with weights: all figures are of their weight"] if found.weighted else []
+    )
     area = "-" if figures.auc is None else f"{figures.auc:.3f}"
-    return joined(
+    return of_weight + joined(
         [
             f"accuracy {figures.accuracy:.3f} ± {figures.accuracy_error:.3f} (majority class {figures.majority:.3f})",
             f"macro F1 {figures.macro_f1:.3f}",

@@ -43,6 +43,7 @@ def train_each_label(request: TrainingRequest, *, json: bool, quiet: bool) -> No
     for line in _table(figures, sizes):
         result(line)
     measured_on = next(iter(found.trained.values())).measured_on
+    measured_on += ", by their weight" if request.reading.weight is not None else ""
     for line in wrapped(f"measured on {measured_on}", width(), "  "):
         result(line)
     if not quiet:

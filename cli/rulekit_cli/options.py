@@ -134,6 +134,18 @@ LabelSeparator = Annotated[
 Group = Annotated[
     str | None, typer.Option("--group", metavar="COL", help="Rows of one group stay together in every split.")
 ]
+Time = Annotated[
+    str | None,
+    typer.Option(
+        "--time",
+        metavar="COL",
+        help="Column of the time of each row, which is no feature: the last rows are held out, folds are blocks in its "
+        "order. rows: the order of the file.",
+    ),
+]
+TimeShown = Annotated[
+    str | None, typer.Option("--time", metavar="COL", help="Also show the error by blocks of this column of time.")
+]
 Form = Annotated[
     str | None,
     typer.Option(

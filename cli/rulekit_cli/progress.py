@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import logging
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from threading import current_thread, main_thread
+from types import FrameType
 from typing import TYPE_CHECKING
 
+from rulekit.learners.contract import OutOfTimeError
 from rulekit.names import printable
 from rulekit.work.course import Standing
-from rulekit.work.progress import Event, Noticed, Progress, Read, RunProgress, deadline_of, unseen
+from rulekit.work.progress import Event, Finishing, Noticed, Progress, Read, RunProgress, deadline_of, unseen
 from rulekit_cli.console import log, logged_from, width
 
 if TYPE_CHECKING:
@@ -75,6 +79,38 @@ def shown_search(time_limit: float) -> Iterator[Deadline]:
     """The limit of a command's searches, in seconds from now, which shows how far they are."""
     with shown_progress(False) as progress:
         yield deadline_of(time_limit, progress)
+
+
+@contextmanager
+def bounded(seconds: float | None, progress: Progress) -> Iterator[Progress]:
+    """The callback of a training that may take so many seconds, after which it is stopped wherever it is.
+
+    Most steps ask for the time themselves. An alarm stops those that do not, where the system has one; what is left
+    once a model was learned is short.
+    """
+    if seconds is None or not hasattr(signal, "setitimer") or current_thread() is not main_thread():
+        yield progress
+        return
+
+    def over(number: int, frame: FrameType | None) -> None:
+        while frame is not None:
+            if frame.f_code.co_filename.startswith("<frozen importlib"):
+                return  # half a module would stay; the alarm comes again
+            frame = frame.f_back
+        raise OutOfTimeError
+
+    def tell(event: Event) -> object:
+        if event == Finishing("measuring"):
+            signal.setitimer(signal.ITIMER_REAL, 0.0)
+        return progress(event)
+
+    before = signal.signal(signal.SIGALRM, over)
+    signal.setitimer(signal.ITIMER_REAL, 2.0 + 1.05 * seconds, 1.0)
+    try:
+        yield tell
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
 
 
 @contextmanager

@@ -30,6 +30,7 @@ def stability(
     all_: Annotated[bool, typer.Option("--all", help="Every condition and every rule that comes again.")] = False,
     weight: options.Weight = None,
     group: options.Group = None,
+    time: options.Time = None,
     cost: options.Cost = None,
     missing_target: options.MissingTarget = "error",
     text_file: options.TextFile = options.DETECTED,

@@ -45,6 +45,7 @@ def train(
     missing_never_helps: options.NeverHelps = False,
     weight: options.Weight = None,
     group: options.Group = None,
+    time: options.Time = None,
     cost: options.Cost = None,
     test: options.Test = None,
     holdout: options.Holdout = None,
@@ -67,6 +68,7 @@ def train(
     Examples:
       rulekit train loans.csv --target default --holdout 0.25 --holdout-out held.csv -o model.json
       rulekit train adult.csv --target income --positive ">50K" --type zip=categorical --missing "?" -o income.json
+      rulekit train pumps.csv --target failed --time date --holdout 0.25 -o model.json
       rulekit train big.parquet --target y --memory 500MB -o model.json
       rulekit train news.csv --target topics --label-separator ";" -o topics
       rulekit train loans.csv --target default --smallest --curve curve.png -o model.json
@@ -78,7 +80,7 @@ def train(
     from rulekit.work.training import TrainingRequest
     from rulekit.work.training import train as learn
     from rulekit_cli.label_models import train_each_label
-    from rulekit_cli.progress import shown_progress
+    from rulekit_cli.progress import bounded, shown_progress
 
     asked = [*(param or []), *([] if form is None else [f"form={form}"])]
     given |= {
@@ -92,8 +94,8 @@ def train(
     if label_separator is not None and positive is None:
         train_each_label(request, json=json_, quiet=quiet)
         return
-    with shown_progress(quiet, time_limit) as progress:
-        result = learn(request, progress)
+    with shown_progress(quiet, time_limit) as progress, bounded(time_limit, progress) as told:
+        result = learn(request, told)
     report(request, result, json=json_, quiet=quiet)
 
 
@@ -129,7 +131,8 @@ def report(request: TrainingRequest, trained: TrainingResult, *, json: bool, qui
     header = ["", "rules", "literals", "accuracy", "F1" if two else "macro F1", "AUC"]
     for line in aligned([header, cells, ["majority class", "-", "-", f"{figures.majority:.3f}        "]]):
         result(line)
-    for line in wrapped(f"measured on {trained.measured_on}", width(), "  "):
+    by_weight = ", by their weight" if request.reading.weight is not None else ""
+    for line in wrapped(f"measured on {trained.measured_on}{by_weight}", width(), "  "):
         result(line)
     if trained.cost is not None:
         result(f"cost of errors: {trained.cost[0]:.4f} a row, {trained.cost[1]:.4f} without a model")

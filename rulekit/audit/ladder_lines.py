@@ -69,6 +69,8 @@ def _notes(ladder: Ladder, baselines: Baselines | None, measured: bool, scored: 
         notes.append(f"{_SMALLEST} smallest model within one standard error of the best; --smallest takes it")
     if scored:
         notes.append("macro F1: the mean of the F1 scores of all classes, each as important as the others; 1 is best")
+    if any("effective_rows" in rung.model.statistics for rung in ladder.rungs):
+        notes.append("the rows have weights: errors are shares of their weight")
     if baselines is not None and baselines.rows < baselines.of_rows:
         notes.append(f"baselines on {baselines.rows:,} of {baselines.of_rows:,} rows")
     if baselines is not None and baselines.left_out:

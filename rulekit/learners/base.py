@@ -46,7 +46,7 @@ class RuleClassifier(ClassifierMixin, BaseEstimator, RuleLearner):  # type: igno
         if "settings" in cls.__dict__ or RuleClassifier in cls.__bases__:
             cls.__doc__ = documented(cls.__dict__.get("__doc__") or f"{cls.__name__}.", cls.parameters)
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None, time: Any = None) -> Self:
         """Learn from rows and their labels.
 
         Parameters
@@ -60,6 +60,8 @@ class RuleClassifier(ClassifierMixin, BaseEstimator, RuleLearner):  # type: igno
             A row of weight 0 is as good as left out.
         groups : array [n] or None
             Rows of one group share a fold of the cross-validation.
+        time : array [n] or None
+            Numbers, dates or moments; the folds of the cross-validation are then blocks in their order.
 
         Returns
         -------
@@ -74,7 +76,7 @@ class RuleClassifier(ClassifierMixin, BaseEstimator, RuleLearner):  # type: igno
 
         """
         with blamed(type(self)):
-            data, labels = self.fit_rules(X, y, sample_weight, groups)
+            data, labels = self.fit_rules(X, y, sample_weight, groups, time)
             self._with_statistics(data, labels)
         if y is not None and not isinstance(X, Table):  # of a table that was read its reader has the notes
             self._warn(data)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from rulekit.errors import InputError
 from rulekit.learners.faults import GROUP, at_fault, loaded
 from rulekit.learners.fitting.parameters import Allowed
+from rulekit.limits import OutOfTime
 from rulekit.names import near_names
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from rulekit.learners.binned.codes import Codes
     from rulekit.learners.binned.problem import Problem
     from rulekit.learners.counting.histograms import Bools, Floats
+    from rulekit.learners.fitting.rows.in_order import InOrder
     from rulekit.learners.fitting.sizes.path import SizeLimits
     from rulekit.learners.rule_learner import RuleLearner
     from rulekit.schema import Schema
@@ -94,8 +96,11 @@ def parameters_of(settings: type) -> dict[str, Parameter]:
 # Questions and candidates ------------------------------------------------------------------------------------------
 
 
-class OutOfTimeError(Exception):
+class OutOfTimeError(OutOfTime):
     """The time of a question is over."""
+
+    def __init__(self) -> None:
+        super().__init__("the time is over")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +128,8 @@ class Question:
 
     label: the class that it speaks for; index: its number; settings: the learner's, with nothing left to be "auto";
     seed: of every random choice; watch: may be asked within a long step; plan: what `prepare` made of all questions;
-    groups [n]: of rows that belong together. fold: what is learned is only measured, on the rows of a fold.
+    groups [n]: of rows that belong together, or their order in time. fold: what is learned is only measured, on the
+    rows of a fold.
     """
 
     label: ClassLabel
@@ -134,7 +140,7 @@ class Question:
     n_threads: int
     watch: Watch
     plan: Any = None
-    groups: npt.NDArray[Any] | None = None
+    groups: npt.NDArray[Any] | InOrder | None = None
     fold: bool = False
 
 

@@ -7,10 +7,10 @@ estimator of a learner.
 from __future__ import annotations
 
 import inspect
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from time import monotonic
 from typing import Any, ClassVar, get_args
 
 import numpy as np
@@ -184,17 +184,17 @@ class RuleLearner(ABC):
         return settings
 
     def fit_rules(
-        self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None
+        self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None, time: Any = None
     ) -> tuple[TrainingData, npt.NDArray[Any]]:
         """As `fit`, but without statistics of the rules; the rows of them, and their labels [n] as class indices.
 
         Raises LearnerError where the learner breaks its contract, or its own code fails.
         """
-        begun = time.monotonic()
+        begun = monotonic()
         with blamed(type(self)):
             settings = self.checked_settings()
             with watched(self.word, settings.verbose, settings.callback) as callback:
-                data = training_data(self, callback, X, y, sample_weight, groups)
+                data = training_data(self, callback, X, y, sample_weight, groups, time)
                 return self.learn_rows(replace(settings, callback=callback), begun, data)
 
     def learn_rows(self, settings: Any, begun: float, data: TrainingData) -> tuple[TrainingData, npt.NDArray[Any]]:

@@ -37,6 +37,7 @@ from rulekit.graph.overriding import with_overrides
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.sides import on_the_side_of_the_decision, with_sides
 from rulekit.graph.traversal import topological
+from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.simplification import blocks, column_terms, covers, logic, rewriting, sums, words
 from rulekit.simplification.agreement import agree
 from rulekit.simplification.rewriting import Change, Context, Image, Law, context_of
@@ -179,7 +180,12 @@ _LEVELS: tuple[frozenset[str], ...] = (
 )
 
 
-def simplify(graph: RuleGraph, keep: Iterable[Node] = (), passes: Sequence[Pass] = PASSES) -> RuleGraph:
+def simplify(
+    graph: RuleGraph,
+    keep: Iterable[Node] = (),
+    passes: Sequence[Pass] = PASSES,
+    deadline: Deadline = NO_LIMIT,
+) -> RuleGraph:
     """Make a graph that decides the same on every row, with no more literals.
 
     Parameters
@@ -190,13 +196,15 @@ def simplify(graph: RuleGraph, keep: Iterable[Node] = (), passes: Sequence[Pass]
         Hidden bits that are not merged, and terms of sums that are not joined with others.
     passes : sequence of Pass
         The passes that are applied, in this order (docs/simplification.md).
+    deadline : Deadline
+        No pass begins after it; what the passes before it made is returned.
 
     Returns
     -------
     RuleGraph
 
     """
-    return _simplified_beneath(graph, frozenset(keep), passes)[0]
+    return _simplified_beneath(graph, frozenset(keep), passes, deadline)[0]
 
 
 def simplify_explained(graph: RuleGraph) -> tuple[RuleGraph, list[Applied]]:
@@ -206,12 +214,15 @@ def simplify_explained(graph: RuleGraph) -> tuple[RuleGraph, list[Applied]]:
 
 
 def _simplified_beneath(
-    graph: RuleGraph, keep: frozenset[Node] = frozenset(), passes: Sequence[Pass] = PASSES
+    graph: RuleGraph,
+    keep: frozenset[Node] = frozenset(),
+    passes: Sequence[Pass] = PASSES,
+    deadline: Deadline = NO_LIMIT,
 ) -> tuple[RuleGraph, list[tuple[str, Change]]]:
     """The simplified graph under the same overrides, which stay word for word, and the changes."""
     beneath = graph.underlying if graph.overrides else graph
     free, beside = _without_sides(beneath)
-    simpler, changes = _simplified(free, keep, passes)
+    simpler, changes = _simplified(free, keep, passes, deadline)
     simpler = _with_sides_anew(beneath, simpler, beside)
     if not graph.overrides:
         return simpler, changes
@@ -235,20 +246,20 @@ def _with_sides_anew(graph: RuleGraph, simpler: RuleGraph, beside: list[bool]) -
 
 
 def _simplified(
-    graph: RuleGraph, keep: frozenset[Node] = frozenset(), passes: Sequence[Pass] = PASSES
+    graph: RuleGraph, keep: frozenset[Node], passes: Sequence[Pass], deadline: Deadline
 ) -> tuple[RuleGraph, list[tuple[str, Change]]]:
     levels = _LEVELS if any(node.family is Family.RANDOM for node in graph.nodes()) else _LEVELS[:1]
     for level in levels:
-        roots, changes, messages = _run(graph, [p for p in passes if p.random in level], frozenset(), keep)
+        roots, changes, messages = _run(graph, [p for p in passes if p.random in level], frozenset(), keep, deadline)
         if agree(graph, roots, trusted="rounded" not in level):
             break
     else:
         frozen = frozenset(topological(root for root in graph.roots if _is_uncertain(root)))
-        roots, changes, messages = _run(graph, [p for p in passes if not p.random], frozen)
+        roots, changes, messages = _run(graph, [p for p in passes if not p.random], frozen, frozenset(), deadline)
     simpler = graph if roots == graph.roots else _rebuilt(graph, roots)
     if simpler is not graph and level is not levels[0]:
         # The shorter graph may agree at a level where the longer one did not; what it leaves undone, it says itself.
-        simpler, more = _simplified(simpler, keep, passes)
+        simpler, more = _simplified(simpler, keep, passes, deadline)
         return simpler, net_changes([*changes, *more])
     for message in dict.fromkeys(messages):
         _LOG.warning("%s", message)
@@ -274,7 +285,7 @@ def net_changes(changes: list[tuple[str, Change]]) -> list[tuple[str, Change]]:
 
 
 def _run(
-    graph: RuleGraph, passes: list[Pass], frozen: frozenset[Node], keep: frozenset[Node] = frozenset()
+    graph: RuleGraph, passes: list[Pass], frozen: frozenset[Node], keep: frozenset[Node], deadline: Deadline
 ) -> tuple[tuple[Node, ...], list[tuple[str, Change]], list[str]]:
     """The roots after all rounds; nodes of `frozen` stand as they are where they are part of a probability.
 
@@ -287,7 +298,7 @@ def _run(
         context = context_of(graph.schema, roots)
         context.keep = keep
         begun = roots
-        roots = _rounds(roots, passes, frozen, context, found)
+        roots = _rounds(roots, passes, frozen, context, found, deadline)
         messages = context.messages
         if not messages or roots == begun:
             break
@@ -300,11 +311,14 @@ def _rounds(
     frozen: frozenset[Node],
     context: Context,
     found: list[tuple[str, Change]],
+    deadline: Deadline,
 ) -> tuple[Node, ...]:
     """The roots after rounds of all passes within one budget; the changes are added to `found`."""
     for _ in range(MAX_ROUNDS):
         before, order = roots, list[Node]()
         for one in passes:
+            if deadline.over:
+                return roots
             if not order:
                 free = tuple(root for root in roots if root not in frozen)
                 order = topological(free)

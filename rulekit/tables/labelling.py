@@ -22,9 +22,9 @@ from rulekit.tables.kinds.column_builder import ColumnBuilder, KindChanged
 from rulekit.tables.kinds.conversion import numeric_values
 from rulekit.tables.kinds.inference import assembled
 from rulekit.tables.label_sets import one_label, without_label
-from rulekit.tables.labels import LabelledTable, check_weight, parse_cost, unlabelled_note
+from rulekit.tables.labels import LabelledTable, Times, check_weight, checked_times, parse_cost, unlabelled_note
 from rulekit.tables.near_label import near_label_notes
-from rulekit.tables.options import ReadingOptions
+from rulekit.tables.options import ROW_ORDER, ReadingOptions
 from rulekit.tables.raw.columns import Column, column_place, place, take_column
 from rulekit.tables.raw.delimited import ReadAgain
 from rulekit.tables.reading import TableFile, open_table
@@ -120,13 +120,14 @@ class _Rows:
 
     def read(self) -> None:
         """All blocks; raises ReadAgain where the source must be read in another way."""
-        kept = ({*self.options.label_columns()} | self.options.kept_texts()) - {self.options.weight or ""}
+        kept = {*self.options.label_columns()} | self.options.kept_texts()
+        kept -= {self.options.weight or "", *self._timed}
         features = self.options.features(self.source.names)
-        self.builders = {name: self._builder(features[name], reread=True) for name in self.features}
+        self.builders = {name: self._builder(features[name], reread=True) for name in (*self.features, *self._timed)}
         again: set[str] = set()
         passes: list[tuple[str, ...]] = [self.names]
         if self.source.by_column:
-            first = [n for n in (self.label, self.options.weight, self.options.group) if n is not None]
+            first = [n for n in (self.label, self.options.weight, self.options.group, *self._timed) if n is not None]
             passes = [(name,) for name in (*first, *self.features)]
         for number, names in enumerate(passes):
             self._pass(names, kept, again, number / len(passes), 1 / len(passes))
@@ -139,8 +140,16 @@ class _Rows:
             wanted = (*sorted(again), self.label) if self._dropped else tuple(sorted(again))
             self._again(wanted, kept | again)
 
+    @property
+    def _timed(self) -> tuple[str, ...]:
+        """The column of time, if there is one."""
+        return () if self.options.time in (None, ROW_ORDER) else (str(self.options.time),)
+
     def _builder(self, feature: Feature, *, reread: bool) -> ColumnBuilder:
-        return ColumnBuilder(feature, self.options, self.source.source, self.store, self.allowance, reread)
+        options = self.options
+        if feature.name in self._timed:
+            options = replace(options, precision={**options.precision, feature.name: "float64"})
+        return ColumnBuilder(feature, options, self.source.source, self.store, self.allowance, reread)
 
     def _pass(self, names: tuple[str, ...], kept: set[str], again: set[str], base: float, share: float) -> None:
         start = 0
@@ -255,10 +264,17 @@ class _Rows:
         if self.group is not None:
             order = self.group.ordered()[2]
             group = _mapped(self.group.numbers(), order, self._integers(len(order)), self.kept_rows)
+        time = self._times()
         decided, columns = zip(*(self.builders.pop(name).encoded() for name in self.features), strict=True)
         table = assembled(decided, arrays_of(columns), self.kept_rows, where, self.source.notes())
         notes = (*dropped, *near_label_notes(table.features, table.arrays, y), *found_notes)
-        return LabelledTable(table, y, classes, weight, group, cost, target, bool(self.options.ordered), notes)
+        return LabelledTable(table, y, classes, weight, group, cost, target, bool(self.options.ordered), notes, *time)
+
+    def _times(self) -> Times:
+        if not self._timed:
+            return None if self.options.time is None else np.arange(self.kept_rows, dtype=np.float64), "plain"
+        decided, encoded = self.builders.pop(self._timed[0]).encoded()
+        return checked_times(decided.feature, np.asarray(encoded.read()), self.source.source)
 
 
 def _mapped(

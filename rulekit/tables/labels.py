@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -13,13 +14,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rulekit.dates import moment_value
 from rulekit.errors import InputError
-from rulekit.schema import Feature, Schema, require_column
+from rulekit.schema import Display, Feature, Schema, require_column
 from rulekit.tables.kinds.classes import Label, class_key
 from rulekit.tables.kinds.conversion import numeric_values
 from rulekit.tables.kinds.encoding import encode_columns
+from rulekit.tables.kinds.inference import infer_columns
 from rulekit.tables.label_sets import one_label
-from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
+from rulekit.tables.options import DEFAULT_OPTIONS, ROW_ORDER, ReadingOptions
 from rulekit.tables.raw.columns import Codes, Column, RawTable, column_place, factorize, place, take_column
 from rulekit.tables.raw.sources import raw_table
 from rulekit.tables.reading import read_columns
@@ -33,7 +36,8 @@ class LabelledTable:
 
     y: int64 [n], index into `classes` (natural types; of two, the second is the positive one). weight: float64 [n],
     finite and not negative, or None. group: int64 [n], rows of one group belong in one fold, or None. cost: price of
-    a false positive and of a false negative, or None. target: the name of the label column.
+    a false positive and of a false negative, or None. target: the name of the label column. time: float64 [n], when
+    each row was, or None; time_shown: "date" and "datetime" where these are days and seconds.
     """
 
     table: Table
@@ -45,6 +49,8 @@ class LabelledTable:
     target: str = "target"
     ordered: bool = False
     notes: tuple[str, ...] = ()
+    time: npt.NDArray[np.float64] | None = None
+    time_shown: Display = "plain"
 
     def __len__(self) -> int:
         return self.table.n_rows
@@ -62,6 +68,7 @@ class LabelledTable:
             y=self.y[rows],
             weight=None if self.weight is None else self.weight[rows],
             group=None if self.group is None else self.group[rows],
+            time=None if self.time is None else self.time[rows],
         )
 
 
@@ -85,7 +92,7 @@ def read_for_model(
         path,
         options,
         columns={*options.label_columns(), *(schema.names if used is None else used)},
-        keep_text={*options.label_columns()} - {options.weight},
+        keep_text={*options.label_columns()} - {options.weight, options.time},
         schema=schema,
     )
     return label_for_model(raw, schema, classes, options, used=used, all_words=all_words)
@@ -135,6 +142,7 @@ def label_for_model(
         target,
         schema.ordered_classes,
         notes,
+        *_times(raw, options),
     )
 
 
@@ -182,6 +190,43 @@ def _weights(
     return check_weight(weight, column_place(raw.source, options.weight))
 
 
+_DAY = len("2024-01-31")
+
+Times = tuple[npt.NDArray[np.float64] | None, Display]
+"""The time of each row, and how it is shown."""
+
+
+def _times(raw: RawTable, options: ReadingOptions) -> Times:
+    if options.time is None or options.time == ROW_ORDER:
+        return None if options.time is None else np.arange(raw.n_rows, dtype=np.float64), "plain"
+    alone = ReadingOptions(
+        types={name: kind for name, kind in options.types.items() if name == options.time},
+        missing={options.time: options.missing_tokens(raw.known_names).get(options.time, ())},
+        precision={options.time: "float64"},
+    )
+    table = infer_columns(replace(raw, columns=(_column(raw, options.time),), unread=()), alone)
+    return checked_times(table.features[0], table.arrays[0], raw.source)
+
+
+def checked_times(feature: Feature, values: Array, source: str) -> Times:
+    """The times [n] of a column; raises InputError where it holds no times, or not one for each row."""
+    where, display = column_place(source, feature.name), feature.display
+    if feature.kind == "categorical":  # ISO texts are times, whether or not they were declared so
+        display = "date" if all(len(level) == _DAY for level in feature.levels) else "datetime"
+        with contextlib.suppress(ValueError):
+            times = [np.nan, np.nan, *(moment_value(level, display) for level in feature.levels)]
+            feature, values = replace(feature, kind="numeric", levels=()), np.array(times)[values]
+    if feature.kind != "numeric":
+        fix = f"dates are read with --type {feature.name}=date or datetime, else give a column of numbers"
+        raise InputError(f"the time column is {feature.kind}", where=where, fix=fix)
+    missing = np.isnan(values)
+    if missing.any():
+        shown = ", ".join(str(row + 1) for row in np.flatnonzero(missing)[:5])
+        why = f"the time is missing in {int(missing.sum())} of {len(values)} rows (data row {shown})"
+        raise InputError(why, where=where, fix="fill it in, or leave these rows out")
+    return values.astype(np.float64), display
+
+
 def check_weight(weight: npt.NDArray[np.float64], where: str = "weight") -> npt.NDArray[np.float64]:
     """The weights [n] if all are finite and none negative, and their sum positive; else raises InputError."""
     bad = ~(np.isfinite(weight) & (weight >= 0.0))
@@ -225,10 +270,11 @@ def data_hash(data: Table | LabelledTable) -> str:
     parts: list[Iterable[Array]] = [*columns]
     if isinstance(data, LabelledTable):
         header += [data.target, [[type(label).__name__, label] for label in data.classes], data.ordered, data.cost]
-        header += [data.weight is not None, data.group is not None]
+        header += [data.weight is not None, data.group is not None, *(["time"] if data.time is not None else [])]
         parts.append(_in_parts(data.y, np.int64))
         parts += [_in_parts(data.weight, np.float64)] if data.weight is not None else []
         parts += [_in_parts(data.group, np.int64)] if data.group is not None else []
+        parts += [_in_parts(data.time, np.float64)] if data.time is not None else []
     digest.update(json.dumps(header, sort_keys=True, ensure_ascii=True).encode())
     for part in chain.from_iterable(parts):
         digest.update(_bytes(part))

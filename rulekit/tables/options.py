@@ -18,6 +18,8 @@ OF_TEXT_FILES = ("delimiter", "decimal", "encoding", "header", "names", "comment
 """The options that say how a text file is written."""
 _DROPPED = frozenset({"ignore", "id"})
 _FORMED = frozenset({"numeric", "money", "date", "datetime"})
+ROW_ORDER = "rows"
+"""As the column of time: the rows are in its order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,8 @@ class ReadingOptions:
         Column of row weights.
     group : str or None
         Column of rows that belong together.
+    time : str or None
+        Column of the time of each row, dates or numbers; "rows": they are in its order. It is no feature.
     cost : "FP:FN", a pair of positive numbers, or None
         Of a false positive and of a false negative.
     types : mapping
@@ -84,6 +88,7 @@ class ReadingOptions:
     missing_target: str = "error"
     weight: str | None = None
     group: str | None = None
+    time: str | None = None
     cost: str | tuple[float, float] | None = None
     types: Mapping[str, str] = field(default_factory=dict)
     missing: Sequence[str] | Mapping[str, Sequence[str]] = ()
@@ -142,7 +147,8 @@ class ReadingOptions:
 
     def label_columns(self) -> dict[str, str]:
         """The columns that are no features, and what each is."""
-        named = ((self.group, "group"), (self.weight, "weight"), (self.target, "target"))
+        time = None if self.time == ROW_ORDER else self.time
+        named = ((self.group, "group"), (time, "time"), (self.weight, "weight"), (self.target, "target"))
         return {name: what for name, what in named if name is not None}
 
     def features(self, names: Sequence[str]) -> dict[str, Feature]:
@@ -229,9 +235,12 @@ class ReadingOptions:
                 raise InputError(why, where="label separator", fix="give another sign, ; or |")
             if self.ordered:
                 raise InputError("a cell with several labels has no rank", where=where, fix="leave out the order")
-        for other, what in ((self.weight, "weight"), (self.group, "group")):
+        for other, what in ((self.weight, "weight"), (self.group, "group"), (self.time, "time")):
             if other == self.target:
                 raise InputError(f"the target is the {what} column too", where=where, fix="name another column")
+        if self.time is not None and self.group is not None:
+            fix = "give one: the last rows are held out, or whole groups"
+            raise InputError("time and group both say which rows stay together", where=where, fix=fix)
         if self.target in self.dropped():
             raise InputError("the target cannot be ignored", where=where, fix="name another target")
         for what, declared in (

@@ -82,9 +82,9 @@ def row_hashes(rows: LabelledTable) -> RowHashes:
 class Overlap:
     """How many rows of a table equal rows that trained a model, and how many of those it holds.
 
-    n_rows: of the table; sampled: those that were compared; seen: how many of these trained the model. known: training
-    rows that were compared (equal ones once); found: how many of these the table holds. share: of the rows that are
-    compared; 1.0: all of them.
+    n_rows: of the table; sampled: those that were compared; seen: how many of these equal a training row. known:
+    training rows that were compared (equal ones once); found: how many of these the table holds. share: of the rows
+    that are compared; 1.0: all of them. error: standard error of `rows`, which counts equal rows as one draw.
     """
 
     n_rows: int
@@ -93,24 +93,25 @@ class Overlap:
     known: int
     found: int
     share: float
+    error: float = 0.0
 
     @property
     def rows(self) -> int | None:
-        """How many rows of the table trained the model, estimated where they are sampled; None where none is."""
+        """How many rows of the table equal a training row, estimated where they are sampled; None where none is."""
         return round(self.n_rows * self.seen / self.sampled) if self.sampled else None
 
     def __str__(self) -> str:
         """One sentence for people."""
         sample = "" if self.share == 1.0 else f", by a sample of {self.sampled} rows"
         if not self.sampled:
-            return f"whether some of these {self.n_rows} rows trained the model is not known: the sample holds none"
+            return f"whether any of these {self.n_rows} rows equals a training row is not known: the sample holds none"
         if not self.seen:
-            return f"none of these {self.n_rows} rows trained the model{sample}"
+            return f"none of these {self.n_rows} rows is equal to a training row{sample}"
         if self.seen == self.sampled:
-            whole = "" if self.found == self.known else f" ({self.found / self.known:.0%} of those that did)"
-            return f"all of these {self.n_rows} rows trained the model{whole}{sample}, so the figures flatter"
-        about = "" if self.share == 1.0 else "about "
-        return f"{about}{self.rows} of these {self.n_rows} rows trained the model{sample}, so the figures flatter"
+            whole = "" if self.found == self.known else f" ({self.found / self.known:.0%} of these)"
+            return f"all of these {self.n_rows} rows are equal to training rows{whole}{sample}, so the figures flatter"
+        about = f"{self.rows}" if self.share == 1.0 else f"about {self.rows} (± {self.error:.0f})"
+        return f"{about} of these {self.n_rows} rows are equal to training rows{sample}, so the figures flatter"
 
 
 def overlap(known: RowHashes, rows: LabelledTable) -> Overlap:
@@ -118,7 +119,23 @@ def overlap(known: RowHashes, rows: LabelledTable) -> Overlap:
     sampled = np.concatenate([known.sampled(hashes) for hashes in _hashes(rows)])
     seen = int(np.isin(sampled, known.hashes).sum())
     found = int(np.isin(known.hashes, sampled).sum())
-    return Overlap(len(rows), len(sampled), seen, len(known.hashes), found, known.share)
+    return Overlap(
+        len(rows), len(sampled), seen, len(known.hashes), found, known.share, _error(known, sampled, len(rows))
+    )
+
+
+def _error(known: RowHashes, sampled: Hashes, n_rows: int) -> float:
+    """The standard error of the number of equal rows: of a ratio of clusters, which are rows that are equal.
+
+    W. Cochran, Sampling Techniques, 1977, section 9A.3. The hashes draw a set of equal rows or leave it out.
+    """
+    kinds, rows = np.unique(sampled, return_counts=True)
+    if known.share == 1.0 or len(kinds) < 2:
+        return 0.0
+    equal = np.isin(kinds, known.hashes)
+    residuals = rows * (equal - rows[equal].sum() / rows.sum())
+    variance = (1.0 - known.share) * len(kinds) / (len(kinds) - 1.0) * float((residuals**2).sum())
+    return n_rows * float(np.sqrt(variance)) / float(rows.sum())
 
 
 # Hashes of single rows -----------------------------------------------------------------------------------------------

@@ -29,14 +29,19 @@ def held_out(
     share: float,
     *,
     group: npt.NDArray[Any] | None = None,
+    time: npt.NDArray[Any] | None = None,
     seed: int = 0,
 ) -> npt.NDArray[np.bool_]:
     """True [n] for `share` of the rows of each class y [n], drawn by `seed`; see `share_note` where that cannot be.
 
+    time [n]: the last rows are held out, of whichever class; rows of one moment stay on one side.
+
     What one class has too few or too many is made up for by the next larger one, so that the share of all is right; a
-    class that then has no row there gets the smallest set that holds one.
-    Raises InputError where either side would have a class too few.
+    class that then has no row there gets the smallest set that holds one. Of a class in one set alone all rows are for
+    training. Raises InputError where the training rows would lack a class.
     """
+    if time is not None:
+        return _complete(_last(time, share), y)
     number = _sets(table, y, group)
     sizes = np.bincount(number)
     draws = np.random.default_rng(seed).random(len(sizes))
@@ -54,15 +59,38 @@ def held_out(
         taken = order[_filling(sizes[order], round(owed))]
         owed -= int(sizes[taken].sum())
         sets[taken] = True
+    alone = list[int]()
     for k in np.unique(y):
-        if not sets[number[y == k]].any():
-            holding = np.unique(number[y == k])
+        holding = np.unique(number[y == k])
+        if len(holding) == 1:
+            alone.append(int(holding[0]))
+        elif not sets[holding].any():
             sets[holding[np.lexsort((draws[holding], sizes[holding]))[0]]] = True
-    chosen = sets[number]
-    for part, name in ((chosen, "held-out"), (~chosen, "training")):
-        if len(np.unique(y[part])) < len(np.unique(y)):
-            raise InputError(f"the {name} rows would lack a class", fix="give more rows or another --holdout")
+    sets[alone] = False
+    return _complete(sets[number], y)
+
+
+def _last(time: npt.NDArray[Any], share: float) -> npt.NDArray[np.bool_]:
+    """True [n] for the rows of the last moments that are nearest to a share of all."""
+    moments, moment = np.unique(time, return_inverse=True)
+    if len(moments) < 2:
+        raise InputError("all rows are of one time", where="--time", fix="name a column that tells them apart")
+    after = len(time) - np.cumsum(np.bincount(moment))[:-1]  # rows later than each moment but the last
+    return np.asarray(moment > int(np.argmin(np.abs(after - share * len(time)))))
+
+
+def _complete(chosen: npt.NDArray[np.bool_], y: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    """The rows held out [n], if those left for training have every class and some are held out."""
+    if len(np.unique(y[~chosen])) < len(np.unique(y)):
+        raise InputError("the training rows would lack a class", fix="give more rows or a smaller --holdout")
+    if not chosen.any():
+        raise InputError("no row can be held out without the last of a class", fix="give more rows")
     return chosen
+
+
+def lacking(chosen: npt.NDArray[np.bool_], y: npt.NDArray[np.int64]) -> list[int]:
+    """The classes y [n] that none of the rows held out [n] has."""
+    return [int(k) for k in np.setdiff1d(y, y[chosen])]
 
 
 def rows_together(table: Table, y: npt.NDArray[np.int64], group: npt.NDArray[Any] | None = None) -> float:
@@ -99,13 +127,14 @@ def in_pieces(
     return np.asarray(np.unique(unit * pieces + piece, return_inverse=True)[1], dtype=np.int64)
 
 
-def share_note(chosen: npt.NDArray[np.bool_], share: float, grouped: bool = False) -> str | None:
+def share_note(chosen: npt.NDArray[np.bool_], share: float, grouped: bool = False, timed: bool = False) -> str | None:
     """One line where the rows held out [n] are not the share that was asked for, else None."""
     actual = float(chosen.mean())
     if abs(actual - share) <= max(_TOLERANCE, 2 / len(chosen)):
         return None
-    why = f"{'rows of one group' if grouped else 'equal rows'} stay on one side"
-    if actual > share:  # what is drawn stays below the share
+    together = "rows of one group" if grouped else "rows of one time" if timed else "equal rows"
+    why = f"{together} stay on one side"
+    if actual > share and not timed:  # what is drawn stays below the share
         why += ", and every class needs one there"
     return f"{actual:.1%} of the rows are held out in place of {share:.1%}, since {why}"
 

@@ -62,8 +62,10 @@ class Table:
     notes: tuple[str, ...] = ()
     merged: dict[str, int] = field(default_factory=dict)
     constraints: Constraints = FREE
+    _places: dict[str, int] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "_places", {feature.name: place for place, feature in enumerate(self.features)})
         if len(self.features) != len(self.arrays):
             raise InputError(f"{len(self.features)} features but {len(self.arrays)} columns", where=self.source)
         held: Sequence[Any] = self.arrays.columns if isinstance(self.arrays, StoredArrays) else self.arrays
@@ -100,8 +102,8 @@ class Table:
 
         """
         try:
-            return self.arrays[self.names.index(name)]
-        except ValueError:
+            return self.arrays[self._places[name]]
+        except KeyError:
             raise InputError(f"no column {name!r}", where=self.source or "table") from None
 
     def blocks(self, names: tuple[str, ...] | None = None, size: int = PART >> 1) -> Iterator[Table]:

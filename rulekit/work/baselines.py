@@ -11,6 +11,7 @@ import numpy as np
 
 from rulekit.audit.figures.baselines import Baselines, reported, sample_of
 from rulekit.audit.figures.baselines_beside import Measure
+from rulekit.limits import Deadline
 from rulekit.tables.labels import LabelledTable
 
 _LEAST_SECONDS, _SHARE, _BESIDE = 0.5, 0.25, 2.0
@@ -28,9 +29,9 @@ class TrainingBaselines:
     measure: Measure
     rows: LabelledTable
     parameters: Mapping[str, Any]
-    time_limit: float | None
+    deadline: Deadline
     begun: float = field(default_factory=time.monotonic)
-    _wait: Callable[[], Baselines | None] | None = None
+    _wait: Callable[[Deadline], Baselines | None] | None = None
 
     def meanwhile(self, learner: Any) -> None:
         """Begin, where the table is small and the folds are dealt."""
@@ -45,20 +46,19 @@ class TrainingBaselines:
 
     def found(self) -> Baselines | None:
         """Wait for them; None where the learner dealt no folds, or no time was left."""
-        return None if self._wait is None else self._wait()
+        return None if self._wait is None else self._wait(self.deadline)
 
     def _begin(self, learner: Any, seconds: float) -> None:
-        if self.time_limit is not None:
-            seconds = min(seconds, self.time_limit - (time.monotonic() - self.begun))
+        seconds = min(seconds, self.deadline.left)
         self._wait = _compared(learner, self.rows, self.parameters, seconds, self.measure)
 
 
 def _compared(
     learner: Any, rows: LabelledTable, parameters: Mapping[str, Any], seconds: float, measure: Measure
-) -> Callable[[], Baselines | None]:
+) -> Callable[[Deadline], Baselines | None]:
     fold = learner.folds_
     if fold is None or seconds <= 0.0 or int(fold.max()) == 0:
-        return lambda: None
+        return lambda deadline: None
     weight = np.ones(len(rows)) if rows.weight is None else np.array(rows.weight)
     table, y = rows.table, rows.y
     if not weight.all():
@@ -73,4 +73,4 @@ def _compared(
     weight = weight * factors[y]
     sample = sample_of(table, y, weight, fold)
     wait = measure(sample, seconds)
-    return lambda: reported(wait(), sample, y, weight, rows.classes)
+    return lambda deadline: reported(wait(deadline), sample, y, weight, rows.classes)

@@ -14,6 +14,7 @@ from rulekit.audit.checks.promises import promises
 from rulekit.audit.drift.findings import Drift
 from rulekit.audit.figures.groups import Parity
 from rulekit.audit.figures.metrics import Figures, measured
+from rulekit.audit.figures.time_blocks import TimeBlock, time_blocks
 from rulekit.audit.overridden_rows import settled_chances
 from rulekit.audit.statistics import rule_statistics
 from rulekit.audit.threshold import Choice, Purpose, choose_threshold, with_threshold
@@ -35,7 +36,7 @@ from rulekit.work.outputs import check_model_ending, check_outputs
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LabelledRows:
-    """Rows of a file as a model reads them, and how many of them trained it.
+    """Rows of a file as a model reads them, and how many of them equal training rows.
 
     overlap: None where that is not known, for a reason among the notes, or because the model holds no hashes of rows.
     """
@@ -48,8 +49,8 @@ class LabelledRows:
 def labelled_rows(graph: RuleGraph, data: Path, reading: ReadingOptions, also: Collection[str] = ()) -> LabelledRows:
     """The rows of a file, encoded for a model, with their labels; raises InputError for what the model cannot read.
 
-    Which of them trained the model is told by all columns of its table, also by those that it does not use. also: other
-    columns that are read in any case.
+    Which of them equal training rows is told by all columns of the table, also by those that the model does not use.
+    also: other columns that are read in any case.
     """
     used, separator = {*graph.used_features, *also}, graph.provenance.get("label_separator")
     if reading.label_separator is None and isinstance(separator, str):
@@ -63,17 +64,20 @@ def labelled_rows(graph: RuleGraph, data: Path, reading: ReadingOptions, also: C
         rows = read_for_model(data, graph.schema, graph.classes, reading, all_words=True)
     except InputError as error:
         rows = read_for_model(data, graph.schema, graph.classes, reading, used=used)
-        return LabelledRows(rows, None, (*rows.notes, f"whether these rows trained the model is not known: {error}"))
+        return LabelledRows(
+            rows, None, (*rows.notes, f"it is not known whether these rows equal training rows: {error}")
+        )
     found = overlap(hashes, rows)
     return LabelledRows(rows, found, (*rows.notes, str(found)))
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """Figures of a model on labelled rows, its size and digest, what was noticed, and how many rows trained it.
+    """Figures of a model on labelled rows, its size and digest, what was noticed, and the rows equal to training rows.
 
     drift: how the rows differ from those of training, None where the model does not say. groups: the figures by group,
-    where some were asked for.
+    where some were asked for. blocks: the error by time, where a column of time was named. weighted: the rows
+    have weights, and the figures are of these.
     """
 
     figures: Figures
@@ -83,6 +87,8 @@ class Evaluation:
     overlap: Overlap | None = None
     drift: Drift | None = None
     groups: tuple[Parity, ...] = ()
+    blocks: tuple[TimeBlock, ...] = ()
+    weighted: bool = False
 
 
 def evaluate(model: Path, data: Path, reading: ReadingOptions = DEFAULT_OPTIONS, by: Sequence[str] = ()) -> Evaluation:
@@ -96,7 +102,10 @@ def evaluate(model: Path, data: Path, reading: ReadingOptions = DEFAULT_OPTIONS,
     groups = parities(graph, rows, groupings(graph, rows, by, data, reading)) if by else ()
     new = levels_of_file(graph, rows.table, data, reading)
     drift = glance(graph, rows.table, y=rows.y, weight=rows.weight, new=new)
-    return Evaluation(measured(graph, rows), counts(graph), graph.digest, notes, found.overlap, drift, groups)
+    blocks = () if rows.time is None else time_blocks(graph, rows)
+    figures, weighted = measured(graph, rows), rows.weight is not None
+    size = counts(graph)
+    return Evaluation(figures, size, graph.digest, notes, found.overlap, drift, groups, blocks, weighted)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

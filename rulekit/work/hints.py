@@ -47,10 +47,11 @@ def surprises(model: RuleGraph, start: Start | None, figures: Figures) -> list[s
     return found
 
 
-def hints(figures: Figures, few_errors: bool) -> list[str]:
+def hints(figures: Figures, few_errors: bool, weighted: bool = False) -> list[str]:
     """What may help a model that is no better than one constant answer, or that hardly finds a rare class.
 
-    few_errors: whether these are what was asked for, and not least costs, or that the class is found.
+    few_errors: whether these are what was asked for, and not least costs, or that the class is found. weighted: the
+    rows have weights.
     """
     found, majority = [], max(figures.classes, key=lambda c: c.support)
     answered = [c for c in figures.classes if c.predicted]
@@ -60,7 +61,8 @@ def hints(figures: Figures, few_errors: bool) -> list[str]:
     rare = [c for c in figures.classes if 0 < c.support < RARE * total and c.recall < HARDLY]
     if not few_errors or not rare or len(answered) < 2:  # of a model without a rule, `ways_out` says more
         return found
-    shown = ", ".join(f"{c.label!r} ({percent(c.support / total)} of the rows)" for c in rare)
+    of_all = "of the weight" if weighted else "of the rows"
+    shown = ", ".join(f"{c.label!r} ({percent(c.support / total)} {of_all})" for c in rare)
     way = "--cost 1:10 lets a row that is missed weigh more, and rulekit threshold moves the decision"
     more = f"; {way}" if len(figures.classes) == 2 else "; --weight lets its rows weigh more"
     found.append(f"{'a rare class that is' if len(rare) == 1 else 'rare classes that are'} hardly found: {shown}{more}")
@@ -103,4 +105,4 @@ def _told(best: BestRule, label: object, part: float) -> str:
     how = f"{percent(best.precision)} of the weight of its rows" if best.weighted else f"{best.right:.0f} of its "
     how += "" if best.weighted else counted(best.rows, "row")
     looked = "of the rules of one or two conditions that were looked at"
-    return f"{label!r} is {percent(part)} of the rows; {looked}, the best is right on {how}: {best.text}"
+    return f"{label!r} is {percent(part)} of the {'weight of the ' * best.weighted}rows; {looked}, the best is right on {how}: {best.text}"

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 
 from rulekit.audit.figures.curves import check_curve
 from rulekit.audit.figures.label_figures import LabelFigures, macro_average, micro_average
 from rulekit.audit.figures.threshold_curves import Judged, ThresholdCurve, threshold_curve, threshold_curve_bytes
-from rulekit.errors import InputError
+from rulekit.errors import InputError, RulekitError
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.files.model_files import load, write_atomically
 from rulekit.graph.language.readable import counted
 from rulekit.graph.rule_graph import RuleGraph
+from rulekit.limits import Deadline
 from rulekit.tables.label_sets import label_counts
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.work.evaluating import labelled_rows
@@ -40,8 +43,8 @@ def train_labels(
 ) -> LabelModels:
     """Train a model for each label of at least LEAST_ROWS rows; `output` is the folder of their files.
 
-    begun: called with each label before its model is learned, and how many models there will be. Raises InputError
-    where the folder holds other files, or would hold two of one name.
+    begun: called with each label before its model is learned, and how many models there will be. A label that cannot be
+    learned is a note. Raises InputError where the folder holds other files, or no label can be learned.
     """
     if request.held_rows is not None or request.curves or request.start or request.overrides:
         why = "a file of one model is asked for, and there is a model for each label"
@@ -50,16 +53,56 @@ def train_labels(
     asked = [label for label, rows in counts.items() if rows >= LEAST_ROWS]
     if not asked:
         raise InputError(f"no label has {LEAST_ROWS} rows", where=str(request.data), fix="give more rows")
-    files, trained = _files(request.output, asked), dict[str, TrainingResult]()
+    files, trained, failed = _files(request.output, asked), dict[str, TrainingResult](), dict[str, str]()
+    deadline = Deadline(request.time_limit)
     with _folder(request.output):
-        for label, file in zip(asked, files, strict=True):
+        for number, (label, file) in enumerate(zip(asked, files, strict=True)):
             if begun is not None:
                 begun(label, len(asked))
+            limit = None if request.time_limit is None else deadline.left / (len(asked) - number)
             reading = replace(request.reading, positive=label)
-            trained[label] = train(replace(request, reading=reading, output=file), progress)
+            try:
+                trained[label] = train(replace(request, reading=reading, output=file, time_limit=limit), progress)
+            except RulekitError as error:  # one label must not cost the models of the others
+                failed[label] = str(error)
+            except KeyboardInterrupt:
+                if not trained:
+                    raise
+                failed |= dict.fromkeys(asked[number:], "interrupted")
+                break
+    if not trained:
+        label, first = next(iter(failed.items()))
+        raise InputError(first, where=f"label {label!r}")
+    notes = [f"label {label!r} got no model: {error}" for label, error in failed.items()]
     rare = len(counts) - len(asked)
-    note = f"{counted(rare, 'label')} of fewer than {LEAST_ROWS} rows got no model"
-    return LabelModels(trained, (note,) if rare else ())
+    if rare:
+        notes.append(f"{counted(rare, 'label')} of fewer than {LEAST_ROWS} rows got no model")
+    return LabelModels(trained, tuple(notes))
+
+
+_RESERVED = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9\xb9\xb2\xb3])(\.|$)", re.IGNORECASE)
+"""Names that Windows keeps for devices, whatever their ending."""
+
+_LONGEST = 120
+"""Bytes of a name before its ending."""
+
+
+def file_names(labels: Sequence[str]) -> list[str]:
+    """A name for the file of each label that any system takes, and that no two share where capitals do not count."""
+    names, taken = list[str](), set[str]()
+    for label in labels:
+        stem = re.sub(r"[^\w.-]", "_", unicodedata.normalize("NFC", label)).lstrip(".")
+        stem = stem.encode("utf-8", "replace")[:_LONGEST].decode("utf-8", "ignore").rstrip(". ")
+        stem = f"_{stem}" if not stem or _RESERVED.match(stem) else stem
+        name = next(n for n in (stem, *(f"{stem}-{k}" for k in count(2))) if _alike(n) not in taken)
+        taken.add(_alike(name))
+        names.append(f"{name}.json")
+    return names
+
+
+def _alike(name: str) -> str:
+    """What names have in common that are one file on some system."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
 
 
 def _files(folder: Path | None, labels: Sequence[str]) -> list[Path | None]:
@@ -69,11 +112,7 @@ def _files(folder: Path | None, labels: Sequence[str]) -> list[Path | None]:
     if folder.suffix.lower() == ".json" or folder.is_file():
         fix = f"call it {folder.stem}, or name one label with --positive"
         raise InputError(f"a folder is needed for the models of {len(labels)} labels", where=str(folder), fix=fix)
-    names = [re.sub(r"[^\w.-]", "_", label).lstrip(".") + ".json" for label in labels]
-    twice = [label for label, name in zip(labels, names, strict=True) if names.count(name) > 1]
-    if twice:
-        said = f"the labels {twice[0]!r} and {twice[1]!r} would have one file"
-        raise InputError(said, where=str(folder), fix="rename one, or name one label at a time with --positive")
+    names = file_names(labels)
     strange = sorted(path.name for path in folder.iterdir() if path.name not in names) if folder.is_dir() else []
     if strange:
         raise InputError(f"the folder holds another file, {strange[0]}", where=str(folder), fix="name a new folder")

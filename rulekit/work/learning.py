@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rulekit.errors import InputError
 from rulekit.learners.contract import Parameter, find_learner, refuse_unable
 from rulekit.learners.fitting.parameters import check_parameters, value_for
+from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.names import near_names
 
 if TYPE_CHECKING:
@@ -105,12 +106,14 @@ def fitted(
     return made
 
 
-def simplified(learner: Any, learned: RuleGraph, keep: Collection[Node] = ()) -> RuleGraph:
+def simplified(
+    learner: Any, learned: RuleGraph, keep: Collection[Node] = (), deadline: Deadline = NO_LIMIT
+) -> RuleGraph:
     """The same decisions with fewer literals, where limits of size and promises are kept; keep: nodes that stay."""
     from rulekit.audit.checks.checking import unproved
     from rulekit.simplification.passes import simplify
 
-    simpler = simplify(learned, keep)
+    simpler = simplify(learned, keep, deadline=deadline)
     # fewer literals may stand in more rules, and limits and promises are those of the saved model
     kept = learner.path_.keeps_limits(simpler) and len(unproved(simpler)) <= len(unproved(learned))
     return simpler if kept else learned

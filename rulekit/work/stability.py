@@ -24,7 +24,7 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.learners.contract import find_learner, learner_names
 from rulekit.tables.labels import LabelledTable, parse_cost
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
-from rulekit.tables.splitting import held_out
+from rulekit.tables.splitting import held_out, lacking
 from rulekit.work import learning
 from rulekit.work.evaluating import labelled_rows
 from rulekit.work.outputs import check_outputs
@@ -193,6 +193,8 @@ class _Runs:
     def _model(self, number: int, left: float | None) -> RuleGraph:
         seed = self.request.seed + number // 2
         first = held_out(self.rows.table, self.rows.y, 0.5, group=self.rows.group, seed=seed)
+        if lacking(first, self.rows.y):
+            raise InputError("a half would lack a class", where="stability", fix="give more rows of each class")
         half = self.rows.take(first if number % 2 == 0 else ~first)
         learner = learning.fitted(
             self.learner,

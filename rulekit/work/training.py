@@ -13,39 +13,39 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.audit.drift.distributions import Distributions
 from rulekit.audit.figures.kept_figures import with_kept_figures
-from rulekit.audit.figures.metrics import Figures, class_indices, measured
-from rulekit.audit.statistics import rule_statistics
+from rulekit.audit.figures.metrics import Figures
 from rulekit.audit.table_summary import TableSummary, summary_of
-from rulekit.errors import InputError
+from rulekit.errors import Cancelled, InputError
 from rulekit.graph.files.model_files import write_atomically
-from rulekit.graph.language.readable import counted
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import Counts, counts
 from rulekit.learners.contract import find_learner
 from rulekit.learners.faults import blamed
 from rulekit.learners.fitting.given.constraints import CONSTRAINTS
+from rulekit.limits import Deadline, OutOfTime
 from rulekit.tables.budget import Budget, parse_memory
 from rulekit.tables.kinds.hints import foremost
 from rulekit.tables.labelling import read_labelled
-from rulekit.tables.labels import LabelledTable
+from rulekit.tables.labels import LabelledTable, read_for_model
 from rulekit.tables.options import ReadingOptions
+from rulekit.tables.row_order import order_note
 from rulekit.work import learning
-from rulekit.work.changes.hand_edits import with_edits_of
 from rulekit.work.changes.kept_overrides import Kept, read_kept
-from rulekit.work.evaluating import labelled_rows
+from rulekit.work.finishing import Finish, test_reading
 from rulekit.work.hints import hints, surprises, ways_out
 from rulekit.work.outputs import check_model_ending, check_outputs
-from rulekit.work.progress import Finishing, Learning, Noticed, Progress, Read, Reading, unseen
+from rulekit.work.progress import Event, Learning, Noticed, Progress, Read, Reading, unseen
 
 if TYPE_CHECKING:
     from rulekit.audit.figures.baselines import Baselines
     from rulekit.audit.figures.baselines_beside import Measure
+    from rulekit.work.baselines import TrainingBaselines
     from rulekit.work.start import Start
 
 MANY_CLASSES = 50
-TRAINING_ROWS = "the training rows, so flattering; --holdout measures honestly"
+_LEARNING = 0.85
+"""The share of the time that is left in which a model is learned; the rest is to shorten and to measure it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,40 +133,29 @@ def _trained(
     progress: Progress,
 ) -> TrainingResult:
     """As `train`, from parameters and a start that can be carried out; measure: begins to measure the baselines."""
-    rows, kept = _read(request, start, progress)
-    picked = _picked(rows, request, progress)
+    deadline = Deadline(request.time_limit)
+    try:
+        rows, kept, picked = _read(request, start, progress, deadline)
+    except OutOfTime:
+        raise _out_of_time(request, "while the table was read") from None
     training, held = (rows, None) if picked is None else (rows.take(~picked), rows.take(picked))
     started = time.monotonic()
     beside = None
     if measure is not None:
         from rulekit.work.baselines import TrainingBaselines
 
-        beside = TrainingBaselines(measure, training, parameters, request.time_limit)
-
-    def step(learner: Any, what: Mapping[str, Any]) -> bool:
-        if beside is not None:
-            beside.meanwhile(learner)
-        return bool(progress(Learning(request.learner, what)))
-
-    learner = learning.fitted(
-        request.learner,
-        parameters,
-        training,
-        seed=request.seed,
-        time_limit=request.time_limit,
-        memory=request.memory,
-        start=start,
-        callback=step,
-    )
-    _refuse_nothing_learned(learner.rule_graph_, request)
+        beside = TrainingBaselines(measure, training, parameters, deadline)
+    learner = _learned(request, parameters, start, training, deadline, beside, progress)
     if beside is not None:
         beside.after(learner)
-    progress(Finishing("simplifying"))
-    model = _finished(learner, training, held, request, start, kept)
+    finish = Finish(request, learner, training, held, start, kept, deadline, progress)
+    model = finish.model()
+    if request.output is not None:
+        model.save(request.output)
     seconds = time.monotonic() - started
-    progress(Finishing("measuring"))
-    figures, measured_on, noticed = _measured(model, request, training, held)
-    baselines = None if beside is None else beside.found()
+    finish.begin("measuring")
+    figures, measured_on = finish.figures(model)
+    baselines = None if beside is None else finish.attempt(beside.found, None)
     model = with_kept_figures(model, figures, measured_on, baselines)
     few_errors = rows.cost is None and learner.seeks_few_errors(learner.checked_settings())
     _write(request, model, learner, rows, picked)
@@ -178,11 +167,59 @@ def _trained(
         summary_of(rows.table),
         learning.size_chosen(model.provenance, learner.path_),
         seconds,
-        (*kept.notes, *noticed, *surprises(model, start, figures), *hints(figures, few_errors)),
+        (
+            *kept.notes,
+            *finish.notes,
+            *finish.attempt(lambda: surprises(model, start, figures), ()),
+            *hints(figures, few_errors, rows.weight is not None),
+        ),
         None if rows.cost is None else (figures.cost_per_row(rows.cost), figures.cost_of_one_answer(rows.cost)),
         baselines,
         () if _decides(model, figures) else ways_out(training, request.learner, _left_alone(request)),
     )
+
+
+def _out_of_time(request: TrainingRequest, when: str) -> InputError:
+    limit = 0.0 if request.time_limit is None else request.time_limit
+    fix = "give more time, or a table of fewer rows or columns"
+    return InputError(f"{limit:g} seconds were over {when}", where="--time-limit", fix=fix)
+
+
+def _learned(
+    request: TrainingRequest,
+    parameters: dict[str, Any],
+    start: Start | None,
+    training: LabelledTable,
+    deadline: Deadline,
+    beside: TrainingBaselines | None,
+    progress: Progress,
+) -> Any:
+    """The fitted learner; raises where it was stopped before it had learned anything."""
+
+    def step(learner: Any, what: Mapping[str, Any]) -> bool:
+        if beside is not None:
+            beside.meanwhile(learner)
+        return bool(progress(Learning(request.learner, what)))
+
+    try:
+        learner = learning.fitted(
+            request.learner,
+            parameters,
+            training,
+            seed=request.seed,
+            time_limit=None if request.time_limit is None else _LEARNING * deadline.left,
+            memory=request.memory,
+            start=start,
+            callback=step,
+        )
+    except OutOfTime:
+        raise _out_of_time(request, "before there was a model") from None
+    stopped, units = learner.rule_graph_.provenance.get("stopped"), learner.rule_graph_.provenance.get("units")
+    if stopped and units is not None and not np.any(units):
+        if stopped == "interrupted":
+            raise KeyboardInterrupt
+        raise Cancelled("learning") if stopped == "cancelled" else _out_of_time(request, "before the first unit")
+    return learner
 
 
 def _left_alone(request: TrainingRequest) -> set[str]:
@@ -194,13 +231,13 @@ def _write(
     request: TrainingRequest, model: RuleGraph, learner: Any, rows: LabelledTable, picked: npt.NDArray[Any] | None
 ) -> None:
     """Write the files that were asked for; picked [n]: which rows were held out."""
+    if request.output is not None:
+        model.save(request.output)
     if request.held_rows is not None and picked is not None:
         from rulekit.tables.picked_rows import picked_rows
 
         budget = None if request.memory is None else Budget(parse_memory(request.memory))
         write_atomically(request.held_rows, picked_rows(request.data, request.reading, picked, budget))
-    if request.output is not None:
-        model.save(request.output)
     for path in request.curves:
         from rulekit.audit.figures.curves import curve_bytes
 
@@ -246,22 +283,36 @@ def _checked(request: TrainingRequest) -> tuple[dict[str, Any], Start | None]:
     return parameters, read_start(request.start, request.freeze)
 
 
-def _read(request: TrainingRequest, start: Start | None, progress: Progress) -> tuple[LabelledTable, Kept]:
+def _read(
+    request: TrainingRequest, start: Start | None, progress: Progress, deadline: Deadline
+) -> tuple[LabelledTable, Kept, npt.NDArray[np.bool_] | None]:
+    """The rows, the overrides for them, and which of the rows are held out."""
+
+    def tell(event: Event) -> None:
+        if progress(event):
+            raise Cancelled("reading")
+        deadline.check()
+
     options = request.reading if start is None else start.reading(request.reading)
     kept = read_kept(start, request.overrides, request.date)
     options = kept.reading(options)
     budget = None if request.memory is None else Budget(parse_memory(request.memory, "--memory"))
-    reading = None if budget is None else lambda share: bool(progress(Reading(share)))
-    rows = read_labelled(request.data, options, budget, reading=reading)
+    rows = read_labelled(request.data, options, budget, reading=lambda share: tell(Reading(share)))
     if start is not None:
         rows = start.read_alike(rows)
     rows, kept = kept.for_rows(rows)
-    notes = foremost((*rows.table.notes, *rows.notes), f"rulekit describe {shlex.quote(str(request.data))}")
-    progress(Read(notes, summary_of(rows.table)))
+    order = order_note(rows)
+    found = (*rows.table.notes, *rows.notes, *([order] if order else []))
+    notes = foremost(found, f"rulekit describe {shlex.quote(str(request.data))}")
+    tell(Read(notes, summary_of(rows.table)))
     _refuse_many_classes(rows, request)
     if not any(feature.role == "use" for feature in rows.table.features):
         raise InputError("no column is left that a rule may read", where="--role", fix="leave one to use")
-    return rows, kept
+    if request.test is not None:
+        read_for_model(
+            request.test, rows.schema, rows.classes, replace(test_reading(request), target=rows.target), used=()
+        )
+    return rows, kept, _picked(rows, request, tell)
 
 
 def _refuse_many_classes(rows: LabelledTable, request: TrainingRequest) -> None:
@@ -281,82 +332,21 @@ def _refuse_many_classes(rows: LabelledTable, request: TrainingRequest) -> None:
         )
 
 
-def _picked(rows: LabelledTable, request: TrainingRequest, progress: Progress) -> npt.NDArray[np.bool_] | None:
+def _picked(rows: LabelledTable, request: TrainingRequest, tell: Progress) -> npt.NDArray[np.bool_] | None:
     """Which rows [n] are held out; None where none is to be."""
     if request.holdout is None:
         return None
-    from rulekit.tables.splitting import SPLIT_BYTES, held_out, share_note
+    from rulekit.tables.splitting import SPLIT_BYTES, held_out, lacking, share_note
 
     if request.memory is not None:
         Budget(parse_memory(request.memory)).require_rows(len(rows), "--holdout", SPLIT_BYTES)
-    mask = held_out(rows.table, rows.y, request.holdout, group=rows.group, seed=request.seed)
-    note = share_note(mask, request.holdout, grouped=rows.group is not None)
-    if note is not None:
-        progress(Noticed(note))
+    mask = held_out(rows.table, rows.y, request.holdout, group=rows.group, time=rows.time, seed=request.seed)
+    notes = [share_note(mask, request.holdout, grouped=rows.group is not None, timed=rows.time is not None)]
+    absent = [rows.classes[k] for k in lacking(mask, rows.y)]
+    if absent:
+        shown = ", ".join(map(repr, absent[:8])) + (", ..." if len(absent) > 8 else "")
+        why = "come only before them" if rows.time is not None else "have too few rows, which are all for training"
+        notes.append(f"the rows held out have no {shown}: these {why}")
+    for note in filter(None, notes):
+        tell(Noticed(note))
     return mask
-
-
-def _refuse_nothing_learned(graph: RuleGraph, request: TrainingRequest) -> None:
-    """A run that was stopped before its first unit has no model worth writing."""
-    stopped, units = graph.provenance.get("stopped"), graph.provenance.get("units")
-    if not stopped or units is None or np.any(units):
-        return
-    if stopped == "interrupted":
-        raise KeyboardInterrupt
-    raise InputError(
-        f"{request.time_limit:g} seconds were over before the first unit", where="--time-limit", fix="give more time"
-    )
-
-
-def _finished(
-    learner: Any,
-    rows: LabelledTable,
-    held: LabelledTable | None,
-    request: TrainingRequest,
-    start: Start | None,
-    kept: Kept,
-) -> RuleGraph:
-    """The learned model with its ladder; each size simplified within the limits, with statistics of its rules.
-
-    Overrides are put on what was learned and simplified.
-    """
-    of_rows = Distributions(rows.table, rows.weight)
-    of_held = None if held is None else Distributions(held.table, held.weight, bins=False)
-
-    together = 1.0
-    if held is not None:
-        from rulekit.tables.splitting import rows_together
-
-        together = rows_together(rows.table, rows.y, rows.group)
-
-    def finished(learned: RuleGraph) -> RuleGraph:
-        model = learned
-        if request.simplified:
-            model = learning.simplified(learner, learned, () if start is None else start.unmerged())
-        separator = request.reading.label_separator
-        if separator is not None:
-            model = model.with_(provenance={**model.provenance, "label_separator": separator})
-        model = kept.onto(model if start is None else with_edits_of(model, start.graph.underlying))
-        statistics = rule_statistics(model, rows.table, class_indices(model, rows), rows.weight, of_rows)
-        if held is not None:
-            statistics |= {"rows_together": together}
-            further = rule_statistics(model, held.table, class_indices(model, held), held.weight, of_held)
-            statistics = {**statistics, "held_out": further}
-        return model.with_(statistics=statistics)
-
-    ladder = learner.path_.ladder(finished)
-    model: RuleGraph = ladder.at(ladder.chosen).model
-    return model.with_(ladder=ladder)
-
-
-def _measured(
-    model: RuleGraph, request: TrainingRequest, training: LabelledTable, held: LabelledTable | None
-) -> tuple[Figures, str, tuple[str, ...]]:
-    """Figures, on which rows, and what was noticed in these."""
-    if held is not None:
-        return measured(model, held), f"{counted(len(held), 'row')} held out", ()
-    if request.test is None:
-        return measured(model, training), TRAINING_ROWS, ()
-    options = replace(request.reading, target=None, group=None, ordered=(), cost=None, positive=None)
-    test = labelled_rows(model, request.test, options)
-    return measured(model, test.rows), f"{request.test.name}: {len(test.rows)} rows", test.notes

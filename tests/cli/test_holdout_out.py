@@ -64,7 +64,7 @@ def test_the_rows_held_out_give_the_figures_that_training_printed(
     whole = evaluate(model, data, ReadingOptions(missing_target="drop"))
     assert whole.overlap is not None
     assert whole.overlap.rows == N - N // 50 - n_held
-    assert any("trained the model" in note for note in whole.notes)
+    assert any("training row" in note for note in whole.notes)
     moved = move_threshold(model, held, Purpose(f1=True), tmp_path / "moved.json")
     assert any(note.startswith("none of these") for note in moved.notes)
     # without a column that the model does not use nothing is said, but the reason

@@ -1,4 +1,4 @@
-"""Ctrl-C and --time-limit: the best model so far is kept and marked, or nothing is written."""
+"""Ctrl-C, SIGTERM and --time-limit: the best model so far is kept and marked, or nothing is written."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from command_line import Run
-
-PROGRAM = "import sys; from rulekit_cli.main import main; main()"
 
 
 @pytest.fixture
@@ -39,20 +37,25 @@ def test_a_time_limit_keeps_the_best_model_and_says_so(run: Run, large: Path) ->
     assert "time limit" in run("show", "m.json").err
 
 
-def test_ctrl_c_keeps_the_best_model_and_says_so(large: Path) -> None:
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_keeps_the_best_model_and_says_so(large: Path, sent: signal.Signals) -> None:
+    """SIGTERM, which batch systems send at the end of their time, lost what was learned."""
     words = ["train", large.name, "--target", "y", "-o", "m.json", "--param", "n_units=400", "--param", "refit=5"]
     words.append("--no-baselines")
     learning = subprocess.Popen(
-        [sys.executable, "-u", "-c", PROGRAM, *words], cwd=large.parent, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-u", "-c", "from rulekit_cli.entry import main; main()", *words],
+        cwd=large.parent,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     assert learning.stderr is not None
     while "columns" not in learning.stderr.readline():
         pass
     time.sleep(2)
-    learning.send_signal(signal.SIGINT)
+    learning.send_signal(sent)
     _, errors = learning.communicate(timeout=60)
     assert "Traceback" not in errors
-    if learning.returncode == 130:  # a slow machine had no unit yet
+    if learning.returncode == 128 + sent:  # a slow machine had no unit yet
         assert not (large.parent / "m.json").exists()
     else:
         assert learning.returncode == 0, errors
@@ -76,7 +79,7 @@ import os, signal, sys
 class Stop:
     def find_spec(self, name, path=None, target=None):
         if name == sys.argv[1]:
-            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), int(sys.argv[2]))
 sys.meta_path.insert(0, Stop())
 from rulekit_cli.entry import main
 main()
@@ -84,12 +87,17 @@ main()
 
 
 @pytest.mark.parametrize("module", ["rulekit_cli.main", "typer", "rulekit_cli.train", "rulekit_cli.failures"])
-def test_ctrl_c_while_the_command_is_being_read_is_one_line(tmp_path: Path, module: str) -> None:
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_the_command_is_being_read_is_one_line(tmp_path: Path, module: str, sent: int) -> None:
     """In its first moments the command was stopped with a traceback."""
     ran = subprocess.run(
-        [sys.executable, "-c", STOPPED_AT, module], cwd=tmp_path, capture_output=True, text=True, check=False
+        [sys.executable, "-c", STOPPED_AT, module, str(int(sent))],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
     )
-    assert (ran.returncode, ran.stderr) == (130, "rulekit: stopped before anything was written\n")
+    assert (ran.returncode, ran.stderr) == (128 + sent, "rulekit: stopped before anything was written\n")
 
 
 def test_the_console_script_is_the_one_that_listens_at_once() -> None:

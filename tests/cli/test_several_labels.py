@@ -76,6 +76,59 @@ def test_what_cannot_be_is_refused_and_nothing_is_left(
     assert not (tmp_path / "models").exists()
 
 
+def test_labels_that_are_strange_file_names_each_get_a_model(run: Run, tmp_path: Path) -> None:
+    """A label of dots ended everything without being named; `Con` and `con` were one file on some systems."""
+    labels = [
+        "..",
+        ".",
+        "Con",
+        "con",
+        "NUL",
+        "aux",
+        "a/b",
+        "a b",
+        "a\\b",
+        "e\u0301",
+        "\u00e9",
+        "x" * 300,
+        "end.",
+        "end",
+    ]
+    labels += ["lpt1.txt", "Straße", "STRASSE", "-o", "a-2", "A"]
+    with (tmp_path / "t.csv").open("w", newline="", encoding="utf-8") as file:
+        rows = csv.writer(file)
+        rows.writerow(["a", "labels"])
+        rows.writerows([k % 40, labels[k % len(labels)]] for k in range(40 * len(labels)))
+    words = ("--param", "stopping=none", "--param", "n_units=1")
+    ran = run("train", "t.csv", "--target", "labels", "--label-separator", ";", "-o", "models", "-q", *words)
+    assert ran.status == 0, ran.err
+    names = [path.stem for path in (tmp_path / "models").iterdir()]
+    assert len(names) == len({name.casefold() for name in names}) == len(labels)
+    assert not {"con", "nul", "aux"} & {name.partition(".")[0].casefold() for name in names}
+    assert not any(name.endswith((".", " ")) or len(name.encode()) > 130 for name in names)
+    found = {json.loads(path.read_text())["classes"][1] for path in (tmp_path / "models").iterdir()}
+    assert len(found) == len(labels)
+
+
+def test_a_label_that_cannot_be_learned_is_named_and_the_others_stay(
+    run: Run, topics: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rulekit.errors import InputError
+    from rulekit.work import label_models
+
+    whole = label_models.train
+
+    def failing(request: object, progress: object) -> object:
+        if request.reading.positive == "grain":  # type: ignore[attr-defined]
+            raise InputError("nothing to learn")
+        return whole(request, progress)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(label_models, "train", failing)
+    ran = run("train", "topics.csv", "--target", "topics", "--label-separator", ";", "-o", "models")
+    assert (ran.status, "label 'grain' got no model: nothing to learn" in ran.err) == (0, True)
+    assert [path.name for path in (tmp_path / "models").iterdir()] == ["winter_wheat.json"]
+
+
 _FLAGS = st.lists(st.tuples(st.booleans(), st.integers(0, 6).map(lambda k: k / 6), st.integers(1, 3)), min_size=1)
 
 

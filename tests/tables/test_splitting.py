@@ -12,7 +12,7 @@ from rulekit.audit.drift.significance import homogeneity
 from rulekit.errors import InputError
 from rulekit.tables.kinds.inference import infer
 from rulekit.tables.options import ReadingOptions
-from rulekit.tables.splitting import held_out, rows_together, share_note
+from rulekit.tables.splitting import held_out, lacking, rows_together, share_note
 
 
 def test_the_share_holds_in_every_class() -> None:
@@ -55,9 +55,19 @@ def test_groups_stay_together() -> None:
     assert set(group[chosen]) & set(group[~chosen]) == set()
 
 
-def test_a_side_without_a_class_is_refused() -> None:
-    with pytest.raises(InputError, match="lack a class"):
-        held_out(infer(np.arange(6.0).reshape(-1, 1)), np.array([0, 0, 0, 0, 0, 1]), 0.3)
+@pytest.mark.parametrize("share", [0.01, 0.3, 0.9])
+def test_a_class_in_one_set_of_rows_is_all_for_training(share: float) -> None:
+    """A class of one row made every share fail; the advice was another share."""
+    y = np.array([0] * 30 + [1] * 30 + [2] + [3, 3])
+    values = np.array([*range(61), 61, 61], dtype=np.float64).reshape(-1, 1)
+    chosen = held_out(infer(values), y, share)
+    assert lacking(chosen, y) == [2, 3]
+    assert set(y[~chosen]) == {0, 1, 2, 3}
+
+
+def test_what_cannot_be_held_out_is_refused() -> None:
+    with pytest.raises(InputError, match="no row can be held out without the last of a class"):
+        held_out(infer(np.zeros((4, 1))), np.array([0, 0, 1, 1]), 0.3, group=np.array([0, 0, 1, 1]))
 
 
 @settings(max_examples=60, deadline=None)

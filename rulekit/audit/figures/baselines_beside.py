@@ -15,14 +15,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, fields
 from functools import partial
 from importlib import import_module
-from threading import Thread
+from threading import Thread, Timer
 
 import numpy as np
 
 from rulekit.audit.figures.baselines import Baseline, Found, Sample, measured_here
+from rulekit.limits import NO_LIMIT, Deadline
 
-Measure = Callable[[Sample, float], Callable[[], Found]]
-"""Begins to measure the baselines on a sample in so many seconds; what is returned waits for them."""
+Measure = Callable[[Sample, float], Callable[..., Found]]
+"""Begins to measure the baselines on a sample in so many seconds; what is returned waits for them until a deadline."""
 
 _CHILD = "from rulekit.audit.figures.baselines_beside import answer; answer()"
 _NEEDED = ("sklearn.tree", "sklearn.linear_model", "sklearn.ensemble")
@@ -42,7 +43,7 @@ def measured_beside() -> Iterator[Measure]:
             start_new_session=True,
         )
     except OSError:
-        yield lambda sample, seconds: partial(measured_here, sample, seconds)
+        yield lambda sample, seconds: lambda deadline=NO_LIMIT: measured_here(sample, min(seconds, deadline.left))
         return
     with contextlib.suppress(OSError), process:  # which closes its pipes and waits for it
         try:
@@ -51,7 +52,7 @@ def measured_beside() -> Iterator[Measure]:
             process.kill()
 
 
-def _asked(process: subprocess.Popen[bytes], sample: Sample, seconds: float) -> Callable[[], Found]:
+def _asked(process: subprocess.Popen[bytes], sample: Sample, seconds: float) -> Callable[..., Found]:
     arrays = {item.name: getattr(sample, item.name) for item in fields(Sample)}
     file = io.BytesIO()
     np.savez(file, allow_pickle=False, seconds=seconds, **arrays)
@@ -65,14 +66,20 @@ def _asked(process: subprocess.Popen[bytes], sample: Sample, seconds: float) -> 
     sending = Thread(target=send, daemon=True)  # the process reads once it has imported what it needs
     sending.start()
 
-    def wait() -> Found:
-        sending.join()
+    def wait(deadline: Deadline = NO_LIMIT) -> Found:
+        late = Timer(deadline.left, process.kill) if deadline.seconds is not None else None
+        if late is not None:
+            late.start()
         try:
             assert process.stdout is not None
+            sending.join()
             models, left_out = json.loads(process.stdout.read())
             return tuple(Baseline(**model) for model in models), tuple(left_out)
         except _ENDED:
-            return measured_here(sample, seconds)
+            return measured_here(sample, min(seconds, deadline.left))
+        finally:
+            if late is not None:
+                late.cancel()
 
     return wait
 

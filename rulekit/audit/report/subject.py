@@ -36,7 +36,7 @@ class Said:
 class MeasuredRows:
     """Labelled rows that a model is measured on, and what it says of them.
 
-    name: of their file. overlap: how many of them trained the model, None where that is not known. weight column: its
+    name: of their file. overlap: how many of them equal training rows, None where that is not known. weight column: its
     name, "" where all weigh the same. groups: the groupings by which figures are asked for.
     """
 
@@ -94,7 +94,7 @@ class MeasuredRows:
 
     @property
     def flatter(self) -> bool:
-        """Whether some of the rows are known to have trained the model."""
+        """Whether some of the rows are known to equal training rows."""
         return self.overlap is not None and bool(self.overlap.seen)
 
 

@@ -47,7 +47,8 @@ def total_table(graph: RuleGraph) -> TotalTable | None:
     lines = [("total", tuple(number(row.total) for row in rows))]
     lines.append((f"probability of {label} in %", tuple(_percent(row.probability) for row in rows)))
     if any(row.share is not None for row in rows):
-        lines.append(("training rows in %", tuple(_known(row.share) for row in rows)))
+        weighted = "effective_rows" in graph.statistics
+        lines.append((f"{'weight of ' * weighted}training rows in %", tuple(_known(row.share) for row in rows)))
         lines.append((f"{label} among them in %", tuple(_known(row.observed) for row in rows)))
     first = next((row.total for row in rows if row.positive), None)
     decided = f"; {label} from {number(first)} on" if first is not None else ""

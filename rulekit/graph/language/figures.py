@@ -32,7 +32,8 @@ class RuleFigures:
     table: `training`, `held out` or another name. n: rows that the rule covers; coverage: their share of the table.
     share: of the covered rows, those of the class that the rule speaks for; None of no rows. low, high: the 95 %
     interval of that share. base_rate: the share of the class among all rows. word: what the covered rows of the class
-    are: `right`, and the class itself of a term of a sum, which decides nothing by itself.
+    are: `right`, and the class itself of a term of a sum, which decides nothing by itself. weighted: the rows have
+    weights, and the shares are of these.
     """
 
     table: str
@@ -43,6 +44,7 @@ class RuleFigures:
     high: float | None = None
     base_rate: float | None = None
     word: str = "right"
+    weighted: bool = False
 
     @property
     def lift(self) -> float | None:
@@ -50,10 +52,10 @@ class RuleFigures:
         return self.share / self.base_rate if self.share is not None and self.base_rate else None
 
     def __str__(self) -> str:
-        """`right 88.0 % of 75 rows, 79 to 94`."""
+        """`right 88.0 % of 75 rows, 79 to 94`; of weighted rows `right 88.0 % of the weight of 75 rows, 79 to 94`."""
         if self.share is None or self.low is None or self.high is None:
             return "holds on no row" if not self.n else f"holds on {counted(self.n, 'row')}"
-        right = f"{self.word} {percent(self.share)} of {counted(self.n, 'row')}"
+        right = f"{self.word} {percent(self.share)} of {'the weight of ' * self.weighted}{counted(self.n, 'row')}"
         return f"{right}, {_bound(self.low)} to {_bound(self.high)}"
 
 
@@ -103,7 +105,11 @@ def base_rates(figures: Sequence[RuleFigures], what: str) -> str:
 
     figures: of any rule of the class that `what` names.
     """
-    said = [f"{percent(f.base_rate)} of the {_rows(f.table)}" for f in figures if f.base_rate is not None]
+    said = [
+        f"{percent(f.base_rate)} of the {'weight of the ' * f.weighted}{_rows(f.table)}"
+        for f in figures
+        if f.base_rate is not None
+    ]
     return f"{what} is {', '.join(said)}" if said else ""
 
 
@@ -140,7 +146,9 @@ def _figures(table: str, entry: Mapping[str, Any], word: str) -> RuleFigures | N
         return None
     share, rows = number("precision", 1.0), max(1.0, number("effective_n", n) or n)
     low, high = interval(share, rows) if share is not None and n else (None, None)
-    return RuleFigures(table, n, number("coverage", 1.0), share, low, high, number("base_rate", 1.0), word)
+    return RuleFigures(
+        table, n, number("coverage", 1.0), share, low, high, number("base_rate", 1.0), word, "effective_n" in entry
+    )
 
 
 def _bound(share: float) -> str:

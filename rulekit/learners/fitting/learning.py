@@ -197,6 +197,8 @@ class _Group:
                 stopped = self._choose(run, stopped)
             except KeyboardInterrupt:
                 self._take(run, stopped := "interrupted")
+            except OutOfTimeError:
+                self._take(run, stopped := "time limit")
         return self.runs, stopped
 
     def _course(self, question: Question, until: float) -> Course:

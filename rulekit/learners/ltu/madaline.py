@@ -55,11 +55,11 @@ class Madaline(UnitLearner):
         return FixedIncrement()
 
     def fit_rules(
-        self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None
+        self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None, time: Any = None
     ) -> tuple[TrainingData, npt.NDArray[Any]]:
         """As `fit`, but without statistics of the rules; it goes on from nothing."""
         self._progress = None
-        return super().fit_rules(X, y, sample_weight, groups)
+        return super().fit_rules(X, y, sample_weight, groups, time)
 
     def partial_fit_rules(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None

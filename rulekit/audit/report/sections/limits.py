@@ -83,9 +83,9 @@ def _of_figures(subject: Subject) -> Iterator[Limit]:
     if rows.flatter:
         known = rows.overlap
         many = known is None or known.seen > _MANY_STRANGE * known.sampled  # few equal others by chance
-        yield Limit("figures", f"Some of the rows trained the model: {known}.", many)
+        yield Limit("figures", f"Some of the rows equal training rows: {known}.", many)
     elif rows.overlap is None:
-        yield Limit("figures", "It is not known whether these rows trained the model.", True)
+        yield Limit("figures", "It is not known whether these rows equal training rows.", True)
     if subject.graph.probability:
         happened, reported, what = happened_where_reported(subject, rows)
         error = calibration(happened, reported, rows.weight).error

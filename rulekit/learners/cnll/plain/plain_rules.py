@@ -18,6 +18,7 @@ from rulekit.learners.cnll.plain.noisy_or import NoisyOr, fitted_noisy_or
 from rulekit.learners.cnll.plain.rule_paths import Rules, RuleSettings, Variant, raced_variant, rule_paths
 from rulekit.learners.contract import Candidate, Frame, Score, Variants
 from rulekit.learners.counting.histograms import Bools
+from rulekit.learners.fitting.rows.in_order import InOrder
 from rulekit.learners.fitting.rule_sets import covered_by_some, rule_of
 from rulekit.numbers import strength_of
 
@@ -74,7 +75,11 @@ class PlainRules:
 
 
 def plain_variants(
-    problem: Problem, grown: Sequence[Candidate], settings: RuleSettings, groups: npt.NDArray[Any] | None, seed: int
+    problem: Problem,
+    grown: Sequence[Candidate],
+    settings: RuleSettings,
+    groups: npt.NDArray[Any] | InOrder | None,
+    seed: int,
 ) -> Variants:
     """The rules of every size beside a grown formula, by each variant of the search."""
     formulas = [made.model for made in grown if isinstance(made.model, LearnedFormula)]

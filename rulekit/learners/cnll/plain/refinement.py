@@ -36,7 +36,9 @@ def with_fine_columns(problem: Problem, table: Table) -> tuple[Problem, dict[int
     fine, columns, arrays = dict[int, int](), list[BinnedColumn](), list[npt.NDArray[Any]]()
     for place in numeric:
         column = problem.columns[place]
-        values = table.array(column.feature.name)
+        if np.array_equal(column.low[1:], column.high[1:]):
+            continue  # each bin is one value
+        values = table.arrays[column.index]
         own, codes = bin_column(column.feature, column.index, values, problem.weights, None)
         if own.n_codes > column.n_codes:
             fine[place] = len(problem.columns) + len(columns)

@@ -34,6 +34,7 @@ from rulekit.learners.cnll.plain.refinement import refined
 from rulekit.learners.counting.histograms import Bools, Floats, Ints
 from rulekit.learners.fitting.given.allowed import Allowed
 from rulekit.learners.fitting.rows.folds import fold_of_rows
+from rulekit.learners.fitting.rows.in_order import InOrder
 from rulekit.learners.fitting.rule_sets import Clause, covered_by_some
 
 Snapshots = Sequence[tuple[ReadOnceTree, tuple[Bit, ...]]]
@@ -278,7 +279,7 @@ def raced_variant(
     problem: Problem,
     formulas: Snapshots,
     settings: RuleSettings,
-    groups: npt.NDArray[Any] | None = None,
+    groups: npt.NDArray[Any] | InOrder | None = None,
     seed: int = 0,
 ) -> int:
     """The number of a variant (`VARIANTS`): the first, or one that is better by a standard error.

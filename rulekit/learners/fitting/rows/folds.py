@@ -19,6 +19,7 @@ from rulekit.learners.binned.problem import Problem
 from rulekit.learners.counting.hashes import first_hash, mix
 from rulekit.learners.counting.histograms import Ints
 from rulekit.learners.fitting.rows.folds_on_disk import folds_on_disk, main_classes
+from rulekit.learners.fitting.rows.in_order import InOrder
 from rulekit.tables.splitting import in_pieces
 
 
@@ -26,12 +27,13 @@ from rulekit.tables.splitting import in_pieces
 class Folds:
     """The folds of all questions about the rows of a problem, whose labels are class indices.
 
-    groups [n]: rows of one group share a fold. The rows are dealt out when that is first asked for.
+    groups [n]: rows of one group share a fold; in order of time: folds are blocks. The rows
+    are dealt out when that is first asked for.
     """
 
     problem: Problem
     n_folds: int
-    groups: npt.NDArray[Any] | None
+    groups: npt.NDArray[Any] | InOrder | None
     seed: int
     dealt: Ints | None = None
 
@@ -43,8 +45,10 @@ class Folds:
         return self.dealt
 
 
-def fold_of_rows(problem: Problem, n_folds: int, groups: npt.NDArray[Any] | None, seed: int) -> Ints:
+def fold_of_rows(problem: Problem, n_folds: int, groups: npt.NDArray[Any] | InOrder | None, seed: int) -> Ints:
     """The fold [n] of each row, 0 .. at most n_folds - 1."""
+    if isinstance(groups, InOrder):
+        return groups.folds(problem.weights, n_folds)
     if groups is None and isinstance(problem.codes, DiskCodes) and problem.codes.rows is None:
         return folds_on_disk(problem, n_folds, seed)
     _, unit = np.unique(row_hashes(problem, seed), return_inverse=True)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from rulekit.errors import InputError
 from rulekit.graph.rule_graph import ClassLabel
 from rulekit.learners.counting.histograms import Floats
+from rulekit.learners.fitting.rows.in_order import InOrder
 from rulekit.tables.kinds.inference import infer
 from rulekit.tables.labels import LabelledTable
 from rulekit.tables.raw.columns import RawTable
@@ -23,16 +24,17 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrainingData:
-    """Rows of positive weight: table, class index [n], weight [n], group [n] or None; the classes in sorted order.
+    """Rows of positive weight: table, class index [n], weight [n]; the classes in sorted order.
 
-    prices [K]: what an error on a row of each class costs. target: the name of the label, "" where it has none.
+    groups: the group [n] of each row, or its time, or None. prices [K]: what an error on a row of each class costs.
+    target: the name of the label, "" where it has none.
     """
 
     table: Table
     classes: tuple[ClassLabel, ...]
     labels: Array
     weights: npt.NDArray[np.float64]
-    groups: Array | None
+    groups: Array | InOrder | None
     prices: Floats
     target: str = ""
 
@@ -40,9 +42,13 @@ class TrainingData:
         """The same rows as a labelled table; groups by number, no weights where all are 1."""
         same = self.weights.strides == (0,)
         weights = None if np.all((self.weights[:1] if same else self.weights) == 1.0) else self.weights
-        groups = None if self.groups is None else np.unique(self.groups, return_inverse=True)[1].astype(np.int64)
+        time, groups = None, None
+        if isinstance(self.groups, InOrder):
+            time = self.groups.moment.astype(np.float64)
+        elif self.groups is not None:
+            groups = np.unique(self.groups, return_inverse=True)[1].astype(np.int64)
         cost = None if np.all(self.prices == 1.0) else (float(self.prices[0]), float(self.prices[1]))
-        return LabelledTable(self.table, self.labels, self.classes, weights, groups, cost, target)
+        return LabelledTable(self.table, self.labels, self.classes, weights, groups, cost, target, time=time)
 
 
 def check_rows(estimator: Any, X: Any, *, reset: bool) -> Any:

@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.errors import InputError
+from rulekit.errors import Cancelled, InputError
 from rulekit.graph.rule_graph import ClassLabel, class_array
 from rulekit.learners.binned.binning import BinnedColumn, bin_table
 from rulekit.learners.binned.codes import Codes
 from rulekit.learners.binned.stored_binning import bin_stored
 from rulekit.learners.counting.histograms import moderate
 from rulekit.learners.fitting.rows import inputs
+from rulekit.learners.fitting.rows.in_order import InOrder
 from rulekit.learners.fitting.rows.inputs import TrainingData, check_rows
 from rulekit.learners.fitting.settings import READING
 from rulekit.schema import Schema
@@ -58,12 +59,15 @@ def training_data(
     y: Any,
     sample_weight: Any = None,
     groups: Any = None,
+    time: Any = None,
     known: Known | None = None,
 ) -> TrainingData:
     """The rows that count; raises ValueError (InputError where it is ours) for anything that cannot be learned from."""
+    if time is not None and (groups is not None or y is None):
+        raise InputError("time goes with X and y, and without groups", where="time", fix="leave one out")
     if y is not None:
         store = Memory() if getattr(estimator, "memory", None) is None else Store()
-        return _Gathering(estimator, callback, store, known).of([(X, y, sample_weight, groups)])
+        return _Gathering(estimator, callback, store, known, time).of([(X, y, sample_weight, groups)])
     if isinstance(X, LabelledTable) and known is None:
         return _of_labelled(estimator, X)
     if _are_blocks(X) and known is None:
@@ -86,7 +90,7 @@ def _reporter(callback: Callback, stage: str) -> Callable[..., None] | None:
 
     def report(done: int, total: int | None = None) -> None:
         if callback({"stage": stage, "done": done, "total": total}):
-            raise KeyboardInterrupt
+            raise Cancelled(f"{stage} the rows")
 
     return report
 
@@ -137,7 +141,8 @@ def _of_labelled(estimator: Any, rows: LabelledTable) -> TrainingData:
     check_rows(estimator, rows.table, reset=True)
     _require_memory(estimator, len(rows), rows.weight is not None or rows.cost is not None, rows.group is not None)
     prices = np.ones(len(rows.classes)) if rows.cost is None else np.array(rows.cost)
-    counting = _counting(rows.table, class_array(rows.classes), rows.y, rows.weight, rows.group, prices)
+    groups = rows.group if rows.time is None else InOrder.of(rows.time, len(rows))
+    counting = _counting(rows.table, class_array(rows.classes), rows.y, rows.weight, groups, prices)
     return replace(counting, target=rows.target)
 
 
@@ -146,7 +151,7 @@ def _counting(
     classes: Array,
     y: Array,
     weights: npt.NDArray[np.float64] | None,
-    groups: Array | None,
+    groups: Array | InOrder | None,
     prices: Array,
     all_classes: bool = False,
 ) -> TrainingData:
@@ -189,7 +194,10 @@ def _tell_left_out(classes: Array, y: Array, used: npt.NDArray[np.bool_]) -> Non
 class _Gathering:
     """Blocks of rows on their way to where the columns are kept."""
 
-    def __init__(self, estimator: Any, callback: Callback, store: Store | Memory, known: Known | None = None) -> None:
+    def __init__(
+        self, estimator: Any, callback: Callback, store: Store | Memory, known: Known | None = None, time: Any = None
+    ) -> None:
+        self.time = time
         self.estimator, self.callback, self.known = estimator, callback, known
         self.options = _reading(estimator)
         self.store = store
@@ -352,7 +360,9 @@ class _Gathering:
         numbers = [self.group_numbers.setdefault(key, len(self.group_numbers)) for key in distinct.tolist()]
         self.groups.add(np.array(numbers, dtype=np.int64)[where])
 
-    def _groups(self) -> Array | None:
+    def _groups(self) -> Array | InOrder | None:
+        if self.time is not None:
+            return InOrder.of(self.time, self.n_rows)
         if self.groups is None:
             return None
         numbers = self.groups.column().read()
