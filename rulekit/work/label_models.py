@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 
 from rulekit.audit.figures.curves import check_curve
@@ -94,7 +94,7 @@ def file_names(labels: Sequence[str]) -> list[str]:
         stem = re.sub(r"[^\w.-]", "_", unicodedata.normalize("NFC", label)).lstrip(".")
         stem = stem.encode("utf-8", "replace")[:_LONGEST].decode("utf-8", "ignore").rstrip(". ")
         stem = f"_{stem}" if not stem or _RESERVED.match(stem) else stem
-        name = next(n for n in (stem, *(f"{stem}-{k}" for k in count(2))) if _alike(n) not in taken)
+        name = next(n for n in chain([stem], (f"{stem}-{k}" for k in count(2))) if _alike(n) not in taken)
         taken.add(_alike(name))
         names.append(f"{name}.json")
     return names

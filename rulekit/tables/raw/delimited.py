@@ -59,6 +59,9 @@ class ReadAgain(Exception):  # noqa: N818 - a signal, not an error
     """The rows so far were read in a way that does not suit the whole file; the next pass does better."""
 
 
+_SAMPLE_LINES, _MOST_SAMPLED = 4, 1 << 23
+
+
 @dataclass(slots=True, eq=False)
 class DelimitedFile:
     """A delimited file; what is not plain UTF-8 with line feeds is read from a copy that is.
@@ -119,6 +122,10 @@ class DelimitedFile:
         if _LONE_RETURN.search(sample) and (b"\n" not in sample or b'"' not in sample):
             self._copy(part.replace(b"\r\n", b"\n").replace(b"\r", b"\n") for part in bytes_of(self.file))
             sample = first_bytes(self.file, SAMPLE_BYTES)
+        size = SAMPLE_BYTES  # a header of 100,000 names takes more than that, and numbers are seen in rows alone
+        while sample.count(b"\n") < _SAMPLE_LINES and len(sample) >= size and size < _MOST_SAMPLED:
+            size *= 2
+            sample = first_bytes(self.file, size)
         text = sample.removeprefix(_MARK).decode("utf-8", errors="replace")
         layout = layout_of(text, self.source, self.options) if text.strip() else None
         if layout is not None and layout.first_row:
