@@ -114,12 +114,8 @@ def _by_group(found: Evaluation) -> list[str]:
 
 def _totals(found: Evaluation) -> list[str]:
     """Accuracy with its standard error, F1, AUC, log loss, size."""
-    from rulekit.graph.language.readable import counted
-
     figures = found.figures
-    of_weight = (
-        [f"{counted(figures.rows, 'row')} with weights: all figures are of their weight"] if found.weighted else []
-    )
+    of_weight = [f"{figures.rows} rows with weights: all figures are of their weight"] if found.weighted else []
     area = "-" if figures.auc is None else f"{figures.auc:.3f}"
     return of_weight + joined(
         [

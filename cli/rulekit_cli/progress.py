@@ -11,10 +11,19 @@ from threading import current_thread, main_thread
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from rulekit.learners.contract import OutOfTimeError
 from rulekit.names import printable
 from rulekit.work.course import Standing
-from rulekit.work.progress import Event, Finishing, Noticed, Progress, Read, RunProgress, deadline_of, unseen
+from rulekit.work.progress import (
+    Event,
+    Finishing,
+    Noticed,
+    Progress,
+    Read,
+    RunProgress,
+    deadline_of,
+    end_for_time,
+    unseen,
+)
 from rulekit_cli.console import log, logged_from, width
 
 if TYPE_CHECKING:
@@ -97,7 +106,7 @@ def bounded(seconds: float | None, progress: Progress) -> Iterator[Progress]:
             if frame.f_code.co_filename.startswith("<frozen importlib"):
                 return  # half a module would stay; the alarm comes again
             frame = frame.f_back
-        raise OutOfTimeError
+        end_for_time()
 
     def tell(event: Event) -> object:
         if event == Finishing("measuring"):

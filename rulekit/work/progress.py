@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
+from rulekit.learners.contract import OutOfTimeError
 from rulekit.limits import Deadline
 from rulekit.work.course import Course, Standing
 
@@ -78,6 +79,11 @@ def unseen(event: Event) -> None:
 def deadline_of(seconds: float | None, progress: Progress = unseen) -> Deadline:
     """A limit of time whose searches tell the callback how far they are."""
     return Deadline(seconds, lambda what, share: progress(Searching(what, share)))
+
+
+def end_for_time() -> NoReturn:
+    """End what runs past its limit of time; called by an alarm, wherever the work is."""
+    raise OutOfTimeError
 
 
 _READ, _PREPARED, _LEARNED = 0.1, 0.15, 0.95
