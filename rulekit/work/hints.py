@@ -105,4 +105,5 @@ def _told(best: BestRule, label: object, part: float) -> str:
     how = f"{percent(best.precision)} of the weight of its rows" if best.weighted else f"{best.right:.0f} of its "
     how += "" if best.weighted else counted(best.rows, "row")
     looked = "of the rules of one or two conditions that were looked at"
-    return f"{label!r} is {percent(part)} of the {'weight of the ' * best.weighted}rows; {looked}, the best is right on {how}: {best.text}"
+    all_ = "the weight of the rows" if best.weighted else "the rows"
+    return f"{label!r} is {percent(part)} of {all_}; {looked}, the best is right on {how}: {best.text}"
