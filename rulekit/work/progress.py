@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from rulekit.learners.contract import OutOfTimeError
 from rulekit.limits import Deadline
 from rulekit.work.course import Course, Standing
 
@@ -83,6 +82,8 @@ def deadline_of(seconds: float | None, progress: Progress = unseen) -> Deadline:
 
 def end_for_time() -> NoReturn:
     """End what runs past its limit of time; called by an alarm, wherever the work is."""
+    from rulekit.learners.contract import OutOfTimeError
+
     raise OutOfTimeError
 
 
