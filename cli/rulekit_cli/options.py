@@ -162,7 +162,7 @@ Types = Annotated[
         "--type",
         metavar="COL=KIND",
         help="What a column is: numeric, categorical, boolean, text, date, datetime, money, or ordered:low,mid,high; "
-        "with a cell that shows how numbers or dates are written, numeric:1.234,50 €, date:31-Dec-99.",
+        "with a cell that shows how numbers or dates are written, numeric:1.234,50 EUR, date:31-Dec-99.",
     ),
 ]
 LabelColumn = Annotated[

@@ -43,7 +43,9 @@ def threshold(
     from rulekit.audit.threshold import Purpose
     from rulekit.work.evaluating import move_threshold
 
-    moved = move_threshold(model, data, Purpose.of(precision, recall, cost, f1, at), output, options.reading(given))
+    moved = move_threshold(
+        model, data, Purpose.of(precision, recall, cost, f1, at), output, options.reading({**given, "precision": None})
+    )
     choice = moved.choice
     for note in moved.notes:
         log(f"note: {note}")

@@ -7,12 +7,12 @@ import textwrap
 
 _OPTION = re.compile(r"""--[a-z-]+ (?:'[^']*'|"[^"]*"|[^\s=]+=\S+)""")
 _KEPT = "\ue000"
-_NARROWEST = 20
-"""Columns that a text gets at least, however narrow the terminal is."""
+_NARROWEST = 8
+"""Columns that a text gets at least behind its hanging, however narrow the terminal is."""
 
 
 def wrapped(text: str, width: int, hanging: str = "") -> list[str]:
-    """A text as lines of `width` columns, at least 20, the later ones behind `hanging`; a long word is kept whole.
+    """A text as lines of `width` columns or few more, the later ones behind `hanging`; a long word is kept whole.
 
     So is an option with its quoted value or COL=VALUE, which can then be pasted.
     """

@@ -88,7 +88,8 @@ def test_predictions_are_those_stored(sample: Sample) -> None:
     data = rulekit.read_table(sample.table, schema=graph.schema, used=graph.used_features)
 
     assert graph.predict(data).tolist() == labels
-    np.testing.assert_array_equal(graph.predict_proba(data), chances)
+    # numpy's exponential differs in its last bits between processors, and only probabilities are made by it
+    np.testing.assert_array_almost_equal_nulp(graph.predict_proba(data), np.array(chances), nulp=8)
 
 
 @each_sample

@@ -15,7 +15,9 @@ import hashlib
 import importlib.util
 import logging
 import os
+import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -122,9 +124,26 @@ def _kept_folder() -> Path:
     return Path(os.environ.get("NUMBA_CACHE_DIR") or cache_folder() / "numba")
 
 
+def _import_numba() -> Any:
+    """numba, with signals held back: a half of it that an interrupt leaves behind cannot be imported again."""
+    if threading.current_thread() is not threading.main_thread():
+        return importlib.import_module("numba")
+    held: list[tuple[int, Any]] = []
+    before = {sent: handler for sent in (signal.SIGINT, signal.SIGTERM) if (handler := signal.getsignal(sent))}
+    for sent in before:
+        signal.signal(sent, lambda number, frame: held.append((number, frame)))
+    try:
+        return importlib.import_module("numba")
+    finally:
+        for sent, handler in before.items():
+            signal.signal(sent, handler)
+        for number, _ in held[:1]:
+            signal.raise_signal(number)
+
+
 @cache
 def _compile(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    import numba
+    numba = _import_numba()
     from numba.core import config
 
     _watch_compiler()

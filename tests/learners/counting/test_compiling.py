@@ -212,3 +212,26 @@ def test_compiling_is_logged_only_where_it_happens(tmp_path: Path) -> None:
     assert log(tmp_path / "kept") == ""
     (tmp_path / "file").touch()
     assert log(tmp_path / "file").startswith("compiling for this machine, which takes seconds, in each run")
+
+
+INTERRUPTED = """
+import os, signal, sys
+class Stop:
+    def find_spec(self, name, path=None, target=None):
+        if name == "numba.core.config" and not os.environ.pop("SENT", ""):
+            os.environ["SENT"] = "1"
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Stop())
+from rulekit.learners.counting.kernels import _import_numba
+try:
+    _import_numba()
+except KeyboardInterrupt:
+    import numba
+    print(numba.core.config.__name__)
+"""
+
+
+def test_an_interrupt_leaves_no_half_of_numba() -> None:
+    """Ctrl-C in the moment of its import ended in "module 'numba' has no attribute 'core'"."""
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "numba.core.config\n"), done.stderr
