@@ -130,7 +130,7 @@ def _best_pair(
 def _bounds(counts: Floats) -> Floats:
     """The lower bound of the share of label 1 [...] in weights [..., 2] (E. B. Wilson, 1927)."""
     total = np.maximum(counts.sum(axis=-1), 1e-9)
-    share = np.minimum(counts[..., 1] / total, 1.0)  # sums of weights may be rounded
+    share = np.clip(counts[..., 1] / total, 0.0, 1.0)  # sums of weights may be rounded
     spread = _Z * np.sqrt(share * (1.0 - share) / total + _Z**2 / (4.0 * total**2))
     bound = (share + _Z**2 / (2.0 * total) - spread) / (1.0 + _Z**2 / total)
     return np.asarray(np.where(counts[..., 1] > 0.0, np.maximum(bound, 0.0), 0.0))
