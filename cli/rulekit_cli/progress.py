@@ -103,8 +103,9 @@ def bounded(seconds: float | None, progress: Progress) -> Iterator[Progress]:
 
     def over(number: int, frame: FrameType | None) -> None:
         while frame is not None:
-            if frame.f_code.co_filename.startswith("<frozen importlib"):
-                return  # half a module would stay; the alarm comes again
+            name = str(frame.f_globals.get("__name__", ""))
+            if name.startswith(("importlib._bootstrap", "numba.", "llvmlite.")):
+                return  # half a module or half a kernel would stay; the alarm comes again
             frame = frame.f_back
         end_for_time()
 
