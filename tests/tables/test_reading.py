@@ -181,6 +181,7 @@ def test_blanks_that_count_are_noted_with_the_option_that_takes_them_off(write) 
     with pytest.raises(InputError, match="--trim"):
         read_table(path)
     table = read_table(path, ReadingOptions(trim=True))
+    assert "t.csv: read without blanks around cells; a database that reads it keeps them" in table.notes
     assert [feature.levels for feature in table.features[1:]] == [("clerk", "nurse"), ("no", "yes, so")]
     table = read_table(write("a, job\n1, clerk\n2, nurse\n 3,\n"))
     assert (table.names, table.features[1].levels) == (("a", "job"), (" clerk", " nurse"))

@@ -103,6 +103,8 @@ class DelimitedFile:
         notes = [*self._encoding_notes, *self.dialect.notes, *self._blank_notes]
         notes += self._odd.notes(self.source, self.names, self.dialect.delimiter)
         spaced = [name for name in self.names if name in self._spaced]
+        if self.options.trim:
+            notes.append(f"{self.source}: read without blanks around cells; a database that reads it keeps them")
         if spaced:
             shown = ", ".join(map(repr, spaced[:4])) + (", ..." if len(spaced) > 4 else "")
             notes.append(f"{self.source}: {shown}: blanks around cells count; --trim takes them off")
