@@ -125,7 +125,7 @@ def test_quiet_hides_what_the_simplifier_says(run: Run, visits: Path, monkeypatc
     """Messages about budgets came through --quiet."""
     import rulekit.simplification.passes as passes
 
-    def simplify(graph: object, *_: object) -> object:
+    def simplify(graph: object, *_: object, **__: object) -> object:
         logging.getLogger("rulekit.simplification.passes").warning("over budget")
         return graph
 

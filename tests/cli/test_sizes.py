@@ -98,7 +98,7 @@ def test_simplifying_does_not_break_a_limit(run: Run, table: Path, monkeypatch: 
     from rulekit.graph.nodes import Compare, Or
 
     larger = Or((Compare("a", ">", 0.5), Compare("b", ">", 0.5)))
-    monkeypatch.setattr(passes, "simplify", lambda graph, *_: graph.with_(decision=Fires(larger)))
+    monkeypatch.setattr(passes, "simplify", lambda graph, *_, **__: graph.with_(decision=Fires(larger)))
     assert run("train", str(table), *TRAIN, "--param", "max_clauses=1").status == 0
     assert counts(rulekit.load("m.json")).rules == 1
 

@@ -127,13 +127,17 @@ def _kept_folder() -> Path:
 def _import_numba() -> Any:
     """numba, with signals held back: a half of it that an interrupt leaves behind cannot be imported again."""
     if threading.current_thread() is not threading.main_thread():
-        return importlib.import_module("numba")
+        import numba
+
+        return numba
     held: list[tuple[int, Any]] = []
     before = {sent: handler for sent in (signal.SIGINT, signal.SIGTERM) if (handler := signal.getsignal(sent))}
     for sent in before:
         signal.signal(sent, lambda number, frame: held.append((number, frame)))
     try:
-        return importlib.import_module("numba")
+        import numba
+
+        return numba
     finally:
         for sent, handler in before.items():
             signal.signal(sent, handler)
