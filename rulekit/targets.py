@@ -334,11 +334,18 @@ def target_names() -> list[str]:
 
 
 def find_target(name: str) -> Target:
-    """The export target called `name`; raises InputError if none is installed."""
+    """The export target called `name`; raises InputError if none is installed, or its package cannot be loaded."""
     for point in entry_points(group="rulekit.exporters"):
         if point.name == name:
-            target = point.load()
-            assert isinstance(target, Target)
+            source = f"package {point.dist.name} {point.dist.version}" if point.dist else f"module {point.module}"
+            where, fix = f"export target {name} ({source})", "mend or remove that package"
+            try:
+                target = point.load()
+            except Exception as error:  # another package's module may raise anything
+                said = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+                raise InputError(f"cannot be loaded from {point.value}: {said}", where=where, fix=fix) from error
+            if not isinstance(target, Target):
+                raise InputError(f"{point.value} is no rulekit.targets.Target", where=where, fix=fix)
             return target
     raise InputError(f"no export target {name!r}", fix=f"one of {', '.join(target_names()) or '(none installed)'}")
 
@@ -352,13 +359,13 @@ def find_target_for(path: str) -> Target:
     for name in target_names():
         try:
             target = find_target(name)
-        except Exception as error:  # another package's module may raise anything
-            broken.append(f"{name} ({type(error).__name__}: {error})")
+        except InputError as error:
+            broken.append(f"{error.where} {error.what}")
             continue
         if path.lower().endswith(target.suffixes):
             return target
         endings += target.suffixes
-    reason = "".join(f"; the target {failure} cannot be loaded" for failure in broken)
+    reason = "".join(f"; {failure}" for failure in broken)
     raise InputError(
         f"the ending of this file belongs to no export target{reason}",
         where=path,
