@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
 from hypothesis import settings
 
@@ -40,3 +45,33 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def model_rows(request: pytest.FixtureRequest, whole_suite: bool) -> int:
     """How many adversarial rows a model of the parity runs gets."""
     return int(request.config.option.model_rows) if whole_suite else 300
+
+
+@pytest.fixture
+def made_table() -> Callable[[str, str, list[str]], None]:
+    """Compares a table of a page of docs/ with the lines that a test makes; RULEKIT_UPDATE_GOLDEN=1 writes them."""
+
+    def compare(page: str, maker: str, lines: list[str]) -> None:
+        path = Path(__file__).parents[1] / "docs" / f"{page}.md"
+        before, marked, rest = path.read_text("utf-8").partition(f"<!-- made by {maker} -->\n")
+        found, end, after = rest.partition("<!-- end -->")
+        table = "\n".join(lines) + "\n"
+        if os.environ.get("RULEKIT_UPDATE_GOLDEN"):
+            path.write_text(before + marked + table + end + after, encoding="utf-8")
+        assert found == table
+
+    return compare
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """How many cells and tables went into each form of each artifact; a test that passed found none decided wrongly."""
+    counts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+    for report in terminalreporter.stats.get("passed", ()):
+        for form, cases, refused in (value for name, value in report.user_properties if name == "cells"):
+            counts[form] = [counts[form][0] + cases, counts[form][1] + refused]
+    for form, (cases, refused) in counts.items():
+        line = f"cells, {form}: {cases:,} as the graph says, of these {refused:,} refused"
+        terminalreporter.write_line(line)
+    if counts:
+        cases, refused = map(sum, zip(*counts.values(), strict=True))
+        terminalreporter.write_line(f"cells, all: {cases:,} as the graph says, of these {refused:,} refused; 0 differ")

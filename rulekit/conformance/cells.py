@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import importlib.util
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from enum import Enum, IntEnum
 from fractions import Fraction
@@ -21,6 +21,7 @@ import numpy as np
 from rulekit.errors import RulekitError
 from rulekit.graph.language.text import parse_graph
 from rulekit.graph.rule_graph import RuleGraph
+from rulekit.schema import Feature
 from rulekit.tables.raw.sources import is_missing, sort_of
 from rulekit.targets import Answer
 
@@ -242,20 +243,27 @@ def sort_shown(cell: Any) -> str:
     return _SORTS.get(sort, "Decimal, by its text" if sort == "decimal" else "text")
 
 
-def may_hold() -> list[str]:
-    """The lines of a table in Markdown: what a cell of each sort is in a column of each kind, by the whole table."""
+def may_hold(holds: Callable[[Feature, Any], str] = lambda feature, cell: "") -> list[str]:
+    """A table in Markdown: what a cell of each sort is in a column of each kind, by all cells of the table.
+
+    holds: as in `rulekit.targets.Feed`. A cell without a place has a dash, and a sort without any place no line.
+    """
     kinds = ("float32", "boolean", "date", "datetime", "category", "text")
     found: dict[str, list[set[str]]] = {}
     for place, cell in enumerate(cells()):
         row = found.setdefault(sort_shown(cell), [set() for _ in kinds])
         for said, kind in zip(row, kinds, strict=True):
-            answer, classes = expected(kind)[place], model_of(kind).classes
-            missing = not isinstance(answer, str) and classes[answer[0]] == "gone"
-            said.add("refused" if isinstance(answer, str) else "missing" if missing else "read")
+            answer, graph = expected(kind)[place], model_of(kind)
+            missing = not isinstance(answer, str) and graph.classes[answer[0]] == "gone"
+            if not holds(graph.schema[NAME], cell):
+                said.add("refused" if isinstance(answer, str) else "missing" if missing else "read")
     order = ("read", "missing", "refused")
     lines = ["| a cell | number | truth value | date | moment | category | text |", "|---|---|---|---|---|---|---|"]
     for name, row in found.items():
-        lines.append(f"| {name} | " + " | ".join(" or ".join(w for w in order if w in said) for said in row) + " |")
+        if any(row):
+            lines.append(
+                f"| {name} | {' | '.join(' or '.join(w for w in order if w in said) or '-' for said in row)} |"
+            )
     return lines
 
 
@@ -269,6 +277,12 @@ column since: numeric, float64, date
 label y: {no, yes}
 decide yes when any of (amount > 2.5 and job in {car}, flag and since > 2019-01-01, (job in {"1"} or unseen) and flag)
 """
+_JOBS, _UNSEEN = 'categorical {car, cook, "1"}', '(job in {"1"} or unseen)'
+REFUSING_FORMS = (  # the second, whose jobs are numbers, for what has no place for texts; the third for words alone
+    REFUSING,
+    REFUSING.replace(_JOBS, "numeric").replace("job in {car}", "job <= 1").replace(_UNSEEN, "job > 2"),
+    REFUSING.replace(_JOBS, "text").replace("job in {car}", "job contains car").replace(_UNSEEN, "job contains cook"),
+)
 GOOD: Columns = {
     "amount": [3.0, 1.0, 2.0],
     "job": ["car", "cook", "1"],

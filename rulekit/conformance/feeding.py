@@ -13,7 +13,7 @@ from rulekit.conformance.cells import (
     KINDS,
     NAME,
     REFUSED,
-    REFUSING,
+    REFUSING_FORMS,
     Columns,
     beside_strangers,
     cells,
@@ -75,19 +75,27 @@ def _fed_kind(kind: str, graph: RuleGraph, artifact: bytes, feed: Feed) -> Fed:
 
 def fed_tables(target: Target, options: Any, feed: Feed) -> Iterator[Fed]:
     """Each family of tables that are refused whole, and good tables with a further column."""
-    graph = parse_graph(REFUSING)
-    if target.refuses(graph, target.parsed(options)):
+    parsed = target.parsed(options)
+    graph = next((g for g in map(parse_graph, REFUSING_FORMS) if not target.refuses(g, parsed)), None)
+    if graph is None:
         return
-    artifact = target.emit(graph, options).main
+    artifact, numbers = target.emit(graph, options).main, graph.schema["job"].kind == "numeric"
     for family in REFUSED:
         if family not in feed.without:
-            tables = refused(family)
+            tables = [_numbered(table) if numbers else table for table in refused(family)]
             right = read_by_graph(graph, tables)
             questions = [(_shape(table), table, answer) for table, answer in zip(tables, right, strict=True)]
             yield _asked(feed, family, artifact, graph, questions)
-    (answer,) = read_by_graph(graph, [GOOD])
+    strangers = [_numbered(table) if numbers else table for table in beside_strangers()]
+    (answer,) = read_by_graph(graph, [{name: strangers[0][name] for name in GOOD}])
     if "further columns" not in feed.without:
-        yield _asked(feed, "further columns", artifact, graph, [(_shape(t), t, answer) for t in beside_strangers()])
+        yield _asked(feed, "further columns", artifact, graph, [(_shape(t), t, answer) for t in strangers])
+
+
+def _numbered(table: Columns) -> Columns:
+    """The table with numbers in the place of the jobs."""
+    places = {job: float(place) for place, job in enumerate(GOOD["job"], 1)}
+    return {name: [places.get(cell, cell) for cell in cells] for name, cells in table.items()}
 
 
 def _shape(table: Columns) -> str:

@@ -38,7 +38,7 @@ def run_encoded(
 def run_arrays(
     artifact: bytes, graph: RuleGraph, tables: Sequence[Columns], session_of: SessionOf = runtime_session
 ) -> list[Answer]:
-    """What an application does: an input for each column, [N, 1] of the declared type, whatever its length."""
+    """What an application does: an input for each column, of the declared type and shape, whatever its length."""
     session, plan = session_of(artifact), plan_of(artifact, graph)
     return answers(lambda table: outcome(graph, in_chunks(session, _feeds(plan, graph.schema, table))).labels, tables)
 
@@ -48,7 +48,7 @@ def _feeds(plan: InputPlan, schema: Schema, table: Columns) -> dict[str, Any]:
     if plan.form == "tensor":
         width = np.float64 if plan.wide else np.float32
         return {TENSOR_NAME: np.concatenate([column.astype(width) for column in inputs.values()], axis=1)}
-    return {name: inputs[column] for column, name in zip(plan.columns, plan.names, strict=True)}
+    return {name: plan.fed(inputs[column]) for column, name in zip(plan.columns, plan.names, strict=True)}
 
 
 def _input(feature: Feature, cells: Sequence[Any], coded: bool) -> Any:

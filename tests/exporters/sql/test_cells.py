@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import rulekit
-from rulekit.conformance.cells import KINDS, NAME, cells, expected, model_of
+from rulekit.conformance.cells import KINDS, NAME, cells, expected, may_hold, model_of
 from rulekit.graph.language.text import parse_graph
 from rulekit.program.naming import label_texts
 from rulekit.targets import find_target
@@ -79,13 +79,28 @@ def _answers(execute: Execute, query: str, kind: str, held: list[Any]) -> dict[i
         return str(error)
 
 
+def test_the_page_says_what_a_cell_may_be(made_table: Callable[..., None]) -> None:
+    """The cells that a column of some engine holds; each engine is held to them below."""
+    made_table(
+        "sql",
+        "tests/exporters/sql/test_cells.py",
+        may_hold(lambda feature, cell: "" if _engines(cell) else "no column"),
+    )
+
+
+def _engines(cell: Any) -> list[str]:
+    return [engine for engine in TYPES if _types(engine, cell)]
+
+
 @pytest.mark.parametrize("kind", KINDS)
-def test_cells_of_each_type_are_those_of_the_graph(execute: Execute, engine: str, kind: str, long_runs: bool) -> None:
+def test_cells_of_each_type_are_those_of_the_graph(
+    execute: Execute, engine: str, kind: str, long_runs: bool, record_property: Callable[..., None]
+) -> None:
     """Every text, number, date and blob in every column that holds it, in a session of another time zone."""
     execute({"sqlite": "SELECT 1"}.get(engine, "SET TimeZone = 'America/New_York'"))
     query = SQL.emit(model_of(kind), {"dialect": engine, "keep": "id"}).main.decode()
     table = list(zip(cells(), expected(kind), strict=True))
-    refused, wrong = 0, []
+    asked, refused, wrong = 0, 0, []
     for declared in sorted({each for cell, _ in table for each in _types(engine, cell)}):
         execute("DROP TABLE IF EXISTS rows")
         execute(f'CREATE TABLE rows (id integer, "{NAME}" {declared})')
@@ -97,6 +112,7 @@ def test_cells_of_each_type_are_those_of_the_graph(execute: Execute, engine: str
         ]
         found = _answers(execute, query, kind, [cell for cell, _ in good])
         assert not isinstance(found, str), found
+        asked += len(found)
         wrong += [(declared, good[place], label) for place, label in found.items() if good[place][1] != label]
         bad = [cell for cell, right in here if isinstance(right, str)]
         for cell in bad if long_runs or engine == "sqlite" else bad[::12]:
@@ -105,6 +121,7 @@ def test_cells_of_each_type_are_those_of_the_graph(execute: Execute, engine: str
             wrong += [(declared, cell, answer)] if answer and not isinstance(answer, str) else []
             assert not isinstance(answer, str) or NAME in answer or "date/time field" in answer, answer
     assert wrong == []
+    record_property("cells", (engine, asked + refused, refused))
     assert refused > 0 or kind in ("category", "category of digits", "ordered", "text")
 
 
