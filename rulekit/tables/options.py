@@ -145,6 +145,10 @@ class ReadingOptions:
         """The columns whose cells stay as they are written: categories, texts and numbers in a form."""
         return self.categories() | {name for name, kind in self.types.items() if kind == "text" or form_declared(kind)}
 
+    def says(self, name: str) -> bool:
+        """Whether a column is declared to be of a kind, left out, or no feature."""
+        return name in self.types or name in self.ignore or name in self.label_columns()
+
     def label_columns(self) -> dict[str, str]:
         """The columns that are no features, and what each is."""
         time = None if self.time == ROW_ORDER else self.time

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from rulekit.schema import Display, Feature, Precision
 from rulekit.tables.kinds.conversion import blank_numbers
-from rulekit.tables.kinds.forms import CURRENCIES
+from rulekit.tables.kinds.forms import is_currency
 from rulekit.tables.raw.columns import (
     BLANKS,
     LARGEST_EXACT_INTEGER,
@@ -34,7 +34,9 @@ from rulekit.tables.raw.columns import (
 LIKELY_TOKENS = frozenset(
     ["?", "-", "--", ".", "..", "...", "na", "n/a", "n.a.", "<na>", "nan", "null", "nil", "none", "unknown", "tbd"]
 ) | {"missing", "undefined", "(blank)", "not available"}
-_ERRORS = frozenset(["#n/a", "#null!", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#error!", "#spill!"])
+_ERRORS = frozenset(["#n/a", "#null!", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#error!", "#spill!"]) | {
+    f"{sign}1.#{what}" for sign in ("", "-") for what in ("inf", "ind", "qnan", "snan")
+}
 """What spreadsheets write where a formula fails."""
 
 Counts = npt.NDArray[np.int64]
@@ -82,7 +84,7 @@ def decide_numbers(feature: Feature, display: Display, chosen: Width | None, tim
 
 def shown_in(unit: str, display: Display) -> Display:
     """How a number is shown that has a unit: in a currency it is money."""
-    return "money" if unit in CURRENCIES and display in ("plain", "integer") else display
+    return "money" if is_currency(unit) and display in ("plain", "integer") else display
 
 
 def is_boolean(column: NumberColumn, values: npt.NDArray[Any]) -> bool:

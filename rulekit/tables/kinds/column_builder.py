@@ -19,7 +19,7 @@ from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, Display, Feature
 from rulekit.tables.kinds.builders import Dictionary, NumberBuilder, TextAllowance, as_number_column
 from rulekit.tables.kinds.choice import Decided, are_sentences, decide_levels, ranks_of_keys, read_keys
 from rulekit.tables.kinds.conversion import boolean_values, numeric_values
-from rulekit.tables.kinds.dress import dress_of
+from rulekit.tables.kinds.dress import dress_of, zeros_note
 from rulekit.tables.options import ReadingOptions, base_kind, levels_declared
 from rulekit.tables.raw.columns import (
     Column,
@@ -274,7 +274,8 @@ class ColumnBuilder:
             return reading.decided, self._codes(dictionary, reading.lookup[place])
         assert reading.values is not None
         self._refuse_large(dictionary)
-        return self._numbers_of(dictionary, reading.decided.feature, reading.values[place])
+        decided, column = self._numbers_of(dictionary, reading.decided.feature, reading.values[place])
+        return replace(decided, notes=(*decided.notes, *zeros_note(self.name, keys))), column
 
     def _text_of_keys(self, dictionary: Dictionary) -> tuple[Decided, EncodedColumn]:
         """A column of sentences, each distinct one of which is tokenised once."""

@@ -5,18 +5,19 @@ from __future__ import annotations
 import re
 import shlex
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from rulekit.tables.kinds.choice import may_mean_missing
 from rulekit.tables.kinds.forms import (
-    CURRENCIES,
+    COMPOUNDS,
     DAY,
     DateForm,
     Form,
     NumberForm,
     OddForm,
     date_forms,
+    is_currency,
     number_forms,
     plain_text,
 )
@@ -25,20 +26,35 @@ NEARLY_ALL = 0.8
 """The share of the distinct cells that a form has to read."""
 _SAMPLE = 400
 _FEW, _SOME, _MANY = 3, 6, 20
+_FEW_BARE = 0.05
 _TOKENS_SHOWN = 6
-_DIGIT = re.compile(r"\d")
+_DIGIT = re.compile(r"[\d⁰¹²³⁴-⁹]")
+_NUMBER = re.compile(r"[\d⁰¹²³⁴-⁹]+")
+_NAMED = re.compile(r"(?:[^0]*[^\W\d_][ _.-]?0)+[^0]*|\W*0(?:[ .-]0){2,}\W*")
+_ZEROS = re.compile(r"[ \t]*0(?!\d{3}(?:19|20)\d\d[ \t]*$)\d+[ \t]*", re.ASCII)  # 01051999 is a day
+_HEXADECIMAL = re.compile(r"[0-9A-Fa-f]{2,8}h?")
 _CODE = re.compile(r"\b0\d|[A-Za-z]0\d")
 _LONG = re.compile(r"[^\W\d_]{4}")
 _PLAIN = re.compile(r"[ \t]*[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf|nan)[ \t]*", re.ASCII | re.IGNORECASE)
+
+
+_ODD = {
+    "span": "1d 2h",
+    "clock": "1:30",
+    "months": "1y 2m",
+    "inches": "5'11\"",
+    "degrees": "1°2'",
+    "bytes": "1 GB 1 MB",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Dress:
     """What reads the cells of a category as numbers or dates.
 
-    cell: one of them. example: a cell that shows the form, "" where the cells are plain numbers. other: an example of
-    another form that reads as many cells. unread: the levels that are no such cells. units: several units among the
-    cells, where those are what stands in the way.
+    kind: "" of numbers in no known form. cell: one of them. example: a cell that shows the form, "" where the cells are
+    plain numbers. other: an example of another form that reads as many cells. unread: the levels that are no such
+    cells. units: several units among the cells, where those are what stands in the way.
     """
 
     kind: str
@@ -66,7 +82,7 @@ def dress_of(levels: Sequence[str], single: bool = False) -> Dress | None:
     found = [*_as_numbers(sample, single), *_as_dates(sample)]
     found.sort(key=lambda item: item[0] == OddForm("fraction"))  # 8/2024 is a month
     if not found:
-        return _in_several_units(sample)
+        return _in_several_units(sample) or _in_no_form(sample)
     best = max(found, key=lambda item: item[1])  # of equals the first, which is the simplest
     form = best[0]
     others = [other for other, share in found if share == best[1] and _is_rival(form, other)]
@@ -78,8 +94,12 @@ def dress_of(levels: Sequence[str], single: bool = False) -> Dress | None:
         kind = "numeric"
     other = next((_example(rival, sample) for rival in others if rival is not None), "")
     unread = tuple(level for level in levels if level.strip() and read(level) is None)
-    if len(unread) - len(levels) + len(real) >= (1.0 - NEARLY_ALL) * len(real):
+    if len(unread) - len(levels) + len(real) >= (1.0 - NEARLY_ALL) * len(real) or not (form or unread):
         return None
+    if isinstance(form, NumberForm) and form.suffix in ("%", "‰"):
+        bare = sum(bool(_plain(cell)) for cell in sample)
+        if _FEW_BARE * len(sample) < bare:
+            return Dress("numeric", units=(form.suffix, "none"))
     cell = next((cell for cell in sample if _plain(cell) is None and read(cell) is not None), sample[0])
     return Dress(kind, cell, "" if form is None else _example(form, sample), other, unread)
 
@@ -110,13 +130,13 @@ def _as_numbers(sample: Sequence[str], single: bool) -> list[tuple[Form | None, 
     numbers = [form for form in forms if isinstance(form, NumberForm)]
     prefix = _main(form.prefix for form in numbers)
     suffix = _main(form.suffix for form in numbers)
-    named = prefix and prefix not in CURRENCIES
+    named = prefix and not is_currency(prefix)
     joined = named and any(re.match(rf"{re.escape(prefix or '')}\d", cell) for cell in sample)  # R108 is a code
     if named and (
         joined or single or len(sample) < _MANY or _LONG.search(prefix or "") or any(map(_CODE.search, sample))
     ):
         prefix = None
-    if suffix and suffix not in (*CURRENCIES, "%", "‰") and len(sample) < _SOME:
+    if suffix and suffix not in ("%", "‰") and not is_currency(suffix) and len(sample) < _SOME:
         suffix = None
     candidates: list[Form | None] = [None]
     if prefix is not None and suffix is not None and len(sample) >= _FEW and "=" not in prefix + suffix:
@@ -127,10 +147,9 @@ def _as_numbers(sample: Sequence[str], single: bool) -> list[tuple[Form | None, 
         candidates += [replace(bare, thousands=t, decimal=d, indian=i) for t, d, i in ordered]
         if _all_in_thousands(sample, numbers):
             candidates = sorted(candidates, key=lambda form: not (isinstance(form, NumberForm) and form.thousands))
-    candidates += [OddForm(kind) for kind in ("clock", "hex") if OddForm(kind) in forms]
-    if OddForm("span") in forms or len({form.suffix for form in numbers}) > 1:
-        candidates.append(OddForm("span"))
-    candidates += [OddForm("fraction")] if OddForm("fraction") in forms else []
+    several = len({form.suffix for form in numbers}) > 1
+    candidates += [OddForm(kind) for kind in ("clock", "base", "fraction") if OddForm(kind) in forms]
+    candidates += [OddForm(kind) for kind in COMPOUNDS if several or OddForm(kind) in forms]
     found = [(form, _reads(_plain if form is None else form.reader(), sample)) for form in candidates]
     return [(form, share) for form, share in found if share]
 
@@ -163,12 +182,23 @@ def _in_several_units(sample: Sequence[str]) -> Dress | None:
     units = Counter(
         form.prefix or form.suffix for cell in sample for form in number_forms(cell)[:1] if isinstance(form, NumberForm)
     )
-    several = [unit for unit, count in units.most_common(3) if unit and count > 0.05 * len(sample)]
-    known = all(unit in CURRENCIES or (unit.isalpha() and len(unit) <= 3) or unit in "%‰" for unit in several)
+    several = [unit for unit, count in units.most_common(3) if unit and count > _FEW_BARE * len(sample)]
+    known = all(is_currency(unit) or (unit.isalpha() and len(unit) <= 3) or unit in "%‰" for unit in several)
     read = sum(count for unit, count in units.items() if unit in (*several, ""))
     if len(several) < 2 or not known or len(sample) < _MANY or read <= NEARLY_ALL * len(sample):
         return None
     return Dress("numeric", units=tuple(several))
+
+
+def _in_no_form(sample: Sequence[str]) -> Dress | None:
+    """Cells that hold numbers alike, in a form that is not known; no codes (R108), addresses or phone numbers."""
+    shapes = Counter(_NUMBER.sub("0", cell) for cell in sample)
+    alike = [(shape, count) for shape, count in shapes.most_common(_FEW) if not _NAMED.fullmatch(shape)]
+    hexadecimal = sum(map(bool, map(_HEXADECIMAL.fullmatch, sample)))
+    hexadecimal *= sum(bool(re.search(r"\d[A-Fa-f]", cell)) for cell in sample) > _FEW_BARE * len(sample)
+    if len(sample) < _MANY or max(sum(count for _, count in alike), hexadecimal) <= NEARLY_ALL * len(sample):
+        return None
+    return Dress("", sample[0])
 
 
 def _example(form: Form, sample: Sequence[str]) -> str:
@@ -179,9 +209,10 @@ def _example(form: Form, sample: Sequence[str]) -> str:
         sole = made.get(form.order, "")
     else:
         shown = [cell for cell in sample if number_forms(cell) == [form]]
-        sole = form.canonical if isinstance(form, NumberForm) else {"span": "1d 2h", "clock": "1:30"}.get(form.kind, "")
+        sole = form.canonical if isinstance(form, NumberForm) else _ODD.get(form.kind, "")
     shown = [cell for cell in shown if _plain(cell) is None] or shown
-    return plain_text(min(shown, key=lambda cell: (len(cell), cell), default=sole))
+    shortest = min(shown, key=lambda cell: (len(cell), cell), default=sole)
+    return shortest.strip() if isinstance(form, OddForm) else plain_text(shortest)
 
 
 def option(flag: str, name: str, value: str) -> str:
@@ -196,8 +227,20 @@ def quoted_word(text: str) -> str:
     return shlex.quote(text)
 
 
+def zeros_note(name: str, cells: Iterable[str]) -> tuple[str, ...]:
+    """What to do about numbers with leading zeros, as codes have; () where there are none."""
+    code = next((cell.strip() for cell in cells if _ZEROS.fullmatch(cell)), "")
+    keeps = f"{option('--type', name, 'categorical')} keeps such cells as codes"
+    return (f"column {name!r} has leading zeros: {code!r} is read as {int(code)}; {keeps}",) if code else ()
+
+
 def note_of(name: str, dress: Dress, counts: Sequence[int]) -> str:
     """What to do about a column in dress; counts: the rows of each unread level."""
+    if not dress.kind:
+        return (
+            f"column {name!r} is a category of cells with numbers such as {dress.cell!r}, a form that is not known; "
+            f"write plain numbers if their size counts, or --ignore {quoted_word(name)} if they only name rows"
+        )
     if dress.units:
         return (
             f"column {name!r} is a category, though it holds numbers: in several units, "
@@ -215,7 +258,8 @@ def note_of(name: str, dress: Dress, counts: Sequence[int]) -> str:
         what = f"column {name!r} is categorical because {sum(counts)} of its cells are no numbers: {shown}"
         return f"{what}; if they mean missing, {' '.join(given)}{mend}" if given else f"{what}{mend}"
     what = "dates" if dress.kind in ("date", "datetime") else "numbers"
-    note = f"column {name!r} is a category of {what} such as {dress.cell!r}; {' '.join(given)} reads them"
+    how = " as quotients" if what == "numbers" and re.search(r"/ ?\d", dress.example) else ""
+    note = f"column {name!r} is a category of {what} such as {dress.cell!r}; {' '.join(given)} reads them{how}"
     if dress.other:
         unsure = "day or month first?" if what == "dates" else "thousands or decimals?"
         note += f", or {option('--type', name, f'{dress.kind}:{dress.other}')}: {unsure}"

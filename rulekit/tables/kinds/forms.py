@@ -1,6 +1,6 @@
 """Forms: how the cells of a column write numbers, durations or dates, known from one cell as an example.
 
-Examples are `1.234,5 €`, `550 kg`, `$1,234`, `(550)`, `1:30:00`, `31-Dec-99`. A form reads the cells of a file; models,
+Examples are `1.234,5 €`, `$1,234`, `(550)`, `1:30:00`, `5'11"`, `31-Dec-99`. A form reads the cells of a file; models,
 rules and artifacts know numbers only. Python looks at distinct cells.
 """
 
@@ -12,7 +12,7 @@ import re
 import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from rulekit.dates import EPOCH
 from rulekit.errors import InputError
@@ -25,15 +25,27 @@ CURRENCIES = frozenset(
         *("TRY", "TWD", "USD", "ZAR", "US$", "R$", "kr", "kr.", "zł", "Kč", "Ft", "Rs", "Rs.", "Fr."),
     )
 )
+
+
+def is_currency(text: str) -> bool:
+    """Whether a text stands for a currency: by name, or by a sign such as that of A$."""
+    return text in CURRENCIES or (text != "" and unicodedata.category(text[-1]) == "Sc")
+
+
 LONGEST = 80
 """Characters of a cell that may hold a number or a date."""
 DAY = 86400.0
 
 _BLANKS = dict.fromkeys(map(ord, "\u00a0\u2002\u2003\u2007\u2009\u200a\u202f\u3000\t"), " ")
-_SIGNS = {ord(sign): plain for plain, signs in (("-", "−–—－"), ("'", "’‘´`ʼ"), ("+", "＋")) for sign in signs}
+_UNSEEN = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u2060\ufeff"), "")
+_SIGNS = {
+    ord(sign): plain for plain, signs in (("-", "−–—－"), ("'", "’‘´`ʼ′"), ('"', "″"), ("+", "＋")) for sign in signs
+}
 _MARKS = {ord(sign): plain for sign, plain in zip("，．٫٬％（）：／", ",..,%():/", strict=True)}
-_PLAIN = _BLANKS | _SIGNS | _MARKS
-_QUOTES = "\"'“”„«»"
+_PLAIN = _BLANKS | _UNSEEN | _SIGNS | _MARKS
+_QUOTES = "\"'“”„«»[]{}"
+_POWER = re.compile(r"(?<=10)[⁻⁰¹²³⁴-⁹]+")
+_FOOTNOTE = re.compile(r"(?<=\d)\s*[*†‡§]+$")
 _SCALES = {
     word: exponent
     for exponent, words in (
@@ -45,20 +57,40 @@ _SCALES = {
     for word in words.split()
 }
 _BOUNDS = ("<=", ">=", "<", ">", "≤", "≥", "~", "≈", "ca.", "ca", "approx.", "approx", "about")
-_SECONDS = {"d": DAY, "day": DAY, "days": DAY, "h": 3600.0, "hr": 3600.0, "hrs": 3600.0, "hour": 3600.0}
-_SECONDS |= {"hours": 3600.0, "m": 60.0, "min": 60.0, "mins": 60.0, "minutes": 60.0, "minute": 60.0}
-_SECONDS |= {"s": 1.0, "sec": 1.0, "secs": 1.0, "seconds": 1.0, "second": 1.0}
-_SPAN = re.compile(rf"(?:\d+(?:\.\d+)?\s*(?:{'|'.join(sorted(_SECONDS, key=len, reverse=True))})[\s,]*)+", re.ASCII)
-_SPAN_PART = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]+)", re.ASCII)
+COMPOUNDS = {
+    kind: {word: factor for words, factor in units for word in words.split()}
+    for kind, units in (
+        (
+            "span",
+            (
+                ("d day days", DAY),
+                ("h hr hrs hour hours", 3600.0),
+                ("m min mins minute minutes", 60.0),
+                ("s sec secs second seconds", 1.0),
+                ("ms msec", 0.001),
+            ),
+        ),
+        ("months", (("y yr yrs year years", 12.0), ("m mo mos mon mons month months", 1.0))),
+        ("inches", (("' ft feet foot", 12.0), ("\" in inch inches ''", 1.0))),
+        ("bytes", (("b byte bytes", 1.0), ("kb", 1e3), ("mb", 1e6), ("gb", 1e9), ("tb", 1e12))),
+        ("degrees", (("° deg", 1.0), ("' min", 1.0 / 60.0), ("\" sec ''", 1.0 / 3600.0))),
+    )
+}
+"""Units of numbers that are written in two or more, as 1h 30min, by what the smallest is; each in the kind's unit."""
+_UNITS = {"span": "s", "clock": "s", "months": "months", "inches": "in", "bytes": "B", "degrees": "°"}
+_COMPOUND_PART = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]+|°|''|['\"])[\s,]*", re.ASCII)
+_LAST_UNIT = re.compile(r"(\d+h|')\s*(\d{1,2})$", re.ASCII)
 _CLOCK = re.compile(
-    r"(?:(\d+) days?,? )?(\d+):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?(?:\s*([ap])\.?m\.?)?", re.ASCII | re.IGNORECASE
+    r"(?:(\d+) days?,? )?(\d+)(?::([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?|(?=\s*[ap]\.?m))(?:\s*([ap])\.?m\.?)?",
+    re.ASCII | re.IGNORECASE,
 )
 _MANY_BLANKS = re.compile(r"\s{2,}")
-_NO_CENTS = re.compile(r"(?<=\d)[.,]-{1,2}$")
-_HEX = re.compile(r"([+-]?)0x([0-9a-f]{1,13})", re.ASCII | re.IGNORECASE)
-_FRACTION = re.compile(r"([+-]?)(?:(\d+)[ -])?(\d+)\s*/\s*([1-9]\d*)", re.ASCII)
+_NO_CENTS = re.compile(r"(?<=\d)[.,/]-{1,2}$")
+_BASED = re.compile(r"[+-]?0(?:x[0-9a-f]{1,13}|o[0-7]{1,17}|b[01]{1,53})", re.ASCII | re.IGNORECASE)
+_FRACTION = re.compile(r"([+-]?)(?:(\d+)[ -]+)?(\d+(?:\.\d+)?)\s*/\s*([1-9]\d*)", re.ASCII)
+_SQUARE = re.compile(r"(?<=[^\W\d_x×])[23²³]")
 _CORE = re.compile(r"\d(?:[\d.,' _]*\d)?[.,]?|[.,]\d+", re.ASCII)
-_EXPONENT = r"(?:\s*(?:e|[x×*·]\s*10\s*\^?)\s*(?P<power>[+-]?\d{1,4}))?"
+_EXPONENT = r"(?:\s*(?:e|d(?=[+-])|[x×*·]\s*10\s*\^?)\s*(?P<power>[+-]?\d{1,4}))?"
 
 _DECEMBER = 12
 _MONTHS = {
@@ -84,8 +116,8 @@ _MONTHS = {
 }
 _WEEKDAY = r"(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*[.,]?\s+)?"
 _TIME = (
-    r"(?:(?:[t,]|\bat\b)?\s*(?P<hour>\d{1,2})[:h.](?P<minute>[0-5]\d)(?:[:.](?P<second>[0-5]\d(?:[.,]\d{1,6})?))?"
-    r"\s*(?P<half>[ap]\.?m\.?)?\s*(?P<zone>z|utc|gmt|[+-]\d\d:?\d\d)?)?"
+    r"(?:(?:[t,:]|\bat\b)?\s*(?P<hour>\d{1,2})[:h.](?P<minute>[0-5]\d)(?:[:.](?P<second>[0-5]\d(?:[.,]\d{1,6})?))?"
+    r"\s*(?P<half>[ap]\.?m\.?)?\s*(?:uhr|hrs|h)?\s*(?P<zone>z|utc|gmt|[+-]\d\d:?\d\d)?)?"
 )
 _MIDDLE = r"(?P<hour>\d\d):(?P<minute>\d\d):(?P<second>\d\d)"
 _NAME, _YEAR = r"(?P<name>[a-z]{3,10})\.?", r"'?(?P<year>\d{4}|\d{2})"
@@ -97,42 +129,59 @@ _DATES = {
         rf"{_NAME}[-/ ]?(?P<day>\d{{1,2}})(?:st|nd|rd|th)?[-/, ]+{_YEAR}",
         rf"(?P<year>\d{{4}})[-/ ]?{_NAME}[-/ ]?(?P<day>\d{{1,2}})",
     ),
-    "dmy": (rf"(?P<day>\d{{1,2}})(?P<sep>[-/. ])(?P<month>\d{{1,2}})(?P=sep){_YEAR}",),
-    "mdy": (rf"(?P<month>\d{{1,2}})(?P<sep>[-/. ])(?P<day>\d{{1,2}})(?P=sep){_YEAR}",),
+    "dmy": (
+        rf"(?P<day>\d{{1,2}})(?P<sep>[-/. ])(?P<month>\d{{1,2}})(?P=sep){_YEAR}",
+        r"(?P<day>\d{1,2})(?P<month>\d\d)(?P<year>(?:19|20)\d\d)",
+    ),
+    "mdy": (
+        rf"(?P<month>\d{{1,2}})(?P<sep>[-/. ])(?P<day>\d{{1,2}})(?P=sep){_YEAR}",
+        r"(?P<month>\d{1,2})(?P<day>\d\d)(?P<year>(?:19|20)\d\d)",
+    ),
     "y2md": (r"(?P<year>\d{2})(?P<sep>[-/. ])(?P<month>\d{1,2})(?P=sep)(?P<day>\d{1,2})",),
     "digits": (
         r"(?P<year>\d{4})(?P<month>\d{2})(?P<day>\d{2})",
         r"(?P<year>\d{4})(?P<month>\d\d)(?P<day>\d\d)[t ]?(?P<hour>\d\d)(?P<minute>[0-5]\d)(?P<second>[0-5]\d)?z?",
     ),
-    "week": (r"(?P<year>\d{4})-?w(?P<week>\d{2})(?:-?(?P<weekday>[1-7]))?",),
+    "week": (
+        r"(?P<year>\d{4})[- ]?k?w(?P<week>\d{1,2})(?:-?(?P<weekday>[1-7]))?",
+        r"(?:k?w|week) ?(?P<week>\d{1,2})[-/, ]+(?P<year>\d{4})",
+    ),
     "months": (
         rf"{_NAME}[-/., ]*{_YEAR}",
         rf"(?P<year>\d{{4}})[-/ ]?{_NAME}",
         r"(?P<year>\d{4})[-/.](?P<month>\d{1,2})",
         r"(?P<month>\d{1,2})[-/.](?P<year>\d{4})",
+        r"(?P<month>0[1-9]|1[0-2])/(?P<year>\d{2})",
         r"(?P<year>\d{4})[- ]?q(?P<quarter>[1-4])",
         r"q(?P<quarter>[1-4])[-/ ]?(?P<year>\d{4})",
     ),
 }
+_DAYS = {ord(sign): plain for sign, plain in zip("年月日년월일", ("-", "-", "") * 2, strict=True)}
+_TIME_FIRST = re.compile(r"(\d{1,2}:[0-5]\d(?::[0-5]\d(?:\.\d+)?)?(?: ?[ap]\.?m\.?)?),? (.*\d.*)", re.ASCII)
 _ALWAYS = ("ymd", "named")
 """Orders that no cell of another order can be taken for."""
 
 
 def plain_text(cell: str) -> str:
     """The cell with ASCII digits, blanks, signs and marks, without the quotes and blanks around it."""
+    return _NO_CENTS.sub("", _FOOTNOTE.sub("", _ascii_text(cell).removeprefix("=").strip(_QUOTES).strip()))
+
+
+def _ascii_text(cell: str) -> str:
+    """The cell with ASCII digits, blanks, signs and marks, and a power of ten behind ^."""
     if not cell.isascii():
-        cell = cell.translate(_PLAIN)
+        cell = _POWER.sub(lambda power: "^" + unicodedata.normalize("NFKC", power[0]), cell).translate(_PLAIN)
         if not cell.isascii():
-            cell = "".join(_digit(c) for c in cell)
-    cell = _MANY_BLANKS.sub(" ", cell.strip())  # patterns try every part of a run
-    if cell[:2] == '="':  # a spreadsheet's formula that is a text
-        cell = cell[1:]
-    return _NO_CENTS.sub("", cell.strip(_QUOTES).strip())
+            cell = "".join(map(_digit, cell))
+    return _MANY_BLANKS.sub(" ", cell.strip())  # patterns try every part of a run
 
 
 def _digit(c: str) -> str:
-    digit = None if c in "²³¹" or not c.isdigit() else unicodedata.digit(c, None)
-    return c if digit is None else str(digit)
+    if c in "²³¹":
+        return c
+    if unicodedata.category(c) == "No" and "⁄" in (parts := unicodedata.normalize("NFKC", c)):
+        return f" {parts.replace('⁄', '/')}"
+    return str(unicodedata.digit(c, c))
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +202,7 @@ class NumberForm:
     @property
     def unit(self) -> str:
         """What the numbers are of, "" where the form does not say."""
-        return self.prefix if self.prefix in CURRENCIES else self.suffix
+        return self.prefix if is_currency(self.prefix) else self.suffix
 
     @property
     def canonical(self) -> str:
@@ -197,7 +246,7 @@ def _number_pattern(form: NumberForm) -> Callable[[str], re.Match[str] | None]:
     whole = rf"(?P<whole>{grouped}|\d*)" if mark else r"(?P<whole>\d*)"
     part = rf"(?:{re.escape(form.decimal)}(?P<part>\d*))?"
     prefix = rf"(?:{_loose(form.prefix)})?" if form.prefix else ""
-    suffix = rf"(?:{_loose(form.suffix)})?" if form.suffix else ""
+    suffix = rf"(?:{_loose(form.suffix.removesuffix('s') if len(form.suffix) > 2 else form.suffix)}s?)?"
     bound = rf"(?:{'|'.join(map(re.escape, _BOUNDS))})?\s*" if form.bounds else ""
     scale = rf"(?P<scale>{'|'.join(sorted(map(re.escape, _SCALES), key=len, reverse=True))})?" if form.scaled else ""
     scale = scale or "(?P<scale>(?!))?"
@@ -221,25 +270,29 @@ def _without_parentheses(text: str) -> tuple[str, bool]:
 
 @dataclass(frozen=True, slots=True)
 class OddForm:
-    """Durations, in seconds (clock: `1:30:00`, spans: `2d 3h`), hexadecimal numbers (hex) and fractions (fraction)."""
+    """Numbers in several units (`COMPOUNDS`: `2d 3h`), times (clock: `1:30:00`), in another base, and fractions."""
 
     kind: str
 
     @property
     def unit(self) -> str:
-        return "s" if self.kind in ("span", "clock") else ""
+        return _UNITS.get(self.kind, "")
 
     def reader(self) -> Callable[[str], float | None]:
         """What gives the number of a cell, None where it holds none of this form."""
-        return {"span": _span, "clock": _clock, "hex": _hexadecimal, "fraction": _fraction}[self.kind]
+        if self.kind in COMPOUNDS:
+            return partial(_compound, COMPOUNDS[self.kind])
+        return {"clock": _clock, "base": _based, "fraction": _fraction}[self.kind]
 
 
-def _span(cell: str) -> float | None:
-    text = plain_text(cell[: LONGEST + 1]).lower()
-    if not _SPAN.fullmatch(text):
+def _compound(factors: dict[str, float], cell: str) -> float | None:
+    text = _ascii_text(cell[: LONGEST + 1]).lower()
+    text = re.sub(r"^pt?(?=\d)|(?<=d)t(?=\d)", "", text)  # ISO's PT1H30M
+    text = _LAST_UNIT.sub(lambda last: f"{last[1]} {last[2]}{'m' if last[1][-1] == 'h' else chr(34)}", text)
+    parts = _COMPOUND_PART.findall(text)
+    if not parts or _COMPOUND_PART.sub("", text) or not all(word in factors for _, word in parts):
         return None
-    parts = _SPAN_PART.findall(text)
-    return math.fsum(float(number) * _SECONDS[word] for number, word in parts) if parts else None
+    return math.fsum(float(number) * factors[word] for number, word in parts)
 
 
 def _clock(cell: str) -> float | None:
@@ -255,9 +308,9 @@ def _clock(cell: str) -> float | None:
     return -value if text.startswith("-") else value
 
 
-def _hexadecimal(cell: str) -> float | None:
-    found = _HEX.fullmatch(plain_text(cell[: LONGEST + 1]))
-    return None if found is None else float(int(found[2], 16)) * (-1.0 if found[1] == "-" else 1.0)
+def _based(cell: str) -> float | None:
+    text = plain_text(cell[: LONGEST + 1])
+    return float(int(text, 0)) if _BASED.fullmatch(text) else None
 
 
 def _fraction(cell: str) -> float | None:
@@ -265,7 +318,7 @@ def _fraction(cell: str) -> float | None:
     found = _FRACTION.fullmatch(text)
     if found is None:
         return float(text) if re.fullmatch(r"[+-]?\d{1,15}", text, re.ASCII) else None
-    value = int(found[2] or 0) + int(found[3]) / int(found[4])
+    value = int(found[2] or 0) + float(found[3]) / int(found[4])
     return -value if found[1] == "-" else value
 
 
@@ -285,7 +338,7 @@ class DateForm:
         def read(cell: str) -> float | None:
             if len(cell) > LONGEST:
                 return None
-            text = _unaccented(plain_text(cell).lower())
+            text = _date_text(cell)
             for match in matches:
                 found = match(text)
                 if found is not None and (seconds := _seconds(found.groupdict())) is not None:
@@ -301,10 +354,13 @@ def _date_patterns(order: str) -> tuple[Callable[[str], re.Match[str] | None], .
     return tuple(re.compile(_WEEKDAY + date, re.ASCII).fullmatch for date in timed)
 
 
-def _unaccented(text: str) -> str:
-    if text.isascii():
-        return text
-    return "".join(c for c in unicodedata.normalize("NFD", text) if not unicodedata.combining(c))
+def _date_text(cell: str) -> str:
+    """A cell in small letters without accents, the time of day behind the date."""
+    text = plain_text(cell).lower()
+    if not text.isascii():
+        text = "".join(c for c in unicodedata.normalize("NFD", text.translate(_DAYS)) if not unicodedata.combining(c))
+    first = _TIME_FIRST.fullmatch(text)
+    return f"{first[2]} {first[1]}" if first else text
 
 
 def _seconds(parts: dict[str, str | None]) -> float | None:
@@ -345,10 +401,10 @@ Form = NumberForm | OddForm | DateForm
 def number_forms(cell: str) -> list[Form]:
     """The forms of numbers that a cell can be of: two where one mark may be that of thousands or of decimals."""
     text, _ = _without_parentheses(plain_text(cell))
-    signs = {"clock": ":", "hex": "x", "fraction": "/"}
-    odd = [OddForm(kind) for kind, sign in signs.items() if sign in text.lower()]
-    odd += [OddForm("span")] if len(_SPAN_PART.findall(text.lower())) > 1 else []
-    found: list[Form] = [form for form in odd if form.reader()(cell) is not None]
+    several = len(re.findall(r"\d+(?:\.\d+)?", text)) > 1 or text[:1] == "P"
+    kinds = ("clock", "base", *(("fraction",) if "/" in text else ()), *(COMPOUNDS if several else ()))
+    found: list[Form] = [form for form in map(OddForm, kinds) if form.reader()(cell) is not None]
+    found = found[:1]
     core = _CORE.search(text)
     if core is None or len(text) > LONGEST:
         return found
@@ -363,7 +419,7 @@ def number_forms(cell: str) -> list[Form]:
 
 def _affixes(before: str, behind: str) -> NumberForm | None:
     """A form with the texts before and after the digits, None where no form has such."""
-    if any(c.isdigit() for c in before + behind):
+    if any(c.isdigit() for c in before + _SQUARE.sub("", behind)):
         return None
     bound = next((sign for sign in _BOUNDS if before.lower().startswith(sign)), "")
     before = re.sub(r"^[+-]|[+-]\s*$", "", before[len(bound) :].strip()).strip(" ")
@@ -398,7 +454,7 @@ def _marks_of(digits: str) -> list[tuple[str, str, bool]]:
         if len(groups[-1]) == 3 and 0 < len(groups[0]) <= 3 and not groups[0].startswith("0"):
             return [(last, "," if last == "." else ".", False), decimal]
         return [decimal]
-    if len(set(marks)) > 1:
+    if len(set(marks)) > 1 or len(groups[-1]) != 3 or not all(0 < len(group) <= 3 for group in groups):
         return []
     return [(last, "," if last == "." else ".", _is_indian(groups))]
 
@@ -409,7 +465,7 @@ def _is_indian(groups: list[str]) -> bool:
 
 def date_forms(cell: str) -> list[Form]:
     """The forms of dates that a cell can be of."""
-    text = _unaccented(plain_text(cell[: LONGEST + 1]).lower())
+    text = _date_text(cell[: LONGEST + 1])
     found: list[Form] = []
     for order in _DATES:
         matched = [m for match in _date_patterns(order) if (m := match(text)) is not None]

@@ -80,7 +80,9 @@ class Hint:
 
     def __str__(self) -> str:
         return {
-            "dressed": f"looks like {self.kind}" if self.kind else "looks like numbers in several units",
+            "dressed": f"looks like {self.kind}"
+            if self.kind
+            else "looks like numbers in several units or no known form",
             "dates": "looks like dates",
             "an id": "looks like an id, or the number of the row",
             "ordered": f"looks ordered: {', '.join(self.levels)}",
@@ -160,7 +162,9 @@ def _of_numbers(feature: Feature, column: Any) -> Hint | None:
     if seen is None:
         return None
     plain = "money" if feature.display == "money" else "numeric"
-    kinds = {"an id": "ignore", "codes": plain, "infinite": plain, "digits of dates": "date:19991231"}
+    kinds = {"an id": "ignore", "codes": plain, "infinite": plain}
+    if seen.examples:
+        kinds["digits of dates"] = f"date:{seen.examples[0]}"
     kind = kinds.get(seen.look, "")
     missing = tuple(f"{code:.0f}" for code, _ in seen.codes)
     return Hint(seen.look, kind, missing=missing, note=seen.note(feature.name))
@@ -185,13 +189,13 @@ def _of_levels(feature: Feature, parts: Iterator[Array]) -> Hint | None:
         counts += np.bincount(part, minlength=len(counts))
     single = len(levels) >= MANY_NAMES and int(counts[FIRST_LEVEL_CODE:].max()) <= 1
     dress, order = dress_of(levels, single), likely_order(levels)
-    if order and (dress is None or (dress.units and len(order) < MANY_NAMES)):
+    if order and (dress is None or not dress.kind or (dress.units and len(order) < MANY_NAMES)):
         return Hint("ordered", "ordered", order)
     if dress is not None:
         rows = dict(zip(levels, counts[FIRST_LEVEL_CODE:].tolist(), strict=True))
         missing = tuple(text for text in dress.unread if may_mean_missing(text))
         note = note_of(feature.name, dress, [rows[text] for text in dress.unread])
-        return Hint("dressed", "" if dress.units else dress.declared, missing=missing, note=note)
+        return Hint("dressed", "" if dress.units or not dress.kind else dress.declared, missing=missing, note=note)
     if single:
         return Hint("an id", "ignore")
     return Hint("many levels") if len(levels) >= MANY_LEVELS else None

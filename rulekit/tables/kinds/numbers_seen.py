@@ -29,10 +29,14 @@ Seen = Literal["an id", "constant", "codes", "thousands", "digits of dates", "in
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """What the numbers of a column look like; codes: those that may mean missing, with their rows."""
+    """What the numbers of a column look like; codes: those that may mean missing, with their rows.
+
+    examples: dates in the digits of which the numbers may be dates.
+    """
 
     look: Seen
     codes: tuple[tuple[float, int], ...] = ()
+    examples: tuple[str, ...] = ()
 
     def note(self, name: str) -> str:
         """What to do about it, "" where nothing is."""
@@ -42,7 +46,8 @@ class Numbers:
                 f"{option('--type', name, 'numeric:1.234,5')} or {option('--type', name, 'numeric:1,234.5')} reads them"
             )
         if self.look == "digits of dates":
-            return f"column {name!r}: dates as digits, it seems; {option('--type', name, 'date:19991231')} reads them"
+            either = " or ".join(option("--type", name, f"date:{example}") for example in self.examples)
+            return f"column {name!r}: dates as digits, it seems; {either} reads them"
         if not self.codes:
             return ""
         cells = " and ".join(f"{count} cells {code:.0f}" for code, count in self.codes)
@@ -79,7 +84,8 @@ def look_of_numbers(feature: Feature, parts: Callable[[], Iterator[Array]]) -> N
         crowded = n * n / (2.0 * (high - low + 1.0)) >= _COLLISIONS
         if len(distinct) == n and (rises or crowded or _ID_NAME.fullmatch(feature.name)):
             return Numbers("an id") if np.all(np.rint(distinct) == distinct) else None
-    return Numbers("digits of dates") if _are_digits_of_dates(low, high, head) else None
+    examples = _digits_of_dates(low, high, head)
+    return Numbers("digits of dates", examples=examples) if examples else None
 
 
 def _values(parts: Callable[[], Iterator[Array]]) -> Array:
@@ -139,8 +145,17 @@ def _in_thousands(values: Array, whole: bool = True) -> bool:
     return np.mean(digits % 10 != 0) > 0.75 and (not whole or bool(len(others) and others.max() >= 100.0))
 
 
-def _are_digits_of_dates(low: float, high: float, head: Array) -> bool:
-    """Whether whole numbers are dates of the years 1900 to 2099, such as 20240531."""
-    month, day = np.divmod(np.mod(head, 10_000), 100)
-    there = (month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)
-    return bool(low >= 1900_01_01 and high < 2100_00_00 and np.all(there))
+def _digits_of_dates(low: float, high: float, head: Array) -> tuple[str, ...]:
+    """Examples of the dates of the years 1900 to 2099 of which whole numbers may be the digits: 19991231, 31121999."""
+
+    def are_days(month: Array, day: Array) -> bool:
+        return bool(np.all((month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)))
+
+    front, back = np.divmod(head, 10_000)
+    if low >= 1900_01_01 and high < 2100_00_00:
+        return ("19991231",) if are_days(*np.divmod(back, 100)) else ()
+    if low < 101_1900 or not np.all((back >= 1900) & (back < 2100)):
+        return ()
+    first, second = np.divmod(front, 100)
+    dmy, mdy = are_days(second, first), are_days(first, second)
+    return (*(("31121999",) if dmy else ()), *(("12311999",) if mdy else ()))

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rulekit.errors import InputError
-from rulekit.tables.options import ReadingOptions
+from rulekit.tables.options import ReadingOptions, form_declared
 from rulekit.tables.raw.columns import (
     BLANKS,
     LARGEST_EXACT_INTEGER,
@@ -183,7 +183,8 @@ class DelimitedFile:
                     name = self.dialect.header[j]
                     column = parsed_column(name, series.pop(j), self.dialect, keep_text, self.options.trim)
                     columns.append(column)
-                    self._spaced |= {name} if has_blanks(column) else set()
+                    formed = form_declared(self.options.types.get(name, ""))  # which reads cells without their blanks
+                    self._spaced |= {name} if not formed and has_blanks(column) else set()
                 self._odd.look(columns, self.names)
                 yield RawTable(tuple(columns), n_rows, self.source)
             return

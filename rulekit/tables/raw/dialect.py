@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rulekit.errors import InputError
+from rulekit.tables.kinds.dress import zeros_note
 from rulekit.tables.options import ReadingOptions
 from rulekit.tables.raw.columns import BLANKS
 from rulekit.tables.raw.files import no_text
@@ -129,7 +130,10 @@ def detect_dialect(sample: str, source: str, options: ReadingOptions, layout: La
             f"{source}: {'2 rows' if odd == 2 else 'a row'} below the header ({shown}) unlike all others; "
             f"--header {line}-{line + odd} leaves {'them' if odd == 2 else 'it'} out"
         )
-    numbers = _number_columns(rows, len(names)) if decimal == "." else frozenset()
+    numbers = _number_columns(rows, len(names))
+    for j in sorted(numbers - {j for j, name in enumerate(names) if options.says(name)}):
+        more += zeros_note(names[j], (row[j] for row in rows if j < len(row)))
+    numbers = numbers if decimal == "." else frozenset()
     lines = sample[: len(sample) - len(sample.lstrip("\r\n"))].count("\n") + 1
     empty = len(header) > 1 and header[-1] == "" and not any(row[len(names) - 1 :] != [""] for row in rows[:-1])
     as_given = layout is None or not layout.first_row

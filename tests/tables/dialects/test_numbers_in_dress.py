@@ -106,6 +106,31 @@ NUMBERS: dict[str, Callable[[float], str]] = {
         f"{int(v / 60) % 12 or 12}:{int(v) % 60:02d}:00 {'AM' if v < 720 else 'PM'}" if v < 1440 else "11:59 PM"
     ),
     "fractions": lambda v: f"{int(v)} {int(v * 8) % 8}/8",
+    "ratios": lambda v: f"{v:.1f}/4",
+    "signs of fractions": lambda v: f"{int(v)} {'⅛¼½¾'[int(v * 4) % 4]}",
+    "hours, minutes behind": lambda v: f"{int(v) // 60}h{int(v) % 60:02d}",
+    "durations of ISO": lambda v: f"PT{int(v) // 60}H{int(v) % 60}M",
+    "milliseconds or seconds": lambda v: f"{v:.0f}ms" if v < 600 else f"{v / 1000:.3f}s",
+    "bytes": lambda v: f"{v:.0f} MB" if v < 600 else f"{v / 1000:.3f} GB",
+    "feet and inches": lambda v: f"{int(v) // 12}'{int(v) % 12}\"",
+    "feet and inches by name": lambda v: f"{int(v) // 12} ft {int(v) % 12} in",
+    "years and months": lambda v: f"{int(v) // 12}yrs {int(v) % 12}mon",
+    "degrees": lambda v: f"{int(v) // 60}°{int(v) % 60:02d}′",
+    "hours of the day": lambda v: f"{int(v / 130) % 12 or 12}{'am' if v < 1560 else 'pm'}",
+    "one year, two years": lambda v: f"{v / 100:.0f} year{'s' * (f'{v / 100:.0f}' != '1')}",
+    "squares": lambda v: f"{v:.0f} m²",
+    "powers of Unicode": lambda v: f"{v / 1000:.4f}×10³",
+    "Fortran": lambda v: f"{v:.4e}".replace("e", "D"),
+    "signs that nobody sees": lambda v: f"\u200e{v:.0f}\ufeff",
+    "digits of Arabic": lambda v: f"{v:.1f}".replace(".", "٫").translate({48 + i: 0x660 + i for i in range(10)}),
+    "footnotes": lambda v: f"{v:.1f}{random.choice(['', '*', '**', '†'])}",
+    "brackets": lambda v: f"[{v:.0f}]",
+    "formulas": lambda v: f"={v:.0f}",
+    "octal": lambda v: oct(int(v)),
+    "dollars of Australia": lambda v: f"A${v:.0f}",
+    "rupees": lambda v: f"Rs. {3000 - v:.0f}/-" if v < 0 else f"Rs. {v:.0f}/-",
+    "blanks before per cent": lambda v: f" {v / 30:.1f} % ",
+    "C's infinity": now_and_then("{:.1f}", "1.#INF", "-1.#IND"),
 }
 DATES: dict[str, Callable[[float], str]] = {
     form: day(form)
@@ -122,6 +147,14 @@ DATES: dict[str, Callable[[float], str]] = {
             "%m/%Y",
             "%d/%m/%Y %H:%M",
             "%m/%d/%y %I:%M %p",
+            "%m/%y",
+            "KW %V/%G",
+            "%Y年%m月%d日",
+            "%d%m%Y",
+            "%m%d%Y",
+            "%H:%M:%S %d/%m/%Y",
+            "%d.%m.%Y %H:%M Uhr",
+            "%d/%b/%Y:%H:%M:%S +0000",
         ),
     )
 }
@@ -168,7 +201,7 @@ def test_it_is_read_right_or_a_note_names_what_reads_it(name: str, delimiter: st
     path = tmp_path / "data.csv"
     write(path, CASES[name], delimiter)
     plain = read_labelled(path, ReadingOptions(target="y"))
-    notes = [note for note in plain.table.notes if "'v'" in note and "--" in note]
+    notes = [note for note in plain.table.notes if "'v'" in note and ("--type" in note or "--missing" in note)]
     if not notes:
         assert error(plain) < WORST
         return
@@ -267,9 +300,34 @@ def test_codes_names_and_addresses_are_no_numbers_in_dress(cells: list[str]) -> 
     assert not [note for note in infer({"v": cells}).notes if "category of" in note]
 
 
+@pytest.mark.parametrize(
+    "form",
+    ["{} of 100", "{}:1", "{}x3", "{} ± 2", "{} (5%)", "np.float64({}.5)", "#{}", "{}|3", "{}²", "({}, 3, 4)"],
+)
+def test_numbers_in_no_known_form_are_named(form: str) -> None:
+    cells = [form.format(i, i + 10) for i in range(60)] * 2
+    note = f"cells with numbers such as {form.format(0, 10)!r}, a form that is not known; write plain numbers"
+    assert note in infer({"v": cells}).notes[0]
+
+
+def test_leading_zeros_are_named(tmp_path: Path) -> None:
+    """Zip codes and ids lost them without a word."""
+    note = "column 'zip' has leading zeros: '02139' is read as 2139; --type zip=categorical keeps such cells as codes"
+    path = tmp_path / "t.csv"
+    path.write_text("zip,y\n10001,a\n02139,b\n0,a\n")
+    assert note in infer({"zip": ["10001", "02139", "0"]}).notes
+    assert note in read_table(path).notes
+    read = read_table(path, ReadingOptions(types={"zip": "categorical"}))
+    assert read.features[0].levels == ("0", "02139", "10001")
+    assert not read.notes
+    assert not infer({"v": ["0.5", "0", "10", "-0"]}).notes
+
+
 def test_several_units_are_named() -> None:
     cells = [f"{i} {'kg' if i % 2 else 'lb'}" for i in range(60)]
     assert "in several units, 'lb', 'kg'" in infer({"v": cells}).notes[0]
+    cells = [f"{i}%" if i % 2 else f"{i / 100}" for i in range(60)]
+    assert "in several units, '%', 'none'" in infer({"v": cells}).notes[0]
 
 
 @pytest.mark.parametrize(
@@ -312,7 +370,7 @@ def test_a_model_of_the_pasted_option_errs_seldom(name: str, tmp_path: Path) -> 
     path = tmp_path / "data.csv"
     write(path, CASES[name])
     plain = read_labelled(path, ReadingOptions(target="y"))
-    notes = [note for note in plain.table.notes if "'v'" in note and "--" in note]
+    notes = [note for note in plain.table.notes if "'v'" in note and ("--type" in note or "--missing" in note)]
     reading = pasted(notes[0]) if notes else ReadingOptions(target="y")
     made = train(TrainingRequest(path, reading, learner="adaboost", output=tmp_path / "m.json"))
     scores = score(ScoringRequest(tmp_path / "m.json", path))
