@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from rulekit.names import printable
 
 
@@ -60,3 +62,11 @@ class Unsupported(RulekitError):  # noqa: N818
     def __init__(self, node: str, target: str, hint: str) -> None:
         self.node, self.target, self.hint = node, target, hint
         super().__init__(f"{target} cannot express {node}", fix=hint)
+
+
+def refuse_no_threads() -> None:
+    """Raises InputError for a setting of POLARS_MAX_THREADS over which polars would panic."""
+    threads = os.environ.get("POLARS_MAX_THREADS", "1")
+    if not threads.isascii() or not threads.isdigit() or int(threads) == 0:
+        what = f"{threads!r} is no number of threads"
+        raise InputError(what, where="POLARS_MAX_THREADS", fix="1 or more, or unset it")

@@ -52,6 +52,13 @@ def suggestion(name: str, names: Iterable[str], things: str = "columns") -> str:
     return f"{things} are {', '.join(map(repr, known[:6]))}{', ...' if len(known) > 6 else ''}"
 
 
+def blanks_differ(text: str, known: object) -> str:
+    """What to do where a text is a known one but for the blanks around it, "" where it is not."""
+    if not isinstance(known, str) or text == known or text.strip() != known.strip():
+        return ""
+    return "--trim takes the blanks off" if text.strip() == known else "leave --trim out, or train with it"
+
+
 def label_text(label: object) -> str:
     """The label of a class as text, a truth value in small letters."""
     return str(label).lower() if isinstance(label, bool) else str(label)

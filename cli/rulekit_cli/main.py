@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
-from rulekit.errors import InputError
+from rulekit.errors import refuse_no_threads
 from rulekit_cli import (
     check,
     compare,
@@ -82,11 +81,7 @@ def app_for(arguments: Sequence[str] = ()) -> typer.Typer:
 def run(arguments: Sequence[str]) -> object:
     """Run one command line; raises what the command raises."""
     words = list(arguments)
-    threads = os.environ.get("POLARS_MAX_THREADS", "1")
-    if not threads.isascii() or not threads.isdigit() or int(threads) == 0:  # polars would panic over it
-        raise InputError(
-            f"{threads!r} is no number of threads", where="POLARS_MAX_THREADS", fix="1 or more, or unset it"
-        )
+    refuse_no_threads()
     return app_for(words)(words or ["--help"], prog_name="rulekit", standalone_mode=False)
 
 

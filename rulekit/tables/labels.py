@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from rulekit.dates import moment_value
 from rulekit.errors import InputError
+from rulekit.names import blanks_differ
 from rulekit.schema import Display, Feature, Schema, require_column
 from rulekit.tables.kinds.classes import Label, class_key
 from rulekit.tables.kinds.conversion import numeric_values
@@ -126,7 +127,10 @@ def label_for_model(
         raise InputError(
             f"label {keys[int(codes[row])]!r} is no class of the model",
             where=place(raw.source, row, target),
-            fix=f"classes are {', '.join(map(repr, classes[:8]))}",
+            fix=next(
+                filter(None, (blanks_differ(keys[int(codes[row])], label) for label in classes)),
+                f"classes are {', '.join(map(repr, classes[:8]))}",
+            ),
         )
     y = np.array(found, dtype=np.int64)[codes]
     table = encode_columns(

@@ -7,14 +7,14 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
+from typing import ClassVar, Protocol
 
-from rulekit.errors import InputError
+from rulekit.errors import InputError, refuse_no_threads
 from rulekit.schema import Schema
 from rulekit.tables.budget import Budget
 from rulekit.tables.kinds.encoding import encode_columns
 from rulekit.tables.kinds.inference import infer_columns
-from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
+from rulekit.tables.options import DEFAULT_OPTIONS, OF_TEXT_FILES, ReadingOptions
 from rulekit.tables.raw.columns import RawTable, in_dress
 from rulekit.tables.raw.delimited import DelimitedFile, ReadAgain
 from rulekit.tables.raw.files import first_bytes, plain_file
@@ -32,6 +32,8 @@ class TableFile(Protocol):
     names: of all its columns; by_column: whether the blocks of a column come without reading the others; n_rows: None
     while it is not known; source: its name for messages.
     """
+
+    format: ClassVar[str]
 
     @property
     def source(self) -> str: ...
@@ -65,16 +67,23 @@ def open_table(
 
     Raises InputError for what is no table.
     """
+    refuse_no_threads()
     name = os.fspath(path).lower()
     file = plain_file(Path(path), store)
-    if first_bytes(file, 4) == b"PAR1" or name.endswith((".parquet", ".pq")):
-        return ParquetFile(file, None if budget is None else budget.rows_per_block)
-    if is_svmlight(first_bytes(file), name):
-        return SvmlightFile(file, columns)
     block_bytes = None if budget is None else budget.block_bytes
-    if name.endswith(_JSON_LINES):
-        return JsonLinesFile(file, block_bytes)
-    return DelimitedFile(file, store, block_bytes, options)
+    opened: TableFile
+    if first_bytes(file, 4) == b"PAR1" or name.endswith((".parquet", ".pq")):
+        opened = ParquetFile(file, None if budget is None else budget.rows_per_block)
+    elif is_svmlight(first_bytes(file), name):
+        opened = SvmlightFile(file, columns)
+    elif name.endswith(_JSON_LINES):
+        opened = JsonLinesFile(file, block_bytes)
+    else:
+        return DelimitedFile(file, store, block_bytes, options)
+    if given := [f"--{option}" for option in OF_TEXT_FILES if getattr(options, option)]:
+        why = f"{' and '.join(given)}: of a text file such as CSV; this is one of {opened.format}"
+        raise InputError(why, where=opened.source, fix=f"leave {'it' if len(given) == 1 else 'them'} out")
+    return opened
 
 
 def read_table(

@@ -194,3 +194,15 @@ def test_a_column_that_tells_the_label_alone_is_named() -> None:
         assert len(near_label_notes(table.features, table.arrays, labels.astype(np.int64))) == told
     table = infer({"c": labels})
     assert near_label_notes(table.features, table.arrays, (np.arange(300) < 3).astype(np.int64)) == []
+
+
+@pytest.mark.parametrize(
+    ("trained", "scored", "way"),
+    [("yes,no", " yes,no", "--trim takes the blanks off"), (" yes,no", "yes,no", "leave --trim out, or train with it")],
+)
+def test_a_label_that_differs_in_blanks_names_trim(tmp_path: Path, trained: str, scored: str, way: str) -> None:
+    for name, labels in (("a.csv", trained), ("b.csv", scored)):
+        (tmp_path / name).write_text("v,y\n" + "".join(f"{i},{label}\n" for i, label in enumerate(labels.split(","))))
+    known = read_labelled(tmp_path / "a.csv", ReadingOptions("y"))
+    with pytest.raises(InputError, match=f"is no class of the model; {way}"):
+        read_for_model(tmp_path / "b.csv", known.schema, known.classes)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rulekit.errors import InputError
-from rulekit.names import suggestion
+from rulekit.names import blanks_differ, suggestion
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature, Schema
 from rulekit.tables.kinds.conversion import boolean_values, numeric_values
 from rulekit.tables.mixing import hashes_of_words
@@ -165,7 +165,7 @@ def _codes(column: Column, feature: Feature, source: str) -> Codes:
     found = [code_of.get(key) or code_of.get(canonical_key(key), UNSEEN_CODE) for key in keys]
     if UNSEEN_CODE in found and feature.unseen != "unseen":
         if feature.unseen == "error":
-            _refuse_unseen(column, keys, index, found, source)
+            _refuse_unseen(column, keys, index, found, source, feature.levels)
         found = [MISSING_CODE if code == UNSEEN_CODE else code for code in found]
     lookup = np.array([*found, MISSING_CODE], dtype=np.int32)
     return np.asarray(lookup[index], dtype=np.int32)
@@ -186,12 +186,17 @@ def _truths_as_levels(column: Column, known: Collection[str]) -> Column:
     return column
 
 
-def _refuse_unseen(column: Column, keys: list[str], index: Codes, found: list[int], source: str) -> None:
+def _refuse_unseen(
+    column: Column, keys: list[str], index: Codes, found: list[int], source: str, levels: Sequence[str]
+) -> None:
     unseen = np.array([*(code == UNSEEN_CODE for code in found), False])[index]
     if unseen.any():
         row = int(np.argmax(unseen))
         raise InputError(
             f"level {keys[index[row]]!r} was not in the training data",
             where=place(source, column.first_row + row, column.name),
-            fix="mend the cell, or train with unseen levels allowed",
+            fix=next(
+                filter(None, (blanks_differ(keys[index[row]], level) for level in levels)),
+                "mend the cell, or train with unseen levels allowed",
+            ),
         )

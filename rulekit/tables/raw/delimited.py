@@ -17,7 +17,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -38,7 +38,7 @@ from rulekit.tables.raw.columns import (
     parse_numbers,
 )
 from rulekit.tables.raw.dialect import SAMPLE_BYTES, Dialect, detect_dialect, detect_encoding, western_of_parts
-from rulekit.tables.raw.files import bytes_of, copied, first_bytes
+from rulekit.tables.raw.files import bytes_of, copied, first_bytes, in_lines
 from rulekit.tables.raw.layout import BLANKS_WORD, layout_of, plain_lines
 from rulekit.tables.raw.slow_csv import NotUtf8, slow_blocks
 from rulekit.tables.table import Store
@@ -69,6 +69,7 @@ class DelimitedFile:
     block_bytes: how much is parsed at a time, None for the whole file in one block. source: the name for messages.
     """
 
+    format: ClassVar[str] = "text"
     file: Path
     store: Store
     block_bytes: int | None
@@ -124,6 +125,8 @@ class DelimitedFile:
         if _LONE_RETURN.search(sample) and (b"\n" not in sample or b'"' not in sample):
             self._copy(part.replace(b"\r\n", b"\n").replace(b"\r", b"\n") for part in bytes_of(self.file))
             sample = first_bytes(self.file, SAMPLE_BYTES)
+        for _ in in_lines(self.file):
+            pass
         size = SAMPLE_BYTES  # a header of 100,000 names takes more than that, and numbers are seen in rows alone
         while sample.count(b"\n") < _SAMPLE_LINES and len(sample) >= size and size < _MOST_SAMPLED:
             size *= 2

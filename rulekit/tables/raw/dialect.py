@@ -16,6 +16,7 @@ from rulekit.tables.raw.files import no_text
 from rulekit.tables.raw.layout import Layout, odd_rows, row_like
 
 SAMPLE_BYTES = 1 << 20
+MOST_COLUMNS = 250_000
 _SAMPLE_RECORDS = 200
 _DELIMITERS = ",;\t|"
 _NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "space"}
@@ -117,6 +118,9 @@ def detect_dialect(sample: str, source: str, options: ReadingOptions, layout: La
             notes.append(f"{source}: delimiter is {delimiter!r} ({_NAMES[delimiter]})")
     records = _records(sample, delimiter, trim=options.trim)
     header, rows = records[0], records[1:]
+    if len(header) > MOST_COLUMNS:
+        what = f"{len(header)} columns, of which at most {MOST_COLUMNS} are read"
+        raise InputError(what, where=source, fix="give fewer columns, or name the right --delimiter")
     if decimal is None:
         decimal = _detect_decimal(rows, delimiter)
         if decimal == ",":

@@ -24,6 +24,7 @@ _LONG_HEAD = 1 << 18  # of a file that begins with comments
 MOST_TIMES = 100
 """A packed file may hold so many times its own bytes, and LEAST_UNPACKED in any case: text hardly ever packs better."""
 LEAST_UNPACKED = 1 << 30
+MOST_OF_A_LINE = 1 << 26
 MOST_OF_A_PIPE = 10_000_000_000
 
 _GZIP = b"\x1f\x8b"
@@ -123,6 +124,17 @@ def bytes_of(path: Path, size: int = CHUNK) -> Iterator[bytes]:
     with path.open("rb") as file:
         while part := file.read(size):
             yield part
+
+
+def in_lines(path: Path) -> Iterator[bytes]:
+    """The parts of a text file; raises InputError where a line is longer than MOST_OF_A_LINE."""
+    since = 0
+    for part in bytes_of(path):
+        since = since + len(part) if b"\n" not in part else len(part) - 1 - part.rfind(b"\n")
+        if since > MOST_OF_A_LINE:
+            what = f"a line of more than {megabytes(MOST_OF_A_LINE)} MB"
+            raise InputError(what, where=path.name, fix="is it a table with a line for each row?")
+        yield part
 
 
 def _unpacked(path: Path) -> Iterator[bytes]:

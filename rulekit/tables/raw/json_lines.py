@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rulekit.errors import InputError
 from rulekit.tables.raw.columns import RawTable
+from rulekit.tables.raw.files import in_lines
 from rulekit.tables.raw.parquet import refusing_damage
 from rulekit.tables.raw.sources import raw_table
 
 if TYPE_CHECKING:
     import polars as pl
 
+MOST_KEYS = 10_000
+_ANY_KEY = re.compile(rb'"([^"\\\n]{1,200})"\s*:')
 _KEY = r'"\s*:'
 _NULL = r'"\s*:\s*null'
 
@@ -25,6 +29,7 @@ _NULL = r'"\s*:\s*null'
 class JsonLinesFile:
     """A file of JSON objects, one a line; block_bytes: how much is read at a time, None for all at once."""
 
+    format: ClassVar[str] = "JSON lines"
     file: Path
     block_bytes: int | None = None
     by_column: bool = False
@@ -35,6 +40,7 @@ class JsonLinesFile:
     def __post_init__(self) -> None:
         import polars as pl
 
+        _refuse_bombs(self.file)
         with refusing_damage("JSON lines", self.file):
             self._schema = dict(pl.scan_ndjson(self.file, infer_schema_length=None).collect_schema())
 
@@ -64,6 +70,15 @@ class JsonLinesFile:
                     _refuse_double_keys(part, frame, lines, self.source)
                     yield replace(raw_table(frame.select(names), self.source), n_rows=frame.height)
                 lines += part.count(b"\n")
+
+
+def _refuse_bombs(file: Path) -> None:
+    """Raises InputError for long lines and many keys: polars takes time quadratic in the keys."""
+    keys: set[bytes] = set()
+    for part in in_lines(file):
+        keys.update(_ANY_KEY.findall(part))
+        if len(keys) > MOST_KEYS:
+            raise InputError(f"more than {MOST_KEYS} different keys", where=file.name, fix="write CSV or Parquet")
 
 
 def _refuse_double_keys(content: bytes, frame: pl.DataFrame, first_line: int, source: str) -> None:

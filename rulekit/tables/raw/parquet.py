@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -32,6 +32,7 @@ _TEXT_BYTES = 16
 class ParquetFile:
     """A Parquet file; rows: how many of one column are read at a time, None for the whole file in one block."""
 
+    format: ClassVar[str] = "Parquet"
     file: Path
     rows: int | None = None
     share: float = 0.0
@@ -91,13 +92,17 @@ class ParquetFile:
     def _read(self, names: Sequence[str], start: int, size: int) -> RawTable:
         import polars as pl
 
+        wanted = list(names or self.names[:1])  # the rows count even where none is wanted: a model may be a constant
         with refusing_damage("Parquet", self.file):
             if size == self.n_rows:
-                frame = pl.read_parquet(self.file, columns=list(names), glob=False)
+                frame = pl.read_parquet(self.file, columns=wanted, glob=False)
             else:
-                frame = pl.scan_parquet(self.file, glob=False).select(names).slice(start, size).collect()
-        # the rows count even where no column of them is wanted: a model may be a constant
-        return replace(raw_table(frame, self.source), n_rows=min(size, self.n_rows - start))
+                frame = pl.scan_parquet(self.file, glob=False).select(wanted).slice(start, size).collect()
+        n_rows = min(size, self.n_rows - start)
+        if frame.height != n_rows:
+            why = f"damaged: the footer says {self.n_rows} rows, which are not there"
+            raise InputError(why, where=self.source, fix="write it again")
+        return replace(raw_table(frame.select(names), self.source), n_rows=n_rows)
 
     def _levels(self, name: str) -> tuple[str, ...]:
         """All levels of a categorical column, of which a block knows only its own."""

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from rulekit.dates import EPOCH
-from rulekit.errors import InputError
+from rulekit.errors import InputError, refuse_no_threads
 from rulekit.tables.raw.columns import (
     LARGEST_EXACT_INTEGER,
     Column,
@@ -49,6 +49,7 @@ def raw_table(data: Any, source: str = "") -> RawTable:
     """
     if isinstance(data, RawTable):
         return data
+    refuse_no_threads()
     if isinstance(data, Table):
         columns = [column_of_table(data, j) for j in range(len(data.features))]
         return RawTable(tuple(columns), data.n_rows, data.source, data.notes)

@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -54,6 +54,7 @@ class SvmlightFile:
     features are words where all values are 0 and 1.
     """
 
+    format: ClassVar[str] = "svmlight"
     file: Path
     asked: Collection[str] | None = None
     by_column: bool = False

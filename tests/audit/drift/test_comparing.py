@@ -107,6 +107,7 @@ def _at(values: Any, change: Any, every: int) -> Any:
             "new levels",
             'spelled otherwise in every row: "CLERK" for "clerk"',
         ),
+        ("job", lambda v: [f" {one}" for one in v], "new levels", "(--trim takes the blanks off)"),
         ("job", lambda v: _at(v, "chef", 20), "new levels", 'new levels in 5.0 % of rows: "chef" (50 rows)'),
         ("job", lambda v: ["cook" if one == "clerk" else one for one in v], "gone", 'no row has "clerk" (49.'),
         ("job", lambda v: ["cook" for _ in v], "constant", 'the same in every row, "cook"'),

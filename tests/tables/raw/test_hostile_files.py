@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import os
 import subprocess
@@ -19,7 +20,8 @@ import pytest
 from rulekit.errors import InputError
 from rulekit.tables.labelling import read_labelled
 from rulekit.tables.options import ReadingOptions
-from rulekit.tables.raw import files, parquet
+from rulekit.tables.raw import dialect, files, json_lines, parquet
+from rulekit.tables.raw.sources import raw_table
 from rulekit.tables.reading import read_columns, read_table
 
 
@@ -154,6 +156,67 @@ def test_colons_in_cells_are_no_keys(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     path.write_text('{"a": "\\": \\" :", "b": null}\n{"a": "x", "b": "\\"a\\": 1"}\n')
     assert read_table(path).n_rows == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "why"),
+    [
+        ("t.jsonl", "".join(f'{{"k{i}": 1}}\n' for i in range(101)), "more than 100 different keys; write CSV or"),
+        ("t.jsonl", '{"a": "' + "x" * 3000 + '"}', "a line of more than 0 MB; is it a table"),
+        ("t.csv", "a,y\n1," + "x" * 3000, "a line of more than 0 MB; is it a table"),
+        ("t.csv", ",".join(f"c{i}" for i in range(201)) + "\n", "201 columns, of which at most 200 are read"),
+    ],
+)
+def test_work_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, content: str, why: str) -> None:
+    """100,000 lines of a key each took all memory; a cell of 300 MB and 1,000,000 columns took minutes."""
+    monkeypatch.setattr(json_lines, "MOST_KEYS", 100)
+    monkeypatch.setattr(files, "MOST_OF_A_LINE", 2500)
+    monkeypatch.setattr(dialect, "MOST_COLUMNS", 200)
+    path = tmp_path / name
+    path.write_text(content)
+    with pytest.raises(InputError, match=f"{name}: {why}"):
+        read_table(path)
+
+
+@pytest.mark.parametrize("rows", [None, 100])
+@pytest.mark.parametrize("said", [999, 1001, 10_000, 10**12, 2**62 - 1])
+def test_a_footer_that_lies_about_its_rows_is_refused(tmp_path: Path, said: int, rows: int | None) -> None:
+    path = tmp_path / "t.parquet"
+    pl.DataFrame({"a": range(1000)}).write_parquet(path, compression="uncompressed")
+    content = path.read_bytes()
+    size = int.from_bytes(content[-8:-4], "little")
+    footer = content[-8 - size : -8].replace(_zigzag(1000), _zigzag(said), 1)  # of the file, not of its groups
+    path.write_bytes(content[: -8 - size] + footer + len(footer).to_bytes(4, "little") + b"PAR1")
+    with contextlib.suppress(InputError):
+        read = sum(raw.n_rows for raw in parquet.ParquetFile(path, rows).blocks(("a",), ()))
+        assert read == said == 999
+
+
+def _zigzag(number: int) -> bytes:
+    number, found = 2 * number, b""
+    while number > 127:
+        number, found = number >> 7, found + bytes([number & 127 | 128])
+    return found + bytes([number])
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.jsonl", "t.svm"])
+def test_options_of_text_files_are_refused_for_other_files(tmp_path: Path, name: str) -> None:
+    """They were ignored without a word."""
+    path = tmp_path / name
+    path.write_text('{"a": 1}\n' if name == "t.jsonl" else "1 3:1\n")
+    if name == "t.parquet":
+        pl.DataFrame({"a": [1]}).write_parquet(path)
+    with pytest.raises(InputError, match=f"{name}: --delimiter and --trim: of a text file such as CSV"):
+        read_table(path, ReadingOptions(delimiter=";", trim=True))
+    assert read_table(path).n_rows == 1
+
+
+def test_no_threads_for_polars_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The library alone failed with a panic."""
+    monkeypatch.setenv("POLARS_MAX_THREADS", "0")
+    for read in (lambda: read_table("t.csv"), lambda: raw_table({"a": ["x"]})):
+        with pytest.raises(InputError, match="POLARS_MAX_THREADS: '0' is no number of threads"):
+            read()
 
 
 def test_large_decimals_are_refused_as_large_integers_are(tmp_path: Path) -> None:
