@@ -75,12 +75,13 @@ class RuleLearner(ABC):
     A learner sets `word` (as the command calls it), `settings` (its frozen dataclass of parameters), `abilities`,
     `noun` (what its sizes are counted in) and `size_parameter` (the parameter that bounds them), and writes `learn`.
     The other methods that it may override have a default. estimator: "module:class" of its estimator, where the learner
-    itself is none.
+    itself is none. as_base: other defaults for a learner that votes in adaboost, where it is fitted a hundred times.
     """
 
     word: ClassVar[str] = ""
     settings: ClassVar[type]
     abilities: ClassVar[frozenset[Ability]] = frozenset()
+    as_base: ClassVar[Mapping[str, Any]] = {}
     noun: ClassVar[str] = "unit"
     size_parameter: ClassVar[str] = "n_units"
     estimator: ClassVar[str] = ""

@@ -12,6 +12,7 @@ from rulekit.errors import InputError
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import Candidate, OutOfTimeError, Question, find_learner, refuse_unable
 from rulekit.learners.counting.histograms import Ints
+from rulekit.learners.counting.linear_algebra import one_blas_thread
 from rulekit.learners.faults import blamed
 from rulekit.learners.fitting.learning import Plan, learn_all
 from rulekit.learners.fitting.parameters import Allowed, check_parameters, value_for
@@ -52,7 +53,7 @@ class BaseLearner:
         )
         most = int(getattr(self.settings, self.learner.size_parameter, 0))
         plan = Plan(None, 0.0, most, None, watch.watch.until, getattr(self.settings, "size", None))
-        with blamed(type(self.learner)):
+        with blamed(type(self.learner)), one_blas_thread():  # products of units are the same on any machine
             (run,), stopped = learn_all(self.learner, [question], plan)
         if stopped:
             raise OutOfTimeError if stopped == "time limit" else KeyboardInterrupt
@@ -73,7 +74,8 @@ def base_of(settings: Any, rows: float) -> BaseLearner:
             near = near_names(key, known)
             fix = f"did you mean {' or '.join(near)}?" if near else f"it has {', '.join(known)}"
             raise InputError(f"{name} has no parameter {key!r}", where="base", fix=fix)
-    values = {key: given.get(key, parameter.default) for key, parameter in known.items()}
+    defaults = {key: parameter.default for key, parameter in known.items()}
+    values = {**defaults, **learner.as_base, **given}
     check_parameters("base", values, known)
     asked = {key: getattr(settings, key) for key in ("monotone", "missing_never_helps", "memory", "ordered")}
     refuse_unable(type(learner), asked)

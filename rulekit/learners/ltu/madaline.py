@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +41,7 @@ class Madaline(UnitLearner):
     word = "madaline"
     estimator = "rulekit.learners.ltu.estimator:MadalineClassifier"
     settings = MadalineSettings
+    as_base: ClassVar[Mapping[str, Any]] = {"shape": "small", "n_networks": 1}
     _progress: Progress | None = None
     _networks: Mapping[int, Network]
 

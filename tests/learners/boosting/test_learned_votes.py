@@ -118,6 +118,18 @@ def test_what_cannot_vote_is_refused_in_one_line(parameters: dict[str, Any], sai
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("word", ["madaline", "mada-winnow"])
+def test_a_network_that_votes_is_small(word: str) -> None:
+    """Each of a hundred rounds in each fold looked for an LTU tree and trained five networks of its shape."""
+    model = AdaBoostStumpClassifier(**SMALL, base=word)
+    found = base_of(model.checked_settings(), 400.0).settings
+    assert (found.shape, found.n_networks) == ("small", 1)
+    asked = base_of(replace(model.checked_settings(), base=f"{word}(shape=or-3)"), 400.0).settings
+    assert (asked.shape, asked.n_networks) == ("or-3", 1)
+    rows, y = data()
+    assert np.mean(model.fit(rows, y).predict(rows) != y) < 0.25
+
+
 @pytest.mark.parametrize("word", [word for word in learner_names() if word != "adaboost"])
 def test_every_learner_is_found_by_its_word(word: str) -> None:
     """Words with a hyphen, as noisy-or, were said to name no learner; `none` was read as a null."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 
 from rulekit.exactness import ZERO_GRID, grid_of
@@ -16,9 +17,13 @@ def readable(weights: Sequence[float]) -> list[float]:
     whole = [int(math.ldexp(weight, -grid)) for weight in weights]
     divisor = math.gcd(*whole)
     whole = [number // divisor for number in whole]
-    most = max(map(abs, whole))
-    options = [[math.ldexp(number, -places) for number in whole] for places in range(most.bit_length() + 1)]
-    return min(options, key=lambda option: sum(len(repr(number).removesuffix(".0")) for number in option))
+    sizes = Counter(map(abs, whole))  # of hundreds of weights most are equal
+
+    def digits(places: int) -> int:
+        return sum(times * len(repr(math.ldexp(size, -places)).removesuffix(".0")) for size, times in sizes.items())
+
+    places = min(range(max(sizes).bit_length() + 1), key=digits)
+    return [math.ldexp(number, -places) for number in whole]
 
 
 def between(low: float, high: float) -> float:
