@@ -29,6 +29,7 @@ from rulekit.tables.kinds.hints import foremost
 from rulekit.tables.near_label import near_label_notes
 from rulekit.tables.raw.columns import in_dress
 from rulekit.tables.raw.sources import raw_table
+from rulekit.tables.row_order import order_note
 from rulekit.tables.table import Table
 
 
@@ -84,15 +85,16 @@ class RuleClassifier(ClassifierMixin, BaseEstimator, RuleLearner):  # type: igno
 
     def _warn(self, data: TrainingData) -> None:
         """Warn of what `rulekit train` would note about the data and the model."""
-        rows = np.bincount(data.labels, minlength=len(data.classes))
+        rows, graph = np.bincount(data.labels, minlength=len(data.classes)), self.rule_graph_
+        order = order_note(data.labelled(graph.schema.target))
         notes = [
             *data.table.notes,
             *near_label_notes(data.table.features, data.table.arrays, data.labels),
             *few_rows_notes(data.classes, rows),
             *alike_notes(data.classes),
+            *([order] if order else []),
         ]
         first = next(data.table.blocks(size=1))
-        graph = self.rule_graph_
         notes += no_rule_notes(graph, graph.classes[int(graph.decide(first)[0])])
         for note in foremost(notes, "rulekit describe shows those of a file"):
             warnings.warn(note, DataWarning, stacklevel=3)

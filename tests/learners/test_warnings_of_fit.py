@@ -15,6 +15,7 @@ from rulekit import AdaBoostStumpClassifier
 from rulekit.errors import DataWarning, InputError
 from rulekit.tables.labelling import read_labelled
 from rulekit.tables.options import ReadingOptions
+from rulekit.tables.row_order import order_note
 
 CHANCE = random.Random(3)
 VALUES = [CHANCE.uniform(5, 3000) for _ in range(200)]
@@ -27,10 +28,10 @@ COLUMNS: dict[str, Any] = {
 }
 
 
-def warned(X: Any, y: Any, **parameters: Any) -> list[str]:
+def warned(X: Any, y: Any, **given: Any) -> list[str]:
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
-        AdaBoostStumpClassifier(**parameters).fit(X, y)
+        AdaBoostStumpClassifier().fit(X, y, **given)
     assert {(item.category, Path(item.filename).name) for item in found} <= {(DataWarning, Path(__file__).name)}
     return [str(item.message) for item in found]
 
@@ -45,8 +46,24 @@ def test_fit_warns_of_what_the_command_notes(tmp_path: Path) -> None:
     assert [word in "".join(said) for word in ("kg'", "-8888", "ids", "tells the label alone")] == [True] * 4
 
 
+@pytest.mark.parametrize("given", [{}, {"time": np.arange(200)}, {"groups": np.arange(200) % 20}])
+def test_fit_warns_of_an_order_of_the_rows(given: dict[str, Any], tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"walk": rng.normal(size=200).cumsum(), "chance": rng.normal(size=200)})
+    path = tmp_path / "data.csv"
+    frame.assign(target=np.sin(np.arange(200) / 9) > rng.normal(size=200)).to_csv(path, index=False)
+    rows = read_labelled(path, ReadingOptions(target="target"))
+    said = [note for note in warned(frame, rows.y, **given) if "neighbouring" in note]
+    assert said == ([] if given else [order_note(rows)])
+
+
+def test_fit_warns_of_rows_that_are_sorted_by_the_label() -> None:
+    said = warned(pd.DataFrame({"x": np.random.default_rng(0).normal(size=200)}), np.arange(200) >= 80)
+    assert "the rows are sorted by target: their order is no order of time" in said
+
+
 def test_a_rare_class_and_no_rule_are_warned_of() -> None:
-    labels = np.arange(200) < 2
+    labels = np.isin(np.arange(200), (50, 120))
     said = warned(pd.DataFrame({"x": np.tile([1.5, 2.5], 100)}), labels)
     assert said == ["of 200 rows True has 2: too few to learn a rule from, or to measure one",
                     "no rule was found, every row is decided False"]  # fmt: skip
