@@ -169,13 +169,17 @@ def threshold_between(low: float, high: float, precision: str = "float32") -> fl
     Shortest: the fewest significant digits (0 has none), and no more decimal places than `low` or `high`; so there is
     a whole number between whole numbers, and a threshold is never finer than the data. Of equally short ones the
     nearest to the middle, the lower of two. In float32 the values are those nearest to the decimals: float32(low) <=
-    float32(t) < float32(high). Raises ValueError where no finite number lies there (above minus infinity, up to the
-    lowest number).
+    float32(t) < float32(high). Beside an infinity it lies near the finite value. Raises ValueError where no finite
+    number lies there (above minus infinity, up to the lowest number).
     """
     if separates(0.0, low, high, precision):
         return 0.0
     largest = _LARGEST[precision]
     bottom, top = max(low, -largest), min(high, largest)
+    if math.isinf(high):
+        top = min(top, bottom + max(1.0, abs(bottom)))
+    if math.isinf(low):
+        bottom = max(bottom, top - max(1.0, abs(top)))
     middle = (Fraction(bottom) + Fraction(top)) / 2
     finest = -max(_places(bottom, precision), _places(top, precision))
     exponent = _CONTEXT.divide(Decimal(middle.numerator), Decimal(middle.denominator)).adjusted()

@@ -146,7 +146,7 @@ def test_whole_numbers_are_parted_by_a_whole_number(low: int, width: int) -> Non
         (0.05, 1, 0.5),
         (0.125, 0.25, 0.2),
         (1e30, 3e30, 2e30),
-        (5, INF, 2e38),
+        (5, INF, 7),
         (-INF, 5, 0),
     ],
 )
@@ -171,3 +171,12 @@ def test_a_short_probability_has_four_digits_and_keeps_its_side(p: float) -> Non
     assert abs(short - p) <= 5.01e-4 * p
     assert (short > 0.5, short < 0.5, short == 1.0, short == 0.0) == (p > 0.5, p < 0.5, p == 1.0, p == 0.0)
     assert p < 1e-15 or float(shortest_probability(strength_of(short))) == short  # what is smaller is lost in 1 - p
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "found"),
+    [(2995.0, math.inf, 4000.0), (0.5, math.inf, 1.0), (-math.inf, 3.0, 0.0), (-math.inf, -7.0, -10.0)],
+)
+def test_a_threshold_beside_infinity_lies_near_the_finite_value(low: float, high: float, found: float) -> None:
+    """It was 2e+38, the middle of all numbers above."""
+    assert threshold_between(low, high) == threshold_between(low, high, "float64") == found

@@ -127,6 +127,8 @@ def detect_dialect(sample: str, source: str, options: ReadingOptions, layout: La
             notes.append(f"{source}: decimal sign is a comma")
     like_row = options.header is None and not options.names and row_like(header, rows)
     names, more = _header_names(header, source, like_row=like_row)
+    if len(names) == 1 and (sign := next((sign for sign in ("::", *_DELIMITERS) if sign in names[0]), "")):
+        more.append(f"{source}: one column, whose name holds {sign!r}; unquote whole lines, or part cells by one sign")
     if options.header is None and (odd := odd_rows(rows)):
         line = 1 if layout is None or not layout.first_row else layout.first_row - 1
         shown = ", ".join(repr(cell) for cell in rows[0][:3])

@@ -165,3 +165,10 @@ def test_wrong_options_are_refused(tmp_path: Path, options: ReadingOptions, mess
     path.write_text(table())
     with pytest.raises(InputError, match=re.escape(message)):
         read(path, options)
+
+
+@pytest.mark.parametrize(("sign", "quote"), [("::", ""), (",", '"')])
+def test_a_file_of_one_column_that_holds_separators_is_named(tmp_path: Path, sign: str, quote: str) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("".join(f"{quote}{sign.join(row)}{quote}\n" for row in (NAMES, *TEXTS)))
+    assert f"t.csv: one column, whose name holds {sign!r}; unquote whole lines" in read(path, ReadingOptions()).notes[0]
