@@ -48,32 +48,26 @@ _POWER = re.compile(r"(?<=10)[⁻⁰¹²³⁴-⁹]+")
 _FOOTNOTE = re.compile(r"(?<=\d)\s*[*†‡§]+$")
 _SCALES = {
     word: exponent
-    for exponent, words in (
-        (3, "k th thousand tsd"),
-        (6, "M mn mln mio million millions"),
-        (9, "B bn bln mrd billion billions"),
-        (12, "tn trillion"),
-    )
+    for exponent, words in {
+        3: "k th thousand tsd",
+        6: "M mn mln mio million millions",
+        9: "B bn bln mrd billion billions",
+        12: "tn trillion",
+    }.items()
     for word in words.split()
 }
 _BOUNDS = ("<=", ">=", "<", ">", "≤", "≥", "~", "≈", "ca.", "ca", "approx.", "approx", "about")
 COMPOUNDS = {
-    kind: {word: factor for words, factor in units for word in words.split()}
+    kind: {word: float(unit.split()[-1]) for unit in units.split(", ") for word in unit.split()[:-1]}
     for kind, units in (
         (
             "span",
-            (
-                ("d day days", DAY),
-                ("h hr hrs hour hours", 3600.0),
-                ("m min mins minute minutes", 60.0),
-                ("s sec secs second seconds", 1.0),
-                ("ms msec", 0.001),
-            ),
+            "d day days 86400, h hr hrs hour hours 3600, m min mins minute minutes 60, s sec second seconds 1, ms 1e-3",
         ),
-        ("months", (("y yr yrs year years", 12.0), ("m mo mos mon mons month months", 1.0))),
-        ("inches", (("' ft feet foot", 12.0), ("\" in inch inches ''", 1.0))),
-        ("bytes", (("b byte bytes", 1.0), ("kb", 1e3), ("mb", 1e6), ("gb", 1e9), ("tb", 1e12))),
-        ("degrees", (("° deg", 1.0), ("' min", 1.0 / 60.0), ("\" sec ''", 1.0 / 3600.0))),
+        ("months", "y yr yrs year years 12, m mo mos mon mons month months 1"),
+        ("inches", "' ft feet foot 12, \" in inch inches '' 1"),
+        ("bytes", "b byte bytes 1, kb 1e3, mb 1e6, gb 1e9, tb 1e12"),
+        ("degrees", "° deg 1, ' min 0.016666666666666666, \" sec '' 0.0002777777777777778"),
     )
 }
 """Units of numbers that are written in two or more, as 1h 30min, by what the smallest is; each in the kind's unit."""
@@ -92,23 +86,22 @@ _SQUARE = re.compile(r"(?<=[^\W\d_x×])[23²³]")
 _CORE = re.compile(r"\d(?:[\d.,' _]*\d)?[.,]?|[.,]\d+", re.ASCII)
 _EXPONENT = r"(?:\s*(?:e|d(?=[+-])|[x×*·]\s*10\s*\^?)\s*(?P<power>[+-]?\d{1,4}))?"
 
-_DECEMBER = 12
 _MONTHS = {
     name: number
     for number, names in enumerate(
         (
-            "jan january januar janvier enero ene gennaio januari",
-            "feb february februar fevrier fev fevr febrero febbraio februari",
-            "mar march marz mrz mars marzo maart maerz",
-            "apr april avril avr abril abr aprile",
-            "may mai mayo maggio mei mag",
-            "jun june juni juin junio giugno giu",
-            "jul july juli juillet juil julio luglio lug",
-            "aug august aout agosto ago augustus",
-            "sep sept september septembre septiembre settembre set",
-            "oct october okt oktober octobre octubre ottobre ott",
-            "nov november novembre noviembre",
-            "dec december dez dezember decembre diciembre dic dicembre",
+            *(
+                "jan january januar janvier enero ene gennaio januari",
+                "feb february februar fevrier fev fevr febrero febbraio februari",
+            ),
+            *("mar march marz mrz mars marzo maart maerz", "apr april avril avr abril abr aprile"),
+            *("may mai mayo maggio mei mag", "jun june juni juin junio giugno giu"),
+            *("jul july juli juillet juil julio luglio lug", "aug august aout agosto ago augustus"),
+            *(
+                "sep sept september septembre septiembre settembre set",
+                "oct october okt oktober octobre octubre ottobre ott",
+            ),
+            *("nov november novembre noviembre", "dec december dez dezember decembre diciembre dic dicembre"),
         ),
         1,
     )
