@@ -35,7 +35,8 @@ def printable(text: object) -> str:
     Whatever is not printable is escaped as in Python's literals: line ends, control characters, terminal escapes, marks
     that turn the direction of writing. Every name, label, level, file name and note of a file is printed by this.
     """
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(text))
+    whole = str(text)
+    return whole if whole.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in whole)
 
 
 def column_title(column: str) -> str:

@@ -61,6 +61,7 @@ def crossing(threshold: float, precision: str = "float32") -> float:
     return double_crossing(threshold)
 
 
+@lru_cache(maxsize=65536)
 def canonical_threshold(value: float, precision: str) -> float:
     """The shortest decimal that means the same threshold in that precision, as a double; -0.0 becomes 0.0."""
     if precision == "float64":

@@ -83,14 +83,24 @@ def _encodable(text: str) -> str:
 
 
 def result_json(value: Any) -> None:
-    """The result for a machine, with the escapes of JSON for what a terminal would obey or cannot show."""
-    text = escaped_json(json.dumps(value, indent=2, ensure_ascii=False, default=_plain)) + "\n"
-    write(text if _encodable(text) == text else json.dumps(value, indent=2, default=_plain) + "\n")
+    """The result for a machine, as JSON."""
+    write_json(json.dumps(value, indent=2, ensure_ascii=False, default=_plain))
+
+
+def write_json(text: str) -> None:
+    """JSON with its escapes for what a terminal would obey or cannot show."""
+    text = escaped_json(text)
+    plain = _encodable(text) == text
+    write((text if plain else "".join(c if c.isascii() else json.dumps(c)[1:-1] for c in text)) + "\n")
 
 
 def escaped_json(text: str) -> str:
     """JSON text whose invisible characters but line ends are escaped."""
-    return "".join(c if c.isprintable() or c == "\n" else f"\\u{ord(c):04x}" for c in text)
+    lines = text.split("\n")
+    return "\n".join(
+        line if line.isprintable() else "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in line)
+        for line in lines
+    )
 
 
 def write(text: str, *, exact: bool = True) -> None:

@@ -10,7 +10,7 @@ import typer
 from rulekit.audit.lines import wrapped
 from rulekit.errors import InputError
 from rulekit_cli import options
-from rulekit_cli.console import log, result, result_json, width
+from rulekit_cli.console import log, result, width, write_json
 from rulekit_cli.progress import shown_search
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def explain(
         log(f"wrote {output}: {many} row{'s' * (many != 1)}")
         return
     if json_:
-        result_json(found.as_rows())
+        write_json(found.as_json())
         return
     for line in found.lines():
         for part in wrapped(line, width(), "    "):

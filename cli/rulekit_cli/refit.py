@@ -9,6 +9,7 @@ import typer
 
 from rulekit_cli import options
 from rulekit_cli.console import log, result
+from rulekit_cli.progress import shown_search
 
 
 @options.reads_text
@@ -19,6 +20,9 @@ def refit(
     weight: options.Weight = None,
     missing_target: options.MissingTarget = "error",
     text_file: options.TextFile = options.DETECTED,
+    time_limit: Annotated[
+        float, typer.Option("--time-limit", metavar="SECONDS", help="Stop fitting then; take the best so far.", min=0)
+    ] = options.SEARCH_SECONDS,
 ) -> None:
     """Fit the reported probability to rows; every decision stays as it is.
 
@@ -32,7 +36,8 @@ def refit(
     given = locals()
     from rulekit.work.changes.refitting import refit as fit
 
-    found = fit(model, data, output, options.reading(given))
+    with shown_search(time_limit) as deadline:
+        found = fit(model, data, output, options.reading(given), deadline)
     for note in found.notes:
         log(f"note: {note}")
     loss = f"log loss {found.before.log_loss:.4f} -> {found.after.log_loss:.4f}"

@@ -23,18 +23,21 @@ def topological(roots: Iterable[Any], below: Callable[[Any], Sequence[Any]] = at
     below: the nodes to go on to from one, in order; the children unless given.
     """
     order: list[Any] = []
+    opened: set[Any] = set()
     done: set[Any] = set()
-    stack: list[tuple[Any, bool]] = [(root, False) for root in reversed(list(roots))]
+    stack = list(roots)[::-1]
     while stack:
-        node, children_done = stack.pop()
+        node = stack.pop()
         if node in done:
             continue
-        if children_done:
+        children = below(node)
+        if node in opened or not children:
             done.add(node)
             order.append(node)
         else:
-            stack.append((node, True))
-            stack.extend((child, False) for child in reversed(below(node)) if child not in done)
+            opened.add(node)
+            stack.append(node)
+            stack.extend([child for child in reversed(children) if child not in done])
     return order
 
 

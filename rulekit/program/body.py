@@ -89,9 +89,10 @@ class Body:
 
     def expression(self, root: Node) -> Expression:
         """The expression of a step; the statements that it needs are appended first."""
-        for node in topological((root,), lambda node: () if node in self._done else _written_first(node)):
-            if node not in self._done:
-                self._done[node] = self._write(node)
+        if root not in self._done:
+            for node in topological((root,), lambda node: () if node in self._done else _written_first(node)):
+                if node not in self._done:
+                    self._done[node] = self._write(node)
         return self._done[root]
 
     def text(self, node: Node, rank: int = SUM) -> str:

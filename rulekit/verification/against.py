@@ -117,6 +117,9 @@ def _unlike(stated: Stated, here: Report) -> list[str]:
     theirs, ours = stated.content, json.loads(here.to_json())
     if theirs["digest"] != ours["digest"]:
         return [f"the report is about the graph {theirs['digest'][:12]}, and the file carries {ours['digest'][:12]}"]
+    if ours["adversarial_rows"] < theirs["adversarial_rows"]:
+        few = f"{ours['adversarial_rows']:,} of the {theirs['adversarial_rows']:,} rows of the report"
+        return [f"there was time for {few}; give more by --time-limit"]
     if theirs["rows_sha256"] != ours["rows_sha256"]:
         versions = _versions(stated, here) or "with the same versions"
         return [f"other rows were made from the same seed: {versions}"]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -28,6 +30,7 @@ from rulekit.verification.proof.thresholds import threshold_differences
 from rulekit.verification.report import MAX_GAP, CounterExample, Report
 from rulekit.verification.rows.adversarial import adversarial_rows, raw_columns
 
+_LOG = logging.getLogger(__name__)
 Columns = Mapping[str, npt.NDArray[Any]]
 BLOCK_ROWS = 65_536
 MAX_BYTES = 1 << 30  # of an exported file
@@ -35,7 +38,8 @@ MOST_ANSWERS = 4_000_000  # probabilities of all adversarial rows
 MOST_CELLS = 20_000_000  # of the columns that are read, on all adversarial rows
 LEAST_PROBABILITY = 1e-30  # that is compared as a share of itself
 PROVING = 0.7  # of a limit of time; the rest is for the rows
-LATE_ROWS = 2_000  # adversarial rows where the proof took its time
+AMPLE = 0.8  # of a limit of time; where less is left the rows are as many as there is time for
+FEW_ROWS = 200  # that are run whatever the time
 SKIPPED = "no proof was asked for"
 OTHER = "it is not what the exporter writes"
 RUN_ANYWAY = "rulekit verify --run-untrusted runs it all the same"
@@ -76,7 +80,7 @@ def verify(
     run_untrusted : bool
         Also run, with limits, what is not `Reading.as_written`; else it is not `ok`.
     deadline : Deadline
-        What is not proved in most of its time is tested on rows alone, of which fewer are made then.
+        What is not proved in most of its time is tested on rows alone, as many as the rest of the time allows.
 
     Returns
     -------
@@ -109,8 +113,10 @@ def verify(
             deadline.tell("whether it is the same formula", 0.0)
             part = deadline.within(PROVING * deadline.left) if deadline.seconds is not None else deadline
             proof = prove(graph, reading, partial(comparison.add_cells, found, content), deadline=part)
-            rows = min(rows, LATE_ROWS) if part.over else rows
         deadline.tell("whether they decide alike on rows", 0.7)
+        if deadline.seconds is not None and deadline.left < AMPLE * deadline.seconds:
+            most = _affordable(comparison, content, found, deadline)
+            rows, table = min(rows, most), None if table is None else _first(table, most)
         if rows > 0:
             made = adversarial_rows(graph, rows, seed, aims=reading.leaves or ())
             rows_sha256 = digest_of_rows(made.table)
@@ -137,6 +143,29 @@ def verify(
         decisions_sha256=decisions_sha256,
         versions=versions(),
     )
+
+
+def _affordable(comparison: _Comparison, content: bytes, target: Target, deadline: Deadline) -> int:
+    """How many rows there is time for, made ones and given ones each a half, by the time that some take."""
+    if deadline.over:
+        return FEW_ROWS
+    seconds = []
+    for n_rows in (1, FEW_ROWS):
+        begun = time.monotonic()
+        made = adversarial_rows(comparison.graph, n_rows)
+        comparison.expected(made.table)
+        target.run_both(content, comparison.graph, made.table, made.columns)
+        seconds.append(time.monotonic() - begun)
+    each = max(seconds[1] - seconds[0], 0.0) / FEW_ROWS  # without what a run takes whatever its rows
+    return max(FEW_ROWS, int((deadline.left - 2 * min(seconds)) / 2 / max(each, 1e-9)))
+
+
+def _first(table: Table, most: int) -> Table:
+    """The first rows of those that are given, with a note where they are not all."""
+    if table.n_rows <= most:
+        return table
+    _LOG.warning("only the first %s of %s given rows are compared: the time is over (--time-limit)", most, table.n_rows)
+    return table.take(np.arange(most))
 
 
 def _why_not_run(reading: Reading, carried: str) -> str:

@@ -84,7 +84,7 @@ def test_many_rows_go_to_a_file(files: Path) -> None:
         explain(request(files))
     found = explain(request(files, as_json=True, output=files / "out.json"))
     assert [row["row"] for row in json.loads((files / "out.json").read_text())] == list(range(1, 22))
-    assert found.as_rows()[20]["label"] == "no"
+    assert found.rows[20].as_dict()["label"] == "no"
     explain(request(files, output=files / "out.txt"))
     assert (files / "out.txt").read_text().startswith('Row 1\n  The decision is "no".\n')
 

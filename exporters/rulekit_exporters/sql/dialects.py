@@ -10,7 +10,6 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 from rulekit.errors import InputError
 from rulekit.tokens import LETTERS, SMALL_LETTERS, spellings
@@ -87,14 +86,11 @@ def quoted(text: str, sign: str = '"') -> str:
 
 def exactly(value: float) -> str:
     """A double for an engine that reads some decimals wrongly by one unit: short ones, else integers and divisions."""
-    exact = Fraction(value)
-    for power in range(POWER + 1):
-        scaled = exact * 10**power
-        if abs(scaled) >= DIGITS:
-            break
-        if scaled.denominator == 1:
-            digits = f"{abs(scaled.numerator):0{power + 1}d}"
-            return ("-" if value < 0 else "") + (f"{digits[:-power]}.{digits[-power:]}" if power else f"{digits}.0")
+    whole, parts = value.as_integer_ratio()
+    power = parts.bit_length() - 1  # a double is whole / 2^power, and so has as many decimals
+    if power <= POWER and abs(whole) * 5**power < DIGITS:
+        digits = f"{abs(whole) * 5**power:0{power + 1}d}"
+        return ("-" if value < 0 else "") + (f"{digits[:-power]}.{digits[-power:]}" if power else f"{digits}.0")
     mantissa, exponent = math.frexp(value)
     whole, shift = int(mantissa * 2**53), exponent - 53
     factors = [62] * (abs(shift) // 62) + [abs(shift) % 62] * bool(abs(shift) % 62)

@@ -35,7 +35,8 @@ class Asked:
 
     wishes, to: which changes count, and which class is wanted (its index; None: any other). changes, sentences: whether
     the nearest change is looked for, and whether all is said in sentences, which takes milliseconds a row. reasons: a
-    catalogue's, for the adverse classes; most: how many of them a row gets. deadline: of the search for changes.
+    catalogue's, for the adverse classes; most: how many of them a row gets. deadline: of the search for changes, which
+    leaves some of it for the sentences of many rows; those that it ends say why they have none.
     """
 
     wishes: Wishes = ANY
@@ -49,6 +50,7 @@ class Asked:
 
 
 EVERYTHING = Asked()
+SEARCHING = 0.6  # of a limit of time for many rows
 
 
 def explain(graph: RuleGraph, table: Table, asked: Asked = EVERYTHING) -> list[dict[str, Any]]:
@@ -107,9 +109,9 @@ def explain(graph: RuleGraph, table: Table, asked: Asked = EVERYTHING) -> list[d
             row |= reasons
     if asked.sentences:
         phrases = Phrases(beneath, table)
-        near = nearest_rules(beneath, table, own, phrases)
+        near = nearest_rules(beneath, table, own, phrases, asked.deadline)
         _add("nearest_rules", rows, [[rule.as_dict(graph) for rule in nearest] for nearest in near])
-        _add("sentences", rows, sentences_of_rows(graph, phrases, rows, near, changes, asked.wishes != ANY))
+        _add("sentences", rows, sentences_of_rows(graph, phrases, rows, near, changes, asked))
     return rows
 
 
@@ -148,9 +150,15 @@ def _fired_rules(graph: RuleGraph, table: Table, labels: Any) -> list[list[dict[
 
 
 def _changes(graph: RuleGraph, table: Table, asked: Asked) -> list[NearestChange] | None:
+    from rulekit.audit.explaining.nearest_rules import SURELY
     from rulekit.audit.nearest_change.nearest import nearest_changes
 
-    return nearest_changes(graph, table, asked.wishes, asked.to, asked.deadline) if asked.changes else None
+    if not asked.changes:
+        return None
+    deadline = asked.deadline
+    if table.n_rows > SURELY and deadline.seconds is not None:
+        deadline = deadline.within(SEARCHING * deadline.left)
+    return nearest_changes(graph, table, asked.wishes, asked.to, deadline)
 
 
 def _reasons(

@@ -11,9 +11,11 @@ from rulekit.audit.explaining.phrases import Phrases, conditions
 from rulekit.graph.nodes import Family, Node
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import Rule, rules_of
+from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.tables.table import Array, Table
 
 MOST_RULES = 2
+SURELY = 20  # rows that are explained whatever the time
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,20 +40,26 @@ class NearRule:
 
 
 def nearest_rules(
-    graph: RuleGraph, table: Table, labels: Array, phrases: Phrases | None = None
+    graph: RuleGraph, table: Table, labels: Array, phrases: Phrases | None = None, deadline: Deadline = NO_LIMIT
 ) -> list[tuple[NearRule, ...]]:
-    """Of each row [n] the nearest rules whose holding would change its decision; none where no plain rules decide."""
+    """Of each row [n] the nearest rules whose holding would change its decision; none where no plain rules decide.
+
+    After the deadline only the first rows have some.
+    """
     words = Phrases(graph, table) if phrases is None else phrases
     rules = [rule for rule in rules_of(graph) if _is_plain(rule)]
     found: list[tuple[NearRule, ...]] = [()] * table.n_rows
     if not rules:
         return found
-    parts = [tuple(conditions(rule.node)) for rule in rules]
+    parts = [conditions(rule.node) for rule in rules]
+    words.evaluate(part for own in parts for part in own)
     failing = np.column_stack([sum((~words.of(part).astype(bool)).astype(int) for part in own) for own in parts])
     failing = np.where(_would_change(graph, rules, labels, words), failing, 0)
+    least = np.where(failing > 0, failing, np.iinfo(failing.dtype).max).min(axis=1)
     for i in range(table.n_rows):
-        far = [j for j in np.argsort(failing[i], kind="stable").tolist() if failing[i, j] > 0]
-        nearest = [j for j in far if failing[i, j] == failing[i, far[0]]]
+        if i >= SURELY and deadline.over:
+            break
+        nearest = np.flatnonzero(failing[i] == least[i]).tolist()
         alike = max(0, len(nearest) - MOST_RULES)
         found[i] = tuple(_near(words, rules[j], parts[j], i, alike) for j in nearest[:MOST_RULES])
     return found

@@ -5,7 +5,8 @@ A condition that does not hold says what it needs: `income is 26,000, where at m
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -49,13 +50,18 @@ class Phrases:
     def __init__(self, graph: RuleGraph, table: Table) -> None:
         self.graph, self.schema, self.table = graph, graph.schema, table
         self._values: dict[Node, Any] = {}
-        self._shown: dict[str, Any] = {}
+        self._relations: dict[Node, str | None] = {}
+        self._said: tuple[int, dict[str, str]] = -1, {}
 
     def of(self, node: Node) -> Any:
         """What a node yields [n]."""
         if node not in self._values:
-            self._values |= evaluate_nodes([node], self.table)
+            self.evaluate([node])
         return self._values[node]
+
+    def evaluate(self, nodes: Iterable[Node]) -> None:
+        """Compute what many nodes yield at once, which is faster than one after the other."""
+        self._values |= evaluate_nodes([node for node in nodes if node not in self._values], self.table)
 
     def holds(self, node: Node, i: int) -> bool:
         return bool(self.of(node)[i])
@@ -64,6 +70,14 @@ class Phrases:
 
     def value(self, column: str, i: int) -> str:
         """The value of a column in a row, in words."""
+        if self._said[0] != i:
+            self._said = i, {}
+        said = self._said[1]
+        if column not in said:
+            said[column] = self._value(column, i)
+        return said[column]
+
+    def _value(self, column: str, i: int) -> str:
         feature = self.schema[column]
         array = self.table.array(column)
         if isinstance(array, TokenSets):
@@ -91,7 +105,9 @@ class Phrases:
         leaf = node.child if isinstance(node, Not) else node
         if isinstance(leaf, Contains):
             return printable(self._of_words(node, leaf, i, needed))
-        said = relation(node, self.schema)
+        if node not in self._relations:
+            self._relations[node] = relation(node, self.schema)
+        said = self._relations[node]
         if said is not None:
             (column,) = readers([node])
             return printable(self._of_value(column, said, self.holds(node, i), i, needed))
@@ -141,7 +157,7 @@ class Phrases:
             shown = print_node(node.score, self.schema)
             return printable(f"{shown} is {total}, which {verb} {weight(node.threshold)} ({self.values(node, i)})")
         if isinstance(node, And):
-            parts = list(conditions(node))
+            parts = conditions(node)
             telling = parts if self.holds(node, i) else [part for part in parts if not self.holds(part, i)]
             return " and ".join(self.clause(part, i, needed, depth + 1) for part in telling) or "always"
         if isinstance(node, Or):
@@ -173,7 +189,8 @@ class Phrases:
         return printable(f"the points {inner} come to {weight(total)}, {state} ({self.values(node, i)})")
 
 
-def conditions(node: Node) -> Iterator[Node]:
+@lru_cache(maxsize=16384)
+def conditions(node: Node) -> tuple[Node, ...]:
     """The conditions that a rule joins, from all depths of its conjunction; two bounds on one column are one."""
     flat: list[Node] = []
     waiting = [node]
@@ -185,8 +202,10 @@ def conditions(node: Node) -> Iterator[Node]:
             flat.append(part)
     flat = list(dict.fromkeys(flat))
     bounds = [part if isinstance(part, Compare) else None for part in flat]
-    for places in grouped(bounds, anywhere=True):
-        yield flat[places[0]] if len(places) == 1 else And([flat[place] for place in places])
+    return tuple(
+        flat[places[0]] if len(places) == 1 else And([flat[place] for place in places])
+        for places in grouped(bounds, anywhere=True)
+    )
 
 
 def unknown(phrases: Phrases, i: int) -> list[str]:

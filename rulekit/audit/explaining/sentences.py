@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rulekit.audit.explaining.change_words import change_sentence
-from rulekit.audit.explaining.nearest_rules import NearRule
+from rulekit.audit.explaining.nearest_rules import SURELY, NearRule
 from rulekit.audit.explaining.override_words import override_sentences
 from rulekit.audit.explaining.phrases import Phrases, unknown
 from rulekit.audit.explaining.why import Why
 from rulekit.audit.nearest_change.nearest import NearestChange
+from rulekit.audit.nearest_change.wishes import ANY
 from rulekit.graph.language.readable import counted, listed, share
 from rulekit.graph.language.words import quoted
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.names import column_title, printable
+
+if TYPE_CHECKING:
+    from rulekit.audit.explaining.explanations import Asked
 
 
 def sentences_of_rows(
@@ -22,18 +26,22 @@ def sentences_of_rows(
     phrases: Phrases,
     rows: Sequence[Mapping[str, Any]],
     near: Sequence[tuple[NearRule, ...]],
-    changes: Sequence[NearestChange] | None = None,
-    wished: bool = False,
+    changes: Sequence[NearestChange] | None,
+    asked: Asked,
 ) -> list[list[str]]:
-    """The sentences of each row [n], of what `explain` found of it; wished: only some changes were allowed."""
+    """The sentences of each row [n], of what `explain` found of it."""
     why = Why.of(graph.underlying, phrases)
     classes = {repr(label): k for k, label in enumerate(graph.classes)}
     found = []
     for i, row in enumerate(rows):
+        if i >= SURELY and asked.deadline.over:
+            found.append([f"This row has no sentences: {asked.deadline.reason}."])
+            continue
+        asked.deadline.tell("sentences", i / len(rows))
         said = [_decision(graph, row, classes[repr(row["label"])])]
         said += _sentences(why, row, classes[repr(row.get("beneath", row["label"]))], near[i], i)
         if changes is not None:
-            said.append(change_sentence(graph, changes[i], wished))
+            said.append(change_sentence(graph, changes[i], asked.wishes != ANY))
         if "reasons" in row:
             said += _reasons(row)
         found.append([printable(sentence) for sentence in said])

@@ -92,9 +92,8 @@ def _plan(roots: tuple[Node, ...]) -> _Plan:
     order = topological(roots, read)
     last_use = {child: node for node in order for child in needed[node]}
     finished: dict[Node, list[Node]] = {node: [] for node in order}
-    for child, node in last_use.items():
-        if child not in roots:
-            finished[node].append(child)
+    for child in last_use.keys() - set(roots):
+        finished[last_use[child]].append(child)
     return _Plan(tuple(order), tuple(needed[node] for node in order), tuple(tuple(finished[node]) for node in order))
 
 

@@ -18,6 +18,7 @@ from rulekit.graph.nodes import Family, Hidden, Node, Probability, Rescaled, Sid
 from rulekit.graph.overriding import with_overrides
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.sides import on_the_side_of_the_label
+from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.tables.labels import LabelledTable, data_hash
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.work.changes.strengths import bits_of, refitted_bits, replaced
@@ -39,38 +40,46 @@ class Refitted:
     notes: tuple[str, ...] = ()
 
 
-def refit(model: Path, data: Path, output: Path | None = None, reading: ReadingOptions = DEFAULT_OPTIONS) -> Refitted:
+def refit(
+    model: Path,
+    data: Path,
+    output: Path | None = None,
+    reading: ReadingOptions = DEFAULT_OPTIONS,
+    deadline: Deadline = NO_LIMIT,
+) -> Refitted:
     """Fit the probability that a model reports to the labelled rows of a file; written where `output` says.
 
     The decision is the same, bit for bit, and the probability never contradicts it. Statistics are those of these rows.
-    Raises InputError where the model reports no probability of hidden bits.
+    At the deadline the best probabilities so far are taken, with a note. Raises InputError where the model reports no
+    probability of hidden bits.
     """
     check_outputs([output], data)
     if output is not None:
         check_model_ending(output)
     graph = load(model)
     found = labelled_rows(graph, data, reading)
-    refitted = refitted_to(graph, found.rows)
+    refitted = refitted_to(graph, found.rows, deadline)
     if output is not None:
         refitted.save(output)
     before, after = (measured(one, found.rows) for one in (graph, refitted))
     now, once = (one.underlying.probability[0] for one in (refitted, graph))
     sided = isinstance(now, Sided) and not isinstance(once, Sided)
-    return Refitted(refitted, before, after, sided, found.notes)
+    late = (f"the probabilities are the best so far: {deadline.reason}",) if deadline.over else ()
+    return Refitted(refitted, before, after, sided, (*found.notes, *late))
 
 
-def refitted_to(graph: RuleGraph, rows: LabelledTable) -> RuleGraph:
+def refitted_to(graph: RuleGraph, rows: LabelledTable, deadline: Deadline = NO_LIMIT) -> RuleGraph:
     """The model with the probabilities of maximum likelihood on the rows; raises InputError as `refit`.
 
     Where the rows are reported no better, the old probabilities stay.
     """
     if graph.overrides:
-        other = with_overrides(refitted_to(graph.underlying, rows), graph.overrides)
+        other = with_overrides(refitted_to(graph.underlying, rows, deadline), graph.overrides)
         return other.with_(statistics=rule_statistics(other, rows.table, rows.y, rows.weight))
     reported = []
     for place, (k, formula) in enumerate(formulas_reported(graph).items()):
         bits = bits_of(formula)
-        fitted = refitted_bits(formula, bits, rows.table, rows.y == k, rows.weight)
+        fitted = refitted_bits(formula, bits, rows.table, rows.y == k, rows.weight, deadline)
         deciding = {part.name for root in graph.decision.roots for part in bits_of(root)}
         if any(bit.name in deciding for bit in bits):  # bits of one name are one bit, and those that decide stay
             taken = deciding | {bit.name for bit in bits}

@@ -1,24 +1,29 @@
 """The strengths of hidden bits, fitted again to labelled rows while the conditions and the formula stay.
 
 The probability of a formula is linear in the probability of each of its bits (they are independent), so that its
-derivative by one of them is the difference between the formula with the bit surely true and surely false. Rows with the
-same truths of all causes are one row with two weights.
+derivatives by all of them come from one walk back through its circuit. Rows with the same truths of all causes are one
+row with two weights.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import count
+from operator import itemgetter
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.nodes import Hidden, IsTrue, Node, with_children
-from rulekit.graph.probability.circuit import Algebra, CircuitStep, fold_circuit
+from rulekit.graph.probability.circuit import Algebra, Bit, CircuitStep, Complement, Mix, Product
 from rulekit.graph.probability.compilation import build_circuit
 from rulekit.graph.traversal import topological
+from rulekit.limits import NO_LIMIT, Deadline, OutOfTime
 from rulekit.numbers import probability_of, short_probability, strength_of
 from rulekit.tables.table import Table
 
@@ -26,7 +31,7 @@ Floats = npt.NDArray[np.float64]
 
 _LEAST = 1e-4
 _MOST_STEPS = 200
-_MOST_VALUES = 1 << 22  # probabilities of bits that are worked on together
+_MOST_VALUES = 1 << 22  # of the steps of a circuit on rows that are worked on together
 
 
 def bits_of(node: Node) -> tuple[Hidden, ...]:
@@ -48,10 +53,12 @@ def refitted_bits(
     table: Table,
     positive: npt.NDArray[np.bool_],
     weight: Floats | None = None,
+    deadline: Deadline = NO_LIMIT,
 ) -> dict[Node, Node]:
     """For some bits of a random formula those of maximum likelihood on rows [n], with probabilities of four digits.
 
-    A probability of 0 or 1 says that a bit never or surely fires, and stays; so do the bits that are not named.
+    A probability of 0 or 1 says that a bit never or surely fires, and stays; so do the bits that are not named. At the
+    deadline the likeliest so far are taken.
     """
     holes = {bit: IsTrue(f"bit {i}") for i, bit in enumerate(bits)}
     template: dict[Node, Node] = {
@@ -66,9 +73,15 @@ def refitted_bits(
     values = np.array([[probability_of(bit.on), probability_of(bit.off)] for bit in bits])
     free = (values > 0) & (values < 1)
 
+    best, turns = (math.inf, values[free]), count()
+
     def loss(point: Floats) -> tuple[float, Floats]:
+        nonlocal best
+        deadline.check()
+        deadline.tell("the likeliest probabilities", next(turns) / _MOST_STEPS)
         values[free] = point
         found, slope = rows.loss(values)
+        best = min(best, (found, point.copy()), key=itemgetter(0))
         return found, slope[free]
 
     if free.any():
@@ -77,7 +90,9 @@ def refitted_bits(
         first = np.clip(values[free], _LEAST, 1 - _LEAST)
         bounds = [(_LEAST, 1 - _LEAST)] * int(free.sum())
         options = {"maxiter": _MOST_STEPS}
-        values[free] = minimize(loss, first, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x
+        with suppress(OutOfTime):
+            best = 0.0, minimize(loss, first, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x
+        values[free] = best[1]
     strengths = [[strength_of(short_probability(float(p))) for p in pair] for pair in values]
     fitted = [
         Hidden(bit.name, bit.cause, on if free[i, 0] else bit.on, off if free[i, 1] else bit.off)
@@ -105,36 +120,47 @@ class _Rows:
         """The mean of the negative log likelihood, and its slope by the probabilities [bits, 2] of where a cause holds
         and where not.
         """
-        truths = [self.truths[cause] for cause in self.causes]
-        fired = np.array([np.where(truth, on, off) for truth, (on, off) in zip(truths, values, strict=True)])
-        p = np.clip(self._formula(fired), 1e-9, 1 - 1e-9)
-        total = float(self.yes.sum() + self.no.sum())
-        by_p = (self.no / (1 - p) - self.yes / p) / total
-        slope = np.zeros_like(values)
-        together = max(1, _MOST_VALUES // max(1, fired.size))
-        for start in range(0, len(truths), together):
-            some = np.arange(start, min(start + together, len(truths)))
-            by_bit = by_p * (self._formula_where(fired, some, 1.0) - self._formula_where(fired, some, 0.0))
-            for i, row in zip(some, by_bit, strict=True):
-                slope[i] = row[truths[i]].sum(), row[~truths[i]].sum()
-        return float(-(self.yes * np.log(p) + self.no * np.log(1 - p)).sum()) / total, slope
+        total, found, slope = float(self.yes.sum() + self.no.sum()), 0.0, np.zeros_like(values)
+        together = max(1, _MOST_VALUES // len(self.steps))
+        for start in range(0, len(self.yes), together):
+            rows = slice(start, start + together)
+            yes, no = self.yes[rows], self.no[rows]
+            truths = np.array([self.truths[cause][rows] for cause in self.causes])
+            formula, by_bit = self._formula(np.where(truths, values[:, :1], values[:, 1:]), rows)
+            p = np.clip(formula, 1e-9, 1 - 1e-9)
+            by_bit *= (no / (1 - p) - yes / p) / total
+            slope += np.stack([(by_bit * truths).sum(axis=1), (by_bit * ~truths).sum(axis=1)], axis=1)
+            found -= float((yes * np.log(p) + no * np.log(1 - p)).sum())
+        return found / total, slope
 
-    def _formula(self, fired: Floats) -> Floats:
-        """From the probabilities of the bits [bits, ..., rows] that of the formula [..., rows]."""
+    def _formula(self, fired: Floats, rows: slice) -> tuple[Floats, Floats]:
+        """From the probabilities of the bits [bits, rows] that of the formula [rows], and its slope by each of them."""
 
         def choose(cause: Node, on: float, off: float) -> Floats:
             if isinstance(cause, IsTrue) and cause in self.place:
                 return np.asarray(fired[self.place[cause]])
-            return np.where(self.truths[cause], on, off)
+            return np.where(self.truths[cause][rows], on, off)
 
-        found = fold_circuit(self.steps, Algebra(choose, lambda value: np.full(len(self.yes), value)))
-        return np.broadcast_to(found, fired.shape[1:])
-
-    def _formula_where(self, fired: Floats, some: npt.NDArray[np.intp], sure: float) -> Floats:
-        """The formula [some, rows] where each of some bits alone has another probability."""
-        given = np.repeat(fired[:, None], len(some), axis=1)
-        given[some, np.arange(len(some))] = sure
-        return self._formula(given)
+        algebra = Algebra(choose, lambda value: np.full(fired.shape[1], value))
+        made: list[Floats] = []
+        for step in self.steps:
+            made.append(algebra.step(step, made))
+        by_step: list[Any] = [0.0] * len(made)
+        by_step[-1], by_bit = np.ones(fired.shape[1]), np.zeros_like(fired)
+        for step in reversed(self.steps):
+            own = by_step.pop()
+            match step:
+                case Bit(cause) if isinstance(cause, IsTrue) and cause in self.place:
+                    by_bit[self.place[cause]] += own
+                case Complement(a):
+                    by_step[a] = by_step[a] - own
+                case Product(a, b):
+                    by_step[a], by_step[b] = by_step[a] + own * made[b], by_step[b] + own * made[a]
+                case Mix(p, high, low):
+                    by_step[p] = by_step[p] + own * (made[high] - made[low])
+                    by_step[high] = by_step[high] + own * made[p]
+                    by_step[low] = by_step[low] + own * (1.0 - made[p])
+        return made[-1], by_bit
 
 
 def _distinct(

@@ -65,7 +65,10 @@ class Lattice:
 
     @classmethod
     def of(cls, tree: ReadOnceTree, bits: tuple[Bit, ...], codes: Codes) -> Lattice:
-        """The lattice of a formula of at most 20 bits over the rows given by the codes of all columns."""
+        """The lattice of a formula over the rows given by the codes of all columns, empty where it has over 20 bits."""
+        if len(bits) > MOST_BITS:
+            none = np.zeros(0, dtype=np.int64)
+            return cls([], none, none, none, none, np.zeros(0), np.zeros(0))
         literals = oriented(bits)
         pattern: Ints | None = None
         for t, literal in enumerate(literals):
@@ -79,6 +82,8 @@ class Lattice:
 
     def restrict_to(self, gain: Floats) -> None:
         """Let only these gains [n] of the rows count from now on."""
+        if not self.literals:
+            return
         self.gain = np.asarray(np.bincount(self.cell, gain, len(self.cells)), dtype=np.float64)
         self.gains = self._gains(self.cells, self.gain)
 

@@ -95,12 +95,13 @@ def rule_paths(
 ) -> Iterator[list[Rules]]:
     """By each variant, as it is asked for, the rules of every size, the smallest (those that are kept) first.
 
-    The patterns of more than 20 units are too many, so that implicants are those of the formula of 20.
+    The patterns of more than 20 units are too many, so that implicants are those of the largest formula of at most 20;
+    where even the first has more, as a start may, rules are grown from the rows.
     """
     if not formulas:
         yield from ([settings.kept] for _ in variants)
         return
-    tree, bits = formulas[min(len(formulas), MOST_BITS) - 1]
+    tree, bits = next((made for made in reversed(formulas) if len(made[1]) <= MOST_BITS), formulas[0])
     orders = level_orders(problem.columns)
     sample, share, seen = _evenly_spread(len(problem.labels), _SEARCHED_ROWS), 1.0, 1.0
     if sample is not None:
