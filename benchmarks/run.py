@@ -86,6 +86,12 @@ BENCHMARKS = {
     "drift": Benchmark(
         "proofs", "rows unlike those of training: are twelve shifts named, false alarms", 12, frozenset({"--small"})
     ),
+    "limits": Benchmark(
+        "proofs",
+        "each command on 5,000 rules, each learner on large tables, within a limit",
+        30,
+        frozenset({"--small"}),
+    ),
     "runtimes": Benchmark("proofs", "every ONNX export in every runtime (make runtimes installs them)", 12, WRITE),
     "mutations": Benchmark("proofs", "500 single faults in exports: does verify catch each that matters?", 15, WRITE),
     "parity": Benchmark("proofs", "every model x every way to run it on adversarial rows", 2),

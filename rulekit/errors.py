@@ -40,6 +40,10 @@ class Cancelled(RulekitError):  # noqa: N818
         super().__init__(f"cancelled while {while_}, before anything was learned")
 
 
+class Interrupted(RulekitError):  # noqa: N818
+    """Ctrl-C, or what is like it, after the result was written."""
+
+
 class FormatError(RulekitError):
     """A model or rule file that cannot be read."""
 

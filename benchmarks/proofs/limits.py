@@ -5,8 +5,8 @@
 Each command of `rulekit --help` runs on a model of random rules over 20 numbers and a category of 50 levels, or on
 1,000 rows for it, with `--time-limit` where it has one. Then `train --time-limit` runs on tables of 20 x 100,000 cells,
 60 cells of 1 MB, a column of 1,000,000 levels and 26 classes, by every learner. A line each: seconds, those of the
-processor, exit status, peak memory, and the last lines of what was said; let nothing else run beside it. Exits with 1 where something took longer than the limit and `BESIDE` seconds
-for reading and writing, ended in a traceback, or left a training without a model and without a reason.
+processor, exit status, peak memory, and the last lines of what was said; let nothing else run beside it. Exits with 1
+where something took longer than the limit and `BESIDE` seconds for reading and writing, or ended in a traceback.
 """
 
 from __future__ import annotations

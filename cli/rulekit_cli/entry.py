@@ -40,8 +40,8 @@ def _leave(number: int, frame: object) -> None:
     sys.exit(128 + number)
 
 
-def say_interrupted() -> int:
-    """Say that nothing was written; the exit status of that."""
+def say_interrupted(said: str = "stopped before anything was written") -> int:
+    """Say what a signal left behind; the exit status of that."""
     with contextlib.suppress(OSError, ValueError):
-        print("rulekit: stopped before anything was written", file=sys.stderr)
+        print(f"rulekit: {said}", file=sys.stderr)
     return TERMINATED if signal.getsignal(signal.SIGTERM) is _leave else INTERRUPTED

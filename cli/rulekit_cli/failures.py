@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, requires
 
 import typer
 
-from rulekit.errors import RulekitError, reason_of
+from rulekit.errors import Interrupted, RulekitError, reason_of
 from rulekit.names import printable
 from rulekit_cli.console import red
 from rulekit_cli.entry import INTERRUPTED, say_interrupted
@@ -34,6 +34,8 @@ def guarded(run: Callable[[], object], *, debug: bool) -> int:
         return stop.exit_code
     except (typer.Abort, KeyboardInterrupt):
         return say_interrupted()
+    except Interrupted as stop:
+        return say_interrupted(str(stop))
     except BrokenPipeError:
         # The reader of a pipe has gone; Python would complain again when it closes standard output.
         with contextlib.suppress(OSError):

@@ -129,7 +129,8 @@ def label_for_model(
             where=place(raw.source, row, target),
             fix=next(
                 filter(None, (blanks_differ(keys[int(codes[row])], label) for label in classes)),
-                f"classes are {', '.join(map(repr, classes[:8]))}",
+                f"classes are {', '.join(map(repr, classes[:8]))}; {int(strange.sum()):,} of {len(strange):,} rows "
+                "have another label: correct them, or evaluate without them by --missing LABEL --missing-target drop",
             ),
         )
     y = np.array(found, dtype=np.int64)[codes]

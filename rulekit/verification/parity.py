@@ -114,7 +114,7 @@ def verify(
             part = deadline.within(PROVING * deadline.left) if deadline.seconds is not None else deadline
             proof = prove(graph, reading, partial(comparison.add_cells, found, content), deadline=part)
         deadline.tell("whether they decide alike on rows", 0.7)
-        if deadline.seconds is not None and deadline.left < AMPLE * deadline.seconds:
+        if deadline.seconds is not None and deadline.left <= AMPLE * deadline.seconds:
             most = _affordable(comparison, content, found, deadline)
             rows, table = min(rows, most), None if table is None else _first(table, most)
         if rows > 0:

@@ -13,7 +13,7 @@ from pathlib import Path
 from rulekit.audit.figures.curves import check_curve
 from rulekit.audit.figures.label_figures import LabelFigures, macro_average, micro_average
 from rulekit.audit.figures.threshold_curves import Judged, ThresholdCurve, threshold_curve, threshold_curve_bytes
-from rulekit.errors import InputError, RulekitError
+from rulekit.errors import InputError, Interrupted, RulekitError
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.files.model_files import load, write_atomically
 from rulekit.graph.language.readable import counted
@@ -63,13 +63,13 @@ def train_labels(
             reading = replace(request.reading, positive=label)
             try:
                 trained[label] = train(replace(request, reading=reading, output=file, time_limit=limit), progress)
-            except RulekitError as error:  # one label must not cost the models of the others
-                failed[label] = str(error)
-            except KeyboardInterrupt:
+            except (KeyboardInterrupt, Interrupted):
                 if not trained:
                     raise
                 failed |= dict.fromkeys(asked[number:], "interrupted")
                 break
+            except RulekitError as error:  # one label must not cost the models of the others
+                failed[label] = str(error)
     if not trained:
         label, first = next(iter(failed.items()))
         raise InputError(first, where=f"label {label!r}")

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rulekit.errors import InputError
+from rulekit.errors import Cancelled, InputError
 from rulekit.graph.files.model_files import load, write_atomically
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.learners.contract import find_learner, learner_names
@@ -98,6 +98,8 @@ def learned_again(request: StabilityRequest, progress: Progress = unseen) -> tup
     if len(models) < 2:
         if runs.stopped == "interrupted":
             raise KeyboardInterrupt
+        if runs.stopped == "cancelled":
+            raise Cancelled("learning from halves")
         raise InputError("fewer than two models were learned in the time", where="--time-limit", fix="give more time")
     return models, rows, runs.stopped
 
@@ -180,7 +182,9 @@ class _Runs:
                 self.stopped = "time limit"
                 return
             try:
-                self.progress(Resample(number + 1, request.resamples))
+                if self.progress(Resample(number + 1, request.resamples)):
+                    self.stopped = "cancelled"
+                    return
                 model = self._model(number, left)
             except KeyboardInterrupt:
                 self.stopped = "interrupted"

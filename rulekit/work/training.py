@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import shlex
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ import numpy.typing as npt
 from rulekit.audit.figures.kept_figures import with_kept_figures
 from rulekit.audit.figures.metrics import Figures
 from rulekit.audit.table_summary import TableSummary, summary_of
-from rulekit.errors import Cancelled, InputError
+from rulekit.errors import Cancelled, InputError, Interrupted
 from rulekit.graph.files.model_files import write_atomically
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import Counts, counts
@@ -150,9 +150,33 @@ def _trained(
         beside.after(learner)
     finish = Finish(request, learner, training, held, start, kept, deadline, progress)
     model = finish.model()
-    if request.output is not None:
-        model.save(request.output)
-    seconds = time.monotonic() - started
+    with _written(request, model):
+        return _measured(finish, model, rows, picked, beside, time.monotonic() - started)
+
+
+@contextlib.contextmanager
+def _written(request: TrainingRequest, model: RuleGraph) -> Iterator[None]:
+    """The model is written before what follows, and who interrupts that hears of it."""
+    if request.output is None:
+        yield
+        return
+    model.save(request.output)
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise Interrupted(f"stopped while it was measured; the model is in {request.output}") from None
+
+
+def _measured(
+    finish: Finish,
+    model: RuleGraph,
+    rows: LabelledTable,
+    picked: npt.NDArray[np.bool_] | None,
+    beside: TrainingBaselines | None,
+    seconds: float,
+) -> TrainingResult:
+    """Figures of the model that was learned, and what else is said and written of it."""
+    request, learner, start = finish.request, finish.learner, finish.start
     finish.begin("measuring")
     figures, measured_on = finish.figures(model)
     baselines = None if beside is None else finish.attempt(beside.found, None)
@@ -168,14 +192,14 @@ def _trained(
         learning.size_chosen(model.provenance, learner.path_),
         seconds,
         (
-            *kept.notes,
+            *finish.kept.notes,
             *finish.notes,
             *finish.attempt(lambda: surprises(model, start, figures), ()),
             *hints(figures, few_errors, rows.weight is not None),
         ),
         None if rows.cost is None else (figures.cost_per_row(rows.cost), figures.cost_of_one_answer(rows.cost)),
         baselines,
-        () if _decides(model, figures) else ways_out(training, request.learner, _left_alone(request)),
+        () if _decides(model, figures) else ways_out(finish.training, request.learner, _left_alone(request)),
     )
 
 

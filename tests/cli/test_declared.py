@@ -44,6 +44,15 @@ def test_a_test_file_is_read_as_the_training_file_was(run: Run, table: Path) -> 
     assert json.loads(measured.out)["rows"] == 101
 
 
+def test_a_label_that_is_no_class_is_refused_with_a_way_that_works(run: Run, model: Path, table: Path) -> None:
+    Path("test.csv").write_text(f"{table.read_text()}0.9,1,red,true,yes.\n")
+    ran = run("evaluate", str(model), "test.csv")
+    assert ran.status == 2
+    assert "label 'yes.' is no class of the model; classes are 'no', 'yes'; 1 of 301 rows" in " ".join(ran.err.split())
+    ran = run("evaluate", str(model), "test.csv", "--missing", "yes.", "--missing-target", "drop", "--json")
+    assert json.loads(ran.out)["rows"] == 300
+
+
 def test_evaluate_and_threshold_read_a_declared_dialect(run: Run, model: Path, table: Path) -> None:
     text = table.read_text().replace(",", "^").replace(".", ",")
     Path("odd.csv").write_bytes(text.replace("red", "röd").encode("utf-16"))

@@ -13,6 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from command_line import Run
+from rulekit_cli.failures import guarded
+
+from rulekit.errors import Interrupted
 
 
 @pytest.fixture
@@ -24,6 +27,14 @@ def large(tmp_path: Path) -> Path:
     header = ",".join([*(f"f{j}" for j in range(12)), "y"])
     np.savetxt(path, rows, fmt=["%.3f"] * 12 + ["%d"], delimiter=",", header=header, comments="")
     return path
+
+
+def test_who_stops_what_is_written_hears_where_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    def stopped() -> None:
+        raise Interrupted("stopped while it was measured; the model is in m.json")
+
+    assert guarded(stopped, debug=False) == 130
+    assert capsys.readouterr().err == "rulekit: stopped while it was measured; the model is in m.json\n"
 
 
 def test_a_time_limit_keeps_the_best_model_and_says_so(run: Run, large: Path) -> None:

@@ -61,6 +61,13 @@ def test_a_verification_is_repeated_without_the_model(exported: Path, run: Run) 
     assert second in ("(all 2 cells)", "(the same formula)")
 
 
+def test_a_repetition_that_has_no_time_says_so(exported: Path, run: Run) -> None:
+    """It said that other rows were made from the same seed."""
+    ran = run("verify", exported.name, "--against", "parity.json", "--time-limit", "0")
+    assert ran.status == 1
+    assert "there was time for 200 of the 400 rows of the report; give more by" in " ".join(ran.out.split())
+
+
 def test_a_repetition_as_json(exported: Path, run: Run) -> None:
     found = json.loads(run("verify", exported.name, "--against", "parity.json", "--json").out)
     assert (found["repeated"], found["differences"]) == (True, [])

@@ -18,9 +18,10 @@ from rulekit.graph.decisions import Fires
 from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.nodes import Above, Among, And, AtLeast, Compare, Hidden, IsTrue, Node, Not, Or, Probability
 from rulekit.graph.rule_graph import RuleGraph
+from rulekit.limits import Deadline
 from rulekit.numbers import next_float32, strength_of
 from rulekit.schema import Feature, Schema
-from rulekit.targets import Outcome
+from rulekit.targets import Outcome, find_target
 from rulekit.verification.parity import verify as verify_written
 from rulekit.verification.parity import verify_evaluators
 
@@ -221,3 +222,18 @@ def test_numpy_and_the_oracle_agree(name):
     report = verify_evaluators(NODES[name](), rows=100)
     assert report.ok, report
     assert report.largest_gap <= 1e-15
+
+
+def test_rows_are_as_many_as_time_allows(caplog: pytest.LogCaptureFixture) -> None:
+    """A query of 5,000 rules took 80 s to run, past the limit."""
+    graph = _graph(*RULES)
+    artifact, many = (
+        find_target("python").emit(graph).main,
+        {"age": [30.0] * 300, "gain": 0.0, "colour": "red", "in": False},
+    )
+    data = {name: [cell] * 300 if name != "age" else cell for name, cell in many.items()}
+    report = verify_written(graph, artifact, target="python", data=data, deadline=Deadline(0.0))
+    assert (report.ok, report.proof, report.adversarial_rows, report.given_rows) == (True, "tested", 200, 200)
+    assert "--time-limit" in report.proof_reason
+    assert "only the first 200 of 300 given rows" in caplog.text
+    assert verify_written(graph, artifact, target="python", rows=300, deadline=Deadline(60.0)).adversarial_rows == 300

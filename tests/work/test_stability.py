@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from rulekit.audit.stability.stable import Stability, stability_of
-from rulekit.errors import InputError
+from rulekit.errors import Cancelled, InputError
 from rulekit.graph.decisions import Fires
 from rulekit.graph.files.model_files import load
 from rulekit.graph.language.text import parse_condition
@@ -58,6 +58,10 @@ def test_an_interruption_keeps_what_is_done(tmp_path: Path) -> None:
     assert (found.resamples, found.wanted, found.stopped) == (3, 6, "interrupted")
     with pytest.raises(KeyboardInterrupt):
         stability(StabilityRequest(model, table, resamples=6), stops_at(2))
+    found = stability(StabilityRequest(model, table, resamples=6), lambda event: event == Resample(3, 6))
+    assert (found.resamples, found.stopped) == (2, "cancelled")
+    with pytest.raises(Cancelled, match="learning from halves"):
+        stability(StabilityRequest(model, table, resamples=6), lambda event: event == Resample(2, 6))
     with pytest.raises(InputError, match="fewer than two models"):
         stability(StabilityRequest(model, table, resamples=6, time_limit=0.0))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rulekit.errors import Cancelled, InputError
+from rulekit.errors import Cancelled, InputError, Interrupted
 from rulekit.graph.files.model_files import load
 from rulekit.learners.contract import OutOfTimeError
 from rulekit.synthetic import loans, write_csv
@@ -91,6 +91,20 @@ def test_what_stops_a_step_after_learning_keeps_the_model(
     found = train(request_)
     assert load(request_.output).digest == found.model.digest
     assert found.figures.rows == 300
+
+
+def test_a_second_ctrl_c_says_where_the_model_is(request_: TrainingRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It said that nothing was written."""
+
+    def stop(*given: object) -> object:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(finishing, "measured", stop)
+    with pytest.raises(Interrupted, match=r"stopped while it was measured; the model is in .*m\.json"):
+        train(request_)
+    assert load(request_.output).used_features
+    with pytest.raises(KeyboardInterrupt):  # without a file there is nothing to name
+        train(with_(request_, output=None))
 
 
 def test_no_time_is_one_line_before_anything_is_learned(request_: TrainingRequest) -> None:

@@ -18,7 +18,7 @@ from rulekit.errors import InputError
 from rulekit.graph.check import check
 from rulekit.graph.decisions import ArgMax, Fires, Median
 from rulekit.graph.evaluation.evaluator import decide, probabilities
-from rulekit.graph.language.text import parse_graph
+from rulekit.graph.language.text import parse_graph, print_graph
 from rulekit.graph.nodes import Above, Among, And, Compare, Hidden, IsTrue, Node, Not, Or, Probability
 from rulekit.graph.rules import rules_of
 from rulekit.schema import Constraints, Feature, Schema
@@ -333,3 +333,15 @@ def test_what_the_start_declares_of_a_column_is_not_lost(used: bool) -> None:
     )
     with pytest.raises(InputError, match="cannot promise which columns"):
         CNLLClassifier(start=grouped, **SMALL).fit(X, y)
+
+
+def test_a_start_may_have_more_rules_than_a_table_of_patterns() -> None:
+    """Of more than 64 it was an internal error, and of 30 a table of 2^30 patterns."""
+    rows, y = data(2)
+    rules = [f"amount > {1000 + 97 * k} and late_payments > {k % 5}" for k in range(70)]
+    head = print_graph(learned()).split("decide yes")[0]
+    start = parse_graph(f"{head}decide yes when any of ({', '.join(rules)})\n")
+    model = CNLLClassifier(2, start=start, freeze="all", **BEST).fit(rows, y)
+    decided = decide(start, start.table(rows)) == 1
+    assert decided.any()
+    assert (model.predict(rows)[decided] == "yes").all()

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.optimize import approx_fprime
 
 from rulekit.audit.figures.metrics import measured
 from rulekit.errors import InputError, RulekitError
@@ -16,15 +17,19 @@ from rulekit.graph.check import check
 from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes, probabilities
 from rulekit.graph.files.model_files import load
 from rulekit.graph.language.text import parse_graph, print_graph
-from rulekit.graph.nodes import Hidden, Sided
+from rulekit.graph.nodes import And, Compare, Hidden, Not, Or, Sided
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
-from rulekit.numbers import probability_of
+from rulekit.limits import Deadline, OutOfTime
+from rulekit.numbers import probability_of, strength_of
+from rulekit.schema import Feature, Schema
+from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.labels import LabelledTable, label_for_model
 from rulekit.tables.options import ReadingOptions
 from rulekit.verification.rows.adversarial import adversarial_rows
 from rulekit.work.changes.editing import edit, edit_of
 from rulekit.work.changes.refitting import refit, refitted_to
+from rulekit.work.changes.strengths import refitted_bits
 from rulekit.work.training import TrainingRequest, train
 
 N = 900
@@ -195,3 +200,25 @@ def rows_of_pairs(folder: Path) -> LabelledTable:
     return label_for_model(
         {"a": [1.0], "b": [0.0], "y": ["yes"]}, graph.schema, graph.classes, ReadingOptions(target="y")
     )
+
+
+def test_strengths_are_fitted_by_slopes_within_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The slope by every strength was two formulas a bit, so that 500 rules did not end."""
+    causes = [Compare(f"x{j}", ">", 0.0) for j in range(3)]
+    a, b, c = (Hidden(f"H{j}", cause, strength_of(0.7 + j / 10), strength_of(0.1)) for j, cause in enumerate(causes))
+    formula = Or((And((a, b)), And((Not(a), c))))
+    rng = np.random.default_rng(0)
+    table = encode({f"x{j}": rng.normal(size=200) for j in range(3)}, Schema(tuple(Feature(f"x{j}") for j in range(3))))
+    positive = rng.random(200) < 0.4
+
+    def checked(loss: Any, first: Any, **_: Any) -> Any:
+        found = approx_fprime(first, lambda point: loss(point)[0], 1e-7)
+        assert loss(first)[1] == pytest.approx(found, abs=1e-6)
+        raise OutOfTime("over")
+
+    monkeypatch.setattr("scipy.optimize.minimize", checked)
+    bits = refitted_bits(formula, (a, b, c), table, positive)
+    assert set(bits) == {a, b, c}
+    monkeypatch.undo()
+    begun = Deadline(0.0)
+    assert refitted_bits(formula, (a, b, c), table, positive, deadline=begun).keys() == bits.keys()
