@@ -48,6 +48,10 @@ class FormatError(RulekitError):
     """A model or rule file that cannot be read."""
 
 
+class NoModelError(FormatError):
+    """An artifact whose model a tool has dropped."""
+
+
 class GraphError(RulekitError):
     """A graph that breaks the rules of composition."""
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.errors import FormatError, GraphError, InputError, RulekitError
+from rulekit.errors import FormatError, GraphError, InputError, NoModelError, RulekitError
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.evaluation.oracle import evaluate_row
 from rulekit.graph.files.model_files import read_bounded
@@ -361,6 +361,8 @@ def _carried(graph: RuleGraph, content: bytes, target: Target) -> tuple[str, Rul
         return "none", None
     try:
         inside = target.read(content)
+    except NoModelError:
+        return "none", None
     except RulekitError as error:
         return f"unreadable: {error}", None
     if inside.digest == graph.digest:

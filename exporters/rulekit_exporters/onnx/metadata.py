@@ -13,7 +13,7 @@ from onnx import ModelProto
 
 import rulekit
 from rulekit.audit.score_cards.total_lines import total_table
-from rulekit.errors import FormatError, RulekitError
+from rulekit.errors import FormatError, NoModelError, RulekitError
 from rulekit.graph.files.file_format import from_json, to_json
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
@@ -85,7 +85,12 @@ def interface(graph: RuleGraph, plan: InputPlan, names: Mapping[str, str]) -> di
 
 
 def misstated(metadata: Mapping[str, str], graph: RuleGraph, plan: InputPlan, names: Mapping[str, str]) -> list[str]:
-    """The keys whose text is not that of the graph; rules count where the graph is said to be this one."""
+    """The keys whose text is not that of the graph; rules count where the graph is said to be this one.
+
+    A file whose metadata a tool has dropped states nothing.
+    """
+    if not any(key.startswith("rulekit.") for key in metadata):
+        return []
     expected = interface(graph, plan, names)
     if metadata.get(DIGEST_KEY) == graph.digest and "rulekit.rules" in metadata:
         expected["rulekit.rules"] = str(graph)
@@ -123,7 +128,8 @@ def read_graph(artifact: bytes) -> RuleGraph:
     """The rule graph in the metadata; raises FormatError where it is missing, damaged or not that of the digest."""
     properties = properties_of(artifact)
     if MODEL_KEY not in properties:
-        raise FormatError("this ONNX file carries no rulekit model", fix="only models exported by rulekit can be read")
+        kind = FormatError if properties else NoModelError
+        raise kind("this ONNX file carries no rulekit model", fix="only models exported by rulekit can be read")
     try:
         unpack = zlib.decompressobj()
         text = unpack.decompress(base64.b64decode(properties[MODEL_KEY], validate=True), LARGEST_MODEL).decode()

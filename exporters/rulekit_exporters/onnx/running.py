@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,10 +18,11 @@ from rulekit.schema import UNSEEN_CODE, Feature, Schema
 from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.table import Array, Table, encoded_dtype
 from rulekit.targets import Outcome
-from rulekit_exporters.onnx.builder import port_of
+from rulekit_exporters.onnx.builder import Port, port_of
 from rulekit_exporters.onnx.inputs import TENSOR_NAME, InputPlan, plan_of_form
 from rulekit_exporters.onnx.labels import integer_labels, is_by_class, label_texts
 from rulekit_exporters.onnx.metadata import model_of, properties_of
+from rulekit_exporters.onnx.options import InputForm
 from rulekit_exporters.onnx.word_ids import disturbed, ids_of_columns
 
 CHUNK = 8192
@@ -124,23 +125,29 @@ def plan_of(artifact: bytes, graph: RuleGraph, words: WordsApart | None = None) 
     words: the columns of words of the graph, where it is the form of a model over texts.
     """
     properties = properties_of(artifact)
-    form = properties.get("rulekit.input")
     graph_of_file = model_of(artifact).graph
     declared = {port.name: port for port in graph_of_file.input}
+    form: Any = properties.get("rulekit.input") or _declared_form([*map(port_of, graph_of_file.input)], graph)
     frame = is_by_class([*map(port_of, graph_of_file.output)])
     if form == "tensor" and list(declared) == [TENSOR_NAME]:
         tensor = declared[TENSOR_NAME].type.tensor_type
         if [dimension.dim_value for dimension in tensor.shape.dim][1:] == [len(graph.schema)]:
             return plan_of_form(graph, "tensor", tensor.elem_type == TensorProto.DOUBLE)
-    if form in ("columns", "codes") or (form == "ids" and words is not None):
-        plan = plan_of_form(graph, "columns" if form == "columns" else "ids" if form == "ids" else "codes", words=words)
-        plan = replace(plan, frame=frame)
+    elif form in ("columns", "codes", "ids") and (form != "ids" or words is not None):
+        plan = replace(plan_of_form(graph, form, words=words), frame=frame)
         if set(plan.names) == set(declared):
             return plan
         strange = sorted(set(declared) - set(plan.names)) or sorted(set(plan.names) - set(declared))
         what = f"the inputs of this ONNX file are not those of the model: {strange[0]!r}"
         raise FormatError(what, fix="export it again")
     raise FormatError("the inputs of this ONNX file are not those of the model", fix="export it again")
+
+
+def _declared_form(ports: Sequence[Port], graph: RuleGraph) -> InputForm:
+    """The form of inputs where a tool has dropped the metadata; ids of words are not told from codes."""
+    if [port.name for port in ports] == [TENSOR_NAME] and TENSOR_NAME not in graph.used_features:
+        return "tensor"
+    return "codes" if any(port.element == TensorProto.INT64 for port in ports) else "columns"
 
 
 def feeds_of(plan: InputPlan, graph: RuleGraph, table: Table) -> dict[str, Array]:

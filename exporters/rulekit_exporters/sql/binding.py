@@ -9,13 +9,17 @@ from rulekit.errors import InputError
 from rulekit_exporters.sql.dialects import Dialect, quoted
 
 _PART = re.compile(r'"((?:[^"]|"")+)"|([^".{][^.]*)')
-_TEMPLATE = re.compile(r"\{\{[^{}\n]*[^{}\s][^{}\n]*\}\}")
+_NAME = r"""\s*('[\w .$-]+'|"[\w .$-]+")\s*"""
+_TEMPLATE = re.compile(
+    rf"\{{\{{\s*(this|(ref|source)\({_NAME}(,{_NAME})?(,\s*(v|version)\s*=\s*[\w'.\"]+\s*)?\))\s*\}}\}}"
+)
 
 
 def source_of(table: str) -> str:
     """A table as a query names it: parts with dots between them, each plain or in quotation marks.
 
-    An expression of dbt in double braces stands as it is. Raises InputError for anything else.
+    A reference of dbt in double braces stays as it is: dbt puts a name in its place. Any other expression could bring
+    SQL of its own. Raises InputError for anything else.
     """
     if _TEMPLATE.fullmatch(table.strip()):
         return table.strip()

@@ -71,10 +71,17 @@ class Dialect:
         return self.number(value + 0.0)
 
     def text(self, value: str) -> str:
-        """A text; PostgreSQL has a setting in which a backslash is no plain character unless E stands before it."""
-        if self.engine == "PostgreSQL" and "\\" in value:
-            return "E" + quoted(value.replace("\\", "\\\\"), "'")
-        return quoted(value, "'")
+        """A text on one line, since a tool may change the ends of lines.
+
+        PostgreSQL has a setting in which a backslash is no plain character unless E stands before it.
+        """
+        if not self.typed:
+            ends = "' || char(13) || '", "' || char(10) || '"
+            text = quoted(value, "'").replace("\r", ends[0]).replace("\n", ends[1])
+            return f"({text})" if set(value) & {"\r", "\n"} else text
+        if not set(value) & {"\r", "\n", *("\\" if self.engine == "PostgreSQL" else "")}:
+            return quoted(value, "'")
+        return "E" + quoted(value.replace("\\", "\\\\").replace("\r", "\\r").replace("\n", "\\n"), "'")
 
 
 def quoted(text: str, sign: str = '"') -> str:
@@ -231,7 +238,7 @@ _DUCKDB = {
     "number": "CAST({trimmed} AS DOUBLE)",
     "is_day": f"system.main.regexp_full_match({{trimmed}}, '{LOOSE_DAY}') AND TRY_CAST({{trimmed}} AS DATE)"
     " IS NOT NULL",
-    "day": "system.main.epoch_us(TRY_CAST({trimmed} AS TIMESTAMP)) / 86400000000",
+    "day": "system.main.epoch_us(TRY_CAST({trimmed} AS TIMESTAMP)) / 864e8",  # of integers `integer_division` makes one
     "whole": "TRY_CAST(TRY_CAST({trimmed} AS DOUBLE) AS BIGINT)",
     "is_digits": "TRY_CAST({trimmed} AS DOUBLE) = {whole} AND system.main.regexp_full_match(CAST({whole} AS VARCHAR),"
     f" '{DATE_DIGITS}')",
@@ -331,6 +338,14 @@ _GUARD = (
 )
 
 
+# DuckDB looks an operator up as a function, and finds a macro of its name first.
+_NO_MACROS = (
+    "CASE WHEN EXISTS (SELECT 1 FROM system.main.duckdb_functions() AS f WHERE NOT f.internal AND f.function_name IN"
+    " ('+', '-', '*', '/', '%', '||')) THEN system.main.error('rulekit needs the operators of DuckDB: a macro bears the"
+    " name of one') ELSE TRUE END"
+)
+
+
 def _raised(message: Sequence[str]) -> str:
     return f"CAST(pg_catalog.concat({', '.join(message)}) AS double precision)"
 
@@ -358,6 +373,7 @@ DIALECTS = {
         folded=_small_ascii,
         nullif="system.main.nullif({}, {})",
         function="system.main.",
+        guard=_NO_MACROS,
     ),
     "postgresql": Dialect(
         engine="PostgreSQL",

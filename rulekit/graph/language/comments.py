@@ -21,7 +21,7 @@ def commented(graph: RuleGraph, sign: str) -> list[str]:
 
 @lru_cache(maxsize=1)  # a verification asks several times
 def from_comments(text: str, sign: str) -> RuleGraph:
-    """The graph of the last such lines of a text; raises FormatError where there are none or they are damaged."""
+    """The graph of such lines of a text; raises FormatError where there are none, or two, or they are damaged."""
     return parse_graph("\n".join(line.removeprefix(f"{sign} |").removeprefix(" ") for line in _inside(text, sign)[1]))
 
 
@@ -44,11 +44,10 @@ def decoded(artifact: bytes) -> str:
 def _inside(text: str, sign: str) -> tuple[list[str], list[str], list[str]]:
     """The lines before the rules, those that carry them, and those after."""
     lines = text.split("\n")
-    try:
-        end = len(lines) - 1 - lines[::-1].index(f"{sign} {END}")
-        begin = end - 1 - lines[:end][::-1].index(f"{sign} {BEGIN}")
-    except ValueError:
-        raise FormatError("this file carries no rules", fix="export the model again with rulekit") from None
+    if [lines.count(f"{sign} {mark}") for mark in (BEGIN, END)] != [1, 1]:
+        how = "more than once" if f"{sign} {BEGIN}" in lines else "not at all"
+        raise FormatError(f"this file carries rules {how}", fix="export the model again with rulekit")
+    begin, end = lines.index(f"{sign} {BEGIN}"), lines.index(f"{sign} {END}")
     inside = lines[begin + 1 : end]
     if any(not line.startswith(f"{sign} |") or not line.replace("\f", "").isprintable() for line in inside):
         raise FormatError("a line among the rules is no comment", fix="export the model again")

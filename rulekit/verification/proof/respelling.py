@@ -14,6 +14,7 @@ from typing import Any
 
 from rulekit.errors import FormatError
 from rulekit.graph.language.comments import commented, decoded, from_comments, without_rules
+from rulekit.graph.language.text import print_graph
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.program.lower import lower
 from rulekit.targets import Artifact, NoOptions, Reading, Runtime, Target, parsed_options
@@ -74,6 +75,8 @@ def text_target(
     def inspect(artifact: bytes, graph: RuleGraph) -> Reading:
         """What an artifact decides, where it is what the exporter writes for its rules; else the reason."""
         carried, text = read(artifact), decoded(artifact)
+        if b"\r" in artifact and "\\n" in print_graph(carried):
+            return Reading(None, reason="its line ends were changed, and a name or level of the model may hold one")
         given = stated(text) if stated else stated_options(text, sign, options)
         found, written = (code(without_rules(part, sign)) for part in (text, whole(carried, given)))
         return respelled(carried, graph, found, written)

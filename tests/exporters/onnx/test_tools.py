@@ -67,6 +67,11 @@ def reordered(model: onnx.ModelProto) -> None:
         field.extend(parts)
 
 
+def without_metadata(model: onnx.ModelProto) -> None:
+    """As onnx-graphsurgeon does."""
+    del model.metadata_props[:]
+
+
 def constants_in_nodes(model: onnx.ModelProto) -> None:
     nodes = [helper.make_node("Constant", [], [tensor.name], value=tensor) for tensor in model.graph.initializer]
     nodes += list(model.graph.node)
@@ -101,7 +106,16 @@ def optimised(model: onnx.ModelProto, level: str, folder: Path) -> onnx.ModelPro
 
 TOOLS: dict[str, Tool] = {
     tool.__name__: tool
-    for tool in (named, with_imports, renamed, reordered, constants_in_nodes, constants_as_lists, identities)
+    for tool in (
+        named,
+        with_imports,
+        renamed,
+        reordered,
+        without_metadata,
+        constants_in_nodes,
+        constants_as_lists,
+        identities,
+    )
 } | {
     "shapes": shape_inference.infer_shapes,
     **{f"opset {n}": lambda model, n=n: version_converter.convert_version(model, n) for n in (13, 17, 18, 21, 23)},
@@ -119,14 +133,14 @@ def test_what_a_tool_leaves_behind_changes_nothing(tool: str, options: dict[str,
         assert (report.ok, report.proof, report.not_run) == (True, "proved", "")
 
 
-@pytest.mark.parametrize("level", ["ORT_ENABLE_BASIC", "ORT_ENABLE_EXTENDED"])
+@pytest.mark.parametrize("level", ["ORT_DISABLE_ALL", "ORT_ENABLE_BASIC", "ORT_ENABLE_EXTENDED", "ORT_ENABLE_ALL"])
 def test_what_onnxruntime_optimised_is_proved_or_tested(level: str, tmp_path: Path) -> None:
     for name in ("LTU on a grid", "DNF"):
         graph = MODELS[name]()
         found = optimised(onnx.ModelProto.FromString(ONNX.emit(graph).main), level, tmp_path)
         report = verify(graph, found.SerializeToString(), target=ONNX, rows=50)
         fused = any(node.domain == "com.microsoft" for node in found.graph.node)
-        assert fused is (level == "ORT_ENABLE_EXTENDED" and name == "LTU on a grid")
+        assert fused is (level in ("ORT_ENABLE_EXTENDED", "ORT_ENABLE_ALL") and name == "LTU on a grid")
         assert (report.ok, report.not_run) == (True, "")
         assert (report.proof, "FusedGemm" in report.conclusion) == (("tested", True) if fused else ("proved", False))
 
@@ -144,3 +158,15 @@ def test_names_do_not_hide_a_change() -> None:
             tensor.CopyFrom(numpy_helper.from_array(moved.astype(np.float32), tensor.name))
     report = verify(MIXED, model.SerializeToString(), target=ONNX, rows=50)
     assert report.failure == "DIFFERENT"
+
+
+def test_numbers_cut_to_float16_are_different() -> None:
+    """A converter to float16 moves thresholds; the types of the file stay, as with `keep_io_types`."""
+    graph = RuleGraph(SCHEMA, ("no", "yes"), Fires(Compare("x", ">", 0.1)))
+    model = onnx.ModelProto.FromString(ONNX.emit(graph).main)
+    for tensor in model.graph.initializer:
+        if tensor.data_type == TensorProto.FLOAT:
+            values = numpy_helper.to_array(tensor)
+            tensor.CopyFrom(numpy_helper.from_array(values.astype(np.float16).astype(np.float32), tensor.name))
+    report = verify(graph, model.SerializeToString(), target=ONNX, rows=50)
+    assert (report.ok, report.failure) == (False, "DIFFERENT")

@@ -258,6 +258,33 @@ def test_functions_and_operators_of_a_user_decide_nothing(execute: Execute, engi
             _decided(execute, engine, k=("text", "'bus'"))
 
 
+@pytest.mark.parametrize("operator", ["+", "-", "*", "/", "%", "||"])
+def test_no_macro_in_the_place_of_an_operator_decides(operator: str) -> None:
+    """DuckDB finds a macro called + before its own operator."""
+    duckdb = pytest.importorskip("duckdb")
+    query = SQL.emit(RULES, {"dialect": "duckdb"}).main.decode()
+    with duckdb.connect(":memory:") as connection:
+        connection.execute("CREATE TABLE rows AS SELECT 'car' AS k, '2024-06-01' AS seen, '2024-06-01' AS d")
+        assert connection.execute(query).fetchall()[0][0] == "yes"
+        connection.execute(f'CREATE TEMP MACRO "{operator}"(a, b) AS 0')
+        with pytest.raises(Exception, match=r"a macro bears the name of one|Macro .* does not support"):
+            connection.execute(query).fetchall()
+
+
+def test_no_setting_of_duckdb_decides() -> None:
+    """With integer_division a day with an hour lost the hour."""
+    duckdb = pytest.importorskip("duckdb")
+    rules = "rulekit rules 1\ncolumn d: numeric, float64, date\nlabel y: {no, yes}\ndecide yes when d > 19874.25\n"
+    query = SQL.emit(parse_graph(rules), {"dialect": "duckdb"}).main.decode()
+    settings = ("integer_division = true", "old_implicit_casting = true", "ieee_floating_point_ops = false")
+    for setting in (*settings, "preserve_insertion_order = false", "default_null_order = 'nulls_first'"):
+        for kind, cell in (("text", "2024-05-31"), ("timestamp", "2024-05-31 12:00"), ("double", "19874.5")):
+            with duckdb.connect(":memory:") as connection:
+                connection.execute(f"SET {setting}; CREATE TABLE rows AS SELECT CAST('{cell}' AS {kind}) AS d")
+                label = "no" if kind == "text" else "yes"
+                assert connection.execute(query).fetchall()[0][0] == label, (setting, kind)
+
+
 CARRIED = """rulekit rules 1
 column age: numeric
 column job: categorical {"cook", " cook", "cook ", "clerk"}

@@ -102,13 +102,13 @@ def inspect(artifact: bytes, graph: RuleGraph) -> Reading:
 
 
 def _misstated(contents: Contents, graph: RuleGraph, carried: RuleGraph, words: WordsApart | None) -> list[str]:
-    """What is not so in the metadata that say how the model is used, a sentence for each key.
+    """The keys of the metadata on how to use the model that are wrong.
 
     graph: over columns of words, where `carried` is the model over texts.
     """
     inputs = [port.name for port in contents.inputs]
     names = _names_of_outputs(contents, graph)
-    if inputs == [TENSOR_NAME] and contents.metadata.get("rulekit.input") == "tensor":
+    if inputs == [TENSOR_NAME] and contents.metadata.get("rulekit.input", "tensor") == "tensor":
         plan = plan_of_form(graph, "tensor")
     else:
         plan = _plan_of_columns(contents, graph, words)
@@ -117,8 +117,7 @@ def _misstated(contents: Contents, graph: RuleGraph, carried: RuleGraph, words: 
             if not any(graph.schema[name].kind == "categorical" for name in plan.columns):  # both forms are one
                 coded = contents.metadata.get("rulekit.input") == "codes"
             plan = replace(plan, form="codes") if coded else plan
-    keys = misstated(contents.metadata, carried, plan, names)
-    return [f"the metadata {key!r} are not those of the model" for key in keys]
+    return misstated(contents.metadata, carried, plan, names)
 
 
 def _plan_of_columns(contents: Contents, graph: RuleGraph, words: WordsApart | None) -> InputPlan:
