@@ -127,11 +127,12 @@ def transcript(body: str, folder: Path) -> str:
     """The commands of a console block, each followed by what it prints now."""
     text = ""
     for line in commands(body):
-        words = shlex.split(line)
-        simple = words[0] == "rulekit" and not {"|", "<", ">", "&&", ";", "2>"} & set(words)
-        ran = run_command(words[1:], folder) if simple else run_shell(line, folder)
-        ending = "" if ran.text.endswith("\n") or not ran.text else "\n"
-        text += f"$ {line}\n{ran.text}{ending}"
+        alone, _, cut = line.partition(" | head -")
+        signs = {"|", "<", ">", "&&", ";", "2>"} & set(shlex.split(alone, posix=False))
+        here = alone.startswith("rulekit ") and not signs and cut.isdigit() == (cut != "")
+        ran = run_command(shlex.split(alone)[1:], folder) if here else run_shell(line, folder)
+        printed = "".join(ran.text.splitlines(keepends=True)[: int(cut)]) if here and cut else ran.text
+        text += f"$ {line}\n{printed}" + ("" if printed.endswith("\n") or not printed else "\n")
     return text
 
 

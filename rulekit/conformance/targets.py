@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from rulekit.conformance.cells import KINDS
 from rulekit.conformance.feeding import Fed, fed_cells, fed_tables, graph_feeds
 from rulekit.conformance.models import MODELS, NODES, Models
 from rulekit.conformance.random_graphs import graph_of, random_legal_graph
@@ -88,6 +89,7 @@ def check_target(
     seed: int = 0,
     gaps: Mapping[str, str] | None = None,
     models: Models = MODELS,
+    kinds: Sequence[str] = tuple(KINDS),
 ) -> None:
     """Run every check of `target_checks` with each of the options; raises AssertionError that lists all failures.
 
@@ -97,7 +99,7 @@ def check_target(
     wrong = []
     for runtime, each in product(target.installed(), options):
         here = replace(target, runs=(runtime,))
-        checks = target_checks(here, each, rows=rows, seed=seed, models=models)
+        checks = target_checks(here, each, rows=rows, seed=seed, models=models, kinds=kinds)
         wrong += [f"{runtime.name} {dict(each)}, {fault}" for fault in faults(checks, gaps or {})]
     require(not wrong, "\n".join(wrong))
 
@@ -126,12 +128,13 @@ def target_checks(
     random_graphs: int = 12,
     thresholds: int = 200,
     models: Models = MODELS,
+    kinds: Sequence[str] = tuple(KINDS),
 ) -> Iterator[Check]:
     """The checks of one target with one set of options.
 
     rows: adversarial rows of each graph; models: by name, functions that make one; random_graphs, thresholds: how many
-    of them, drawn from `seed`. Cells as users hold them (Booleans, numbers, numeric text, missing tokens, dates) go
-    into a run-time that takes them.
+    of them, drawn from `seed`; kinds: of column, whose cells are fed. Cells as users hold them (Booleans, numbers,
+    numeric text, missing tokens, dates) go into a run-time that takes them.
     """
     alike = partial(decides_alike, target, options)
     for name, make in models.items():
@@ -145,9 +148,8 @@ def target_checks(
     yield Check("an artifact that was damaged", partial(_damaged, target, options))
     yield Check("the same bytes twice", partial(_pure, target, options))
     for feed in target.runtime.feeds:
-        for questions in (fed_cells, fed_tables):
-            name = f"{questions.__name__.replace('_', ' ')}, {feed.name}"
-            yield Check(name, partial(_fed, questions, target, options, feed))
+        fed = {"fed cells": partial(fed_cells, kinds=kinds), "fed tables": fed_tables}
+        yield from (Check(f"{name}, {feed.name}", partial(_fed, fed[name], target, options, feed)) for name in fed)
     if target.runtime.run_typed is not None:
         yield Check("cells as users hold them", partial(_typed, target, options, target.runtime.run_typed))
 

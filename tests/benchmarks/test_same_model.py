@@ -22,7 +22,7 @@ def test_threads_blocks_and_a_budget_give_one_file():
 @pytest.mark.parametrize(
     ("rows", "tables", "settings"),
     [
-        (120, ["adult-like"], ["E", "II, every cut"]),
+        (120, ["adult-like"], ["E"]),
         (800, list(same_model.TABLES), list(same_model.SETTINGS)),
     ],
 )

@@ -188,6 +188,7 @@ def test_a_section_of_some_parts_is_not_written(monkeypatch: pytest.MonkeyPatch,
 
 
 @pytest.mark.full
+@pytest.mark.long
 def test_every_part_runs_and_all_labels_agree(bench: Bench, monkeypatch: pytest.MonkeyPatch):
     """The peers are left out: they need an environment of their own."""
     monkeypatch.setattr(others, "convert", lambda *_: "no network")

@@ -39,14 +39,16 @@ SMALL: dict[str, dict[str, Any]] = {
     "madaline": {"shape": "small", "n_passes": 2, "n_networks": 2},
     "noisy-or": {"max_causes": 4, "n_folds": 2},
 }
+SLOW = ("ltu-tree: several", "ltu-tree: ranked", "noisy-or: several")
 CHECKS = [
-    (name, check)
+    pytest.param(name, check, id=f"{name}: {check}", marks=[pytest.mark.full, pytest.mark.long] if slow else ())
     for name in learner_names()
     for check in learner_checks(find_estimator(name), SMALL.get(name, {}), sklearn=False)
+    for slow in [f"{name}: {check}".startswith(SLOW) and not check.name.endswith(("a legal model", "every target"))]
 ]
 
 
-@pytest.mark.parametrize(("name", "check"), CHECKS, ids=[f"{name}: {check}" for name, check in CHECKS])
+@pytest.mark.parametrize(("name", "check"), CHECKS)
 def test_every_learner_passes(name: str, check: Check) -> None:
     check.run()
 

@@ -38,14 +38,14 @@ def _sizes(share: int) -> list[object]:
     ]
 
 
-@pytest.mark.parametrize(("name", "k"), _sizes(10))
+@pytest.mark.parametrize(("name", "k"), _sizes(30))
 def test_large_members_are_proved_in_onnx(name, k):
     graph, target = MEMBERS[name](k), find_target("onnx")
     report = verify(graph, target.emit(graph, {}), target=target, rows=2_000)
     assert (report.ok, report.proof) == (True, "proved")
 
 
-@pytest.mark.parametrize(("name", "k"), _sizes(20))
+@pytest.mark.parametrize(("name", "k"), _sizes(50))
 @pytest.mark.parametrize("target", ["text", "python"])
 def test_large_members_decide_alike_in_texts(name, k, target):
     graph, found = MEMBERS[name](k), find_target(target)

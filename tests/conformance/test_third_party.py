@@ -19,7 +19,7 @@ SUITE = """
 from rulekit.conformance.models import NODES
 from rulekit.conformance.targets import check_target
 from rulekit.targets import find_target, target_names
-check_target(find_target("zipped"), rows=20, models={"DNF": NODES["DNF"]})
+check_target(find_target("zipped"), rows=20, models={"DNF": NODES["DNF"]}, kinds=("category",))
 print(target_names())
 """
 

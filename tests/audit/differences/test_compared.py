@@ -209,7 +209,7 @@ def _many(n: int) -> list[str]:
 JOBS = ("cook", "clerk", "driver")
 
 
-@pytest.mark.parametrize("n", [1, 40, 2_000])
+@pytest.mark.parametrize("n", [1, 40, 600])
 @pytest.mark.parametrize(
     "other",
     [
@@ -224,7 +224,7 @@ JOBS = ("cook", "clerk", "driver")
 def test_the_same_rules_are_proved_equal_at_any_size_without_a_search(
     n: int, other: Callable[[list[str]], list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A file beside itself was NOT PROVED from 500 rules on, and took without end from 2,000 on."""
+    """A file beside itself was NOT PROVED from 500 rules on, and took without end at 2,000."""
     monkeypatch.setattr("rulekit.audit.differences.compared.Differing", None)
     first = model(*_many(n)).with_(provenance={"learner": "made"}, statistics={})
 

@@ -153,6 +153,6 @@ def test_rare_classes_get_their_score() -> None:
 
 @pytest.mark.full
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("settings", [{"n_estimators": 10, "n_folds": 2}, pytest.param({}, marks=pytest.mark.long)])
+@pytest.mark.parametrize("settings", [{"n_estimators": 4, "n_folds": 2}, pytest.param({}, marks=pytest.mark.long)])
 def test_scikit_learn_s_own_checks(settings: dict[str, int]) -> None:
     next(learner_checks(AdaBoostStumpClassifier, settings)).run()

@@ -17,7 +17,7 @@ from rulekit.learners import rule_learner
     ("estimator", "first"),
     [
         pytest.param(CNLLClassifier(), False, marks=pytest.mark.long),
-        (CNLLClassifier(4, n_folds=2), True),
+        (CNLLClassifier(2, n_folds=2), True),
         pytest.param(
             CNLLClassifier(
                 4, n_folds=2, algorithm="tree", objective="brier", ridge=1.0, refit=1, backfit=4, max_bins=32
@@ -25,7 +25,7 @@ from rulekit.learners import rule_learner
             False,
             marks=pytest.mark.long,
         ),
-        (CNLLClassifier(4, algorithm="I", weak="llr", stopping="none"), False),
+        pytest.param(CNLLClassifier(4, algorithm="I", weak="llr", stopping="none"), False, marks=pytest.mark.long),
     ],
     ids=["default", "small", "tree", "one"],
 )
