@@ -148,8 +148,9 @@ def target_checks(
     yield Check("an artifact that was damaged", partial(_damaged, target, options))
     yield Check("the same bytes twice", partial(_pure, target, options))
     for feed in target.runtime.feeds:
-        fed = {"fed cells": partial(fed_cells, kinds=kinds), "fed tables": fed_tables}
-        yield from (Check(f"{name}, {feed.name}", partial(_fed, fed[name], target, options, feed)) for name in fed)
+        cells = partial(fed_cells, kinds=kinds)
+        yield Check(f"fed cells, {feed.name}", partial(_fed, cells, target, options, feed))
+        yield Check(f"fed tables, {feed.name}", partial(_fed, fed_tables, target, options, feed))
     if target.runtime.run_typed is not None:
         yield Check("cells as users hold them", partial(_typed, target, options, target.runtime.run_typed))
 
