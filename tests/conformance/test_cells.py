@@ -19,8 +19,12 @@ FORMS = {
     "onnx, frame": (find_target("onnx"), {"frame": True}),
 }
 KINDS_OF = {"onnx, ids": ("text",), "onnx, tensor": ("float32", "date")}
-PATHS = [(form, feed) for form, (target, _) in FORMS.items() for feed in target.runtime.feeds]
-PATHS = [(form, feed) for form, feed in PATHS if (form, feed.name) != ("onnx, ids", "arrays of the declared types")]
+PATHS = [
+    (form, feed)
+    for form, (target, _) in FORMS.items()
+    for feed in target.runtime.feeds
+    if (form, feed.name) != ("onnx, ids", "arrays of the declared types")
+]
 
 
 def test_the_table_is_large_enough():
