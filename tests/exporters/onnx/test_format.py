@@ -266,6 +266,19 @@ def test_a_model_that_answers_otherwise_or_fails_is_refused(artifact: Any, messa
         run(crafted(*artifact), graph, graph.table({"x": [0.0, 1.0, 0.0]}))
 
 
+def test_numbers_that_mean_missing_are_named_by_the_export_and_in_the_file() -> None:
+    """The graph takes them for missing; the file does not, and `verify --data` proved the file without a word."""
+    schema = Schema((Feature("d", missing_tokens=("-9", "-8")), Feature("e", missing_tokens=("-1",))), "t")
+    graph = RuleGraph(schema, (0, 1), Fires(Missing("d")))
+    made = emit(graph, {"input": "columns"})
+    assert made.warnings == ("column 'd': -9, -8 means missing; ONNX takes it for a number, so feed NaN in its place",)
+    metadata = {each.key: each.value for each in onnx.load_from_string(made.main).metadata_props}
+    assert json.loads(metadata["rulekit.missing"]) == {"d": [-9.0, -8.0]}
+    assert graph.predict({"d": [-9.0, 0.0], "e": [0.0, 0.0]}).tolist() == [1, 0]
+    fed = [session(made.main).run(["label"], {"d": column(cell, dtype=np.float32)})[0][0] for cell in (np.nan, -9.0)]
+    assert fed == [1, 0]
+
+
 def test_a_bomb_is_not_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rulekit_exporters.onnx.metadata.LARGEST_MODEL", 1 << 16)
     bomb = base64.b64encode(zlib.compress(b" " * (1 << 24))).decode()
