@@ -77,9 +77,11 @@ def fed_tables(target: Target, options: Any, feed: Feed) -> Iterator[Fed]:
     """Each family of tables that are refused whole, and good tables with a further column."""
     parsed = target.parsed(options)
     graph = next((g for g in map(parse_graph, REFUSING_FORMS) if not target.refuses(g, parsed)), None)
-    if graph is None:
+    numbers = graph is not None and graph.schema["job"].kind == "numeric"
+    good = _numbered(GOOD) if numbers else GOOD
+    if graph is None or feed.holds(graph.schema["job"], good["job"][0]):
         return
-    artifact, numbers = target.emit(graph, options).main, graph.schema["job"].kind == "numeric"
+    artifact = target.emit(graph, options).main
     for family in REFUSED:
         if family not in feed.without:
             tables = [_numbered(table) if numbers else table for table in refused(family)]

@@ -146,7 +146,7 @@ class ReadingOptions:
         return self.categories() | {name for name, kind in self.types.items() if kind == "text" or form_declared(kind)}
 
     def says(self, name: str) -> bool:
-        """Whether a column is declared to be of a kind, left out, or no feature."""
+        """Whether the column of a name is declared to be of a kind, left out, or no feature."""
         return name in self.types or name in self.ignore or name in self.label_columns()
 
     def label_columns(self) -> dict[str, str]:

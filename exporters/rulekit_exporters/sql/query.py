@@ -44,7 +44,8 @@ class Options:
 
     def __post_init__(self) -> None:
         if not f"{self.table}{self.keep}".isprintable():  # a line of a name could pass for one of the rules
-            raise InputError("a name of a table or column holds a line end", where="sql", fix="rename it in a view")
+            what = "a name of a table or column holds a line end, NUL or another sign that cannot be seen"
+            raise InputError(what, where="sql", fix="rename it in a view")
         if self.counts and (self.fired or self.kept):
             raise InputError(
                 "counts have no row for each row of the table", where="sql", fix="leave out keep and fired"
