@@ -33,7 +33,7 @@ def public() -> Iterator[tuple[str, Callable[..., Any]]]:
 
 INTERFACE = {"fit", "predict", "predict_proba", "decision_function"}
 INTERNAL = set(HOOKS) | {"fit_rules"}
-INTERNAL |= {"dropped", "categories", "label_columns", "features", "missing_tokens", "over", "says"}  # of ReadingOptions
+INTERNAL |= {"dropped", "categories", "label_columns", "features", "missing_tokens", "over", "says"}  # of options
 
 
 def documented(docstring: str) -> list[str]:
