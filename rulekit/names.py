@@ -53,11 +53,12 @@ def suggestion(name: str, names: Iterable[str], things: str = "columns") -> str:
     return f"{things} are {', '.join(map(repr, known[:6]))}{', ...' if len(known) > 6 else ''}"
 
 
-def blanks_differ(text: str, known: object) -> str:
-    """What to do where a text is a known one but for the blanks around it, "" where it is not."""
-    if not isinstance(known, str) or text == known or text.strip() != known.strip():
-        return ""
-    return "--trim takes the blanks off" if text.strip() == known else "leave --trim out, or train with it"
+def blanks_hint(pairs: Iterable[tuple[str, object]]) -> str:
+    """What to do where a text and a known one differ in the blanks around them alone; "" where no pair does."""
+    for text, known in pairs:
+        if isinstance(known, str) and text != known and text.strip() == known.strip():
+            return "--trim takes the blanks off" if text.strip() == known else "leave --trim out, or train with it"
+    return ""
 
 
 def label_text(label: object) -> str:

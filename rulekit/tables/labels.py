@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from rulekit.dates import moment_value
 from rulekit.errors import InputError
-from rulekit.names import blanks_differ
+from rulekit.names import blanks_hint
 from rulekit.schema import Display, Feature, Schema, require_column
 from rulekit.tables.kinds.classes import Label, class_key
 from rulekit.tables.kinds.conversion import numeric_values
@@ -127,11 +127,9 @@ def label_for_model(
         raise InputError(
             f"label {keys[int(codes[row])]!r} is no class of the model",
             where=place(raw.source, row, target),
-            fix=next(
-                filter(None, (blanks_differ(keys[int(codes[row])], label) for label in classes)),
-                f"classes are {', '.join(map(repr, classes[:8]))}; {int(strange.sum()):,} of {len(strange):,} rows "
-                "have another label: correct them, or evaluate without them by --missing LABEL --missing-target drop",
-            ),
+            fix=blanks_hint((keys[int(codes[row])], label) for label in classes)
+            or f"classes are {', '.join(map(repr, classes[:8]))}; {int(strange.sum()):,} of {len(strange):,} rows "
+            "have another label: correct them, or evaluate without them by --missing LABEL --missing-target drop",
         )
     y = np.array(found, dtype=np.int64)[codes]
     table = encode_columns(

@@ -156,7 +156,7 @@ def _trained(
 
 @contextlib.contextmanager
 def _written(request: TrainingRequest, model: RuleGraph) -> Iterator[None]:
-    """The model is written before what follows, and who interrupts that hears of it."""
+    """Save the model first, so that an interruption of the next steps can name its file."""
     if request.output is None:
         yield
         return
@@ -175,7 +175,7 @@ def _measured(
     beside: TrainingBaselines | None,
     seconds: float,
 ) -> TrainingResult:
-    """Figures of the model that was learned, and what else is said and written of it."""
+    """Measure the model and collect the notes for the user."""
     request, learner, start = finish.request, finish.learner, finish.start
     finish.begin("measuring")
     figures, measured_on = finish.figures(model)

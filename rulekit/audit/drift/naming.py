@@ -15,7 +15,7 @@ from rulekit.audit.drift.swapping import swapped
 from rulekit.audit.drift.transformations import index_of, near, quantiles_of, undoing
 from rulekit.graph.language.readable import counted, listed, percent, rounded_amount
 from rulekit.graph.language.words import name, quoted
-from rulekit.names import blanks_differ
+from rulekit.names import blanks_hint
 from rulekit.schema import Feature, Schema
 
 Alarms = frozenset[str]
@@ -202,7 +202,7 @@ def _new(then: KnownLevels, seen: Seen, rows: Rows) -> Change:
     respelled = [(level, alike[_plain(level)]) for level in seen.new if _plain(level) in alike]
     if respelled and sum(seen.new[level] for level, _ in respelled) >= 0.9 * seen.unseen:
         pairs = [f"{quoted(level)} for {quoted(known)}" for level, known in respelled[:_NAMED]]
-        hint = next(filter(None, (blanks_differ(*pair) for pair in respelled)), "")
+        hint = blanks_hint(respelled)
         words = f"levels spelled otherwise in {share}: {', '.join(pairs)}{hint and f' ({hint})'}"
         return Change("new levels", words, seen.unseen / n)
     named = [f"{quoted(level)} ({counted(count, 'row')})" for level, count in list(seen.new.items())[:_NAMED]]

@@ -54,7 +54,7 @@ class Dress:
 
     kind: "" of numbers in no known form. cell: one of them. example: a cell that shows the form, "" where the cells are
     plain numbers. other: an example of another form that reads as many cells. unread: the levels that are no such
-    cells. units: several units among the cells, where those are what stands in the way.
+    cells. units: the units of the cells where they have several, which no form reads.
     """
 
     kind: str

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rulekit.errors import InputError
-from rulekit.names import blanks_differ, suggestion
+from rulekit.names import blanks_hint, suggestion
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature, Schema
 from rulekit.tables.kinds.conversion import boolean_values, numeric_values
 from rulekit.tables.mixing import hashes_of_words
@@ -195,8 +195,6 @@ def _refuse_unseen(
         raise InputError(
             f"level {keys[index[row]]!r} was not in the training data",
             where=place(source, column.first_row + row, column.name),
-            fix=next(
-                filter(None, (blanks_differ(keys[index[row]], level) for level in levels)),
-                "mend the cell, or train with unseen levels allowed",
-            ),
+            fix=blanks_hint((keys[index[row]], level) for level in levels)
+            or "mend the cell, or train with unseen levels allowed",
         )

@@ -90,18 +90,18 @@ _MONTHS = {
     name: number
     for number, names in enumerate(
         (
-            *(
-                "jan january januar janvier enero ene gennaio januari",
-                "feb february februar fevrier fev fevr febrero febbraio februari",
-            ),
-            *("mar march marz mrz mars marzo maart maerz", "apr april avril avr abril abr aprile"),
-            *("may mai mayo maggio mei mag", "jun june juni juin junio giugno giu"),
-            *("jul july juli juillet juil julio luglio lug", "aug august aout agosto ago augustus"),
-            *(
-                "sep sept september septembre septiembre settembre set",
-                "oct october okt oktober octobre octubre ottobre ott",
-            ),
-            *("nov november novembre noviembre", "dec december dez dezember decembre diciembre dic dicembre"),
+            "jan january januar janvier enero ene gennaio januari",
+            "feb february februar fevrier fev fevr febrero febbraio februari",
+            "mar march marz mrz mars marzo maart maerz",
+            "apr april avril avr abril abr aprile",
+            "may mai mayo maggio mei mag",
+            "jun june juni juin junio giugno giu",
+            "jul july juli juillet juil julio luglio lug",
+            "aug august aout agosto ago augustus",
+            "sep sept september septembre septiembre settembre set",
+            "oct october okt oktober octobre octubre ottobre ott",
+            "nov november novembre noviembre",
+            "dec december dez dezember decembre diciembre dic dicembre",
         ),
         1,
     )

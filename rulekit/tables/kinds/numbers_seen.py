@@ -31,7 +31,7 @@ Seen = Literal["an id", "constant", "codes", "thousands", "digits of dates", "in
 class Numbers:
     """What the numbers of a column look like; codes: those that may mean missing, with their rows.
 
-    examples: dates in the digits of which the numbers may be dates.
+    examples: a date for each order of day, month and year in which the numbers may be dates.
     """
 
     look: Seen
@@ -146,7 +146,7 @@ def _in_thousands(values: Array, whole: bool = True) -> bool:
 
 
 def _digits_of_dates(low: float, high: float, head: Array) -> tuple[str, ...]:
-    """Examples of the dates of the years 1900 to 2099 of which whole numbers may be the digits: 19991231, 31121999."""
+    """A date such as 31121999 for each order of digits in which all numbers are dates of 1900 to 2099."""
 
     def are_days(month: Array, day: Array) -> bool:
         return bool(np.all((month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)))

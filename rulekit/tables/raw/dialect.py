@@ -119,7 +119,7 @@ def detect_dialect(sample: str, source: str, options: ReadingOptions, layout: La
     records = _records(sample, delimiter, trim=options.trim)
     header, rows = records[0], records[1:]
     if len(header) > MOST_COLUMNS:
-        what = f"{len(header)} columns, of which at most {MOST_COLUMNS} are read"
+        what = f"{len(header)} columns; rulekit reads at most {MOST_COLUMNS}"
         raise InputError(what, where=source, fix="give fewer columns, or name the right --delimiter")
     if decimal is None:
         decimal = _detect_decimal(rows, delimiter)

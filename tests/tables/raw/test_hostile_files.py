@@ -164,7 +164,7 @@ def test_colons_in_cells_are_no_keys(tmp_path: Path) -> None:
         ("t.jsonl", "".join(f'{{"k{i}": 1}}\n' for i in range(101)), "more than 100 different keys; write CSV or"),
         ("t.jsonl", '{"a": "' + "x" * 3000 + '"}', "a line of more than 0 MB; is it a table"),
         ("t.csv", "a,y\n1," + "x" * 3000, "a line of more than 0 MB; is it a table"),
-        ("t.csv", ",".join(f"c{i}" for i in range(201)) + "\n", "201 columns, of which at most 200 are read"),
+        ("t.csv", ",".join(f"c{i}" for i in range(201)) + "\n", "201 columns; rulekit reads at most 200"),
     ],
 )
 def test_work_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, content: str, why: str) -> None:
