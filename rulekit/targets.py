@@ -156,9 +156,8 @@ class Runtime:
 
     feeds are the forms in which cells of any type go in, each of which `rulekit.conformance` holds to the graph.
 
-    missing() says what is not installed, "" where all is. everyday: whether `verify` uses it; the others are for
-    `rulekit.conformance`. bounded: the same in a process with limits, for artifacts that are not `Reading.as_written`;
-    None: it bounds itself.
+    missing() says what is not installed, "" where all is. bounded: the same in a process with limits, for artifacts
+    that are not `Reading.as_written`; None: it bounds itself.
     """
 
     name: str
@@ -167,7 +166,6 @@ class Runtime:
     run_both: Callable[[bytes, RuleGraph, Table, Mapping[str, npt.NDArray[Any]]], list[Outcome]] | None = None
     run_typed: Callable[[bytes, RuleGraph, Sequence[Mapping[str, list[Any]]]], list[Outcome]] | None = None
     missing: Callable[[], str] = str
-    everyday: bool = True
     bounded: Runtime | None = None
     feeds: tuple[Feed, ...] = ()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,9 @@ from hypothesis import settings
 
 settings.register_profile("rulekit", print_blob=True, deadline=None)
 settings.load_profile("rulekit")
+
+# A shell that starts the tests in the background ignores Ctrl-C for them, and so for the commands that they stop.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

@@ -26,6 +26,7 @@ from pathlib import Path
 BESIDE = 10.0
 PATIENCE = 180.0  # seconds after which a command is ended
 _RULEKIT = (sys.executable, "-c", "from rulekit_cli.entry import main; main()")
+_ENVIRONMENT = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
 LEARNERS = ("additive", "cnll", "adaboost", "noisy-or", "ltu-tree", "madaline", "mada-winnow")
 
 COMMANDS = {
@@ -34,7 +35,6 @@ COMMANDS = {
     "describe": "describe rows.csv",
     "predict": "predict model.json rows.csv -o {out}.csv",
     "evaluate": "evaluate model.json rows.csv",
-    "monitor": "monitor model.json rows.csv",
     "export onnx": "export model.json --to onnx -o model.onnx",
     "export python": "export model.json --to python -o model.py",
     "export sql": "export model.json --to sql -o model.sql",
@@ -53,15 +53,19 @@ COMMANDS = {
     "threshold": "threshold noisy.json rows.csv --f1 -o {out}.json",
     "refit": "refit noisy.json rows.csv -o {out}.json {limit}",
     "override": "override model.json 'x1 > 99 -> no' --author A --date 2026-01-01 --reason r -o {out}.json",
-    "import edited": "import edited.rules --base model.json --data rows.csv -o {out}.json",
+    "import edited": "import edited.rules --base model.json --data rows.csv -o measured.json",
+    "monitor": "monitor measured.json rows.csv",
     "simplify": "simplify model.json -o {out}.json",
-    "train": "train rows.csv --target y -o {out}.json {limit}",
-    "train start": "train rows.csv --target y --learner cnll --start model.rules --freeze all -o started.json {limit}",
-    "resize": "resize started.json --rules 9999 -o {out}.json",
-    "stability": "stability started.json rows.csv {limit}",
+    "train": "train rows.csv --target y --learner adaboost --param n_estimators=5000 -o trained.json {limit}",
+    "train start": "train rows.csv --target y --learner cnll --start model.rules --freeze all -o {out}.json {limit}",
+    "resize": "resize trained.json --rules 9999 -o {out}.json",
+    "stability": "stability trained.json rows.csv {limit}",
     "demo": "demo --folder {out}",
 }
-"""By name what runs on the model, in the order in which files are made. {limit}: the option; {out}: a new file."""
+"""By name what runs on the model, in the order in which files are made. {limit}: the option; {out}: a new file.
+
+resize and stability ask for a model that was trained, so they take one of boosted stumps.
+"""
 
 
 COLUMNS = tuple(f"x{i}" for i in range(20))
@@ -149,7 +153,7 @@ def run(name: str, arguments: str, folder: Path, most: float) -> bool:
     command = [*_RULEKIT, *shlex.split(arguments)]
     began = time.monotonic()
     with tempfile.TemporaryFile() as said:
-        process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=said)
+        process = subprocess.Popen(command, cwd=folder, env=_ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=said)
         timer = threading.Timer(most + PATIENCE, process.kill)
         timer.start()
         _, status, usage = os.wait4(process.pid, 0)

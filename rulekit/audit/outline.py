@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rulekit.graph.language.bounds import grouped
 from rulekit.graph.language.readable import MOST_LEVELS, chance
@@ -43,6 +43,7 @@ class Words:
 
     schema: Schema
     most_levels: int | None = MOST_LEVELS
+    _texts: dict[Node, str] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
     def of(cls, roots: Iterable[Node], schema: Schema, full: bool = False) -> Words:
@@ -59,7 +60,9 @@ class Words:
 
     def text(self, node: Node) -> str:
         """A node on one line."""
-        return printable(print_node(node, self.schema, self.most_levels))
+        if node not in self._texts:
+            self._texts[node] = printable(print_node(node, self.schema, self.most_levels))
+        return self._texts[node]
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from rulekit.audit.differences.compared import Compared
     from rulekit.audit.drift.findings import Drift
     from rulekit.graph.ladder import Ladder
+    from rulekit.graph.rules import Rule
     from rulekit.tables.table import Table
 
 ClassLabel = str | int | bool | float
@@ -131,6 +132,13 @@ class RuleGraph:
     def nodes(self) -> list[Node]:
         """All nodes, children before parents."""
         return topological(self.roots)
+
+    @cached_property
+    def deciding_rules(self) -> tuple[Rule, ...]:
+        """`rulekit.graph.rules.rules_of` this graph."""
+        from rulekit.graph.rules import deciding_rules
+
+        return deciding_rules(self)
 
     @cached_property
     def used_features(self) -> tuple[str, ...]:

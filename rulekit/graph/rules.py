@@ -100,6 +100,11 @@ class _Part:
 
 def rules_of(graph: RuleGraph) -> tuple[Rule, ...]:
     """The rules that decide: overrides, then class by class those beneath, in their order in the graph."""
+    return graph.deciding_rules
+
+
+def deciding_rules(graph: RuleGraph) -> tuple[Rule, ...]:
+    """`rules_of` a graph, found for the first time."""
     size = literals(override.condition for override in graph.overrides)
     overrides = (
         Rule(each.id, each.class_index, each.condition, size[each.condition], connective=OVERRIDES)

@@ -24,7 +24,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from rulekit.errors import Unsupported
@@ -123,6 +123,7 @@ def _as_it_is(step: Node, _: Schema) -> Node:
     return step
 
 
+@lru_cache(maxsize=1)  # a verification writes the artifact again and then asks what it computes
 def lower(graph: RuleGraph, finish: Finish = _as_it_is) -> Program:
     """The steps of a graph; raises Unsupported for a node that has none. finish: what is made of every step."""
     lowered = lower_nodes((*graph.decision.roots, *graph.reported), graph.schema, finish)

@@ -26,7 +26,7 @@ def wrong(results: Iterable[Result]) -> list[str]:
 
 
 def test_faults_in_onnx() -> None:
-    results = list(run(6, seed=2, ways=ONNX, names=FEW))
+    results = list(run(3, seed=2, ways=ONNX, names=FEW))
     assert wrong(results) == []
     assert {result.truth.effect for result in results} >= {"decision", "none"}
 
@@ -42,9 +42,9 @@ def test_more_faults_in_onnx() -> None:
 
 @pytest.mark.full
 def test_faults_in_python() -> None:
-    results = list(run(5, seed=1, ways=PYTHON, names=FEW))
+    results = list(run(2, seed=1, ways=PYTHON, names=FEW))
     assert wrong(results) == []
-    assert sum(result.truth.effect == "decision" for result in results) >= 3
+    assert any(result.truth.effect == "decision" for result in results)
 
 
 @pytest.mark.parametrize(("target", "sites"), [("onnx", onnx_sites), ("python", python_sites)])

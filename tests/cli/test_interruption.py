@@ -65,7 +65,10 @@ def test_a_signal_keeps_the_best_model_and_says_so(large: Path, sent: signal.Sig
         pass
     time.sleep(2)
     learning.send_signal(sent)
-    _, errors = learning.communicate(timeout=60)
+    try:
+        _, errors = learning.communicate(timeout=60)
+    finally:
+        learning.kill()
     assert "Traceback" not in errors
     if learning.returncode == 128 + sent:  # a slow machine had no unit yet
         assert not (large.parent / "m.json").exists()

@@ -67,7 +67,7 @@ TARGET = Target(
     write=_late("emission", "emit_model"),
     runs=(
         Runtime("onnxruntime", run, run_raw, missing=partial(_missing, "onnxruntime"), bounded=_bounded, feeds=_feeds),
-        Runtime("reference", run_reference, missing=partial(_missing, "onnx"), everyday=False),
+        Runtime("reference", run_reference, missing=partial(_missing, "onnx")),
     ),
     read=read,
     inspect=inspect,

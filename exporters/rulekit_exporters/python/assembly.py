@@ -7,6 +7,7 @@ receives the functions that its own code calls, directly or by way of one anothe
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.resources import files
@@ -163,6 +164,10 @@ def _label_type(graph: RuleGraph) -> str:
 # The run-time helpers ------------------------------------------------------------------------------------------------
 
 
+_WORDS = re.compile(r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'|#[^\n]*|(?<![.\w])([^\W\d]\w*)', re.DOTALL)
+"""The names of code, which are to be found without its texts and comments; far quicker than a parser."""
+
+
 @cache
 def _runtime() -> tuple[list[tuple[str, str, frozenset[str]]], list[ast.stmt]]:
     """Functions and constants of the run-time source (name, text, names it mentions), and its imports."""
@@ -198,7 +203,7 @@ def _tokeniser() -> list[tuple[str, str, frozenset[str]]]:
 def _runtime_for(code: str) -> tuple[str, list[str], list[str]]:
     """Import lines, constants and functions of the run-time source that `code` needs, in their order there."""
     pieces, imports = _runtime()
-    needed = set(_words_of(ast.parse(code)))
+    needed = set(_WORDS.findall(code))
     mentions: Mapping[str, frozenset[str]] = {name: words for name, _, words in pieces}
     chosen: set[str] = set()
     waiting = [name for name in mentions if name in needed]

@@ -94,7 +94,6 @@ def _runtime(mode: str) -> Runtime:
             artifact, graph, [_encoded(graph, table), _raw(graph, columns)], mode, 2 * SECONDS
         ),
         lambda artifact, graph, tables: _execute(artifact, graph, [_typed(graph, table) for table in tables], mode),
-        everyday=mode == "all",
         feeds=FEEDS if mode == "all" else (),
     )
 

@@ -9,7 +9,6 @@ separation the next two, sufficiency the last. The reference is the group of mos
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -196,8 +195,3 @@ def _compared(found: tuple[Numbers, Bounds], g: int) -> Compared:
 
 def _number(value: Any) -> float | None:
     return float(value) if math.isfinite(value) else None
-
-
-def small_groups(found: Sequence[Parity]) -> list[tuple[str, str, float]]:
-    """Column, group and effective rows of the groups that say little."""
-    return [(p.column, group.name, group.effective_n) for p in found for group in p.groups if group.effective_n < SMALL]

@@ -57,6 +57,8 @@ def rule_row(rule: Rule, words: Words, figures: tuple[RuleFigures, ...] = ()) ->
 
 
 def _outline(rule: Rule, words: Words) -> tuple[Line, ...]:
+    if rule.node.family is Family.BOOLEAN and not any(child.children for child in rule.node.children):
+        return ()
     lines = outline(rule.node, words)
     return lines if len(lines) > 1 or lines[0].weight else ()
 

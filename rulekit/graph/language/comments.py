@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from rulekit.errors import FormatError
-from rulekit.graph.language.text import parse_graph, print_graph
+from rulekit.graph.language.text import parse_graph
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.names import printable
 
@@ -13,9 +13,9 @@ BEGIN, END = "rules: begin", "rules: end"
 MAX_BYTES = 64 * 2**20
 
 
-def commented(graph: RuleGraph, sign: str) -> list[str]:
-    """Lines that carry the rules of a graph; sign: what makes a line a comment, such as `#` or `--`."""
-    lines = (f"{sign} | {printable(line)}".rstrip() for line in print_graph(graph).split("\n"))
+def commented(rules: str, sign: str) -> list[str]:
+    """Lines that carry rules in the rule language; sign: what makes a line a comment, such as `#` or `--`."""
+    lines = (f"{sign} | {printable(line)}".rstrip() for line in rules.split("\n"))
     return [f"{sign} {BEGIN}", *lines, f"{sign} {END}"]
 
 

@@ -13,7 +13,7 @@ from rulekit.graph.decisions import ArgMax, Fires
 from rulekit.graph.language.figures import rule_figures, worded
 from rulekit.graph.language.printing import Wording, word
 from rulekit.graph.language.readable import MOST_LEVELS
-from rulekit.graph.language.wordings import odds
+from rulekit.graph.language.wordings import ForPeople, odds
 from rulekit.graph.language.words import in_quotes, label, name, names, number
 from rulekit.graph.nodes import Above, Node, Strength
 from rulekit.graph.overrides import Override
@@ -78,6 +78,8 @@ def print_node(node: Node, schema: Schema | None = None, most_levels: int | None
     Shared or deeply nested parts follow after `where`. With a schema, thresholds stand as dates, with thousands of
     money apart and with their unit. Of a long level set the first `most_levels` stand; None: all.
     """
+    if not node.children:
+        return ForPeople(schema, most_levels).table()[type(node)](node, ()).words
     wording = word([node], exact=False, schema=schema, most_levels=most_levels)
     named = {part: reference for part, reference in wording.definitions.items() if part is not node}
     inner = "; ".join(f"{reference} = {wording.full[part].words}" for part, reference in named.items())

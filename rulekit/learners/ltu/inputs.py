@@ -17,7 +17,7 @@ import numpy as np
 from rulekit.learners.binned.binning import BinnedColumn
 from rulekit.learners.binned.codes import Codes
 from rulekit.learners.binned.problem import Problem
-from rulekit.learners.counting.histograms import Bools, Floats, Ints
+from rulekit.learners.counting.histograms import Bools, Floats
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE
 
 
@@ -151,8 +151,3 @@ def _inputs_of(column: BinnedColumn, number: int, counts: Floats, cut: bool) -> 
     if counts[MISSING_CODE] and known.any():
         found.append(Condition(number, codes == MISSING_CODE))
     return found
-
-
-def columns_of_inputs(items: Sequence[Input]) -> Ints:
-    """The columns [k] that inputs read, ascending."""
-    return np.unique(np.array([item.column for item in items], dtype=np.int64))

@@ -50,18 +50,20 @@ def text_target(
     """
     stamp = stamp or f"{sign} digest {{}}"
 
-    def whole(graph: RuleGraph, given: Any) -> str:
+    def whole(graph: RuleGraph, given: Any, text: str) -> str:
         head = [f"{sign} {OPTIONS}{json.dumps(asdict(given))}", stamp.format(graph.digest)] if not stated else []
         title = (
             f"{sign} The same rules in the rule language, from which rulekit reads this {noun} (never by running it)."
         )
-        rules, lines = [title, *commented(graph, sign)], spell(graph, given)
+        rules, lines = [title, *commented(text, sign)], spell(graph, given)
         return "\n".join([*head, *rules, *lines, ""] if rules_first else [*head, *lines, "", *rules, ""])
 
     def write(graph: RuleGraph, given: Any) -> Artifact:
         columns = ", ".join(graph.used_features) or "no column"
         return Artifact(
-            {"": whole(graph, given).encode("utf-8")}, graph.digest, summary=f"{summary(given)}, reads {columns}"
+            {"": whole(graph, given, print_graph(graph)).encode("utf-8")},
+            graph.digest,
+            summary=f"{summary(given)}, reads {columns}",
         )
 
     def read(artifact: bytes) -> RuleGraph:
@@ -78,7 +80,7 @@ def text_target(
         if b"\r" in artifact and "\\n" in print_graph(carried):
             return Reading(None, reason="its line ends were changed, and a name or level of the model may hold one")
         given = stated(text) if stated else stated_options(text, sign, options)
-        found, written = (code(without_rules(part, sign)) for part in (text, whole(carried, given)))
+        found, written = (code(without_rules(part, sign)) for part in (text, whole(carried, given, "")))
         return respelled(carried, graph, found, written)
 
     return Target(name, description, suffixes, write, runs, read, inspect, options, refuses)

@@ -75,7 +75,7 @@ def rows_of(graph: RuleGraph, n: int = ROWS) -> tuple[Any, list[list[str]]]:
 def test_every_kind_of_model_decides_alike_on_adversarial_rows(part: int) -> None:
     """All conformance models; those that have too many steps for a page are counted."""
     graphs = {name: make() for k, (name, make) in enumerate(MODELS.items()) if k % 2 == part}
-    programs = {name: program_json(graph) for name, graph in graphs.items()}
+    programs = {name: program_json(graph, {}) for name, graph in graphs.items()}
     tables = {name: rows_of(graphs[name]) for name, program in programs.items() if program is not None}
     assert len(programs) - len(tables) <= 2
 
@@ -112,7 +112,7 @@ decide "yes" when any of (
 @needs_node
 def test_texts_dates_and_levels_are_read_as_the_model_reads_them() -> None:
     graph = parse_graph(TEXTS)
-    program = program_json(graph)
+    program = program_json(graph, {})
     assert program is not None
     texts = ["STRASSE straße!", "I\u0307 x", "bad straße", "none", "", "👍straße👍", "stra\u00dfe.bad_x", "ſtraße"]
     rows = [[text, "", "x"] for text in texts] + [
@@ -148,7 +148,7 @@ def test_texts_dates_and_levels_are_read_as_the_model_reads_them() -> None:
 def test_words_are_those_of_the_tables() -> None:
     texts = ["Ünïcode ÀÉ x ab_cd", "a\u00adbc", "１２ ab", "Σίσυφος", "日本語 テスト", "\ud7ff\ue000ab"]
     graph = parse_graph(TEXTS)
-    tables = program_json(graph)["tokens"]  # type: ignore[index]
+    tables = program_json(graph, {})["tokens"]  # type: ignore[index]
     script = EVALUATOR.read_text().replace("return { score, readCell }", "return { score, readCell, words }")
     script += """
 const [tables, texts] = JSON.parse(require("node:fs").readFileSync(0));
@@ -162,6 +162,6 @@ console.log(JSON.stringify(texts.map((text) => [...rulekit.words(text, tables)])
 
 def test_a_program_is_json_of_a_bounded_size() -> None:
     for make in LEARNED.values():
-        program = program_json(make())
+        program = program_json(make(), {})
         assert program is not None
         assert len(json.dumps(program, allow_nan=False)) < 400_000

@@ -104,8 +104,8 @@ def test_unequal_weights_are_not_kept() -> None:
 @pytest.mark.parametrize("settings_of", [{}, {"algorithm": "II", "refit": 1, "backfit": 3, "max_bins": 16}])
 def test_the_model_is_that_of_counting_anew(settings_of: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(3)
-    X = rng.normal(size=(4000, 6)).astype(np.float32)
-    y = ((X[:, 0] > 0.3) & (X[:, 1] < 0.5)) | (X[:, 2] > 1.0) ^ (rng.random(4000) < 0.1)
+    X = rng.normal(size=(1500, 6)).astype(np.float32)
+    y = ((X[:, 0] > 0.3) & (X[:, 1] < 0.5)) | (X[:, 2] > 1.0) ^ (rng.random(1500) < 0.1)
     learner = CNLLClassifier(9, stopping="none", **settings_of)
     with_counts = str(learner.fit(X, y).rule_graph_)
     monkeypatch.setattr(cell_counts, "_WORTH_KEEPING", 1 << 40)

@@ -272,7 +272,7 @@ def test_what_cannot_be_is_refused_by_name() -> None:
     [
         {"method": "em"},
         pytest.param({"threshold": "f1"}, marks=pytest.mark.long),
-        {"family": "and"},
+        pytest.param({"family": "and"}, marks=pytest.mark.long),
         {"family": "parity"},
     ],
     ids=str,

@@ -240,7 +240,7 @@ def test_an_exact_sum_of_many_terms_is_added_once(monkeypatch):
 
 
 @pytest.mark.parametrize("terms", [X, [Column(f"x{i}", 0.5, -4.0, 4.0, 2.0**-6) for i in range(6)]])
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(weights=st.lists(st.integers(-9, 9), min_size=6, max_size=6), bias=st.integers(-9, 9))
 def test_a_sum_on_a_grid_is_at_least_zero_where_one_step_more_is_above_it(terms, weights, bias):
     """As networks of units decide; the two were unlike forms of many terms, which no solver showed to be equal."""

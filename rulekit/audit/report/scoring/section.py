@@ -16,7 +16,7 @@ SAID = (
 def score_section(subject: Subject) -> Section:
     """The form with the program of the model, or why there is none."""
     try:
-        program = program_json(subject.graph)
+        program = program_json(subject.graph, {row.id: row.text for part in subject.parts for row in part.rows})
         why = "" if program is not None else "The model has too many steps for a page."
     except Unsupported as error:
         program, why = None, f"The page cannot run this model: {error}."

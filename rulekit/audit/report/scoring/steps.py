@@ -12,7 +12,6 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from rulekit.audit.sections import sections
 from rulekit.graph.language.words import quoted
 from rulekit.graph.nodes import (
     Among,
@@ -45,12 +44,12 @@ Places = Mapping[Node, int]
 Step = list[Any]
 
 
-def program_json(graph: RuleGraph) -> dict[str, Any] | None:
+def program_json(graph: RuleGraph, texts: Mapping[str, str]) -> dict[str, Any] | None:
     """Steps, columns, classes and rules of a model; None of one with more than 20,000 steps.
 
-    Raises Unsupported for a node that has no elementary steps. `steps` as above; `label`: the place of the step whose
-    value is the number of the class; `probabilities`: those of the probabilities, class by class; `rules`: ids, texts
-    and the place of the step that says whether each holds; `columns`: how cells are read.
+    texts: of the rules, by id. Raises Unsupported for a node that has no elementary steps. `steps` as above; `label`:
+    the place of the step whose value is the number of the class; `probabilities`: those of the probabilities, class by
+    class; `rules`: ids, texts and the place of the step that says whether each holds; `columns`: how cells are read.
     """
     program = lower(graph, elementary)
     conditions = {rule.node: _condition(rule.node) for rule in rules_of(graph)}
@@ -61,7 +60,6 @@ def program_json(graph: RuleGraph) -> dict[str, Any] | None:
     if len(order) > MOST_STEPS:
         return None
     places = {node: place for place, node in enumerate(order)}
-    texts = {row.id: row.text for part in sections(graph) for row in part.rows}
     used = [graph.schema[name] for name in graph.used_features]
     return {
         "target": graph.schema.target,

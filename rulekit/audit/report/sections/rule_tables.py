@@ -102,6 +102,7 @@ def rule_entries(subject: Subject) -> tuple[RuleEntry, ...]:
     """The rules in their order, each with what every table says of it."""
     graph = subject.measured
     figures, totals = rule_figures(graph), _rows_of_tables(graph.statistics)
+    effective = _effective(graph.statistics)
     texts = {(row.class_index, row.id): row.text for part in subject.parts for row in part.rows}
     marks = marks_of(graph)
     return tuple(
@@ -113,7 +114,7 @@ def rule_entries(subject: Subject) -> tuple[RuleEntry, ...]:
             rule.literals,
             marks.get(rule.id, ()),
             tuple(
-                _on_rows(figure, totals.get(figure.table), _effective(graph.statistics, figure, rule.id))
+                _on_rows(figure, totals.get(figure.table), effective.get((figure.table, rule.id, figure.n)))
                 for figure in figures.get((rule.class_index, rule.id), ())
             ),
         )
@@ -121,7 +122,8 @@ def rule_entries(subject: Subject) -> tuple[RuleEntry, ...]:
     )
 
 
-def _on_rows(figure: RuleFigures, of_rows: int | None, effective: float) -> RuleOnRows:
+def _on_rows(figure: RuleFigures, of_rows: int | None, known: float | None) -> RuleOnRows:
+    effective = float(figure.n if known is None or known > figure.n else known)
     low, high = (finite(float(end)) for end in exact_bounds(figure.share or 0.0, effective))
     if figure.share is None:
         low = high = None
@@ -143,15 +145,16 @@ def _rows_of_tables(statistics: Mapping[str, Any]) -> dict[str, int]:
     return {title: n for title, block in _blocks_of(statistics) if type(n := block.get("rows")) is int}
 
 
-def _effective(statistics: Mapping[str, Any], figure: RuleFigures, rule: str) -> float:
-    """The effective rows of a rule in a table: those that it covers where they have no weights."""
+def _effective(statistics: Mapping[str, Any]) -> dict[tuple[str, str, int], float]:
+    """The effective rows by table, rule and covered rows, where they are known; a file may say anything."""
+    found: dict[tuple[str, str, int], float] = {}
     for title, block in _blocks_of(statistics):
-        for entry in block["rules"] if title == figure.table else ():
-            if isinstance(entry, Mapping) and entry.get("id") == rule and entry.get("n") == figure.n:
+        for entry in block["rules"]:
+            if isinstance(entry, Mapping) and {type(entry.get(key)) for key in ("id", "n")} == {str, int}:
                 value = entry.get("effective_n")
-                fits = isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= figure.n
-                return float(value) if fits else float(figure.n)  # type: ignore[arg-type]
-    return float(figure.n)
+                if isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
+                    found.setdefault((title, entry["id"], entry["n"]), value)
+    return found
 
 
 def _weighted(entries: Sequence[RuleEntry]) -> bool:
