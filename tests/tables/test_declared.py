@@ -14,12 +14,12 @@ from table_rows import split_labels
 
 from rulekit.errors import InputError
 from rulekit.schema import Feature, Schema
+from rulekit.tables.kinds.dates import parse_moments
 from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.kinds.inference import infer
 from rulekit.tables.labelling import read_labelled
 from rulekit.tables.labels import label_for_model, read_for_model
 from rulekit.tables.options import ReadingOptions
-from rulekit.tables.raw.columns import parse_moments
 from rulekit.tables.reading import read_table
 
 MOMENTS = ["2024-05-31", "2024-05-31 12:00", "2024-05-31T12:00:07", "2024-05-31T12:00:07.25", "1969-12-31T23:59:59.9"]

@@ -31,9 +31,12 @@ from rulekit.tables.raw.columns import (
     parse_numbers,
 )
 
-LIKELY_TOKENS = frozenset(
-    ["?", "-", "--", ".", "..", "...", "na", "n/a", "n.a.", "<na>", "nan", "null", "nil", "none", "unknown", "tbd"]
-) | {"missing", "undefined", "(blank)", "not available"}
+LIKELY_TOKENS = frozenset(["na", "n/a", "n.a.", "<na>", "nan", "null", "nil", "none", "unknown", "tbd"]) | {
+    "missing",
+    "undefined",
+    "(blank)",
+    "not available",
+}
 _ERRORS = frozenset(["#n/a", "#null!", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#error!", "#spill!"]) | {
     f"{sign}1.#{what}" for sign in ("", "-") for what in ("inf", "ind", "qnan", "snan")
 }
@@ -145,7 +148,7 @@ def decide_levels(
 def may_mean_missing(level: str) -> bool:
     """Whether a text is blank, a common word for a missing value, or an error of a spreadsheet."""
     text = level.strip(BLANKS).lower()
-    return not text or text in LIKELY_TOKENS or text in _ERRORS
+    return not text.strip("-._?") or text in LIKELY_TOKENS or text in _ERRORS
 
 
 FEWEST_TEXTS = 20

@@ -8,6 +8,7 @@ import numpy as np
 
 from rulekit.errors import InputError
 from rulekit.schema import Feature
+from rulekit.tables.kinds.dates import parse_dates, parse_moments, refuse_digits_of_dates
 from rulekit.tables.kinds.forms import form_of
 from rulekit.tables.raw.columns import (
     SECONDS_PER_DAY,
@@ -25,8 +26,6 @@ from rulekit.tables.raw.columns import (
     column_place,
     number_values,
     parse_booleans,
-    parse_dates,
-    parse_moments,
     parse_numbers,
     place,
     refuse_large_integers,
@@ -47,7 +46,8 @@ def numeric_values(column: Column, feature: Feature, source: str) -> Floats:
         refuse_large_integers(column, values, source)
         if column.time:
             return _moments(values, ~np.isnan(values), column, feature, source)
-        _refuse_digits_of_dates(column, values, feature, source)
+        if feature.display in _DATES:
+            refuse_digits_of_dates(column, values, feature.display, source)
         return values
     if isinstance(column, LevelColumn):
         return _parsed_levels(column, feature, source)
@@ -61,7 +61,8 @@ def numeric_values(column: Column, feature: Feature, source: str) -> Floats:
     _refuse_unparsed(text, numbers, _DATES[feature.display][1] if feature.display in _DATES else "a number", source)
     values = as_floats(numbers)
     refuse_large_integers(text, values, source)
-    _refuse_digits_of_dates(text, values, feature, source)
+    if feature.display in _DATES:
+        refuse_digits_of_dates(text, values, feature.display, source)
     return blank_numbers(values, tokens)
 
 
@@ -132,32 +133,6 @@ def _moments(values: Floats, moments: Mask, column: Column, feature: Feature, so
 def blank_numbers(values: Floats, tokens: tuple[str, ...]) -> Floats:
     """The values with every number that a missing token writes made NaN."""
     return number_values(NumberColumn("", values), tokens) if tokens else values
-
-
-def _refuse_digits_of_dates(column: Column, values: Floats, feature: Feature, source: str) -> None:
-    """Raises InputError where a number in a column of dates is the digits of one (20240531, 20240531120000).
-
-    Numbers are days or seconds since 1970; those digits would be read as millions of years, or as a day of 1970.
-    """
-    if feature.display not in _DATES:
-        return
-    with np.errstate(invalid="ignore"):
-        day, time = np.where(values >= 1e13, np.divmod(values, 1e6), (values, np.zeros_like(values)))
-        month, in_month = np.divmod(np.mod(day, 10_000), 100)
-        digits = (day >= 1000_01_01) & (day <= 9999_12_31) & (np.rint(values) == values)
-        digits &= (month >= 1) & (month <= 12) & (in_month >= 1) & (in_month <= 31)
-        digits &= (time < 24_00_00) & (np.mod(time, 1_00_00) < 60_00) & (np.mod(time, 100) < 60)
-    if digits.any():
-        row = int(np.argmax(digits))
-        text = f"{values[row]:.0f}"
-        date = f"{text[:4]}-{text[4:6]}-{text[6:8]}" + (
-            f"T{text[8:10]}:{text[10:12]}:{text[12:14]}" if text[8:] else ""
-        )
-        raise InputError(
-            f"{text} would count {'days' if feature.display == 'date' else 'seconds'} from 1970-01-01",
-            where=place(source, column.first_row + row, column.name),
-            fix=f"write the date as {date}",
-        )
 
 
 def _parsed_levels(column: LevelColumn, feature: Feature, source: str) -> Floats:

@@ -9,18 +9,16 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from rulekit.tables.kinds.choice import may_mean_missing
+from rulekit.tables.kinds.dates import DateForm, date_forms
 from rulekit.tables.kinds.forms import (
     COMPOUNDS,
-    DAY,
-    DateForm,
     Form,
     NumberForm,
     OddForm,
-    date_forms,
     is_currency,
     number_forms,
-    plain_text,
 )
+from rulekit.tables.raw.columns import SECONDS_PER_DAY, plain_text
 
 NEARLY_ALL = 0.8
 """The share of the distinct cells that a form has to read."""
@@ -88,7 +86,7 @@ def dress_of(levels: Sequence[str], single: bool = False) -> Dress | None:
     others = [other for other, share in found if share == best[1] and _is_rival(form, other)]
     read = _plain if form is None else form.reader()
     if isinstance(form, DateForm):
-        timed = any((read(cell) or 0.0) % DAY for cell in sample)
+        timed = any((read(cell) or 0.0) % SECONDS_PER_DAY for cell in sample)
         kind = "datetime" if timed else "date"
     else:
         kind = "numeric"

@@ -12,9 +12,10 @@ import numpy as np
 
 from rulekit.schema import FIRST_LEVEL_CODE, Feature
 from rulekit.tables.kinds.choice import may_mean_missing
+from rulekit.tables.kinds.dates import parse_dates, parse_moments
 from rulekit.tables.kinds.dress import dress_of, note_of
 from rulekit.tables.kinds.numbers_seen import Seen, look_of_numbers
-from rulekit.tables.raw.columns import BLANKS, parse_dates, parse_moments
+from rulekit.tables.raw.columns import BLANKS
 from rulekit.tables.table import Array, StoredArrays
 
 Look = Literal["dressed", "dates", "ordered", "many levels"] | Seen

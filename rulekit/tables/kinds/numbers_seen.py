@@ -11,6 +11,7 @@ import numpy as np
 
 from rulekit.dates import is_dated
 from rulekit.schema import Feature
+from rulekit.tables.kinds.dates import digits_of_dates
 from rulekit.tables.kinds.dress import option
 from rulekit.tables.table import Array
 
@@ -84,7 +85,7 @@ def look_of_numbers(feature: Feature, parts: Callable[[], Iterator[Array]]) -> N
         crowded = n * n / (2.0 * (high - low + 1.0)) >= _COLLISIONS
         if len(distinct) == n and (rises or crowded or _ID_NAME.fullmatch(feature.name)):
             return Numbers("an id") if np.all(np.rint(distinct) == distinct) else None
-    examples = _digits_of_dates(low, high, head)
+    examples = digits_of_dates(low, high, head)
     return Numbers("digits of dates", examples=examples) if examples else None
 
 
@@ -143,19 +144,3 @@ def _in_thousands(values: Array, whole: bool = True) -> bool:
         return False
     others = values[np.rint(values) == values]
     return np.mean(digits % 10 != 0) > 0.75 and (not whole or bool(len(others) and others.max() >= 100.0))
-
-
-def _digits_of_dates(low: float, high: float, head: Array) -> tuple[str, ...]:
-    """A date such as 31121999 for each order of digits in which all numbers are dates of 1900 to 2099."""
-
-    def are_days(month: Array, day: Array) -> bool:
-        return bool(np.all((month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)))
-
-    front, back = np.divmod(head, 10_000)
-    if low >= 1900_01_01 and high < 2100_00_00:
-        return ("19991231",) if are_days(*np.divmod(back, 100)) else ()
-    if low < 101_1900 or not np.all((back >= 1900) & (back < 2100)):
-        return ()
-    first, second = np.divmod(front, 100)
-    dmy, mdy = are_days(second, first), are_days(first, second)
-    return (*(("31121999",) if dmy else ()), *(("12311999",) if mdy else ()))

@@ -6,6 +6,8 @@ Conversions are vectorised; Python touches distinct values only, never rows.
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -27,12 +29,20 @@ Floats = npt.NDArray[np.float64]
 
 LARGEST_EXACT_INTEGER = 2**53
 SECONDS_PER_DAY = 86400.0
-_YEAR = r"(?:[0-9]{3}[1-9]|[0-9]{2}[1-9]0|[0-9][1-9]00|[1-9]000)"  # 0001 to 9999, as Python counts
-_MOMENT = (
-    rf"^(?P<day>{_YEAR}-[0-9]{{2}}-[0-9]{{2}})"
-    r"(?:[T ](?P<time>[0-9]{2}:[0-9]{2})(?P<second>:[0-5][0-9](?:\.[0-9]{1,6})?)?"
-    r"(?:Z|(?P<sign>[+-])(?P<zone>[0-9]{2}:?[0-9]{2}))?)?$"
-)
+LONGEST = 80
+"""Characters of a cell that may hold a number or a date."""
+_BLANKS = dict.fromkeys(map(ord, "\u00a0\u2002\u2003\u2007\u2009\u200a\u202f\u3000\t"), " ")
+_UNSEEN = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u2060\ufeff"), "")
+_SIGNS = {
+    ord(sign): plain for plain, signs in (("-", "−–—－"), ("'", "’‘´`ʼ′"), ('"', "″"), ("+", "＋")) for sign in signs
+}
+_MARKS = {ord(sign): plain for sign, plain in zip("，．٫٬％（）：／", ",..,%():/", strict=True)}
+_PLAIN = _BLANKS | _UNSEEN | _SIGNS | _MARKS
+_QUOTES = "\"'“”„«»[]{}"
+_POWER = re.compile(r"(?<=10)[⁻⁰¹²³⁴-⁹]+")
+_FOOTNOTE = re.compile(r"(?<=\d)\s*[*†‡§]+$")
+_MANY_BLANKS = re.compile(r"\s{2,}")
+_NO_CENTS = re.compile(r"(?<=\d)[.,/]-{1,2}$")
 BLANKS = " \t\n\r\v\f"
 """The blanks of ASCII, which a text may have around the number or date that it writes."""
 _TRUTH_SPELLINGS = {"True": "true", "TRUE": "true", "False": "false", "FALSE": "false"}
@@ -261,32 +271,26 @@ def parse_booleans(cells: pl.Series) -> pl.Series:
     return lowered.replace_strict(["true", "false"], [1.0, 0.0], default=None, return_dtype=pl.Float64)
 
 
-def parse_dates(cells: pl.Series) -> pl.Series:
-    """Float64 series: days since 1970-01-01 of ISO dates (2024-05-31), null for all else."""
-    import polars as pl
-
-    written = cells.set(~cells.str.contains(rf"^{_YEAR}-[0-9]{{1,2}}-[0-9]{{1,2}}$").fill_null(False), None)
-    dates = written.str.to_date("%Y-%m-%d", strict=False)
-    return dates.cast(pl.Int32).cast(pl.Float64)
+def plain_text(cell: str) -> str:
+    """The cell with ASCII digits, blanks, signs and marks, without the quotes and blanks around it."""
+    return _NO_CENTS.sub("", _FOOTNOTE.sub("", ascii_text(cell).removeprefix("=").strip(_QUOTES).strip()))
 
 
-def parse_moments(cells: pl.Series) -> pl.Series:
-    """Float64 series: seconds since 1970-01-01T00:00 of ISO dates with a time of day or not, null for all else.
+def ascii_text(cell: str) -> str:
+    """The cell with ASCII digits, blanks, signs and marks, and a power of ten behind ^."""
+    if not cell.isascii():
+        cell = _POWER.sub(lambda power: "^" + unicodedata.normalize("NFKC", power[0]), cell).translate(_PLAIN)
+        if not cell.isascii():
+            cell = "".join(map(_digit, cell))
+    return _MANY_BLANKS.sub(" ", cell.strip())  # patterns try every part of a run
 
-    `2024-05-31 12:00`, `2024-05-31T12:00:07.5`; with `Z` or `+02:00` behind, in UTC.
-    """
-    import polars as pl
 
-    parts = cells.rename("cell").to_frame().select(pl.col("cell").str.extract_groups(_MOMENT)).unnest("cell")
-    time, second, sign, zone = (pl.col(name) for name in ("time", "second", "sign", "zone"))
-    text = pl.col("day") + " " + time.fill_null("00:00") + second.fill_null(":00")
-    moment = text.str.to_datetime("%Y-%m-%d %H:%M:%S%.f", time_unit="us", strict=False)
-    minutes = zone.str.head(2).cast(pl.Int64) * 60 + zone.str.tail(2).cast(pl.Int64)
-    ahead = pl.when(sign == "-").then(-minutes).otherwise(minutes).fill_null(0)
-    microseconds = parts.select(moment.dt.epoch("us") - ahead * 60_000_000).to_series()
-    # polars divides by a number as it multiplies by its inverse, which is not the nearest double
-    seconds = pl.Series(microseconds.fill_null(0).to_numpy() / 1e6)
-    return seconds.set(microseconds.is_null(), None)
+def _digit(c: str) -> str:
+    if c in "²³¹":
+        return c
+    if unicodedata.category(c) == "No" and "⁄" in (parts := unicodedata.normalize("NFKC", c)):
+        return f" {parts.replace('⁄', '/')}"
+    return str(unicodedata.digit(c, c))
 
 
 def as_floats(series: pl.Series) -> Floats:

@@ -37,9 +37,8 @@ from rulekit.tables.raw.columns import (
     column_length,
     parse_numbers,
 )
-from rulekit.tables.raw.dialect import SAMPLE_BYTES, Dialect, detect_dialect, detect_encoding, western_of_parts
-from rulekit.tables.raw.files import bytes_of, copied, first_bytes, in_lines
-from rulekit.tables.raw.layout import BLANKS_WORD, layout_of, plain_lines
+from rulekit.tables.raw.dialect import BLANKS_WORD, SAMPLE_BYTES, Dialect, detect_dialect, plain_lines
+from rulekit.tables.raw.files import bytes_of, copied, detect_encoding, first_bytes, in_lines, western
 from rulekit.tables.raw.slow_csv import NotUtf8, slow_blocks
 from rulekit.tables.table import Store
 
@@ -118,7 +117,7 @@ class DelimitedFile:
         self.file = self._given
         if encoding.lower().replace("_", "-") not in ("utf-8", "utf8", "utf-8-sig", "ascii"):
             if encoding in ("cp1252", "latin-1"):
-                encoding = western_of_parts(bytes_of(self.file))
+                encoding = western(bytes_of(self.file))
             self._copy(self._decoded(encoding))
             self._encoding_notes = [f"{self.source}: encoding is {encoding}"]
         sample = first_bytes(self.file, SAMPLE_BYTES)
@@ -132,12 +131,10 @@ class DelimitedFile:
             size *= 2
             sample = first_bytes(self.file, size)
         text = sample.removeprefix(_MARK).decode("utf-8", errors="replace")
-        layout = layout_of(text, self.source, self.options) if text.strip() else None
-        if layout is not None and layout.first_row:
-            with self.file.open(encoding="utf-8-sig", errors="surrogateescape", newline="\n") as lines:
-                self._copy(plain_lines(lines, layout, self.options))
-            text = first_bytes(self.file, SAMPLE_BYTES).decode("utf-8", errors="replace")
-        self.dialect = detect_dialect(text, self.source, self.options, layout)
+        self.dialect = detect_dialect(text, self.source, self.options)
+        if self.dialect.first_row:
+            with self.file.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as lines:
+                self._copy(plain_lines(lines, self.dialect, self.options))
         self._slow = not has_plain_quotes(chunks(self.file), self.dialect.delimiter)
 
     def _copy(self, parts: Iterator[bytes]) -> None:
@@ -253,18 +250,22 @@ class DelimitedFile:
 
 @dataclass(slots=True, eq=False)
 class OddRows:
-    """Rows that are no rows: the header again, comments, a total at the end; and how many rows there are."""
+    """Rows that are no rows: the header again, comments, a total, cells in the first column alone; all rows' number."""
 
     n_rows: int = 0
     headers: int = 0
     comments: int = 0
     comment: str = ""
     last: str = ""
+    bare: int = 0
+    first_bare: str = ""
 
     def look(self, columns: Sequence[Column], names: Sequence[str]) -> None:
         """Look at a block of rows; all that is asked for may be a few of the columns."""
         texts = [column for column in columns if isinstance(column, TextColumn)]
         self.n_rows += column_length(columns[0]) if columns else 0
+        if len(columns) == len(names) > 2:
+            self._look_for_bare(columns)
         if not texts or not len(texts[0].cells):
             return
         if len(texts) == len(columns):
@@ -277,6 +278,21 @@ class OddRows:
             self.comments += len(begun)
             self.comment = begun[0].strip()[0] if len(begun) and not self.comment else self.comment
             self.last = texts[0].cells[-1] or ""
+
+    def _look_for_bare(self, columns: Sequence[Column]) -> None:
+        first, *others = columns
+        gaps = np.ones(column_length(first), dtype=bool)
+        for column in others:
+            if isinstance(column, TextColumn):
+                gaps &= column.cells.is_null().to_numpy()
+            elif isinstance(column, NumberColumn):
+                gaps &= np.isnan(column.values)
+            if not gaps.any():
+                return
+        gaps &= np.isnan(first.values) if isinstance(first, NumberColumn) else True
+        self.bare += int(gaps.sum())
+        if gaps.any() and isinstance(first, TextColumn):
+            self.first_bare = self.first_bare or first.cells[int(np.argmax(gaps))] or ""
 
     def notes(self, source: str, names: Sequence[str], delimiter: str) -> list[str]:
         """A line for each that was seen, with the option that leaves it out."""
@@ -291,6 +307,10 @@ class OddRows:
             found.append(
                 f"{source}: the last row may be a total ({self.last!r:.30}); --comment {word[0]!r} leaves it out"
             )
+        if 0 < self.bare <= 0.1 * self.n_rows and not (word or self.comments):
+            what = f"nothing behind {self.first_bare!r:.30}" if self.first_bare else "delimiters alone"
+            how = f"--comment {self.first_bare or delimiter * (len(names) - 1)!r} leaves them out"
+            found.append(f"{source}: {self.bare} rows have {what}; {how}")
         return found
 
 

@@ -1,46 +1,57 @@
-"""Dialect of a delimited text file: encoding, delimiter, decimal sign and header, detected from its beginning."""
+"""How a text file is written: where its header and rows begin, its delimiter, decimal sign, quotes and names.
+
+Its beginning is looked at. What is unusual (lines above the header, comments, rules, other separators and quotes) is
+noted, and left out of a copy that is plain CSV with one header line. What can be read in two ways is not guessed: a
+note or refusal names the option.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
 import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
+from typing import Any
 
 from rulekit.errors import InputError
-from rulekit.tables.kinds.dress import zeros_note
+from rulekit.tables.kinds.choice import may_mean_missing
+from rulekit.tables.kinds.dress import quoted_word, zeros_note
 from rulekit.tables.options import ReadingOptions
 from rulekit.tables.raw.columns import BLANKS
-from rulekit.tables.raw.files import no_text
-from rulekit.tables.raw.layout import Layout, odd_rows, row_like
 
+BLANKS_WORD = "blanks"
 SAMPLE_BYTES = 1 << 20
 MOST_COLUMNS = 250_000
-_SAMPLE_RECORDS = 200
-_DELIMITERS = ",;\t|"
+_MOST_LINES, _MOST_LOOKED_AT, _MOST_ODD = 400, 1000, 9
+_MOST_EQUAL = 0.85
+_USUAL, _CANDIDATES = ",;\t|", ",;\t|^~\x01\x1f"
+_RULED = "ruled"
 _NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "space"}
-_MARKS = (
-    (b"\xef\xbb\xbf", "utf-8-sig"),
-    (b"\xff\xfe\x00\x00", "utf-32"),
-    (b"\x00\x00\xfe\xff", "utf-32"),
-    (b"\xff\xfe", "utf-16"),
-    (b"\xfe\xff", "utf-16"),
-)
-_COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+(e[+-]?\d+)?", re.IGNORECASE)
-_POINT_NUMBER = re.compile(r"[+-]?\d*\.\d+(e[+-]?\d+)?", re.IGNORECASE)
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
+_SHOWN = {BLANKS_WORD: "runs of blanks", _RULED: "bars of a ruled table"}
+_SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)
+_LINES = re.compile(r"(\d+)(?:-(\d+))?", re.ASCII)
+_PLAIN_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE | re.ASCII)
+_NUMBER = re.compile(r"\s*[+-]?(\d+[.,]?\d*|[.,]\d+)(e[+-]?\d+)?\s*", re.IGNORECASE | re.ASCII)
+_FRACTION = re.compile(r"[+-]?\d*([.,])\d+(?:e[+-]?\d+)?", re.IGNORECASE)
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
+_TYPES = frozenset(("continuous", "discrete", "string", "time", "c", "d", "s", "t"))
+_CELL_OF_BLANKS = re.compile(r'"[^"]*"|[^ \t\r\n]+')
+_RULE = re.compile(r"[\s|+:=-]*(?:--|==|\|\s*:?-)[\s|+:=-]*")
+_BAR, _BARS = re.compile(r"(?<!\\)\|"), re.compile(r"\|\|")
+_BOX = {ord(sign): plain for plain, signs in (("|", "│┃║"), ("-", "─━═┌┐└┘├┤┬┴┼╭╮╰╯╒╕╘╛╞╡╪╤╧")) for sign in signs}
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
     """How a text table is written.
 
-    header: the column names, which stand in record `header_lines` of the file; raw_header: the cells
-    of that record. numbers: columns that hold only numbers in the
-    sample. notes: what was detected. as_given: lines are counted as in the file
-    that was given. ends_empty: the last column has no name and no cells, since a delimiter ends each line.
+    header: the column names, which end in record `header_lines` of the file; raw_header: the cells of that record.
+    numbers: columns that hold only numbers in the sample. ends_empty: the last column has no name and no cells, since a
+    delimiter ends each line. first_row: of what a plain copy is made of, the line in which the rows begin, counted from
+    1; 0 of a file that is plain itself. parted: what parts its cells, the delimiter of the copy aside.
     """
 
     delimiter: str
@@ -50,100 +61,349 @@ class Dialect:
     header_lines: int = 1
     numbers: frozenset[int] = frozenset()
     notes: tuple[str, ...] = ()
-    as_given: bool = True
     ends_empty: bool = False
+    first_row: int = 0
+    parted: str = ","
 
 
-def detect_encoding(sample: bytes, source: str) -> str:
-    """The encoding of the first bytes: by mark, by the zero bytes of UTF-16, else UTF-8 if valid, else a Western one.
+@dataclass(frozen=True, slots=True)
+class _Record:
+    line: int
+    last_line: int
+    cells: list[str]
 
-    Raises InputError for what is no text.
+
+def detect_dialect(sample: str, source: str, options: ReadingOptions) -> Dialect:
+    """The dialect of the text that a file begins with.
+
+    Raises InputError for an empty file, a bad header, and options that do not fit the file.
     """
-    for mark, name in _MARKS:
-        if sample.startswith(mark):
-            return name
-    if b"\0" in sample:
-        even, odd = sample[0::2].count(0), sample[1::2].count(0)
-        half = len(sample) // 2
-        if odd > 0.4 * half and even < 0.1 * half:
-            return "utf-16-le"
-        if even > 0.4 * half and odd < 0.1 * half:
-            return "utf-16-be"
-        raise no_text(source)
-    controls = len(sample.translate(None, bytes(range(32, 256)) + b"\t\n\r\f\x1a\x1b"))
-    if controls > 0.01 * len(sample):
-        raise no_text(source)
-    if is_utf8(sample):
-        return "utf-8"
-    return western(sample)
-
-
-def western(data: bytes) -> str:
-    """cp1252 if its own letters 0x80 to 0x9f occur and are defined, else Latin-1."""
-    return western_of_parts([data])
-
-
-def western_of_parts(parts: Iterable[bytes]) -> str:
-    """The same of bytes that come in parts."""
-    used: set[int] = set()
-    for part in parts:
-        used |= {byte for byte in range(0x80, 0xA0) if bytes([byte]) in part}
-    return "cp1252" if used and not used & {0x81, 0x8D, 0x8F, 0x90, 0x9D} else "latin-1"
-
-
-def is_utf8(sample: bytes) -> bool:
-    """Whether the bytes are UTF-8, but for a last character that the sample cuts."""
-    try:
-        sample.decode("utf-8")
-    except UnicodeDecodeError as error:
-        return error.start > len(sample) - 4 and error.reason == "unexpected end of data"
-    return True
-
-
-def detect_dialect(sample: str, source: str, options: ReadingOptions, layout: Layout | None) -> Dialect:
-    """The dialect of the text that a file begins with, after its layout was made plain.
-
-    Raises InputError for an empty file or a bad header.
-    """
-    delimiter, decimal = options.delimiter, options.decimal
-    if not sample.strip("\r\n\t ;,|"):
+    lines = list(islice(io.StringIO(sample, newline=""), _MOST_LINES))
+    first, last = _declared(options, source)
+    skipped, delimiter, notes = 0, options.delimiter, list[str]()
+    if options.header is None:
+        skipped, delimiter, notes = _above(lines, source, options)
+    if delimiter is None:
+        delimiter = _delimiter(lines, skipped, options, source)
+        shown = _SHOWN.get(
+            delimiter, f"{delimiter!r} ({_NAMES[delimiter]})" if delimiter in _NAMES else repr(delimiter)
+        )
+        notes += [f"{source}: delimiter is {shown}"] if delimiter != "," else []
+    records = _records(lines, skipped, options, delimiter)
+    if len(records) > 2 and (len(lines) == _MOST_LINES or len(sample) >= SAMPLE_BYTES):
+        records.pop()  # which may be cut
+    if not any(cell.strip(";,|") for record in records for cell in record.cells):
         raise InputError("the file is empty", where=source, fix="give a header line and rows")
-    notes: list[str] = []
-    if layout is not None:
-        delimiter = layout.delimiter
-        notes += layout.notes
-    elif delimiter is None:
-        delimiter = _detect_delimiter(sample, source)
-        if delimiter != ",":
-            notes.append(f"{source}: delimiter is {delimiter!r} ({_NAMES[delimiter]})")
-    records = _records(sample, delimiter, trim=options.trim)
-    header, rows = records[0], records[1:]
+    width, at = _common_width(records), 0
+    if first is not None:
+        at = next((i for i, record in enumerate(records) if record.line >= first), len(records) - 1)
+    elif not options.names and options.header is None:
+        at = _header_at(records, width, source, delimiter)
+        if at:
+            shown = ", ".join(repr(lines[record.line - 1].strip()[:30]) for record in records[: min(at, 2)])
+            notes.append(f"{source}: {at} lines above the header were left out: {shown}")
+    head = records[at]
+    names, below = list(options.names or head.cells), records[at + 1 :]
+    if options.header == "none":
+        names, below = list(options.names) or [f"column_{j + 1}" for j in range(width)], records
+    elif not options.names and len(head.cells) != width and not _filled(head.cells[width:]):
+        cut = len(head.cells) > width
+        ends = len(head.cells) == width - 1 > 0 and not any("".join(r.cells[width - 1 :]) for r in records)
+        names = names[:width] if cut else [*names, ""] if ends else names
+    asked = any((options.header, options.names, options.comment, options.quote, delimiter in _SHOWN))
+    copied = asked or at or skipped or len(names) != len(head.cells)
+    begin = records[0].line if options.header == "none" else (last or head.last_line) + 1
+    rows = [record.cells for record in below if record.line >= begin]
+    return _described(
+        names,
+        rows,
+        source,
+        options,
+        notes,
+        delimiter=delimiter,
+        header_lines=1 if copied else head.line,
+        first_row=begin if copied else 0,
+        line=head.last_line,
+    )
+
+
+def _described(
+    header: list[str],
+    rows: list[list[str]],
+    source: str,
+    options: ReadingOptions,
+    notes: list[str],
+    *,
+    delimiter: str,
+    header_lines: int,
+    first_row: int,
+    line: int,
+) -> Dialect:
+    """The dialect of a header, in that line, and the first rows; `notes` are those of what was found before."""
     if len(header) > MOST_COLUMNS:
         what = f"{len(header)} columns; rulekit reads at most {MOST_COLUMNS}"
         raise InputError(what, where=source, fix="give fewer columns, or name the right --delimiter")
-    if decimal is None:
-        decimal = _detect_decimal(rows, delimiter)
-        if decimal == ",":
-            notes.append(f"{source}: decimal sign is a comma")
-    like_row = options.header is None and not options.names and row_like(header, rows)
-    names, more = _header_names(header, source, like_row=like_row)
-    if len(names) == 1 and (sign := next((sign for sign in ("::", *_DELIMITERS) if sign in names[0]), "")):
-        more.append(f"{source}: one column, whose name holds {sign!r}; unquote whole lines, or part cells by one sign")
-    if options.header is None and (odd := odd_rows(rows)):
-        line = 1 if layout is None or not layout.first_row else layout.first_row - 1
+    decimal = options.decimal or _detect_decimal(rows, delimiter)
+    if options.decimal is None and decimal == ",":
+        notes.append(f"{source}: decimal sign is a comma")
+    like_row = options.header is None and not options.names and _row_like(header, rows)
+    odd = _odd_rows(rows) if options.header is None else 0
+    names = _header_names(header, source, line, notes, like_row=like_row, above=bool(odd))
+    notes += _one_column_note(names[0], rows, source) if len(names) == 1 else []
+    if odd:
         shown = ", ".join(repr(cell) for cell in rows[0][:3])
-        more.append(
-            f"{source}: {'2 rows' if odd == 2 else 'a row'} below the header ({shown}) unlike all others; "
-            f"--header {line}-{line + odd} leaves {'them' if odd == 2 else 'it'} out"
-        )
+        many, end = odd > 1, line + odd
+        either = [
+            f"--header {line}-{end} leaves {'them' if many else 'it'} out",
+            f"--header {end} if it holds the names",
+        ]
+        prose = odd > 2 or not all(name.strip() and not _NUMBER.fullmatch(name) for name in header)
+        either = either[::-1] if prose else either
+        below = f"{odd} rows" if many else "a row"
+        notes.append(f"{source}: {below} below the header ({shown}) unlike all others; {', '.join(either)}")
     numbers = _number_columns(rows, len(names))
     for j in sorted(numbers - {j for j, name in enumerate(names) if options.says(name)}):
-        more += zeros_note(names[j], (row[j] for row in rows if j < len(row)))
-    numbers = numbers if decimal == "." else frozenset()
-    lines = sample[: len(sample) - len(sample.lstrip("\r\n"))].count("\n") + 1
+        notes += zeros_note(names[j], (row[j] for row in rows if j < len(row)))
     empty = len(header) > 1 and header[-1] == "" and not any(row[len(names) - 1 :] != [""] for row in rows[:-1])
-    as_given = layout is None or not layout.first_row
-    return Dialect(delimiter, decimal, names, tuple(header), lines, numbers, (*notes, *more), as_given, empty)
+    return Dialect(
+        delimiter={BLANKS_WORD: "\t", _RULED: "|"}.get(delimiter, delimiter),
+        decimal=decimal,
+        header=names,
+        raw_header=tuple(header),
+        header_lines=header_lines,
+        numbers=numbers if decimal == "." else frozenset(),
+        notes=tuple(notes),
+        ends_empty=empty,
+        first_row=first_row,
+        parted=delimiter,
+    )
+
+
+def _one_column_note(name: str, rows: Sequence[Sequence[str]], source: str) -> list[str]:
+    """A note where the name of the only column, and its cells alike, hold a sign that may part cells."""
+    for sign in dict.fromkeys(c for c in name if not c.isalnum() and c not in f" _-.\"'{_USUAL}" and c * 2 not in name):
+        if len(rows) > 2 and sum("".join(row).count(sign) == name.count(sign) for row in rows) > _MOST_EQUAL * len(
+            rows
+        ):
+            way = (
+                f"--delimiter {quoted_word(sign)}, if that"
+                if sign.isascii() and sign * 2 not in name
+                else "use a comma, if it"
+            )
+            return [f"{source}: one column, whose name and cells hold {sign!r}; {way} parts cells"]
+    sign = next((sign for sign in ("::", *_USUAL, " ") if sign in name), "")
+    way = "unquote whole lines, or part cells by one sign"
+    return [f"{source}: one column, whose name holds {sign!r}; {way}"] if sign else []
+
+
+def _declared(options: ReadingOptions, source: str) -> tuple[int | None, int | None]:
+    """The lines of the header that are declared; raises InputError for what is none."""
+    for sign in (*options.comment, options.quote):
+        if sign == "":
+            raise InputError("an empty text", where=source, fix="--comment and --quote take signs")
+    if options.quote not in (None, "none") and len(options.quote or "") != 1:
+        raise InputError(f"quote {options.quote!r}", where=source, fix="one sign, or none")
+    if options.header in (None, "none"):
+        return None, None
+    found = _LINES.fullmatch(options.header or "")
+    first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
+    if not 1 <= first <= last <= _MOST_LINES:
+        fix = "the line of the header (3), its lines (1-3: names in the first), or none"
+        raise InputError(f"header {options.header!r}", where=source, fix=fix)
+    return first, last
+
+
+def _above(lines: Sequence[str], source: str, options: ReadingOptions) -> tuple[int, str | None, list[str]]:
+    """How many lines stand above all else: Excel's `sep=;` and comments; the delimiter, if known; and notes."""
+    count, delimiter, notes = 0, options.delimiter, []
+    if lines and (separator := _SEPARATOR_LINE.fullmatch(lines[0])):
+        count, delimiter = 1, delimiter or separator[1]
+        notes.append(f"{source}: delimiter is {delimiter!r}, by the first line")
+    begun = count
+    while count < len(lines) and (lines[count][:1] in ("#", "%") or (count > begun and not lines[count].strip())):
+        count += 1
+    if count == len(lines):
+        return begun, delimiter, notes
+    for sign in (delimiter or _CANDIDATES) if count > begun else "":
+        above, below = lines[count - 1].split(sign), lines[count].split(sign)
+        if len(above) == len(below) > 1 and any(map(_NUMBER.fullmatch, below)):
+            count -= 1  # the header, behind a comment sign
+            break
+    notes += [f"{source}: {count - begun} comment lines above the header were left out"] if count > begun else []
+    return count, delimiter, notes
+
+
+def _records(lines: Sequence[str], skipped: int, options: ReadingOptions, delimiter: str) -> list[_Record]:
+    """The records below `skipped` lines, without blank and comment lines."""
+    kept = [(i, line) for i, line in enumerate(lines, 1) if i > skipped and not line.startswith(tuple(options.comment))]
+    if delimiter in _SHOWN:
+        return [_Record(i, i, cells) for i, line in kept if (cells := _split(line, delimiter))]
+    found: list[_Record] = []
+    done = 0
+    reader = _reader((line for _, line in kept), options, delimiter)
+    try:
+        for cells in reader:
+            if len(cells) > 1 or (cells and cells[0].strip()):
+                found.append(_Record(kept[done][0], kept[reader.line_num - 1][0], cells))
+            done = reader.line_num
+    except csv.Error:
+        pass
+    return found
+
+
+def _split(line: str, delimiter: str) -> list[str]:
+    """The cells of a line that runs of blanks part, or the bars of a ruled table; none of a rule."""
+    if delimiter == BLANKS_WORD:
+        return [cell.strip('"') for cell in _CELL_OF_BLANKS.findall(line)]
+    line = line.translate(_BOX).strip()
+    if not line or _RULE.fullmatch(line):
+        return []
+    bar = _BARS if line.startswith("||") else _BAR
+    cells = [cell.strip().replace(r"\|", "|") for cell in bar.split(line)]
+    return cells[1:-1] if line.startswith("|") else cells
+
+
+def _reader(lines: Iterable[str], options: ReadingOptions, delimiter: str) -> Any:
+    """A csv reader of the lines; the quote is that of the options."""
+    plain = options.quote == "none"
+    csv.field_size_limit(max(csv.field_size_limit(), 4 * SAMPLE_BYTES))
+    return csv.reader(
+        lines,
+        delimiter=delimiter,
+        quotechar='"' if plain else options.quote or '"',
+        quoting=csv.QUOTE_NONE if plain else csv.QUOTE_MINIMAL,
+        skipinitialspace=options.trim,
+    )
+
+
+def _common_width(records: Sequence[_Record]) -> int:
+    rows = records[1:] or records
+    return Counter(len(record.cells) for record in rows).most_common(1)[0][0] if rows else 0
+
+
+def _delimiter(lines: Sequence[str], skipped: int, options: ReadingOptions, source: str) -> str:
+    """The sign that parts most rows alike, and the header as they are; a comma where none does."""
+    begin = [text for line in lines[skipped : skipped + 6] if (text := line.translate(_BOX).strip())]
+    barred = [text for text in begin if "|" in text and not _RULE.fullmatch(text)]
+    framed = len(barred) > 2 and all(text[0] == text[-1] == "|" for text in barred)
+    if barred and (framed or len(barred) < len(begin)) and all(t in barred or _RULE.fullmatch(t) for t in begin):
+        return _RULED
+    usual = "\t,;|" if source.lower().removesuffix(".gz").endswith(".tsv") else _USUAL
+    best, best_score = ",", (False, False, 0.0, 1)
+    for sign in (*usual, *_CANDIDATES[len(usual) :], BLANKS_WORD):
+        found = _records(lines, skipped, options, sign)
+        width = _common_width(found)
+        if width < 2 or (sign not in usual and len(found) < 2):
+            continue
+        if sign == BLANKS_WORD and (best_score[0] or not _blanks_part(found, width)):
+            continue
+        rows = found[1:] or found
+        share = sum(len(record.cells) == width for record in rows) / len(rows)
+        score = (share > _MOST_EQUAL, len(found[0].cells) == width, share, width)
+        if (score[0] or sign in usual) and score > best_score:
+            best, best_score = sign, score
+    return best
+
+
+def _blanks_part(records: Sequence[_Record], width: int) -> bool:
+    """Whether blanks part cells, not words: a header as wide as the rows, of three columns or of numbers alone."""
+    begin = [cell for record in records[:9] for cell in record.cells]
+    numbers = all(_NUMBER.fullmatch(cell) for record in records[1:9] for cell in record.cells)
+    signs = any(sign in cell for cell in begin for sign in ",;|&")
+    return not signs and len(records[0].cells) == width and (width > 2 or numbers)
+
+
+def _filled(cells: Sequence[str]) -> int:
+    return sum(bool(cell.strip()) for cell in cells)
+
+
+def _header_at(records: Sequence[_Record], width: int, source: str, delimiter: str) -> int:
+    """The number of the record that is the header: the first that is half filled, where lines of prose stand above.
+
+    Raises InputError where the first line is a header of another width or with another delimiter.
+    """
+    first = records[0].cells
+    rows = [record.cells for record in records[1:] if len(record.cells) == width]
+    if width < 2 or len(rows) <= _MOST_EQUAL * (len(records) - 1):
+        return 0
+    if len(first) >= width and 2 * _filled(first) > width and not _filled(first[width:]):
+        return 0
+    if len(first) == width - 1 and not any(row[-1].strip() for row in rows):
+        return 0  # a delimiter ends each row
+    where = f"{source}, line {records[0].line}"
+    text = first[0] if len(first) == 1 else ""
+    for sign in _CANDIDATES:
+        if len(own := text.split(sign)) == width:
+            fix = f"--names {','.join(name.strip() for name in own)} names the columns in its place"
+            raise InputError(f"the header is parted by {sign!r}, the rows are not", where=where, fix=fix)
+    if any(cell.startswith("'") and not cell.endswith("'") for row in rows for cell in row):
+        fix = '--quote "\'" where apostrophes stand around cells'
+        raise InputError(f"{len(first)} names for {width} cells in each row", where=where, fix=fix)
+    if (len(first) == width - 1 and width > 2) or _filled(first[width:]):
+        names = ",".join(name.strip() for name in (first if len(first) > width else ["row", *first])[:width])
+        which = "those that have cells" if len(first) > width else "all (R leaves the first out)"
+        which += "; is a comma a decimal sign? write points" if delimiter == "," and len(first) < width else ""
+        raise InputError(
+            f"{len(first)} names for {width} cells in each row", where=where, fix=f"--names {names} names {which}"
+        )
+    at = next((i for i, r in enumerate(records) if len(r.cells) == width and 2 * _filled(r.cells) > width), 0)
+    numbers = len(first) == width and any(map(_NUMBER.fullmatch, records[at].cells))
+    return 0 if numbers or any(2 * _filled(record.cells) > width for record in records[:at]) else at
+
+
+def plain_lines(lines: Iterable[str], dialect: Dialect, options: ReadingOptions) -> Iterator[bytes]:
+    """The file as plain CSV: a header line with the names, then the rows."""
+    sink = io.StringIO()
+    writer = csv.writer(sink, delimiter=dialect.delimiter, lineterminator="\n")
+    comments = tuple(options.comment)
+
+    def written(row: Sequence[str]) -> bytes:
+        sink.seek(0)
+        sink.truncate()
+        writer.writerow(row)
+        return sink.getvalue().encode("utf-8", "surrogateescape")
+
+    yield written(dialect.raw_header)
+    body = (line for line in islice(lines, dialect.first_row - 1, None) if not (comments and line.startswith(comments)))
+    if dialect.parted in _SHOWN:
+        yield from (written(cells) for line in body if (cells := _split(line, dialect.parted)))
+    elif options.quote is not None:
+        yield from (written(row) if row else b"\n" for row in _reader(body, options, dialect.delimiter))
+    else:
+        yield from (line.encode("utf-8", "surrogateescape") for line in body)
+
+
+def _row_like(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Whether the first line looks like a row: numbers above numbers, or words that occur below them again."""
+    header, like = header[:_MOST_LOOKED_AT], 0
+    for j, name in enumerate(header if len(rows) > 2 else ()):
+        cells = [row[j] for row in rows if j < len(row) and row[j].strip()]
+        numeric = bool(cells) and sum(map(bool, map(_NUMBER.fullmatch, cells))) >= 0.9 * len(cells)
+        if numeric and not _NUMBER.fullmatch(name) and name.strip():
+            return False
+        like += bool(_NUMBER.fullmatch(name)) if numeric else name in cells
+    return len(rows) > 2 and 2 * like >= len(header)
+
+
+def _odd_rows(rows: Sequence[Sequence[str]]) -> int:
+    """How many of the first rows are of another kind than those below: units, types, a header, lines above it."""
+    for count in range(min(_MOST_ODD, len(rows) - 3), 0, -1):
+        odd, below = rows[:count], rows[count:]
+        width = len(rows[-1])
+        if any(len(row) != width for row in odd):
+            continue
+        numeric = [
+            j
+            for j in range(min(width, _MOST_LOOKED_AT))
+            if all(_NUMBER.fullmatch(row[j]) for row in below if j < len(row))
+        ]
+        if any(_NUMBER.fullmatch(row[j]) for row in odd for j in numeric):
+            continue
+        words = [any(not may_mean_missing(row[j]) for j in numeric) for row in odd]
+        types = {cell.lower() for cell in rows[0]} <= _TYPES or "".join(rows[0]).strip("-= ") == "" != rows[0][-1]
+        if all(words) if count > 2 else types or words[0]:
+            return count
+    return 0
 
 
 def _number_columns(rows: list[list[str]], width: int) -> frozenset[int]:
@@ -151,68 +411,35 @@ def _number_columns(rows: list[list[str]], width: int) -> frozenset[int]:
     found = set()
     for j in range(width):
         cells = [row[j] for row in rows if j < len(row) and row[j] != ""]
-        if cells and all(_NUMBER.fullmatch(cell) for cell in cells):
+        if cells and all(_PLAIN_NUMBER.fullmatch(cell) for cell in cells):
             found.add(j)
     return frozenset(found)
-
-
-def _detect_delimiter(sample: str, source: str) -> str:
-    order = "\t,;|" if source.lower().removesuffix(".gz").endswith(".tsv") else _DELIMITERS
-    best, best_score = order[0] if "\t" in sample and order[0] == "\t" else ",", (0.0, 0)
-    for candidate in order:
-        records = _records(sample, candidate)
-        width = len(records[0])
-        if width < 2:
-            continue
-        same = sum(len(record) == width for record in records) / len(records)
-        if (round(same, 1), width) > best_score:
-            best, best_score = candidate, (round(same, 1), width)
-    return best
-
-
-def _records(sample: str, delimiter: str, trim: bool = False) -> list[list[str]]:
-    """The first records, without blank ones; the last of a full sample is dropped, since it may be cut."""
-    found: list[list[str]] = []
-    reader = csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter, skipinitialspace=trim)
-    csv.field_size_limit(max(csv.field_size_limit(), 4 * SAMPLE_BYTES))
-    try:
-        for record in reader:
-            if record:
-                found.append(record)
-            if len(found) > _SAMPLE_RECORDS:
-                break
-    except csv.Error:
-        pass
-    if len(found) > 2 and len(found) <= _SAMPLE_RECORDS and len(sample) >= SAMPLE_BYTES:
-        found.pop()
-    return found or [[""]]
 
 
 def _detect_decimal(rows: list[list[str]], delimiter: str) -> str:
     if delimiter == ",":
         return "."
-    cells = [cell.strip() for row in rows for cell in row]
-    commas = [cell for cell in cells if _COMMA_NUMBER.fullmatch(cell)]
-    if not commas or any(_POINT_NUMBER.fullmatch(cell) for cell in cells):
-        return "."
+    found = [match for row in rows for cell in row if (match := _FRACTION.fullmatch(cell.strip()))]
     # 1,234 alone may be a thousand and some; one cell such as 1,5 or 0,250 settles it
-    return "." if all(_THOUSANDS.fullmatch(cell) for cell in commas) else ","
+    point = any(match[1] == "." for match in found) or all(_THOUSANDS.fullmatch(match[0]) for match in found)
+    return "." if point else ","
 
 
-def _header_names(header: list[str], source: str, *, like_row: bool) -> tuple[tuple[str, ...], list[str]]:
-    notes = []
+def _header_names(
+    header: Sequence[str], source: str, line: int, notes: list[str], *, like_row: bool, above: bool
+) -> tuple[str, ...]:
     names: dict[str, int] = {}
     for j, name in enumerate(name.strip(BLANKS) for name in header):
         if name == "":
             name = f"column_{j + 1}"
             notes.append(f"{source}: column {j + 1} has no name; it is called {name!r}")
         if name in names:
-            where = f"{source}, line 1, columns {names[name] + 1} and {j + 1}"
+            where = f"{source}, line {line}, columns {names[name] + 1} and {j + 1}"
             fix = "--header none, if this line is a row" if like_row else "rename one, or give --names A,B,C"
             raise InputError(f"two columns are called {name!r}", where=where, fix=fix)
         names[name] = j
-    numbers = [name for name in names if _NUMBER.fullmatch(name)]
-    if numbers or like_row:
+    numbers = [name for name in names if _PLAIN_NUMBER.fullmatch(name)]
+    if like_row or (numbers and not above):
         why = f"{numbers[0]!r} is a number" if numbers else "its cells stand in rows too"
         notes.append(f"{source}: the first line is taken for column names, though {why}; --header none makes it a row")
-    return tuple(names), notes
+    return tuple(names)

@@ -5,6 +5,7 @@ Files that are no table that rulekit reads are known by their first bytes and re
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import os
 import re
@@ -46,6 +47,13 @@ _MARKS = (
     (b"\x93NUMPY", "a numpy file"),
     (b"\x80\x04\x95", "a pickle, which rulekit never opens"),
     (b"$FL2", "an SPSS file"),
+)
+_ENCODING_MARKS = (
+    (b"\xef\xbb\xbf", "utf-8-sig"),
+    (b"\xff\xfe\x00\x00", "utf-32"),
+    (b"\x00\x00\xfe\xff", "utf-32"),
+    (b"\xff\xfe", "utf-16"),
+    (b"\xfe\xff", "utf-16"),
 )
 _TEXTS = (
     (re.compile(rb"\s*(?:%[^\n]*\n\s*)*@relation\s", re.IGNORECASE), "an ARFF file"),
@@ -200,3 +208,37 @@ def refuse_foreign(head: bytes, name: str) -> None:
 def no_text(name: str) -> InputError:
     """The refusal of a file that is neither text nor of a known format."""
     return InputError("this is no text table (binary bytes)", where=name, fix="give CSV, Parquet or JSON lines")
+
+
+def detect_encoding(sample: bytes, source: str) -> str:
+    """The encoding of the first bytes: by mark, by the zero bytes of UTF-16, else UTF-8 if valid, else a Western one.
+
+    Raises InputError for what is no text.
+    """
+    for mark, name in _ENCODING_MARKS:
+        if sample.startswith(mark):
+            return name
+    if b"\0" in sample:
+        even, odd = sample[0::2].count(0), sample[1::2].count(0)
+        half = len(sample) // 2
+        if odd > 0.4 * half and even < 0.1 * half:
+            return "utf-16-le"
+        if even > 0.4 * half and odd < 0.1 * half:
+            return "utf-16-be"
+        raise no_text(source)
+    controls = len(sample.translate(None, bytes(range(32, 256)) + b"\t\n\r\f\x01\x1a\x1b\x1f"))
+    if controls > 0.01 * len(sample):
+        raise no_text(source)
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(sample)  # the last character may be cut
+    except UnicodeDecodeError:
+        return western([sample])
+    return "utf-8"
+
+
+def western(parts: Iterable[bytes]) -> str:
+    """cp1252 if its own letters 0x80 to 0x9f occur and are defined, else Latin-1."""
+    used: set[int] = set()
+    for part in parts:
+        used |= {byte for byte in range(0x80, 0xA0) if bytes([byte]) in part}
+    return "cp1252" if used and not used & {0x81, 0x8D, 0x8F, 0x90, 0x9D} else "latin-1"

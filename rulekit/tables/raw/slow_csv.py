@@ -34,14 +34,14 @@ def slow_blocks(
     done = blank = 0
 
     def row_at() -> str:
-        line = f" (line {reader.line_num})" if dialect.as_given else ""
+        line = f" (line {reader.line_num})" if not dialect.first_row else ""
         return f"{source}, data row {done + len(rows) + blank + 1}{line}"
 
     try:
         for _ in range(dialect.header_lines):
             next(reader)
         for record in reader:
-            if not record and width > 1:
+            if width > 1 and not "".join(record).strip() and len(record) < 2:
                 blank += 1
                 continue
             if len(record) != width and record:
