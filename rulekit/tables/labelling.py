@@ -17,15 +17,22 @@ from rulekit.errors import InputError
 from rulekit.schema import Feature
 from rulekit.tables.budget import Budget
 from rulekit.tables.kinds.builders import Dictionary, TextAllowance
-from rulekit.tables.kinds.classes import class_key, classes_of_keys
+from rulekit.tables.kinds.classes import alike_notes, class_key, classes_of_keys
 from rulekit.tables.kinds.column_builder import ColumnBuilder, KindChanged
-from rulekit.tables.kinds.conversion import numeric_values
 from rulekit.tables.kinds.inference import assembled
 from rulekit.tables.label_sets import one_label, without_label
-from rulekit.tables.labels import LabelledTable, Times, check_weight, checked_times, parse_cost, unlabelled_note
+from rulekit.tables.labels import (
+    LabelledTable,
+    Times,
+    check_weight,
+    checked_times,
+    parse_cost,
+    plain_values,
+    unlabelled_note,
+)
 from rulekit.tables.near_label import near_label_notes
 from rulekit.tables.options import ROW_ORDER, ReadingOptions
-from rulekit.tables.raw.columns import Column, column_place, place, take_column
+from rulekit.tables.raw.columns import Column, NumberColumn, column_place, place, take_column
 from rulekit.tables.raw.delimited import ReadAgain
 from rulekit.tables.reading import TableFile, open_table
 from rulekit.tables.table import Array, HeldColumn, Memory, Store, StoredColumn, Writer, arrays_of
@@ -99,9 +106,11 @@ class _Rows:
     builders: dict[str, ColumnBuilder] = field(default_factory=dict)
     _dropped: list[Array] = field(default_factory=list)
     _tokens: dict[str, tuple[str, ...]] = field(init=False)
+    _features: dict[str, Feature] = field(init=False)
 
     def __post_init__(self) -> None:
         self._tokens = self.options.missing_tokens(self.source.names)
+        self._features = self.options.features(self.source.names)
         where = self.source.source
         self.target = Dictionary(self.label, self.store, self.allowance, where)
         if self.options.group is not None:
@@ -122,7 +131,7 @@ class _Rows:
         """All blocks; raises ReadAgain where the source must be read in another way."""
         kept = {*self.options.label_columns()} | self.options.kept_texts()
         kept -= {self.options.weight or "", *self._timed}
-        features = self.options.features(self.source.names)
+        features = self._features
         self.builders = {name: self._builder(features[name], reread=True) for name in (*self.features, *self._timed)}
         again: set[str] = set()
         passes: list[tuple[str, ...]] = [self.names]
@@ -201,16 +210,18 @@ class _Rows:
         return None if mask.all() else mask
 
     def _take(self, column: Column) -> None:
+        feature = self._features[column.name]
         if column.name == self.options.group and self.group is not None:
             first_row = self.group.rows
+            if feature.form:
+                values = plain_values(replace(column, first_row=first_row), feature, self.source.source)
+                column = NumberColumn(column.name, values)
             missing = self.group.add(column)
             if missing.any():
                 where = place(self.source.source, first_row + int(np.argmax(missing)), column.name)
                 raise InputError("the row has no group", where=where, fix="fill it in")
         elif column.name == self.options.weight and self.weight is not None:
-            column = replace(column, first_row=self.weight.rows)
-            feature = Feature(column.name, missing_tokens=self._tokens.get(column.name, ()))
-            self.weight.add(numeric_values(column, feature, self.source.source))
+            self.weight.add(plain_values(replace(column, first_row=self.weight.rows), feature, self.source.source))
         else:
             self.builders[column.name].add(column)
 
@@ -262,7 +273,8 @@ class _Rows:
             weight = check_weight(self.weight.column().read(), column_place(where, self.options.weight))
         group = None
         if self.group is not None:
-            order = self.group.ordered()[2]
+            groups, _, order = self.group.ordered()
+            found_notes = (*found_notes, *alike_notes(groups, "groups"))
             group = _mapped(self.group.numbers(), order, self._integers(len(order)), self.kept_rows)
         time = self._times()
         decided, columns = zip(*(self.builders.pop(name).encoded() for name in self.features), strict=True)

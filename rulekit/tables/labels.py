@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
@@ -14,17 +13,29 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.dates import moment_value
 from rulekit.errors import InputError
 from rulekit.names import blanks_hint
 from rulekit.schema import Display, Feature, Schema, require_column
 from rulekit.tables.kinds.classes import Label, class_key
 from rulekit.tables.kinds.conversion import numeric_values
+from rulekit.tables.kinds.dates import parse_dates, parse_moments
+from rulekit.tables.kinds.dress import dress_of, option
 from rulekit.tables.kinds.encoding import encode_columns
 from rulekit.tables.kinds.inference import infer_columns
 from rulekit.tables.label_sets import one_label
 from rulekit.tables.options import DEFAULT_OPTIONS, ROW_ORDER, ReadingOptions
-from rulekit.tables.raw.columns import Codes, Column, RawTable, column_place, factorize, place, take_column
+from rulekit.tables.raw.columns import (
+    Codes,
+    Column,
+    Floats,
+    RawTable,
+    TextColumn,
+    as_floats,
+    column_place,
+    factorize,
+    place,
+    take_column,
+)
 from rulekit.tables.raw.sources import raw_table
 from rulekit.tables.reading import read_columns
 from rulekit.tables.table import PART, Array, StoredArrays, Table
@@ -188,12 +199,27 @@ def _weights(
 ) -> npt.NDArray[np.float64] | None:
     if options.weight is None:
         return None
-    feature = Feature(options.weight, missing_tokens=tokens.get(options.weight, ()))
-    weight = numeric_values(_column(raw, options.weight), feature, raw.source)
+    feature = options.features(raw.known_names)[options.weight]
+    weight = plain_values(_column(raw, options.weight), feature, raw.source)
     return check_weight(weight, column_place(raw.source, options.weight))
 
 
-_DAY = len("2024-01-31")
+def plain_values(column: Column, feature: Feature, source: str) -> Floats:
+    """The numbers [n] of a column that is no feature, in the form that is declared of it.
+
+    Raises InputError with the option that reads a form that is not declared.
+    """
+    if not isinstance(column, TextColumn):
+        return numeric_values(column, feature, source)
+    try:
+        return numeric_values(replace(column, dressed=True), feature, source)
+    except InputError as error:
+        dress = dress_of(column.cells.unique().drop_nulls().sort().to_list(), wanted=True)
+        if feature.form or dress is None or not dress.example:
+            raise
+        fix = f"{option('--type', column.name, dress.declared)} reads such cells"
+        raise InputError(error.what, where=error.where, fix=fix) from None
+
 
 Times = tuple[npt.NDArray[np.float64] | None, Display]
 """The time of each row, and how it is shown."""
@@ -213,14 +239,20 @@ def _times(raw: RawTable, options: ReadingOptions) -> Times:
 
 def checked_times(feature: Feature, values: Array, source: str) -> Times:
     """The times [n] of a column; raises InputError where it holds no times, or not one for each row."""
+    import polars as pl
+
     where, display = column_place(source, feature.name), feature.display
     if feature.kind == "categorical":  # ISO texts are times, whether or not they were declared so
-        display = "date" if all(len(level) == _DAY for level in feature.levels) else "datetime"
-        with contextlib.suppress(ValueError):
-            times = [np.nan, np.nan, *(moment_value(level, display) for level in feature.levels)]
-            feature, values = replace(feature, kind="numeric", levels=()), np.array(times)[values]
+        cells = pl.Series(feature.levels, dtype=pl.String)
+        times, days = parse_moments(cells), parse_dates(cells)
+        if not times.null_count():
+            display = "datetime" if days.null_count() else "date"
+            found = as_floats(times if days.null_count() else days)
+            feature, values = replace(feature, kind="numeric"), np.array([np.nan, np.nan, *found])[values]
     if feature.kind != "numeric":
-        fix = f"dates are read with --type {feature.name}=date or datetime, else give a column of numbers"
+        dress = dress_of(feature.levels)
+        read = dress.declared if dress is not None and dress.example else "date"
+        fix = f"{option('--type', feature.name, read)} reads dates, if it holds such; else give a column of numbers"
         raise InputError(f"the time column is {feature.kind}", where=where, fix=fix)
     missing = np.isnan(values)
     if missing.any():

@@ -109,8 +109,8 @@ class ReadingOptions:
     def over(self, declared: ReadingOptions) -> ReadingOptions:
         """These options, and what others declare of columns of which these say nothing.
 
-        What they declare of the label, weight and group columns is left out but for missing tokens, since those are no
-        features; that the label is categorical stays, which keeps its texts.
+        What they declare of the label, weight and group columns is left out but for missing tokens and forms, since
+        those are no features; that the label is categorical stays, which keeps its texts.
         """
         labels = self.label_columns()
 
@@ -118,8 +118,9 @@ class ReadingOptions:
             return {n: v for n, v in theirs.items() if n not in labels} | dict(own)
 
         types = beside(declared.types, self.types)
-        if self.target is not None and declared.types.get(self.target) == "categorical":
-            types.setdefault(self.target, "categorical")
+        for name, kind in declared.types.items():
+            if name in labels and (form_declared(kind) or (name == self.target and kind == "categorical")):
+                types.setdefault(name, kind)
         tokens = declared.missing.items() if isinstance(declared.missing, Mapping) else ()
         own = self.missing.items() if isinstance(self.missing, Mapping) else ()
         theirs = [f"{n}={t}" for n, texts in (*tokens, *own) for t in texts]

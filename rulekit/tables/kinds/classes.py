@@ -78,8 +78,8 @@ def _values_of_keys(
     return values, lookup, tuple(notes)
 
 
-def alike_notes(labels: Sequence[Label]) -> list[str]:
-    """A note where labels differ in case or blanks only, which makes them classes of their own."""
+def alike_notes(labels: Sequence[Label], of: str = "labels") -> list[str]:
+    """A note where labels, or names of groups, differ in case or blanks only: that makes them classes of their own."""
     same: dict[str, list[str]] = {}
     for label in labels:
         if isinstance(label, str):
@@ -88,7 +88,8 @@ def alike_notes(labels: Sequence[Label]) -> list[str]:
     if not pairs:
         return []
     shown = ", ".join(pairs[:3]) + ", ..." * (len(pairs) > 3)
-    return [f"labels that differ only in case or blanks are classes of their own: {shown}; write them alike"]
+    apart = "are classes of their own" if of == "labels" else "stay apart"
+    return [f"{of} that differ only in case or blanks {apart}: {shown}; write them alike"]
 
 
 def few_rows_notes(labels: Sequence[Label], rows: npt.NDArray[Any]) -> list[str]:

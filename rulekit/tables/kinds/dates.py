@@ -20,28 +20,28 @@ from rulekit.tables.table import Array
 if TYPE_CHECKING:
     import polars as pl
 
-_YEAR = r"(?:[0-9]{3}[1-9]|[0-9]{2}[1-9]0|[0-9][1-9]00|[1-9]000)"  # 0001 to 9999, as Python counts
+_ISO_YEAR = r"(?:[0-9]{3}[1-9]|[0-9]{2}[1-9]0|[0-9][1-9]00|[1-9]000)"  # 0001 to 9999, as Python counts
 _MOMENT = (
-    rf"^(?P<day>{_YEAR}-[0-9]{{2}}-[0-9]{{2}})"
+    rf"^(?P<day>{_ISO_YEAR}-[0-9]{{2}}-[0-9]{{2}})"
     r"(?:[T ](?P<time>[0-9]{2}:[0-9]{2})(?P<second>:[0-5][0-9](?:\.[0-9]{1,6})?)?"
     r"(?:Z|(?P<sign>[+-])(?P<zone>[0-9]{2}:?[0-9]{2}))?)?$"
 )
-_MONTHS = {
+MONTHS = {
     name: number
     for number, names in enumerate(
         (
-            "jan january januar janvier enero ene gennaio januari",
-            "feb february februar fevrier fev fevr febrero febbraio februari",
-            "mar march marz mrz mars marzo maart maerz",
+            "jan january januar janv janvier janeiro enero ene gennaio januari",
+            "feb february februar fevrier fev fevr febrero febbraio februari fevereiro",
+            "mar march marz mrz mars marzo maart maerz marco",
             "apr april avril avr abril abr aprile",
-            "may mai mayo maggio mei mag",
-            "jun june juni juin junio giugno giu",
-            "jul july juli juillet juil julio luglio lug",
+            "may mai mayo maggio mei mag maio",
+            "jun june juni juin junio giugno giu junho",
+            "jul july juli juillet juil julio luglio lug julho",
             "aug august aout agosto ago augustus",
-            "sep sept september septembre septiembre settembre set",
-            "oct october okt oktober octobre octubre ottobre ott",
-            "nov november novembre noviembre",
-            "dec december dez dezember decembre diciembre dic dicembre",
+            "sep sept september septembre septiembre settembre set setembro",
+            "oct october okt oktober octobre octubre ottobre ott outubro",
+            "nov november novembre noviembre novembro",
+            "dec december dez dezember decembre diciembre dic dicembre dezembro",
         ),
         1,
     )
@@ -49,13 +49,18 @@ _MONTHS = {
 }
 _WEEKDAY = r"(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*[.,]?\s+)?"
 _TIME = (
-    r"(?:(?:[t,:]|\bat\b)?\s*(?P<hour>\d{1,2})[:h.](?P<minute>[0-5]\d)(?:[:.](?P<second>[0-5]\d(?:[.,]\d{1,6})?))?"
+    r"(?:(?:[t,:._-]|\bat\b)?\s*(?P<hour>\d{1,2})[:h._-](?P<minute>[0-5]\d)"
+    r"(?:[:._-](?P<second>[0-5]\d(?:[.,]\d{1,9})?))?"
     r"\s*(?P<half>[ap]\.?m\.?)?\s*(?:uhr|hrs|h)?\s*(?P<zone>z|utc|gmt|[+-]\d\d:?\d\d)?)?"
 )
 _MIDDLE = r"(?P<hour>\d\d):(?P<minute>\d\d):(?P<second>\d\d)"
+_SIGN = r" ?[-/._\\,] ?| "
 _NAME, _YEAR = r"(?P<name>[a-z]{3,10})\.?", r"'?(?P<year>\d{4}|\d{2})"
 _DATES = {
-    "ymd": (r"(?P<year>\d{4})(?P<sep>[-/. ])(?P<month>\d{1,2})(?P=sep)(?P<day>\d{1,2})",),
+    "ymd": (
+        rf"(?P<year>\d{{4}})(?P<sep>:|{_SIGN})(?P<month>\d{{1,2}})(?P=sep)(?P<day>\d{{1,2}})",
+        r"(?P<year>\d{4})-(?P<of_year>\d{3})",
+    ),
     "named": (
         rf"(?P<day>\d{{1,2}})(?:st|nd|rd|th|\.)?[-/ ]?(?:of |de )?\s*{_NAME}[-/., ]*(?:de )?{_YEAR}",
         rf"{_NAME}\s+(?P<day>\d{{1,2}}) {_MIDDLE} (?:[a-z]{{3,4}} )?(?P<year>\d{{4}})",
@@ -63,14 +68,14 @@ _DATES = {
         rf"(?P<year>\d{{4}})[-/ ]?{_NAME}[-/ ]?(?P<day>\d{{1,2}})",
     ),
     "dmy": (
-        rf"(?P<day>\d{{1,2}})(?P<sep>[-/. ])(?P<month>\d{{1,2}})(?P=sep){_YEAR}",
+        rf"(?P<day>\d{{1,2}})(?P<sep>{_SIGN})(?P<month>\d{{1,2}})(?P=sep){_YEAR}",
         r"(?P<day>\d{1,2})(?P<month>\d\d)(?P<year>(?:19|20)\d\d)",
     ),
     "mdy": (
-        rf"(?P<month>\d{{1,2}})(?P<sep>[-/. ])(?P<day>\d{{1,2}})(?P=sep){_YEAR}",
+        rf"(?P<month>\d{{1,2}})(?P<sep>{_SIGN})(?P<day>\d{{1,2}})(?P=sep){_YEAR}",
         r"(?P<month>\d{1,2})(?P<day>\d\d)(?P<year>(?:19|20)\d\d)",
     ),
-    "y2md": (r"(?P<year>\d{2})(?P<sep>[-/. ])(?P<month>\d{1,2})(?P=sep)(?P<day>\d{1,2})",),
+    "y2md": (rf"(?P<year>\d{{2}})(?P<sep>{_SIGN})(?P<month>\d{{1,2}})(?P=sep)(?P<day>\d{{1,2}})",),
     "digits": (
         r"(?P<year>\d{4})(?P<month>\d{2})(?P<day>\d{2})",
         r"(?P<year>\d{4})(?P<month>\d\d)(?P<day>\d\d)[t ]?(?P<hour>\d\d)(?P<minute>[0-5]\d)(?P<second>[0-5]\d)?z?",
@@ -85,11 +90,12 @@ _DATES = {
         r"(?P<year>\d{4})[-/.](?P<month>\d{1,2})",
         r"(?P<month>\d{1,2})[-/.](?P<year>\d{4})",
         r"(?P<month>0[1-9]|1[0-2])/(?P<year>\d{2})",
-        r"(?P<year>\d{4})[- ]?q(?P<quarter>[1-4])",
-        r"q(?P<quarter>[1-4])[-/ ]?(?P<year>\d{4})",
+        r"(?P<year>\d{4})[- ]?(?:q(?P<quarter>[1-4])|h(?P<first>[12]))",
+        rf"(?:q(?P<quarter>[1-4])|(?P<fourth>[1-4])q|h(?P<first>[12]))[-/ ]?{_YEAR}",
+        rf"fy ?{_YEAR}",
     ),
 }
-_DAYS = {ord(sign): plain for sign, plain in zip("年月日년월일", ("-", "-", "") * 2, strict=True)}
+DAYS = {ord(sign): plain for sign, plain in zip("年月日년월일", ("-", "-", "") * 2, strict=True)}
 _TIME_FIRST = re.compile(r"(\d{1,2}:[0-5]\d(?::[0-5]\d(?:\.\d+)?)?(?: ?[ap]\.?m\.?)?),? (.*\d.*)", re.ASCII)
 ALWAYS = ("ymd", "named")
 """Orders that no cell of another order can be taken for."""
@@ -99,7 +105,7 @@ def parse_dates(cells: pl.Series) -> pl.Series:
     """Float64 series: days since 1970-01-01 of ISO dates (2024-05-31), null for all else."""
     import polars as pl
 
-    written = cells.set(~cells.str.contains(rf"^{_YEAR}-[0-9]{{1,2}}-[0-9]{{1,2}}$").fill_null(False), None)
+    written = cells.set(~cells.str.contains(rf"^{_ISO_YEAR}-[0-9]{{1,2}}-[0-9]{{1,2}}$").fill_null(False), None)
     dates = written.str.to_date("%Y-%m-%d", strict=False)
     return dates.cast(pl.Int32).cast(pl.Float64)
 
@@ -159,7 +165,7 @@ def _date_text(cell: str) -> str:
     """A cell in small letters without accents, the time of day behind the date."""
     text = plain_text(cell).lower()
     if not text.isascii():
-        text = "".join(c for c in unicodedata.normalize("NFD", text.translate(_DAYS)) if not unicodedata.combining(c))
+        text = "".join(c for c in unicodedata.normalize("NFD", text.translate(DAYS)) if not unicodedata.combining(c))
     first = _TIME_FIRST.fullmatch(text)
     return f"{first[2]} {first[1]}" if first else text
 
@@ -174,16 +180,17 @@ def _seconds(parts: dict[str, str | None]) -> float | None:
     year += 0 if len(parts["year"] or "") > 2 else 2000 if year < 69 else 1900
     month = number("month")
     if parts.get("name"):
-        month = _MONTHS.get(str(parts["name"]), 0)
-    if parts.get("quarter"):
-        month = 3 * number("quarter") - 2
+        month = MONTHS.get(str(parts["name"]), 0)
+    month += 3 * max(number("quarter"), number("fourth")) + 6 * number("first") - 9
     try:
         if parts.get("week"):
             day = datetime.datetime.combine(
                 datetime.date.fromisocalendar(year, number("week"), number("weekday")), datetime.time()
             )
         else:
-            day = datetime.datetime(year, month, number("day"))
+            day = datetime.datetime(year, month, number("day")) + datetime.timedelta(number("of_year") - 1)
+            if day.year != year:
+                return None
     except ValueError:
         return None
     hour, half = number("hour", 0), (parts.get("half") or "")[:1]

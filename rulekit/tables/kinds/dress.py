@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rulekit.tables.kinds.choice import may_mean_missing
-from rulekit.tables.kinds.dates import DateForm, date_forms
+from rulekit.tables.kinds.dates import DAYS, MONTHS, DateForm, date_forms
 from rulekit.tables.kinds.forms import (
     COMPOUNDS,
+    ROMAN,
     Form,
     NumberForm,
     OddForm,
@@ -24,13 +25,13 @@ NEARLY_ALL = 0.8
 """The share of the distinct cells that a form has to read."""
 _SAMPLE = 400
 _FEW, _SOME, _MANY = 3, 6, 20
+_SOME_WORDS = 14
 _FEW_BARE = 0.05
 _TOKENS_SHOWN = 6
-_DIGIT = re.compile(r"[\d⁰¹²³⁴-⁹]")
-_NUMBER = re.compile(r"[\d⁰¹²³⁴-⁹]+")
 _NAMED = re.compile(r"(?:[^0]*[^\W\d_][ _.-]?0)+[^0]*|\W*0(?:[ .-]0){2,}\W*")
 _ZEROS = re.compile(r"[ \t]*0(?!\d{3}(?:19|20)\d\d[ \t]*$)\d+[ \t]*", re.ASCII)  # 01051999 is a day
-_HEXADECIMAL = re.compile(r"[0-9A-Fa-f]{2,8}h?")
+_HEXADECIMAL = re.compile(r"[$#&]?[0-9A-Fa-f]{2,8}h?")
+_WORD = re.compile(r"[^\W\d_]+")
 _CODE = re.compile(r"\b0\d|[A-Za-z]0\d")
 _LONG = re.compile(r"[^\W\d_]{4}")
 _PLAIN = re.compile(r"[ \t]*[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf|nan)[ \t]*", re.ASCII | re.IGNORECASE)
@@ -68,16 +69,16 @@ class Dress:
         return f"{self.kind}:{self.example}" if self.example else self.kind
 
 
-def dress_of(levels: Sequence[str], single: bool = False) -> Dress | None:
+def dress_of(levels: Sequence[str], single: bool = False, wanted: bool = False) -> Dress | None:
     """The dress of more than 80 % of the levels that are no placeholders; None where they are no numbers or dates.
 
-    single: every level stands in one row, as ids do.
+    single: every level stands in one row, as ids do. wanted: the cells have to be numbers, however few they are.
     """
     real = [level for level in levels if not may_mean_missing(level)]
     sample = real[:: max(1, len(real) // _SAMPLE)]
-    if not sample or sum(bool(_DIGIT.search(cell)) for cell in sample) <= NEARLY_ALL * len(sample):
+    if not sample or (sum(map(_has_digit, sample)) <= NEARLY_ALL * len(sample) and not _are_roman(sample)):
         return None
-    found = [*_as_numbers(sample, single), *_as_dates(sample)]
+    found = [*_as_numbers(sample, single, wanted), *_as_dates(sample)]
     found.sort(key=lambda item: item[0] == OddForm("fraction"))  # 8/2024 is a month
     if not found:
         return _in_several_units(sample) or _in_no_form(sample)
@@ -102,6 +103,16 @@ def dress_of(levels: Sequence[str], single: bool = False) -> Dress | None:
     return Dress(kind, cell, "" if form is None else _example(form, sample), other, unread)
 
 
+def _has_digit(cell: str) -> bool:
+    return any(map(str.isnumeric, cell))
+
+
+def _are_roman(sample: Sequence[str]) -> bool:
+    """Whether cells are Roman numerals, and not sizes or letters: with an I somewhere, and most of several signs."""
+    several = sum(len(cell) > 1 for cell in sample) > len(sample) / 2
+    return several and "I" in "".join(sample).upper() and all(map(ROMAN.fullmatch, sample))
+
+
 def _is_rival(form: Form | None, other: Form | None) -> bool:
     """Whether another form gives cells another meaning: of day and month, or of a mark."""
     if isinstance(form, DateForm) and isinstance(other, DateForm):
@@ -122,22 +133,22 @@ def _reads(read: Callable[[str], float | None], cells: Sequence[str]) -> float:
     return share if share > NEARLY_ALL else 0.0
 
 
-def _as_numbers(sample: Sequence[str], single: bool) -> list[tuple[Form | None, float]]:
+def _as_numbers(sample: Sequence[str], single: bool, wanted: bool) -> list[tuple[Form | None, float]]:
     """The forms of numbers that read nearly all cells, simple ones first, and how many; None for plain numbers."""
     forms = [form for cell in sample for form in number_forms(cell)]
     numbers = [form for form in forms if isinstance(form, NumberForm)]
     prefix = _main(form.prefix for form in numbers)
     suffix = _main(form.suffix for form in numbers)
-    named = prefix and not is_currency(prefix)
+    named = prefix and not is_currency(prefix) and not wanted
     joined = named and any(re.match(rf"{re.escape(prefix or '')}\d", cell) for cell in sample)  # R108 is a code
     if named and (
         joined or single or len(sample) < _MANY or _LONG.search(prefix or "") or any(map(_CODE.search, sample))
     ):
         prefix = None
-    if suffix and suffix not in ("%", "‰") and not is_currency(suffix) and len(sample) < _SOME:
+    if suffix and suffix not in ("%", "‰") and not is_currency(suffix) and len(sample) < _SOME and not wanted:
         suffix = None
     candidates: list[Form | None] = [None]
-    if prefix is not None and suffix is not None and len(sample) >= _FEW and "=" not in prefix + suffix:
+    if prefix is not None and suffix is not None and (wanted or len(sample) >= _FEW) and "=" not in prefix + suffix:
         scaled, bounds = any(form.scaled for form in numbers), any(form.bounds for form in numbers)
         marks = Counter((form.thousands, form.decimal, form.indian) for form in numbers)
         bare = NumberForm(prefix=prefix, suffix=suffix, scaled=scaled, bounds=bounds)
@@ -146,7 +157,7 @@ def _as_numbers(sample: Sequence[str], single: bool) -> list[tuple[Form | None, 
         if _all_in_thousands(sample, numbers):
             candidates = sorted(candidates, key=lambda form: not (isinstance(form, NumberForm) and form.thousands))
     several = len({form.suffix for form in numbers}) > 1
-    candidates += [OddForm(kind) for kind in ("clock", "base", "fraction") if OddForm(kind) in forms]
+    candidates += [OddForm(kind) for kind in ("clock", "base", "fraction", "roman") if OddForm(kind) in forms]
     candidates += [OddForm(kind) for kind in COMPOUNDS if several or OddForm(kind) in forms]
     found = [(form, _reads(_plain if form is None else form.reader(), sample)) for form in candidates]
     return [(form, share) for form, share in found if share]
@@ -190,13 +201,23 @@ def _in_several_units(sample: Sequence[str]) -> Dress | None:
 
 def _in_no_form(sample: Sequence[str]) -> Dress | None:
     """Cells that hold numbers alike, in a form that is not known; no codes (R108), addresses or phone numbers."""
-    shapes = Counter(_NUMBER.sub("0", cell) for cell in sample)
+    words = {word.lower() for cell in sample for word in _WORD.findall(cell)}
+    named = {
+        word: "¤" if word in MONTHS else "w" for word in words if word in MONTHS or _FEW < len(words) <= _SOME_WORDS
+    }
+    shapes = Counter(_shape(cell, named) for cell in sample)
     alike = [(shape, count) for shape, count in shapes.most_common(_FEW) if not _NAMED.fullmatch(shape)]
     hexadecimal = sum(map(bool, map(_HEXADECIMAL.fullmatch, sample)))
     hexadecimal *= sum(bool(re.search(r"\d[A-Fa-f]", cell)) for cell in sample) > _FEW_BARE * len(sample)
     if len(sample) < _MANY or max(sum(count for _, count in alike), hexadecimal) <= NEARLY_ALL * len(sample):
         return None
     return Dress("", sample[0])
+
+
+def _shape(cell: str, named: Mapping[str, str]) -> str:
+    """The cell with 0 for each number, and a sign for the words that are named."""
+    cell = _WORD.sub(lambda word: named.get(word[0].lower(), word[0]), cell.translate(DAYS))
+    return re.sub("0+", "0", "".join("0" if c.isnumeric() else c for c in cell))
 
 
 def _example(form: Form, sample: Sequence[str]) -> str:
@@ -245,7 +266,7 @@ def note_of(name: str, dress: Dress, counts: Sequence[int]) -> str:
             f"{', '.join(map(repr, dress.units))}; write them in one"
         )
     rows = sorted(zip(dress.unread, counts, strict=True), key=lambda item: (-item[1], item[0]))
-    missing = [text for text, _ in rows if may_mean_missing(text) or not _DIGIT.search(text)]
+    missing = [text for text, _ in rows if may_mean_missing(text) or not _has_digit(text)]
     given = [option("--type", name, dress.declared)] if dress.example else []
     given += [option("--missing", name, text) for text in missing[:_TOKENS_SHOWN]]
     shown = ", ".join(f"{text!r} ({count})" for text, count in rows[:_TOKENS_SHOWN])

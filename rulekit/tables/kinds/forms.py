@@ -42,23 +42,28 @@ _SCALES = {
     }.items()
     for word in words.split()
 }
-_BOUNDS = ("<=", ">=", "<", ">", "≤", "≥", "~", "≈", "ca.", "ca", "approx.", "approx", "about")
+_BOUNDS = (
+    *("<=", ">=", "<", ">", "≤", "≥", "~", "≈", "ca.", "ca", "circa", "approximately", "approx.", "approx", "about"),
+    *("around", "more than", "less than", "at least", "at most", "up to", "over", "under", "above", "below"),
+)
 COMPOUNDS = {
     kind: {word: float(unit.split()[-1]) for unit in units.split(", ") for word in unit.split()[:-1]}
     for kind, units in (
         (
             "span",
-            "d day days 86400, h hr hrs hour hours 3600, m min mins minute minutes 60, s sec second seconds 1, ms 1e-3",
+            "w wk wks week weeks 604800, d day days 86400, h hr hrs std hour hours 3600, "
+            "m min mins minute minutes 60, s sec second seconds 1, ms 1e-3",
         ),
         ("months", "y yr yrs year years 12, m mo mos mon mons month months 1"),
         ("inches", "' ft feet foot 12, \" in inch inches '' 1"),
-        ("bytes", "b byte bytes 1, kb 1e3, mb 1e6, gb 1e9, tb 1e12"),
+        ("bytes", "b byte bytes 1, kb 1e3, mb 1e6, gb 1e9, tb 1e12, kib 1024, mib 1048576"),
+        ("ounces", "oz ounce ounces 1, lb lbs pound pounds 16, st stone 224"),
         ("degrees", "° deg 1, ' min 0.016666666666666666, \" sec '' 0.0002777777777777778"),
     )
 }
 """Units of numbers that are written in two or more, as 1h 30min, by what the smallest is; each in the kind's unit."""
-_UNITS = {"span": "s", "clock": "s", "months": "months", "inches": "in", "bytes": "B", "degrees": "°"}
-_COMPOUND_PART = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]+|°|''|['\"])[\s,]*", re.ASCII)
+_UNITS = {"span": "s", "clock": "s", "months": "months", "inches": "in", "bytes": "B", "ounces": "oz", "degrees": "°"}
+_COMPOUND_PART = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]+|°|''|['\"])[\s,]*(?:and )?", re.ASCII)
 _LAST_UNIT = re.compile(r"(\d+h|')\s*(\d{1,2})$", re.ASCII)
 _CLOCK = re.compile(
     r"(?:(\d+) days?,? )?(\d+)(?::([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?|(?=\s*[ap]\.?m))(?:\s*([ap])\.?m\.?)?",
@@ -66,6 +71,7 @@ _CLOCK = re.compile(
 )
 _BASED = re.compile(r"[+-]?0(?:x[0-9a-f]{1,13}|o[0-7]{1,17}|b[01]{1,53})", re.ASCII | re.IGNORECASE)
 _FRACTION = re.compile(r"([+-]?)(?:(\d+)[ -]+)?(\d+(?:\.\d+)?)\s*/\s*([1-9]\d*)", re.ASCII)
+ROMAN = re.compile(r"(?=[MDCLXVI])M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})", re.IGNORECASE)
 _SQUARE = re.compile(r"(?<=[^\W\d_x×])[23²³]")
 _CORE = re.compile(r"\d(?:[\d.,' _]*\d)?[.,]?|[.,]\d+", re.ASCII)
 _EXPONENT = r"(?:\s*(?:e|d(?=[+-])|[x×*·]\s*10\s*\^?)\s*(?P<power>[+-]?\d{1,4}))?"
@@ -134,7 +140,7 @@ def _number_pattern(form: NumberForm) -> Callable[[str], re.Match[str] | None]:
     part = rf"(?:{re.escape(form.decimal)}(?P<part>\d*))?"
     prefix = rf"(?:{_loose(form.prefix)})?" if form.prefix else ""
     suffix = rf"(?:{_loose(form.suffix.removesuffix('s') if len(form.suffix) > 2 else form.suffix)}s?)?"
-    bound = rf"(?:{'|'.join(map(re.escape, _BOUNDS))})?\s*" if form.bounds else ""
+    bound = rf"(?:{'|'.join(map(re.escape, sorted(_BOUNDS, reverse=True)))})?\s*" if form.bounds else ""
     scale = rf"(?P<scale>{'|'.join(sorted(map(re.escape, _SCALES), key=len, reverse=True))})?" if form.scaled else ""
     scale = scale or "(?P<scale>(?!))?"
     pattern = (
@@ -157,7 +163,7 @@ def _without_parentheses(text: str) -> tuple[str, bool]:
 
 @dataclass(frozen=True, slots=True)
 class OddForm:
-    """Numbers in several units (`COMPOUNDS`: `2d 3h`), times (clock: `1:30:00`), in another base, and fractions."""
+    """Numbers in several units (`COMPOUNDS`: `2d 3h`), times (clock: `1:30:00`), in another base, fractions, Roman."""
 
     kind: str
 
@@ -169,7 +175,7 @@ class OddForm:
         """What gives the number of a cell, None where it holds none of this form."""
         if self.kind in COMPOUNDS:
             return partial(_compound, COMPOUNDS[self.kind])
-        return {"clock": _clock, "base": _based, "fraction": _fraction}[self.kind]
+        return {"clock": _clock, "base": _based, "fraction": _fraction, "roman": _roman}[self.kind]
 
 
 def _compound(factors: dict[str, float], cell: str) -> float | None:
@@ -200,6 +206,13 @@ def _based(cell: str) -> float | None:
     return float(int(text, 0)) if _BASED.fullmatch(text) else None
 
 
+def _roman(cell: str) -> float | None:
+    if not ROMAN.fullmatch(text := plain_text(cell[: LONGEST + 1])):
+        return None
+    digits = [{"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000}[c] for c in text.upper()]
+    return float(sum(-one if one < after else one for one, after in zip(digits, [*digits[1:], 0], strict=True)))
+
+
 def _fraction(cell: str) -> float | None:
     text = plain_text(cell[: LONGEST + 1])
     found = _FRACTION.fullmatch(text)
@@ -216,13 +229,17 @@ def number_forms(cell: str) -> list[Form]:
     """The forms of numbers that a cell can be of: two where one mark may be that of thousands or of decimals."""
     text, _ = _without_parentheses(plain_text(cell))
     several = len(re.findall(r"\d+(?:\.\d+)?", text)) > 1 or text[:1] == "P"
-    kinds = ("clock", "base", *(("fraction",) if "/" in text else ()), *(COMPOUNDS if several else ()))
+    kinds = ("clock", "base", "roman", *(("fraction",) if "/" in text else ()), *(COMPOUNDS if several else ()))
     found: list[Form] = [form for form in map(OddForm, kinds) if form.reader()(cell) is not None]
     found = found[:1]
     core = _CORE.search(text)
     if core is None or len(text) > LONGEST:
         return found
     before, behind, digits = text[: core.start()], text[core.end() :], core.group()
+    if before[-1:] in (".", ",") and digits[0] in ".,":
+        return found
+    if before[-1:].isalpha() and digits[0] == ".":  # No.5
+        before, digits = f"{before}.", digits[1:]
     power = re.match(_EXPONENT, behind, re.ASCII | re.IGNORECASE)
     behind = behind[power.end() :] if power else behind
     shape = _affixes(before, behind)
@@ -235,7 +252,7 @@ def _affixes(before: str, behind: str) -> NumberForm | None:
     """A form with the texts before and after the digits, None where no form has such."""
     if any(c.isdigit() for c in before + _SQUARE.sub("", behind)):
         return None
-    bound = next((sign for sign in _BOUNDS if before.lower().startswith(sign)), "")
+    bound = max((sign for sign in _BOUNDS if before.lower().startswith(sign)), key=len, default="")
     before = re.sub(r"^[+-]|[+-]\s*$", "", before[len(bound) :].strip()).strip(" ")
     behind = re.sub(r"[+-]$", "", behind.strip()).strip()
     word = next((w for w in sorted(_SCALES, key=len, reverse=True) if _scale_stands(behind, w)), "")

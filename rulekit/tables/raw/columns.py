@@ -33,9 +33,8 @@ LONGEST = 80
 """Characters of a cell that may hold a number or a date."""
 _BLANKS = dict.fromkeys(map(ord, "\u00a0\u2002\u2003\u2007\u2009\u200a\u202f\u3000\t"), " ")
 _UNSEEN = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u2060\ufeff"), "")
-_SIGNS = {
-    ord(sign): plain for plain, signs in (("-", "−–—－"), ("'", "’‘´`ʼ′"), ('"', "″"), ("+", "＋")) for sign in signs
-}
+_ALIKE = {"-": "−–—－‐‑‒﹣", "'": "’‘´`ʼ′", '"': "″", "+": "＋"}
+_SIGNS = {ord(sign): plain for plain, signs in _ALIKE.items() for sign in signs}
 _MARKS = {ord(sign): plain for sign, plain in zip("，．٫٬％（）：／", ",..,%():/", strict=True)}
 _PLAIN = _BLANKS | _UNSEEN | _SIGNS | _MARKS
 _QUOTES = "\"'“”„«»[]{}"
@@ -43,6 +42,7 @@ _POWER = re.compile(r"(?<=10)[⁻⁰¹²³⁴-⁹]+")
 _FOOTNOTE = re.compile(r"(?<=\d)\s*[*†‡§]+$")
 _MANY_BLANKS = re.compile(r"\s{2,}")
 _NO_CENTS = re.compile(r"(?<=\d)[.,/]-{1,2}$")
+_SIGN_WORD = re.compile(r"^(?:minus|negative|neg\.?|plus|positive)\s*(?=\W?\d)", re.IGNORECASE)
 BLANKS = " \t\n\r\v\f"
 """The blanks of ASCII, which a text may have around the number or date that it writes."""
 _TRUTH_SPELLINGS = {"True": "true", "TRUE": "true", "False": "false", "FALSE": "false"}
@@ -282,7 +282,8 @@ def ascii_text(cell: str) -> str:
         cell = _POWER.sub(lambda power: "^" + unicodedata.normalize("NFKC", power[0]), cell).translate(_PLAIN)
         if not cell.isascii():
             cell = "".join(map(_digit, cell))
-    return _MANY_BLANKS.sub(" ", cell.strip())  # patterns try every part of a run
+    cell = _MANY_BLANKS.sub(" ", cell.strip())  # patterns try every part of a run
+    return _SIGN_WORD.sub(lambda word: "-" if word[0][0] in "mnMN" else "+", cell)
 
 
 def _digit(c: str) -> str:
