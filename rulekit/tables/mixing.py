@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 Hashes = npt.NDArray[np.uint64]
+_PIECE = 1 << 16  # words that are hashed together
 
 
 def mixed(values: Hashes) -> Hashes:
@@ -26,6 +27,11 @@ def sums_of_runs(values: Hashes, starts: npt.NDArray[np.int64]) -> Hashes:
 
 def hashes_of_words(words: Sequence[str]) -> Hashes:
     """A hash of each word [n], of its bytes with their places."""
+    pieces = [_of_words(words[start : start + _PIECE]) for start in range(0, len(words), _PIECE)]
+    return np.concatenate([np.zeros(0, dtype=np.uint64), *pieces])
+
+
+def _of_words(words: Sequence[str]) -> Hashes:
     content = [word.encode("utf-8", "surrogatepass") for word in words]
     starts = np.concatenate([np.zeros(1, np.int64), np.cumsum([len(one) for one in content], dtype=np.int64)])
     letters = np.frombuffer(b"".join(content), dtype=np.uint8).astype(np.uint64)

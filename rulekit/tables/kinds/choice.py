@@ -153,6 +153,7 @@ def may_mean_missing(level: str) -> bool:
 
 FEWEST_TEXTS = 20
 MEAN_WORDS = 6
+_BEGINNING = 4096  # characters of a text whose words are counted
 
 
 def are_sentences(keys: list[str], counts: Counts) -> bool:
@@ -164,7 +165,7 @@ def are_sentences(keys: list[str], counts: Counts) -> bool:
     rows = int(counts.sum())
     if rows < FEWEST_TEXTS or 2 * len(keys) < rows or sum(map(len, keys)) < 2 * MEAN_WORDS * len(keys):
         return False
-    _, lengths = tokenised(pl.Series(keys, dtype=pl.String))
+    _, lengths = tokenised(pl.Series(keys, dtype=pl.String).str.slice(0, _BEGINNING))
     return int((lengths * counts).sum()) >= MEAN_WORDS * rows
 
 

@@ -19,7 +19,7 @@ from rulekit.tables.kinds.forms import (
     is_currency,
     number_forms,
 )
-from rulekit.tables.raw.columns import SECONDS_PER_DAY, plain_text
+from rulekit.tables.raw.columns import LONGEST, SECONDS_PER_DAY, plain_text
 
 NEARLY_ALL = 0.8
 """The share of the distinct cells that a form has to read."""
@@ -75,7 +75,7 @@ def dress_of(levels: Sequence[str], single: bool = False, wanted: bool = False) 
     single: every level stands in one row, as ids do. wanted: the cells have to be numbers, however few they are.
     """
     real = [level for level in levels if not may_mean_missing(level)]
-    sample = real[:: max(1, len(real) // _SAMPLE)]
+    sample = [cell[: LONGEST + 1] for cell in real[:: max(1, len(real) // _SAMPLE)]]
     if not sample or (sum(map(_has_digit, sample)) <= NEARLY_ALL * len(sample) and not _are_roman(sample)):
         return None
     found = [*_as_numbers(sample, single, wanted), *_as_dates(sample)]

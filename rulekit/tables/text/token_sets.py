@@ -121,6 +121,10 @@ class TokenSets:
 
         Tokens of one new number become one.
         """
+        if len(self.ids) > _PIECE and len(self) > 1:  # a few rows at a time
+            step = max(1, len(self) * _PIECE // len(self.ids))
+            parts = [self[start : start + step].renumbered(lookup, size) for start in range(0, len(self), step)]
+            return joined(parts, size)
         ids = lookup[self.ids]
         kept = ids >= 0
         return token_sets(self.rows[kept], ids[kept], self.missing, size, self.all_words)
@@ -142,6 +146,9 @@ class TokenSets:
     def taken(self, rows: npt.NDArray[Any]) -> TokenSets:
         """The rows of a Boolean mask or of row numbers."""
         return self[rows]
+
+
+_PIECE = 1 << 20
 
 
 def token_sets(

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 FEWEST_ROWS = 2
+_PIECE = 1 << 22  # bytes of texts whose words are looked at together
 _WORD_BYTES = 120  # what a word takes beside its letters
 
 
@@ -41,6 +42,11 @@ class TextBuilder:
 
     def add(self, texts: pl.Series) -> None:
         """The next texts; null is missing. Raises InputError where their words do not fit into the allowed memory."""
+        step = max(1, len(texts) * _PIECE // max(1, int(texts.str.len_bytes().sum())))
+        for start in range(0, max(1, len(texts)), step):
+            self._add(texts[start : start + step])
+
+    def _add(self, texts: pl.Series) -> None:
         words, lengths = tokenised(texts)
         keys, codes = distinct_words(words)
         fresh = [key for key in keys if key not in self.number_of]
